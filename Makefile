@@ -1,0 +1,70 @@
+# What a developer runs. Everything but Go (and Python for `registry`) is built from pinned Go modules into a cache outside the
+# tree, once; `make test` needs Go alone.
+
+SHELL       := bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+CACHE := $(or $(COBALTCORE_CACHE),$(HOME)/.cache/cobaltcore)
+export COBALTCORE_CACHE := $(CACHE)
+
+FUZZTIME ?= 30s
+COUNT    ?= 6
+
+# $(call run,NAME) runs a tool of hack/tools, which is built first where it must be.
+run = tool=$$(hack/tools/build.sh $(1)) && "$$tool"
+
+# $(call tree,VARIABLE) sets a shell variable to the git tree of the files as they are, committed or not.
+tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git add --all && git write-tree) && rm -r "$$index"
+
+.DEFAULT_GOAL := help
+.PHONY: help generate verify-generated lint test fuzz bench preview render crds registry vuln tools clean
+
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+generate: ## Generate deep copies, definitions and reference tables from the Go types
+	$(call run,controller-gen) object paths=./apis/...
+	crds=$$(mktemp -d) && trap 'rm -r "$$crds"' EXIT && \
+	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis
+	go run ./hack/docs
+
+verify-generated: ## Fail if a generated file is not what `make generate` makes of the sources
+	@$(call tree,before) && $(MAKE) --no-print-directory generate && $(call tree,after) && git diff --stat --exit-code "$$before" "$$after" || \
+	  { echo "Cannot go on: the files above were out of date, or could not be generated. Run 'make generate' and commit them." >&2; exit 1; }
+
+lint: ## Check style, mistakes and import rules (.golangci.yml says which)
+	$(call run,golangci-lint) run ./...
+
+test: ## Run the tests that need nothing but Go
+	go test ./...
+
+fuzz: ## Fuzz every fuzz target for FUZZTIME (30s)
+	@grep -rEo --include='*_test.go' '^func Fuzz[[:alnum:]_]+' . | sed 's/:func /:/' | sort | while IFS=: read -r file target; do \
+	  echo "fuzz $$target in $$(dirname "$$file") for $(FUZZTIME)" && \
+	  go test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) "$$(dirname "$$file")"; done
+
+bench: ## Run the benchmarks COUNT (6) times, as benchstat reads them
+	go test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./...
+
+preview: ## Show everything a claim becomes, without a cluster: CLAIM=file [OUT=folder] [FORMAT=tree|yaml|json|dot]
+	@go build -o "$(CACHE)/bin/cobaltcore" ./cmd/cobaltcore
+	@"$(CACHE)/bin/cobaltcore" preview $(if $(CLAIM),-f "$(CLAIM)") $(if $(OUT),--out "$(OUT)") $(if $(FORMAT),--format "$(FORMAT)")
+
+render: ## Test the functions with the real crossplane CLI and Crossplane's own reconciler, without Docker
+	hack/tools/build.sh crossplane crossplane-core
+	RENDER="$(CURDIR)/hack/render/render.sh" go test -count=1 ./test/render/...
+
+crds: ## Fetch the CRDs of the operators that we order from
+	go run ./hack/crds/fetch
+
+registry: ## Extract the option registries from the OpenStack packages (needs Python)
+	hack/registry/generate.py
+
+vuln: ## Look for known vulnerabilities (needs the Go vulnerability database)
+	$(call run,govulncheck) ./...
+
+tools: ## Build all developer tools into the cache
+	hack/tools/build.sh $(notdir $(patsubst %/go.mod,%,$(wildcard hack/tools/*/go.mod)))
+
+clean: ## Remove what was built: tools and caches outside the tree, and out/
+	rm -rf "$(CACHE)"/{bin,crds,registry} out

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Builds developer tools from the Go modules pinned beside this script and prints one path per name:
+#
+#   hack/tools/build.sh NAME…
+#
+# Every folder here is one tool, so that no tool's dependencies decide another's. A binary is named after the hash of what it
+# was built from and kept outside the tree, in ${COBALTCORE_CACHE:-~/.cache/cobaltcore}/bin. Progress goes to stderr.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+bin=${COBALTCORE_CACHE:-$HOME/.cache/cobaltcore}/bin
+
+fail() {
+  echo "hack/tools: $*" >&2
+  exit 1
+}
+
+# linker_flags prints the -ldflags of a tool that needs more than smaller binaries.
+linker_flags() {
+  local version
+  echo -n "-s -w"
+  if [ "$1" = crossplane-core ]; then
+    # Crossplane compares a package's version constraint with this variable; unset, it refuses every constraint.
+    version=$(cd "$here/$1" && GOWORK=off go list -mod=readonly -m -f '{{.Version}}' github.com/crossplane/crossplane/v2)
+    echo -n " -X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=$version"
+  fi
+}
+
+# fingerprint prints what decides the binary: sources, recipe, and toolchain (a linter understands only the Go it is built with).
+fingerprint() {
+  cat "$here/$1/go.mod" "$here/$1/go.sum" "$here/build.sh" <(go env GOVERSION GOOS GOARCH) | git hash-object --stdin | cut -c1-12
+}
+
+build() {
+  local name=$1 out flags started=$SECONDS
+  [ -f "$here/$name/go.mod" ] || fail "there is no tool \"$name\"; choose from: $(cd "$here" && dirname */go.mod | xargs)"
+  out=$bin/$name-$(fingerprint "$name")
+  if [ ! -x "$out" ]; then
+    mkdir -p "$bin"
+    # The lock saves a second caller the build; the rename below keeps both correct where there is no flock.
+    exec 9>"$bin/.$name.lock"
+    if command -v flock >/dev/null; then flock 9; fi
+    if [ ! -x "$out" ]; then
+      echo "hack/tools: building $name (once; kept in $bin)" >&2
+      flags=$(linker_flags "$name")
+      (cd "$here/$name" && CGO_ENABLED=0 GOWORK=off nice \
+        go build -mod=readonly -buildvcs=false -trimpath -ldflags "$flags" -o "$out.$$" tool 9>&-) >&2 ||
+        fail "cannot build $name; Go's message is above. The build needs Go 1.26 or newer and a Go module proxy (go env GOPROXY)"
+      mv "$out.$$" "$out"
+      echo "hack/tools: built $name in $((SECONDS - started)) s" >&2
+    fi
+    exec 9>&-
+  fi
+  echo "$out"
+}
+
+[ $# -gt 0 ] || fail "usage: hack/tools/build.sh NAME…"
+command -v go >/dev/null || fail "Go is not installed; install Go 1.26 or newer"
+for name in "$@"; do build "$name"; done
