@@ -1,0 +1,90 @@
+package v1alpha1
+
+// Exposure says how APIs are reached from outside the cluster.
+// +kubebuilder:validation:XValidation:rule="self.type != 'GatewayAPI' || has(self.gateway)",message="exposure of type GatewayAPI needs gateway.name and gateway.namespace"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Ingress' || !has(self.routing) || self.routing == 'Hostnames'",message="routing Paths needs type GatewayAPI: a path has to be rewritten, which Ingress has no portable field for; use routing Hostnames"
+type Exposure struct {
+	// None: only inside the cluster. GatewayAPI: HTTPRoutes at a Gateway. Ingress: Ingress objects.
+	// +kubebuilder:validation:Enum=None;GatewayAPI;Ingress
+	Type string `json:"type"`
+	// Hostnames gives each service a host name (keystone.<domain>), Paths a path at one host name (<domain>/identity).
+	// +kubebuilder:validation:Enum=Hostnames;Paths
+	// +optional
+	Routing string `json:"routing,omitempty"`
+	// The Gateway that routes attach to.
+	// +optional
+	Gateway *Gateway `json:"gateway,omitempty"`
+	// Class of Ingress objects. Absent: the cluster's default class.
+	// +optional
+	IngressClassName ObjectName `json:"ingressClassName,omitempty"`
+	// Annotations of Ingress and HTTPRoute objects, for the controller that serves them.
+	// +kubebuilder:validation:MaxProperties=32
+	// +optional
+	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
+	// Namespaces from which the controller reaches the APIs. Absent: from every namespace.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=set
+	// +optional
+	AllowedNamespaces []NamespaceName `json:"allowedNamespaces,omitempty"`
+}
+
+// AnnotationValue is the value of an annotation.
+// +kubebuilder:validation:MaxLength=1024
+type AnnotationValue string
+
+// Gateway names a Gateway of the Gateway API.
+type Gateway struct {
+	// Name of the Gateway.
+	Name ObjectName `json:"name"`
+	// Namespace of the Gateway.
+	Namespace NamespaceName `json:"namespace"`
+	// Listener of the Gateway. Absent: every listener that takes the host name.
+	// +optional
+	SectionName ObjectName `json:"sectionName,omitempty"`
+}
+
+// TLS says how public addresses get their certificates.
+type TLS struct {
+	// Serve public addresses by https.
+	// +kubebuilder:default=true
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Issuer of the public certificates. Absent: the Gateway or Ingress controller brings its own.
+	// +optional
+	IssuerRef *IssuerReference `json:"issuerRef,omitempty"`
+}
+
+// Monitoring says whether Prometheus objects are made.
+type Monitoring struct {
+	// Make ServiceMonitors and PrometheusRules.
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
+	// Labels of these objects, by which a Prometheus selects them.
+	// +kubebuilder:validation:MaxProperties=16
+	// +optional
+	Labels map[string]LabelValue `json:"labels,omitempty"`
+}
+
+// ServiceExposure is how one service's API is reached from outside.
+type ServiceExposure struct {
+	Exposure `json:",inline"`
+	// Public host name.
+	Hostname Hostname `json:"hostname"`
+	// Path below the host name. Absent: the whole host.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^/[a-z0-9-]+$`
+	// +optional
+	Path string `json:"path,omitempty"`
+	// Certificate of the host name.
+	// +optional
+	TLS TLS `json:"tls,omitempty"`
+}
+
+// Target says where a service's workloads run and how that cluster is reached.
+type Target struct {
+	// Provider config of the cluster (a ClusterProviderConfig of provider-kubernetes).
+	ProviderConfig ObjectName `json:"providerConfig"`
+	// The cluster is not the one that the composite resource lives in.
+	// +optional
+	Remote bool `json:"remote,omitempty"`
+}

@@ -1,0 +1,63 @@
+package v1alpha1
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// Options are options of one group: name to value. A value is a string, a number, a boolean, or a list of those for
+// options that take several.
+// +kubebuilder:validation:MaxProperties=128
+type Options map[string]apiextensionsv1.JSON
+
+// Config overrides configuration options of a service: {<group>: {<option>: <value>}}. Every option is checked against
+// the options that the service has in that release.
+// +kubebuilder:validation:MaxProperties=64
+type Config map[string]Options
+
+// PolicyCheck is an oslo.policy check, such as "role:admin or user_id:%(user_id)s".
+// +kubebuilder:validation:MaxLength=2048
+// +kubebuilder:validation:Pattern=`^[^\n\r]*$`
+type PolicyCheck string
+
+// Policy overrides access rules of a service: {<rule>: <check>}. Every rule is checked against the rules that the service
+// has in that release.
+// +kubebuilder:validation:MaxProperties=512
+type Policy map[string]PolicyCheck
+
+// Overrides are a tenant's own configuration options and access rules of a service.
+type Overrides struct {
+	// Configuration options, as {<group>: {<option>: <value>}}.
+	// +optional
+	Config Config `json:"config,omitempty"`
+	// Access rules (oslo.policy), as {<rule>: <check>}.
+	// +optional
+	Policy Policy `json:"policy,omitempty"`
+	// Accept options and rules that the service does not have in this release, such as those of a patched image. They are
+	// written as they are.
+	// +optional
+	AllowUnknown bool `json:"allowUnknown,omitempty"`
+}
+
+// Workload shapes the pods of one process of a service.
+type Workload struct {
+	// Number of pods. Absent: by the claim's size.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=32
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+	// Resources of each pod's main container. Absent: by the claim's size.
+	// +optional
+	Resources *Resources `json:"resources,omitempty"`
+	Placement `json:",inline"`
+}
+
+// Service is what a tenant can say of any OpenStack service.
+type Service struct {
+	// Container image. Absent: the image of the claim's OpenStack release.
+	// +optional
+	Image *Image `json:"image,omitempty"`
+	// Public host name of the service's API. Absent: <service>.<domain>.
+	// +optional
+	Hostname  Hostname `json:"hostname,omitempty"`
+	Overrides `json:",inline"`
+}

@@ -1,0 +1,95 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Phases of a claim, in the order in which they are passed.
+const (
+	PhasePending        = "Pending"
+	PhaseInfrastructure = "Infrastructure"
+	PhaseIdentity       = "Identity"
+	PhaseCatalog        = "Catalog"
+	PhaseCoreServices   = "CoreServices"
+	PhaseCompute        = "Compute"
+	PhaseScheduler      = "Scheduler"
+	PhaseTesting        = "Testing"
+	PhaseReady          = "Ready"
+	PhaseDeleting       = "Deleting"
+)
+
+// Phases of an update of something that was ready before.
+const (
+	UpdatePhaseIdle             = "Idle"
+	UpdatePhaseUpdating         = "Updating"
+	UpdatePhaseUpdatingServices = "UpdatingServices"
+	UpdatePhaseVerifying        = "Verifying"
+	UpdatePhaseRollingBack      = "RollingBack"
+)
+
+// Phases of a component.
+const (
+	ComponentWaiting  = "Waiting"
+	ComponentCreating = "Creating"
+	ComponentReady    = "Ready"
+	ComponentUpdating = "Updating"
+	ComponentFailed   = "Failed"
+)
+
+// ComponentStatus is the state of one part of a composite resource.
+type ComponentStatus struct {
+	// Name of the component.
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+	// Waiting for what it needs, Creating, Ready, Updating (it was ready before), or Failed.
+	// +kubebuilder:validation:Enum=Waiting;Creating;Ready;Updating;Failed
+	Phase string `json:"phase"`
+	// Resources that are ready, of those wanted: 3/5.
+	// +kubebuilder:validation:MaxLength=15
+	// +optional
+	Ready string `json:"ready,omitempty"`
+	// Reason in one word.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// What it waits for or what went wrong.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
+	// Version that runs.
+	// +kubebuilder:validation:MaxLength=128
+	// +optional
+	Version string `json:"version,omitempty"`
+	// When the component entered this phase, as far as conditions of its resources tell.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}
+
+// Endpoint is the address of a service's API.
+type Endpoint struct {
+	// Name of the service.
+	// +kubebuilder:validation:MaxLength=63
+	Service string `json:"service"`
+	// Address from outside the cluster.
+	// +optional
+	Public URL `json:"public,omitempty"`
+	// Address inside the cluster.
+	// +optional
+	Internal URL `json:"internal,omitempty"`
+}
+
+// CloudStatus is the state that every claim reports.
+type CloudStatus struct {
+	// How far the cloud has come.
+	// +kubebuilder:validation:Enum=Pending;Infrastructure;Identity;Catalog;CoreServices;Compute;Scheduler;Testing;Ready;Deleting
+	// +optional
+	Phase string `json:"phase,omitempty"`
+	// How far an update has come.
+	// +kubebuilder:validation:Enum=Idle;Updating;UpdatingServices;Verifying;RollingBack
+	// +optional
+	UpdatePhase string `json:"updatePhase,omitempty"`
+	// State of each component.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Components []ComponentStatus `json:"components,omitempty"`
+}

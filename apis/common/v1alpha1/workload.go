@@ -1,0 +1,137 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// ResourceAmounts are amounts of what a container uses.
+type ResourceAmounts struct {
+	// CPU time, in cores: 500m is half a core.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="must be more than 0 cores: 500m is half a core"
+	// +optional
+	CPU *resource.Quantity `json:"cpu,omitempty"`
+	// Memory, in bytes: 512Mi.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
+	// +optional
+	Memory *resource.Quantity `json:"memory,omitempty"`
+	// Scratch space on the node's disk, in bytes: 2Gi.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
+	// +optional
+	EphemeralStorage *resource.Quantity `json:"ephemeral-storage,omitempty"`
+}
+
+// Resources are what a container is guaranteed (requests) and what it may use at most (limits).
+// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || !has(self.requests.cpu) || !has(self.limits.cpu) || !quantity(string(self.requests.cpu)).isGreaterThan(quantity(string(self.limits.cpu)))",message="requests.cpu must not exceed limits.cpu"
+// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || !has(self.requests.memory) || !has(self.limits.memory) || !quantity(string(self.requests.memory)).isGreaterThan(quantity(string(self.limits.memory)))",message="requests.memory must not exceed limits.memory"
+type Resources struct {
+	// What the scheduler sets aside for the container.
+	// +optional
+	Requests *ResourceAmounts `json:"requests,omitempty"`
+	// What the container may use at most.
+	// +optional
+	Limits *ResourceAmounts `json:"limits,omitempty"`
+}
+
+// Toleration lets pods run on nodes that carry a taint.
+// +kubebuilder:validation:XValidation:rule="(has(self.operator) && self.operator == 'Exists') ? !has(self.value) : has(self.key)",message="a toleration with operator Exists takes no value, one with operator Equal needs a key"
+type Toleration struct {
+	// Key of the taint. Absent, with operator Exists: every taint.
+	// +kubebuilder:validation:MaxLength=316
+	// +optional
+	Key string `json:"key,omitempty"`
+	// Equal compares the taint's value, Exists takes any.
+	// +kubebuilder:validation:Enum=Equal;Exists
+	// +optional
+	Operator string `json:"operator,omitempty"`
+	// Value of the taint.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Value string `json:"value,omitempty"`
+	// Effect of the taint. Absent: every effect.
+	// +kubebuilder:validation:Enum=NoSchedule;PreferNoSchedule;NoExecute
+	// +optional
+	Effect string `json:"effect,omitempty"`
+	// How long a pod stays on a node whose NoExecute taint it tolerates, in seconds. Absent: for ever.
+	// +kubebuilder:validation:Minimum=0
+	// +optional
+	TolerationSeconds *int64 `json:"tolerationSeconds,omitempty"`
+}
+
+// Placement says on which nodes pods may run.
+type Placement struct {
+	// Labels that a node must carry.
+	// +kubebuilder:validation:MaxProperties=16
+	// +optional
+	NodeSelector map[string]LabelValue `json:"nodeSelector,omitempty"`
+	// Taints that the pods tolerate.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	Tolerations []Toleration `json:"tolerations,omitempty"`
+}
+
+// LabelValue is the value of a Kubernetes label.
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:Pattern=`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
+type LabelValue string
+
+// Image overrides the container image that the release table names. What is absent stays as the table says.
+// +kubebuilder:validation:XValidation:rule="!(has(self.tag) && has(self.digest))",message="give a tag or a digest, not both"
+type Image struct {
+	// Repository with its registry, without a tag: registry.example.com/openstack/keystone.
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+$`
+	// +optional
+	Repository string `json:"repository,omitempty"`
+	// Tag: an upstream version (28.1.0), a patched one (28.1.0-p1), a branch (stable-2025.2) or a commit (7 to 40 hex digits).
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^([0-9]+\.[0-9]+\.[0-9]+(-p[0-9]+)?|stable-20[0-9]{2}\.[12]|[0-9a-f]{7,40})$`
+	// +optional
+	Tag string `json:"tag,omitempty"`
+	// Digest of the image: sha256:….
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	// +optional
+	Digest string `json:"digest,omitempty"`
+}
+
+// InfrastructureImage overrides the image of something that is not OpenStack's.
+// +kubebuilder:validation:XValidation:rule="!(has(self.tag) && has(self.digest))",message="give a tag or a digest, not both"
+type InfrastructureImage struct {
+	// Repository with its registry, without a tag.
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+$`
+	// +optional
+	Repository string `json:"repository,omitempty"`
+	// Tag.
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_][A-Za-z0-9._-]*$`
+	// +optional
+	Tag string `json:"tag,omitempty"`
+	// Digest of the image: sha256:….
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	// +optional
+	Digest string `json:"digest,omitempty"`
+}
+
+// Images says where all images come from.
+type Images struct {
+	// Registry, with an optional path, that mirrors the default ones; it replaces the registry of every image that is not
+	// overridden by itself: registry.example.com/mirror.
+	// +kubebuilder:validation:MaxLength=200
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`
+	// +optional
+	Registry string `json:"registry,omitempty"`
+	// Names of Secrets of type kubernetes.io/dockerconfigjson in the workload namespace.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=set
+	// +optional
+	PullSecrets []ObjectName `json:"pullSecrets,omitempty"`
+}

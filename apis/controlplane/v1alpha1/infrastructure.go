@@ -1,0 +1,214 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// Infrastructure are the databases, queues and caches that services share.
+type Infrastructure struct {
+	// Relational database.
+	// +kubebuilder:default={}
+	// +optional
+	MariaDB MariaDB `json:"mariadb,omitempty"`
+	// Message queue.
+	// +kubebuilder:default={}
+	// +optional
+	RabbitMQ RabbitMQ `json:"rabbitmq,omitempty"`
+	// Key-value store, for locks between services.
+	// +kubebuilder:default={}
+	// +optional
+	Valkey Valkey `json:"valkey,omitempty"`
+	// Token cache.
+	// +optional
+	Memcached Memcached `json:"memcached,omitempty"`
+}
+
+// Storage is the volume of each member of a stateful service.
+// +kubebuilder:validation:XValidation:rule="has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",message="storageClass cannot be changed: volumes do not move between classes"
+// +kubebuilder:validation:XValidation:rule="!has(self.storageSize) || !has(oldSelf.storageSize) || !quantity(self.storageSize).isLessThan(quantity(oldSelf.storageSize))",message="storageSize cannot shrink"
+type Storage struct {
+	// Size of each volume. Absent: by the claim's size.
+	// +optional
+	StorageSize *StorageSize `json:"storageSize,omitempty"`
+	// Storage class of the volumes. Absent: the cluster's default class.
+	// +optional
+	StorageClass common.ObjectName `json:"storageClass,omitempty"`
+}
+
+// StorageSize is the size of a volume: 100Gi.
+// +kubebuilder:validation:MaxLength=20
+// +kubebuilder:validation:Pattern=`^[1-9][0-9]*(Mi|Gi|Ti)$`
+type StorageSize string
+
+// MariaDB is the relational database: one server, or a Galera cluster.
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: an even Galera cluster can split into halves that both stop"
+// +kubebuilder:validation:XValidation:rule="!(has(self.replicas) && self.replicas > 1 && has(self.backup) && has(self.backup.pointInTimeRecovery) && self.backup.pointInTimeRecovery)",message="backup.pointInTimeRecovery does not work with Galera (replicas above 1); use replicas 1, or schedule backups more often"
+type MariaDB struct {
+	// Members. One, or an odd number for Galera. Absent: by the claim's size.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+	Storage  `json:",inline"`
+	// Resources of each member. Absent: by the claim's size.
+	// +optional
+	Resources        *common.Resources `json:"resources,omitempty"`
+	common.Placement `json:",inline"`
+	// Proxy in front of the members, which sends all writes to one of them.
+	// +optional
+	MaxScale MaxScale `json:"maxScale,omitempty"`
+	// Regular backups.
+	// +optional
+	Backup *Backup `json:"backup,omitempty"`
+	// Backup that a new database starts from. It is read once, when the database is made.
+	// +optional
+	RestoreFrom *RestoreFrom `json:"restoreFrom,omitempty"`
+	// Prometheus metrics.
+	// +optional
+	Metrics Metrics `json:"metrics,omitempty"`
+}
+
+// MaxScale is the database proxy.
+type MaxScale struct {
+	// Run the proxy. Absent: where there is more than one member and size is medium or large.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Number of proxies.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+}
+
+// Metrics switches Prometheus metrics of a component.
+type Metrics struct {
+	// Serve metrics. Absent: as global.monitoring says.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+}
+
+// Backup says when the database is backed up and where to.
+type Backup struct {
+	// When a full backup is made.
+	// +kubebuilder:default="0 1 * * *"
+	// +optional
+	Schedule common.Cron `json:"schedule,omitempty"`
+	// How long backups are kept, in days.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3650
+	// +kubebuilder:default=30
+	// +optional
+	RetentionDays int32 `json:"retentionDays,omitempty"`
+	// Keep the binary log too, so that any moment can be restored. Not possible with Galera.
+	// +optional
+	PointInTimeRecovery bool `json:"pointInTimeRecovery,omitempty"`
+	// Bucket that backups go to.
+	S3 S3 `json:"s3"`
+}
+
+// RestoreFrom names a backup.
+type RestoreFrom struct {
+	// Bucket that the backup lies in.
+	S3 S3 `json:"s3"`
+	// Take the newest backup that is not younger than this moment (RFC 3339, UTC): 2026-05-01T03:00:00Z. Absent: the newest.
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z$`
+	// +optional
+	TargetRecoveryTime string `json:"targetRecoveryTime,omitempty"`
+}
+
+// S3 is a bucket of an S3-compatible object store.
+type S3 struct {
+	// Name of the bucket.
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9.-]+[a-z0-9]$`
+	Bucket string `json:"bucket"`
+	// Host and port of the object store, without a scheme: s3.example.com:443.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`
+	Endpoint string `json:"endpoint"`
+	// Region of the bucket.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Region string `json:"region,omitempty"`
+	// Path in the bucket.
+	// +kubebuilder:validation:MaxLength=200
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._/-]*$`
+	// +optional
+	Prefix string `json:"prefix,omitempty"`
+	// Secret with the keys access-key-id and secret-access-key (and ca.crt, for a private authority), in the control plane's namespace.
+	CredentialsSecretRef common.SecretReference `json:"credentialsSecretRef"`
+	// The object store's certificate is signed by the authority in the Secret's key ca.crt.
+	// +optional
+	PrivateCA bool `json:"privateCA,omitempty"`
+}
+
+// RabbitMQ is the message queue.
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: quorum queues need a majority"
+type RabbitMQ struct {
+	// Run the queue. Keystone alone does not need it.
+	// +kubebuilder:default=true
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Members, an odd number. Absent: by the claim's size.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+	Storage  `json:",inline"`
+	// Resources of each member. Absent: by the claim's size.
+	// +optional
+	Resources        *common.Resources `json:"resources,omitempty"`
+	common.Placement `json:",inline"`
+}
+
+// Valkey is the key-value store.
+type Valkey struct {
+	// Run the store. Only services that lock across pods, such as Cinder, need it.
+	// +kubebuilder:default=true
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Members. Absent: by the claim's size.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+	Storage  `json:",inline"`
+	// Resources of each member. Absent: by the claim's size.
+	// +optional
+	Resources        *common.Resources `json:"resources,omitempty"`
+	common.Placement `json:",inline"`
+	// Failover.
+	// +optional
+	Sentinel Sentinel `json:"sentinel,omitempty"`
+}
+
+// Sentinel watches Valkey and promotes a replica when the primary is lost.
+type Sentinel struct {
+	// Run sentinels. Absent: where there is more than one member.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+}
+
+// Memcached is the token cache.
+type Memcached struct {
+	// Members. Absent: by the claim's size.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=32
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+	// Memory for cached items in each member: 1Gi. Absent: by the claim's size.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
+	// +optional
+	Memory *resource.Quantity `json:"memory,omitempty"`
+	// Container image.
+	// +optional
+	Image            *common.InfrastructureImage `json:"image,omitempty"`
+	common.Placement `json:",inline"`
+}

@@ -1,0 +1,219 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// Sizes of a control plane.
+const (
+	SizeDevelopment = "development"
+	SizeSmall       = "small"
+	SizeMedium      = "medium"
+	SizeLarge       = "large"
+)
+
+// What becomes of data when a claim is deleted.
+const (
+	DeletionPolicyRetain = "Retain"
+	DeletionPolicyDelete = "Delete"
+)
+
+// A ControlPlaneCluster is an OpenStack control plane: databases, queues and caches, Keystone, and the services that are
+// enabled.
+//
+// The type describes both the claim and the composite resource (XControlPlaneCluster) that Crossplane makes of it.
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,categories=cobaltcore
+// +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.spec.openStackRelease`
+// +kubebuilder:printcolumn:name="Size",type=string,JSONPath=`.spec.size`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Update",type=string,JSONPath=`.status.updatePhase`,priority=1
+// +kubebuilder:printcolumn:name="Identity",type=string,JSONPath=`.status.endpoints[?(@.service=='keystone')].public`,priority=1
+type ControlPlaneCluster struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What the tenant wants.
+	Spec ControlPlaneClusterSpec `json:"spec"`
+	// What there is.
+	// +optional
+	Status ControlPlaneClusterStatus `json:"status,omitempty"`
+}
+
+// ControlPlaneClusterSpec is what a tenant wants of a control plane.
+// +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be set or removed: a control plane's data does not move; delete the claim and claim it elsewhere"
+type ControlPlaneClusterSpec struct {
+	// OpenStack release of all services.
+	// +kubebuilder:validation:Enum="2025.1";"2025.2";"2026.1";"2026.2"
+	OpenStackRelease string `json:"openStackRelease"`
+	// Size: how many replicas, how much memory, how large the databases and queues are, unless a field below says otherwise.
+	// +kubebuilder:validation:Enum=development;small;medium;large
+	// +kubebuilder:default=small
+	// +optional
+	Size string `json:"size,omitempty"`
+	// Kubernetes cluster that the workloads run in. Absent: the management cluster itself.
+	// +kubebuilder:validation:XValidation:rule="!has(self.gardener)",message="dedicated clusters are not built yet in this version; name a cluster of the platform in cluster.ref, or leave cluster out",fieldPath=".gardener"
+	// +optional
+	Cluster *common.Cluster `json:"cluster,omitempty"`
+	// Databases, queues and caches that the services share.
+	// +kubebuilder:default={}
+	// +optional
+	Infrastructure Infrastructure `json:"infrastructure,omitempty"`
+	// OpenStack services.
+	// +kubebuilder:default={}
+	// +optional
+	Services Services `json:"services,omitempty"`
+	// Cortex, a scheduler that places by knowledge of the whole cloud.
+	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
+	// +optional
+	Cortex *Cortex `json:"cortex,omitempty"`
+	// Tempest, recurring integration tests.
+	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
+	// +optional
+	Tempest *Tempest `json:"tempest,omitempty"`
+	// What is managed in Keystone by K-ORC.
+	// +optional
+	KORC *KORC `json:"korc,omitempty"`
+	// Settings for the whole cloud.
+	// +kubebuilder:default={region: RegionOne}
+	// +optional
+	Global Global `json:"global,omitempty"`
+	// Other namespaces whose HypervisorClusters may join; * stands for any run of characters. Those of the claim's own
+	// namespace always may.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=set
+	// +optional
+	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
+	// What becomes of databases, keys and volumes when the claim is deleted or a part that holds data is switched off.
+	// Retain keeps them: the same claim, made again, takes them over. Delete removes them for good.
+	// +kubebuilder:validation:Enum=Retain;Delete
+	// +kubebuilder:default=Retain
+	// +optional
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+}
+
+// Services are the OpenStack services of the cloud. Keystone is always there; the others are off unless enabled.
+type Services struct {
+	// Identity service.
+	// +kubebuilder:default={}
+	// +optional
+	Keystone Keystone `json:"keystone,omitempty"`
+	// Image service.
+	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
+	// +optional
+	Glance *Glance `json:"glance,omitempty"`
+	// Resource inventory, which Nova needs.
+	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
+	// +optional
+	Placement *Placement `json:"placement,omitempty"`
+	// Compute service.
+	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
+	// +optional
+	Nova *Nova `json:"nova,omitempty"`
+	// Network service.
+	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
+	// +optional
+	Neutron *Neutron `json:"neutron,omitempty"`
+	// Block storage service.
+	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
+	// +optional
+	Cinder *Cinder `json:"cinder,omitempty"`
+	// Orchestration service.
+	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
+	// +optional
+	Heat *Heat `json:"heat,omitempty"`
+	// Dashboard.
+	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
+	// +optional
+	Horizon *Horizon `json:"horizon,omitempty"`
+}
+
+// Global are settings for the whole cloud. What is absent is taken from the platform's defaults.
+// +kubebuilder:validation:XValidation:rule="self.region == oldSelf.region",message="region cannot be changed: it is written into every entry of the service catalog"
+type Global struct {
+	// Name of the region in the service catalog.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
+	// +kubebuilder:default=RegionOne
+	// +optional
+	Region string `json:"region,omitempty"`
+	// Domain below which services get their host names. Absent: <claim>.<namespace>.<the platform's domain>.
+	// +optional
+	Domain common.Hostname `json:"domain,omitempty"`
+	// How APIs are reached from outside.
+	// +optional
+	Exposure *common.Exposure `json:"exposure,omitempty"`
+	// Certificates of public addresses.
+	// +optional
+	TLS *common.TLS `json:"tls,omitempty"`
+	// Prometheus objects.
+	// +optional
+	Monitoring *common.Monitoring `json:"monitoring,omitempty"`
+	// Store outside the cluster, in which generated secrets are kept so that they survive the loss of the cluster.
+	// +optional
+	SecretStore *common.SecretStoreReference `json:"secretStore,omitempty"`
+	// Where images come from.
+	// +optional
+	Images *common.Images `json:"images,omitempty"`
+}
+
+// KORC says what K-ORC manages in Keystone.
+type KORC struct {
+	// What Keystone's bootstrap made is imported, so that other objects can refer to it. Absent: domains, projects, roles,
+	// users and the catalog's own entries.
+	// +kubebuilder:validation:MaxItems=5
+	// +listType=set
+	// +optional
+	BootstrapResources []BootstrapResource `json:"bootstrapResources,omitempty"`
+}
+
+// BootstrapResource is a kind of resource that Keystone's bootstrap makes.
+// +kubebuilder:validation:Enum=domains;projects;roles;users;catalog
+type BootstrapResource string
+
+// Cortex is the optional scheduler.
+type Cortex struct {
+	// Run Cortex.
+	// +optional
+	Enabled         bool `json:"enabled,omitempty"`
+	common.Workload `json:",inline"`
+	// Container image.
+	// +optional
+	Image *common.Image `json:"image,omitempty"`
+}
+
+// Tempest runs integration tests against the cloud.
+type Tempest struct {
+	// Run tests.
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
+	// When they run.
+	// +kubebuilder:default="0 2 * * *"
+	// +optional
+	Schedule common.Cron `json:"schedule,omitempty"`
+	// Container image.
+	// +optional
+	Image *common.Image `json:"image,omitempty"`
+}
+
+// ControlPlaneClusterStatus is what there is of a control plane.
+type ControlPlaneClusterStatus struct {
+	common.CloudStatus `json:",inline"`
+	// Name of everything that belongs to this control plane: the namespace of its workloads.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Instance string `json:"instance,omitempty"`
+	// Release that runs. It follows spec.openStackRelease when an upgrade is done.
+	// +kubebuilder:validation:MaxLength=15
+	// +optional
+	Release string `json:"release,omitempty"`
+	// Addresses of the APIs.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=service
+	// +optional
+	Endpoints []common.Endpoint `json:"endpoints,omitempty"`
+}

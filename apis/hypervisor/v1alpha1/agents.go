@@ -1,0 +1,81 @@
+package v1alpha1
+
+import (
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// Agents are what runs on each node beside libvirt.
+type Agents struct {
+	// Nova's agent, which starts virtual machines.
+	// +optional
+	NovaCompute NovaCompute `json:"novaCompute,omitempty"`
+	// OVN's controller, which turns logical networks into flows.
+	// +optional
+	OVNController Process `json:"ovnController,omitempty"`
+	// Open vSwitch.
+	// +optional
+	OpenVSwitch Process `json:"openvswitch,omitempty"`
+	// Neutron's agent, which lets virtual machines reach the metadata API.
+	// +optional
+	Metadata Agent `json:"metadata,omitempty"`
+	// KVM node agent, which reports what libvirt has and does.
+	// +optional
+	KVMNodeAgent Agent `json:"kvmNodeAgent,omitempty"`
+	// OVS agent, which reports what Open vSwitch has and does.
+	// +optional
+	OVSAgent Agent `json:"ovsAgent,omitempty"`
+	// HA agent, which notices lost virtual machines and nodes.
+	// +optional
+	HAAgent Agent `json:"haAgent,omitempty"`
+	// Labels injector, which copies a node's topology labels to its pods.
+	// +optional
+	LabelsInjector Agent `json:"labelsInjector,omitempty"`
+}
+
+// Process is the image and the resources of something that runs on each node.
+type Process struct {
+	// Container image. Absent: the platform's.
+	// +optional
+	Image *common.InfrastructureImage `json:"image,omitempty"`
+	// Resources of the container. Absent: the platform's.
+	// +optional
+	Resources *common.Resources `json:"resources,omitempty"`
+}
+
+// Agent is an agent that can be left out.
+type Agent struct {
+	// Run the agent. Absent: yes.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	Process `json:",inline"`
+}
+
+// NovaCompute is Nova's agent.
+type NovaCompute struct {
+	// Container image. Absent: the image of the control plane's OpenStack release.
+	// +optional
+	Image *common.Image `json:"image,omitempty"`
+	// Resources of the container. Absent: the platform's.
+	// +optional
+	Resources *common.Resources `json:"resources,omitempty"`
+	// Configuration options, as {<group>: {<option>: <value>}}.
+	// +optional
+	Config common.Config `json:"config,omitempty"`
+	// Accept options that Nova does not have in the control plane's release, such as those of a patched image. They are
+	// written as they are.
+	// +optional
+	AllowUnknown bool `json:"allowUnknown,omitempty"`
+}
+
+// Lifecycle says how nodes enter and leave service.
+type Lifecycle struct {
+	// Let the hypervisor operator take nodes into service and out of it. Absent: yes.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Take a node into service without starting a virtual machine on it first.
+	// +optional
+	SkipTests bool `json:"skipTests,omitempty"`
+	// Move virtual machines away before a node restarts. Absent: yes.
+	// +optional
+	EvacuateOnReboot *bool `json:"evacuateOnReboot,omitempty"`
+}

@@ -1,0 +1,164 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// A HypervisorCluster is a pool of nodes that run the virtual machines of one control plane: libvirt, Open vSwitch, OVN,
+// nova-compute and the agents around them.
+//
+// The type describes both the claim and the composite resource (XHypervisorCluster) that Crossplane makes of it.
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,categories=cobaltcore
+// +kubebuilder:printcolumn:name="Control plane",type=string,JSONPath=`.spec.controlPlaneRef.name`
+// +kubebuilder:printcolumn:name="Zone",type=string,JSONPath=`.spec.availabilityZone`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.nodeCount`
+// +kubebuilder:printcolumn:name="Ready nodes",type=integer,JSONPath=`.status.readyNodes`
+// +kubebuilder:printcolumn:name="Free vCPU",type=integer,JSONPath=`.status.availableVCPU`,priority=1
+// +kubebuilder:printcolumn:name="Free memory",type=string,JSONPath=`.status.availableMemory`,priority=1
+type HypervisorCluster struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What the tenant wants.
+	Spec HypervisorClusterSpec `json:"spec"`
+	// What there is.
+	// +optional
+	Status HypervisorClusterStatus `json:"status,omitempty"`
+}
+
+// HypervisorClusterSpec is what a tenant wants of a pool of hypervisors.
+// +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be set or removed: virtual machines do not move between clusters; delete the claim and claim it elsewhere"
+// +kubebuilder:validation:XValidation:rule="self.controlPlaneRef == oldSelf.controlPlaneRef",message="controlPlaneRef cannot be changed: the hypervisors' virtual machines belong to that control plane"
+// +kubebuilder:validation:XValidation:rule="self.cell == oldSelf.cell",message="cell cannot be changed: virtual machines are recorded in the cell's database"
+type HypervisorClusterSpec struct {
+	// Control plane whose virtual machines run here.
+	ControlPlaneRef common.ClaimReference `json:"controlPlaneRef"`
+	// Cell of that control plane's Nova.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*$`
+	// +kubebuilder:default=cell1
+	// +optional
+	Cell string `json:"cell,omitempty"`
+	// Kubernetes cluster that the nodes belong to. Absent: the management cluster itself.
+	// +optional
+	Cluster *common.Cluster `json:"cluster,omitempty"`
+	// Take only nodes of this region (label topology.kubernetes.io/region). Absent: of every region.
+	// +optional
+	Region Zone `json:"region,omitempty"`
+	// Availability zone that Nova offers the hypervisors in. Absent: of each node, its label topology.kubernetes.io/zone.
+	// +optional
+	AvailabilityZone Zone `json:"availabilityZone,omitempty"`
+	// Labels that a node of the pool carries. Absent: node-role.kubernetes.io/hypervisor, with an empty value.
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=16
+	// +optional
+	NodeSelector map[string]common.LabelValue `json:"nodeSelector,omitempty"`
+	// Taints of the nodes that the pods tolerate.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	Tolerations []common.Toleration `json:"tolerations,omitempty"`
+	Node        `json:",inline"`
+	// Groups of nodes that differ from the rest of the pool. A node belongs to one slice at most.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Slices []Slice `json:"slices,omitempty"`
+	// What runs virtual machines.
+	// +kubebuilder:default={}
+	// +optional
+	Virtualization Virtualization `json:"virtualization,omitempty"`
+	// How nodes are connected.
+	// +optional
+	Networks *Networks `json:"networks,omitempty"`
+	// Storage pool that disks of virtual machines are kept in. Absent: the node's own disk.
+	// +optional
+	Storage *common.StoragePool `json:"storage,omitempty"`
+	// What runs on each node.
+	// +optional
+	Agents *Agents `json:"agents,omitempty"`
+	// How nodes enter and leave service.
+	// +optional
+	Lifecycle *Lifecycle `json:"lifecycle,omitempty"`
+	// Where images come from. Absent: as the platform says.
+	// +optional
+	Images *common.Images `json:"images,omitempty"`
+	// Namespaces whose claims may use the pool, besides the claim's own; * stands for any run of characters.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=set
+	// +optional
+	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
+	// What becomes of virtual machines' disks and of the state that agents keep on the nodes when the claim is deleted. Retain
+	// leaves them on the nodes, Delete removes them for good.
+	// +kubebuilder:validation:Enum=Retain;Delete
+	// +kubebuilder:default=Retain
+	// +optional
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+}
+
+// Zone is the name of a region or a zone.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`
+type Zone string
+
+// Slice is a group of nodes of the pool. What it leaves out is as the pool says.
+type Slice struct {
+	// Name of the slice.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+	// Labels that a node of the slice carries, besides those of the pool.
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=16
+	NodeSelector map[string]common.LabelValue `json:"nodeSelector"`
+	// Availability zone of the slice.
+	// +optional
+	AvailabilityZone Zone `json:"availabilityZone,omitempty"`
+	Node             `json:",inline"`
+	// How nodes of the slice are connected.
+	// +optional
+	Networks *Networks `json:"networks,omitempty"`
+}
+
+// HypervisorClusterStatus is what there is of a pool of hypervisors.
+type HypervisorClusterStatus struct {
+	common.CloudStatus `json:",inline"`
+	// Name of everything that belongs to this pool: the namespace of its workloads.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Instance string `json:"instance,omitempty"`
+	// Number of nodes.
+	// +optional
+	NodeCount *int32 `json:"nodeCount,omitempty"`
+	// Number of nodes that can take virtual machines.
+	// +optional
+	ReadyNodes *int32 `json:"readyNodes,omitempty"`
+	// Virtual CPUs that virtual machines can still get, on all ready nodes, over-commitment included.
+	// +optional
+	AvailableVCPU *int64 `json:"availableVCPU,omitempty"`
+	// Virtual CPUs of all ready nodes, over-commitment included.
+	// +optional
+	TotalVCPU *int64 `json:"totalVCPU,omitempty"`
+	// Memory that virtual machines can still get, on all ready nodes.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +optional
+	AvailableMemory *resource.Quantity `json:"availableMemory,omitempty"`
+	// Memory of all ready nodes that virtual machines can get.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +optional
+	TotalMemory *resource.Quantity `json:"totalMemory,omitempty"`
+	// Virtual machines that run.
+	// +optional
+	VirtualMachines *int64 `json:"virtualMachines,omitempty"`
+}

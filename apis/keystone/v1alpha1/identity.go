@@ -1,0 +1,93 @@
+package v1alpha1
+
+import (
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// IdentityBackend is a domain whose users and groups live in a directory. Its options are those of Keystone's
+// domain-specific configuration file (keystone.<domain>.conf).
+// +kubebuilder:validation:XValidation:rule="self.domain.lowerAscii() != 'default'",message="the domain Default keeps its users in the database: the administrator and the service users live there"
+type IdentityBackend struct {
+	// Name of the domain.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9_-]*$`
+	Domain string `json:"domain"`
+	// The directory.
+	LDAP LDAP `json:"ldap"`
+}
+
+// LDAP is a directory server.
+// +kubebuilder:validation:XValidation:rule="has(self.user) == has(self.passwordSecretRef)",message="give user and passwordSecretRef together, or neither to log in anonymously"
+type LDAP struct {
+	// Address: ldaps://ldap.example.com.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^ldaps?://[A-Za-z0-9.\[\]:-]+$`
+	URL string `json:"url"`
+	// Distinguished name that Keystone logs in as. Absent: anonymously.
+	// +optional
+	User DN `json:"user,omitempty"`
+	// Secret key that holds the password, in the control plane's namespace.
+	// +optional
+	PasswordSecretRef *common.SecretKeyReference `json:"passwordSecretRef,omitempty"`
+	// Where the directory starts.
+	Suffix DN `json:"suffix"`
+	// Where users are.
+	UserTreeDN DN `json:"userTreeDN"`
+	// Where groups are.
+	// +optional
+	GroupTreeDN DN `json:"groupTreeDN,omitempty"`
+	// Secret key that holds the authority of the server's certificate, in the control plane's namespace.
+	// +optional
+	CASecretRef *common.SecretKeyReference `json:"caSecretRef,omitempty"`
+	// Other options of the group [ldap], such as user_objectclass or user_filter.
+	// +optional
+	Options common.Options `json:"options,omitempty"`
+}
+
+// DN is a distinguished name of a directory entry.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=512
+// +kubebuilder:validation:Pattern=`^[^\x00-\x1f]+$`
+type DN string
+
+// Federation lets users log in through an OpenID Connect provider such as Keycloak. A proxy in each pod talks to the
+// provider: uWSGI cannot.
+type Federation struct {
+	// Name of the identity provider in Keystone.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-]+$`
+	Provider string `json:"provider"`
+	// Address of the provider's metadata: https://keycloak.example.com/realms/x/.well-known/openid-configuration.
+	MetadataURL common.URL `json:"metadataURL"`
+	// What the provider calls itself (the claim iss).
+	Issuer common.URL `json:"issuer"`
+	// Name of the client that is registered at the provider.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._:/-]+$`
+	ClientID string `json:"clientID"`
+	// Secret key that holds the client's secret, in the control plane's namespace.
+	ClientSecretRef common.SecretKeyReference `json:"clientSecretRef"`
+	// Scopes that are asked for.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	Scopes []Scope `json:"scopes,omitempty"`
+	// Dashboards that may receive a token by web single sign-on.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=set
+	// +optional
+	TrustedDashboards []common.URL `json:"trustedDashboards,omitempty"`
+	// Image of the proxy.
+	// +optional
+	ProxyImage *common.Image `json:"proxyImage,omitempty"`
+}
+
+// Scope is an OpenID Connect scope.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._:-]+$`
+type Scope string

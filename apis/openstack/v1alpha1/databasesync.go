@@ -1,0 +1,181 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A DatabaseSync brings the schema of one service's databases to a release: one Job at a time, each step once.
+//
+// A new database gets all of it at once (sync). An existing one is upgraded in phases: expand, then the workloads roll out,
+// then contract.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
+// +kubebuilder:printcolumn:name="Wanted",type=string,JSONPath=`.spec.release`
+// +kubebuilder:printcolumn:name="Installed",type=string,JSONPath=`.status.installedRelease`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
+type DatabaseSync struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What is wanted.
+	Spec DatabaseSyncSpec `json:"spec"`
+	// What there is.
+	// +optional
+	Status DatabaseSyncStatus `json:"status,omitempty"`
+}
+
+// DatabaseSyncSpec is what is wanted of a schema.
+type DatabaseSyncSpec struct {
+	// OpenStack release that the schema is brought to.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=15
+	Release string `json:"release"`
+	// Steps for a new database.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	Sync []Step `json:"sync"`
+	// Steps of an upgrade while the old release still runs. Absent: the steps of sync.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Expand []Step `json:"expand,omitempty"`
+	// Steps of an upgrade after every pod runs the new release.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Contract []Step `json:"contract,omitempty"`
+	// Steps that move data while the service runs, repeated until they report that nothing is left.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	OnlineMigrations []Step `json:"onlineMigrations,omitempty"`
+	// Check before an upgrade.
+	// +optional
+	UpgradeCheck *Step `json:"upgradeCheck,omitempty"`
+	// Workloads that use the database: contract waits until all of their pods run the image of the template.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	Consumers []Consumer `json:"consumers,omitempty"`
+	// The Jobs' pods. The first container runs each step's command.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	Template corev1.PodTemplateSpec `json:"template"`
+}
+
+// Step is one command of a schema change.
+type Step struct {
+	// Name of the step.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
+	Name    string `json:"name"`
+	Command `json:",inline"`
+	// Exit codes that mean success. Absent: 0.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=set
+	// +optional
+	SuccessCodes []int32 `json:"successCodes,omitempty"`
+	// Exit codes that mean that the step has to run again because more is left.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=set
+	// +optional
+	RepeatCodes []int32 `json:"repeatCodes,omitempty"`
+}
+
+// Command is a program with its arguments.
+type Command struct {
+	// Program and arguments.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=atomic
+	Command []Argument `json:"command"`
+}
+
+// Argument is a program or an argument of it.
+// +kubebuilder:validation:MaxLength=1024
+type Argument string
+
+// Phases of a DatabaseSync.
+const (
+	SyncPhasePending     = "Pending"
+	SyncPhaseSyncing     = "Syncing"
+	SyncPhaseExpanding   = "Expanding"
+	SyncPhaseRollingOut  = "RollingOut"
+	SyncPhaseContracting = "Contracting"
+	SyncPhaseMigrating   = "Migrating"
+	SyncPhaseDone        = "Done"
+	SyncPhaseFailed      = "Failed"
+)
+
+// DatabaseSyncStatus is what there is of a schema.
+type DatabaseSyncStatus struct {
+	// Generation that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// State: Ready (the schema serves the wanted release), Contracted.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// What it is doing.
+	// +kubebuilder:validation:Enum=Pending;Syncing;Expanding;RollingOut;Contracting;Migrating;Done;Failed
+	// +optional
+	Phase string `json:"phase,omitempty"`
+	// Release whose schema is in place: services of this release may run. Set when sync or expand is done.
+	// +kubebuilder:validation:MaxLength=15
+	// +optional
+	InstalledRelease string `json:"installedRelease,omitempty"`
+	// Release that the schema still serves besides, until contract has run.
+	// +kubebuilder:validation:MaxLength=15
+	// +optional
+	PreviousRelease string `json:"previousRelease,omitempty"`
+	// What ran, newest last.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	History []StepRecord `json:"history,omitempty"`
+}
+
+// StepRecord is a step that ran.
+type StepRecord struct {
+	// Phase and name of the step: expand/db-sync.
+	// +kubebuilder:validation:MaxLength=80
+	Step string `json:"step"`
+	// Release that it belongs to.
+	// +kubebuilder:validation:MaxLength=15
+	Release string `json:"release"`
+	// Image that ran.
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image"`
+	// Exit code of the command.
+	ExitCode int32 `json:"exitCode"`
+	// Last lines of its output, where it failed, without passwords.
+	// +kubebuilder:validation:MaxLength=4096
+	// +optional
+	Log string `json:"log,omitempty"`
+	// When it started.
+	// +optional
+	Started *metav1.Time `json:"started,omitempty"`
+	// When it finished.
+	// +optional
+	Finished *metav1.Time `json:"finished,omitempty"`
+}
+
+// DatabaseSyncList is a list of DatabaseSyncs.
+// +kubebuilder:object:root=true
+type DatabaseSyncList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []DatabaseSync `json:"items"`
+}

@@ -1,0 +1,144 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// Types of key repositories.
+const (
+	KeyTypeFernet     = "Fernet"
+	KeyTypeCredential = "Credential"
+)
+
+// A KeyRepository is a set of keys that Keystone encrypts with, kept in a Secret and rotated by schedule: key 0 is staged,
+// the highest is primary, the others decrypt only.
+// https://docs.openstack.org/keystone/latest/admin/fernet-token-faq.html
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
+// +kubebuilder:printcolumn:name="Type",type=string,JSONPath=`.spec.type`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
+// +kubebuilder:printcolumn:name="Primary",type=integer,JSONPath=`.status.primary`
+// +kubebuilder:printcolumn:name="Next rotation",type=date,JSONPath=`.status.nextRotation`
+type KeyRepository struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What is wanted.
+	Spec KeyRepositorySpec `json:"spec"`
+	// What there is.
+	// +optional
+	Status KeyRepositoryStatus `json:"status,omitempty"`
+}
+
+// KeyRepositorySpec is what is wanted of a key repository.
+// +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type && self.secretName == oldSelf.secretName",message="type and secretName cannot be changed: the keys in use would be left behind"
+// +kubebuilder:validation:XValidation:rule="self.type != 'Fernet' || has(self.token)",message="keys of type Fernet need token: its lifetime says how long a key has to be kept"
+type KeyRepositorySpec struct {
+	// Fernet keys encrypt tokens, Credential keys encrypt what is stored in the database.
+	// +kubebuilder:validation:Enum=Fernet;Credential
+	Type string `json:"type"`
+	// Secret that holds the keys. It outlives the KeyRepository.
+	SecretName common.ObjectName `json:"secretName"`
+	// When keys rotate.
+	RotationSchedule common.Cron `json:"rotationSchedule"`
+	// Stop rotating for now.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+	// Number of keys that are kept. Absent: as many as token lifetime and schedule need; a number that is too small for them
+	// is refused.
+	// +kubebuilder:validation:Minimum=3
+	// +kubebuilder:validation:Maximum=200
+	// +optional
+	MaxActiveKeys *int32 `json:"maxActiveKeys,omitempty"`
+	// Lifetime of tokens, from which the number of keys follows.
+	// +optional
+	Token *TokenLifetime `json:"token,omitempty"`
+	// Workloads that read the keys. Keys never rotate again before the last rotation has reached every one of their pods.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	Consumers []Consumer `json:"consumers,omitempty"`
+	// How the keys' own encryption is renewed after a rotation (Credential keys only).
+	// +optional
+	Migrate *Command `json:"migrate,omitempty"`
+	// Store that the keys are backed up to and restored from.
+	// +optional
+	Backup *Backup `json:"backup,omitempty"`
+}
+
+// TokenLifetime is how long a token may be used.
+type TokenLifetime struct {
+	// Lifetime, in seconds.
+	// +kubebuilder:validation:Minimum=1
+	ExpirationSeconds int32 `json:"expirationSeconds"`
+	// How long an expired token is still accepted along with a service's token, in seconds.
+	// +kubebuilder:validation:Minimum=0
+	AllowExpiredWindowSeconds int32 `json:"allowExpiredWindowSeconds"`
+}
+
+// Consumer is a workload that uses what is rotated or migrated.
+type Consumer struct {
+	// Kind of the workload.
+	// +kubebuilder:validation:Enum=Deployment;StatefulSet
+	Kind string `json:"kind"`
+	// Name of the workload.
+	Name common.ObjectName `json:"name"`
+}
+
+// Backup names an entry of a secret store.
+type Backup struct {
+	// The store.
+	SecretStoreRef common.SecretStoreReference `json:"secretStoreRef"`
+	// Entry in the store.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	RemoteKey string `json:"remoteKey"`
+}
+
+// KeyRepositoryStatus is what there is of a key repository.
+type KeyRepositoryStatus struct {
+	// Generation that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// State: Ready, Distributed (every pod has the current keys), BackedUp.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Indexes of the keys that are kept.
+	// +kubebuilder:validation:MaxItems=200
+	// +listType=atomic
+	// +optional
+	Keys []int32 `json:"keys,omitempty"`
+	// Index of the primary key.
+	// +optional
+	Primary int32 `json:"primary,omitempty"`
+	// Hash of the keys, which pods report when they have them. It does not tell the keys.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	ContentHash string `json:"contentHash,omitempty"`
+	// Number of keys that the schedule and the token lifetime need.
+	// +optional
+	NeededKeys int32 `json:"neededKeys,omitempty"`
+	// When keys rotated last.
+	// +optional
+	LastRotation *metav1.Time `json:"lastRotation,omitempty"`
+	// When keys rotate next.
+	// +optional
+	NextRotation *metav1.Time `json:"nextRotation,omitempty"`
+	// When keys were backed up last.
+	// +optional
+	LastBackup *metav1.Time `json:"lastBackup,omitempty"`
+}
+
+// KeyRepositoryList is a list of KeyRepositories.
+// +kubebuilder:object:root=true
+type KeyRepositoryList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []KeyRepository `json:"items"`
+}

@@ -1,0 +1,134 @@
+package apis_test
+
+var hypervisorCases = kindCases{
+	base: `controlPlaneRef: {namespace: tenant, name: cloud}`,
+	cases: map[string]specCase{
+		"NoControlPlane": {
+			reason:  "Hypervisors without a control plane are of no use.",
+			spec:    `controlPlaneRef: null`,
+			field:   "spec.controlPlaneRef",
+			message: "Required value",
+		},
+		"ClusterSet": {
+			reason:  "Virtual machines do not move between clusters.",
+			old:     new(`{}`),
+			spec:    `cluster: {ref: {name: metal}}`,
+			field:   "spec",
+			message: "cluster cannot be set or removed: virtual machines do not move between clusters; delete the claim and claim it elsewhere",
+		},
+		"ClusterBothKinds": {
+			reason:  "The workloads run in one cluster.",
+			spec:    `cluster: {ref: {name: west}, gardener: {region: eu}}`,
+			field:   "spec.cluster",
+			message: "cluster takes either ref (a cluster that the platform offers) or gardener (a dedicated one)",
+		},
+		"ClusterRegionChanged": {
+			reason:  "Another region is another cluster.",
+			old:     new(`cluster: {gardener: {region: eu}}`),
+			spec:    `cluster: {gardener: {region: us}}`,
+			field:   "spec.cluster.gardener",
+			message: "gardener.region cannot be changed: data does not move; delete the claim and claim it elsewhere",
+		},
+		"ClusterGrows": {
+			reason: "A dedicated cluster can be enlarged and brought to a newer Kubernetes.",
+			old:    new(`cluster: {gardener: {region: eu, kubernetesVersion: "1.34"}}`),
+			spec:   `cluster: {gardener: {region: eu, kubernetesVersion: "1.35", workers: {minimum: 3, maximum: 9}}}`,
+		},
+		"WorkersReversed": {
+			reason:  "A range has a lower and an upper end.",
+			spec:    `cluster: {gardener: {region: eu, workers: {minimum: 5, maximum: 3}}}`,
+			field:   "spec.cluster.gardener.workers",
+			message: "workers.minimum must not exceed workers.maximum",
+		},
+		"ControlPlaneChanged": {
+			reason:  "A hypervisor belongs to the control plane that knows its virtual machines.",
+			old:     new(`{}`),
+			spec:    `controlPlaneRef: {name: other}`,
+			field:   "spec",
+			message: "controlPlaneRef cannot be changed: the hypervisors' virtual machines belong to that control plane",
+		},
+		"CellChanged": {
+			reason:  "A cell's database knows its virtual machines.",
+			old:     new(`{}`),
+			spec:    `cell: cell2`,
+			field:   "spec",
+			message: "cell cannot be changed: virtual machines are recorded in the cell's database",
+		},
+		"ModelsWithoutCustom": {
+			reason:  "Models are read with mode custom only.",
+			spec:    `cpu: {mode: host-passthrough, models: [EPYC-Rome]}`,
+			field:   "spec.cpu",
+			message: "models belongs to mode custom: name at least one model with it and none with another mode",
+		},
+		"CustomWithoutModels": {
+			reason:  "Mode custom is nothing without models, in a slice too.",
+			spec:    `slices: [{name: a, nodeSelector: {rack: "1"}, cpu: {mode: custom}}]`,
+			field:   "spec.slices[0].cpu",
+			message: "models belongs to mode custom",
+		},
+		"RatioOfDedicated": {
+			reason:  "Processors of one virtual machine are not over-committed.",
+			spec:    `cpu: {allocationRatio: 4, dedicatedSet: 2-31}`,
+			field:   "spec.cpu",
+			message: "allocationRatio holds for shared processors only: name them in sharedSet beside dedicatedSet, or leave allocationRatio out",
+		},
+		"RatioTooLarge": {
+			reason:  "A number as well as a text is checked.",
+			spec:    `cpu: {allocationRatio: 500}`,
+			field:   "spec.cpu.allocationRatio",
+			message: "must be more than 0 and at most 128",
+		},
+		"RatioZero": {
+			reason:  "Nothing could be placed.",
+			spec:    `memory: {allocationRatio: "0.0"}`,
+			field:   "spec.memory.allocationRatio",
+			message: "must be more than 0 and at most 128",
+		},
+		"CPUSets": {
+			reason: "Ranges and exclusions are what Nova reads.",
+			spec:   `cpu: {allocationRatio: "1.5", dedicatedSet: "4-31,^16,40", sharedSet: "2,3"}`,
+		},
+		"CPUSetMisspelt": {
+			reason:  "A range has two ends.",
+			spec:    `cpu: {sharedSet: "2-"}`,
+			field:   "spec.cpu.sharedSet",
+			message: "should match",
+		},
+		"ReservedTiny": {
+			reason:  "Units are easily forgotten.",
+			spec:    `memory: {reserved: 16}`,
+			field:   "spec.memory.reserved",
+			message: "must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant",
+		},
+		"IntegrationBridge": {
+			reason:  "br-int carries every port.",
+			spec:    `networks: {bridgeMappings: [{physicalNetwork: ext, bridge: br-int}]}`,
+			field:   "spec.networks.bridgeMappings[0]",
+			message: "br-int is OVN's own bridge: name another one, such as br-ex",
+		},
+		"VendorWithoutProduct": {
+			reason:  "Either alone would match too much.",
+			spec:    `pciDevices: [{name: gpu, vendorID: 10de}]`,
+			field:   "spec.pciDevices[0]",
+			message: "give vendorID and productID together",
+		},
+		"DeviceUnnamed": {
+			reason:  "Nova would match every device.",
+			spec:    `pciDevices: [{name: gpu}]`,
+			field:   "spec.pciDevices[0]",
+			message: "say which devices: give vendorID and productID, or address, or all three",
+		},
+		"HostLibvirtWithImage": {
+			reason:  "There is no container to run the image in.",
+			spec:    `virtualization: {libvirt: {mode: Host, image: {tag: "1"}}}`,
+			field:   "spec.virtualization.libvirt",
+			message: "image and resources belong to mode Managed: with mode Host the node's operating system runs libvirt",
+		},
+		"SliceTwice": {
+			reason:  "A slice is found by its name.",
+			spec:    `slices: [{name: a, nodeSelector: {rack: r1}}, {name: a, nodeSelector: {rack: r2}}]`,
+			field:   "spec.slices[1]",
+			message: "Duplicate value",
+		},
+	},
+}

@@ -1,0 +1,142 @@
+package apis_test
+
+var keystoneCases = kindCases{
+	base: `
+openStackRelease: "2025.2"
+target: {providerConfig: in-cluster}
+region: RegionOne
+database: {mariaDBRef: {name: mariadb}, host: mariadb, caSecretRef: {name: mariadb-ca, key: ca.crt}}
+cache: {servers: ["memcached-0.memcached:11211"]}
+endpoints: {public: https://keystone.example.com/v3, internal: http://keystone:5000/v3}
+issuerRef: {name: internal, kind: Issuer}`,
+	cases: map[string]specCase{
+		"NoRegion": {
+			reason:  "The parent fills in everything; nothing is guessed.",
+			spec:    `region: null`,
+			field:   "spec.region",
+			message: "Required value",
+		},
+		"ServerWithoutPort": {
+			reason:  "A server is host:port.",
+			spec:    `cache: {servers: [memcached]}`,
+			field:   "spec.cache.servers[0]",
+			message: "should match",
+		},
+		"TooFewKeys": {
+			reason:  "A repository has a staged, a primary and a secondary key.",
+			spec:    `fernet: {maxActiveKeys: 2}`,
+			field:   "spec.fernet.maxActiveKeys",
+			message: "should be greater than or equal to 3",
+		},
+	},
+}
+
+var platformCases = kindCases{
+	base: `domain: cloud.example.com`,
+	cases: map[string]specCase{
+		"DomainWithoutDot": {
+			reason:  "A domain has at least two labels.",
+			spec:    `domain: cloud`,
+			field:   "spec.domain",
+			message: "should match",
+		},
+		"ClusterTwice": {
+			reason:  "Claims name a cluster by its name.",
+			spec:    `clusters: [{name: a, providerConfig: a, allowedNamespaces: ["*"]}, {name: a, providerConfig: b, allowedNamespaces: ["*"]}]`,
+			field:   "spec.clusters[1]",
+			message: "Duplicate value",
+		},
+		"ClusterForNobody": {
+			reason:  "A cluster that nobody may use is a mistake.",
+			spec:    `clusters: [{name: a, providerConfig: a, allowedNamespaces: []}]`,
+			field:   "spec.clusters[0].allowedNamespaces",
+			message: "should have at least 1 items",
+		},
+	},
+}
+
+var keyRepositoryCases = kindCases{
+	base: `{type: Credential, secretName: keys, rotationSchedule: "0 0 * * 0"}`,
+	cases: map[string]specCase{
+		"SecretRenamed": {
+			reason:  "The keys in use would be left behind.",
+			old:     new(`{}`),
+			spec:    `secretName: other`,
+			field:   "spec",
+			message: "type and secretName cannot be changed: the keys in use would be left behind",
+		},
+		"FernetWithoutLifetime": {
+			reason:  "The number of keys follows from it.",
+			spec:    `type: Fernet`,
+			field:   "spec",
+			message: "keys of type Fernet need token: its lifetime says how long a key has to be kept",
+		},
+		"Fernet": {
+			reason: "With a lifetime it is complete.",
+			spec:   `{type: Fernet, token: {expirationSeconds: 3600, allowExpiredWindowSeconds: 172800}}`,
+		},
+		"ScheduleOfFourFields": {
+			reason:  "Cron has five fields.",
+			spec:    `rotationSchedule: "*/5 * * *"`,
+			field:   "spec.rotationSchedule",
+			message: "should match",
+		},
+	},
+}
+
+var databaseSyncCases = kindCases{
+	base: `
+release: "2025.2"
+sync: [{name: sync, command: [keystone-manage, db_sync]}]
+template: {spec: {containers: [{name: sync, image: keystone}]}}`,
+	cases: map[string]specCase{
+		"NoSteps": {
+			reason:  "Without a step there is no schema.",
+			spec:    `sync: []`,
+			field:   "spec.sync",
+			message: "should have at least 1 items",
+		},
+		"AnyTemplate": {
+			reason: "The template is kept whole.",
+			spec:   `template: {metadata: {labels: {a: b}}, spec: {volumes: [{name: x, emptyDir: {}}]}}`,
+		},
+		"TemplateNoObject": {
+			reason:  "The template is an object.",
+			spec:    `template: pod`,
+			field:   "spec.template",
+			message: "must be of type object",
+		},
+	},
+}
+
+var credentialRotationCases = kindCases{
+	base: `{target: Password, userName: glance, secretName: glance}`,
+	cases: map[string]specCase{
+		"WindowLongerThanInterval": {
+			reason:  "The next credential would be due before the last one is in use.",
+			spec:    `{intervalDays: 7, preRotationDays: 7}`,
+			field:   "spec",
+			message: "preRotationDays must be smaller than intervalDays: a new credential would be due before the last one is in use",
+		},
+		"TargetChanged": {
+			reason:  "A password is not an application credential.",
+			old:     new(`{}`),
+			spec:    `target: ApplicationCredential`,
+			field:   "spec",
+			message: "target cannot be changed: make another CredentialRotation",
+		},
+	},
+}
+
+var secretAggregateCases = kindCases{
+	base: `{targetSecretName: all, sources: [{name: a, secretKeyRef: {name: s, key: k}}], template: {out: "{{ .a }}"}}`,
+	cases: map[string]specCase{
+		"TargetChanged": {
+			reason:  "Pods mount it by name.",
+			old:     new(`{}`),
+			spec:    `targetSecretName: other`,
+			field:   "spec",
+			message: "targetSecretName cannot be changed: pods mount it by name",
+		},
+	},
+}

@@ -1,0 +1,169 @@
+package apis_test
+
+var storageCases = kindCases{
+	base: `nodes: [{name: node-1, devices: [{name: nvme0n1}]}]`,
+	cases: map[string]specCase{
+		"NoDevices": {
+			reason:  "Data has to be kept somewhere.",
+			spec:    `nodes: null`,
+			field:   "spec",
+			message: "say where data is kept by exactly one of nodes (nodes and devices by name), deviceSelector (devices by pattern) and external (a Ceph cluster that exists)",
+		},
+		"NodesAndSelector": {
+			reason:  "Two ways to choose devices contradict each other.",
+			spec:    `deviceSelector: {all: true}`,
+			field:   "spec",
+			message: "say where data is kept by exactly one of",
+		},
+		"ExternalWithMonitors": {
+			reason: "Nobody may change a Ceph cluster that somebody else runs.",
+			spec:   `{nodes: null, external: {secretRef: {name: ceph}}, monitors: {count: 3}}`,
+			field:  "spec",
+			message: "with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; " +
+				"remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores and filesystems",
+		},
+		"ExternalWithPools": {
+			reason: "Pools of a foreign cluster are named to be used.",
+			spec:   `{nodes: null, external: {secretRef: {name: ceph}}, pools: [{name: images}]}`,
+		},
+		"ExternalSet": {
+			reason:  "Data does not move into another cluster.",
+			old:     new(`{}`),
+			spec:    `{nodes: null, external: {secretRef: {name: ceph}}}`,
+			field:   "spec",
+			message: "external cannot be set or removed: data does not move; make another claim",
+		},
+		"ClusterSet": {
+			reason:  "Data does not move.",
+			old:     new(`{}`),
+			spec:    `cluster: {ref: {name: metal}}`,
+			field:   "spec",
+			message: "cluster cannot be set or removed: data does not move; delete the claim and claim it elsewhere",
+		},
+		"StretchedSet": {
+			reason:  "Stretch mode is for life.",
+			old:     new(`replicationFactor: 4`),
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}}`,
+			field:   "spec",
+			message: "stretched cannot be set or removed: Ceph cannot leave stretch mode; make another claim",
+		},
+		"SingleCopy": {
+			reason:  "A single copy is lost with its disk.",
+			spec:    `replicationFactor: 1`,
+			field:   "spec",
+			message: "replicationFactor 1 loses data with the first disk: use 2 or more, or say allowDataLoss: true",
+		},
+		"SingleCopyWanted": {
+			reason: "Somebody said so.",
+			spec:   `{replicationFactor: 1, allowDataLoss: true}`,
+		},
+		"SingleCopyInPool": {
+			reason:  "The word is needed at each pool that says 1.",
+			spec:    `pools: [{name: vms, replicated: {size: 1}}]`,
+			field:   "spec.pools[0].replicated",
+			message: "size 1 loses data with the first disk: use 2 or more, or say allowDataLoss: true",
+		},
+		"StretchedThreeCopies": {
+			reason:  "Each zone needs the same number of copies.",
+			spec:    `stretched: {zones: [a, b], arbiter: {zone: c}}`,
+			field:   "spec",
+			message: "stretched needs replicationFactor 4: two copies in each of two zones",
+		},
+		"StretchedErasureCoded": {
+			reason:  "Stretch mode knows replicated pools only.",
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}, objectStores: [{name: s3, dataPool: {erasureCoded: {dataChunks: 2, codingChunks: 1}}}]}`,
+			field:   "spec",
+			message: "stretched needs pools that are replicated with size 4: Ceph refuses others in stretch mode",
+		},
+		"StretchedPoolOfTwo": {
+			reason:  "The same for a pool of its own size.",
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}, pools: [{name: vms, replicated: {size: 2}}]}`,
+			field:   "spec",
+			message: "stretched needs pools that are replicated with size 4",
+		},
+		"StretchedFilesystemOfThree": {
+			reason:  "And for a file system.",
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}, filesystems: [{name: fs, dataPool: {replicated: {size: 3}}}]}`,
+			field:   "spec",
+			message: "stretched needs pools that are replicated with size 4",
+		},
+		"StretchedSevenMonitors": {
+			reason:  "Rook takes 5, or 3 at least.",
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}, monitors: {count: 7}}`,
+			field:   "spec",
+			message: "stretched needs monitors.count 5 (two in each zone and the arbiter), or 3 at least",
+		},
+		"Stretched": {
+			reason: "Two zones and an arbiter in another cluster.",
+			spec:   `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {clusterRef: {name: third}}}, monitors: {count: 5}}`,
+		},
+		"SelectorEmpty": {
+			reason:  "An empty selector would match nothing or everything.",
+			spec:    `{nodes: null, deviceSelector: {}}`,
+			field:   "spec.deviceSelector",
+			message: "choose devices by exactly one of filter, pathFilter and all: true (every empty device of every node)",
+		},
+		"PoolOfBothKinds": {
+			reason:  "Copies and pieces exclude each other.",
+			spec:    `pools: [{name: x, application: rgw, replicated: {size: 3}, erasureCoded: {dataChunks: 2, codingChunks: 1}}]`,
+			field:   "spec.pools[0]",
+			message: "a pool is either replicated or erasureCoded",
+		},
+		"MonitorsEven": {
+			reason:  "A majority of four is no better than one of three.",
+			spec:    `monitors: {count: 4}`,
+			field:   "spec.monitors",
+			message: "monitors.count must be odd: monitors need a majority",
+		},
+		"RangesWithoutHostNetwork": {
+			reason:  "Pods have no address in them.",
+			spec:    `network: {host: false, publicCIDRs: [10.0.0.0/24]}`,
+			field:   "spec.network",
+			message: "publicCIDRs and clusterCIDRs need host: true: pods have addresses of the cluster's network only",
+		},
+		"RangeWrong": {
+			reason:  "300 is no byte.",
+			spec:    `network: {clusterCIDRs: [10.0.300.0/24]}`,
+			field:   "spec.network.clusterCIDRs[0]",
+			message: "must be a range of addresses, such as 10.0.1.0/24",
+		},
+		"BlockDevicesErasureCoded": {
+			reason:  "Headers of block devices need a replicated pool.",
+			spec:    `pools: [{name: volumes, erasureCoded: {dataChunks: 4, codingChunks: 2}}]`,
+			field:   "spec.pools[0]",
+			message: "a pool of application rbd must be replicated: an erasure-coded pool cannot keep the headers of block devices",
+		},
+		"PoolConverted": {
+			reason:  "A pool keeps its kind.",
+			old:     new(`pools: [{name: x, application: rgw}]`),
+			spec:    `pools: [{name: x, application: rgw, erasureCoded: {dataChunks: 2, codingChunks: 1}}]`,
+			field:   "spec.pools[0]",
+			message: "erasureCoded cannot be changed: Ceph cannot convert a pool; make another pool",
+		},
+		"QuotaEmpty": {
+			reason:  "A quota of nothing is a mistake.",
+			spec:    `pools: [{name: x, quota: {}}]`,
+			field:   "spec.pools[0].quota",
+			message: "give maxSize, maxObjects or both",
+		},
+		"ArbiterInDataZone": {
+			reason:  "The arbiter must survive the loss of either zone.",
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: b}}}`,
+			field:   "spec.stretched",
+			message: "arbiter.zone must be a third zone: in one of zones the arbiter would fail along with it",
+		},
+		"ZonesChanged": {
+			reason:  "The data lies in the zones.",
+			old:     new(`{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}}`),
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, d], arbiter: {zone: c}}}`,
+			field:   "spec.stretched",
+			message: "zones cannot be changed: the data lies in them",
+		},
+		"ArbiterTwice": {
+			reason:  "One monitor decides.",
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c, clusterRef: {name: third}}}}`,
+			field:   "spec.stretched.arbiter",
+			message: "the arbiter runs either in zone (a third zone of the same cluster) or in clusterRef (another cluster)",
+		},
+	},
+}

@@ -1,0 +1,159 @@
+package apis_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+)
+
+// kindCases are specs of one kind. Each case is laid over the base as a merge patch: what it does not name is as in the base,
+// and null takes a field away.
+type kindCases struct {
+	base  string
+	cases map[string]specCase
+}
+
+// specCase is a spec that is sent to the API server.
+type specCase struct {
+	reason string
+	// old is the spec before the update, again over the base; without it the object is new.
+	old  *string
+	spec string
+	// field and message are those of the error that is expected; without them the spec is accepted.
+	field, message string
+}
+
+// allCases are the cases of every kind that has rules of its own.
+var allCases = map[string]kindCases{
+	"ControlPlaneCluster": controlPlaneCases,
+	"HypervisorCluster":   hypervisorCases,
+	"StorageCluster":      storageCases,
+	"Keystone":            keystoneCases,
+	"PlatformConfig":      platformCases,
+	"KeyRepository":       keyRepositoryCases,
+	"DatabaseSync":        databaseSyncCases,
+	"CredentialRotation":  credentialRotationCases,
+	"SecretAggregate":     secretAggregateCases,
+}
+
+func TestSpecs(t *testing.T) {
+	all := crds(t)
+	for kind, k := range allCases {
+		crd := all[kind]
+		v, err := schema.New(crd, crd.Spec.Versions[0].Name)
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		if errs := v.Validate(object(t, crd, k.base, "{}")); len(errs) > 0 {
+			t.Errorf("%s: the base is refused: %v", kind, errs)
+		}
+		for name, c := range k.cases {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				errs := v.Validate(object(t, crd, k.base, c.spec))
+				if c.old != nil {
+					old := object(t, crd, k.base, *c.old)
+					if errs := v.Validate(old); len(errs) > 0 {
+						t.Fatalf("%s: the spec before the update is refused: %v", c.reason, errs)
+					}
+					v.Default(old)
+					errs = v.ValidateUpdate(object(t, crd, k.base, c.spec), old)
+				}
+				switch {
+				case c.message == "" && len(errs) > 0:
+					t.Errorf("%s: refused: %v", c.reason, errs)
+				case c.message != "" && len(errs) != 1:
+					t.Errorf("%s: got %d errors, want one at %s: %v", c.reason, len(errs), c.field, errs)
+				case c.message != "" && (errs[0].Field != c.field || !strings.Contains(errs[0].ErrorBody(), c.message)):
+					t.Errorf("%s:\n got %s: %s\nwant %s: %s", c.reason, errs[0].Field, errs[0].ErrorBody(), c.field, c.message)
+				}
+			})
+		}
+	}
+}
+
+// TestEveryRuleHasACase holds that each CEL rule refuses something, and that its message belongs to it alone.
+func TestEveryRuleHasACase(t *testing.T) {
+	tried := map[string]bool{}
+	for _, k := range allCases {
+		for _, c := range k.cases {
+			tried[c.message] = true
+		}
+	}
+	rules := map[string]string{} // message to rule
+	for kind, crd := range crds(t) {
+		root := *crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+		note := func(path string, p apiextensionsv1.JSONSchemaProps, _ bool) bool {
+			for _, r := range p.XValidations {
+				if other, ok := rules[r.Message]; ok && other != r.Rule {
+					t.Errorf("%s: two rules say %q", path, r.Message)
+				}
+				rules[r.Message] = r.Rule
+			}
+			return true
+		}
+		note(kind, root, false)
+		walk(kind, root, note)
+	}
+	for _, message := range slices.Sorted(maps.Keys(rules)) {
+		if !tried[message] {
+			t.Errorf("no case for %q (%s)", message, rules[message])
+		}
+	}
+}
+
+// object makes an object of a kind whose spec is the base with a patch laid over it.
+func object(t testing.TB, crd *apiextensionsv1.CustomResourceDefinition, base, patch string) map[string]any {
+	t.Helper()
+	spec := merge(parse(t, base), parse(t, patch))
+	o := map[string]any{
+		"apiVersion": crd.Spec.Group + "/" + crd.Spec.Versions[0].Name,
+		"kind":       crd.Spec.Names.Kind,
+		"metadata":   map[string]any{"name": "example"},
+		"spec":       spec,
+	}
+	if crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
+		o["metadata"].(map[string]any)["namespace"] = "tenant"
+	}
+	out, err := schema.Normalize(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func parse(t testing.TB, text string) map[string]any {
+	t.Helper()
+	data, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	out := map[string]any{}
+	if err := json.Unmarshal(data, &out); err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	return out
+}
+
+// merge lays a patch over a document (RFC 7386).
+func merge(doc, patch map[string]any) map[string]any {
+	for name, p := range patch {
+		inner, isMap := p.(map[string]any)
+		was, wasMap := doc[name].(map[string]any)
+		switch {
+		case p == nil:
+			delete(doc, name)
+		case isMap && wasMap:
+			doc[name] = merge(was, inner)
+		default:
+			doc[name] = p
+		}
+	}
+	return doc
+}

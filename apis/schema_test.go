@@ -1,0 +1,204 @@
+package apis_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
+	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+)
+
+// crds are the CRDs that an API server gets to see in the end, by kind: of claims, of composite resources, and plain ones.
+func crds(t testing.TB) map[string]*apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	list, err := definition.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, crd := range list {
+		all[crd.Spec.Names.Kind] = crd
+	}
+	return all
+}
+
+func TestKinds(t *testing.T) {
+	want := []string{
+		"ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "HypervisorCluster", "KeyRepository", "Keystone",
+		"PlatformConfig", "SecretAggregate", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster", "XStorageCluster",
+	}
+	if got := slices.Sorted(maps.Keys(crds(t))); !slices.Equal(got, want) {
+		t.Errorf("kinds:\n got %v\nwant %v", got, want)
+	}
+}
+
+// TestAccepted holds that an API server takes every CRD: structure, defaults, CEL rules and what they may cost.
+func TestAccepted(t *testing.T) {
+	for kind, crd := range crds(t) {
+		if err := schema.CheckCRD(crd); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+// TestClientSideApply holds that kubectl apply, which keeps a copy in an annotation, can install every definition.
+func TestClientSideApply(t *testing.T) {
+	const limit = 256 << 10 // TotalAnnotationSizeLimitB of k8s.io/apimachinery/pkg/api/validation
+	for _, folder := range apis.Folders() {
+		data, err := apis.Definition(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, doc := range bytes.Split(data, []byte("\n---\n")) {
+			asJSON, err := yaml.YAMLToJSON(doc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(asJSON) > limit*9/10 {
+				t.Errorf("%s, document %d: %d bytes are too near the limit of %d", folder, i, len(asJSON), limit)
+			}
+		}
+	}
+}
+
+// unbounded are fields without a limit, and why.
+var unbounded = map[string]string{
+	"DatabaseSync.spec.template": "a pod template, which the API server bounds when the Job is made",
+}
+
+// TestEveryFieldIsDescribedAndBounded walks every schema. A field without a description helps nobody, and one without a limit
+// makes CEL rules too expensive or an object too large.
+func TestEveryFieldIsDescribedAndBounded(t *testing.T) {
+	used := map[string]bool{}
+	for kind, crd := range crds(t) {
+		for _, v := range crd.Spec.Versions {
+			for _, part := range []string{"spec", "status"} {
+				p, ok := v.Schema.OpenAPIV3Schema.Properties[part]
+				if !ok {
+					continue
+				}
+				if p.Description == "" {
+					t.Errorf("%s.%s: no description", kind, part)
+				}
+				walk(kind+"."+part, p, func(path string, p apiextensionsv1.JSONSchemaProps, named bool) bool {
+					if ours := !crossplanes(path); !ours || strings.HasSuffix(path, ".status.conditions") {
+						return false
+					}
+					if named && (p.Title == "" || p.Description == "") {
+						t.Errorf("%s: title %q, description %q", path, p.Title, p.Description)
+					}
+					if _, ok := unbounded[path]; ok {
+						used[path] = true
+						return false
+					}
+					if lack := lacks(p); lack != "" {
+						t.Errorf("%s: no %s", path, lack)
+					}
+					return true
+				})
+			}
+		}
+	}
+	for path := range unbounded {
+		if !used[path] {
+			t.Errorf("%s is in the list of exceptions and is not there any more", path)
+		}
+	}
+}
+
+// crossplanes tells whether a field is one that Crossplane adds to claims and composite resources.
+func crossplanes(path string) bool {
+	parts := strings.Split(path, ".")
+	if len(parts) < 3 {
+		return false
+	}
+	switch parts[2] {
+	case "crossplane", "compositionRef", "compositionSelector", "compositionRevisionRef", "compositionRevisionSelector",
+		"compositionUpdatePolicy", "compositeDeletePolicy", "resourceRef", "resourceRefs", "claimRef",
+		"writeConnectionSecretToRef", "connectionDetails", "claimConditionTypes":
+		return true
+	}
+	return false
+}
+
+// lacks names the limit that a schema should have and has not.
+func lacks(p apiextensionsv1.JSONSchemaProps) string {
+	switch {
+	case p.Type == "string" || p.XIntOrString:
+		if p.MaxLength == nil && len(p.Enum) == 0 && p.Format != "date-time" {
+			return "maxLength or enum"
+		}
+	case p.Type == "array":
+		if p.MaxItems == nil {
+			return "maxItems"
+		}
+		if p.XListType == nil {
+			return "list type: two writers would overwrite each other's items"
+		}
+	case p.Type == "object" && p.AdditionalProperties != nil:
+		if p.MaxProperties == nil {
+			return "maxProperties"
+		}
+	case p.Type == "object" && len(p.Properties) == 0:
+		return "properties: anything is accepted"
+	}
+	return ""
+}
+
+// walk visits every schema below one, depth first and sorted, until visit says false. Named are properties; the others are
+// the items of lists and the values of maps.
+func walk(path string, p apiextensionsv1.JSONSchemaProps, visit func(path string, p apiextensionsv1.JSONSchemaProps, named bool) bool) {
+	for _, name := range slices.Sorted(maps.Keys(p.Properties)) {
+		child := p.Properties[name]
+		if visit(path+"."+name, child, true) {
+			walk(path+"."+name, child, visit)
+		}
+	}
+	if p.Items != nil && visit(path+"[]", *p.Items.Schema, false) {
+		walk(path+"[]", *p.Items.Schema, visit)
+	}
+	if p.AdditionalProperties != nil && p.AdditionalProperties.Schema != nil && visit(path+".*", *p.AdditionalProperties.Schema, false) {
+		walk(path+".*", *p.AdditionalProperties.Schema, visit)
+	}
+}
+
+// TestSameForClaimAndComposite holds that Crossplane loses nothing of our schema on the way into either CRD.
+func TestSameForClaimAndComposite(t *testing.T) {
+	all := crds(t)
+	for _, kind := range []string{"ControlPlaneCluster", "HypervisorCluster", "StorageCluster"} {
+		claim, composite := ours(t, all[kind]), ours(t, all["X"+kind])
+		if claim != composite {
+			t.Errorf("%s: the schemas of claim and composite resource differ", kind)
+		}
+		if !strings.Contains(claim, "x-kubernetes-validations") {
+			t.Errorf("%s: no CEL rules are left", kind)
+		}
+	}
+}
+
+// ours is the part of a CRD's schema that comes from us, as JSON.
+func ours(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) string {
+	t.Helper()
+	s := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.DeepCopy()
+	delete(s.Properties, "metadata")
+	for _, part := range []string{"spec", "status"} {
+		p := s.Properties[part]
+		maps.DeleteFunc(p.Properties, func(name string, _ apiextensionsv1.JSONSchemaProps) bool {
+			return crossplanes(fmt.Sprintf("%s.%s.%s", crd.Spec.Names.Kind, part, name))
+		})
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,6 @@
+// Package v1alpha1 holds the StorageCluster: the claim by which a tenant orders a pool of storage, a Ceph cluster.
+//
+// +kubebuilder:object:generate=true
+// +groupName=crossplane.c5c3.io
+// +versionName=v1alpha1
+package v1alpha1

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
+)
+
+// everyKind reads all definitions.
+func everyKind(t *testing.T) []kind {
+	t.Helper()
+	var all []kind
+	for _, folder := range apis.Folders() {
+		data, err := apis.Definition(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds, err := parse(data)
+		if err != nil {
+			t.Fatalf("%s: %v", folder, err)
+		}
+		all = append(all, kinds...)
+	}
+	return all
+}
+
+// each visits every schema below one.
+func each(p props, visit func(name string, p props)) {
+	for name, child := range p.Properties {
+		visit(name, child)
+		each(child, visit)
+	}
+	if inner, ok := member(p); ok {
+		visit("", inner)
+		each(inner, visit)
+	}
+}
+
+// TestNothingIsLeftOut holds that a page mentions every field, every description and every rule.
+func TestNothingIsLeftOut(t *testing.T) {
+	for _, k := range everyKind(t) {
+		text := string(page(k))
+		for _, part := range []string{"spec", "status"} {
+			p := k.schema.Properties[part]
+			delete(p.Properties, "conditions") // those of Kubernetes
+			visit := func(name string, p props) {
+				if name != "" && !strings.Contains(text, name+"`") {
+					t.Errorf("%s: field %s is missing", k.name, name)
+				}
+				if name != "" && !strings.Contains(text, cell(p.Description)) {
+					t.Errorf("%s: what %s means is missing: %s", k.name, name, p.Description)
+				}
+				for _, r := range p.XValidations {
+					if !strings.Contains(text, r.Message) {
+						t.Errorf("%s: rule is missing: %s", k.name, r.Message)
+					}
+				}
+			}
+			visit("", p)
+			each(p, visit)
+		}
+	}
+}
+
+// TestLinksLead holds that every link inside a page leads to one of its headings.
+func TestLinksLead(t *testing.T) {
+	for _, k := range everyKind(t) {
+		text := string(page(k))
+		anchors := map[string]bool{}
+		for line := range strings.Lines(text) {
+			if heading, ok := strings.CutPrefix(line, "## "); ok {
+				a := anchor(strings.TrimSpace(heading))
+				if anchors[a] {
+					t.Errorf("%s: two headings %q", k.name, strings.TrimSpace(heading))
+				}
+				anchors[a] = true
+			}
+		}
+		for _, piece := range strings.Split(text, "](#")[1:] {
+			to, _, _ := strings.Cut(piece, ")")
+			if !anchors[to] {
+				t.Errorf("%s: a link leads to #%s, which is not there", k.name, to)
+			}
+		}
+	}
+}
+
+// TestTablesAreInUse holds that the names of patterns and pieces have not been left behind by a change of the types.
+func TestTablesAreInUse(t *testing.T) {
+	seen := map[string]bool{}
+	for _, k := range everyKind(t) {
+		each(k.schema, func(_ string, p props) {
+			seen[p.Pattern] = true
+			seen[strings.Join(slices.Sorted(maps.Keys(p.Properties)), ",")] = true
+		})
+	}
+	for pattern := range patterns {
+		if !seen[pattern] {
+			t.Errorf("no field has the pattern %s", pattern)
+		}
+	}
+	for fields, name := range partNames {
+		if !seen[fields] {
+			t.Errorf("nothing has the fields of %s: %s", name, fields)
+		}
+	}
+	if !seen[quantity] {
+		t.Errorf("no field is a quantity: has controller-gen another pattern for them?")
+	}
+}
+
+func TestGenerateTwice(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	for _, dir := range []string{a, b} {
+		if err := generate(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(read(t, a), read(t, b)); diff != "" {
+		t.Errorf("two runs differ:\n%s", diff)
+	}
+}
+
+func read(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.md"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("cannot find pages in %s: %v %v", dir, files, err)
+	}
+	out := map[string]string{}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[filepath.Base(f)] = string(data)
+	}
+	return out
+}
+
+func TestWords(t *testing.T) {
+	n := func(i int64) *int64 { return &i }
+	f := func(x float64) *float64 { return &x }
+	type want struct{ kind, allowed string }
+	cases := map[string]struct {
+		reason string
+		schema props
+		want   want
+	}{
+		"Enum": {
+			reason: "The values are listed as they are written.",
+			schema: props{Type: "string", Enum: []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}, {Raw: []byte(`"b"`)}}},
+			want:   want{"string", "`a`, `b`"},
+		},
+		"Range": {
+			reason: "Numbers have two ends.",
+			schema: props{Type: "integer", Minimum: f(1), Maximum: f(9)},
+			want:   want{"integer", "1 to 9"},
+		},
+		"UnknownPattern": {
+			reason: "A pattern without a name is shown, and its bars do not end the cell.",
+			schema: props{Type: "string", Pattern: "^(a|b)$", MaxLength: n(1)},
+			want:   want{"string", "`^(a\\|b)$`"},
+		},
+		"List": {
+			reason: "Bounds of the list, then of its members.",
+			schema: props{Type: "array", MinItems: n(1), MaxItems: n(4), Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &props{Type: "string", MaxLength: n(8)}}},
+			want:   want{"list of strings", "1 to 4 entries: up to 8 characters"},
+		},
+		"Quantity": {
+			reason: "Everybody knows what a quantity looks like.",
+			schema: props{XIntOrString: true, Pattern: quantity, MaxLength: n(20)},
+			want:   want{"quantity", ""},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := want{typeOf(tc.schema), allowed(tc.schema)}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// quantity is the pattern that controller-gen gives to every Kubernetes quantity.
+const quantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
+
+// patterns are the ones that have a name.
+var patterns = map[string]string{
+	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`:           "name of a Kubernetes object",
+	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:                                             "DNS label",
+	`^[a-z0-9*]([-a-z0-9*]*[a-z0-9*])?$`:                                          "DNS label, in which * stands for any characters",
+	`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$`: "full host name",
+	`^https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~%+/-]*)?$`:                       "http or https address",
+	`^[-._a-zA-Z0-9]+$`:                             "key of a Secret",
+	`^[0-9*,/-]+( +[0-9A-Za-z*,/-]+){4}$`:           "five fields of cron",
+	`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`: "value of a label",
+	`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+$`: "image repository with its registry",
+	`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`: "registry, with or without a path",
+	`^sha256:[0-9a-f]{64}$`: "sha256: and 64 hex digits",
+	`^20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z$`:          "moment in UTC",
+	`^([0-9]+\.[0-9]+\.[0-9]+(-p[0-9]+)?|stable-20[0-9]{2}\.[12]|[0-9a-f]{7,40})$`: "version, branch or commit",
+	`^[^\n\r]*$`:          "one line",
+	`^[^\x00-\x1f]+$`:     "no control characters",
+	`^[^\x00-\x20]+$`:     "no blanks",
+	`^CUSTOM_[A-Z0-9_]+$`: "CUSTOM_ and capitals",
+}
+
+// typeOf names the type of a field.
+func typeOf(p apiextensionsv1.JSONSchemaProps) string {
+	switch {
+	case p.XIntOrString && p.Pattern == quantity:
+		return "quantity"
+	case p.XIntOrString:
+		return "number or text"
+	case p.Format == "date-time":
+		return "time"
+	case p.Type == "array":
+		return "list of " + several(typeOf(*p.Items.Schema))
+	case p.Type == "object" && p.AdditionalProperties != nil:
+		return "map of " + several(typeOf(*p.AdditionalProperties.Schema))
+	case p.Type == "":
+		return "any value"
+	}
+	return p.Type
+}
+
+func several(t string) string {
+	switch {
+	case t == "number or text" || strings.HasSuffix(t, "s") || strings.Contains(t, " of "):
+		return t
+	case strings.HasSuffix(t, "y"):
+		return strings.TrimSuffix(t, "y") + "ies"
+	}
+	return t + "s"
+}
+
+// allowed says which values a field takes; for lists and maps, which values their members take.
+func allowed(p apiextensionsv1.JSONSchemaProps) string {
+	switch {
+	case len(p.Enum) > 0:
+		values := make([]string, len(p.Enum))
+		for i, e := range p.Enum {
+			values[i] = code(strings.Trim(string(e.Raw), `"`))
+		}
+		return strings.Join(values, ", ")
+	case p.Items != nil && p.Items.Schema != nil:
+		return join(bounds(p.MinItems, p.MaxItems, "entries"), allowed(*p.Items.Schema))
+	case p.AdditionalProperties != nil && p.AdditionalProperties.Schema != nil:
+		return join(bounds(p.MinProperties, p.MaxProperties, "entries"), allowed(*p.AdditionalProperties.Schema))
+	case p.Minimum != nil && p.Maximum != nil:
+		return fmt.Sprintf("%.0f to %.0f", *p.Minimum, *p.Maximum)
+	case p.Minimum != nil:
+		return fmt.Sprintf("%.0f or more", *p.Minimum)
+	case p.Pattern != "" && p.Pattern != quantity:
+		if name, ok := patterns[p.Pattern]; ok {
+			return name
+		}
+		return code(p.Pattern)
+	case p.Type == "string" && p.Format == "" && p.MaxLength != nil:
+		return bounds(nil, p.MaxLength, "characters")
+	}
+	return ""
+}
+
+func bounds(least, most *int64, what string) string {
+	switch {
+	case least != nil && most != nil && *least == *most:
+		return fmt.Sprintf("%d %s", *most, what)
+	case least != nil && most != nil:
+		return fmt.Sprintf("%d to %d %s", *least, *most, what)
+	case most != nil:
+		return fmt.Sprintf("up to %d %s", *most, what)
+	}
+	return ""
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + ": " + b
+}
+
+// code quotes text for a cell of a table.
+func code(text string) string { return "`" + strings.ReplaceAll(text, "|", `\|`) + "`" }
+
+// cell makes a description fit into a cell.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`).Replace(oneLine(text))
+}

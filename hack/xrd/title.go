@@ -1,0 +1,103 @@
+package main
+
+import (
+	"strings"
+	"unicode"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// spelling are words of field names that are not written as they come, in lower case.
+var spelling = map[string]string{
+	"api": "API", "ca": "CA", "cidr": "CIDR", "cidrs": "CIDRs", "cpu": "CPU", "db": "DB", "dn": "DN", "fsid": "FSID",
+	"ha": "HA", "id": "ID", "ironcore": "IronCore", "korc": "K-ORC", "kvm": "KVM", "ldap": "LDAP", "mariadb": "MariaDB",
+	"maxscale": "MaxScale", "ml2": "ML2", "novncproxy": "noVNC proxy", "numa": "NUMA", "openstack": "OpenStack", "openvswitch": "Open vSwitch",
+	"osds": "OSDs", "ovn": "OVN", "ovs": "OVS", "pci": "PCI", "rabbitmq": "RabbitMQ", "ref": "reference",
+	"refs": "references", "s3": "S3", "tls": "TLS", "url": "URL", "uwsgi": "uWSGI", "vcpu": "vCPU",
+}
+
+// addTitlesToParts gives every property below spec and status a title.
+func addTitlesToParts(schema *apiextensionsv1.JSONSchemaProps) {
+	for _, part := range []string{"spec", "status"} {
+		if p, ok := schema.Properties[part]; ok {
+			addTitles(&p)
+			schema.Properties[part] = p
+		}
+	}
+}
+
+// addTitles gives every property below a schema a title, where it has none.
+func addTitles(schema *apiextensionsv1.JSONSchemaProps) {
+	if schema == nil {
+		return
+	}
+	for name, p := range schema.Properties {
+		if p.Title == "" {
+			p.Title = title(name)
+		}
+		addTitles(&p)
+		schema.Properties[name] = p
+	}
+	if schema.Items != nil {
+		addTitles(schema.Items.Schema)
+	}
+	if schema.AdditionalProperties != nil {
+		addTitles(schema.AdditionalProperties.Schema)
+	}
+}
+
+// title turns the name of a field into words: openStackRelease becomes OpenStack release.
+func title(name string) string {
+	parts := words(name)
+	for i, w := range parts {
+		w = strings.ToLower(w)
+		if s, ok := spelling[w]; ok {
+			w = s
+			// A reference at the beginning is a sentence's first word, the other spellings stay as they are.
+			if i == 0 && s == strings.ToLower(s) {
+				w = strings.ToUpper(s[:1]) + s[1:]
+			}
+		} else if i == 0 {
+			w = strings.ToUpper(w[:1]) + w[1:]
+		}
+		parts[i] = w
+	}
+	return strings.Join(parts, " ")
+}
+
+// words splits the name of a field where its parts meet: at a capital after a small letter (nodeSelector), before the last
+// capital of several (URLPath), and at a hyphen. The plural of an abbreviation is one word (publicCIDRs), and so are names
+// of products (openStack, mariaDB, maxScale).
+func words(name string) []string {
+	name = strings.NewReplacer("openStack", "Openstack", "OpenStack", "Openstack", "mariaDB", "Mariadb", "maxScale", "Maxscale").Replace(name)
+	var (
+		out []string
+		r   = []rune(name)
+		at  = 0
+	)
+	cut := func(i int) {
+		if i > at {
+			out = append(out, string(r[at:i]))
+		}
+		at = i
+	}
+	for i := 1; i < len(r); i++ {
+		switch {
+		case r[i] == '-':
+			cut(i)
+			at++
+		case !unicode.IsUpper(r[i]):
+		case unicode.IsLower(r[i-1]) || unicode.IsDigit(r[i-1]):
+			cut(i)
+		case i+1 < len(r) && unicode.IsLower(r[i+1]) && !plural(r, i+1):
+			cut(i)
+		}
+	}
+	cut(len(r))
+	return out
+}
+
+// plural tells whether the letter at i is the s of an abbreviation's plural.
+func plural(r []rune, i int) bool {
+	return r[i] == 's' && (i+1 == len(r) || unicode.IsUpper(r[i+1]))
+}
