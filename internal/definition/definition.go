@@ -1,0 +1,98 @@
+// Package definition finds the CRD of every kind that we define: of claims and composite resources as Crossplane generates
+// them, and of plain kinds.
+package definition
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
+	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+)
+
+// For gives the CRD of a kind, and the name of its version. The error names the kinds that there are.
+func For(apiVersion, kind string) (*apiextensionsv1.CustomResourceDefinition, string, error) {
+	crds, err := All()
+	if err != nil {
+		return nil, "", err
+	}
+	group, version, _ := strings.Cut(apiVersion, "/")
+	for _, c := range crds {
+		served := slices.ContainsFunc(c.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
+		if c.Spec.Group == group && c.Spec.Names.Kind == kind && served {
+			return c, version, nil
+		}
+	}
+	var known []string
+	for _, c := range crds {
+		known = append(known, fmt.Sprintf("%s (%s/%s)", c.Spec.Names.Kind, c.Spec.Group, c.Spec.Versions[0].Name))
+	}
+	slices.Sort(known)
+	return nil, "", fmt.Errorf("apiVersion %q and kind %q are not ours; ours are %s", apiVersion, kind, strings.Join(known, ", "))
+}
+
+// All gives the CRDs of all kinds: claims, composite resources and plain ones.
+var All = sync.OnceValues(func() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	var out []*apiextensionsv1.CustomResourceDefinition
+	for _, folder := range apis.Folders() {
+		doc, err := apis.Definition(folder)
+		if err != nil {
+			return nil, err
+		}
+		crds, err := parse(doc)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the definition of %s: %w", folder, err)
+		}
+		out = append(out, crds...)
+	}
+	return out, nil
+})
+
+func parse(doc []byte) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	if bytes.Contains(doc, []byte("kind: CompositeResourceDefinition")) {
+		return generated(doc)
+	}
+	var out []*apiextensionsv1.CustomResourceDefinition
+	d := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(doc), 4096)
+	for {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		switch err := d.Decode(crd); {
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return nil, err
+		}
+		if crd.Name != "" {
+			out = append(out, crd)
+		}
+	}
+}
+
+// generated gives what Crossplane makes of a definition: the composite resource's CRD, and the claim's.
+func generated(doc []byte) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	xrd, err := schema.ParseXRD(doc)
+	if err != nil {
+		return nil, err
+	}
+	crd, err := schema.CompositeCRD(xrd)
+	if err != nil {
+		return nil, err
+	}
+	out := []*apiextensionsv1.CustomResourceDefinition{crd}
+	if xrd.Spec.ClaimNames != nil {
+		claim, err := schema.ClaimCRD(xrd)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, claim)
+	}
+	return out, nil
+}

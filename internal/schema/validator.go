@@ -1,0 +1,87 @@
+package schema
+
+import (
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+)
+
+// A Validator checks the objects of one kind in one version. It is safe for concurrent use.
+type Validator struct {
+	kind       runtimeschema.GroupVersionKind
+	namespaced bool
+	// statusApart says that the status is a subresource: creating or updating the object drops it.
+	statusApart bool
+	// scale is nil for a kind without that subresource.
+	scale *apiextensionsv1.CustomResourceSubresourceScale
+
+	structural *schema.Structural
+	openAPI    validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+// New compiles the validator of one version of a CRD: its structural schema and its CEL rules. The error says that the
+// CRD does not serve the version, or that its schema is not structural. A rule that does not compile is reported by
+// every Validate, as an API server does; CheckCRD finds it earlier.
+func New(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Validator, error) {
+	served, err := servedVersion(crd, version)
+	if err != nil {
+		return nil, err
+	}
+	if served.Schema == nil || served.Schema.OpenAPIV3Schema == nil {
+		return nil, fmt.Errorf("cannot validate %s: version %s of its CRD has no schema", crd.Name, version)
+	}
+
+	props := &apiextensions.JSONSchemaProps{}
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(served.Schema.OpenAPIV3Schema, props, nil); err != nil {
+		return nil, fmt.Errorf("cannot read the schema of %s: %w", crd.Name, err)
+	}
+	structural, err := schema.NewStructural(props)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the schema of %s, it is not structural: %w", crd.Name, err)
+	}
+	// The defaults still belong to the CRD that was passed in, and pruning writes to them.
+	structural = structural.DeepCopy()
+	if err := defaulting.PruneDefaults(structural); err != nil {
+		return nil, fmt.Errorf("cannot use the defaults of %s: %w", crd.Name, err)
+	}
+	openAPI, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the schema of %s: %w", crd.Name, err)
+	}
+
+	v := &Validator{
+		kind:       runtimeschema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind},
+		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		structural: structural,
+		openAPI:    openAPI,
+		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+	}
+	if sub := served.Subresources; sub != nil {
+		v.statusApart, v.scale = sub.Status != nil, sub.Scale
+	}
+	return v, nil
+}
+
+func servedVersion(crd *apiextensionsv1.CustomResourceDefinition, version string) (*apiextensionsv1.CustomResourceDefinitionVersion, error) {
+	for i := range crd.Spec.Versions {
+		if v := &crd.Spec.Versions[i]; v.Name == version && v.Served {
+			return v, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot validate %s: its CRD does not serve version %q", crd.Name, version)
+}
+
+// Default fills in the schema's defaults, in place, and drops nulls where the schema allows none: what an API server
+// does before it validates. The object's numbers must be JSON's (int64, float64); see Normalize.
+func (v *Validator) Default(obj map[string]any) {
+	defaulting.PruneNonNullableNullsWithoutDefaults(obj, v.structural)
+	defaulting.Default(obj, v.structural)
+}

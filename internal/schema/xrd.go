@@ -1,0 +1,66 @@
+package schema
+
+import (
+	"fmt"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
+	xrdv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
+	xrdv2 "github.com/crossplane/crossplane/apis/v2/apiextensions/v2"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// ParseXRD reads a CompositeResourceDefinition of apiextensions.crossplane.io/v1 or v2 from YAML or JSON and fills in
+// what the API server would: the scope (LegacyCluster in v1, Namespaced in v2) and the policies. The versions have the
+// same fields, so both come back as the v1 type. Unknown fields are an error, and so is a claim in v2, which has none.
+func ParseXRD(data []byte) (*xrdv1.CompositeResourceDefinition, error) {
+	xrd := &xrdv1.CompositeResourceDefinition{}
+	if err := yaml.UnmarshalStrict(data, xrd); err != nil {
+		return nil, fmt.Errorf("cannot parse the CompositeResourceDefinition: %w", err)
+	}
+	if xrd.Kind != xrdv1.CompositeResourceDefinitionKind {
+		return nil, fmt.Errorf("cannot use kind %q: want a %s", xrd.Kind, xrdv1.CompositeResourceDefinitionKind)
+	}
+	switch xrd.APIVersion {
+	case xrdv1.SchemeGroupVersion.String():
+		orDefault(&xrd.Spec.Scope, xrdv1.CompositeResourceScopeLegacyCluster)
+		orDefault(&xrd.Spec.DefaultCompositeDeletePolicy, xpv2.CompositeDeleteBackground)
+	case xrdv2.SchemeGroupVersion.String():
+		orDefault(&xrd.Spec.Scope, xrdv1.CompositeResourceScopeNamespaced)
+		if *xrd.Spec.Scope == xrdv1.CompositeResourceScopeLegacyCluster || xrd.Spec.ClaimNames != nil {
+			return nil, fmt.Errorf("cannot use %s: only %s has claims and the scope LegacyCluster", xrd.Name, xrdv1.SchemeGroupVersion)
+		}
+	default:
+		return nil, fmt.Errorf("cannot use %s: unknown apiVersion %q", xrd.Name, xrd.APIVersion)
+	}
+	orDefault(&xrd.Spec.DefaultCompositionUpdatePolicy, xpv2.UpdateAutomatic)
+	return xrd, nil
+}
+
+func orDefault[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
+}
+
+// CompositeCRD is the CRD of the composite resource that Crossplane makes from an XRD of any scope.
+func CompositeCRD(xrd *xrdv1.CompositeResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+	return free(xcrd.ForCompositeResource(xrd.DeepCopy()))
+}
+
+// ClaimCRD is the CRD of the claim that Crossplane makes from an XRD; one without claimNames is an error. Not all of the
+// XRD's schema gets there: Crossplane drops title, default and allOf of the spec itself and patterns on metadata.name.
+func ClaimCRD(xrd *xrdv1.CompositeResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+	return free(xcrd.ForCompositeResourceClaim(xrd.DeepCopy()))
+}
+
+// free takes the owner reference off: it needs the uid that the XRD only has in a cluster.
+func free(crd *apiextensionsv1.CustomResourceDefinition, err error) (*apiextensionsv1.CustomResourceDefinition, error) {
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a CRD of the XRD: %w", err)
+	}
+	crd.APIVersion, crd.Kind = apiextensionsv1.SchemeGroupVersion.String(), "CustomResourceDefinition"
+	crd.OwnerReferences = nil
+	return crd, nil
+}

@@ -1,0 +1,115 @@
+package crds
+
+import (
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// A check is something that an API server refuses although the Go type allows it. The name says what must hold; it is the
+// error's sentence where the check gives none.
+type check struct {
+	name string
+	run  func(o object) field.ErrorList
+}
+
+// checks are all checks on Kubernetes' own kinds. Those that go beyond an API server say why.
+var checks = []check{
+	{"name, labels and annotations are valid", metadata},
+
+	{"a pod has a container", ofPod(hasContainer)},
+	{"a container has an image and a name of its own", ofPod(containerNames)},
+	{"a volume has one source and a name of its own", ofPod(volumes)},
+	{"a volume mount names a volume, one for each path", ofPod(ofContainer(volumeMounts))},
+	{"a container port is valid and there once", ofPod(ofContainer(ports))},
+	{"an environment variable has a valid name and one source, and is there once", ofPod(ofContainer(environment))},
+	{"a probe asks in one way, at a port that the container has", ofPod(ofContainer(probes))},
+	{"requests stay within limits", ofPod(ofContainer(resources))},
+	{"the restart policy suits the owner", ofPod(restartPolicy)},
+	{"labels of pods are valid", ofPod(podLabels)},
+
+	{"the selector is there and selects the pods of the template", selector},
+	{"counts are not negative", counts},
+	{"the update strategy can make progress", strategy},
+	{"a volume claim says how it is used and how large it is", volumeClaims},
+	{"a schedule is a cron expression in a known time zone", schedule},
+
+	{"keys are valid and the data fits into 1 MiB", data},
+	{"a Secret has the keys of its type", secretType},
+
+	{"service ports are valid and have names of their own", servicePorts},
+	{"a network policy has valid selectors, ports and blocks", networkPolicy},
+	{"a disruption budget has one limit", disruptionBudget},
+	{"an autoscaler has a target and a maximum not below its minimum", autoscaler},
+
+	{"a rule names verbs and what they apply to", policyRules},
+	{"a binding names a role and subjects", roleBinding},
+
+	{"a CustomResourceDefinition is one that an API server serves", customResourceDefinition},
+}
+
+// serverOwned is metadata that a client never sends.
+var serverOwned = []string{
+	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid",
+}
+
+// clientsOnly refuses what only the server writes, null or not: under server-side apply we would own it.
+func clientsOnly(obj map[string]any) field.ErrorList {
+	var errs field.ErrorList
+	meta, _ := obj["metadata"].(map[string]any)
+	for _, key := range serverOwned {
+		if _, ok := meta[key]; ok {
+			errs = append(errs, field.Forbidden(field.NewPath("metadata", key), "only the API server writes it"))
+		}
+	}
+	if _, ok := obj["status"]; ok {
+		errs = append(errs, field.Forbidden(field.NewPath("status"), "only controllers write it"))
+	}
+	return errs
+}
+
+// nameRules are the rules for names, of the kinds whose names are more than a DNS subdomain or less.
+var nameRules = map[string]apivalidation.ValidateNameFunc{
+	"Namespace":          apivalidation.NameIsDNSLabel,
+	"Service":            apivalidation.NameIsDNS1035Label,
+	"Role":               path.ValidatePathSegmentName,
+	"RoleBinding":        path.ValidatePathSegmentName,
+	"ClusterRole":        path.ValidatePathSegmentName,
+	"ClusterRoleBinding": path.ValidatePathSegmentName,
+	// The names of its Jobs are 11 characters longer.
+	"CronJob": atMost(52, apivalidation.NameIsDNSSubdomain),
+	// An API server takes longer ones. But the name and a hash become a label of the pods, and then none starts.
+	"StatefulSet": atMost(52, apivalidation.NameIsDNSLabel),
+}
+
+var clusterScoped = sets.New(
+	"Namespace", "Node", "PersistentVolume", "ClusterRole", "ClusterRoleBinding", "PriorityClass", "StorageClass", "CSIDriver",
+	"VolumeAttachment", "IngressClass", "CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+	"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration",
+)
+
+func atMost(length int, rule apivalidation.ValidateNameFunc) apivalidation.ValidateNameFunc {
+	return func(name string, prefix bool) []string {
+		errs := rule(name, prefix)
+		if len(name) > length {
+			errs = append(errs, validation.MaxLenError(length))
+		}
+		return errs
+	}
+}
+
+// metadata takes a namespaced object without a namespace as sent to one.
+func metadata(o object) field.ErrorList {
+	rule := nameRules[o.kind]
+	if rule == nil {
+		rule = apivalidation.NameIsDNSSubdomain
+	}
+	namespaced := !clusterScoped.Has(o.kind)
+	if namespaced && o.GetNamespace() == "" {
+		o.SetNamespace(metav1.NamespaceDefault)
+	}
+	return apivalidation.ValidateObjectMetaAccessor(o.Object, namespaced, rule, field.NewPath("metadata"))
+}

@@ -1,0 +1,33 @@
+package crds
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// wrappers are the groups whose kind Object carries another object to another cluster.
+var wrappers = map[string]bool{"kubernetes.crossplane.io": true, "kubernetes.m.crossplane.io": true}
+
+// validateManifest checks what an Object of provider-kubernetes carries: the API server of the other cluster will. One that
+// only observes carries no more than a name.
+func (s *Set) validateManifest(obj map[string]any, gvk runtimeschema.GroupVersionKind) field.ErrorList {
+	if gvk.Kind != "Object" || !wrappers[gvk.Group] {
+		return nil
+	}
+	policies, _, _ := unstructured.NestedSlice(obj, "spec", "managementPolicies")
+	if reflect.DeepEqual(policies, []any{"Observe"}) {
+		return nil
+	}
+	manifest, found, err := unstructured.NestedMap(obj, "spec", "forProvider", "manifest")
+	if !found || err != nil {
+		return nil // the Object's own CRD says so
+	}
+	errs := s.Validate(manifest)
+	for _, e := range errs {
+		e.Field = "spec.forProvider.manifest." + e.Field
+	}
+	return errs
+}
