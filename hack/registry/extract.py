@@ -1,0 +1,181 @@
+"""Prints what one service of one release knows as compact JSON: its options, their types and its policy rules.
+
+extract.py SERVICE RELEASE DISTRIBUTION OPTION_LIST...   with the Python of a virtual environment that has the service.
+
+The option lists are those of oslo-config-generator, but its output says of a type only what it is called. So this reads the
+option objects: item types, patterns and lengths survive. Three things are in no list:
+  - what modules register when they are imported, found in cfg.CONF after importing all of them;
+  - the options of keystoneauth's plugins, which a service registers when it sees auth_type;
+  - auth_type itself, in some groups that load a plugin.
+"""
+
+import contextlib
+import importlib
+import json
+import logging
+import os
+import pkgutil
+import re
+import socket
+import sys
+import warnings
+
+# Plugins that a service may authenticate with; the others (OAuth 2, Kerberos, SAML) are for people.
+AUTH_TYPES = ("password", "v3password", "v3applicationcredential", "v3token", "http_basic", "none")
+# Packages below a service that are not the service: importing them runs or needs something else.
+SKIPPED = ("tests", "migrations", "alembic", "versions", "wsgi", "cmd", "hacking", "locale", "__main__")
+# A default is for the reader: past this many characters it is no longer read.
+LONGEST_DEFAULT = 100
+
+
+def plain(value):
+    """The value in JSON's types, without what is of this machine."""
+    if isinstance(value, (list, tuple, set)):
+        return [plain(v) for v in value]
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return str(value).replace(sys.prefix, "<prefix>")
+
+
+def describe(kind):
+    """The type of a value."""
+    from oslo_config import types
+
+    if isinstance(kind, type):  # keystoneauth takes Python's own.
+        return {"type": {bool: "boolean", int: "integer", float: "float"}.get(kind, "string")}
+    # The most special first: each is found by its base classes too.
+    known = {types.Port: "port", types.Integer: "integer", types.Float: "float", types.Boolean: "boolean",
+             types.List: "list", types.Dict: "dict", types.Range: "range", types.IPAddress: "ip",
+             types.HostDomain: "domain", types.HostAddress: "host", types.Hostname: "hostname", types.URI: "uri",
+             types.String: "string"}
+    name = next((n for t, n in known.items() if isinstance(kind, t)), None)
+    if name is None:
+        print(f"{kind!r} is taken as a string", file=sys.stderr)
+        return {"type": "string"}
+    out = {"type": name}
+    for attribute, key in (("min", "min"), ("max", "max"), ("bounds", "bounded"), ("schemes", "schemes"),
+                           ("ignore_case", "ignoreCase"), ("max_length", "maxLength")):
+        value = getattr(kind, attribute, None)
+        if value is not None and value is not False and (value != 0 or attribute in ("min", "max")):
+            out[key] = plain(value)
+    if getattr(kind, "choices", None):
+        out["choices"] = [str(c) for c in kind.choices if c is not None]
+    if getattr(kind, "regex", None):
+        out["pattern"] = kind.regex.pattern
+        if kind.regex.flags & re.IGNORECASE:
+            out["ignoreCase"] = True
+    if name in ("ip", "host", "domain"):
+        check = (kind if name == "ip" else kind.ip_address).version_checker.__name__
+        out.update({"_check_ipv4": {"ipVersion": 4}, "_check_ipv6": {"ipVersion": 6}}.get(check, {}))
+    if name in ("list", "dict"):
+        item = describe(kind.item_type if name == "list" else kind.value_type)
+        if item != {"type": "string"}:
+            out["item"] = item
+    if name == "dict" and kind.key_value_separator != ":":
+        out["separator"] = kind.key_value_separator
+    return out
+
+
+def normal(group):
+    """The name under which oslo.config looks for a group: in lower case, but for this one."""
+    return group if group == "DEFAULT" else group.lower()
+
+
+class Options:
+    """Groups of options, as they are collected: the first to name an option says what it is."""
+
+    def __init__(self):
+        self.groups = {}
+
+    def add(self, group, opts):
+        group = normal(group)
+        options = self.groups.setdefault(group, {})
+        for opt in opts:
+            # A file is searched for dest, where the hyphens of the name are underscores.
+            options.setdefault(opt.dest, self.entry(group, opt))
+
+    def entry(self, group, opt):
+        out = describe(opt.type)
+        default = plain(opt.default if opt.sample_default is None else opt.sample_default)
+        if default is not None and len(json.dumps(default)) <= LONGEST_DEFAULT:
+            out["default"] = default
+        for attribute in ("multi", "mutable", "required"):
+            if getattr(opt, attribute):
+                out[attribute] = True
+        if opt.secret is True:
+            out["secret"] = True
+        if opt.deprecated_for_removal:
+            out["removal"] = {"since": str(opt.deprecated_since or ""), "reason": " ".join((opt.deprecated_reason or "").split())}
+        old = {(normal(d.group or group), d.name or opt.dest) for d in opt.deprecated_opts} - {(group, opt.dest)}
+        if old:
+            out["deprecated"] = [{"group": g, "name": n} for g, n in sorted(old)]
+        return out
+
+    def add_listed(self, names):
+        from importlib.metadata import entry_points
+
+        lists = {e.name: e for e in entry_points(group="oslo.config.opts")}
+        for name in names:
+            if name not in lists:
+                sys.exit(f"no entry point {name} in oslo.config.opts: see services.toml")
+            for group, opts in lists[name].load()():
+                self.add(getattr(group, "name", group) or "DEFAULT", opts)
+
+    def add_registered(self, package):
+        from oslo_config import cfg
+
+        for module in pkgutil.walk_packages(importlib.import_module(package).__path__, package + ".", onerror=lambda _: None):
+            if not set(module.name.split(".")) & set(SKIPPED):
+                # A driver whose library is not installed does not import, and is not there in the image either.
+                with contextlib.suppress(Exception, SystemExit):
+                    importlib.import_module(module.name)
+        self.add("DEFAULT", [o["opt"] for o in cfg.CONF._opts.values()])
+        for name, group in cfg.CONF._groups.items():
+            self.add(name, [o["opt"] for o in group._opts.values()])
+
+    def add_auth(self):
+        from keystoneauth1 import loading
+
+        for group, options in self.groups.items():
+            # castellan has an auth_type of its own.
+            if group == "key_manager" or not ("auth_type" in options or {"auth_url", "username"} <= set(options)):
+                continue
+            self.add(group, loading.get_auth_common_conf_options() + loading.get_session_conf_options())
+            for auth_type in AUTH_TYPES:
+                self.add(group, loading.get_auth_plugin_conf_options(auth_type))
+
+
+def policies(service):
+    from oslo_policy import generator
+
+    out = {}
+    for rules in generator.get_policies_dict([service]).values():
+        for rule in rules:
+            out[rule.name] = entry = {"check": rule.check_str}
+            if rule.deprecated_rule and rule.deprecated_rule.name != rule.name:
+                entry["deprecated"] = rule.deprecated_rule.name
+    return out
+
+
+def main(service, release, distribution, *lists):
+    from importlib.metadata import version
+
+    options = Options()
+    options.add_listed(lists)
+    options.add_registered(service)
+    options.add_auth()
+    return {"service": service, "release": release, "version": version(distribution.split("[")[0]),
+            "groups": options.groups, "policies": policies(service)}
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    logging.disable()
+    socket.gethostname = socket.getfqdn = lambda *_: "<host>"  # A default here and there.
+    with contextlib.redirect_stdout(sys.stderr):  # Some modules print when they are imported.
+        registry = main(*sys.argv[1:])
+    json.dump(registry, sys.stdout, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    sys.stdout.flush()
+    os._exit(0)  # Whatever threads the imports have started.

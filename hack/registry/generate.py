@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Writes internal/registry/data/SERVICE-RELEASE.json.gz for every service of services.toml and each of its releases.
+
+generate.py [RELEASE...]: these releases only. See README.md. Needs Python 3.11; the folder of the cache is taken from
+COBALTCORE_CACHE.
+"""
+
+import hashlib
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+DATA = HERE.parent.parent / "internal" / "registry" / "data"
+CACHE = pathlib.Path(os.environ.get("COBALTCORE_CACHE") or pathlib.Path.home() / ".cache" / "cobaltcore") / "registry"
+UV = "uv==0.13.8"
+
+
+def run(*command, **options):
+    return subprocess.run([str(c) for c in command], check=True, **options)
+
+
+def venv(home, tool):
+    """Makes a virtual environment at home with pip, and gives the path of a tool in it."""
+    command = (sys.executable, "-m", "venv", "--clear", home)
+    try:
+        run(*command, stdout=subprocess.DEVNULL)
+    except subprocess.CalledProcessError:  # Debian ships ensurepip apart.
+        if os.geteuid() != 0 or not shutil.which("apt-get"):
+            sys.exit("cannot make a virtual environment: install the package python3-venv")
+        run("apt-get", "update", "-qq")
+        run("apt-get", "install", "-yqq", "--no-install-recommends", "python3-venv", stdout=subprocess.DEVNULL)
+        run(*command)
+    return home / "bin" / tool
+
+
+def install(service, release, row):
+    """Gives the Python of a virtual environment that has one service of one release. It is made once.
+
+    No two services share one: what is installed decides what is found, and a new row must not change another's file.
+    """
+    package, *more = row["requires"]
+    requirements = [f"{package}=={row['versions'][release]}", *more]
+    constraints = HERE / "constraints" / f"{release}.txt"
+    key = hashlib.sha256("\n".join([UV, platform.python_version(), *requirements]).encode() + constraints.read_bytes())
+    home = CACHE / f"{service}-{release}-{key.hexdigest()[:12]}"
+    python = home / "bin" / "python"
+    if (home / "complete").exists():
+        return python
+    uv = CACHE / "uv" / "bin" / "uv"
+    if not uv.exists():
+        pip = venv(CACHE / "uv", "pip")
+        run(pip, "install", "-q", "--disable-pip-version-check", UV)
+    env = {**os.environ, "UV_CACHE_DIR": str(CACHE / "uv-cache"), "UV_PYTHON_DOWNLOADS": "never"}
+    run(uv, "venv", "-q", "--clear", "-p", sys.executable, home, env=env)
+    # Services of 2025 still import pkg_resources here and there, which setuptools 81 warns of and 82 no longer has.
+    run(uv, "pip", "install", "-q", "-p", python, "-c", constraints, "setuptools<81", *requirements, env=env)
+    (home / "complete").touch()
+    return python
+
+
+def extract(python, service, release, row):
+    """Writes one data file. gzip without name and time: the same text gives the same bytes."""
+    env = {**os.environ, "PYTHONHASHSEED": "0"}  # Some choices are sets.
+    # In a folder of its own: an import may leave a log behind.
+    scratch = CACHE / "scratch"
+    scratch.mkdir(parents=True, exist_ok=True)
+    text = run(python, HERE / "extract.py", service, release, row["requires"][0], *row["options"],
+               env=env, cwd=scratch, stdout=subprocess.PIPE).stdout
+    file = DATA / f"{service}-{release}.json.gz"
+    file.write_bytes(run("gzip", "-9n", input=text, stdout=subprocess.PIPE).stdout)
+    print(f"{file.name}: {len(text)} bytes, {file.stat().st_size} compressed")
+
+
+def services():
+    """The rows of services.toml: service → row."""
+    return tomllib.loads((HERE / "services.toml").read_text())
+
+
+def main(wanted):
+    rows = services()
+    releases = sorted({release for row in rows.values() for release in row["versions"]})
+    if unknown := set(wanted) - set(releases):
+        sys.exit(f"services.toml has no release {', '.join(sorted(unknown))}")
+    DATA.mkdir(parents=True, exist_ok=True)
+    for release in wanted or releases:
+        for service, row in sorted(rows.items()):
+            if release in row["versions"]:
+                extract(install(service, release, row), service, release, row)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,82 @@
+package oslo
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"gopkg.in/ini.v1"
+)
+
+// File is what stands in a file: group → option → its values, one for each time that the option is written. Quotes are
+// gone; `$` is as it stands in the file.
+type File map[string]map[string][]string
+
+// Parse reads what Render wrote. It fails on a line that is neither a group, an option, a comment nor empty. It does not know
+// continuation lines, which Render never writes.
+func Parse(text string) (File, error) {
+	in, err := ini.LoadSources(ini.LoadOptions{
+		AllowShadows:               true,
+		AllowDuplicateShadowValues: true,
+		IgnoreContinuation:         true,
+		IgnoreInlineComment:        true,
+		PreserveSurroundedQuote:    true, // oslo.config also strips quotes that stand inside again.
+	}, []byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("cannot parse the configuration file: %w", err)
+	}
+	file := File{}
+	for _, section := range in.Sections() {
+		for _, key := range section.Keys() {
+			if file[section.Name()] == nil {
+				file[section.Name()] = map[string][]string{}
+			}
+			values := key.ValueWithShadows()
+			if len(values) == 0 { // Written without a value.
+				values = []string{""}
+			}
+			for i := range values {
+				values[i] = unquote(values[i])
+			}
+			file[section.Name()][key.Name()] = values
+		}
+	}
+	return file, nil
+}
+
+// write gives the text of the file.
+func (f File) write() string {
+	groups := slices.Sorted(maps.Keys(f))
+	if i := slices.Index(groups, DefaultGroup); i > 0 {
+		groups = slices.Insert(slices.Delete(groups, i, i+1), 0, DefaultGroup)
+	}
+	var out strings.Builder
+	for i, group := range groups {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		fmt.Fprintf(&out, "[%s]\n", group)
+		for _, option := range slices.Sorted(maps.Keys(f[group])) {
+			for _, value := range f[group][option] {
+				fmt.Fprintf(&out, "%s = %s\n", option, quote(value))
+			}
+		}
+	}
+	return out.String()
+}
+
+// verify reads a text back: no value may have become an option or a group of its own. This guards what the checks of names
+// and values promise, by a parser that knows nothing of them.
+func verify(text string, want File) error {
+	got, err := Parse(text)
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(got, want) {
+		return errors.New("the configuration file does not say what was to be written: this is a bug, please report it")
+	}
+	return nil
+}

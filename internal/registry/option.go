@@ -1,0 +1,203 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// defaultGroup is the one group whose name has to be in upper case.
+const defaultGroup = "DEFAULT"
+
+// Finding is what a tenant should know of an option that is accepted.
+type Finding struct {
+	// Deprecated says that the option, or the name that it was given, is on its way out.
+	Deprecated bool
+	// Message is a sentence that says so, and what to use instead; empty if there is nothing to say.
+	Message string
+}
+
+// CheckOption checks what a tenant wrote for an option: its names, and its value as a string, a boolean, a number or a list of
+// these, as they come out of YAML or JSON. A string means itself: its dollar signs are no references.
+//
+// Group names are matched as oslo.config does it in files, without regard to case except for DEFAULT; option names exactly.
+// A deprecated name is accepted with a finding.
+//
+// The error is a sentence that names group and option and says what is allowed. It does not repeat the value of an option
+// that is secret.
+func (r *Registry) CheckOption(group, option string, value any) (Finding, error) {
+	finding := Finding{}
+	targets := r.renamed[normal(group)][option]
+	if current, ok := r.groups[normal(group)][option]; ok {
+		targets = []*Option{current}
+	} else if len(targets) > 0 {
+		finding = outdated(group, option, targets)
+	} else {
+		return Finding{}, r.unknown(group, option)
+	}
+	for _, target := range targets {
+		if err := target.check(value); err != nil {
+			return Finding{}, fmt.Errorf("[%s] %s %w", group, option, err)
+		}
+		if target.Removal != nil && !finding.Deprecated {
+			finding = Finding{Deprecated: true, Message: fmt.Sprintf("[%s] %s is %s", group, option, target.Removal)}
+		}
+	}
+	return finding, nil
+}
+
+// normal is the name under which oslo.config looks for a group.
+func normal(group string) string {
+	if group == defaultGroup {
+		return group
+	}
+	return strings.ToLower(group)
+}
+
+func outdated(group, option string, targets []*Option) Finding {
+	names := make([]string, len(targets))
+	for i, target := range targets {
+		names[i] = target.name().String()
+	}
+	return Finding{Deprecated: true, Message: fmt.Sprintf("[%s] %s is a deprecated name: use %s instead", group, option, strings.Join(names, " and "))}
+}
+
+// String says so, to follow "is".
+func (r *Removal) String() string {
+	out := "deprecated and going to be removed"
+	if r.Since != "" {
+		out += ", as announced in " + r.Since
+	}
+	if r.Reason != "" {
+		out += ": " + strings.TrimSuffix(r.Reason, ".")
+	}
+	return out
+}
+
+// check gives the rest of a sentence that begins with the option's name.
+func (o *Option) check(value any) error {
+	items, isList := list(value)
+	switch {
+	case isList && o.Multi:
+		if len(items) == 0 {
+			return errors.New("cannot be an empty list: give it a value, or leave it out")
+		}
+		for _, item := range items {
+			if err := o.checkText(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	case isList:
+		joined, err := o.join(items)
+		if err != nil {
+			return err
+		}
+		return o.checkText(joined)
+	}
+	return o.checkText(value)
+}
+
+// list gives the items of a list.
+func list(value any) ([]any, bool) {
+	switch v := value.(type) {
+	case []any:
+		return v, true
+	case []string:
+		items := make([]any, len(v))
+		for i := range v {
+			items[i] = v[i]
+		}
+		return items, true
+	}
+	return nil, false
+}
+
+// join writes the items as a file has them: no item may be taken for two, or for less than it is.
+func (o *Option) join(items []any) (string, error) {
+	if o.Kind != kindList && o.Kind != kindDict {
+		return "", fmt.Errorf("must be %s, not a list", o.Type)
+	}
+	if o.Bounded {
+		return "", fmt.Errorf("must be %s: write it as one string", o.Type)
+	}
+	texts := make([]string, len(items))
+	for i, item := range items {
+		s, err := o.item().text(item)
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("must be %s, but in item %d %w", o.Type, i+1, err)
+		case s == "" || s != strings.TrimSpace(s) || strings.Contains(s, ","):
+			return "", fmt.Errorf("must be %s, and no item may be empty, hold a comma, or begin or end with a space: item %d does", o.Type, i+1)
+		}
+		texts[i] = s
+	}
+	return strings.Join(texts, ","), nil
+}
+
+// checkText checks one value, which is not a list.
+func (o *Option) checkText(value any) error {
+	s, err := o.text(value)
+	if err != nil {
+		return fmt.Errorf("must be %s, but %w", o.Type, err)
+	}
+	bad, ok := o.accepts(s)
+	switch {
+	case ok:
+		return nil
+	case o.Secret:
+		return fmt.Errorf("must be %s", o.Type)
+	}
+	return fmt.Errorf("must be %s, but %s is not", o.Type, shorten(bad))
+}
+
+// exact is the largest whole number up to which a float64, which is what JSON numbers become, holds each one.
+const exact = 1 << 53
+
+// text is a value as it stands in a configuration file. The error follows "but".
+func (t *Type) text(value any) (string, error) {
+	switch v := value.(type) {
+	case string:
+		if !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
+			return "", errors.New("it holds a control character, such as a line break or a tab")
+		}
+		return v, nil
+	case bool:
+		if t.Kind == kindString {
+			return "", fmt.Errorf("it is the boolean %t: write it in quotes if it is meant", v)
+		}
+		return strconv.FormatBool(v), nil
+	case int:
+		return strconv.Itoa(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case float64:
+		switch {
+		case math.IsNaN(v) || math.IsInf(v, 0):
+			return "", errors.New("it is not a finite number")
+		case math.Trunc(v) != v && t.Kind == kindString:
+			return "", errors.New("it is a fraction: write it in quotes if it is meant")
+		case math.Trunc(v) != v:
+			return strconv.FormatFloat(v, 'g', -1, 64), nil
+		case math.Abs(v) > exact:
+			return "", errors.New("the number is too large to arrive exactly: write it in quotes")
+		}
+		return strconv.FormatInt(int64(v), 10), nil
+	case nil:
+		return "", errors.New("it has no value: give it one, or leave it out")
+	}
+	return "", errors.New("it is neither a string nor a boolean nor a number")
+}
+
+// shorten quotes what a tenant wrote, up to a length that a message can hold.
+func shorten(s string) string {
+	const longest = 60
+	if runes := []rune(s); len(runes) > longest {
+		s = string(runes[:longest]) + "…"
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,221 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// CheckPolicy checks one rule that a tenant overrides, and the check that it is given.
+func (r *Registry) CheckPolicy(rule, check string) error {
+	return errors.Join(r.CheckPolicies(map[string]string{rule: check})...)
+}
+
+// CheckPolicies checks all rules that a tenant overrides: rule → check. A rule that the service does not have is accepted
+// if another of the overrides refers to it.
+//
+// The errors, one for each rule at most and sorted by rule, are sentences that name the rule.
+func (r *Registry) CheckPolicies(overrides map[string]string) []error {
+	names := slices.Sorted(maps.Keys(overrides))
+	checks := make(map[string]expression, len(overrides))
+	failed := map[string]error{}
+	used := map[string]bool{}
+	for _, name := range names {
+		parsed, err := parse(overrides[name])
+		if err != nil {
+			failed[name] = fmt.Errorf("policy rule %s: %w", plain(name), err)
+		}
+		checks[name] = parsed
+		for _, reference := range parsed.rules {
+			if reference != name {
+				used[reference] = true
+			}
+		}
+	}
+	known := func(name string) bool {
+		_, registered := r.policies[name]
+		return registered || r.renamedPolicies[name]
+	}
+	for _, name := range names {
+		switch missing := slices.IndexFunc(checks[name].rules, func(rule string) bool {
+			_, overridden := overrides[rule]
+			return !overridden && !known(rule)
+		}); {
+		case failed[name] != nil:
+		case !known(name) && !used[name]:
+			failed[name] = r.unknownRule(name)
+		case missing >= 0:
+			failed[name] = fmt.Errorf("policy rule %s: it refers to another: %w", plain(name), r.unknownRule(checks[name].rules[missing]))
+		}
+	}
+	for name, loop := range r.loops(checks) {
+		if failed[name] == nil {
+			failed[name] = fmt.Errorf("policy rule %s: it refers to itself, by way of %s", plain(name), strings.Join(loop, " → "))
+		}
+	}
+	errs := make([]error, 0, len(failed))
+	for _, name := range slices.Sorted(maps.Keys(failed)) {
+		errs = append(errs, failed[name])
+	}
+	return errs
+}
+
+func (r *Registry) unknownRule(name string) error {
+	subject := fmt.Sprintf("%s %s has no policy rule %s", r.Service, r.Release, plain(name))
+	where := r.elsewhere(func(other *Registry) bool { _, ok := other.policies[name]; return ok })
+	if where != "" {
+		return fmt.Errorf("%s: %s", subject, where)
+	}
+	if meant := closest(name, maps.Keys(r.policies)); meant != "" {
+		return fmt.Errorf("%s: did you mean %s?", subject, meant)
+	}
+	return fmt.Errorf("%s: give a rule of %s, or one that another of your rules refers to", subject, r.Service)
+}
+
+// loops finds rules that refer to themselves, which oslo.policy follows until the request fails: one overridden rule of each
+// loop → the way back to it.
+func (r *Registry) loops(overrides map[string]expression) map[string][]string {
+	const open, done = 1, 2
+	state := map[string]int{}
+	found := map[string][]string{}
+	var path []string
+	var visit func(string)
+	visit = func(name string) {
+		switch state[name] {
+		case done:
+			return
+		case open:
+			loop := path[slices.Index(path, name):]
+			for i, member := range loop {
+				if _, ours := overrides[member]; ours {
+					found[member] = slices.Concat(loop[i+1:], loop[:i+1])
+					return
+				}
+			}
+			return
+		}
+		state[name] = open
+		path = append(path, name)
+		check, ours := overrides[name]
+		if !ours {
+			check, _ = parse(r.policies[name].Check)
+		}
+		for _, reference := range check.rules {
+			visit(reference)
+		}
+		path = path[:len(path)-1]
+		state[name] = done
+	}
+	for _, name := range slices.Sorted(maps.Keys(overrides)) {
+		visit(name)
+	}
+	return found
+}
+
+// expression is what matters of a check that parses.
+type expression struct {
+	// rules are those that it refers to, in the order of the text.
+	rules []string
+}
+
+// parse reads a check: terms with and, or, not and parentheses around them. Nothing at all is always true.
+//
+// That language is regular but for the parentheses, so it is enough to know their depth and whether a term or an operator is
+// next.
+func parse(check string) (expression, error) {
+	if check == "" {
+		return expression{}, nil
+	}
+	if strings.ContainsFunc(check, unicode.IsControl) {
+		return expression{}, errors.New("its check holds a control character, such as a line break: write it on one line, with spaces")
+	}
+	var out expression
+	depth, wantTerm := 0, true
+	for _, token := range tokens(check) {
+		switch lower := strings.ToLower(token); {
+		case wantTerm && token == "(":
+			depth++
+		case wantTerm && lower == "not":
+		case !wantTerm && token == ")":
+			if depth--; depth < 0 {
+				return expression{}, errors.New("its check closes a parenthesis that it does not open")
+			}
+		case !wantTerm && (lower == "and" || lower == "or"):
+			wantTerm = true
+		case wantTerm && (token == ")" || lower == "and" || lower == "or"):
+			return expression{}, fmt.Errorf("its check lacks a term before %s", shorten(token))
+		case !wantTerm:
+			return expression{}, fmt.Errorf("its check lacks and or or before %s", shorten(token))
+		default:
+			rule, err := term(token)
+			if err != nil {
+				return expression{}, fmt.Errorf("its check holds %s: %w", shorten(token), err)
+			}
+			if rule != "" {
+				out.rules = append(out.rules, rule)
+			}
+			wantTerm = false
+		}
+	}
+	switch {
+	case wantTerm:
+		return expression{}, errors.New("its check ends where a term should stand; to allow everybody, write @")
+	case depth > 0:
+		return expression{}, errors.New("its check opens a parenthesis that it does not close")
+	}
+	return out, nil
+}
+
+// tokens cuts a check at spaces and takes off the parentheses around words. Those inside, as in %(user_id)s, are the word's.
+func tokens(check string) []string {
+	var out []string
+	for _, word := range strings.Fields(check) {
+		inner := strings.TrimLeft(word, "(")
+		for range len(word) - len(inner) {
+			out = append(out, "(")
+		}
+		bare := strings.TrimRight(inner, ")")
+		if bare != "" {
+			out = append(out, bare)
+		}
+		for range len(inner) - len(bare) {
+			out = append(out, ")")
+		}
+	}
+	return out
+}
+
+// What a term may have before and after its first colon: an attribute of the caller or a literal, and a text in which
+// attributes of the target stand as %(name)s.
+var (
+	attribute = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
+	literal   = regexp.MustCompile(`^('[^'\\]*'|"[^"\\]*"|-?(0|[1-9][0-9]*)(\.[0-9]+)?)$`)
+	template  = regexp.MustCompile(`^([^%]|%%|%\([^()%]+\)s)+$`)
+)
+
+// term reads one check that is not made of others, and gives the rule that it refers to, if any.
+func term(token string) (rule string, err error) {
+	if token == "@" || token == "!" {
+		return "", nil
+	}
+	kind, match, ok := strings.Cut(token, ":")
+	switch {
+	case !ok:
+		return "", errors.New("a term is kind:value, such as role:admin or user_id:%(user_id)s, or @ or !")
+	case kind == "http" || kind == "https":
+		return "", errors.New("a check that asks a server over HTTP is not allowed, it would leave the cluster")
+	case match == "":
+		return "", errors.New("nothing stands after the colon, so it is never true")
+	case kind == "rule":
+		return match, nil
+	case !attribute.MatchString(kind) && !literal.MatchString(kind):
+		return "", errors.New("before the colon stands role, rule, an attribute of the caller's token such as project_id, or a literal such as True or 'member'")
+	case !template.MatchString(match):
+		return "", errors.New("a percent sign stands only in %(name)s, or twice for itself")
+	}
+	return "", nil
+}

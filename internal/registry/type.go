@@ -1,0 +1,369 @@
+package registry
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// The kinds of types, named after those of oslo.config.
+const (
+	kindString   = "string"
+	kindBoolean  = "boolean"
+	kindInteger  = "integer"
+	kindFloat    = "float"
+	kindPort     = "port"
+	kindList     = "list"
+	kindDict     = "dict"
+	kindRange    = "range"
+	kindIP       = "ip"
+	kindHostname = "hostname"
+	kindHost     = "host"
+	kindDomain   = "domain"
+	kindURI      = "uri"
+)
+
+// Type is what a value may be.
+type Type struct {
+	// Kind is one of string, boolean, integer, float, port, list, dict, range (a whole number or two with a hyphen), ip, hostname,
+	// host (either of them), domain (a host whose name may have underscores) and uri.
+	Kind string `json:"type"`
+	// Min and Max are the smallest and largest number; empty: there is none.
+	Min json.Number `json:"min"`
+	Max json.Number `json:"max"`
+	// Choices are the only values; empty: there are others.
+	Choices []string `json:"choices"`
+	// Pattern is a regular expression, in Python's syntax, that a part of the value has to match.
+	Pattern string `json:"pattern"`
+	// IgnoreCase says that Choices and Pattern make no difference between upper and lower case.
+	IgnoreCase bool `json:"ignoreCase"`
+	// MaxLength is the largest number of characters; 0: there is none.
+	MaxLength int `json:"maxLength"`
+	// IPVersion is 4 or 6; 0: either.
+	IPVersion int `json:"ipVersion"`
+	// Schemes are the only ones that a URI may have; empty: any.
+	Schemes []string `json:"schemes"`
+	// Item is the type of a list's items or of a dict's values; nil: any string.
+	Item *Type `json:"item"`
+	// Bounded says that a list stands in brackets and a dict in braces.
+	Bounded bool `json:"bounded"`
+	// Separator stands between the key and the value of a dict; empty: a colon.
+	Separator string `json:"separator"`
+}
+
+// String says what is allowed, to follow "must be".
+func (t Type) String() string {
+	var out string
+	switch t.Kind {
+	case kindBoolean:
+		out = "true or false"
+	case kindInteger:
+		out = "a whole number" + t.interval()
+	case kindFloat:
+		out = "a number" + t.interval()
+	case kindPort:
+		out = "a port" + t.interval()
+	case kindRange:
+		out = "a whole number or a range such as 1-9" + t.interval()
+	case kindIP:
+		out = "an IP address" + t.version()
+	case kindHostname:
+		out = "a host name"
+	case kindHost, kindDomain:
+		out = "a host name or an IP address" + t.version()
+	case kindURI:
+		out = "a URI such as https://example.org/path"
+		if len(t.Schemes) > 0 {
+			out += " with one of the schemes " + strings.Join(t.Schemes, ", ")
+		}
+	case kindList:
+		out = "a list" + t.within("[]") + t.each("item")
+	case kindDict:
+		out = fmt.Sprintf("pairs key%svalue with commas between them", t.separator()) + t.within("{}") + t.each("value")
+	default:
+		out = "a string"
+	}
+	if len(t.Choices) > 0 {
+		out = "one of " + strings.Join(quoteEmpty(t.Choices), ", ")
+	}
+	if t.Pattern != "" {
+		out += " that matches " + t.Pattern
+	}
+	if t.MaxLength > 0 {
+		out += fmt.Sprintf(" of at most %d characters", t.MaxLength)
+	}
+	return out
+}
+
+func (t Type) interval() string {
+	switch {
+	case t.Min != "" && t.Max != "":
+		return fmt.Sprintf(" from %s to %s", t.Min, t.Max)
+	case t.Min != "":
+		return fmt.Sprintf(" of at least %s", t.Min)
+	case t.Max != "":
+		return fmt.Sprintf(" of at most %s", t.Max)
+	}
+	return ""
+}
+
+func (t Type) version() string {
+	if t.IPVersion == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of version %d", t.IPVersion)
+}
+
+func (t Type) within(brackets string) string {
+	if !t.Bounded {
+		return ""
+	}
+	return " in " + brackets
+}
+
+func (t Type) each(part string) string {
+	if t.Item == nil {
+		return ""
+	}
+	return fmt.Sprintf(", each %s %s", part, t.Item)
+}
+
+func (t Type) separator() string {
+	if t.Separator == "" {
+		return ":"
+	}
+	return t.Separator
+}
+
+func quoteEmpty(choices []string) []string {
+	out := slices.Clone(choices)
+	for i := range out {
+		if out[i] == "" {
+			out[i] = `""`
+		}
+	}
+	return out
+}
+
+// accepts tells whether oslo.config takes the text, which has no control characters, and if not, which part it refuses.
+func (t *Type) accepts(text string) (bad string, ok bool) {
+	switch t.Kind {
+	case kindBoolean:
+		ok = slices.Contains([]string{"true", "1", "on", "yes", "false", "0", "off", "no"}, strings.ToLower(text))
+	case kindInteger, kindPort:
+		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		ok = err == nil && t.inInterval(float64(n)) && (len(t.Choices) == 0 || slices.Contains(t.Choices, strconv.FormatInt(n, 10)))
+	case kindFloat:
+		trimmed := strings.TrimSpace(text)
+		n, err := strconv.ParseFloat(trimmed, 64)
+		ok = err == nil && decimal.MatchString(trimmed) && t.inInterval(n)
+	case kindRange:
+		ok = t.isRange(text)
+	case kindIP:
+		ok = t.isIP(text)
+	case kindHostname:
+		ok = isHostname(text, label)
+	case kindHost:
+		ok = t.isIP(text) || isHostname(text, label)
+	case kindDomain:
+		ok = t.isIP(text) || isHostname(text, domainLabel)
+	case kindURI:
+		ok = t.fits(text) && t.isURI(text)
+	case kindList:
+		return t.acceptsList(text)
+	case kindDict:
+		return t.acceptsDict(text)
+	default:
+		ok = t.fits(text) && t.isChoice(text) && t.matches(text)
+	}
+	return text, ok
+}
+
+// decimal is a number as people write it: Go and Python differ in what else they take.
+var decimal = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
+
+func (t *Type) inInterval(n float64) bool {
+	least, errMin := t.Min.Float64()
+	most, errMax := t.Max.Float64()
+	return (errMin != nil || n >= least) && (errMax != nil || n <= most)
+}
+
+func (t *Type) fits(text string) bool {
+	return t.MaxLength == 0 || utf8.RuneCountInString(text) <= t.MaxLength
+}
+
+func (t *Type) isChoice(text string) bool {
+	return len(t.Choices) == 0 || slices.ContainsFunc(t.Choices, func(choice string) bool {
+		return choice == text || t.IgnoreCase && strings.EqualFold(choice, text)
+	})
+}
+
+// patterns are the compiled patterns of types.
+var patterns sync.Map
+
+// matches takes everything if Go cannot compile the pattern: Python's look around.
+func (t *Type) matches(text string) bool {
+	if t.Pattern == "" {
+		return true
+	}
+	pattern := t.Pattern
+	if t.IgnoreCase {
+		pattern = "(?i)" + pattern
+	}
+	compiled, known := patterns.Load(pattern)
+	if !known {
+		compiled, _ = regexp.Compile(pattern)
+		patterns.Store(pattern, compiled)
+	}
+	expression, _ := compiled.(*regexp.Regexp)
+	return expression == nil || expression.MatchString(text)
+}
+
+var rangeText = regexp.MustCompile(`^(0|-?[1-9][0-9]*)(?:-(0|-?[1-9][0-9]*))?$`)
+
+func (t *Type) isRange(text string) bool {
+	ends := rangeText.FindStringSubmatch(text)
+	if ends == nil {
+		return false
+	}
+	for _, end := range ends[1:] {
+		if n, err := strconv.ParseInt(end, 10, 64); end != "" && (err != nil || !t.inInterval(float64(n))) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *Type) isIP(text string) bool {
+	ip, err := netip.ParseAddr(text)
+	return err == nil && ip.Zone() == "" && (t.IPVersion == 0 || ip.Is4() == (t.IPVersion == 4))
+}
+
+// The labels of a host name (RFC 1123), and of a domain name that is not a host's. An underscore, unlike a hyphen, may stand
+// at either end.
+var (
+	label       = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
+	domainLabel = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
+	notNumber   = regexp.MustCompile(`[A-Za-z-]`)
+)
+
+func isHostname(text string, label *regexp.Regexp) bool {
+	if len(text) > 253 {
+		return false
+	}
+	labels := strings.Split(strings.TrimSuffix(text, "."), ".")
+	return notNumber.MatchString(labels[len(labels)-1]) && !slices.ContainsFunc(labels, func(l string) bool { return !label.MatchString(l) })
+}
+
+// The parts of a URI (RFC 3986, appendix A) that oslo.config looks at: it leaves out query and fragment.
+const (
+	unreserved = `[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2}`
+	userinfo   = `(?:` + unreserved + `|:)+@`
+	host       = `\[[0-9A-Fa-f:.]+(?:%25[A-Za-z0-9._~%-]+)?\]|(?:` + unreserved + `)*`
+)
+
+var (
+	uriText   = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://(?:` + userinfo + `)?(` + host + `)(?::?[0-9]{0,5})(?:/(?:` + unreserved + `|[:@/])*)?(?:[?#].*)?$`)
+	ipv4Shape = regexp.MustCompile(`^([0-9]{1,3}\.){3}[0-9]{1,3}$`)
+)
+
+func (t *Type) isURI(text string) bool {
+	parts := uriText.FindStringSubmatch(text)
+	if parts == nil {
+		return false
+	}
+	scheme, host := parts[1], parts[2]
+	if len(t.Schemes) > 0 && !slices.Contains(t.Schemes, scheme) {
+		return false
+	}
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		address, _, _ := strings.Cut(strings.TrimSuffix(inner, "]"), "%")
+		ip, err := netip.ParseAddr(address)
+		return err == nil && ip.Is6()
+	}
+	if ipv4Shape.MatchString(host) {
+		_, err := netip.ParseAddr(host)
+		return err == nil
+	}
+	return host != ""
+}
+
+// anything is the type of items that have none.
+var anything = &Type{Kind: kindString}
+
+func (t *Type) item() *Type {
+	if t.Item == nil {
+		return anything
+	}
+	return t.Item
+}
+
+// unwrap takes off the brackets of a bounded list or dict.
+func (t *Type) unwrap(text, first, last string) (string, bool) {
+	if !t.Bounded {
+		return text, true
+	}
+	inner, begins := strings.CutPrefix(text, first)
+	inner, ends := strings.CutSuffix(inner, last)
+	return inner, begins && ends
+}
+
+func (t *Type) acceptsList(text string) (bad string, ok bool) {
+	inner, ok := t.unwrap(strings.TrimRight(strings.TrimSpace(text), ","), "[", "]")
+	if !ok || inner == "" {
+		return text, ok
+	}
+	return split(inner, t.item(), func(part string) (string, bool) { return t.item().accepts(strings.TrimSpace(part)) })
+}
+
+func (t *Type) acceptsDict(text string) (bad string, ok bool) {
+	inner, ok := t.unwrap(strings.TrimSpace(text), "{", "}")
+	if !ok || inner == "" {
+		return text, ok
+	}
+	keys := map[string]bool{}
+	return split(inner, t.item(), func(part string) (string, bool) {
+		key, value, ok := strings.Cut(part, t.separator())
+		key = strings.TrimSpace(key)
+		if !ok || key == "" || keys[key] {
+			return part, false
+		}
+		if bad, ok := t.item().accepts(strings.TrimSpace(value)); !ok {
+			return bad, false
+		}
+		keys[key] = true
+		return "", true
+	})
+}
+
+// split goes through a text at its commas. A part that is not accepted may have been cut in two, and is tried again with what
+// follows, but only where items stand in brackets, at the next few closing ones: other items hold no commas.
+func split(text string, item *Type, accept func(part string) (string, bool)) (bad string, ok bool) {
+	tries, first := 0, ""
+	for start, end := 0, 0; end <= len(text); end++ {
+		if end < len(text) && text[end] != ',' {
+			continue
+		}
+		last := end == len(text)
+		if before := strings.TrimRight(text[start:end], " "); item.Bounded && !last && !strings.HasSuffix(before, "]") && !strings.HasSuffix(before, "}") {
+			continue
+		}
+		if bad, ok = accept(text[start:end]); ok {
+			start, tries = end+1, 0
+			continue
+		}
+		if tries++; tries == 1 {
+			first = bad
+		}
+		if !item.Bounded || last || tries == 8 {
+			return first, false
+		}
+	}
+	return "", true
+}

@@ -1,0 +1,104 @@
+package registry
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// unknown is the error about an option that this release does not have. It says in which release it is, or what it may have
+// been meant for.
+func (r *Registry) unknown(group, option string) error {
+	if group != defaultGroup && strings.EqualFold(group, defaultGroup) {
+		return fmt.Errorf("%s ignores the group [%s]: write DEFAULT in upper case", r.Service, group)
+	}
+	subject := fmt.Sprintf("%s %s has no option %s in the group [%s]", r.Service, r.Release, plain(option), plain(group))
+	options, ok := r.groups[normal(group)]
+	if !ok {
+		subject = fmt.Sprintf("%s %s has no group [%s]", r.Service, r.Release, plain(group))
+	}
+	if where := r.elsewhere(func(other *Registry) bool {
+		return other.groups[normal(group)][option] != nil || other.renamed[normal(group)][option] != nil
+	}); where != "" {
+		return fmt.Errorf("%s: %s", subject, where)
+	}
+	if underscored := strings.ReplaceAll(option, "-", "_"); options[underscored] != nil {
+		return fmt.Errorf("%s: in a configuration it is written %s", subject, underscored)
+	}
+	if meant := r.meant(group, option); meant != "" {
+		return fmt.Errorf("%s: did you mean %s?", subject, meant)
+	}
+	return fmt.Errorf("%s: see the configuration reference of %s for its options", subject, r.Service)
+}
+
+// meant guesses an option or a group: the nearest name in the group, the same name in another group, the nearest group.
+func (r *Registry) meant(group, option string) string {
+	if name := closest(option, maps.Keys(r.groups[normal(group)])); name != "" {
+		return Name{normal(group), name}.String()
+	}
+	var same []string
+	for _, g := range r.Groups() {
+		if r.groups[g][option] != nil {
+			same = append(same, g)
+		}
+	}
+	if g := closest(normal(group), slices.Values(same)); g != "" {
+		return Name{g, option}.String()
+	}
+	if len(same) == 1 {
+		return Name{same[0], option}.String()
+	}
+	if r.groups[normal(group)] == nil {
+		if g := closest(normal(group), maps.Keys(r.groups)); g != "" {
+			return "[" + g + "]"
+		}
+	}
+	return ""
+}
+
+// plain is a name as a message can show it: what is no name is quoted.
+func plain(name string) string {
+	if name != "" && len(name) <= 60 && !strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' || c == '"' }) {
+		return name
+	}
+	return shorten(name)
+}
+
+// closest gives the name that it takes the fewest edits to come to, the first in the alphabet of several; empty if it takes
+// so many that it is another name.
+func closest(name string, names iter.Seq[string]) string {
+	most := 1 + len(name)/4
+	best, found := most+1, ""
+	for candidate := range names {
+		if d := distance(name, candidate, most); d < best || d == best && candidate < found {
+			best, found = d, candidate
+		}
+	}
+	return found
+}
+
+// distance counts the bytes to insert, delete or replace to come from a to b, up to most+1.
+func distance(a, b string, most int) int {
+	if d := len(a) - len(b); d > most || -d > most {
+		return most + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

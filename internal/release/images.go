@@ -1,0 +1,120 @@
+package release
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// Version is this project's own: the images that it builds for itself are released together with the functions that ask
+// for them.
+const Version = "0.1.0"
+
+// What is not OpenStack's and has an image. MariaDB, MaxScale, RabbitMQ and Valkey are not here: their operators know the
+// images that they support.
+const (
+	Companion       = "companion"
+	FederationProxy = "keystone-federation-proxy"
+	Memcached       = "memcached"
+)
+
+// Where the images of OpenStack's services are: one repository for each service.
+const (
+	serviceRegistry = "ghcr.io"
+	serviceFolder   = "c5c3/"
+)
+
+// An image is where an image is by default. The registry stands apart, because a mirror replaces it.
+type image struct{ registry, path, tag string }
+
+var others = map[string]image{
+	Companion:       {"ghcr.io", "c5c3/crossplane-cobaltcore-companion", Version},
+	FederationProxy: {"ghcr.io", "c5c3/keystone-federation-proxy", Version},
+	Memcached:       {"docker.io", "library/memcached", "1.6"},
+}
+
+// Override is what a spec says about an image. What is empty stays as the table says.
+type Override struct {
+	// Registry, with an optional path, that mirrors the default one: registry.example.com/mirror.
+	Registry string
+	// Repository with its registry, without a tag: registry.example.com/openstack/keystone. It beats Registry.
+	Repository string
+	// Tag, or Digest (sha256:…), but not both.
+	Tag, Digest string
+}
+
+// ImageFor is the reference of the image of a service in a release, or of one of the constants above, whose images are the
+// same in every release. An override changes the image that runs; it does not change what is known of the release.
+//
+// The error says which part of the override is not valid, or that there is no such image or release.
+func ImageFor(name string, r Release, o Override) (string, error) {
+	i, own := others[name]
+	if !own {
+		version, err := r.Version(name)
+		if err != nil {
+			return "", fmt.Errorf("cannot find the image of %q: %w", name, err)
+		}
+		i = image{serviceRegistry, serviceFolder + name, version}
+	}
+	if err := o.check(!own); err != nil {
+		return "", err
+	}
+	repository, suffix := i.registry+"/"+i.path, ":"+i.tag
+	switch {
+	case o.Repository != "":
+		repository = o.Repository
+	case o.Registry != "":
+		repository = o.Registry + "/" + i.path
+	}
+	switch {
+	case o.Digest != "":
+		suffix = "@" + o.Digest
+	case o.Tag != "":
+		suffix = ":" + o.Tag
+	}
+	return repository + suffix, nil
+}
+
+// The grammar of names of images: https://github.com/distribution/reference/blob/main/reference.go, without what no
+// registry of ours needs (upper case in host names, IPv6 addresses, other digests).
+const (
+	host    = `[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?`
+	folders = `(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)`
+)
+
+var (
+	registryForm   = regexp.MustCompile(`^` + host + folders + `*$`)
+	repositoryForm = regexp.MustCompile(`^` + host + folders + `+$`)
+	digestForm     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	tagForm        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	// Tags that images of OpenStack's services have: a version, patched or not, a branch, a commit.
+	serviceTagForm = regexp.MustCompile(`^([0-9]+\.[0-9]+\.[0-9]+(-p[0-9]+)?|stable-20[0-9]{2}\.[12]|[0-9a-f]{7,40})$`)
+)
+
+// check says what is wrong with an override; ofService holds its tag to those of OpenStack's services.
+func (o Override) check(ofService bool) error {
+	type rule struct {
+		what, value string
+		form        *regexp.Regexp
+		want        string
+	}
+	tag := rule{"tag", o.Tag, tagForm, "letters, digits, _ . and -"}
+	if ofService {
+		tag.form = serviceTagForm
+		tag.want = "a version (28.1.0), a patched one (28.1.0-p1), a branch (stable-2025.2) or a commit (7 to 40 hex digits)"
+	}
+	for _, r := range []rule{
+		{"registry", o.Registry, registryForm, "a host, with a path if need be, such as registry.example.com/mirror"},
+		{"repository", o.Repository, repositoryForm, "a host and a path without a tag, such as registry.example.com/openstack/keystone"},
+		tag,
+		{"digest", o.Digest, digestForm, "sha256: and 64 hex digits"},
+	} {
+		if r.value != "" && !r.form.MatchString(r.value) {
+			return fmt.Errorf("the image's %s %q is not valid: give %s", r.what, r.value, r.want)
+		}
+	}
+	if o.Tag != "" && o.Digest != "" {
+		return errors.New("the image has a tag and a digest: give one of them")
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package release
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Release is the name of a coordinated OpenStack release, such as 2025.2: the year and the half of it. Names sort by age.
+type Release string
+
+// releases are the supported ones, the oldest first.
+var releases = [...]Release{"2025.1", "2025.2", "2026.1", "2026.2"}
+
+// versions of the services, a column for each release: the newest point releases of the series, from
+// https://releases.openstack.org/<release>/index.html. Tempest has no branches: one version tests them all.
+var versions = map[string][len(releases)]string{
+	//           2025.1    2025.2    2026.1    2026.2
+	"keystone":  {"27.1.0", "28.1.0", "29.1.0", "30.0.0"},
+	"glance":    {"30.2.0", "31.1.0", "32.0.0", "33.0.0"},
+	"placement": {"13.0.1", "14.0.0", "15.0.0", "16.0.0"},
+	"nova":      {"31.3.1", "32.2.1", "33.0.2", "34.0.0"},
+	"neutron":   {"26.0.6", "27.0.4", "28.0.2", "29.0.0"},
+	"cinder":    {"26.3.0", "27.0.0", "28.0.0", "29.0.0"},
+	"heat":      {"24.1.2", "25.0.2", "26.0.2", "27.0.1"},
+	"horizon":   {"25.3.2", "25.5.2", "25.7.3", "27.0.0"},
+	"tempest":   {"47.0.0", "47.0.0", "47.0.0", "47.0.0"},
+}
+
+// Releases are the supported releases, the oldest first.
+func Releases() []Release { return slices.Clone(releases[:]) }
+
+// Services are the services of every release, sorted.
+func Services() []string { return slices.Sorted(maps.Keys(versions)) }
+
+// Parse gives the release of that name. The error lists the supported ones.
+func Parse(name string) (Release, error) {
+	if !slices.Contains(releases[:], Release(name)) {
+		return "", fmt.Errorf("OpenStack release %q is not supported: choose one of %s", name, list(releases[:], ", "))
+	}
+	return Release(name), nil
+}
+
+// SLURP says whether the release is one of the Skip Level Upgrade Release Process: every other release, the first of each
+// year, from which an upgrade may skip the next one
+// (https://governance.openstack.org/tc/resolutions/20220210-release-cadence-adjustment.html).
+func (r Release) SLURP() bool { return strings.HasSuffix(string(r), ".1") }
+
+// Version is the version of a service in the release, such as 28.1.0. The error says that there is no such service or
+// release.
+func (r Release) Version(service string) (string, error) {
+	row, ok := versions[service]
+	if !ok {
+		return "", fmt.Errorf("OpenStack service %q is not known: there are %s", service, strings.Join(Services(), ", "))
+	}
+	if _, err := Parse(string(r)); err != nil {
+		return "", err
+	}
+	return row[slices.Index(releases[:], r)], nil
+}
+
+// CheckUpgrade says whether a cloud may go from one release to another in one step: to the same, to the next, or from one
+// SLURP release to the next SLURP release. It never goes back: database schemas only move forward. The error tells the
+// steps that are allowed.
+func CheckUpgrade(from, to Release) error {
+	for _, r := range []Release{from, to} {
+		if _, err := Parse(string(r)); err != nil {
+			return err
+		}
+	}
+	steps := from.steps()
+	switch {
+	case from == to || slices.Contains(steps, to):
+		return nil
+	case to < from:
+		return fmt.Errorf("OpenStack cannot go back from %s to %s, because database schemas only move forward: keep %s, or restore a backup into a new cloud",
+			from, to, from)
+	}
+	return fmt.Errorf("OpenStack cannot go from %s to %s in one step: upgrade to %s first", from, to, list(steps, " or "))
+}
+
+// steps are the releases that can follow.
+func (r Release) steps() []Release {
+	later := releases[slices.Index(releases[:], r)+1:]
+	switch {
+	case len(later) > 1 && r.SLURP(): // Every other release is one, so the next but one is too.
+		return later[:2]
+	case len(later) > 0:
+		return later[:1]
+	}
+	return nil
+}
+
+// Effective is the release that may run now, which is not always the one that is wanted: new code does not run on an old
+// schema. Installed is the release whose schema is in place, as the DatabaseSync reports it; empty: there is no schema yet.
+//
+// A new service starts with the wanted release. One that is being upgraded stays with the installed release until the
+// wanted one's schema is expanded, and so reported as installed. The Jobs that expand it run the wanted release already.
+//
+// The error says that the step from the installed to the wanted release is not allowed, or that the installed one is not
+// supported.
+func Effective(wanted Release, installed string) (Release, error) {
+	if installed == "" {
+		return Parse(string(wanted))
+	}
+	from, err := Parse(installed)
+	if err != nil {
+		return "", fmt.Errorf("cannot tell what may run on the database's schema: %w", err)
+	}
+	if err := CheckUpgrade(from, wanted); err != nil {
+		return "", err
+	}
+	return from, nil
+}
+
+func list(rs []Release, separator string) string {
+	names := make([]string, len(rs))
+	for i, r := range rs {
+		names[i] = string(r)
+	}
+	return strings.Join(names, separator)
+}
