@@ -1,0 +1,118 @@
+package encode
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+var (
+	stringMap      = reflect.TypeFor[map[string]string]()
+	anyMap         = reflect.TypeFor[map[string]any]()
+	jsonMarshaler  = reflect.TypeFor[json.Marshaler]()
+	textMarshaler  = reflect.TypeFor[encoding.TextMarshaler]()
+	quantityType   = reflect.TypeFor[resource.Quantity]()
+	intStringType  = reflect.TypeFor[intstr.IntOrString]()
+	extensionType  = reflect.TypeFor[runtime.RawExtension]()
+	plans          sync.Map // reflect.Type to *plan.
+	nothingSpecial = &plan{}
+)
+
+// A plan is what is known of a type once and for all.
+type plan struct {
+	own    func(v reflect.Value, depth int) (*structpb.Value, error) // How the type is encoded, if not by its kind.
+	fields []field                                                   // Of a struct.
+}
+
+// A field of a struct, or of one embedded in it.
+type field struct {
+	name  string // In JSON.
+	index []int
+}
+
+// of is the field of the struct v. It is false if an embedded pointer on the way is nil.
+func (f field) of(v reflect.Value) (reflect.Value, bool) {
+	for _, i := range f.index {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return reflect.Value{}, false
+			}
+			v = v.Elem()
+		}
+		v = v.Field(i)
+	}
+	return v, true
+}
+
+// planOf is the plan of a type.
+func planOf(t reflect.Type) *plan {
+	if t.PkgPath() == "" && t.Kind() != reflect.Struct {
+		return nothingSpecial // No methods: string, []T, map[K]V, *T.
+	}
+	if p, ok := plans.Load(t); ok {
+		return p.(*plan) //nolint:forcetypeassert // Nothing else is stored.
+	}
+	p := &plan{}
+	switch pointer := reflect.PointerTo(t); {
+	case t == quantityType:
+		p.own = quantity
+	case t == intStringType:
+		p.own = intOrString
+	case t == extensionType:
+		p.own = extension
+	case pointer.Implements(jsonMarshaler):
+		p.own = viaJSON
+	case pointer.Implements(textMarshaler):
+		p.own = viaText
+	case t.Kind() == reflect.Struct:
+		p.fields = fieldsOf(t, nil, map[string]bool{})
+	}
+	plans.Store(t, p)
+	return p
+}
+
+// fieldsOf lists the fields of a struct as encoding/json names them; the options of the tags are not looked at. A
+// struct's own fields come first and hide those of the same name in the structs that it embeds.
+func fieldsOf(t reflect.Type, index []int, seen map[string]bool) []field {
+	var fields []field
+	var embedded []reflect.StructField
+	for f := range t.Fields() {
+		tag := f.Tag.Get("json")
+		name, _, _ := strings.Cut(tag, ",")
+		switch {
+		case tag == "-":
+			continue
+		case f.Anonymous && name == "" && element(f.Type).Kind() == reflect.Struct:
+			embedded = append(embedded, f)
+			continue
+		case !f.IsExported():
+			continue
+		case name == "":
+			name = f.Name
+		}
+		if !seen[name] {
+			seen[name] = true
+			fields = append(fields, field{name: name, index: slices.Concat(index, f.Index)})
+		}
+	}
+	for _, f := range embedded {
+		fields = append(fields, fieldsOf(element(f.Type), slices.Concat(index, f.Index), seen)...)
+	}
+	return fields
+}
+
+// element is the type that a pointer type points to, or the type itself.
+func element(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}

@@ -1,0 +1,195 @@
+package wire_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/crossplane/function-sdk-go"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/proto/v1beta1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
+)
+
+// grpcs is gRPC's own codec, which Crossplane calls functions with.
+var grpcs = encoding.GetCodecV2(grpcproto.Name)
+
+func TestMain(m *testing.M) {
+	wire.Register()
+	os.Exit(m.Run())
+}
+
+// A runner answers with what it observes. It counts the resources that reached it as bytes.
+type runner struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	left chan int
+}
+
+func (r *runner) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	left := 0
+	for _, o := range req.GetObserved().GetResources() {
+		if _, ok := wire.Raw(o); ok {
+			left++
+		}
+	}
+	r.left <- left
+	return &fnv1.RunFunctionResponse{Meta: &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag()}, Desired: req.GetObserved(), Context: req.GetContext()}, nil
+}
+
+// serve runs the SDK's own server and gives a connection to it that uses gRPC's own codec, and the runner's channel.
+func serve(t testing.TB) (*grpc.ClientConn, chan int) {
+	t.Helper()
+	r := &runner{left: make(chan int, 1)}
+	socket := filepath.Join(t.TempDir(), "s")
+	failed := make(chan error, 1)
+	go func() {
+		failed <- function.Serve(r, function.Listen("unix", socket), function.Insecure(true), function.WithMetricsServer(""), function.MaxRecvMessageSize(1<<26))
+	}()
+	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(grpcs), grpc.WaitForReady(true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+		select {
+		case err := <-failed:
+			t.Error(err)
+		default: // The SDK has no way to stop a server: it ends with the test binary.
+		}
+	})
+	return conn, r.left
+}
+
+func TestServe(t *testing.T) {
+	conn, left := serve(t)
+	req := wiretest.Request(40)
+	req.Context = object(t, map[string]any{"k": "v"})
+
+	// Fields of a later version of the protocol.
+	future := protowire.AppendString(protowire.AppendTag(nil, 1000, protowire.BytesType), "later")
+	req.ProtoReflect().SetUnknown(future)
+	req.Observed.ProtoReflect().SetUnknown(future)
+	req.Observed.Resources["resource-000"].ProtoReflect().SetUnknown(future)
+
+	want := &fnv1.RunFunctionResponse{Meta: &fnv1.ResponseMeta{Tag: "tag"}, Desired: req.GetObserved(), Context: req.GetContext()}
+
+	for range 3 { // Buffers that gRPC takes back are used again.
+		got, err := fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(t.Context(), req)
+		if err != nil {
+			t.Fatalf("RunFunction(...): %v", err)
+		}
+		if n := <-left; n != 40 {
+			t.Errorf("%d resources reached the function as bytes, want 40: is the codec in use?", n)
+		}
+		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+			t.Errorf("RunFunction(...): -want, +got:\n%s", diff)
+		}
+	}
+}
+
+// TestServeBeta calls the older service, whose messages the SDK converts by way of bytes.
+func TestServeBeta(t *testing.T) {
+	conn, left := serve(t)
+	req := &v1beta1.RunFunctionRequest{}
+	if err := proto.Unmarshal(marshal(t, wiretest.Request(4)), req); err != nil {
+		t.Fatal(err)
+	}
+	got, err := v1beta1.NewFunctionRunnerServiceClient(conn).RunFunction(t.Context(), req)
+	if err != nil {
+		t.Fatalf("RunFunction(...): %v", err)
+	}
+	if n := <-left; n != 0 {
+		t.Errorf("%d resources reached the function as bytes, want 0: the codec should not know the older messages", n)
+	}
+	if diff := cmp.Diff(req.GetObserved(), got.GetDesired(), protocmp.Transform()); diff != "" {
+		t.Errorf("RunFunction(...): -want, +got:\n%s", diff)
+	}
+}
+
+// A malformed codec sends bytes that are no message.
+type malformed struct{ encoding.CodecV2 }
+
+func (malformed) Marshal(any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer([]byte{0x12, 0x05, 0x12, 0x7f})}, nil
+}
+
+func TestServeMalformed(t *testing.T) {
+	conn, _ := serve(t)
+	_, err := fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(t.Context(), &fnv1.RunFunctionRequest{}, grpc.ForceCodecV2(malformed{grpcs}))
+	if status.Code(err) != codes.Internal {
+		t.Errorf("RunFunction(...): got %v, want an error of gRPC with code Internal", err)
+	}
+}
+
+func TestCodec(t *testing.T) {
+	req := wiretest.Request(2)
+	b := marshal(t, req)
+	pieces := mem.BufferSlice{mem.SliceBuffer(b[:10]), mem.SliceBuffer(b[10:11]), mem.SliceBuffer(b[11:])}
+	codec := wire.Codec{}
+
+	got := &fnv1.RunFunctionRequest{}
+	if err := codec.Unmarshal(pieces, got); err != nil {
+		t.Fatalf("Unmarshal(pieces, ...): %v", err)
+	}
+	want := proto.CloneOf(got)
+	clear(b) // As when gRPC takes its buffers back.
+	if !proto.Equal(want, got) {
+		t.Error("Unmarshal(...): the message changes with gRPC's buffers")
+	}
+
+	// Other messages go both ways as ever.
+	out, err := codec.Marshal(req)
+	if err != nil {
+		t.Fatalf("Marshal(...): %v", err)
+	}
+	rsp, other := &fnv1.RunFunctionRequest{}, &fnv1.RequestMeta{}
+	if err := proto.Unmarshal(out.Materialize(), rsp); err != nil || !proto.Equal(req, rsp) {
+		t.Errorf("Marshal(...): the request does not come back: %v", err)
+	}
+	if err := codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(marshal(t, req.GetMeta()))}, other); err != nil || !proto.Equal(req.GetMeta(), other) {
+		t.Errorf("Unmarshal(...): another message does not come back: %v", err)
+	}
+
+	// Errors, and no message at all.
+	if err := codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer([]byte{0xff})}, other); err == nil {
+		t.Error("Unmarshal(malformed, ...): want an error")
+	}
+	if err := codec.Unmarshal(nil, "text"); err == nil {
+		t.Error("Unmarshal(..., a string): want an error")
+	}
+	if _, err := codec.Marshal("text"); err == nil {
+		t.Error("Marshal(a string): want an error")
+	}
+}
+
+// BenchmarkServe is a call as Crossplane makes it, the function's own work aside; the client's share is in it.
+func BenchmarkServe(b *testing.B) {
+	conn, left := serve(b)
+	client := fnv1.NewFunctionRunnerServiceClient(conn)
+	req := wiretest.Request(40)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := client.RunFunction(b.Context(), req); err != nil {
+			b.Fatal(err)
+		}
+		<-left
+	}
+}

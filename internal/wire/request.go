@@ -1,0 +1,161 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// Numbers of fields in Crossplane's run_function.proto, and of any protobuf map.
+const (
+	requestObserved  = protowire.Number(2)
+	responseDesired  = protowire.Number(2)
+	stateResources   = protowire.Number(2)
+	resourceResource = protowire.Number(1)
+	entryKey         = protowire.Number(1)
+	entryValue       = protowire.Number(2)
+)
+
+var merge = proto.UnmarshalOptions{Merge: true}
+
+// UnmarshalRequest reads a request, but leaves the resource field of each observed composed resource as bytes, unread
+// and unchecked, among the unknown fields of its Resource: Raw finds it there, GetResource does not. The message can be
+// cloned, marshalled and compared like any other. It keeps b, which must not be changed afterwards.
+//
+// It is an error if what is read is malformed.
+func UnmarshalRequest(b []byte, req *fnv1.RunFunctionRequest) error {
+	proto.Reset(req)
+	return mergeExcept(req, b, requestObserved, func(_, state []byte) error {
+		if req.Observed == nil {
+			req.Observed = &fnv1.State{}
+		}
+		err := mergeExcept(req.GetObserved(), state, stateResources, func(_, entry []byte) error {
+			return mergeObserved(req.GetObserved(), entry)
+		})
+		if err != nil {
+			return fmt.Errorf("observed: %w", err)
+		}
+		return nil
+	})
+}
+
+// mergeObserved adds an entry of the map of observed composed resources. A later one of the same name replaces an
+// earlier one, as in any protobuf map.
+func mergeObserved(s *fnv1.State, entry []byte) error {
+	name, resource, err := mapEntry(entry)
+	if err != nil {
+		return fmt.Errorf("resources: %w", err)
+	}
+	r := &fnv1.Resource{}
+	var raw []byte
+	err = mergeExcept(r, resource, resourceResource, func(field, _ []byte) error {
+		raw = concat(raw, field)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("resources[%q]: %w", name, err)
+	}
+	if m := r.ProtoReflect(); raw != nil {
+		m.SetUnknown(concat(raw, m.GetUnknown()))
+	}
+	if s.Resources == nil {
+		s.Resources = map[string]*fnv1.Resource{}
+	}
+	s.Resources[name] = r
+	return nil
+}
+
+// Raw is the resource of a Resource that UnmarshalRequest left as bytes: an encoded google.protobuf.Struct, which must
+// not be changed. It is false if there is none, because it was decoded or never sent.
+func Raw(r *fnv1.Resource) ([]byte, bool) {
+	var raw []byte
+	found := false
+	for b := r.ProtoReflect().GetUnknown(); len(b) > 0; {
+		num, typ, n := protowire.ConsumeTag(b)
+		size := protowire.ConsumeFieldValue(num, typ, b[max(n, 0):])
+		if n < 0 || size < 0 {
+			return nil, false // Cannot be: unknown fields were well-formed when they were set.
+		}
+		if num == resourceResource && typ == protowire.BytesType {
+			value, _ := protowire.ConsumeBytes(b[n:])
+			raw, found = concat(raw, value), true
+		}
+		b = b[n+size:]
+	}
+	return raw, found
+}
+
+// mergeExcept merges the encoded message b into m, except for the fields of a number that hold bytes: these it hands
+// over, as a whole field and as its value.
+func mergeExcept(m proto.Message, b []byte, except protowire.Number, take func(field, value []byte) error) error {
+	start := 0 // Of what is to be merged.
+	for at := 0; at < len(b); {
+		num, typ, tag := protowire.ConsumeTag(b[at:])
+		if tag < 0 {
+			return protowire.ParseError(tag)
+		}
+		size := protowire.ConsumeFieldValue(num, typ, b[at+tag:])
+		if size < 0 {
+			return protowire.ParseError(size)
+		}
+		end := at + tag + size
+		if num == except && typ == protowire.BytesType {
+			if err := mergePart(m, b[start:at]); err != nil {
+				return err
+			}
+			value, _ := protowire.ConsumeBytes(b[at+tag : end])
+			if err := take(b[at:end:end], value[:len(value):len(value)]); err != nil {
+				return err
+			}
+			start = end
+		}
+		at = end
+	}
+	return mergePart(m, b[start:])
+}
+
+func mergePart(m proto.Message, b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	return merge.Unmarshal(b, m)
+}
+
+// mapEntry reads an entry of a map from strings to messages.
+func mapEntry(b []byte) (key string, value []byte, err error) {
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return "", nil, protowire.ParseError(n)
+		}
+		size := protowire.ConsumeFieldValue(num, typ, b[n:])
+		if size < 0 {
+			return "", nil, protowire.ParseError(size)
+		}
+		if v, _ := protowire.ConsumeBytes(b[n:]); typ == protowire.BytesType {
+			switch num {
+			case entryKey:
+				key = string(v)
+			case entryValue:
+				value = concat(value, v)
+			}
+		}
+		b = b[n+size:]
+	}
+	if !utf8.ValidString(key) {
+		return "", nil, errors.New("a name is not valid UTF-8")
+	}
+	return key, value, nil
+}
+
+// concat is a followed by b. It copies only if neither is empty, which no ordinary sender brings about.
+func concat(a, b []byte) []byte {
+	if len(a) == 0 {
+		return b
+	}
+	return append(a[:len(a):len(a)], b...)
+}
