@@ -1,0 +1,248 @@
+package compose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/encode"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+)
+
+// HashAnnotation holds the hash of an object as it was desired when it was applied.
+const HashAnnotation = "crossplane.c5c3.io/hash"
+
+// Compute says what must exist now, given the model and what is observed.
+//
+// Errors are those of builders, and mistakes of ours: an object without a readiness rule, two resources of one name.
+func (g Graph[M]) Compute(m M, seen observe.State) (Plan, error) {
+	p := planner{seen: seen, names: map[string]bool{}, ready: map[string]bool{}, exists: map[string]bool{}}
+	for _, c := range g {
+		if !c.enabled(m) {
+			// What is switched off holds nobody up.
+			p.ready[c.Name], p.exists[c.Name] = true, true
+			continue
+		}
+		stages, err := c.Build(m)
+		if err != nil {
+			return Plan{}, fmt.Errorf("cannot compose %s: %w", c.Name, err)
+		}
+		part := Part{Name: c.Name, Phase: c.Phase, After: slices.Concat(c.Needs, c.Follows)}
+		if c.Version != nil {
+			part.Version = c.Version(m)
+		}
+		part.Needs = append(missing(p.ready, c.Needs), missing(p.exists, c.Follows)...)
+		if err := p.stages(&part, stages); err != nil {
+			return Plan{}, fmt.Errorf("cannot compose %s: %w", c.Name, err)
+		}
+		p.ready[c.Name], p.exists[c.Name] = part.IsReady(), part.Exists()
+		p.plan.Parts = append(p.plan.Parts, part)
+	}
+	p.keepRevisions()
+	return p.plan, nil
+}
+
+// planner is one run of Compute.
+type planner struct {
+	seen          observe.State
+	plan          Plan
+	names         map[string]bool // of every wanted resource, desired now or not
+	ready, exists map[string]bool // by component; what is switched off is both
+	revisions     []string
+}
+
+// missing gives the components that are not among those that have what is asked for.
+func missing(have map[string]bool, wanted []string) []string {
+	var out []string
+	for _, n := range wanted {
+		if !have[n] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// stages opens one stage after the other.
+func (p *planner) stages(part *Part, stages []Stage) error {
+	open := len(part.Needs) == 0
+	for _, stage := range stages {
+		stageReady := true
+		for _, r := range stage {
+			item, err := p.item(r)
+			if err != nil {
+				return err
+			}
+			part.Total++
+			if item.Observed || open {
+				part.Items = append(part.Items, item)
+			}
+			if item.Verdict.Ready {
+				part.Ready++
+			} else {
+				stageReady = false
+			}
+		}
+		open = open && stageReady
+	}
+	return nil
+}
+
+// item encodes a resource and gives the verdict on what is observed of it.
+func (p *planner) item(r Resource) (Item, error) {
+	if r.Name == "" || p.names[r.Name] {
+		return Item{}, fmt.Errorf("resource name %q is empty or used twice", r.Name)
+	}
+	p.names[r.Name] = true
+	if r.Revisions != "" && !slices.Contains(p.revisions, r.Revisions) {
+		p.revisions = append(p.revisions, r.Revisions)
+	}
+	body, err := encode.Object(r.Object)
+	if err != nil {
+		return Item{}, fmt.Errorf("cannot encode %s: %w", r.Name, err)
+	}
+	item := Item{Name: r.Name, Body: body, Retain: r.Retain, Management: r.Management, Kind: KindOf(body)}
+	rule, ok := ready.For(item.Kind.GroupKind())
+	if !ok && r.Ready == nil {
+		return Item{}, fmt.Errorf("%s has no readiness rule for its kind %s", r.Name, item.Kind.GroupKind())
+	}
+	item.Rule = rule
+	check := rule.Check
+	if r.Ready != nil {
+		check = r.Ready
+	}
+	hash := wire.Hash(body)
+	annotate(body, HashAnnotation, hash)
+	seen, ok := p.seen.Get(r.Name)
+	item.Observed = ok
+	item.Verdict = verdict(seen, ok, hash, check)
+	if ok {
+		item.Since = since(seen)
+	}
+	return item, nil
+}
+
+// verdict is invariant 6: of today's wish, at its current generation, and done.
+func verdict(o *observe.Object, observed bool, hash string, check ready.Check) ready.Verdict {
+	switch {
+	case !observed:
+		return ready.Wait("NotCreated", "it is not created yet")
+	case o.Deleting():
+		return ready.Wait("Deleting", "it is being deleted")
+	}
+	if w := o.Wrapper(); w != nil {
+		if v := wrapper(w); !v.Ready {
+			return v
+		}
+	}
+	if !o.Exists() {
+		return ready.Wait("NotApplied", "it is not in its cluster yet")
+	}
+	if o.Annotation(HashAnnotation) != hash {
+		return ready.Wait("Outdated", "the last change of it is not applied yet")
+	}
+	return check(o)
+}
+
+// wrapper checks that an Object has applied what it was told last.
+func wrapper(w *observe.Object) ready.Verdict {
+	c, ok := w.Condition("Synced")
+	switch {
+	case !ok:
+		return ready.Wait("NotApplied", "it is not in its cluster yet")
+	case c.Status != "True":
+		return ready.Wait(c.Reason, "%s", c.Message)
+	case c.ObservedGeneration != 0 && c.ObservedGeneration != w.Generation():
+		return ready.Wait("Outdated", "the last change of it is not applied yet")
+	}
+	return ready.Yes
+}
+
+// keepRevisions keeps older revisions desired while anything is not ready.
+func (p *planner) keepRevisions() {
+	if len(p.revisions) == 0 || p.plan.Ready() {
+		return
+	}
+	for _, name := range p.seen.Names() {
+		if p.names[name] || !slices.ContainsFunc(p.revisions, func(r string) bool { return strings.HasPrefix(name, r+"-") }) {
+			continue
+		}
+		o, _ := p.seen.Get(name)
+		if body := asDesired(o); body != nil {
+			p.plan.Kept = append(p.plan.Kept, Item{Name: name, Body: body, Kind: KindOf(body), Observed: true, Verdict: ready.Yes})
+		}
+	}
+}
+
+// asDesired is an observed object without what its server owns.
+func asDesired(o *observe.Object) *structpb.Struct {
+	full := o.Full()
+	meta, _ := full["metadata"].(map[string]any)
+	if meta == nil {
+		return nil
+	}
+	delete(full, "status")
+	clean := map[string]any{}
+	for _, k := range []string{"name", "namespace", "labels", "annotations"} {
+		if v, ok := meta[k]; ok {
+			clean[k] = v
+		}
+	}
+	// Crossplane sets these anew.
+	if a, _ := clean["annotations"].(map[string]any); a != nil {
+		delete(a, "crossplane.io/composition-resource-name")
+	}
+	if l, _ := clean["labels"].(map[string]any); l != nil {
+		for _, k := range []string{"crossplane.io/composite", "crossplane.io/claim-name", "crossplane.io/claim-namespace"} {
+			delete(l, k)
+		}
+	}
+	full["metadata"] = clean
+	body, err := structpb.NewStruct(full)
+	if err != nil {
+		return nil
+	}
+	return body
+}
+
+// KindOf reads the group, version and kind of an object.
+func KindOf(body *structpb.Struct) schema.GroupVersionKind {
+	f := body.GetFields()
+	return schema.FromAPIVersionAndKind(f["apiVersion"].GetStringValue(), f["kind"].GetStringValue())
+}
+
+func annotate(body *structpb.Struct, key, value string) {
+	meta := child(body, "metadata")
+	child(meta, "annotations").Fields[key] = structpb.NewStringValue(value)
+}
+
+func child(s *structpb.Struct, key string) *structpb.Struct {
+	if s.Fields == nil {
+		s.Fields = map[string]*structpb.Value{}
+	}
+	c := s.Fields[key].GetStructValue()
+	if c == nil {
+		c = &structpb.Struct{}
+		s.Fields[key] = structpb.NewStructValue(c)
+	}
+	if c.Fields == nil {
+		c.Fields = map[string]*structpb.Value{}
+	}
+	return c
+}
+
+// since is when a condition of the object last changed (RFC 3339), if it tells.
+func since(o *observe.Object) string {
+	newest := ""
+	for _, c := range o.List("status", "conditions") {
+		m, _ := c.(map[string]any)
+		if t, _ := m["lastTransitionTime"].(string); t > newest {
+			newest = t
+		}
+	}
+	return newest
+}

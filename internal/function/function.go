@@ -1,0 +1,143 @@
+// Package function runs one kind's composition: decode, observe, derive, compute, respond, in a straight line. A kind says
+// what is its own in a Kind; everything else is here once.
+package function
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+)
+
+// Input is what a kind derives its model from.
+type Input[X any] struct {
+	// XR is the composite resource.
+	XR X
+	// Claim is the claim that the composite resource was made for; its name is empty where there is none.
+	Claim Claim
+	// Seen are the composed resources as they are observed.
+	Seen observe.State
+	// Required are the resources that the Composition asks for, by requirement name. A name that is missing was not asked for;
+	// an empty list was asked for and does not exist.
+	Required map[string][]*structpb.Struct
+}
+
+// Claim names a claim.
+type Claim struct {
+	Namespace, Name string
+}
+
+// Kind is what is a kind's own.
+type Kind[X, M any] struct {
+	// Graph is the kind's table of components.
+	Graph compose.Graph[M]
+	// Derive makes the model that builders read: names, endpoints, images, releases, each once. It refuses what is wrong.
+	Derive func(Input[X]) (M, error)
+	// Place says where the objects live.
+	Place func(M) respond.Place
+	// Status is the composite resource's status.
+	Status func(M, compose.Plan) any
+}
+
+// Runner composes one kind.
+type Runner interface {
+	// Run answers one request.
+	Run(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse
+	// Explain answers one request and shows the plan behind the answer.
+	Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error)
+}
+
+// Run answers one request. It never panics: a mistake of ours is an error like any other, so that nothing is deleted by it.
+func (k Kind[X, M]) Run(req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse) {
+	defer func() {
+		if r := recover(); r != nil {
+			rsp = respond.Bad(req, fmt.Errorf("cannot compose: %v; this is a bug of the function", r))
+		}
+	}()
+	rsp, _, err := k.Explain(req)
+	if err != nil {
+		return respond.Bad(req, err)
+	}
+	return rsp
+}
+
+// Explain answers one request and shows the plan behind the answer. Its errors are those that Run makes an answer of.
+func (k Kind[X, M]) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
+	none := compose.Plan{}
+	composite := req.GetObserved().GetComposite().GetResource()
+	in := Input[X]{Required: required(req), Claim: claim(composite)}
+	if err := Decode(composite, &in.XR); err != nil {
+		// A status that cannot be read, such as one of another version, is no reason to stop: it is written anew.
+		in.XR = *new(X)
+		if err := Decode(without(composite, "status"), &in.XR); err != nil {
+			return nil, none, fmt.Errorf("cannot read the composite resource: %w", err)
+		}
+	}
+	seen, err := observe.New(req)
+	if err != nil {
+		return nil, none, fmt.Errorf("cannot read what is observed: %w", err)
+	}
+	in.Seen = seen
+	m, err := k.Derive(in)
+	if err != nil {
+		return nil, none, err
+	}
+	plan, err := k.Graph.Compute(m, seen)
+	if err != nil {
+		return nil, none, err
+	}
+	status, err := toMap(k.Status(m, plan))
+	if err != nil {
+		return nil, none, fmt.Errorf("cannot write the status: %w", err)
+	}
+	rsp, err := respond.Good(req, plan, k.Place(m), status)
+	return rsp, plan, err
+}
+
+func without(s *structpb.Struct, key string) *structpb.Struct {
+	out := &structpb.Struct{Fields: maps.Clone(s.GetFields())}
+	delete(out.Fields, key)
+	return out
+}
+
+// Decode reads a protobuf struct into a Go value by its JSON form.
+func Decode(s *structpb.Struct, into any) error {
+	b, err := json.Marshal(s.AsMap())
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, into)
+}
+
+// claim reads the reference that Crossplane writes. Labels are not read: a tenant's are copied to the composite resource.
+func claim(xr *structpb.Struct) Claim {
+	ref := xr.GetFields()["spec"].GetStructValue().GetFields()["claimRef"].GetStructValue().GetFields()
+	return Claim{Namespace: ref["namespace"].GetStringValue(), Name: ref["name"].GetStringValue()}
+}
+
+func toMap(v any) (map[string]any, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	return out, json.Unmarshal(b, &out)
+}
+
+func required(req *fnv1.RunFunctionRequest) map[string][]*structpb.Struct {
+	out := map[string][]*structpb.Struct{}
+	for name, rs := range req.GetRequiredResources() {
+		items := []*structpb.Struct{}
+		for _, i := range rs.GetItems() {
+			items = append(items, i.GetResource())
+		}
+		out[name] = items
+	}
+	return out
+}

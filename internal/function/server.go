@@ -1,0 +1,38 @@
+package function
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+)
+
+// Server serves every kind by one gRPC endpoint.
+type Server struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+	// Kinds are the runners by kind of composite resource: "<kind>.<group>".
+	Kinds map[string]Runner
+	// Log is told of every fatal answer.
+	Log logging.Logger
+}
+
+// RunFunction calls the runner of the composite resource's kind. It returns no error: what goes wrong is part of the answer.
+func (s *Server) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	xr := req.GetObserved().GetComposite().GetResource()
+	kind := compose.KindOf(xr).GroupKind()
+	k, ok := s.Kinds[kind.String()]
+	if !ok {
+		return respond.Bad(req, fmt.Errorf("there is no function for composite resources of kind %s", kind)), nil
+	}
+	rsp := k.Run(req)
+	for _, r := range rsp.GetResults() {
+		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
+			s.Log.Info("cannot compose", "kind", kind.String(), "name", xr.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue(), "message", r.GetMessage())
+		}
+	}
+	return rsp, nil
+}

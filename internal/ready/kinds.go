@@ -1,0 +1,238 @@
+package ready
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+)
+
+// exists: done as soon as it is there.
+func exists() Rule {
+	return Rule{
+		Check:  func(*observe.Object) Verdict { return Yes },
+		Finish: func(map[string]any) {},
+	}
+}
+
+func clusterScoped(r Rule) Rule {
+	r.ClusterScoped = true
+	return r
+}
+
+// when: done when a field has a value.
+func when(path, value string) Rule {
+	fields := strings.Split(path, ".")
+	return Rule{
+		Check: func(o *observe.Object) Verdict {
+			if got := o.String(fields...); got != value {
+				return Wait("NotReady", "%s is %q, awaited is %q", path, got, value)
+			}
+			return Yes
+		},
+		CEL: guarded(fields) + fmt.Sprintf(" && object.%s == '%s'", path, value),
+		Finish: func(obj map[string]any) {
+			set(obj, value, fields...)
+		},
+	}
+}
+
+// guarded is the CEL that asks whether a path is there, level by level.
+func guarded(fields []string) string {
+	var has []string
+	for i := range fields {
+		has = append(has, "has(object."+strings.Join(fields[:i+1], ".")+")")
+	}
+	return strings.Join(has, " && ")
+}
+
+// atGeneration: only if status.observedGeneration is the current generation, where it is reported.
+func atGeneration(r Rule) Rule {
+	check, finish := r.Check, r.Finish
+	r.Check = func(o *observe.Object) Verdict {
+		if seen, ok := o.Int("status", "observedGeneration"); ok && seen != o.Generation() {
+			return Wait("Reconciling", "its controller has not seen the last change yet")
+		}
+		return check(o)
+	}
+	r.CEL += " && (!has(object.status.observedGeneration) || object.status.observedGeneration == object.metadata.generation)"
+	r.Finish = func(obj map[string]any) {
+		finish(obj)
+		set(obj, generation(obj), "status", "observedGeneration")
+	}
+	return r
+}
+
+// conditions: done when each of the conditions is true, and not about an older generation. An observedGeneration that the
+// owner does not report (0) is no objection: several operators never do.
+func conditions(types ...string) Rule {
+	var cel []string
+	for _, t := range types {
+		cel = append(cel, fmt.Sprintf("object.status.conditions.exists(c, c.type == '%s' && c.status == 'True' && "+
+			"(!has(c.observedGeneration) || c.observedGeneration == 0 || c.observedGeneration == object.metadata.generation))", t))
+	}
+	return Rule{
+		Check: func(o *observe.Object) Verdict {
+			for _, t := range types {
+				if v := condition(o, t); !v.Ready {
+					return v
+				}
+			}
+			return Yes
+		},
+		CEL:    "has(object.status) && has(object.status.conditions) && " + strings.Join(cel, " && "),
+		Finish: func(obj map[string]any) { finishConditions(obj, types...) },
+	}
+}
+
+func condition(o *observe.Object, typ string) Verdict {
+	c, ok := o.Condition(typ)
+	switch {
+	case !ok:
+		return Wait("Waiting", "it does not report %s yet", typ)
+	case c.Status != "True":
+		return Wait(or(c.Reason, "NotReady"), "%s", or(c.Message, fmt.Sprintf("%s is %s", typ, c.Status)))
+	case c.ObservedGeneration != 0 && c.ObservedGeneration != o.Generation():
+		return Wait("Reconciling", "its controller has not seen the last change yet")
+	}
+	return Yes
+}
+
+// rollout: every pod runs the current template and is available.
+func rollout(kind string) Rule {
+	cel := "has(object.status) && has(object.status.observedGeneration) && object.status.observedGeneration == object.metadata.generation" +
+		" && has(object.status.updatedReplicas) && object.status.updatedReplicas == object.spec.replicas" +
+		" && has(object.status.availableReplicas) && object.status.availableReplicas == object.spec.replicas" +
+		" && (!has(object.status.replicas) || object.status.replicas == object.spec.replicas)"
+	return Rule{
+		Check: func(o *observe.Object) Verdict {
+			want, ok := o.Int("spec", "replicas")
+			if !ok {
+				want = 1
+			}
+			seen, _ := o.Int("status", "observedGeneration")
+			updated, _ := o.Int("status", "updatedReplicas")
+			available, _ := o.Int("status", "availableReplicas")
+			total, _ := o.Int("status", "replicas")
+			switch {
+			case seen != o.Generation():
+				return Wait("Reconciling", "its controller has not seen the last change yet")
+			case updated != want:
+				return Wait("RollingOut", "%d of %d pods run the current version", updated, want)
+			case total > want:
+				return Wait("RollingOut", "%d old pods are still to be removed", total-want)
+			case available != want:
+				return Wait("PodsNotAvailable", "%d of %d pods are available", available, want)
+			}
+			return Yes
+		},
+		CEL: cel,
+		Finish: func(obj map[string]any) {
+			want := number(obj, "spec", "replicas")
+			if want == 0 {
+				want = 1
+			}
+			for _, f := range []string{"replicas", "updatedReplicas", "readyReplicas", "availableReplicas"} {
+				set(obj, want, "status", f)
+			}
+			set(obj, generation(obj), "status", "observedGeneration")
+			if kind == "Deployment" {
+				finishConditions(obj, "Available")
+			}
+		},
+	}
+}
+
+// job: ran to its end.
+func job() Rule {
+	return Rule{
+		Check: func(o *observe.Object) Verdict {
+			if c, ok := o.Condition("Failed"); ok && c.Status == "True" {
+				return Fail("JobFailed", "%s; its pods' logs say why; delete the Job to run it again", or(c.Message, "the Job failed"))
+			}
+			if c, ok := o.Condition("Complete"); ok && c.Status == "True" {
+				return Yes
+			}
+			return Wait("JobRunning", "the Job has not finished yet")
+		},
+		CEL:    "has(object.status) && has(object.status.conditions) && object.status.conditions.exists(c, c.type == 'Complete' && c.status == 'True')",
+		Finish: func(obj map[string]any) { finishConditions(obj, "Complete") },
+	}
+}
+
+// accepted: at least one Gateway has accepted the route.
+func accepted() Rule {
+	return Rule{
+		Check: func(o *observe.Object) Verdict {
+			for _, p := range o.List("status", "parents") {
+				parent, _ := p.(map[string]any)
+				conds, _ := parent["conditions"].([]any)
+				for _, c := range conds {
+					if m, _ := c.(map[string]any); m["type"] == "Accepted" && m["status"] == "True" {
+						return Yes
+					}
+				}
+			}
+			return Wait("NotAccepted", "no Gateway has accepted the route yet; check that the Gateway exists and allows routes from this namespace")
+		},
+		CEL: "has(object.status) && has(object.status.parents) && object.status.parents.exists(p, p.conditions.exists(c, c.type == 'Accepted' && c.status == 'True'))",
+		Finish: func(obj map[string]any) {
+			set(obj, []any{map[string]any{
+				"controllerName": "example.com/gateway",
+				"parentRef":      map[string]any{"name": "gateway"},
+				"conditions":     []any{trueCondition("Accepted", generation(obj))},
+			}}, "status", "parents")
+		},
+	}
+}
+
+// composite: a composite resource of ours. What keeps it from being ready is lifted, so that the claim tells.
+func composite() Rule {
+	return Rule{
+		Check: func(o *observe.Object) Verdict {
+			if c, ok := o.Condition("SpecValid"); ok && c.Status == "False" {
+				return Fail(c.Reason, "%s", c.Message)
+			}
+			if c, ok := o.Condition("Synced"); ok && c.Status == "False" {
+				if c.Reason == "ReconcilePaused" {
+					return Fail(c.Reason, "it is paused by its annotation crossplane.io/paused")
+				}
+				return Fail(c.Reason, "%s", c.Message)
+			}
+			if c, ok := o.Condition("Responsive"); ok && c.Status == "False" {
+				return Wait(c.Reason, "it changes too often for Crossplane's circuit breaker, which lets one change through in 30 seconds")
+			}
+			return condition(o, "Ready")
+		},
+		CEL: conditions("Ready", "Synced").CEL,
+		Finish: func(obj map[string]any) {
+			finishConditions(obj, "Synced", "Ready")
+		},
+	}
+}
+
+// databaseSync: the schema serves the wanted release. Contract comes later and holds nothing up.
+func databaseSync() Rule {
+	r := conditions("Ready")
+	finish, check := r.Finish, r.Check
+	r.Check = func(o *observe.Object) Verdict {
+		if o.String("status", "phase") == "Failed" {
+			c, _ := o.Condition("Ready")
+			return Fail("SchemaFailed", "%s", or(c.Message, "the schema Job failed"))
+		}
+		return check(o)
+	}
+	r.Finish = func(obj map[string]any) {
+		finish(obj)
+		set(obj, text(obj, "spec", "release"), "status", "installedRelease")
+		set(obj, "Done", "status", "phase")
+	}
+	return r
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,68 @@
+// Package ready knows, for every kind that we emit, what its owner says when it is done: one row of one table for each
+// kind. A row holds the check of the function, the same question in CEL for provider-kubernetes, and what an object looks
+// like when it is done, for previews and tests.
+//
+// A check trusts a condition only at the object's current generation. That the object is of today's wish is not its
+// business: compose compares hashes before it asks.
+package ready
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+)
+
+// Verdict is the answer to "is it ready?".
+type Verdict struct {
+	// Ready says that it is.
+	Ready bool
+	// Failed says that it will not become ready by waiting.
+	Failed bool
+	// Reason is one word, Message a sentence: what it waits for or what went wrong.
+	Reason, Message string
+}
+
+// Yes is the verdict on what is ready.
+var Yes = Verdict{Ready: true, Reason: "Ready"}
+
+// Wait is the verdict on what is not ready yet.
+func Wait(reason, format string, args ...any) Verdict {
+	return Verdict{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// Fail is the verdict on what will not become ready by waiting.
+func Fail(reason, format string, args ...any) Verdict {
+	return Verdict{Failed: true, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// Check gives the verdict on an observed object.
+type Check func(o *observe.Object) Verdict
+
+// Rule is what is known of one kind.
+type Rule struct {
+	// Check gives the verdict.
+	Check Check
+	// CEL is the same check as an expression over `object`, for an Object's readiness policy. Empty: existing is enough.
+	CEL string
+	// Finish writes into a whole object what its owner would when it is done.
+	Finish func(object map[string]any)
+	// ClusterScoped says that objects of the kind have no namespace.
+	ClusterScoped bool
+}
+
+// For gives the rule of a kind and whether there is one.
+func For(kind schema.GroupKind) (Rule, bool) {
+	r, ok := rules[kind]
+	return r, ok
+}
+
+// Kinds are all kinds that have a rule.
+func Kinds() []schema.GroupKind {
+	out := make([]schema.GroupKind, 0, len(rules))
+	for k := range rules {
+		out = append(out, k)
+	}
+	return out
+}

@@ -1,0 +1,91 @@
+package ready
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// rules is the table. What each third party's objects report was read off the released operators.
+var rules = table(
+	// Kubernetes.
+	row("", "Namespace", clusterScoped(when("status.phase", "Active"))),
+	row("", "ConfigMap", exists()),
+	row("", "Service", exists()),
+	row("", "ServiceAccount", exists()),
+	row("apps", "Deployment", rollout("Deployment")),
+	row("apps", "StatefulSet", rollout("StatefulSet")),
+	row("batch", "Job", job()),
+	row("batch", "CronJob", exists()),
+	row("networking.k8s.io", "Ingress", exists()),
+	row("networking.k8s.io", "NetworkPolicy", exists()),
+	row("policy", "PodDisruptionBudget", exists()),
+	row("rbac.authorization.k8s.io", "Role", exists()),
+	row("rbac.authorization.k8s.io", "RoleBinding", exists()),
+
+	// Crossplane.
+	row("protection.crossplane.io", "Usage", conditions("Ready")),
+
+	// mariadb-operator.
+	row("k8s.mariadb.com", "MariaDB", conditions("Ready")),
+	row("k8s.mariadb.com", "MaxScale", conditions("Ready")),
+	row("k8s.mariadb.com", "Database", conditions("Ready")),
+	row("k8s.mariadb.com", "User", conditions("Ready")),
+	row("k8s.mariadb.com", "Grant", conditions("Ready")),
+	// A PhysicalBackup reports the last backup, which is hours away from a new database's first day.
+	row("k8s.mariadb.com", "PhysicalBackup", exists()),
+
+	// RabbitMQ's cluster operator has no Ready condition.
+	row("rabbitmq.com", "RabbitmqCluster", conditions("AllReplicasReady", "ClusterAvailable", "ReconcileSuccess")),
+
+	// The Valkey operator reports a state.
+	row("cache.cs.sap.com", "Valkey", atGeneration(when("status.state", "Ready"))),
+
+	// External Secrets. Generators have no status.
+	row("external-secrets.io", "ExternalSecret", conditions("Ready")),
+	row("external-secrets.io", "PushSecret", conditions("Ready")),
+	row("generators.external-secrets.io", "Password", exists()),
+
+	// cert-manager.
+	row("cert-manager.io", "Issuer", conditions("Ready")),
+	row("cert-manager.io", "Certificate", conditions("Ready")),
+
+	// Gateway API: a route is done when a Gateway has accepted it.
+	row("gateway.networking.k8s.io", "HTTPRoute", accepted()),
+	row("gateway.networking.k8s.io", "BackendTLSPolicy", exists()),
+
+	// Prometheus operator objects have no status that can be relied on.
+	row("monitoring.coreos.com", "ServiceMonitor", exists()),
+	row("monitoring.coreos.com", "PodMonitor", exists()),
+	row("monitoring.coreos.com", "PrometheusRule", exists()),
+
+	// K-ORC has no Ready condition.
+	row("openstack.k-orc.cloud", "Domain", conditions("Available")),
+	row("openstack.k-orc.cloud", "Project", conditions("Available")),
+	row("openstack.k-orc.cloud", "Role", conditions("Available")),
+	row("openstack.k-orc.cloud", "User", conditions("Available")),
+	row("openstack.k-orc.cloud", "Service", conditions("Available")),
+	row("openstack.k-orc.cloud", "Endpoint", conditions("Available")),
+
+	// Our own: composite resources and what the companion reconciles.
+	row("keystone.openstack.c5c3.io", "Keystone", composite()),
+	row("openstack.c5c3.io", "KeyRepository", conditions("Ready")),
+	row("openstack.c5c3.io", "DatabaseSync", databaseSync()),
+	row("c5c3.io", "CredentialRotation", conditions("Ready")),
+	row("c5c3.io", "SecretAggregate", conditions("Ready")),
+)
+
+type entry struct {
+	kind schema.GroupKind
+	rule Rule
+}
+
+func row(group, kind string, r Rule) entry {
+	return entry{kind: schema.GroupKind{Group: group, Kind: kind}, rule: r}
+}
+
+func table(rows ...entry) map[schema.GroupKind]Rule {
+	m := make(map[schema.GroupKind]Rule, len(rows))
+	for _, r := range rows {
+		m[r.kind] = r.rule
+	}
+	return m
+}

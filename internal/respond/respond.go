@@ -1,0 +1,141 @@
+package respond
+
+import (
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+)
+
+const (
+	// waitingTTL is how soon Crossplane calls again while anything is awaited: an open circuit breaker drops events, so that
+	// nothing else might call.
+	waitingTTL = 10 * time.Second
+	// readyTTL is how soon Crossplane calls again when all is ready: a changed PlatformConfig is seen no later (core 2.3 does
+	// not watch required resources).
+	readyTTL = 5 * time.Minute
+)
+
+// Condition types of ours. Ready and Synced are Crossplane's.
+const (
+	// SpecValid is False while the spec has a mistake; nothing changes until it is mended.
+	SpecValid = "SpecValid"
+)
+
+// Good answers with a plan. The status is the composite resource's own, as JSON-like values; xr names its kind.
+func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status map[string]any) (*fnv1.RunFunctionResponse, error) {
+	done := plan.Ready()
+	rsp := answer(req, readyTTL)
+	if !done {
+		rsp.Meta.Ttl = durationpb.New(waitingTTL)
+	}
+	rsp.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{}}
+	for _, i := range plan.Items() {
+		body := i.Body
+		if place.wrapped(i) {
+			body = place.wrap(i)
+		}
+		rsp.Desired.Resources[i.Name] = &fnv1.Resource{Resource: body, Ready: readiness3(i.Verdict.Ready)}
+	}
+	composite, err := compositeStatus(req, status)
+	if err != nil {
+		return nil, err
+	}
+	rsp.Desired.Composite = &fnv1.Resource{Resource: composite, Ready: readiness3(done)}
+	rsp.Conditions = append(rsp.Conditions, condition(SpecValid, true, "Valid", ""))
+	for _, part := range plan.Parts {
+		rsp.Conditions = append(rsp.Conditions, partCondition(part))
+	}
+	return rsp, nil
+}
+
+// Bad answers with an error. Crossplane then changes nothing, and leaves the status and the claim's Ready as they were: the
+// tenant hears of it by a condition and by the event of a warning, which has to come before the fatal result.
+func Bad(req *fnv1.RunFunctionRequest, err error) *fnv1.RunFunctionResponse {
+	rsp := answer(req, waitingTTL)
+	reason, typ := "InternalError", "Composed"
+	if invalid.Is(err) {
+		reason, typ = "InvalidSpec", SpecValid
+	}
+	rsp.Conditions = []*fnv1.Condition{condition(typ, false, reason, err.Error())}
+	both := fnv1.Target_TARGET_COMPOSITE_AND_CLAIM
+	rsp.Results = []*fnv1.Result{
+		{Severity: fnv1.Severity_SEVERITY_WARNING, Message: err.Error(), Reason: &reason, Target: &both},
+		{Severity: fnv1.Severity_SEVERITY_FATAL, Message: err.Error(), Reason: &reason, Target: &both},
+	}
+	return rsp
+}
+
+// answer starts a response. What earlier steps of the pipeline desired is passed on by Good and dropped by Bad, where
+// Crossplane ignores it.
+func answer(req *fnv1.RunFunctionRequest, ttl time.Duration) *fnv1.RunFunctionResponse {
+	return &fnv1.RunFunctionResponse{
+		Meta:    &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag(), Ttl: durationpb.New(ttl)},
+		Context: req.GetContext(),
+	}
+}
+
+// compositeStatus is the composite resource with nothing but its status.
+func compositeStatus(req *fnv1.RunFunctionRequest, status map[string]any) (*structpb.Struct, error) {
+	observed := req.GetObserved().GetComposite().GetResource().GetFields()
+	s, err := structpb.NewStruct(status)
+	if err != nil {
+		return nil, err
+	}
+	return &structpb.Struct{Fields: fields{
+		"apiVersion": observed["apiVersion"],
+		"kind":       observed["kind"],
+		"status":     structpb.NewStructValue(s),
+	}}, nil
+}
+
+func readiness3(ok bool) fnv1.Ready {
+	if ok {
+		return fnv1.Ready_READY_TRUE
+	}
+	return fnv1.Ready_READY_FALSE
+}
+
+// partCondition tells how far a component is: <Name>Ready, with what it waits for.
+func partCondition(p compose.Part) *fnv1.Condition {
+	if p.IsReady() {
+		return condition(ConditionType(p.Name), true, "Ready", "")
+	}
+	reason, message := p.Waiting()
+	return condition(ConditionType(p.Name), false, reason, message)
+}
+
+// ConditionType is the condition type of a component: trust-flush has TrustFlushReady.
+func ConditionType(component string) string {
+	out := make([]byte, 0, len(component)+len("Ready"))
+	upper := true
+	for i := range len(component) {
+		c := component[i]
+		if c == '-' {
+			upper = true
+			continue
+		}
+		if upper && 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		out, upper = append(out, c), false
+	}
+	return string(out) + "Ready"
+}
+
+func condition(typ string, ok bool, reason, message string) *fnv1.Condition {
+	status := fnv1.Status_STATUS_CONDITION_FALSE
+	if ok {
+		status = fnv1.Status_STATUS_CONDITION_TRUE
+	}
+	both := fnv1.Target_TARGET_COMPOSITE_AND_CLAIM
+	c := &fnv1.Condition{Type: typ, Status: status, Reason: reason, Target: &both}
+	if message != "" {
+		c.Message = &message
+	}
+	return c
+}
