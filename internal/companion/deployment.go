@@ -1,0 +1,114 @@
+package companion
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+)
+
+const (
+	metricsPort = 8443
+	healthPort  = 8081
+	userID      = 65532
+	// httpsPort of Keystone and kubernetesPort of the API server are what the companion talks to.
+	keystonePort   = 5000
+	kubernetesPort = 6443
+	httpsPort      = 443
+)
+
+// rules are the companion's rights, all of them in its own namespace.
+var rules = []rbacv1.PolicyRule{
+	// What it reconciles.
+	{
+		APIGroups: []string{"openstack.c5c3.io"}, Resources: []string{"keyrepositories", "databasesyncs"},
+		Verbs: []string{"get", "list", "watch"},
+	},
+	{
+		APIGroups: []string{"openstack.c5c3.io"}, Resources: []string{"keyrepositories/status", "databasesyncs/status"},
+		Verbs: []string{"get", "update", "patch"},
+	},
+	{
+		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations", "secretaggregates"},
+		Verbs: []string{"get", "list", "watch"},
+	},
+	{
+		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations/status", "secretaggregates/status"},
+		Verbs: []string{"get", "update", "patch"},
+	},
+	// Keys, credentials and aggregates are Secrets. It deletes none.
+	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch"}},
+	// Backups of keys go through External Secrets.
+	{
+		APIGroups: []string{"external-secrets.io"}, Resources: []string{"pushsecrets", "externalsecrets"},
+		Verbs: []string{"get", "list", "watch", "create", "update", "patch"},
+	},
+	// Schema Jobs: they are made, watched and cleared away.
+	{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch", "create", "delete"}},
+	// What ran, what it wrote, and which pods have which keys.
+	{APIGroups: []string{""}, Resources: []string{"pods", "pods/log"}, Verbs: []string{"get", "list", "watch"}},
+	// Roll-outs that contract and rotations wait for; a changed credential rolls its consumers.
+	{APIGroups: []string{"apps"}, Resources: []string{"deployments", "statefulsets"}, Verbs: []string{"get", "list", "watch", "patch"}},
+	// Leader election.
+	{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
+	{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+}
+
+// Access gives the companion its identity and its rights: a service account, a Role of its namespace, their binding.
+func Access(w workload.Workload) []runtime.Object {
+	meta := metav1.ObjectMeta{Name: w.Name, Namespace: w.Namespace, Labels: w.Labels()}
+	return []runtime.Object{
+		w.ServiceAccount(),
+		&rbacv1.Role{TypeMeta: kind("rbac.authorization.k8s.io/v1", "Role"), ObjectMeta: meta, Rules: rules},
+		&rbacv1.RoleBinding{
+			TypeMeta: kind("rbac.authorization.k8s.io/v1", "RoleBinding"), ObjectMeta: meta,
+			RoleRef:  rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: w.Name},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: w.Name, Namespace: w.Namespace}},
+		},
+	}
+}
+
+// Deployment makes the companion itself. One of its pods leads, the others wait.
+func Deployment(w workload.Workload, image string) runtime.Object {
+	probe := func(path string) *corev1.Probe {
+		return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("health")}}}
+	}
+	return w.Deployment(workload.Pod{
+		UserID:         userID,
+		ServiceAccount: w.Name,
+		APIAccess:      true,
+		Containers: []corev1.Container{{
+			Name:  "companion",
+			Image: image,
+			Args:  []string{"--namespace=$(NAMESPACE)", "--leader-elect"},
+			Env: []corev1.EnvVar{{Name: "NAMESPACE", ValueFrom: &corev1.EnvVarSource{
+				FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.namespace"},
+			}}},
+			Ports: []corev1.ContainerPort{
+				{Name: "metrics", ContainerPort: metricsPort},
+				{Name: "health", ContainerPort: healthPort},
+			},
+			LivenessProbe:  probe("/healthz"),
+			ReadinessProbe: probe("/readyz"),
+		}},
+	})
+}
+
+// Network lets Prometheus in, and the companion out to the API server and to Keystone.
+func Network(w workload.Workload) runtime.Object {
+	return w.NetworkPolicy(
+		[]workload.Flow{{Anywhere: true, Ports: []int32{metricsPort}}},
+		[]workload.Flow{
+			{Anywhere: true, Ports: []int32{httpsPort, kubernetesPort}},
+			{Ports: []int32{keystonePort}},
+		},
+	)
+}
+
+// Service makes the Service that Prometheus finds the metrics by.
+func Service(w workload.Workload) runtime.Object {
+	return w.Service(workload.Port("metrics", metricsPort))
+}

@@ -1,0 +1,133 @@
+// Package object makes objects of third-party kinds from literals. They are not built from the third parties' Go types:
+// those write zero values that mean something else than their absence. Every object that is made is validated against the
+// real CRD in tests.
+package object
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// Map is a JSON object, List a JSON array. Whole numbers in them are int64.
+type (
+	Map  = map[string]any
+	List = []any
+)
+
+// Meta is what every object of ours has.
+type Meta struct {
+	// Name and namespace.
+	Name, Namespace string
+	// Labels.
+	Labels map[string]string
+	// Annotations.
+	Annotations map[string]string
+}
+
+// New makes an object with a spec. A nil spec is left out.
+func New(apiVersion, kind string, meta Meta, spec Map) *unstructured.Unstructured {
+	m := Map{"name": meta.Name}
+	if meta.Namespace != "" {
+		m["namespace"] = meta.Namespace
+	}
+	if len(meta.Labels) > 0 {
+		m["labels"] = Strings(meta.Labels)
+	}
+	if len(meta.Annotations) > 0 {
+		m["annotations"] = Strings(meta.Annotations)
+	}
+	o := Map{"apiVersion": apiVersion, "kind": kind, "metadata": m}
+	if spec != nil {
+		o["spec"] = spec
+	}
+	return &unstructured.Unstructured{Object: o}
+}
+
+// Strings is a map of strings as a JSON object.
+func Strings[K, V ~string](in map[K]V) Map {
+	out := Map{}
+	for k, v := range in {
+		out[string(k)] = string(v)
+	}
+	return out
+}
+
+// Array is a slice of strings as a JSON array.
+func Array[S ~string](in ...S) List {
+	out := List{}
+	for _, s := range in {
+		out = append(out, string(s))
+	}
+	return out
+}
+
+// With adds entries whose value is not empty: a nil Map or List, an empty string or nil are left out.
+func With(m Map, optional Map) Map {
+	for k, v := range optional {
+		switch t := v.(type) {
+		case nil:
+		case Map:
+			if t != nil {
+				m[k] = v
+			}
+		case List:
+			if t != nil {
+				m[k] = v
+			}
+		case string:
+			if t != "" {
+				m[k] = v
+			}
+		default:
+			m[k] = v
+		}
+	}
+	return m
+}
+
+// Resources are resources in the form that custom resources take them.
+func Resources(r *common.Resources) Map {
+	if r == nil {
+		return nil
+	}
+	out := Map{}
+	for name, a := range map[string]*common.ResourceAmounts{"requests": r.Requests, "limits": r.Limits} {
+		if a == nil {
+			continue
+		}
+		amounts := Map{}
+		if a.CPU != nil {
+			amounts["cpu"] = a.CPU.String()
+		}
+		if a.Memory != nil {
+			amounts["memory"] = a.Memory.String()
+		}
+		if a.EphemeralStorage != nil {
+			amounts["ephemeral-storage"] = a.EphemeralStorage.String()
+		}
+		out[name] = amounts
+	}
+	return out
+}
+
+// Tolerations are tolerations in the form that custom resources take them, nil if there are none.
+func Tolerations(in []common.Toleration) List {
+	var out List
+	for _, t := range in {
+		m := With(Map{}, Map{"key": t.Key, "operator": t.Operator, "value": t.Value, "effect": t.Effect})
+		if t.TolerationSeconds != nil {
+			m["tolerationSeconds"] = *t.TolerationSeconds
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// NodeSelector is a node selector in the form that custom resources take it, nil if there is none.
+func NodeSelector(in map[string]common.LabelValue) Map {
+	if len(in) == 0 {
+		return nil
+	}
+	return Strings(in)
+}

@@ -1,0 +1,80 @@
+// Package secret makes External Secrets objects: passwords that are generated once in the workload cluster and kept, and
+// their backup in a store. No value ever passes through a function.
+package secret
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/object"
+)
+
+// Keys of a generated Secret.
+const (
+	UsernameKey = "username"
+	PasswordKey = "password"
+)
+
+// Generator makes a generator of passwords of 32 letters and digits. Nothing else: they appear in URLs, INI files and
+// environment variables, all of which give some character a meaning.
+func Generator(meta object.Meta) *unstructured.Unstructured {
+	return object.New("generators.external-secrets.io/v1alpha1", "Password", meta, object.Map{
+		"length":      int64(32),
+		"digits":      int64(6),
+		"symbols":     int64(0),
+		"noUpper":     false,
+		"allowRepeat": true,
+	})
+}
+
+// Generated makes a Secret with a password of the generator of the same name, and a user name. It is filled once and stays
+// when the ExternalSecret goes.
+func Generated(meta object.Meta, username string) *unstructured.Unstructured {
+	return object.New("external-secrets.io/v1", "ExternalSecret", meta, object.Map{
+		"refreshPolicy": "CreatedOnce",
+		"target": object.Map{
+			"name":           meta.Name,
+			"creationPolicy": "Orphan",
+			"template": object.Map{
+				"engineVersion": "v2",
+				"data": object.Map{
+					UsernameKey: username,
+					PasswordKey: "{{ .password }}",
+				},
+			},
+		},
+		"dataFrom": object.List{object.Map{"sourceRef": object.Map{"generatorRef": object.Map{
+			"apiVersion": "generators.external-secrets.io/v1alpha1",
+			"kind":       "Password",
+			"name":       meta.Name,
+		}}}},
+	})
+}
+
+// Backup pushes keys of a Secret of the same name to a store. Deleting it deletes nothing in the store.
+func Backup(meta object.Meta, store common.SecretStoreReference, instance string, keys ...string) *unstructured.Unstructured {
+	data := object.List{}
+	for _, k := range keys {
+		data = append(data, object.Map{"match": object.Map{
+			"secretKey": k,
+			"remoteRef": object.Map{"remoteKey": RemoteKey(store, instance, meta.Name), "property": k},
+		}})
+	}
+	return object.New("external-secrets.io/v1alpha1", "PushSecret", meta, object.Map{
+		"updatePolicy":    "Replace",
+		"deletionPolicy":  "None",
+		"refreshInterval": "1h",
+		"secretStoreRefs": object.List{object.Map{"name": string(store.Name), "kind": store.Kind}},
+		"selector":        object.Map{"secret": object.Map{"name": meta.Name}},
+		"data":            data,
+	})
+}
+
+// RemoteKey is the entry of a store that a Secret is kept in.
+func RemoteKey(store common.SecretStoreReference, instance, name string) string {
+	key := instance + "/" + name
+	if store.Prefix != "" {
+		key = store.Prefix + "/" + key
+	}
+	return key
+}

@@ -1,0 +1,72 @@
+package workload
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+)
+
+// Flow is traffic that a network policy lets through.
+type Flow struct {
+	// Namespaces of the peers; none means this namespace. Anywhere means every address, in the cluster and outside.
+	Namespaces []string
+	Anywhere   bool
+	// Pods of the peers, by label; none means all.
+	Pods map[string]string
+	// Ports (TCP).
+	Ports []int32
+}
+
+// dnsPort is where every pod may ask for names.
+const dnsPort = 53
+
+// NetworkPolicy lets only the given traffic in and out, and questions for names.
+func (w Workload) NetworkPolicy(in, out []Flow) *networkingv1.NetworkPolicy {
+	p := &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: w.objectMeta(),
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: w.Selector()},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
+			Egress: []networkingv1.NetworkPolicyEgressRule{{Ports: []networkingv1.NetworkPolicyPort{
+				{Protocol: ptr.To(corev1.ProtocolUDP), Port: ptr.To(intstr.FromInt32(dnsPort))},
+				{Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To(intstr.FromInt32(dnsPort))},
+			}}},
+		},
+	}
+	for _, f := range in {
+		p.Spec.Ingress = append(p.Spec.Ingress, networkingv1.NetworkPolicyIngressRule{From: f.peers(), Ports: f.ports()})
+	}
+	for _, f := range out {
+		p.Spec.Egress = append(p.Spec.Egress, networkingv1.NetworkPolicyEgressRule{To: f.peers(), Ports: f.ports()})
+	}
+	return p
+}
+
+func (f Flow) peers() []networkingv1.NetworkPolicyPeer {
+	if f.Anywhere {
+		return nil
+	}
+	pods := &metav1.LabelSelector{MatchLabels: f.Pods}
+	if len(f.Namespaces) == 0 {
+		return []networkingv1.NetworkPolicyPeer{{PodSelector: pods}}
+	}
+	var out []networkingv1.NetworkPolicyPeer
+	for _, n := range f.Namespaces {
+		out = append(out, networkingv1.NetworkPolicyPeer{
+			PodSelector:       pods,
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: n}},
+		})
+	}
+	return out
+}
+
+func (f Flow) ports() []networkingv1.NetworkPolicyPort {
+	var out []networkingv1.NetworkPolicyPort
+	for _, p := range f.Ports {
+		out = append(out, networkingv1.NetworkPolicyPort{Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To(intstr.FromInt32(p))})
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package workload
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// Pod is what is particular to a workload's pods.
+type Pod struct {
+	// UserID that the processes run as; files of mounted Secrets belong to its group.
+	UserID int64
+	// Containers, the main one first, and those that run before.
+	Containers, InitContainers []corev1.Container
+	// Volumes beside the scratch directory.
+	Volumes []corev1.Volume
+	// ServiceAccount of the pods. Empty: the namespace's default, which may do nothing.
+	ServiceAccount string
+	// APIAccess mounts the service account's token.
+	APIAccess bool
+	// GraceSeconds that a pod is given to finish its requests. Nil: Kubernetes' default of 30.
+	GraceSeconds *int64
+	// Annotations of the pods. A change of them rolls the pods.
+	Annotations map[string]string
+	// RestartPolicy of the pods. Empty: Always.
+	RestartPolicy corev1.RestartPolicy
+}
+
+const scratch = "tmp"
+
+// Template makes the pods of a workload: restricted, with a read-only root and a scratch directory at /tmp.
+func (w Workload) Template(p Pod) corev1.PodTemplateSpec {
+	containers := make([]corev1.Container, len(p.Containers))
+	for i, c := range p.Containers {
+		containers[i] = restricted(c)
+	}
+	if r := Requirements(w.Resources); len(containers) > 0 && (r.Requests != nil || r.Limits != nil) {
+		containers[0].Resources = r
+	}
+	var inits []corev1.Container
+	for _, c := range p.InitContainers {
+		inits = append(inits, restricted(c))
+	}
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: w.Labels(), Annotations: maps.Clone(p.Annotations)},
+		Spec: corev1.PodSpec{
+			Containers:                    containers,
+			InitContainers:                inits,
+			Volumes:                       append([]corev1.Volume{{Name: scratch, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}, p.Volumes...),
+			ServiceAccountName:            p.ServiceAccount,
+			AutomountServiceAccountToken:  ptr.To(p.APIAccess),
+			EnableServiceLinks:            ptr.To(false),
+			ImagePullSecrets:              pullSecrets(w.PullSecrets),
+			NodeSelector:                  nodeSelector(w.Placement),
+			Tolerations:                   tolerations(w.Placement),
+			TerminationGracePeriodSeconds: p.GraceSeconds,
+			RestartPolicy:                 p.RestartPolicy,
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot:   ptr.To(true),
+				RunAsUser:      ptr.To(p.UserID),
+				RunAsGroup:     ptr.To(p.UserID),
+				FSGroup:        ptr.To(p.UserID),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+			TopologySpreadConstraints: w.spread(p),
+		},
+	}
+}
+
+// spread keeps pods of one workload on different nodes and zones as far as there are some. Jobs run once and do not need it.
+func (w Workload) spread(p Pod) []corev1.TopologySpreadConstraint {
+	if p.RestartPolicy != "" && p.RestartPolicy != corev1.RestartPolicyAlways {
+		return nil
+	}
+	var out []corev1.TopologySpreadConstraint
+	for _, key := range []string{corev1.LabelHostname, corev1.LabelTopologyZone} {
+		out = append(out, corev1.TopologySpreadConstraint{
+			MaxSkew:           1,
+			TopologyKey:       key,
+			WhenUnsatisfiable: corev1.ScheduleAnyway,
+			LabelSelector:     &metav1.LabelSelector{MatchLabels: w.Selector()},
+		})
+	}
+	return out
+}
+
+func restricted(c corev1.Container) corev1.Container {
+	c.SecurityContext = &corev1.SecurityContext{
+		AllowPrivilegeEscalation: ptr.To(false),
+		ReadOnlyRootFilesystem:   ptr.To(true),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+	c.VolumeMounts = append([]corev1.VolumeMount{{Name: scratch, MountPath: "/tmp"}}, c.VolumeMounts...)
+	return c
+}
+
+func pullSecrets(names []common.ObjectName) []corev1.LocalObjectReference {
+	var out []corev1.LocalObjectReference
+	for _, n := range names {
+		out = append(out, corev1.LocalObjectReference{Name: string(n)})
+	}
+	return out
+}
+
+func nodeSelector(p common.Placement) map[string]string {
+	if len(p.NodeSelector) == 0 {
+		return nil
+	}
+	out := map[string]string{}
+	for k, v := range p.NodeSelector {
+		out[k] = string(v)
+	}
+	return out
+}
+
+func tolerations(p common.Placement) []corev1.Toleration {
+	var out []corev1.Toleration
+	for _, t := range p.Tolerations {
+		out = append(out, corev1.Toleration{
+			Key: t.Key, Operator: corev1.TolerationOperator(t.Operator), Value: t.Value,
+			Effect: corev1.TaintEffect(t.Effect), TolerationSeconds: t.TolerationSeconds,
+		})
+	}
+	return out
+}
+
+// ConfigVolume mounts a ConfigMap.
+func ConfigVolume(name, configMap string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: configMap},
+	}}}
+}
+
+// SecretVolume mounts a Secret whose files the pod's group may read, all of its keys or only some.
+func SecretVolume(name, secretName string, keys ...string) corev1.Volume {
+	var items []corev1.KeyToPath
+	for _, k := range keys {
+		items = append(items, corev1.KeyToPath{Key: k, Path: k})
+	}
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+		SecretName: secretName, Items: items, DefaultMode: ptr.To[int32](0o440),
+	}}}
+}
+
+// Mount mounts a whole volume to be read.
+func Mount(volume, path string) corev1.VolumeMount {
+	return corev1.VolumeMount{Name: volume, MountPath: path, ReadOnly: true}
+}
+
+// MountFile mounts one file of a volume. A running pod does not see it change.
+func MountFile(volume, path, file string) corev1.VolumeMount {
+	return corev1.VolumeMount{Name: volume, MountPath: path, SubPath: file, ReadOnly: true}
+}
+
+// SecretEnv is an environment variable with a key of a Secret.
+func SecretEnv(name, secretName, key string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+		LocalObjectReference: corev1.LocalObjectReference{Name: secretName}, Key: key,
+	}}}
+}

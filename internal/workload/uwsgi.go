@@ -1,0 +1,97 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+)
+
+// UWSGI is an API process of OpenStack below uWSGI (https://uwsgi-docs.readthedocs.io/en/latest/Options.html).
+type UWSGI struct {
+	// Module is the WSGI application: keystone.wsgi.api:application.
+	Module string
+	// Listen is the address to listen on: ":5000" or "127.0.0.1:5001".
+	Listen string
+	// CertFile and KeyFile serve https. Empty: plain http.
+	CertFile, KeyFile string
+	// Processes of a pod and threads of each.
+	Processes, Threads int32
+	// Harakiri ends a request that takes longer.
+	Harakiri time.Duration
+	// Mercy is how long running requests may take after the pod was told to stop.
+	Mercy time.Duration
+}
+
+// Config is the uWSGI configuration file.
+func (u UWSGI) Config() string {
+	lines := []string{
+		"[uwsgi]",
+		"module = " + u.Module,
+		u.socket(),
+		"master = true",
+		fmt.Sprintf("processes = %d", u.Processes),
+		fmt.Sprintf("threads = %d", u.Threads),
+		"enable-threads = true",
+		"lazy-apps = true",
+		"thunder-lock = true",
+		// A module that cannot be loaded ends the process, instead of answering 500 for ever.
+		"need-app = true",
+		"buffer-size = 65535",
+		fmt.Sprintf("harakiri = %d", int(u.Harakiri.Seconds())),
+		// A stop lets running requests finish.
+		"die-on-term = true",
+		"exit-on-reload = false",
+		"hook-master-start = unix_signal:15 gracefully_kill_them_all",
+		fmt.Sprintf("worker-reload-mercy = %d", int(u.Mercy.Seconds())),
+		// uWSGI's http-socket does not keep connections, so say so.
+		"add-header = Connection: close",
+		"log-x-forwarded-for = true",
+		"disable-logging = false",
+	}
+	if u.CertFile != "" {
+		// A renewed certificate is taken over by reloading.
+		lines = append(lines, "touch-reload = "+u.CertFile)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func (u UWSGI) socket() string {
+	if u.CertFile == "" {
+		return "http-socket = " + u.Listen
+	}
+	return fmt.Sprintf("https-socket = %s,%s,%s", u.Listen, u.CertFile, u.KeyFile)
+}
+
+// Probes of an API container that serves https at a named port. The start may be slow; after that a container that does not
+// answer is restarted late, and gets no requests at once. None of them depends on the database: restarting a pod does not
+// mend it.
+func Probes(c *corev1.Container, port, path string) {
+	probe := func(period, failures int32) *corev1.Probe {
+		return &corev1.Probe{
+			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+				Path: path, Port: intstr.FromString(port), Scheme: corev1.URISchemeHTTPS,
+			}},
+			PeriodSeconds: period, TimeoutSeconds: 5, FailureThreshold: failures,
+		}
+	}
+	c.StartupProbe = probe(2, 60)
+	c.ReadinessProbe = probe(5, 2)
+	c.LivenessProbe = probe(10, 6)
+}
+
+// drainSeconds is how long a pod goes on taking requests after it was told to stop: until every node's proxy knows.
+const drainSeconds = 10
+
+// Drain keeps a container alive until no new requests arrive.
+func Drain(c *corev1.Container) {
+	c.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: drainSeconds}}}
+}
+
+// Grace is the time that a pod needs to stop: to drain, to finish its requests, and a little.
+func Grace(mercy time.Duration) *int64 {
+	return ptr.To(int64(mercy.Seconds()) + drainSeconds + 5)
+}
