@@ -1,0 +1,40 @@
+package controlplane
+
+import (
+	"fmt"
+
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/exposure"
+)
+
+const (
+	keystonePort = 5000
+	// identityPath is where the identity service lies below a common host name.
+	identityPath = "/identity"
+	routingPaths = "Paths"
+)
+
+// addresses derives how the services are reached. The internal address names a Service, so that it holds in the whole
+// workload cluster whatever its DNS domain is.
+func (m *model) addresses() {
+	m.endpoints.internal = fmt.Sprintf("https://%s.%s.svc:%d/v3", keystoneName, m.instance, keystonePort)
+	m.endpoints.public = m.endpoints.internal
+	if m.exposure.Type == exposure.None {
+		return
+	}
+	e := common.ServiceExposure{Exposure: m.exposure, TLS: m.tls}
+	e.Hostname = m.spec.Services.Keystone.Hostname
+	if m.exposure.Routing == routingPaths {
+		e.Path = identityPath
+		e.Hostname = or(e.Hostname, common.Hostname(m.domain))
+	}
+	e.Hostname = or(e.Hostname, common.Hostname(keystoneName+"."+m.domain))
+	scheme := "https"
+	if !ptr.Deref(m.tls.Enabled, true) {
+		scheme = "http"
+	}
+	m.endpoints.public = fmt.Sprintf("%s://%s%s/v3", scheme, e.Hostname, e.Path)
+	m.identity = &e
+}

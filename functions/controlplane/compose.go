@@ -1,0 +1,45 @@
+// Package controlplane composes a ControlPlaneCluster: the namespace, what the services share, and each service as a
+// composite resource of its own.
+package controlplane
+
+import (
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+)
+
+// New gives the function of XControlPlaneCluster composite resources.
+func New() function.Runner {
+	return function.Kind[controlplanev1.ControlPlaneCluster, *model]{
+		Graph:  graph.MustValidate(),
+		Derive: derive,
+		Place:  place,
+		Status: status,
+	}
+}
+
+// graph is what a control plane consists of, and what needs what. The phases are those that a tenant reads.
+var graph = compose.Graph[*model]{
+	{Name: "namespace", Phase: common.PhasePending, Build: namespace},
+	{Name: "certificates", Phase: common.PhaseInfrastructure, Needs: []string{"namespace"}, Build: certificates},
+	{Name: "companion", Phase: common.PhaseInfrastructure, Needs: []string{"namespace"}, Build: companionController},
+	{Name: "database", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"}, Build: database},
+	{
+		Name: "messaging", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"},
+		Enabled: (*model).messaging, Build: messaging,
+	},
+	{
+		Name: "locks", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"},
+		Enabled: (*model).locks, Build: locks,
+	},
+	{Name: "cache", Phase: common.PhaseInfrastructure, Needs: []string{"namespace"}, Build: cache},
+	{
+		Name: "keystone", Phase: common.PhaseIdentity, Needs: []string{"database", "cache", "companion"},
+		Build: keystone, Version: (*model).keystoneVersion,
+	},
+	{Name: "catalog", Phase: common.PhaseCatalog, Needs: []string{"keystone"}, Build: catalog},
+	// A Usage looks for its user for a while and then less and less often, so it comes after it.
+	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{"keystone"}, Build: deletionOrder},
+	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{"catalog"}, Build: catalogDeletionOrder},
+}

@@ -1,0 +1,129 @@
+package controlplane
+
+import (
+	"fmt"
+
+	"k8s.io/utils/ptr"
+
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
+)
+
+const (
+	mariaDBName  = "mariadb"
+	maxScaleName = "maxscale"
+	mariaDBPort  = 3306
+)
+
+// database is MariaDB, with a proxy and backups where they are wanted.
+func database(m *model) ([]compose.Stage, error) {
+	root := m.meta(mariaDBName + "-root")
+	credentials := compose.Stage{
+		{Name: "database-root-generator", Object: secret.Generator(root)},
+		{Name: "database-root-secret", Object: secret.Generated(root, "root"), Retain: true},
+	}
+	if s := m.secretStore; s != nil {
+		credentials = append(credentials, compose.Resource{
+			Name: "database-root-backup", Object: secret.Backup(root, *s, m.instance, secret.UsernameKey, secret.PasswordKey),
+		})
+	}
+	stages := []compose.Stage{
+		credentials,
+		{{Name: databaseResource, Object: m.server().Object(), Retain: true}},
+	}
+	var around compose.Stage
+	if n := m.maxScaleReplicas(); n > 0 {
+		around = append(around, compose.Resource{
+			Name:   "database-proxy",
+			Object: mariadb.MaxScale(m.meta(maxScaleName), mariaDBName, n, mariaDBPort, m.monitoring.Enabled),
+		})
+	}
+	if b := m.spec.Infrastructure.MariaDB.Backup; b != nil {
+		around = append(around, compose.Resource{
+			Name:   "database-backup",
+			Object: mariadb.PhysicalBackup(m.meta(mariaDBName), mariaDBName, string(b.Schedule), b.RetentionDays, bucket(b.S3)),
+		})
+	}
+	if len(around) > 0 {
+		stages = append(stages, around)
+	}
+	return stages, nil
+}
+
+// server is the MariaDB server or cluster.
+func (m *model) server() mariadb.Server {
+	db := m.spec.Infrastructure.MariaDB
+	res := db.Resources
+	if res == nil {
+		res = m.size.databaseResources
+	}
+	s := mariadb.Server{
+		Meta:         m.meta(mariaDBName),
+		Replicas:     m.databaseReplicas(),
+		RootSecret:   mariaDBName + "-root",
+		StorageSize:  string(ptr.Deref(db.StorageSize, storageSize(m.size.databaseStorage))),
+		StorageClass: string(or(db.StorageClass, m.platform.StorageClass)),
+		Resources:    res,
+		Placement:    db.Placement,
+		Issuer:       internalCA,
+		Metrics:      ptr.Deref(db.Metrics.Enabled, m.monitoring.Enabled),
+		PullSecrets:  m.images.PullSecrets,
+		// A pool that does not fit the memory that a tenant gave would be killed for it, so only the size's own memory is used.
+		BufferPool:  m.size.databaseBuffer,
+		Connections: m.size.connections,
+	}
+	if m.maxScaleReplicas() > 0 {
+		s.MaxScale = maxScaleName
+	}
+	if r := db.RestoreFrom; r != nil {
+		b := bucket(r.S3)
+		s.RestoreFrom, s.RestoreTime = &b, r.TargetRecoveryTime
+	}
+	return s
+}
+
+func (m *model) databaseReplicas() int32 {
+	return ptr.Deref(m.spec.Infrastructure.MariaDB.Replicas, m.size.database)
+}
+
+// maxScaleReplicas is the number of proxies, 0 for none. One server alone needs no proxy unless the claim asks for one.
+func (m *model) maxScaleReplicas() int32 {
+	p := m.spec.Infrastructure.MariaDB.MaxScale
+	n := ptr.Deref(p.Replicas, max(m.size.maxScale, 1))
+	if ptr.Deref(p.Enabled, m.size.maxScale > 0 && m.databaseReplicas() > 1) {
+		return n
+	}
+	return 0
+}
+
+// databaseHost is where services connect to: the proxy, or the member that takes all writes, or the only server.
+func (m *model) databaseHost() string {
+	name := mariaDBName
+	switch {
+	case m.maxScaleReplicas() > 0:
+		name = maxScaleName
+	case m.databaseReplicas() > 1:
+		name = mariaDBName + "-primary"
+	}
+	return fmt.Sprintf("%s.%s.svc.cluster.local", name, m.instance)
+}
+
+func bucket(s controlplanev1.S3) mariadb.Bucket {
+	return mariadb.Bucket{
+		Name: s.Bucket, Endpoint: s.Endpoint, Region: s.Region, Prefix: s.Prefix,
+		Secret: string(s.CredentialsSecretRef.Name), PrivateCA: s.PrivateCA,
+	}
+}
+
+func storageSize(s string) controlplanev1.StorageSize { return controlplanev1.StorageSize(s) }
+
+func (m *model) pullSecrets() object.List {
+	var out object.List
+	for _, n := range m.images.PullSecrets {
+		out = append(out, object.Map{"name": string(n)})
+	}
+	return out
+}

@@ -1,0 +1,232 @@
+package controlplane
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/monitoring"
+	"github.com/c5c3/crossplane-cobaltcore/internal/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+)
+
+// Names of composed resources that other parts refer to.
+const (
+	namespaceResource = "namespace"
+	databaseResource  = "database"
+	keystoneResource  = "keystone"
+	keystoneName      = "keystone"
+)
+
+const (
+	memcachedPort = 11211
+	// memcachedUser is the user of the public image.
+	memcachedUser = 11211
+	// memcachedOverhead is what a server needs beside its items, in MiB.
+	memcachedOverhead = 64
+	mebibyte          = 1 << 20
+)
+
+// namespace is where everything of this control plane lives: in the management cluster, and in the workloads' own where
+// that is another. It is retained: a Namespace takes all that is in it along.
+func namespace(m *model) ([]compose.Stage, error) {
+	ns := func() *corev1.Namespace {
+		return &corev1.Namespace{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+			ObjectMeta: metav1.ObjectMeta{Name: m.instance, Labels: map[string]string{
+				"app.kubernetes.io/managed-by":               "crossplane-cobaltcore",
+				"pod-security.kubernetes.io/enforce":         "restricted",
+				"pod-security.kubernetes.io/enforce-version": "latest",
+			}},
+		}
+	}
+	stage := compose.Stage{{Name: namespaceResource, Object: ns(), Retain: true, Management: true}}
+	if m.remote {
+		stage = append(stage, compose.Resource{Name: "workload-namespace", Object: ns(), Retain: true})
+	}
+	return []compose.Stage{stage}, nil
+}
+
+// certificates is the control plane's own authority, for what is only reached inside the cluster.
+func certificates(m *model) ([]compose.Stage, error) {
+	const selfSigned = "self-signed"
+	return []compose.Stage{{
+		{Name: "self-signed-issuer", Object: certificate.SelfSigned(m.meta(selfSigned))},
+		{Name: "authority", Object: certificate.Authority(m.meta(internalCA), selfSigned), Retain: true},
+		{Name: "issuer", Object: certificate.CAIssuer(m.meta(internalCA), internalCA)},
+	}}, nil
+}
+
+// companionController is the controller that does what needs memory, randomness or a running service.
+func companionController(m *model) ([]compose.Stage, error) {
+	w := m.workload("companion", "")
+	w.Replicas = m.size.companion
+	w.Resources = resources("50m", "128Mi", "256Mi")
+	image, err := release.ImageFor(release.Companion, m.release, release.Override{Registry: m.images.Registry})
+	if err != nil {
+		return nil, err
+	}
+	names := []string{"companion-account", "companion-role", "companion-role-binding"}
+	var access compose.Stage
+	for i, o := range companion.Access(w) {
+		access = append(access, compose.Resource{Name: names[i], Object: o})
+	}
+	run := compose.Stage{
+		{Name: "companion", Object: companion.Deployment(w, image)},
+		{Name: "companion-service", Object: companion.Service(w)},
+		{Name: "companion-disruption-budget", Object: w.DisruptionBudget()},
+		{Name: "companion-network-policy", Object: companion.Network(w)},
+	}
+	if m.monitoring.Enabled {
+		run = append(run, compose.Resource{
+			Name: "companion-monitor", Object: monitoring.Service(w.Meta(), m.monitoring, "metrics", w.Selector()),
+		})
+	}
+	return []compose.Stage{access, run}, nil
+}
+
+// cache is memcached. Every client gets the same list of servers in the same order, so that all agree on where a token is.
+func cache(m *model) ([]compose.Stage, error) {
+	w := m.cacheWorkload()
+	image, err := m.cacheImage()
+	if err != nil {
+		return nil, err
+	}
+	memory := *quantity(m.size.cacheMemory)
+	if q := m.spec.Infrastructure.Memcached.Memory; q != nil {
+		memory = *q
+	}
+	limit := memory.Value()/mebibyte + memcachedOverhead
+	w.Resources = resources("50m", fmt.Sprintf("%dMi", limit), fmt.Sprintf("%dMi", limit))
+	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("memcached")}}}
+	set := w.StatefulSet(workload.Pod{
+		UserID: memcachedUser,
+		Containers: []corev1.Container{{
+			Name:           "memcached",
+			Image:          image,
+			Args:           []string{"-m", fmt.Sprint(memory.Value() / mebibyte), "-c", "4096", "-I", "2m"},
+			Ports:          []corev1.ContainerPort{{Name: "memcached", ContainerPort: memcachedPort}},
+			LivenessProbe:  probe,
+			ReadinessProbe: probe,
+		}},
+	})
+	return []compose.Stage{{
+		{Name: "memcached", Object: set},
+		{Name: "memcached-service", Object: w.HeadlessService(workload.Port("memcached", memcachedPort))},
+		{Name: "memcached-disruption-budget", Object: w.DisruptionBudget()},
+		// Only the control plane's own pods: memcached asks nobody who he is.
+		{Name: "memcached-network-policy", Object: w.NetworkPolicy([]workload.Flow{{Ports: []int32{memcachedPort}}}, nil)},
+	}}, nil
+}
+
+func (m *model) cacheWorkload() workload.Workload {
+	w := m.workload("memcached", "")
+	c := m.spec.Infrastructure.Memcached
+	w.Replicas = ptr.Deref(c.Replicas, m.size.cache)
+	w.Placement = c.Placement
+	return w
+}
+
+func (m *model) cacheImage() (string, error) {
+	o := release.Override{Registry: m.images.Registry}
+	if i := m.spec.Infrastructure.Memcached.Image; i != nil {
+		o.Repository, o.Tag, o.Digest = i.Repository, i.Tag, i.Digest
+	}
+	return release.ImageFor(release.Memcached, m.release, o)
+}
+
+// cacheServers is the list that clients get.
+func (m *model) cacheServers() []string {
+	w := m.cacheWorkload()
+	var out []string
+	for i := range w.Replicas {
+		out = append(out, fmt.Sprintf("%s-%d.%s.%s.svc:%d", w.Name, i, w.Name, m.instance, memcachedPort))
+	}
+	return out
+}
+
+// messaging is RabbitMQ. It listens with TLS only.
+func messaging(m *model) ([]compose.Stage, error) {
+	const name = "rabbitmq"
+	r := m.spec.Infrastructure.RabbitMQ
+	replicas := ptr.Deref(r.Replicas, m.size.messaging)
+	tls := m.meta("rabbitmq-tls")
+	host := name + "." + m.instance + ".svc"
+	nodes := "*." + name + "-nodes." + m.instance + ".svc"
+	res := r.Resources
+	if res == nil {
+		res = m.size.messagingResources
+	}
+	spec := object.Map{
+		"replicas":          int64(replicas),
+		"delayStartSeconds": int64(0),
+		// The operator's default is a week: a queue that cannot be drained would hold a node back for so long.
+		"terminationGracePeriodSeconds": int64(600),
+		"resources":                     object.Resources(res),
+		"persistence": object.With(object.Map{"storage": string(ptr.Deref(r.StorageSize, storageSize(m.size.messagingStorage)))},
+			object.Map{"storageClassName": string(or(r.StorageClass, m.platform.StorageClass))}),
+		"rabbitmq": object.Map{"additionalConfig": "cluster_partition_handling = pause_minority\ndisk_free_limit.relative = 1.0\n"},
+		"tls":      object.Map{"secretName": tls.Name, "caSecretName": tls.Name, "disableNonTLSListeners": true},
+	}
+	spec = object.With(spec, object.Map{
+		"tolerations":      object.Tolerations(r.Tolerations),
+		"affinity":         nodeAffinity(r.NodeSelector),
+		"imagePullSecrets": m.pullSecrets(),
+	})
+	return []compose.Stage{
+		{{Name: "messaging-certificate", Object: certificate.Server(tls, m.issuer(),
+			host, host+".cluster.local", nodes, nodes+".cluster.local")}},
+		{{Name: "messaging", Object: object.New("rabbitmq.com/v1beta1", "RabbitmqCluster", m.meta(name), spec), Retain: true}},
+	}, nil
+}
+
+// locks is Valkey. Its operator makes the binding Secret with address and password.
+func locks(m *model) ([]compose.Stage, error) {
+	const name = "valkey"
+	v := m.spec.Infrastructure.Valkey
+	replicas := ptr.Deref(v.Replicas, m.size.locks)
+	res := v.Resources
+	if res == nil {
+		res = m.size.locksResources
+	}
+	spec := object.With(object.Map{
+		"replicas": int64(replicas),
+		"sentinel": object.Map{"enabled": ptr.Deref(v.Sentinel.Enabled, replicas > 1)},
+		"tls": object.Map{"enabled": true, "certManager": object.Map{"issuer": object.Map{
+			"group": "cert-manager.io", "kind": "Issuer", "name": internalCA,
+		}}},
+		"persistence": object.With(object.Map{"enabled": true, "size": string(ptr.Deref(v.StorageSize, storageSize(m.size.locksStorage)))},
+			object.Map{"storageClass": string(or(v.StorageClass, m.platform.StorageClass))}),
+		"metrics":   object.Map{"enabled": m.monitoring.Enabled},
+		"binding":   object.Map{"secretName": name + "-binding"},
+		"resources": object.Resources(res),
+	}, object.Map{
+		"nodeSelector": object.NodeSelector(v.NodeSelector),
+		"tolerations":  object.Tolerations(v.Tolerations),
+	})
+	return []compose.Stage{{{
+		Name: "locks", Object: object.New("cache.cs.sap.com/v1alpha1", "Valkey", m.meta(name), spec), Retain: true,
+	}}}, nil
+}
+
+// nodeAffinity says a node selector for operators that take only affinities.
+func nodeAffinity(selector map[string]common.LabelValue) object.Map {
+	if len(selector) == 0 {
+		return nil
+	}
+	var expressions object.List
+	for _, k := range sortedKeys(selector) {
+		expressions = append(expressions, object.Map{"key": k, "operator": "In", "values": object.List{string(selector[k])}})
+	}
+	return object.Map{"nodeAffinity": object.Map{"requiredDuringSchedulingIgnoredDuringExecution": object.Map{
+		"nodeSelectorTerms": object.List{object.Map{"matchExpressions": expressions}},
+	}}}
+}

@@ -1,0 +1,93 @@
+package controlplane
+
+import (
+	"errors"
+
+	"k8s.io/utils/ptr"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/override"
+)
+
+// foregroundFinalizer makes the garbage collector wait for a nested composite resource's children, also where the claim
+// was deleted in the background.
+const foregroundFinalizer = metav1.FinalizerDeleteDependents
+
+// keystone is the identity service, with every field filled in.
+func keystone(m *model) ([]compose.Stage, error) {
+	k := m.spec.Services.Keystone
+	xr := &keystonev1.Keystone{
+		TypeMeta: metav1.TypeMeta{APIVersion: "keystone.openstack.c5c3.io/v1alpha1", Kind: "Keystone"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: keystoneName, Namespace: m.instance,
+			Labels:     m.workload(keystoneName, "").Labels(),
+			Finalizers: []string{foregroundFinalizer},
+		},
+		Spec: keystonev1.KeystoneSpec{
+			OpenStackRelease: string(m.release),
+			Target:           common.Target{ProviderConfig: common.ObjectName(m.providerConfig), Remote: m.remote},
+			Workload:         k.Workload,
+			Image:            k.Image,
+			Overrides:        k.Overrides,
+			Images:           m.images,
+			Region:           m.spec.Global.Region,
+			Database: keystonev1.Database{
+				MariaDBRef:  common.LocalReference{Name: mariaDBName},
+				Host:        m.databaseHost(),
+				Port:        mariaDBPort,
+				CASecretRef: common.SecretKeyReference{Name: mariaDBName + "-ca-bundle", Key: "ca.crt"},
+				Galera:      m.databaseReplicas() > 1,
+			},
+			Cache:            keystonev1.Cache{Servers: m.keystoneCache()},
+			Endpoints:        keystonev1.Endpoints{Public: common.URL(m.endpoints.public), Internal: common.URL(m.endpoints.internal)},
+			Exposure:         m.identity,
+			IssuerRef:        m.issuer(),
+			Fernet:           ptr.Deref(k.Fernet, keystonev1.Fernet{}),
+			CredentialKeys:   ptr.Deref(k.CredentialKeys, keystonev1.CredentialKeys{}),
+			IdentityBackends: k.IdentityBackends,
+			Federation:       k.Federation,
+			TrustFlush:       ptr.Deref(k.TrustFlush, keystonev1.TrustFlush{}),
+			UWSGI:            ptr.Deref(k.UWSGI, keystonev1.UWSGI{}),
+			Monitoring:       m.monitoring,
+			SecretStore:      m.secretStore,
+			DeletionPolicy:   m.spec.DeletionPolicy,
+		},
+	}
+	xr.Spec.Bootstrap.AdminUser = m.adminUser()
+	if xr.Spec.Replicas == nil {
+		xr.Spec.Replicas = ptr.To(m.size.api)
+	}
+	if xr.Spec.Resources == nil {
+		xr.Spec.Resources = m.size.apiResources
+	}
+	return []compose.Stage{{{Name: keystoneResource, Object: xr, Management: true}}}, nil
+}
+
+func (m *model) adminUser() string {
+	if b := m.spec.Services.Keystone.Bootstrap; b != nil && b.AdminUser != "" {
+		return b.AdminUser
+	}
+	return "admin"
+}
+
+func (m *model) keystoneCache() []keystonev1.CacheServer {
+	var out []keystonev1.CacheServer
+	for _, s := range m.cacheServers() {
+		out = append(out, keystonev1.CacheServer(s))
+	}
+	return out
+}
+
+// checkOverrides refuses options and rules that the service does not have here already, so that the claim tells, and
+// nothing is composed of a claim that is half right.
+func (m *model) checkOverrides() error {
+	const field = "spec.services.keystone"
+	over := m.spec.Services.Keystone.Overrides
+	_, options := override.Options(keystoneName, string(m.release), over, field+".config")
+	_, rules := override.Rules(keystoneName, string(m.release), over, field+".policy")
+	return errors.Join(options, rules)
+}

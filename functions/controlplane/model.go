@@ -1,0 +1,189 @@
+package controlplane
+
+import (
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+)
+
+// internalCA names the control plane's own authority: its issuer, its certificate and their Secret.
+const internalCA = "internal-ca"
+
+// model is everything that builders read, derived once.
+type model struct {
+	claim function.Claim
+	// instance is the namespace of the workloads, and of the service composite resources on the management cluster.
+	instance string
+	spec     controlplanev1.ControlPlaneClusterSpec
+	// previous is the status of the last call.
+	previous controlplanev1.ControlPlaneClusterStatus
+	platform *platformv1.PlatformConfigSpec
+	size     size
+	release  release.Release
+	// providerConfig of the cluster that the workloads run in, which is remote if it is not the management cluster.
+	providerConfig string
+	remote         bool
+	// global are the claim's settings over the platform's.
+	domain      string
+	exposure    common.Exposure
+	tls         common.TLS
+	monitoring  common.Monitoring
+	secretStore *common.SecretStoreReference
+	images      common.Images
+	// keystone are its addresses, identity how it is reached from outside (nil: it is not).
+	endpoints endpoints
+	identity  *common.ServiceExposure
+	// seen facts of the Keystone that is there.
+	keystoneSeen keystoneSeen
+}
+
+type endpoints struct{ public, internal string }
+
+type keystoneSeen struct{ release, version string }
+
+func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, error) {
+	p, err := platform(in)
+	if err != nil {
+		return nil, err
+	}
+	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p}
+	if m.claim.Name == "" {
+		// A composite resource without a claim is the platform team's own.
+		m.claim.Name = in.XR.Name
+	}
+	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
+	m.spec.Size = or(m.spec.Size, controlplanev1.SizeSmall)
+	m.spec.Global.Region = or(m.spec.Global.Region, "RegionOne")
+	m.spec.DeletionPolicy = or(m.spec.DeletionPolicy, controlplanev1.DeletionPolicyRetain)
+	var known bool
+	if m.size, known = sizes[m.spec.Size]; !known {
+		return nil, invalid.Field("spec.size", "%q is not a size; choose one of %s", m.spec.Size, join(sortedKeys(sizes)))
+	}
+	if m.release, err = release.Parse(m.spec.OpenStackRelease); err != nil {
+		return nil, invalid.Field("spec.openStackRelease", "%s", err)
+	}
+	if err := checkBuilt(&m.spec); err != nil {
+		return nil, err
+	}
+	if err := m.checkLimits(p); err != nil {
+		return nil, err
+	}
+	if err := m.target(); err != nil {
+		return nil, err
+	}
+	m.global()
+	m.addresses()
+	if err := m.checkOverrides(); err != nil {
+		return nil, err
+	}
+	if k, ok := in.Seen.Get(keystoneResource); ok {
+		m.keystoneSeen = keystoneSeen{release: k.String("status", "release"), version: k.String("status", "version")}
+	}
+	if err := m.checkUpgrade(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func or[T comparable](value, fallback T) T {
+	var zero T
+	if value == zero {
+		return fallback
+	}
+	return value
+}
+
+// target finds the cluster that the workloads run in.
+func (m *model) target() error {
+	m.providerConfig = or(string(m.platform.ProviderConfig), "in-cluster")
+	if m.spec.Cluster == nil || m.spec.Cluster.Ref == nil {
+		return nil
+	}
+	c, err := findCluster(m.platform, m.claim.Namespace, m.spec.Cluster.Ref.Name)
+	if err != nil {
+		return err
+	}
+	m.remote = string(c.ProviderConfig) != m.providerConfig
+	m.providerConfig = string(c.ProviderConfig)
+	return nil
+}
+
+// global lays the claim's settings over the platform's.
+func (m *model) global() {
+	g, p := m.spec.Global, m.platform
+	m.domain = string(g.Domain)
+	if m.domain == "" {
+		m.domain = m.claim.Name
+		if m.claim.Namespace != "" {
+			m.domain += "." + m.claim.Namespace
+		}
+		m.domain += "." + string(p.Domain)
+	}
+	m.exposure = ptr.Deref(first(g.Exposure, p.Exposure), common.Exposure{Type: exposure.None})
+	m.tls = ptr.Deref(first(g.TLS, p.TLS), common.TLS{})
+	m.monitoring = ptr.Deref(first(g.Monitoring, p.Monitoring), common.Monitoring{})
+	m.secretStore = first(g.SecretStore, p.SecretStore)
+	m.images = ptr.Deref(p.Images, common.Images{})
+	if g.Images != nil {
+		m.images.Registry = or(g.Images.Registry, m.images.Registry)
+		if g.Images.PullSecrets != nil {
+			m.images.PullSecrets = g.Images.PullSecrets
+		}
+	}
+}
+
+func first[T any](options ...*T) *T {
+	for _, o := range options {
+		if o != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+// checkUpgrade refuses a step that OpenStack does not support before anything of it is composed.
+func (m *model) checkUpgrade() error {
+	if m.keystoneSeen.release == "" {
+		return nil
+	}
+	from, err := release.Parse(m.keystoneSeen.release)
+	if err != nil {
+		return err
+	}
+	if err := release.CheckUpgrade(from, m.release); err != nil {
+		return invalid.Field("spec.openStackRelease", "%s", err)
+	}
+	return nil
+}
+
+func (m *model) meta(name string) object.Meta {
+	return object.Meta{Name: name, Namespace: m.instance, Labels: m.workload(name, "").Labels()}
+}
+
+// workload is a workload of the control plane itself.
+func (m *model) workload(app, component string) workload.Workload {
+	return workload.Workload{
+		Name: app, Namespace: m.instance,
+		App: app, Instance: m.instance, Component: or(component, app),
+		PullSecrets: m.images.PullSecrets,
+	}
+}
+
+func (m *model) issuer() common.IssuerReference {
+	return common.IssuerReference{Name: internalCA, Kind: "Issuer"}
+}
+
+func (m *model) messaging() bool { return ptr.Deref(m.spec.Infrastructure.RabbitMQ.Enabled, true) }
+
+func (m *model) locks() bool { return ptr.Deref(m.spec.Infrastructure.Valkey.Enabled, true) }
+
+func (m *model) keystoneVersion() string { return m.keystoneSeen.version }

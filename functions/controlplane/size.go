@@ -1,0 +1,84 @@
+package controlplane
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+)
+
+// size is what a claim gets where it does not say otherwise.
+type size struct {
+	// api is the number of pods of each API, and their resources.
+	api          int32
+	apiResources *common.Resources
+	// database is the number of members; maxScale the number of proxies, 0 for none.
+	database          int32
+	databaseStorage   string
+	databaseResources *common.Resources
+	databaseBuffer    string
+	connections       int64
+	maxScale          int32
+	// messaging is the number of members.
+	messaging          int32
+	messagingStorage   string
+	messagingResources *common.Resources
+	// locks is the number of members.
+	locks          int32
+	locksStorage   string
+	locksResources *common.Resources
+	// cache is the number of members, each with so much memory.
+	cache       int32
+	cacheMemory string
+	// companion is the number of pods, of which one leads.
+	companion int32
+}
+
+// sizes is the table. One API worker uses about 130 MiB, a Galera member without data 150 MiB, and a RabbitMQ member 70 MiB
+// before the first queue.
+var sizes = map[string]size{
+	controlplanev1.SizeDevelopment: {
+		api: 1, apiResources: resources("100m", "512Mi", "1Gi"),
+		database: 1, databaseStorage: "10Gi", databaseResources: resources("250m", "1Gi", "1Gi"), databaseBuffer: "256M", connections: 1024,
+		messaging: 1, messagingStorage: "5Gi", messagingResources: resources("200m", "1Gi", "1Gi"),
+		locks: 1, locksStorage: "1Gi", locksResources: resources("50m", "128Mi", "256Mi"),
+		cache: 1, cacheMemory: "64Mi", companion: 1,
+	},
+	controlplanev1.SizeSmall: {
+		api: 2, apiResources: resources("250m", "512Mi", "1Gi"),
+		database: 3, databaseStorage: "20Gi", databaseResources: resources("500m", "2Gi", "2Gi"), databaseBuffer: "1G", connections: 2048,
+		messaging: 3, messagingStorage: "10Gi", messagingResources: resources("500m", "2Gi", "2Gi"),
+		locks: 3, locksStorage: "2Gi", locksResources: resources("100m", "256Mi", "512Mi"),
+		cache: 2, cacheMemory: "256Mi", companion: 2,
+	},
+	controlplanev1.SizeMedium: {
+		api: 3, apiResources: resources("500m", "1Gi", "2Gi"),
+		database: 3, databaseStorage: "100Gi", databaseResources: resources("2", "8Gi", "8Gi"), databaseBuffer: "5G", connections: 4096,
+		maxScale:  2,
+		messaging: 3, messagingStorage: "20Gi", messagingResources: resources("1", "4Gi", "4Gi"),
+		locks: 3, locksStorage: "8Gi", locksResources: resources("200m", "512Mi", "1Gi"),
+		cache: 3, cacheMemory: "1Gi", companion: 2,
+	},
+	controlplanev1.SizeLarge: {
+		api: 5, apiResources: resources("1", "2Gi", "4Gi"),
+		database: 3, databaseStorage: "500Gi", databaseResources: resources("8", "32Gi", "32Gi"), databaseBuffer: "22G", connections: 10000,
+		maxScale:  3,
+		messaging: 3, messagingStorage: "50Gi", messagingResources: resources("4", "16Gi", "16Gi"),
+		locks: 3, locksStorage: "16Gi", locksResources: resources("500m", "1Gi", "2Gi"),
+		cache: 3, cacheMemory: "4Gi", companion: 2,
+	},
+}
+
+// resources are requests of CPU and memory and a limit of memory. CPU has no limit: throttling an API costs more than it
+// saves.
+func resources(cpu, memory, memoryLimit string) *common.Resources {
+	return &common.Resources{
+		Requests: &common.ResourceAmounts{CPU: quantity(cpu), Memory: quantity(memory)},
+		Limits:   &common.ResourceAmounts{Memory: quantity(memoryLimit)},
+	}
+}
+
+func quantity(s string) *resource.Quantity {
+	q := resource.MustParse(s)
+	return &q
+}

@@ -1,0 +1,49 @@
+package controlplane
+
+import (
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+)
+
+func place(m *model) respond.Place {
+	management := or(string(m.platform.ProviderConfig), "in-cluster")
+	return respond.Place{
+		Prefix:     m.instance,
+		Management: management, Workload: m.providerConfig, Remote: m.remote,
+		DeleteData: m.spec.DeletionPolicy == controlplanev1.DeletionPolicyDelete,
+	}
+}
+
+func status(m *model, plan compose.Plan) any {
+	s := controlplanev1.ControlPlaneClusterStatus{
+		CloudStatus: common.CloudStatus{
+			Phase:       plan.Phase(common.PhaseReady),
+			UpdatePhase: m.updatePhase(plan),
+			Components:  respond.Components(plan, m.previous.Components),
+		},
+		Instance: m.instance,
+		Release:  m.keystoneSeen.release,
+	}
+	e := common.Endpoint{Service: keystoneName, Internal: common.URL(m.endpoints.internal)}
+	if m.identity != nil {
+		e.Public = common.URL(m.endpoints.public)
+	}
+	s.Endpoints = []common.Endpoint{e}
+	return s
+}
+
+// updatePhase: a release that does not run yet is being brought out; otherwise what was ready before is being changed.
+func (m *model) updatePhase(plan compose.Plan) string {
+	was := m.previous
+	switch {
+	case m.keystoneSeen.release != "" && m.keystoneSeen.release != string(m.release):
+		return common.UpdatePhaseUpdatingServices
+	case plan.Ready():
+		return common.UpdatePhaseIdle
+	case was.Phase == common.PhaseReady || was.UpdatePhase != "" && was.UpdatePhase != common.UpdatePhaseIdle:
+		return common.UpdatePhaseUpdating
+	}
+	return common.UpdatePhaseIdle
+}

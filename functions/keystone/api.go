@@ -1,0 +1,161 @@
+package keystone
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+)
+
+const (
+	portName    = "api"
+	healthPath  = "/healthcheck"
+	passwordEnv = "DATABASE_PASSWORD" //nolint:gosec // the name of a variable, not a password
+	// connectionEnv and cacheEnv set options as oslo.config reads them from the environment.
+	connectionEnv = "OS_DATABASE__CONNECTION"
+	cacheEnv      = "OS_CACHE__ENABLED"
+	ldapPort      = 389
+	ldapsPort     = 636
+	httpsPort     = 443
+	memcachePort  = 11211
+)
+
+// config is what the pods of the effective and of the wanted release read; mostly they are the same.
+func config(m *model) ([]compose.Stage, error) {
+	var stage compose.Stage
+	for _, f := range []files{m.files, m.schemaFiles} {
+		name := f.name[len(m.name)+1:]
+		if len(stage) > 0 && stage[0].Name == name {
+			continue
+		}
+		stage = append(stage, compose.Resource{Name: name, Object: m.workload.ConfigMap(f.name, f.data), Revisions: "config"})
+	}
+	domains, err := m.domains()
+	if err != nil {
+		return nil, err
+	}
+	if domains != nil {
+		stage = append(stage, compose.Resource{Name: "domains", Object: domains})
+	}
+	return []compose.Stage{stage}, nil
+}
+
+// barePod is a pod of Keystone's image that reaches the database and reads the keys.
+func (m *model) barePod(image string, command []string) workload.Pod {
+	db := m.spec.Database
+	url := mariadb.URL(m.databaseName(), passwordEnv, db.Host, db.Port, m.databaseName(), databaseCADir+"/"+string(db.CASecretRef.Key))
+	return workload.Pod{
+		UserID: userID,
+		Containers: []corev1.Container{{
+			Name:    service,
+			Image:   image,
+			Command: command,
+			Env: []corev1.EnvVar{
+				workload.SecretEnv(passwordEnv, m.sub("database"), secret.PasswordKey),
+				{Name: connectionEnv, Value: url},
+			},
+			VolumeMounts: []corev1.VolumeMount{
+				workload.Mount("fernet-keys", fernetDir),
+				workload.Mount("credential-keys", credentialDir),
+				workload.Mount("database-ca", databaseCADir),
+			},
+		}},
+		Volumes: []corev1.Volume{
+			workload.SecretVolume("fernet-keys", m.sub("fernet-keys")),
+			workload.SecretVolume("credential-keys", m.sub("credential-keys")),
+			workload.SecretVolume("database-ca", string(db.CASecretRef.Name), string(db.CASecretRef.Key)),
+		},
+	}
+}
+
+// pod is a pod that reads the configuration files too.
+func (m *model) pod(image string, f files, command []string) workload.Pod {
+	p := m.barePod(image, command)
+	c := &p.Containers[0]
+	for _, file := range []string{keystoneConf, policyYAML, uwsgiINI} {
+		c.VolumeMounts = append(c.VolumeMounts, workload.MountFile("config", configDir+"/"+file, file))
+	}
+	p.Volumes = append(p.Volumes, workload.ConfigVolume("config", f.name))
+	if len(m.spec.IdentityBackends) > 0 {
+		c.VolumeMounts = append(c.VolumeMounts, workload.Mount("domains", domainDir))
+		p.Volumes = append(p.Volumes, workload.SecretVolume("domains", m.sub("domains")))
+	}
+	return p
+}
+
+// api is the API: pods, and what leads to them.
+func api(m *model) ([]compose.Stage, error) {
+	w := m.workload
+	return []compose.Stage{{
+		{Name: deploymentResource, Object: w.Deployment(m.apiPod())},
+		{Name: "service", Object: w.Service(workload.Port(portName, apiPort))},
+		{Name: "disruption-budget", Object: w.DisruptionBudget()},
+		{Name: "network-policy", Object: w.NetworkPolicy(m.inbound(), m.outbound())},
+	}}, nil
+}
+
+// apiPod is uWSGI with https, or uWSGI behind a proxy that logs users in at an OpenID Connect provider.
+func (m *model) apiPod() workload.Pod {
+	p := m.pod(m.image, m.files, []string{"uwsgi", "--ini", configDir + "/" + uwsgiINI})
+	p.GraceSeconds = workload.Grace(mercy)
+	p.Volumes = append(p.Volumes, workload.SecretVolume("tls", m.sub("tls"), certificate.CertKey, certificate.KeyKey))
+	front := &p.Containers[0]
+	if m.spec.Federation != nil {
+		p.Containers = append(p.Containers, m.proxy())
+		front = &p.Containers[1]
+		workload.Drain(&p.Containers[0])
+	}
+	front.VolumeMounts = append(front.VolumeMounts, workload.Mount("tls", serverTLSDir))
+	front.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: apiPort}}
+	workload.Probes(front, portName, healthPath)
+	workload.Drain(front)
+	return p
+}
+
+// inbound: users come from outside by the exposure's namespaces, other services from this one and from other clusters'
+// pods by the public address.
+func (m *model) inbound() []workload.Flow {
+	from := exposure.Namespaces(m.spec.Exposure)
+	if len(from) == 0 {
+		return []workload.Flow{{Anywhere: true, Ports: []int32{apiPort}}}
+	}
+	return []workload.Flow{{Ports: []int32{apiPort}}, {Namespaces: from, Ports: []int32{apiPort}}}
+}
+
+func (m *model) outbound() []workload.Flow {
+	out := []workload.Flow{{Ports: []int32{m.spec.Database.Port, memcachePort}}}
+	if len(m.spec.IdentityBackends) > 0 {
+		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{ldapPort, ldapsPort}})
+	}
+	if m.spec.Federation != nil {
+		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{httpsPort}})
+	}
+	return out
+}
+
+// exposed brings the API to the outside.
+func exposed(m *model) ([]compose.Stage, error) {
+	e := *m.spec.Exposure
+	b := exposure.Backend{Service: m.workload.Name, Port: apiPort, Host: m.internalHost(), CASecret: m.sub("tls")}
+	make := exposure.IngressFor
+	if e.Type == exposure.GatewayAPI {
+		make = exposure.Route
+	}
+	var stage compose.Stage
+	for _, o := range make(m.meta(m.name), e, b) {
+		stage = append(stage, compose.Resource{Name: exposureNames[o.GetObjectKind().GroupVersionKind().Kind], Object: o})
+	}
+	return []compose.Stage{stage}, nil
+}
+
+// exposureNames are the resource names of what an exposure consists of.
+var exposureNames = map[string]string{
+	"HTTPRoute":        "route",
+	"BackendTLSPolicy": "route-tls",
+	"Ingress":          "ingress",
+	"Certificate":      "public-certificate",
+}

@@ -1,0 +1,34 @@
+// Package keystone composes one Keystone: its database account, keys, schema, first user, API and what surrounds them.
+package keystone
+
+import (
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+)
+
+// New gives the function of Keystone composite resources.
+func New() function.Runner {
+	return function.Kind[keystonev1.Keystone, *model]{
+		Graph:  graph.MustValidate(),
+		Derive: derive,
+		Place:  place,
+		Status: status,
+	}
+}
+
+// graph is what a Keystone consists of, and what needs what.
+var graph = compose.Graph[*model]{
+	{Name: "credentials", Build: credentials},
+	{Name: "certificate", Build: serverCertificate},
+	{Name: "database", Needs: []string{"credentials"}, Build: database},
+	{Name: "keys", Build: keys},
+	{Name: "config", Needs: []string{"credentials"}, Build: config},
+	{Name: "schema", Needs: []string{"database", "keys", "config"}, Build: schema, Version: (*model).wantedRelease},
+	{Name: "bootstrap", Needs: []string{"schema"}, Build: bootstrap},
+	{Name: "api", Needs: []string{"bootstrap", "certificate"}, Build: api, Version: (*model).version},
+	{Name: "exposure", Enabled: (*model).exposed, Needs: []string{"certificate"}, Build: exposed},
+	{Name: "clouds", Needs: []string{"credentials", "certificate"}, Build: clouds},
+	{Name: "trust-flush", Needs: []string{"bootstrap"}, Build: trustFlush},
+	{Name: "monitoring", Enabled: (*model).monitored, Build: alerts},
+}

@@ -1,0 +1,77 @@
+package keystone
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+)
+
+// schema brings the database to the wanted release.
+// https://docs.openstack.org/keystone/latest/admin/upgrading.html
+func schema(m *model) ([]compose.Stage, error) {
+	w := m.workload.With(m.sub("schema"), "schema")
+	pod := m.pod(m.schemaImage, m.schemaFiles, nil)
+	pod.RestartPolicy = corev1.RestartPolicyNever
+	manage := func(args ...openstackv1.Argument) openstackv1.Command {
+		return openstackv1.Command{Command: append([]openstackv1.Argument{"keystone-manage"}, args...)}
+	}
+	return aggregate(schemaResource, companion.DatabaseSync(m.meta(m.name), openstackv1.DatabaseSyncSpec{
+		Release:  string(m.wanted),
+		Sync:     []openstackv1.Step{{Name: "db-sync", Command: manage("db_sync")}},
+		Expand:   []openstackv1.Step{{Name: "expand", Command: manage("db_sync", "--expand")}},
+		Contract: []openstackv1.Step{{Name: "contract", Command: manage("db_sync", "--contract")}},
+		// 1 is a warning (https://docs.openstack.org/keystone/latest/cli/keystone-status.html).
+		UpgradeCheck: &openstackv1.Step{
+			Name:         "upgrade-check",
+			Command:      openstackv1.Command{Command: []openstackv1.Argument{"keystone-status", "upgrade", "check"}},
+			SuccessCodes: []int32{0, 1},
+		},
+		Consumers: m.consumers(),
+		Template:  w.Template(pod),
+	})), nil
+}
+
+// bootstrap makes the first user, project and roles, and Keystone's own catalog entry. The Job is named by the hash of its
+// pod, so that it runs once for each input: again for a new image, which may bring new roles, but neither because of a
+// reconciliation nor of an option. It therefore reads no configuration file, only what it needs.
+// https://docs.openstack.org/keystone/latest/admin/bootstrap.html
+func bootstrap(m *model) ([]compose.Stage, error) {
+	const attempts = 6
+	w := m.workload.With(m.sub("bootstrap"), "bootstrap")
+	pod := m.barePod(m.schemaImage, []string{
+		"keystone-manage", "bootstrap",
+		"--bootstrap-username", m.spec.Bootstrap.AdminUser,
+		"--bootstrap-project-name", "admin",
+		"--bootstrap-role-name", "admin",
+		"--bootstrap-service-name", service,
+		"--bootstrap-region-id", m.spec.Region,
+		"--bootstrap-public-url", string(m.spec.Endpoints.Public),
+		"--bootstrap-internal-url", string(m.spec.Endpoints.Internal),
+	})
+	pod.Containers[0].Env = append(pod.Containers[0].Env,
+		corev1.EnvVar{Name: cacheEnv, Value: "false"},
+		workload.SecretEnv("OS_BOOTSTRAP_PASSWORD", m.sub("admin"), secret.PasswordKey))
+	job := w.Job(pod, attempts)
+	spec, err := json.Marshal(job.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("cannot hash the Job: %w", err)
+	}
+	suffix := "-" + names.Hash(hashDigits, string(spec))
+	job.Name += suffix
+	return []compose.Stage{{{Name: "bootstrap" + suffix, Object: job, Revisions: "bootstrap"}}}, nil
+}
+
+// trustFlush removes trusts that have expired.
+func trustFlush(m *model) ([]compose.Stage, error) {
+	w := m.workload.With(m.sub("trust-flush"), "trust-flush")
+	pod := m.pod(m.image, m.files, []string{"keystone-manage", "trust_flush"})
+	return aggregate("trust-flush", w.CronJob(pod, string(m.spec.TrustFlush.Schedule), m.spec.TrustFlush.Suspend)), nil
+}

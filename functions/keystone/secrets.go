@@ -1,0 +1,177 @@
+package keystone
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
+)
+
+// CloudsCloud is the name of the cloud in the clouds.yaml of Secret <name>-clouds: the administrator's.
+const CloudsCloud = "admin"
+
+type backend = keystonev1.IdentityBackend
+
+// credentials are the passwords of the database account and of the administrator, and the passphrase that federation
+// proxies share.
+func credentials(m *model) ([]compose.Stage, error) {
+	users := []struct{ name, user string }{
+		{"database", m.databaseName()},
+		{"admin", m.spec.Bootstrap.AdminUser},
+	}
+	if m.spec.Federation != nil {
+		users = append(users, struct{ name, user string }{"federation", "proxy"})
+	}
+	var stage compose.Stage
+	for _, u := range users {
+		meta := m.meta(m.sub(u.name))
+		stage = append(stage,
+			compose.Resource{Name: u.name + "-generator", Object: secret.Generator(meta)},
+			compose.Resource{Name: u.name + "-secret", Object: secret.Generated(meta, u.user), Retain: true},
+		)
+		if s := m.spec.SecretStore; s != nil {
+			stage = append(stage, compose.Resource{
+				Name:   u.name + "-backup",
+				Object: secret.Backup(meta, *s, m.namespace, secret.UsernameKey, secret.PasswordKey),
+			})
+		}
+	}
+	return []compose.Stage{stage}, nil
+}
+
+func serverCertificate(m *model) ([]compose.Stage, error) {
+	host := m.internalHost()
+	return []compose.Stage{{{
+		Name: "server-certificate",
+		Object: certificate.Server(m.meta(m.sub("tls")), m.spec.IssuerRef,
+			host, host+".cluster.local", m.name+"."+m.namespace, m.name),
+	}}}, nil
+}
+
+func (m *model) databaseName() string { return service }
+
+// database is the database and its account on the shared server.
+func database(m *model) ([]compose.Stage, error) {
+	a := mariadb.Account{Meta: m.meta(m.databaseName()), Server: string(m.spec.Database.MariaDBRef.Name), Secret: m.sub("database")}
+	return []compose.Stage{
+		{
+			{Name: "database", Object: a.Database(), Retain: true},
+			{Name: "database-user", Object: a.User(), Retain: true},
+		},
+		{{Name: "database-grant", Object: a.Grant(), Retain: true}},
+	}, nil
+}
+
+// keys are the repositories that tokens and stored credentials are encrypted with.
+func keys(m *model) ([]compose.Stage, error) {
+	fernet := companion.KeyRepository(m.meta(m.sub("fernet-keys")), openstackv1.KeyRepositorySpec{
+		Type:             openstackv1.KeyTypeFernet,
+		SecretName:       common.ObjectName(m.sub("fernet-keys")),
+		RotationSchedule: m.spec.Fernet.RotationSchedule,
+		Suspend:          m.spec.Fernet.Suspend,
+		MaxActiveKeys:    m.spec.Fernet.MaxActiveKeys,
+		Token: &openstackv1.TokenLifetime{
+			ExpirationSeconds:         m.spec.Fernet.TokenExpirationSeconds,
+			AllowExpiredWindowSeconds: *m.spec.Fernet.AllowExpiredWindowSeconds,
+		},
+		Consumers: m.consumers(),
+		Backup:    m.keyBackup("fernet-keys"),
+	})
+	credential := companion.KeyRepository(m.meta(m.sub("credential-keys")), openstackv1.KeyRepositorySpec{
+		Type:             openstackv1.KeyTypeCredential,
+		SecretName:       common.ObjectName(m.sub("credential-keys")),
+		RotationSchedule: m.spec.CredentialKeys.RotationSchedule,
+		Suspend:          m.spec.CredentialKeys.Suspend,
+		Consumers:        m.consumers(),
+		Migrate:          &openstackv1.Command{Command: []openstackv1.Argument{"keystone-manage", "credential_migrate"}},
+		Backup:           m.keyBackup("credential-keys"),
+	})
+	return []compose.Stage{{
+		{Name: "fernet-keys", Object: fernet, Retain: true},
+		{Name: "credential-keys", Object: credential, Retain: true},
+	}}, nil
+}
+
+func (m *model) keyBackup(name string) *openstackv1.Backup {
+	s := m.spec.SecretStore
+	if s == nil {
+		return nil
+	}
+	return &openstackv1.Backup{SecretStoreRef: *s, RemoteKey: secret.RemoteKey(*s, m.namespace, m.sub(name))}
+}
+
+// clouds is the administrator's clouds.yaml, with the authority of the internal address. K-ORC reads the key cacert.
+func clouds(m *model) ([]compose.Stage, error) {
+	yaml := fmt.Sprintf(`clouds:
+  %s:
+    auth_type: password
+    auth:
+      auth_url: %s
+      username: %s
+      password: "{{ .password }}"
+      project_name: admin
+      user_domain_name: Default
+      project_domain_name: Default
+    identity_api_version: 3
+    interface: internal
+`, CloudsCloud, m.spec.Endpoints.Internal, m.spec.Bootstrap.AdminUser)
+	return aggregate("clouds", companion.SecretAggregate(m.meta(m.sub("clouds")), c5c3v1.SecretAggregateSpec{
+		TargetSecretName: common.ObjectName(m.sub("clouds")),
+		Sources: []c5c3v1.SecretSource{
+			source("password", m.sub("admin"), secret.PasswordKey),
+			source("ca", m.sub("tls"), certificate.CAKey),
+		},
+		Template: map[string]c5c3v1.SecretTemplate{"clouds.yaml": c5c3v1.SecretTemplate(yaml), "cacert": "{{ .ca }}"},
+	})), nil
+}
+
+// domains is the Secret with a configuration file for each identity backend, and nothing if there are none.
+func (m *model) domains() (runtime.Object, error) {
+	if len(m.spec.IdentityBackends) == 0 {
+		return nil, nil
+	}
+	spec := c5c3v1.SecretAggregateSpec{
+		TargetSecretName: common.ObjectName(m.sub("domains")),
+		Template:         map[string]c5c3v1.SecretTemplate{},
+	}
+	for i, b := range m.spec.IdentityBackends {
+		text, err := domainConfig(i, b, m.effective, m.spec.AllowUnknown)
+		if err != nil {
+			return nil, err
+		}
+		spec.Template["keystone."+b.Domain+".conf"] = c5c3v1.SecretTemplate(text)
+		if ref := b.LDAP.PasswordSecretRef; ref != nil {
+			s := source(passwordSource(i), string(ref.Name), string(ref.Key))
+			s.Escape = "OsloConfig"
+			spec.Sources = append(spec.Sources, s)
+		}
+		if ref := b.LDAP.CASecretRef; ref != nil {
+			spec.Sources = append(spec.Sources, source(caSource(i), string(ref.Name), string(ref.Key)))
+			spec.Template[b.Domain+".pem"] = c5c3v1.SecretTemplate("{{ ." + caSource(i) + " }}")
+		}
+	}
+	return companion.SecretAggregate(m.meta(m.sub("domains")), spec), nil
+}
+
+func aggregate(name string, o runtime.Object) []compose.Stage {
+	return []compose.Stage{{{Name: name, Object: o}}}
+}
+
+func source(name, secretName, key string) c5c3v1.SecretSource {
+	return c5c3v1.SecretSource{Name: name, SecretKeyRef: common.SecretKeyReference{
+		Name: common.ObjectName(secretName), Key: common.SecretKey(key),
+	}}
+}
+
+func passwordSource(i int) string { return fmt.Sprintf("password%d", i) }
+func caSource(i int) string       { return fmt.Sprintf("ca%d", i) }
+func ldapCAFile(b backend) string { return domainDir + "/" + b.Domain + ".pem" }

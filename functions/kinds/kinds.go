@@ -1,0 +1,16 @@
+// Package kinds lists the functions of all kinds: the one place where a new kind is entered.
+package kinds
+
+import (
+	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
+	"github.com/c5c3/crossplane-cobaltcore/functions/keystone"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+)
+
+// Runners gives the function of each kind of composite resource, by "<Kind>.<group>".
+func Runners() map[string]function.Runner {
+	return map[string]function.Runner{
+		"XControlPlaneCluster.crossplane.c5c3.io": controlplane.New(),
+		"Keystone.keystone.openstack.c5c3.io":     keystone.New(),
+	}
+}
