@@ -1,0 +1,20 @@
+// Package examples holds examples of every kind that a person writes. The small ones are what the command line shows when it
+// is given nothing else.
+package examples
+
+import "embed"
+
+// Files are the examples, by path.
+//
+//go:embed */*.yaml
+var Files embed.FS
+
+// Claim is the smallest ControlPlaneCluster, Platform the PlatformConfig beside it.
+//
+//go:embed controlplane/claim.yaml
+var Claim []byte
+
+// Platform is a PlatformConfig.
+//
+//go:embed platform/platformconfig.yaml
+var Platform []byte

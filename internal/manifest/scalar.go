@@ -1,0 +1,88 @@
+package manifest
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// plain tells whether a string can stand without quotes and is a string again when it is read, by YAML 1.1 and 1.2 alike.
+// It is stricter than YAML: letters, digits and a few signs, starting with a letter or a slash.
+func plain(s string) bool {
+	if s == "" || len(s) > 120 {
+		return false
+	}
+	if c := s[0]; !letter(c) && c != '/' {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case letter(c), '0' <= c && c <= '9', strings.IndexByte("-_./()", c) >= 0:
+		case c == ':' || c == ' ':
+			// A colon before a space, a space before # and an end in either mean something.
+			if i+1 == len(s) || s[i+1] == ' ' || s[i+1] == ':' {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	switch strings.ToLower(s) {
+	case "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf":
+		return false
+	}
+	return true
+}
+
+func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+// block tells whether a string can stand as a block of lines (|), which keeps every character. It cannot where white space
+// would be lost: before the first line, or as more than one empty line at the end.
+func block(s string) bool {
+	if !strings.Contains(s, "\n") || !utf8.ValidString(s) || strings.HasSuffix(s, "\n\n") {
+		return false
+	}
+	if c := s[0]; c == ' ' || c == '\t' || c == '\n' {
+		return false
+	}
+	for _, r := range s {
+		if special(r) && r != '\n' && r != '\t' {
+			return false
+		}
+	}
+	return true
+}
+
+// special tells characters that YAML's readers refuse, drop or take for the end of a line, or that nobody sees.
+func special(r rune) bool {
+	switch r {
+	case 0x2028, 0x2029, 0xfeff, 0xfffe, 0xffff:
+		return true
+	}
+	return r < ' ' || 0x7f <= r && r <= 0xa0
+}
+
+// quoted prints a string in double quotes.
+func quoted(out []byte, s string) []byte {
+	out = append(out, '"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			out = append(out, '\\', byte(r))
+		case r == '\n':
+			out = append(out, `\n`...)
+		case r == '\t':
+			out = append(out, `\t`...)
+		case special(r):
+			const base, digits = 16, 4
+			hex := strconv.FormatInt(int64(r), base)
+			out = append(out, `\u`...)
+			out = append(out, strings.Repeat("0", digits-len(hex))...)
+			out = append(out, hex...)
+		default:
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return append(out, '"')
+}

@@ -1,0 +1,71 @@
+package preview
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/manifest"
+)
+
+// marker is a file by which a directory of ours is known, so that nobody else's files are ever replaced.
+const marker = ".cobaltcore-preview"
+
+// Write writes every manifest into a directory as <stage>-<component>/<kind>-<name>.yaml. The directory must be new, empty,
+// or written by an earlier call, whose files are replaced.
+func (r *Result) Write(dir string) error {
+	if err := clear(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // manifests hold no secret; others may read them
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, marker), nil, 0o644); err != nil { //nolint:gosec // as above
+		return err
+	}
+	for _, o := range r.Objects {
+		file := filepath.Join(dir, o.File())
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // as above
+			return err
+		}
+		if err := os.WriteFile(file, manifest.YAML(o.Manifest), 0o644); err != nil { //nolint:gosec // as above
+			return err
+		}
+	}
+	return nil
+}
+
+// File is the path of the object's manifest.
+func (o Object) File() string {
+	name := strings.ToLower(o.Kind) + "-" + o.Name + ".yaml"
+	return filepath.Join(fmt.Sprintf("%02d-%s", o.Stage, o.Component), name)
+}
+
+// clear removes what an earlier call wrote.
+func clear(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || (err == nil && len(entries) == 0) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, marker)); err != nil {
+		return fmt.Errorf("%s holds files that the preview did not write; name an empty directory", dir)
+	}
+	for _, e := range entries {
+		if e.Name() == marker || stageDir(e.Name()) {
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func stageDir(name string) bool {
+	return len(name) > 3 && name[0] >= '0' && name[0] <= '9' && name[1] >= '0' && name[1] <= '9' && name[2] == '-'
+}

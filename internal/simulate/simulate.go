@@ -1,0 +1,237 @@
+// Package simulate plays Kubernetes for composition functions: it calls a function, makes what it desires exist and be
+// ready as its owner would make it, and calls again until nothing more appears. Composite resources inside are played in
+// the same way.
+package simulate
+
+import (
+	"fmt"
+	"strings"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+)
+
+// World is one composite resource and what is composed for it.
+type World struct {
+	// XR is the composite resource, with the status that the function gave it.
+	XR *structpb.Struct
+	// Required are the resources that the Composition asks for, by requirement name.
+	Required map[string][]*structpb.Struct
+	// Observed are the composed resources as they are observed, by resource name.
+	Observed map[string]*structpb.Struct
+	// Kinds are the functions by kind of composite resource.
+	Kinds map[string]function.Runner
+
+	children map[string]*World // nested composite resources, by resource name
+}
+
+// Step is what one call of a function brought.
+type Step struct {
+	// Owner is the name of the composite resource, and Depth how many are above it.
+	Owner string
+	Depth int
+	// Plan is the plan behind the call.
+	Plan compose.Plan
+	// New are the names of the resources that appeared, in the order of the plan.
+	New []string
+	// Response is the answer.
+	Response *fnv1.RunFunctionResponse
+}
+
+// maxCalls bounds the calls for one composite resource: each has to bring something new or make it ready.
+const maxCalls = 100
+
+// Request is the request that Crossplane would make now.
+func (w *World) Request() *fnv1.RunFunctionRequest {
+	req := &fnv1.RunFunctionRequest{
+		Observed: &fnv1.State{
+			Composite: &fnv1.Resource{Resource: w.XR},
+			Resources: map[string]*fnv1.Resource{},
+		},
+		RequiredResources: map[string]*fnv1.Resources{},
+	}
+	for name, o := range w.Observed {
+		req.Observed.Resources[name] = &fnv1.Resource{Resource: o}
+	}
+	for name, items := range w.Required {
+		rs := &fnv1.Resources{}
+		for _, i := range items {
+			rs.Items = append(rs.Items, &fnv1.Resource{Resource: i})
+		}
+		req.RequiredResources[name] = rs
+	}
+	return req
+}
+
+// Run plays until the composite resource is ready, and hands every step to visit. The errors are those of the function, and
+// that something never becomes ready.
+func (w *World) Run(visit func(Step)) error { return w.run(visit, 0) }
+
+func (w *World) run(visit func(Step), depth int) error {
+	for range maxCalls {
+		done, err := w.call(visit, depth)
+		if done || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s never becomes ready: %s", nameOf(w.XR), w.waiting())
+}
+
+// Call calls the function once and makes what it desires exist and be ready. It tells whether all was ready before.
+func (w *World) Call(visit func(Step)) (done bool, err error) { return w.call(visit, 0) }
+
+func (w *World) call(visit func(Step), depth int) (bool, error) {
+	runner, err := w.runner()
+	if err != nil {
+		return false, err
+	}
+	rsp, plan, err := runner.Explain(w.Request())
+	if err != nil {
+		return false, err
+	}
+	w.XR.Fields["status"] = rsp.GetDesired().GetComposite().GetResource().GetFields()["status"]
+	step := Step{Owner: nameOf(w.XR), Depth: depth, Plan: plan, Response: rsp}
+	for _, i := range plan.Items() {
+		if _, seen := w.Observed[i.Name]; !seen {
+			step.New = append(step.New, i.Name)
+		}
+	}
+	if len(step.New) > 0 {
+		visit(step)
+	}
+	if rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE {
+		return true, nil
+	}
+	return false, w.apply(rsp, visit, depth)
+}
+
+func (w *World) runner() (function.Runner, error) {
+	kind := compose.KindOf(w.XR).GroupKind()
+	runner, ok := w.Kinds[kind.String()]
+	if !ok {
+		return nil, fmt.Errorf("there is no function for composite resources of kind %s", kind)
+	}
+	return runner, nil
+}
+
+// apply makes everything desired exist and be ready, and removes what is not desired.
+func (w *World) apply(rsp *fnv1.RunFunctionResponse, visit func(Step), depth int) error {
+	desired := rsp.GetDesired().GetResources()
+	if w.Observed == nil {
+		w.Observed = map[string]*structpb.Struct{}
+	}
+	for name := range w.Observed {
+		if desired[name] == nil {
+			delete(w.Observed, name)
+		}
+	}
+	for _, name := range sorted(desired) {
+		body := desired[name].GetResource()
+		o := Exist(body)
+		if _, nested := w.Kinds[compose.KindOf(body).GroupKind().String()]; nested {
+			child := w.child(name, o)
+			if err := child.run(visit, depth+1); err != nil {
+				return fmt.Errorf("cannot compose %s: %w", nameOf(body), err)
+			}
+			o = child.XR
+		}
+		o, err := Finish(o)
+		if err != nil {
+			return fmt.Errorf("cannot make %s ready: %w", name, err)
+		}
+		w.Observed[name] = o
+	}
+	return nil
+}
+
+// child is the world of a nested composite resource, which goes on from where it was.
+func (w *World) child(name string, xr *structpb.Struct) *World {
+	if w.children == nil {
+		w.children = map[string]*World{}
+	}
+	c := w.children[name]
+	if c == nil {
+		c = &World{Kinds: w.Kinds}
+		w.children[name] = c
+	}
+	c.XR = xr
+	return c
+}
+
+// waiting says what each component waits for.
+func (w *World) waiting() string {
+	runner, err := w.runner()
+	if err != nil {
+		return err.Error()
+	}
+	_, plan, err := runner.Explain(w.Request())
+	if err != nil {
+		return err.Error()
+	}
+	var out []string
+	for _, p := range plan.Parts {
+		if _, message := p.Waiting(); message != "" {
+			out = append(out, p.Name+": "+message)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// Exist is a desired object as an API server has it: with a generation, and for an Object with the object in its status.
+func Exist(desired *structpb.Struct) *structpb.Struct {
+	o := clone(desired)
+	setGeneration(o, 1)
+	if IsObject(o) {
+		if inner := Inner(o); inner != nil {
+			inner = clone(inner)
+			setGeneration(inner, 1)
+			status := &structpb.Struct{Fields: map[string]*structpb.Value{"atProvider": structpb.NewStructValue(&structpb.Struct{
+				Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(inner)},
+			})}}
+			o.Fields["status"] = structpb.NewStructValue(status)
+		}
+	}
+	return o
+}
+
+// Finish is an existing object as its owner leaves it when it is done.
+func Finish(existing *structpb.Struct) (*structpb.Struct, error) {
+	if IsObject(existing) {
+		return finishObject(existing)
+	}
+	rule, ok := ready.For(compose.KindOf(existing).GroupKind())
+	if !ok {
+		return nil, fmt.Errorf("there is no readiness rule for %s", compose.KindOf(existing).GroupKind())
+	}
+	m := existing.AsMap()
+	rule.Finish(m)
+	return structpb.NewStruct(m)
+}
+
+func finishObject(existing *structpb.Struct) (*structpb.Struct, error) {
+	o := clone(existing)
+	atProvider := o.Fields["status"].GetStructValue().GetFields()["atProvider"].GetStructValue()
+	inner, err := Finish(atProvider.GetFields()["manifest"].GetStructValue())
+	if err != nil {
+		return nil, err
+	}
+	atProvider.Fields["manifest"] = structpb.NewStructValue(inner)
+	m := o.AsMap()
+	ready.Finished(m, "Synced", "Ready")
+	return structpb.NewStruct(m)
+}
+
+// IsObject tells whether something is an Object of provider-kubernetes.
+func IsObject(s *structpb.Struct) bool {
+	k := compose.KindOf(s)
+	return k.Kind == "Object" && (k.Group == "kubernetes.crossplane.io" || k.Group == "kubernetes.m.crossplane.io")
+}
+
+// Inner is the manifest in an Object's spec.
+func Inner(o *structpb.Struct) *structpb.Struct {
+	return o.GetFields()["spec"].GetStructValue().GetFields()["forProvider"].GetStructValue().GetFields()["manifest"].GetStructValue()
+}

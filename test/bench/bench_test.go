@@ -1,0 +1,219 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+)
+
+// BenchmarkRunFunction measures one call: by kind, by what is observed, composed directly or wrapped for a remote cluster,
+// in the process or over gRPC. The client sends and receives bytes, so that only the server's work and the transport count.
+func BenchmarkRunFunction(b *testing.B) {
+	wire.Register()
+	call := serve(b)
+	for _, target := range []string{"direct", "wrapped"} {
+		for _, kind := range []string{"keystone", "controlplane"} {
+			for _, state := range []string{"empty", "half", "full"} {
+				req := request(b, kind, target == "wrapped", state)
+				name := fmt.Sprintf("%s/%s/%s", kind, target, state)
+				b.Run(name+"/in-process", func(b *testing.B) { inProcess(b, req) })
+				b.Run(name+"/grpc", func(b *testing.B) { overGRPC(b, req, call) })
+			}
+		}
+	}
+}
+
+func inProcess(b *testing.B, req *fnv1.RunFunctionRequest) {
+	runner := kinds.Runners()[compose.KindOf(req.GetObserved().GetComposite().GetResource()).GroupKind().String()]
+	b.ReportAllocs()
+	for b.Loop() {
+		runner.Run(req)
+	}
+}
+
+func overGRPC(b *testing.B, req *fnv1.RunFunctionRequest, call func([]byte) []byte) {
+	in, err := proto.Marshal(req)
+	if err != nil {
+		b.Fatal(err)
+	}
+	out := call(in)
+	b.ReportAllocs()
+	b.ReportMetric(float64(len(in)), "request-bytes")
+	b.ReportMetric(float64(len(out)), "response-bytes")
+	var times []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		call(in)
+		times = append(times, time.Since(start))
+	}
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "p50-ms")
+}
+
+// raw hands bytes through, so that a benchmark does not measure its own client.
+type raw struct{}
+
+func (raw) Name() string { return "proto" }
+
+func (raw) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil
+}
+
+func (raw) Unmarshal(data mem.BufferSlice, v any) error {
+	*v.(*[]byte) = data.Materialize()
+	return nil
+}
+
+// serve starts the functions behind gRPC and gives a way to call them.
+func serve(b *testing.B) func([]byte) []byte {
+	b.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	const limit = 64 << 20
+	s := grpc.NewServer(grpc.MaxRecvMsgSize(limit))
+	fnv1.RegisterFunctionRunnerServiceServer(s, &function.Server{Kinds: kinds.Runners(), Log: logging.NewNopLogger()})
+	go func() { _ = s.Serve(l) }()
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = conn.Close()
+		s.Stop()
+	})
+	return func(in []byte) []byte {
+		var out []byte
+		err := conn.Invoke(context.Background(), "/"+fnv1.FunctionRunnerService_ServiceDesc.ServiceName+"/RunFunction", &in, &out, grpc.ForceCodecV2(raw{}))
+		if err != nil {
+			b.Fatal(err)
+		}
+		return out
+	}
+}
+
+const remoteCluster = "remote"
+
+// request is the request that Crossplane makes for the full example.
+func request(b *testing.B, kind string, remote bool, state string) *fnv1.RunFunctionRequest {
+	b.Helper()
+	claim, err := examples.Files.ReadFile("controlplane/full.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	xr, err := preview.XR(claim)
+	if err != nil {
+		b.Fatal(err)
+	}
+	platform := parse(b, examples.Platform)
+	if remote {
+		spec := platform.Fields["spec"].GetStructValue()
+		spec.Fields["clusters"] = value(b, []any{map[string]any{
+			"name": remoteCluster, "providerConfig": remoteCluster, "allowedNamespaces": []any{"*"},
+		}})
+		xr.Fields["spec"].GetStructValue().Fields["cluster"] = value(b, map[string]any{"ref": map[string]any{"name": remoteCluster}})
+	}
+	w := &simulate.World{XR: xr, Kinds: kinds.Runners(), Required: map[string][]*structpb.Struct{"platform": {platform}}}
+	if kind == "keystone" {
+		finish(b, w)
+		rsp := w.Kinds["XControlPlaneCluster.crossplane.c5c3.io"].Run(w.Request())
+		w = &simulate.World{XR: rsp.GetDesired().GetResources()["keystone"].GetResource(), Kinds: w.Kinds}
+	}
+	switch state {
+	case "half":
+		calls := finish(b, &simulate.World{XR: w.XR, Kinds: w.Kinds, Required: w.Required})
+		for range calls / 2 {
+			step(b, w)
+		}
+	case "full":
+		finish(b, w)
+	}
+	for _, o := range w.Observed {
+		serverOwned(b, o)
+	}
+	return w.Request()
+}
+
+func step(b *testing.B, w *simulate.World) bool {
+	b.Helper()
+	done, err := w.Call(func(simulate.Step) {})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return done
+}
+
+func finish(b *testing.B, w *simulate.World) int {
+	b.Helper()
+	calls := 1
+	for ; !step(b, w); calls++ {
+	}
+	return calls
+}
+
+// serverOwned adds what an API server adds: it is most of what a request carries.
+func serverOwned(b *testing.B, o *structpb.Struct) {
+	b.Helper()
+	fields := map[string]any{}
+	for k, v := range o.AsMap() {
+		fields["f:"+k] = shape(v)
+	}
+	meta := o.Fields["metadata"].GetStructValue()
+	meta.Fields["managedFields"] = value(b, []any{
+		map[string]any{"manager": "apiextensions.crossplane.io/composed", "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": fields},
+		map[string]any{"manager": "operator", "operation": "Update", "subresource": "status", "fieldsType": "FieldsV1", "fieldsV1": fields},
+	})
+	meta.Fields["uid"] = value(b, "0b5f7a3c-0c1e-4a53-9d3f-7f6f1f0c5b1e")
+	meta.Fields["resourceVersion"] = value(b, "123456789")
+	meta.Fields["creationTimestamp"] = value(b, "2026-01-01T00:00:00Z")
+}
+
+// shape is the field set of a value as managedFields hold it.
+func shape(v any) any {
+	out := map[string]any{}
+	if m, ok := v.(map[string]any); ok {
+		for k, v := range m {
+			out["f:"+k] = shape(v)
+		}
+	}
+	return out
+}
+
+func parse(b *testing.B, doc []byte) *structpb.Struct {
+	b.Helper()
+	m := map[string]any{}
+	if err := yaml.Unmarshal(doc, &m); err != nil {
+		b.Fatal(err)
+	}
+	return value(b, m).GetStructValue()
+}
+
+func value(b *testing.B, v any) *structpb.Value {
+	b.Helper()
+	out, err := structpb.NewValue(v)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,238 @@
+package render
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	sdk "github.com/crossplane/function-sdk-go"
+	"github.com/crossplane/function-sdk-go/logging"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/manifest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// script is hack/render/render.sh. Building the CLI takes minutes, so that only `make render` asks for it.
+var script = os.Getenv("RENDER")
+
+// states are what is observed: nothing; what half of the calls bring, of which the newest is not ready yet; everything.
+var states = []string{"empty", "half", "ready"}
+
+func TestRender(t *testing.T) {
+	if script == "" {
+		t.Skip("run by `make render`, which builds the crossplane CLI first")
+	}
+	target := serve(t)
+	claims, err := fs.Glob(examples.Files, "controlplane/*.yaml")
+	if err != nil || len(claims) == 0 {
+		t.Fatalf("there are no examples: %v", err)
+	}
+	for _, file := range claims {
+		claim, err := examples.Files.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		example := strings.TrimSuffix(path.Base(file), ".yaml")
+		for _, state := range states {
+			t.Run(example+"/"+state, func(t *testing.T) {
+				parent := play(t, newParent(t, claim), state)
+				check(t, example+"-controlplane-"+state, render(t, target, parent, "controlplane"))
+				keystone := play(t, newKeystone(t, claim), state)
+				check(t, example+"-keystone-"+state, render(t, target, keystone, "keystone"))
+			})
+		}
+	}
+}
+
+// serve starts the function, as the package's image does, and gives its address.
+func serve(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wire.Register()
+	go func() {
+		s := &function.Server{Kinds: kinds.Runners(), Log: logging.NewNopLogger()}
+		if err := sdk.Serve(s, sdk.Listen("tcp", address), sdk.Insecure(true), sdk.WithMetricsServer("")); err != nil {
+			fmt.Fprintln(os.Stderr, "the function stopped:", err)
+		}
+	}()
+	for range 100 {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close()
+			return address
+		}
+	}
+	return address
+}
+
+func newParent(t *testing.T, claim []byte) *simulate.World {
+	t.Helper()
+	xr, err := preview.XR(claim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	platform := &structpb.Struct{}
+	decode(t, examples.Platform, platform)
+	return &simulate.World{XR: xr, Kinds: kinds.Runners(), Required: map[string][]*structpb.Struct{"platform": {platform}}}
+}
+
+// newKeystone is the Keystone that a claim's control plane composes.
+func newKeystone(t *testing.T, claim []byte) *simulate.World {
+	t.Helper()
+	w := newParent(t, claim)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	rsp := w.Kinds["XControlPlaneCluster.crossplane.c5c3.io"].Run(w.Request())
+	return &simulate.World{XR: rsp.GetDesired().GetResources()["keystone"].GetResource(), Kinds: w.Kinds}
+}
+
+// play calls the function as often as the state says.
+func play(t *testing.T, w *simulate.World, state string) *simulate.World {
+	t.Helper()
+	whole := &simulate.World{XR: w.XR, Kinds: w.Kinds, Required: w.Required}
+	calls := 0
+	for done := false; !done; calls++ {
+		done = call(t, whole)
+	}
+	switch state {
+	case "half":
+		for range calls / 2 {
+			call(t, w)
+		}
+		begin(w)
+	case "ready":
+		return whole
+	}
+	return w
+}
+
+func call(t *testing.T, w *simulate.World) (done bool) {
+	t.Helper()
+	done, err := w.Call(func(simulate.Step) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+// begin makes what is desired next exist, but not ready.
+func begin(w *simulate.World) {
+	rsp := w.Kinds[compose.KindOf(w.XR).GroupKind().String()].Run(w.Request())
+	for name, r := range rsp.GetDesired().GetResources() {
+		if w.Observed[name] == nil {
+			w.Observed[name] = simulate.Exist(r.GetResource())
+		}
+	}
+}
+
+// render runs the crossplane CLI on a world.
+func render(t *testing.T, target string, w *simulate.World, kind string) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	file := func(name string, docs ...*structpb.Struct) string {
+		var b bytes.Buffer
+		for _, d := range docs {
+			fmt.Fprintf(&b, "---\n%s", manifest.YAML(d))
+		}
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	root := filepath.Join("..", "..")
+	args := []string{
+		file("xr.yaml", w.XR), filepath.Join(root, "compositions", kind+".yaml"), target,
+		"--xrd", filepath.Join(root, "apis", kind, "definition.yaml"),
+	}
+	if required := w.Required["platform"]; len(required) > 0 {
+		args = append(args, "-e", file("required.yaml", required...))
+	}
+	if len(w.Observed) > 0 {
+		args = append(args, "-o", file("observed.yaml", named(w.Observed)...))
+	}
+	cmd := exec.Command(script, args...) //nolint:gosec // the script is ours
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("crossplane render: %v\n%s", err, stderr.String())
+	}
+	return out
+}
+
+// named are observed objects with the annotation by which Crossplane knows them.
+func named(observed map[string]*structpb.Struct) []*structpb.Struct {
+	var out []*structpb.Struct
+	for name, o := range observed {
+		meta := o.Fields["metadata"].GetStructValue()
+		annotations := meta.Fields["annotations"].GetStructValue()
+		if annotations == nil {
+			annotations = &structpb.Struct{Fields: map[string]*structpb.Value{}}
+			meta.Fields["annotations"] = structpb.NewStructValue(annotations)
+		}
+		annotations.Fields["crossplane.io/composition-resource-name"] = structpb.NewStringValue(name)
+		out = append(out, o)
+	}
+	return out
+}
+
+func check(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".yaml")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file) //nolint:gosec // a golden file
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s: crossplane renders something else than the golden file (-want, +got); look at it, then run with -update:\n%s", name, diff)
+	}
+}
+
+func decode(t *testing.T, doc []byte, into *structpb.Struct) {
+	t.Helper()
+	m := map[string]any{}
+	if err := yaml.Unmarshal(doc, &m); err != nil {
+		t.Fatal(err)
+	}
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	into.Fields = s.Fields
+}
