@@ -18,7 +18,7 @@ type cli struct {
 	Debug              bool   `help:"Log every call." short:"d"`
 	Network            string `default:"tcp" help:"Network to listen on."`
 	Address            string `default:":9443" help:"Address to listen on."`
-	TLSCertsDir        string `env:"TLS_SERVER_CERTS_DIR" help:"Directory with tls.crt, tls.key and ca.crt: the server's certificate, and the authority of its clients."`
+	TLSCertsDir        string `env:"TLS_SERVER_CERTS_DIR" help:"Directory with tls.crt, tls.key, and ca.crt of the clients."`
 	Insecure           bool   `help:"Serve without TLS, for rendering on one's own machine."`
 	MaxRecvMessageSize int    `default:"64" help:"Largest request, in MiB. It carries everything that is observed."`
 	MetricsAddress     string `default:":8080" help:"Address of the Prometheus metrics. Empty: none."`

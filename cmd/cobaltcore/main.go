@@ -29,7 +29,7 @@ type cli struct {
 }
 
 type previewCommand struct {
-	File     string `default:"" help:"The claim, as YAML or JSON; - reads standard input. Default: a small example." placeholder:"CLAIM" short:"f"`
+	File     string `default:"" help:"The claim; - reads standard input. Default: a small example." placeholder:"CLAIM" short:"f"`
 	Platform string `help:"The PlatformConfig. Default: an example's." placeholder:"FILE" short:"e"`
 	Out      string `help:"Directory to write every manifest to." placeholder:"DIR" short:"o"`
 	Format   string `default:"tree" enum:"tree,yaml,json,dot" help:"What to print: tree, yaml, json or dot."`

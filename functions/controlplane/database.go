@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/utils/ptr"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 )
 
@@ -37,7 +39,7 @@ func database(m *model) ([]compose.Stage, error) {
 	var around compose.Stage
 	if n := m.maxScaleReplicas(); n > 0 {
 		around = append(around, compose.Resource{
-			Name:   "database-proxy",
+			Name:   proxyResource,
 			Object: mariadb.MaxScale(m.meta(maxScaleName), mariaDBName, n, mariaDBPort, m.monitoring.Enabled),
 		})
 	}
@@ -103,12 +105,27 @@ func (m *model) maxScaleReplicas() int32 {
 func (m *model) databaseHost() string {
 	name := mariaDBName
 	switch {
-	case m.maxScaleReplicas() > 0:
+	case m.maxScaleReplicas() > 0 && !m.proxyAwaited:
 		name = maxScaleName
 	case m.databaseReplicas() > 1:
 		name = mariaDBName + "-primary"
 	}
 	return fmt.Sprintf("%s.%s.svc.cluster.local", name, m.instance)
+}
+
+// awaitsProxy tells whether there is a Keystone that must not be sent to the proxy yet: a proxy that is added to a running
+// cloud has to be ready first. A new Keystone waits for it anyway, and one that uses it goes on using it.
+func awaitsProxy(seen observe.State) bool {
+	k, running := seen.Get(keystoneResource)
+	if !running || strings.HasPrefix(k.String("spec", "database", "host"), maxScaleName+".") {
+		return false
+	}
+	proxy, ok := seen.Get(proxyResource)
+	if !ok {
+		return true
+	}
+	c, _ := proxy.Condition("Ready")
+	return c.Status != "True"
 }
 
 func bucket(s controlplanev1.S3) mariadb.Bucket {

@@ -22,6 +22,7 @@ import (
 const (
 	namespaceResource = "namespace"
 	databaseResource  = "database"
+	proxyResource     = "database-proxy"
 	keystoneResource  = "keystone"
 	keystoneName      = "keystone"
 )
@@ -42,9 +43,12 @@ func namespace(m *model) ([]compose.Stage, error) {
 		return &corev1.Namespace{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
 			ObjectMeta: metav1.ObjectMeta{Name: m.instance, Labels: map[string]string{
-				"app.kubernetes.io/managed-by":               "crossplane-cobaltcore",
-				"pod-security.kubernetes.io/enforce":         "restricted",
-				"pod-security.kubernetes.io/enforce-version": "latest",
+				"app.kubernetes.io/managed-by": "crossplane-cobaltcore",
+				// Our own pods pass restricted. Those that third parties' operators make are held to baseline until each of them is
+				// proven on a real node: a pod that admission refuses takes the database down.
+				"pod-security.kubernetes.io/enforce": "baseline",
+				"pod-security.kubernetes.io/warn":    "restricted",
+				"pod-security.kubernetes.io/audit":   "restricted",
 			}},
 		}
 	}
@@ -67,7 +71,7 @@ func certificates(m *model) ([]compose.Stage, error) {
 
 // companionController is the controller that does what needs memory, randomness or a running service.
 func companionController(m *model) ([]compose.Stage, error) {
-	w := m.workload("companion", "")
+	w := m.workload("companion")
 	w.Replicas = m.size.companion
 	w.Resources = resources("50m", "128Mi", "256Mi")
 	image, err := release.ImageFor(release.Companion, m.release, release.Override{Registry: m.images.Registry})
@@ -128,7 +132,7 @@ func cache(m *model) ([]compose.Stage, error) {
 }
 
 func (m *model) cacheWorkload() workload.Workload {
-	w := m.workload("memcached", "")
+	w := m.workload("memcached")
 	c := m.spec.Infrastructure.Memcached
 	w.Replicas = ptr.Deref(c.Replicas, m.size.cache)
 	w.Placement = c.Placement

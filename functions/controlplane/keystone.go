@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"errors"
+	"fmt"
 
 	"k8s.io/utils/ptr"
 
@@ -24,7 +25,7 @@ func keystone(m *model) ([]compose.Stage, error) {
 		TypeMeta: metav1.TypeMeta{APIVersion: "keystone.openstack.c5c3.io/v1alpha1", Kind: "Keystone"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: keystoneName, Namespace: m.instance,
-			Labels:     m.workload(keystoneName, "").Labels(),
+			Labels:     m.workload(keystoneName).Labels(),
 			Finalizers: []string{foregroundFinalizer},
 		},
 		Spec: keystonev1.KeystoneSpec{
@@ -59,7 +60,7 @@ func keystone(m *model) ([]compose.Stage, error) {
 	}
 	xr.Spec.Bootstrap.AdminUser = m.adminUser()
 	if xr.Spec.Replicas == nil {
-		xr.Spec.Replicas = ptr.To(m.size.api)
+		xr.Spec.Replicas = new(m.size.api)
 	}
 	if xr.Spec.Resources == nil {
 		xr.Spec.Resources = m.size.apiResources
@@ -86,8 +87,14 @@ func (m *model) keystoneCache() []keystonev1.CacheServer {
 // nothing is composed of a claim that is half right.
 func (m *model) checkOverrides() error {
 	const field = "spec.services.keystone"
-	over := m.spec.Services.Keystone.Overrides
-	_, options := override.Options(keystoneName, string(m.release), over, field+".config")
-	_, rules := override.Rules(keystoneName, string(m.release), over, field+".policy")
-	return errors.Join(options, rules)
+	k := m.spec.Services.Keystone
+	_, options := override.Options(keystoneName, string(m.release), k.Overrides, field+".config")
+	_, rules := override.Rules(keystoneName, string(m.release), k.Overrides, field+".policy")
+	errs := []error{options, rules}
+	for i, b := range k.IdentityBackends {
+		_, err := override.Group(keystoneName, string(m.release), "ldap", b.LDAP.Options, k.AllowUnknown,
+			fmt.Sprintf("%s.identityBackends[%d].ldap.options", field, i))
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }

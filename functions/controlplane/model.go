@@ -1,6 +1,8 @@
 package controlplane
 
 import (
+	"errors"
+
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -44,6 +46,8 @@ type model struct {
 	identity  *common.ServiceExposure
 	// seen facts of the Keystone that is there.
 	keystoneSeen keystoneSeen
+	// proxyAwaited: services do not connect to the database's proxy yet.
+	proxyAwaited bool
 }
 
 type endpoints struct{ public, internal string }
@@ -82,9 +86,10 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	}
 	m.global()
 	m.addresses()
-	if err := m.checkOverrides(); err != nil {
+	if err := errors.Join(m.checkSchedules(), m.checkHostname(), m.checkOverrides()); err != nil {
 		return nil, err
 	}
+	m.proxyAwaited = awaitsProxy(in.Seen)
 	if k, ok := in.Seen.Get(keystoneResource); ok {
 		m.keystoneSeen = keystoneSeen{release: k.String("status", "release"), version: k.String("status", "version")}
 	}
@@ -166,14 +171,14 @@ func (m *model) checkUpgrade() error {
 }
 
 func (m *model) meta(name string) object.Meta {
-	return object.Meta{Name: name, Namespace: m.instance, Labels: m.workload(name, "").Labels()}
+	return object.Meta{Name: name, Namespace: m.instance, Labels: m.workload(name).Labels()}
 }
 
 // workload is a workload of the control plane itself.
-func (m *model) workload(app, component string) workload.Workload {
+func (m *model) workload(app string) workload.Workload {
 	return workload.Workload{
 		Name: app, Namespace: m.instance,
-		App: app, Instance: m.instance, Component: or(component, app),
+		App: app, Instance: m.instance, Component: app,
 		PullSecrets: m.images.PullSecrets,
 	}
 }

@@ -62,10 +62,17 @@ func (m *model) checkLimit(l platformv1.Limit) error {
 	if len(l.Releases) > 0 && !slices.Contains(l.Releases, platformv1.Release(m.spec.OpenStackRelease)) {
 		return invalid.Field("spec.openStackRelease", "the platform's limit %q allows %s; choose one of these", l.Name, join(l.Releases))
 	}
-	if d := m.spec.Global.Domain; d != "" && len(l.Domains) > 0 && !slices.ContainsFunc(l.Domains, func(a common.Hostname) bool {
-		return d == a || strings.HasSuffix(string(d), "."+string(a))
-	}) {
-		return invalid.Field("spec.global.domain", "the platform's limit %q allows domains below %s", l.Name, join(l.Domains))
+	named := map[string]common.Hostname{
+		"spec.global.domain":              m.spec.Global.Domain,
+		"spec.services.keystone.hostname": m.spec.Services.Keystone.Hostname,
+	}
+	for _, field := range sortedKeys(named) {
+		host := named[field]
+		if host != "" && len(l.Domains) > 0 && !slices.ContainsFunc(l.Domains, func(d common.Hostname) bool {
+			return host == d || strings.HasSuffix(string(host), "."+string(d))
+		}) {
+			return invalid.Field(field, "the platform's limit %q allows %s and what lies below", l.Name, join(l.Domains))
+		}
 	}
 	return m.checkRegistries(l)
 }

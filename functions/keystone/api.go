@@ -14,7 +14,7 @@ import (
 const (
 	portName    = "api"
 	healthPath  = "/healthcheck"
-	passwordEnv = "DATABASE_PASSWORD" //nolint:gosec // the name of a variable, not a password
+	passwordEnv = "DATABASE_PASSWORD"
 	// connectionEnv and cacheEnv set options as oslo.config reads them from the environment.
 	connectionEnv = "OS_DATABASE__CONNECTION"
 	cacheEnv      = "OS_CACHE__ENABLED"
@@ -141,12 +141,12 @@ func (m *model) outbound() []workload.Flow {
 func exposed(m *model) ([]compose.Stage, error) {
 	e := *m.spec.Exposure
 	b := exposure.Backend{Service: m.workload.Name, Port: apiPort, Host: m.internalHost(), CASecret: m.sub("tls")}
-	make := exposure.IngressFor
+	objects := exposure.IngressFor
 	if e.Type == exposure.GatewayAPI {
-		make = exposure.Route
+		objects = exposure.Route
 	}
 	var stage compose.Stage
-	for _, o := range make(m.meta(m.name), e, b) {
+	for _, o := range objects(m.meta(m.name), e, b) {
 		stage = append(stage, compose.Resource{Name: exposureNames[o.GetObjectKind().GroupVersionKind().Kind], Object: o})
 	}
 	return []compose.Stage{stage}, nil

@@ -8,7 +8,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/override"
@@ -187,9 +186,7 @@ func domainConfig(i int, b backend, r release.Release, allowUnknown bool) (strin
 		ldap["tls_cacertfile"] = ldapCAFile(b)
 	}
 	field := fmt.Sprintf("spec.identityBackends[%d].ldap.options", i)
-	over, err := override.Options(service, string(r), common.Overrides{
-		Config: common.Config{"ldap": b.LDAP.Options}, AllowUnknown: allowUnknown,
-	}, field)
+	over, err := override.Group(service, string(r), "ldap", b.LDAP.Options, allowUnknown, field)
 	if err != nil {
 		return "", err
 	}

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	httpdPath     = configDir + "/" + httpdConf
-	clientSecret  = "OIDC_CLIENT_SECRET"     //nolint:gosec // the name of a variable, not a secret
-	passphraseEnv = "OIDC_CRYPTO_PASSPHRASE" //nolint:gosec // the name of a variable, not a secret
+	httpdPath = configDir + "/" + httpdConf
+	// The variables that the proxy reads its client's secret and its sessions' passphrase from.
+	clientSecretEnv = "OIDC_CLIENT_SECRET"     //nolint:gosec // the name of a variable, not a secret
+	passphraseEnv   = "OIDC_CRYPTO_PASSPHRASE" //nolint:gosec // the name of a variable, not a secret
 	// modules is where Debian keeps Apache's modules.
 	modules = "/usr/lib/apache2/modules"
 )
@@ -26,7 +27,7 @@ func (m *model) proxy() corev1.Container {
 		Image:   m.proxyImage,
 		Command: []string{"apache2", "-DFOREGROUND", "-f", httpdPath},
 		Env: []corev1.EnvVar{
-			workload.SecretEnv(clientSecret, string(ref.Name), string(ref.Key)),
+			workload.SecretEnv(clientSecretEnv, string(ref.Name), string(ref.Key)),
 			workload.SecretEnv(passphraseEnv, m.sub("federation"), secret.PasswordKey),
 		},
 		VolumeMounts: []corev1.VolumeMount{workload.MountFile("config", httpdPath, httpdConf)},
@@ -53,7 +54,10 @@ func (m *model) httpd() string {
 	line("Mutex file:/tmp default")
 	line("ErrorLog /dev/stderr")
 	line("Listen %d", apiPort)
-	for _, mod := range []string{"mpm_event", "authn_core", "authz_core", "authz_user", "headers", "proxy", "proxy_http", "setenvif", "socache_shmcb", "ssl", "auth_openidc"} {
+	for _, mod := range []string{
+		"mpm_event", "authn_core", "authz_core", "authz_user", "headers", "proxy", "proxy_http", "setenvif", "socache_shmcb", "ssl",
+		"auth_openidc",
+	} {
 		line("LoadModule %s_module %s/mod_%s.so", mod, modules, mod)
 	}
 	line("LogFormat %q combined", `%h %l %u %t "%r" %>s %b`)
@@ -64,7 +68,7 @@ func (m *model) httpd() string {
 	line("  SSLCertificateKeyFile %s", keyFile)
 	line("  OIDCProviderMetadataURL %s", f.MetadataURL)
 	line("  OIDCClientID %q", f.ClientID)
-	line("  OIDCClientSecret \"${%s}\"", clientSecret)
+	line("  OIDCClientSecret \"${%s}\"", clientSecretEnv)
 	line("  OIDCCryptoPassphrase \"${%s}\"", passphraseEnv)
 	line("  OIDCScope %q", strings.Join(scopes, " "))
 	line("  OIDCRedirectURI %s/v3/OS-FEDERATION/redirect", public)

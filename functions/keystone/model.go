@@ -102,7 +102,7 @@ func (m *model) setDefaults() {
 	s.Database.Port = or(s.Database.Port, 3306)
 	s.Fernet.RotationSchedule = or(s.Fernet.RotationSchedule, "0 0 * * 0")
 	s.Fernet.TokenExpirationSeconds = or(s.Fernet.TokenExpirationSeconds, defaultTokens)
-	s.Fernet.AllowExpiredWindowSeconds = ptr.To(ptr.Deref(s.Fernet.AllowExpiredWindowSeconds, defaultWindow))
+	s.Fernet.AllowExpiredWindowSeconds = new(ptr.Deref(s.Fernet.AllowExpiredWindowSeconds, defaultWindow))
 	s.CredentialKeys.RotationSchedule = or(s.CredentialKeys.RotationSchedule, "0 0 1 * *")
 	s.TrustFlush.Schedule = or(s.TrustFlush.Schedule, "0 * * * *")
 	s.UWSGI.Processes = or(s.UWSGI.Processes, defaultProcesses)

@@ -40,6 +40,15 @@ func parseModules(table string) ([]*module, error) {
 	return modules, nil
 }
 
+// downloaded is what go mod download -json says of a module.
+type downloaded struct {
+	Path    string `json:"Path"`
+	Version string `json:"Version"`
+	Dir     string `json:"Dir"`
+	Sum     string `json:"Sum"`
+	Error   string `json:"Error"`
+}
+
 // download brings the modules into the module cache, notes their folders and compares their hashes with the table's.
 func download(ctx context.Context, modules []*module) error {
 	byName := map[string]*module{}
@@ -61,7 +70,7 @@ func download(ctx context.Context, modules []*module) error {
 
 	var errs []error
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var got struct{ Path, Version, Dir, Sum, Error string }
+		var got downloaded
 		if err := dec.Decode(&got); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {

@@ -152,6 +152,7 @@ def verify(release):
 
 
 def main():
+    sys.dont_write_bytecode = True  # This folder is in the tree.
     import generate
 
     rows, failed = generate.services(), False

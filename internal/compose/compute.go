@@ -224,7 +224,7 @@ func child(s *structpb.Struct, key string) *structpb.Struct {
 	if s.Fields == nil {
 		s.Fields = map[string]*structpb.Value{}
 	}
-	c := s.Fields[key].GetStructValue()
+	c := s.GetFields()[key].GetStructValue()
 	if c == nil {
 		c = &structpb.Struct{}
 		s.Fields[key] = structpb.NewStructValue(c)

@@ -39,6 +39,30 @@ func For(apiVersion, kind string) (*apiextensionsv1.CustomResourceDefinition, st
 	return nil, "", fmt.Errorf("apiVersion %q and kind %q are not ours; ours are %s", apiVersion, kind, strings.Join(known, ", "))
 }
 
+// Validator gives the checks of a kind. They are compiled when they are first asked for, which takes long for a large
+// schema, and shared from then on.
+func Validator(apiVersion, kind string) (*schema.Validator, error) {
+	crd, version, err := For(apiVersion, kind)
+	if err != nil {
+		return nil, err
+	}
+	validators.Lock()
+	key := crd.Name + "/" + version
+	compile, ok := validators.by[key]
+	if !ok {
+		compile = sync.OnceValues(func() (*schema.Validator, error) { return schema.New(crd, version) })
+		validators.by[key] = compile
+	}
+	validators.Unlock()
+	return compile()
+}
+
+// validators are the checks by CRD and version.
+var validators = struct {
+	sync.Mutex
+	by map[string]func() (*schema.Validator, error)
+}{by: map[string]func() (*schema.Validator, error){}}
+
 // All gives the CRDs of all kinds: claims, composite resources and plain ones.
 var All = sync.OnceValues(func() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	var out []*apiextensionsv1.CustomResourceDefinition

@@ -85,7 +85,7 @@ func IngressFor(meta object.Meta, e common.ServiceExposure, b Backend) []runtime
 		},
 	}
 	if e.IngressClassName != "" {
-		ingress.Spec.IngressClassName = ptr.To(string(e.IngressClassName))
+		ingress.Spec.IngressClassName = new(string(e.IngressClassName))
 	}
 	out := []runtime.Object{ingress}
 	if ptr.Deref(e.TLS.Enabled, true) {

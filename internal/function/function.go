@@ -102,7 +102,7 @@ func (k Kind[X, M]) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResp
 
 func without(s *structpb.Struct, key string) *structpb.Struct {
 	out := &structpb.Struct{Fields: maps.Clone(s.GetFields())}
-	delete(out.Fields, key)
+	delete(out.GetFields(), key)
 	return out
 }
 

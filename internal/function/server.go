@@ -31,7 +31,8 @@ func (s *Server) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*
 	rsp := k.Run(req)
 	for _, r := range rsp.GetResults() {
 		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
-			s.Log.Info("cannot compose", "kind", kind.String(), "name", xr.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue(), "message", r.GetMessage())
+			name := xr.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue()
+			s.Log.Info("cannot compose", "kind", kind.String(), "name", name, "message", r.GetMessage())
 		}
 	}
 	return rsp, nil

@@ -40,7 +40,7 @@ func (p *printer) object(o *structpb.Struct, indent int) {
 			p.indent(indent)
 		}
 		p.key(k, indent)
-		p.member(o.Fields[k], indent)
+		p.member(o.GetFields()[k], indent)
 	}
 }
 

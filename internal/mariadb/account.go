@@ -3,6 +3,8 @@ package mariadb
 
 import (
 	"fmt"
+	"net"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -66,5 +68,6 @@ func (a Account) sqlName() string { return a.Meta.Name }
 
 // URL is the address of a database for SQLAlchemy, in which Kubernetes replaces $(passwordVar).
 func URL(user, passwordVar, host string, port int32, database, caFile string) string {
-	return fmt.Sprintf("mysql+pymysql://%s:$(%s)@%s:%d/%s?charset=utf8&ssl_ca=%s", user, passwordVar, host, port, database, caFile)
+	address := net.JoinHostPort(host, strconv.Itoa(int(port)))
+	return fmt.Sprintf("mysql+pymysql://%s:$(%s)@%s/%s?charset=utf8&ssl_ca=%s", user, passwordVar, address, database, caFile)
 }

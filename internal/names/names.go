@@ -12,11 +12,11 @@ import (
 // most 63 characters; the readable part is cut, the hash stays), and the same again when the claim is deleted and made
 // anew.
 func Instance(namespace, name string) string {
-	const hash, max = 5, 63
+	const hash, limit = 5, 63
 	suffix := "-" + Hash(hash, namespace, name)
 	prefix := strings.ReplaceAll(namespace+"-"+name, ".", "-")
-	if len(prefix) > max-len(suffix) {
-		prefix = strings.TrimRight(prefix[:max-len(suffix)], "-")
+	if len(prefix) > limit-len(suffix) {
+		prefix = strings.TrimRight(prefix[:limit-len(suffix)], "-")
 	}
 	return prefix + suffix
 }

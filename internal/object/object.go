@@ -9,11 +9,11 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Map is a JSON object, List a JSON array. Whole numbers in them are int64.
-type (
-	Map  = map[string]any
-	List = []any
-)
+// Map is a JSON object. Whole numbers in it are int64.
+type Map = map[string]any
+
+// List is a JSON array. Whole numbers in it are int64.
+type List = []any
 
 // Meta is what every object of ours has.
 type Meta struct {

@@ -5,8 +5,12 @@ package override
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -17,8 +21,19 @@ import (
 // Options gives the tenant's options as a configuration. The field is the path of the options in the spec. Mistakes are
 // invalid.Spec errors, all of them joined.
 func Options(service, release string, over common.Overrides, field string) (oslo.Config, error) {
+	return options(service, release, over, func(group string) string { return invalid.Path(field, name(group)) })
+}
+
+// Group is Options for a field that holds the options of one group alone.
+func Group(service, release, group string, in common.Options, allowUnknown bool, field string) (oslo.Config, error) {
+	over := common.Overrides{Config: common.Config{group: in}, AllowUnknown: allowUnknown}
+	return options(service, release, over, func(string) string { return field })
+}
+
+func options(service, release string, over common.Overrides, path func(group string) string) (oslo.Config, error) {
+	out := oslo.Config{}
 	if len(over.Config) == 0 {
-		return oslo.Config{}, nil
+		return out, nil
 	}
 	known, err := registry.For(service, release)
 	if err != nil {
@@ -27,17 +42,20 @@ func Options(service, release string, over common.Overrides, field string) (oslo
 	var errs []error
 	for _, group := range slices.Sorted(maps.Keys(over.Config)) {
 		for _, option := range slices.Sorted(maps.Keys(over.Config[group])) {
-			if err := check(known, group, option, over.Config[group][option].Raw, over.AllowUnknown); err != nil {
-				errs = append(errs, invalid.Field(invalid.Path(field, group, option), "%s", err))
+			raw := over.Config[group][option].Raw
+			err := check(known, group, option, raw, over.AllowUnknown)
+			if err == nil {
+				err = set(out, known, group, option, raw)
+			}
+			if err != nil {
+				errs = append(errs, invalid.Field(invalid.Path(path(group), name(option)), "%s", err))
 			}
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return oslo.FromSpec(field, over.Config, func(group, option string) bool {
-		return slices.ContainsFunc(known.Lookup(group, option), func(o *registry.Option) bool { return o.Multi })
-	})
+	return out, nil
 }
 
 func check(known *registry.Registry, group, option string, raw []byte, allowUnknown bool) error {
@@ -46,7 +64,7 @@ func check(known *registry.Registry, group, option string, raw []byte, allowUnkn
 	case len(options) == 0 && allowUnknown:
 		return nil
 	case slices.ContainsFunc(options, func(o *registry.Option) bool { return o.Secret }):
-		return errors.New("this option holds a secret, which must not stand in a claim; it is set from a generated Secret already")
+		return errors.New("this option holds a secret, which must not stand in a claim; leave it out")
 	}
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {
@@ -54,6 +72,35 @@ func check(known *registry.Registry, group, option string, raw []byte, allowUnkn
 	}
 	_, err := known.CheckOption(group, option, value)
 	return err
+}
+
+// set writes an option under its present name, whatever deprecated name or case of its group the tenant used: our own options
+// stand there too, and a service that is told both takes one of them.
+func set(out oslo.Config, known *registry.Registry, group, option string, raw []byte) error {
+	options := known.Lookup(group, option)
+	multi := slices.ContainsFunc(options, func(o *registry.Option) bool { return o.Multi })
+	in := common.Config{group: {option: {Raw: raw}}}
+	conf, err := oslo.FromSpec("", in, func(string, string) bool { return multi })
+	if s := (*invalid.Spec)(nil); errors.As(err, &s) {
+		return errors.New(s.Sentence)
+	} else if err != nil {
+		return err
+	}
+	to := registry.Name{Group: group, Option: option}
+	if to.Group != oslo.DefaultGroup {
+		to.Group = strings.ToLower(group)
+	}
+	if len(options) == 1 {
+		to = registry.Name{Group: options[0].Group, Option: options[0].Name}
+	}
+	if out[to.Group] == nil {
+		out[to.Group] = oslo.Options{}
+	}
+	if _, twice := out[to.Group][to.Option]; twice {
+		return fmt.Errorf("this is the option %s, which is set already; set it once", to)
+	}
+	out[to.Group][to.Option] = conf[group][option]
+	return nil
 }
 
 // Rules gives the tenant's access rules. The field is the path of the rules in the spec.
@@ -77,4 +124,19 @@ func Rules(service, release string, over common.Overrides, field string) (map[st
 		errs = append(errs, invalid.Field(field, "%s", err))
 	}
 	return out, errors.Join(errs...)
+}
+
+// ordinary is a name that needs no quotes in a field's path.
+var ordinary = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+
+// name is a tenant's name of a group or an option as a part of a field's path: quoted where it could be taken for more.
+func name(s string) string {
+	if ordinary.MatchString(s) {
+		return s
+	}
+	const longest = 100
+	if r := []rune(s); len(r) > longest {
+		s = string(r[:longest]) + "…"
+	}
+	return strconv.QuoteToGraphic(s)
 }

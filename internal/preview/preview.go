@@ -9,13 +9,10 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
-	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
 )
 
@@ -27,11 +24,11 @@ type Refused struct {
 	Sentences []string
 }
 
-// Error is the sentences, one a line.
+// Error is the sentences, one a line. What a tenant wrote stands in them, so everything that is not to be seen is escaped.
 func (e *Refused) Error() string {
 	lines := make([]string, len(e.Sentences))
 	for i, s := range e.Sentences {
-		lines[i] = e.Input + ": " + s
+		lines[i] = visible(e.Input + ": " + s)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -73,69 +70,50 @@ type Result struct {
 	Status map[string]any
 }
 
-// Run plays a claim (YAML or JSON) on a platform (a PlatformConfig). Its errors are Refused where the input is at fault.
+// Run plays a claim (YAML or JSON) on a platform (a PlatformConfig), with the functions of composite resources by
+// "<Kind>.<group>". The error is a Refused where one of the two is at fault; any other is ours.
 func Run(claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
-	p, err := checked(platform, "PlatformConfig")
+	w, c, err := world(claim, platform, kinds)
 	if err != nil {
 		return nil, err
 	}
-	c, err := checked(claim, "")
-	if err != nil {
-		return nil, err
-	}
-	xr, err := composite(c)
-	if err != nil {
-		return nil, err
-	}
-	required, err := structpb.NewStruct(p)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the PlatformConfig: %w", err)
-	}
-	w := &simulate.World{XR: xr, Kinds: kinds, Required: map[string][]*structpb.Struct{"platform": {required}}}
 	meta, _ := c["metadata"].(map[string]any)
-	r := &Result{Kind: fmt.Sprint(c["kind"]), Name: str(meta["name"]), Namespace: str(meta["namespace"])}
-	if err := w.Run(r.add); err != nil {
-		return nil, &Refused{Input: input(c), Sentences: strings.Split(err.Error(), "\n")}
+	r := &Result{Kind: str(c["kind"]), Name: str(meta["name"]), Namespace: str(meta["namespace"])}
+	switch err := w.Run(r.add); {
+	case invalid.Is(err):
+		return nil, &Refused{Input: input(c), Sentences: sentences(err)}
+	case err != nil:
+		return nil, fmt.Errorf("cannot preview %s: %w", input(c), err)
 	}
-	r.Status = w.XR.Fields["status"].GetStructValue().AsMap()
+	r.Status = w.XR.GetFields()["status"].GetStructValue().AsMap()
 	r.Instance = str(r.Status["instance"])
 	return r, nil
 }
 
-// checked reads a document and checks it against the schema that an API server has for it, with defaults filled in.
-func checked(doc []byte, kind string) (map[string]any, error) {
-	m := map[string]any{}
-	if err := yaml.UnmarshalStrict(doc, &m); err != nil {
-		return nil, &Refused{Input: "the input", Sentences: []string{"it is not valid YAML: " + oneLine(err.Error())}}
-	}
-	if kind != "" && m["kind"] != kind {
-		return nil, &Refused{Input: input(m), Sentences: []string{fmt.Sprintf("kind: it has to be a %s", kind)}}
-	}
-	crd, version, err := definition.For(str(m["apiVersion"]), str(m["kind"]))
-	if err != nil {
-		return nil, &Refused{Input: input(m), Sentences: []string{err.Error()}}
-	}
-	v, err := schema.New(crd, version)
-	if err != nil {
-		return nil, fmt.Errorf("cannot check %s: %w", input(m), err)
-	}
-	if m, err = schema.Normalize(m); err != nil {
-		return nil, &Refused{Input: "the input", Sentences: []string{err.Error()}}
-	}
-	v.Default(m)
-	if errs := v.Validate(m); len(errs) > 0 {
-		return nil, &Refused{Input: input(m), Sentences: sentences(errs)}
-	}
-	return m, nil
+// World gives the composite resource of a claim on a platform, with nothing composed for it yet. Its errors are those of Run.
+func World(claim, platform []byte, kinds map[string]function.Runner) (*simulate.World, error) {
+	w, _, err := world(claim, platform, kinds)
+	return w, err
 }
 
-// XR checks a claim and makes the composite resource of it.
-func XR(claim []byte) (*structpb.Struct, error) {
-	c, err := checked(claim, "")
+func world(claim, platform []byte, kinds map[string]function.Runner) (*simulate.World, map[string]any, error) {
+	p, err := readPlatform(platform)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return composite(c)
+	c, err := readClaim(claim, kinds)
+	if err != nil {
+		return nil, nil, err
+	}
+	xr, err := composite(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	required, err := structpb.NewStruct(p)
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot read the PlatformConfig: %w", err)
+	}
+	return &simulate.World{XR: xr, Kinds: kinds, Required: map[string][]*structpb.Struct{"platform": {required}}}, c, nil
 }
 
 // composite makes a composite resource of a claim, as Crossplane does.
@@ -189,21 +167,6 @@ func componentName(s simulate.Step, p compose.Part) string {
 	}
 	return s.Owner + "-" + p.Name
 }
-
-func sentences(errs field.ErrorList) []string {
-	out := make([]string, len(errs))
-	for i, e := range errs {
-		out[i] = oneLine(e.Error())
-	}
-	return out
-}
-
-func input(m map[string]any) string {
-	meta, _ := m["metadata"].(map[string]any)
-	return strings.TrimSpace(str(m["kind"]) + " " + str(meta["name"]))
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func str(v any) string {
 	s, _ := v.(string)

@@ -17,7 +17,7 @@ const marker = ".cobaltcore-preview"
 // Write writes every manifest into a directory as <stage>-<component>/<kind>-<name>.yaml. The directory must be new, empty,
 // or written by an earlier call, whose files are replaced.
 func (r *Result) Write(dir string) error {
-	if err := clear(dir); err != nil {
+	if err := empty(dir); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // manifests hold no secret; others may read them
@@ -44,8 +44,8 @@ func (o Object) File() string {
 	return filepath.Join(fmt.Sprintf("%02d-%s", o.Stage, o.Component), name)
 }
 
-// clear removes what an earlier call wrote.
-func clear(dir string) error {
+// empty removes what an earlier call wrote.
+func empty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && len(entries) == 0) {
 		return nil

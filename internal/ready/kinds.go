@@ -155,7 +155,8 @@ func job() Rule {
 			}
 			return Wait("JobRunning", "the Job has not finished yet")
 		},
-		CEL:    "has(object.status) && has(object.status.conditions) && object.status.conditions.exists(c, c.type == 'Complete' && c.status == 'True')",
+		CEL: "has(object.status) && has(object.status.conditions) && " +
+			"object.status.conditions.exists(c, c.type == 'Complete' && c.status == 'True')",
 		Finish: func(obj map[string]any) { finishConditions(obj, "Complete") },
 	}
 }
@@ -175,7 +176,8 @@ func accepted() Rule {
 			}
 			return Wait("NotAccepted", "no Gateway has accepted the route yet; check that the Gateway exists and allows routes from this namespace")
 		},
-		CEL: "has(object.status) && has(object.status.parents) && object.status.parents.exists(p, p.conditions.exists(c, c.type == 'Accepted' && c.status == 'True'))",
+		CEL: "has(object.status) && has(object.status.parents) && " +
+			"object.status.parents.exists(p, p.conditions.exists(c, c.type == 'Accepted' && c.status == 'True'))",
 		Finish: func(obj map[string]any) {
 			set(obj, []any{map[string]any{
 				"controllerName": "example.com/gateway",

@@ -7,9 +7,15 @@
 // The data are extracted from the released packages by hack/registry, one file for each service and release, and decoded
 // when they are first asked for. What is accepted is what oslo.config
 // (https://docs.openstack.org/oslo.config/latest/reference/types.html) and oslo.policy
-// (https://docs.openstack.org/oslo.policy/latest/reference/api/oslo_policy.policy.html) accept. A few things that they take
-// are refused here, because nobody means them: control characters, a number that is empty, infinite or written with
-// underscores, a boolean or a fraction where text is wanted (YAML has already lost how it was written), a policy check
-// that can never be true, loops, or that asks a server over HTTP. testdata/oslo.json holds examples that
-// hack/registry/verify.py puts to the real libraries.
+// (https://docs.openstack.org/oslo.policy/latest/reference/api/oslo_policy.policy.html) accept, less what they take and nobody
+// means:
+//
+//   - control characters
+//   - a number that is empty, infinite, larger than 64 bits or written with underscores; an empty item in a list of numbers
+//   - a boolean or a fraction where text is wanted: YAML has already lost how it was written
+//   - a list where one value is wanted; an item or a key with a comma in it
+//   - a URI without a host, or with characters that RFC 3986 does not allow
+//   - a policy check that can never be true, that refers to itself or to nothing, or that asks a server over HTTP
+//
+// testdata/oslo.json holds examples that hack/registry/verify.py puts to the real libraries.
 package registry

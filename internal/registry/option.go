@@ -30,14 +30,13 @@ type Finding struct {
 // The error is a sentence that names group and option and says what is allowed. It does not repeat the value of an option
 // that is secret.
 func (r *Registry) CheckOption(group, option string, value any) (Finding, error) {
-	finding := Finding{}
-	targets := r.renamed[normal(group)][option]
-	if current, ok := r.groups[normal(group)][option]; ok {
-		targets = []*Option{current}
-	} else if len(targets) > 0 {
-		finding = outdated(group, option, targets)
-	} else {
+	targets := r.Lookup(group, option)
+	if len(targets) == 0 {
 		return Finding{}, r.unknown(group, option)
+	}
+	finding := Finding{}
+	if (Name{normal(group), option}) != targets[0].name() {
+		finding = outdated(group, option, targets)
 	}
 	for _, target := range targets {
 		if err := target.check(value); err != nil {
@@ -63,7 +62,10 @@ func outdated(group, option string, targets []*Option) Finding {
 	for i, target := range targets {
 		names[i] = target.name().String()
 	}
-	return Finding{Deprecated: true, Message: fmt.Sprintf("[%s] %s is a deprecated name: use %s instead", group, option, strings.Join(names, " and "))}
+	return Finding{
+		Deprecated: true,
+		Message:    fmt.Sprintf("[%s] %s is a deprecated name: use %s instead", group, option, strings.Join(names, " and ")),
+	}
 }
 
 // String says so, to follow "is".
@@ -120,19 +122,19 @@ func list(value any) ([]any, bool) {
 // join writes the items as a file has them: no item may be taken for two, or for less than it is.
 func (o *Option) join(items []any) (string, error) {
 	if o.Kind != kindList && o.Kind != kindDict {
-		return "", fmt.Errorf("must be %s, not a list", o.Type)
+		return "", fmt.Errorf("must be %s, not a list", o.Allowed())
 	}
 	if o.Bounded {
-		return "", fmt.Errorf("must be %s: write it as one string", o.Type)
+		return "", fmt.Errorf("must be %s: write it as one string", o.Allowed())
 	}
 	texts := make([]string, len(items))
 	for i, item := range items {
 		s, err := o.item().text(item)
 		switch {
 		case err != nil:
-			return "", fmt.Errorf("must be %s, but in item %d %w", o.Type, i+1, err)
+			return "", fmt.Errorf("must be %s, but in item %d %w", o.Allowed(), i+1, err)
 		case s == "" || s != strings.TrimSpace(s) || strings.Contains(s, ","):
-			return "", fmt.Errorf("must be %s, and no item may be empty, hold a comma, or begin or end with a space: item %d does", o.Type, i+1)
+			return "", fmt.Errorf("must be %s, and no item may be empty, hold a comma, or begin or end with a space: item %d does", o.Allowed(), i+1)
 		}
 		texts[i] = s
 	}
@@ -143,16 +145,16 @@ func (o *Option) join(items []any) (string, error) {
 func (o *Option) checkText(value any) error {
 	s, err := o.text(value)
 	if err != nil {
-		return fmt.Errorf("must be %s, but %w", o.Type, err)
+		return fmt.Errorf("must be %s, but %w", o.Allowed(), err)
 	}
 	bad, ok := o.accepts(s)
 	switch {
 	case ok:
 		return nil
 	case o.Secret:
-		return fmt.Errorf("must be %s", o.Type)
+		return fmt.Errorf("must be %s", o.Allowed())
 	}
-	return fmt.Errorf("must be %s, but %s is not", o.Type, shorten(bad))
+	return fmt.Errorf("must be %s, but %s is not", o.Allowed(), shorten(bad))
 }
 
 // exact is the largest whole number up to which a float64, which is what JSON numbers become, holds each one.

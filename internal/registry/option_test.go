@@ -14,21 +14,21 @@ import (
 // examples are the file that hack/registry/verify.py puts to the real libraries too.
 type examples struct {
 	Options []struct {
-		Group    string
-		Option   string
-		Value    any
-		Accept   bool
-		Releases []string
-	}
+		Group    string   `json:"group"`
+		Option   string   `json:"option"`
+		Value    any      `json:"value"`
+		Accept   bool     `json:"accept"`
+		Releases []string `json:"releases"`
+	} `json:"options"`
 	Types []struct {
-		Type   Type
-		Value  string
-		Accept bool
-	}
+		Type   Type   `json:"type"`
+		Value  string `json:"value"`
+		Accept bool   `json:"accept"`
+	} `json:"types"`
 	Policies []struct {
-		Check  string
-		Accept bool
-	}
+		Check  string `json:"check"`
+		Accept bool   `json:"accept"`
+	} `json:"policies"`
 }
 
 func loadExamples(t testing.TB) examples {
@@ -341,7 +341,7 @@ func FuzzType(f *testing.F) {
 		kind := types[i%uint(len(types))].Type
 		bad, ok := kind.accepts(text)
 		if !ok && !strings.Contains(text, bad) {
-			t.Errorf("%s refuses %q, which is not in %q", kind, bad, text)
+			t.Errorf("%s refuses %q, which is not in %q", kind.Kind, bad, text)
 		}
 	})
 }

@@ -123,9 +123,6 @@ type expression struct {
 }
 
 // parse reads a check: terms with and, or, not and parentheses around them. Nothing at all is always true.
-//
-// That language is regular but for the parentheses, so it is enough to know their depth and whether a term or an operator is
-// next.
 func parse(check string) (expression, error) {
 	if check == "" {
 		return expression{}, nil
@@ -133,47 +130,74 @@ func parse(check string) (expression, error) {
 	if strings.ContainsFunc(check, unicode.IsControl) {
 		return expression{}, errors.New("its check holds a control character, such as a line break: write it on one line, with spaces")
 	}
-	var out expression
-	depth, wantTerm := 0, true
+	p := parser{wantTerm: true}
 	for _, token := range tokens(check) {
-		switch lower := strings.ToLower(token); {
-		case wantTerm && token == "(":
-			depth++
-		case wantTerm && lower == "not":
-		case !wantTerm && token == ")":
-			if depth--; depth < 0 {
-				return expression{}, errors.New("its check closes a parenthesis that it does not open")
-			}
-		case !wantTerm && (lower == "and" || lower == "or"):
-			wantTerm = true
-		case wantTerm && (token == ")" || lower == "and" || lower == "or"):
-			return expression{}, fmt.Errorf("its check lacks a term before %s", shorten(token))
-		case !wantTerm:
-			return expression{}, fmt.Errorf("its check lacks and or or before %s", shorten(token))
-		default:
-			rule, err := term(token)
-			if err != nil {
-				return expression{}, fmt.Errorf("its check holds %s: %w", shorten(token), err)
-			}
-			if rule != "" {
-				out.rules = append(out.rules, rule)
-			}
-			wantTerm = false
+		step := p.operator
+		if p.wantTerm {
+			step = p.operand
+		}
+		if err := step(token); err != nil {
+			return expression{}, err
 		}
 	}
 	switch {
-	case wantTerm:
+	case p.wantTerm:
 		return expression{}, errors.New("its check ends where a term should stand; to allow everybody, write @")
-	case depth > 0:
+	case p.depth > 0:
 		return expression{}, errors.New("its check opens a parenthesis that it does not close")
 	}
-	return out, nil
+	return p.read, nil
+}
+
+// parser is where in a check we are. The language is regular but for the parentheses, so it is enough to know how many are
+// open, and whether a term or an operator is next.
+type parser struct {
+	depth    int
+	wantTerm bool
+	read     expression
+}
+
+// operand reads what may stand where a term is wanted.
+func (p *parser) operand(token string) error {
+	switch strings.ToLower(token) {
+	case "(":
+		p.depth++
+		return nil
+	case "not":
+		return nil
+	case ")", "and", "or":
+		return fmt.Errorf("its check lacks a term before %s", shorten(token))
+	}
+	rule, err := term(token)
+	if err != nil {
+		return fmt.Errorf("its check holds %s: %w", shorten(token), err)
+	}
+	if rule != "" {
+		p.read.rules = append(p.read.rules, rule)
+	}
+	p.wantTerm = false
+	return nil
+}
+
+// operator reads what may stand after a term.
+func (p *parser) operator(token string) error {
+	switch strings.ToLower(token) {
+	case ")":
+		if p.depth--; p.depth < 0 {
+			return errors.New("its check closes a parenthesis that it does not open")
+		}
+		return nil
+	case "and", "or":
+		p.wantTerm = true
+		return nil
+	}
+	return fmt.Errorf("its check lacks an operator before %s", shorten(token))
 }
 
 // tokens cuts a check at spaces and takes off the parentheses around words. Those inside, as in %(user_id)s, are the word's.
 func tokens(check string) []string {
 	var out []string
-	for _, word := range strings.Fields(check) {
+	for word := range strings.FieldsSeq(check) {
 		inner := strings.TrimLeft(word, "(")
 		for range len(word) - len(inner) {
 			out = append(out, "(")
@@ -205,7 +229,7 @@ func term(token string) (rule string, err error) {
 	kind, match, ok := strings.Cut(token, ":")
 	switch {
 	case !ok:
-		return "", errors.New("a term is kind:value, such as role:admin or user_id:%(user_id)s, or @ or !")
+		return "", errors.New("a term is kind:value, such as role:admin or user_id:%(user_id)s, or one of @ and ! alone")
 	case kind == "http" || kind == "https":
 		return "", errors.New("a check that asks a server over HTTP is not allowed, it would leave the cluster")
 	case match == "":
@@ -213,7 +237,8 @@ func term(token string) (rule string, err error) {
 	case kind == "rule":
 		return match, nil
 	case !attribute.MatchString(kind) && !literal.MatchString(kind):
-		return "", errors.New("before the colon stands role, rule, an attribute of the caller's token such as project_id, or a literal such as True or 'member'")
+		return "", errors.New("before the colon stands role, rule, an attribute of the caller's token such as project_id, " +
+			"or a literal such as True or 'member'")
 	case !template.MatchString(match):
 		return "", errors.New("a percent sign stands only in %(name)s, or twice for itself")
 	}

@@ -59,8 +59,8 @@ func TestCheckPolicies(t *testing.T) {
 			map[string]string{"identity:list_users": "role:a role:b", "identity:get_user": "(role:a", "identity:delete_user": "@", "x": "role"},
 			[]string{
 				"policy rule identity:get_user: its check opens a parenthesis that it does not close",
-				`policy rule identity:list_users: its check lacks and or or before "role:b"`,
-				`policy rule x: its check holds "role": a term is kind:value, such as role:admin or user_id:%(user_id)s, or @ or !`,
+				`policy rule identity:list_users: its check lacks an operator before "role:b"`,
+				`policy rule x: its check holds "role": a term is kind:value, such as role:admin or user_id:%(user_id)s, or one of @ and ! alone`,
 			},
 		},
 		"HTTP": {

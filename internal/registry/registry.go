@@ -103,14 +103,16 @@ func index() map[string]map[string]func() (*Registry, error) {
 func For(service, release string) (*Registry, error) {
 	releases, ok := registries[service]
 	if !ok {
-		return nil, fmt.Errorf("the options of service %q are not known, only those of %s", service, strings.Join(slices.Sorted(maps.Keys(registries)), ", "))
+		return nil, fmt.Errorf("the options of service %q are not known, only those of %s", service, sortedKeys(registries))
 	}
 	load, ok := releases[release]
 	if !ok {
-		return nil, fmt.Errorf("the options of %s are not known in release %q, only in %s", service, release, strings.Join(slices.Sorted(maps.Keys(releases)), ", "))
+		return nil, fmt.Errorf("the options of %s are not known in release %q, only in %s", service, release, sortedKeys(releases))
 	}
 	return load()
 }
+
+func sortedKeys[V any](m map[string]V) string { return strings.Join(slices.Sorted(maps.Keys(m)), ", ") }
 
 func decode(file string) (*Registry, error) {
 	raw, err := data.ReadFile(file)
@@ -167,6 +169,15 @@ func (r *Registry) Options(group string) []*Option {
 		out = append(out, options[name])
 	}
 	return out
+}
+
+// Lookup gives the options that a name stands for, current or deprecated: none if it is not known, several if a deprecated
+// name was split. They are not to be changed.
+func (r *Registry) Lookup(group, option string) []*Option {
+	if current, ok := r.groups[normal(group)][option]; ok {
+		return []*Option{current}
+	}
+	return r.renamed[normal(group)][option]
 }
 
 // elsewhere says in which other releases of the service something is known, as the end of a sentence about what is not

@@ -3,7 +3,6 @@ package registry
 import (
 	"encoding/json"
 	"fmt"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -57,8 +56,8 @@ type Type struct {
 	Separator string `json:"separator"`
 }
 
-// String says what is allowed, to follow "must be".
-func (t Type) String() string {
+// Allowed says what a value may be, to follow "must be".
+func (t *Type) Allowed() string {
 	var out string
 	switch t.Kind {
 	case kindBoolean:
@@ -101,7 +100,7 @@ func (t Type) String() string {
 	return out
 }
 
-func (t Type) interval() string {
+func (t *Type) interval() string {
 	switch {
 	case t.Min != "" && t.Max != "":
 		return fmt.Sprintf(" from %s to %s", t.Min, t.Max)
@@ -113,28 +112,28 @@ func (t Type) interval() string {
 	return ""
 }
 
-func (t Type) version() string {
+func (t *Type) version() string {
 	if t.IPVersion == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" of version %d", t.IPVersion)
 }
 
-func (t Type) within(brackets string) string {
+func (t *Type) within(brackets string) string {
 	if !t.Bounded {
 		return ""
 	}
 	return " in " + brackets
 }
 
-func (t Type) each(part string) string {
+func (t *Type) each(part string) string {
 	if t.Item == nil {
 		return ""
 	}
-	return fmt.Sprintf(", each %s %s", part, t.Item)
+	return ", each " + part + " " + t.Item.Allowed()
 }
 
-func (t Type) separator() string {
+func (t *Type) separator() string {
 	if t.Separator == "" {
 		return ":"
 	}
@@ -238,132 +237,4 @@ func (t *Type) isRange(text string) bool {
 		}
 	}
 	return true
-}
-
-func (t *Type) isIP(text string) bool {
-	ip, err := netip.ParseAddr(text)
-	return err == nil && ip.Zone() == "" && (t.IPVersion == 0 || ip.Is4() == (t.IPVersion == 4))
-}
-
-// The labels of a host name (RFC 1123), and of a domain name that is not a host's. An underscore, unlike a hyphen, may stand
-// at either end.
-var (
-	label       = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
-	domainLabel = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
-	notNumber   = regexp.MustCompile(`[A-Za-z-]`)
-)
-
-func isHostname(text string, label *regexp.Regexp) bool {
-	if len(text) > 253 {
-		return false
-	}
-	labels := strings.Split(strings.TrimSuffix(text, "."), ".")
-	return notNumber.MatchString(labels[len(labels)-1]) && !slices.ContainsFunc(labels, func(l string) bool { return !label.MatchString(l) })
-}
-
-// The parts of a URI (RFC 3986, appendix A) that oslo.config looks at: it leaves out query and fragment.
-const (
-	unreserved = `[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2}`
-	userinfo   = `(?:` + unreserved + `|:)+@`
-	host       = `\[[0-9A-Fa-f:.]+(?:%25[A-Za-z0-9._~%-]+)?\]|(?:` + unreserved + `)*`
-)
-
-var (
-	uriText   = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://(?:` + userinfo + `)?(` + host + `)(?::?[0-9]{0,5})(?:/(?:` + unreserved + `|[:@/])*)?(?:[?#].*)?$`)
-	ipv4Shape = regexp.MustCompile(`^([0-9]{1,3}\.){3}[0-9]{1,3}$`)
-)
-
-func (t *Type) isURI(text string) bool {
-	parts := uriText.FindStringSubmatch(text)
-	if parts == nil {
-		return false
-	}
-	scheme, host := parts[1], parts[2]
-	if len(t.Schemes) > 0 && !slices.Contains(t.Schemes, scheme) {
-		return false
-	}
-	if inner, ok := strings.CutPrefix(host, "["); ok {
-		address, _, _ := strings.Cut(strings.TrimSuffix(inner, "]"), "%")
-		ip, err := netip.ParseAddr(address)
-		return err == nil && ip.Is6()
-	}
-	if ipv4Shape.MatchString(host) {
-		_, err := netip.ParseAddr(host)
-		return err == nil
-	}
-	return host != ""
-}
-
-// anything is the type of items that have none.
-var anything = &Type{Kind: kindString}
-
-func (t *Type) item() *Type {
-	if t.Item == nil {
-		return anything
-	}
-	return t.Item
-}
-
-// unwrap takes off the brackets of a bounded list or dict.
-func (t *Type) unwrap(text, first, last string) (string, bool) {
-	if !t.Bounded {
-		return text, true
-	}
-	inner, begins := strings.CutPrefix(text, first)
-	inner, ends := strings.CutSuffix(inner, last)
-	return inner, begins && ends
-}
-
-func (t *Type) acceptsList(text string) (bad string, ok bool) {
-	inner, ok := t.unwrap(strings.TrimRight(strings.TrimSpace(text), ","), "[", "]")
-	if !ok || inner == "" {
-		return text, ok
-	}
-	return split(inner, t.item(), func(part string) (string, bool) { return t.item().accepts(strings.TrimSpace(part)) })
-}
-
-func (t *Type) acceptsDict(text string) (bad string, ok bool) {
-	inner, ok := t.unwrap(strings.TrimSpace(text), "{", "}")
-	if !ok || inner == "" {
-		return text, ok
-	}
-	keys := map[string]bool{}
-	return split(inner, t.item(), func(part string) (string, bool) {
-		key, value, ok := strings.Cut(part, t.separator())
-		key = strings.TrimSpace(key)
-		if !ok || key == "" || keys[key] {
-			return part, false
-		}
-		if bad, ok := t.item().accepts(strings.TrimSpace(value)); !ok {
-			return bad, false
-		}
-		keys[key] = true
-		return "", true
-	})
-}
-
-// split goes through a text at its commas. A part that is not accepted may have been cut in two, and is tried again with what
-// follows, but only where items stand in brackets, at the next few closing ones: other items hold no commas.
-func split(text string, item *Type, accept func(part string) (string, bool)) (bad string, ok bool) {
-	tries, first := 0, ""
-	for start, end := 0, 0; end <= len(text); end++ {
-		if end < len(text) && text[end] != ',' {
-			continue
-		}
-		last := end == len(text)
-		if before := strings.TrimRight(text[start:end], " "); item.Bounded && !last && !strings.HasSuffix(before, "]") && !strings.HasSuffix(before, "}") {
-			continue
-		}
-		if bad, ok = accept(text[start:end]); ok {
-			start, tries = end+1, 0
-			continue
-		}
-		if tries++; tries == 1 {
-			first = bad
-		}
-		if !item.Bounded || last || tries == 8 {
-			return first, false
-		}
-	}
-	return "", true
 }

@@ -14,11 +14,11 @@ func Normalize(obj map[string]any) (map[string]any, error) {
 	if obj == nil {
 		return map[string]any{}, nil
 	}
-	v, err := normal(obj)
+	out, err := normalMap(obj)
 	if err != nil {
 		return nil, fmt.Errorf("cannot represent the object as JSON: %w", err)
 	}
-	return v.(map[string]any), nil
+	return out, nil
 }
 
 func normal(v any) (any, error) {
@@ -32,8 +32,14 @@ func normal(v any) (any, error) {
 	case float64:
 		return normalFloat(v)
 	case map[string]any:
+		if v == nil {
+			return nil, nil
+		}
 		return normalMap(v)
 	case []any:
+		if v == nil {
+			return nil, nil
+		}
 		return normalSlice(v)
 	default:
 		return viaJSON(v)
@@ -52,10 +58,7 @@ func normalFloat(f float64) (any, error) {
 	return f, nil
 }
 
-func normalMap(m map[string]any) (any, error) {
-	if m == nil {
-		return nil, nil
-	}
+func normalMap(m map[string]any) (map[string]any, error) {
 	out := make(map[string]any, len(m))
 	for k, v := range m {
 		n, err := normal(v)
@@ -67,10 +70,7 @@ func normalMap(m map[string]any) (any, error) {
 	return out, nil
 }
 
-func normalSlice(s []any) (any, error) {
-	if s == nil {
-		return nil, nil
-	}
+func normalSlice(s []any) ([]any, error) {
 	out := make([]any, len(s))
 	for i, v := range s {
 		n, err := normal(v)

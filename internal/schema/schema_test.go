@@ -133,7 +133,7 @@ extra: {any: {thing: [1]}, known: {a: b}}, template: {apiVersion: v1, kind: Pod,
 			reason: "Metadata that cannot be read ends it there.",
 			meta:   `{name: [a]}`,
 			spec:   "colour: red",
-			want:   []string{"metadata: Invalid value: json: cannot unmarshal array into Go struct field ObjectMeta.name of type string"},
+			want:   []string{"metadata.name: Invalid value: \"array\": must be of type string: \"array\""},
 		},
 		"NoName": {
 			reason: "An object needs a name.",

@@ -2,7 +2,10 @@ package schema
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
@@ -47,7 +50,8 @@ func (v *Validator) create(obj map[string]any, dropStatus bool) field.ErrorList 
 		u.SetNamespace(metav1.NamespaceDefault)
 	}
 
-	errs = append(errs, apivalidation.ValidateObjectMetaAccessor(u, v.namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
+	metadata := field.NewPath("metadata")
+	errs = append(errs, apivalidation.ValidateObjectMetaAccessor(u, v.namespaced, apivalidation.NameIsDNSSubdomain, metadata)...)
 	errs = append(errs, validation.ValidateCustomResource(nil, o, v.openAPI)...)
 	errs = append(errs, checkScale(o, v.scale)...)
 	errs = append(errs, objectmeta.Validate(nil, o, v.structural, false)...)
@@ -83,7 +87,8 @@ func (v *Validator) ValidateUpdate(obj, old map[string]any) field.ErrorList {
 		errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, o)...)
 	}
 	if !blocksRules(errs) {
-		broken, _ := v.rules.Validate(context.Background(), nil, v.structural, o, was, celconfig.RuntimeCELCostBudget, cel.WithRatcheting(correlated))
+		ratchet := cel.WithRatcheting(correlated)
+		broken, _ := v.rules.Validate(context.Background(), nil, v.structural, o, was, celconfig.RuntimeCELCostBudget, ratchet)
 		errs = append(errs, broken...)
 	}
 	return tidy(errs)
@@ -126,7 +131,7 @@ func (v *Validator) decode(obj map[string]any) (map[string]any, field.ErrorList)
 
 	meta, found, unknown, err := objectmeta.GetObjectMetaWithOptions(o, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
-		return nil, field.ErrorList{field.Invalid(field.NewPath("metadata"), field.OmitValueType{}, err.Error())}
+		return nil, field.ErrorList{mistyped(err)}
 	}
 	unknown = append(unknown, pruning.PruneWithOptions(o, v.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	defaulting.PruneNonNullableNullsWithoutDefaults(o, v.structural)
@@ -147,6 +152,30 @@ func (v *Validator) decode(obj map[string]any) (map[string]any, field.ErrorList)
 		errs = append(errs, field.Forbidden(field.NewPath(path), "unknown field"))
 	}
 	return o, errs
+}
+
+// mistyped is the error of metadata that do not fit their Go type, said as of every other field.
+func mistyped(err error) *field.Error {
+	metadata := field.NewPath("metadata")
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return field.Invalid(metadata, field.OmitValueType{}, err.Error())
+	}
+	if wrong.Field != "" {
+		metadata = metadata.Child(wrong.Field)
+	}
+	var want string
+	switch wrong.Type.Kind() {
+	case reflect.String:
+		want = "string"
+	case reflect.Slice:
+		want = "array"
+	case reflect.Int64:
+		want = "integer"
+	default:
+		want = "object"
+	}
+	return field.TypeInvalid(metadata, wrong.Value, fmt.Sprintf("must be of type %s: %q", want, wrong.Value))
 }
 
 func (v *Validator) checkType(obj map[string]any) field.ErrorList {

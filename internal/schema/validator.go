@@ -31,16 +31,17 @@ type Validator struct {
 // CRD does not serve the version, or that its schema is not structural. A rule that does not compile is reported by
 // every Validate, as an API server does; CheckCRD finds it earlier.
 func New(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Validator, error) {
-	served, err := servedVersion(crd, version)
-	if err != nil {
-		return nil, err
+	served := servedVersion(crd, version)
+	if served == nil {
+		return nil, fmt.Errorf("cannot validate %s: its CRD does not serve version %q", crd.Name, version)
 	}
 	if served.Schema == nil || served.Schema.OpenAPIV3Schema == nil {
 		return nil, fmt.Errorf("cannot validate %s: version %s of its CRD has no schema", crd.Name, version)
 	}
 
 	props := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(served.Schema.OpenAPIV3Schema, props, nil); err != nil {
+	convert := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps
+	if err := convert(served.Schema.OpenAPIV3Schema, props, nil); err != nil {
 		return nil, fmt.Errorf("cannot read the schema of %s: %w", crd.Name, err)
 	}
 	structural, err := schema.NewStructural(props)
@@ -70,13 +71,14 @@ func New(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Valida
 	return v, nil
 }
 
-func servedVersion(crd *apiextensionsv1.CustomResourceDefinition, version string) (*apiextensionsv1.CustomResourceDefinitionVersion, error) {
+// servedVersion is nil if the CRD does not serve the version.
+func servedVersion(crd *apiextensionsv1.CustomResourceDefinition, version string) *apiextensionsv1.CustomResourceDefinitionVersion {
 	for i := range crd.Spec.Versions {
 		if v := &crd.Spec.Versions[i]; v.Name == version && v.Served {
-			return v, nil
+			return v
 		}
 	}
-	return nil, fmt.Errorf("cannot validate %s: its CRD does not serve version %q", crd.Name, version)
+	return nil
 }
 
 // Default fills in the schema's defaults, in place, and drops nulls where the schema allows none: what an API server

@@ -214,7 +214,7 @@ func Finish(existing *structpb.Struct) (*structpb.Struct, error) {
 
 func finishObject(existing *structpb.Struct) (*structpb.Struct, error) {
 	o := clone(existing)
-	atProvider := o.Fields["status"].GetStructValue().GetFields()["atProvider"].GetStructValue()
+	atProvider := o.GetFields()["status"].GetStructValue().GetFields()["atProvider"].GetStructValue()
 	inner, err := Finish(atProvider.GetFields()["manifest"].GetStructValue())
 	if err != nil {
 		return nil, err

@@ -31,8 +31,8 @@ func (w Workload) NetworkPolicy(in, out []Flow) *networkingv1.NetworkPolicy {
 			PodSelector: metav1.LabelSelector{MatchLabels: w.Selector()},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
 			Egress: []networkingv1.NetworkPolicyEgressRule{{Ports: []networkingv1.NetworkPolicyPort{
-				{Protocol: ptr.To(corev1.ProtocolUDP), Port: ptr.To(intstr.FromInt32(dnsPort))},
-				{Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To(intstr.FromInt32(dnsPort))},
+				{Protocol: ptr.To(corev1.ProtocolUDP), Port: new(intstr.FromInt32(dnsPort))},
+				{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(dnsPort))},
 			}}},
 		},
 	}
@@ -66,7 +66,7 @@ func (f Flow) peers() []networkingv1.NetworkPolicyPeer {
 func (f Flow) ports() []networkingv1.NetworkPolicyPort {
 	var out []networkingv1.NetworkPolicyPort
 	for _, p := range f.Ports {
-		out = append(out, networkingv1.NetworkPolicyPort{Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To(intstr.FromInt32(p))})
+		out = append(out, networkingv1.NetworkPolicyPort{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(p))})
 	}
 	return out
 }

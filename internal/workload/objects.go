@@ -16,12 +16,12 @@ func (w Workload) Deployment(p Pod) *appsv1.Deployment {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: w.objectMeta(),
 		Spec: appsv1.DeploymentSpec{
-			Replicas: ptr.To(w.Replicas),
+			Replicas: new(w.Replicas),
 			Selector: &metav1.LabelSelector{MatchLabels: w.Selector()},
 			Strategy: appsv1.DeploymentStrategy{
 				Type: appsv1.RollingUpdateDeploymentStrategyType,
 				RollingUpdate: &appsv1.RollingUpdateDeployment{
-					MaxSurge: ptr.To(intstr.FromInt32(1)), MaxUnavailable: ptr.To(intstr.FromInt32(0)),
+					MaxSurge: new(intstr.FromInt32(1)), MaxUnavailable: new(intstr.FromInt32(0)),
 				},
 			},
 			RevisionHistoryLimit: ptr.To[int32](3),
@@ -36,7 +36,7 @@ func (w Workload) StatefulSet(p Pod) *appsv1.StatefulSet {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: w.objectMeta(),
 		Spec: appsv1.StatefulSetSpec{
-			Replicas:             ptr.To(w.Replicas),
+			Replicas:             new(w.Replicas),
 			Selector:             &metav1.LabelSelector{MatchLabels: w.Selector()},
 			ServiceName:          w.Name,
 			PodManagementPolicy:  appsv1.ParallelPodManagement,
@@ -52,7 +52,7 @@ func (w Workload) Job(p Pod, backoffLimit int32) *batchv1.Job {
 	return &batchv1.Job{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
 		ObjectMeta: w.objectMeta(),
-		Spec:       batchv1.JobSpec{BackoffLimit: ptr.To(backoffLimit), Template: w.Template(p)},
+		Spec:       batchv1.JobSpec{BackoffLimit: new(backoffLimit), Template: w.Template(p)},
 	}
 }
 
@@ -64,7 +64,7 @@ func (w Workload) CronJob(p Pod, schedule string, suspend bool) *batchv1.CronJob
 		ObjectMeta: w.objectMeta(),
 		Spec: batchv1.CronJobSpec{
 			Schedule:                   schedule,
-			Suspend:                    ptr.To(suspend),
+			Suspend:                    new(suspend),
 			ConcurrencyPolicy:          batchv1.ForbidConcurrent,
 			StartingDeadlineSeconds:    ptr.To[int64](300),
 			SuccessfulJobsHistoryLimit: ptr.To[int32](1),
@@ -110,7 +110,7 @@ func (w Workload) DisruptionBudget() *policyv1.PodDisruptionBudget {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
 		ObjectMeta: w.objectMeta(),
 		Spec: policyv1.PodDisruptionBudgetSpec{
-			MaxUnavailable: ptr.To(intstr.FromInt32(1)),
+			MaxUnavailable: new(intstr.FromInt32(1)),
 			Selector:       &metav1.LabelSelector{MatchLabels: w.Selector()},
 		},
 	}
@@ -121,7 +121,7 @@ func (w Workload) ServiceAccount() *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{
 		TypeMeta:                     metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
 		ObjectMeta:                   w.objectMeta(),
-		AutomountServiceAccountToken: ptr.To(false),
+		AutomountServiceAccountToken: new(false),
 	}
 }
 
@@ -132,7 +132,7 @@ func (w Workload) ConfigMap(name string, data map[string]string) *corev1.ConfigM
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: meta,
-		Immutable:  ptr.To(true),
+		Immutable:  new(true),
 		Data:       data,
 	}
 }

@@ -41,6 +41,7 @@ func (w Workload) Template(p Pod) corev1.PodTemplateSpec {
 	if r := Requirements(w.Resources); len(containers) > 0 && (r.Requests != nil || r.Limits != nil) {
 		containers[0].Resources = r
 	}
+	tmp := corev1.Volume{Name: scratch, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
 	var inits []corev1.Container
 	for _, c := range p.InitContainers {
 		inits = append(inits, restricted(c))
@@ -50,20 +51,20 @@ func (w Workload) Template(p Pod) corev1.PodTemplateSpec {
 		Spec: corev1.PodSpec{
 			Containers:                    containers,
 			InitContainers:                inits,
-			Volumes:                       append([]corev1.Volume{{Name: scratch, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}, p.Volumes...),
+			Volumes:                       append([]corev1.Volume{tmp}, p.Volumes...),
 			ServiceAccountName:            p.ServiceAccount,
-			AutomountServiceAccountToken:  ptr.To(p.APIAccess),
-			EnableServiceLinks:            ptr.To(false),
+			AutomountServiceAccountToken:  new(p.APIAccess),
+			EnableServiceLinks:            new(false),
 			ImagePullSecrets:              pullSecrets(w.PullSecrets),
 			NodeSelector:                  nodeSelector(w.Placement),
 			Tolerations:                   tolerations(w.Placement),
 			TerminationGracePeriodSeconds: p.GraceSeconds,
 			RestartPolicy:                 p.RestartPolicy,
 			SecurityContext: &corev1.PodSecurityContext{
-				RunAsNonRoot:   ptr.To(true),
-				RunAsUser:      ptr.To(p.UserID),
-				RunAsGroup:     ptr.To(p.UserID),
-				FSGroup:        ptr.To(p.UserID),
+				RunAsNonRoot:   new(true),
+				RunAsUser:      new(p.UserID),
+				RunAsGroup:     new(p.UserID),
+				FSGroup:        new(p.UserID),
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			TopologySpreadConstraints: w.spread(p),
@@ -90,8 +91,8 @@ func (w Workload) spread(p Pod) []corev1.TopologySpreadConstraint {
 
 func restricted(c corev1.Container) corev1.Container {
 	c.SecurityContext = &corev1.SecurityContext{
-		AllowPrivilegeEscalation: ptr.To(false),
-		ReadOnlyRootFilesystem:   ptr.To(true),
+		AllowPrivilegeEscalation: new(false),
+		ReadOnlyRootFilesystem:   new(true),
 		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 	}
 	c.VolumeMounts = append([]corev1.VolumeMount{{Name: scratch, MountPath: "/tmp"}}, c.VolumeMounts...)

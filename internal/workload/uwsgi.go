@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 )
 
 // UWSGI is an API process of OpenStack below uWSGI (https://uwsgi-docs.readthedocs.io/en/latest/Options.html).
@@ -93,5 +92,5 @@ func Drain(c *corev1.Container) {
 
 // Grace is the time that a pod needs to stop: to drain, to finish its requests, and a little.
 func Grace(mercy time.Duration) *int64 {
-	return ptr.To(int64(mercy.Seconds()) + drainSeconds + 5)
+	return new(int64(mercy.Seconds()) + drainSeconds + 5)
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
@@ -44,6 +45,7 @@ func BenchmarkRunFunction(b *testing.B) {
 }
 
 func inProcess(b *testing.B, req *fnv1.RunFunctionRequest) {
+	b.Helper()
 	runner := kinds.Runners()[compose.KindOf(req.GetObserved().GetComposite().GetResource()).GroupKind().String()]
 	b.ReportAllocs()
 	for b.Loop() {
@@ -52,6 +54,7 @@ func inProcess(b *testing.B, req *fnv1.RunFunctionRequest) {
 }
 
 func overGRPC(b *testing.B, req *fnv1.RunFunctionRequest, call func([]byte) []byte) {
+	b.Helper()
 	in, err := proto.Marshal(req)
 	if err != nil {
 		b.Fatal(err)
@@ -122,19 +125,17 @@ func request(b *testing.B, kind string, remote bool, state string) *fnv1.RunFunc
 	if err != nil {
 		b.Fatal(err)
 	}
-	xr, err := preview.XR(claim)
+	platform := examples.Platform
+	if remote {
+		claim = set(b, claim, map[string]any{"ref": map[string]any{"name": remoteCluster}}, "spec", "cluster")
+		platform = set(b, platform, []any{map[string]any{
+			"name": remoteCluster, "providerConfig": remoteCluster, "allowedNamespaces": []any{"*"},
+		}}, "spec", "clusters")
+	}
+	w, err := preview.World(claim, platform, kinds.Runners())
 	if err != nil {
 		b.Fatal(err)
 	}
-	platform := parse(b, examples.Platform)
-	if remote {
-		spec := platform.Fields["spec"].GetStructValue()
-		spec.Fields["clusters"] = value(b, []any{map[string]any{
-			"name": remoteCluster, "providerConfig": remoteCluster, "allowedNamespaces": []any{"*"},
-		}})
-		xr.Fields["spec"].GetStructValue().Fields["cluster"] = value(b, map[string]any{"ref": map[string]any{"name": remoteCluster}})
-	}
-	w := &simulate.World{XR: xr, Kinds: kinds.Runners(), Required: map[string][]*structpb.Struct{"platform": {platform}}}
 	if kind == "keystone" {
 		finish(b, w)
 		rsp := w.Kinds["XControlPlaneCluster.crossplane.c5c3.io"].Run(w.Request())
@@ -167,7 +168,8 @@ func step(b *testing.B, w *simulate.World) bool {
 func finish(b *testing.B, w *simulate.World) int {
 	b.Helper()
 	calls := 1
-	for ; !step(b, w); calls++ {
+	for !step(b, w) {
+		calls++
 	}
 	return calls
 }
@@ -200,13 +202,21 @@ func shape(v any) any {
 	return out
 }
 
-func parse(b *testing.B, doc []byte) *structpb.Struct {
+// set changes one field of a document.
+func set(b *testing.B, doc []byte, v any, path ...string) []byte {
 	b.Helper()
 	m := map[string]any{}
 	if err := yaml.Unmarshal(doc, &m); err != nil {
 		b.Fatal(err)
 	}
-	return value(b, m).GetStructValue()
+	if err := unstructured.SetNestedField(m, v, path...); err != nil {
+		b.Fatal(err)
+	}
+	out, err := yaml.Marshal(m)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out
 }
 
 func value(b *testing.B, v any) *structpb.Value {

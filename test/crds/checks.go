@@ -53,7 +53,8 @@ var checks = []check{
 
 // serverOwned is metadata that a client never sends.
 var serverOwned = []string{
-	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid",
+	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation",
+	"managedFields", "resourceVersion", "selfLink", "uid",
 }
 
 // clientsOnly refuses what only the server writes, null or not: under server-side apply we would own it.
@@ -87,8 +88,8 @@ var nameRules = map[string]apivalidation.ValidateNameFunc{
 
 var clusterScoped = sets.New(
 	"Namespace", "Node", "PersistentVolume", "ClusterRole", "ClusterRoleBinding", "PriorityClass", "StorageClass", "CSIDriver",
-	"VolumeAttachment", "IngressClass", "CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
-	"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration",
+	"VolumeAttachment", "IngressClass", "CustomResourceDefinition",
+	"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration",
 )
 
 func atMost(length int, rule apivalidation.ValidateNameFunc) apivalidation.ValidateNameFunc {

@@ -69,7 +69,8 @@ func roleBinding(o object) field.ErrorList {
 			}
 		case rbacv1.UserKind, rbacv1.GroupKind:
 		default:
-			errs = append(errs, field.NotSupported(path.Child("kind"), s.Kind, []string{rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind}))
+			known := []string{rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind}
+			errs = append(errs, field.NotSupported(path.Child("kind"), s.Kind, known))
 			continue
 		}
 		if s.APIGroup != group && s.APIGroup != "" {

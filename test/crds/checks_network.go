@@ -2,6 +2,7 @@ package crds
 
 import (
 	"net/netip"
+	"slices"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -70,9 +71,10 @@ func networkPolicy(o object) field.ErrorList {
 		errs = append(errs, policyPorts(path.Child("ports"), rule.Ports)...)
 		errs = append(errs, policyPeers(path.Child("to"), rule.To)...)
 	}
+	types := []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}
 	for i, t := range n.Spec.PolicyTypes {
-		if t != networkingv1.PolicyTypeIngress && t != networkingv1.PolicyTypeEgress {
-			errs = append(errs, field.NotSupported(spec.Child("policyTypes").Index(i), t, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}))
+		if !slices.Contains(types, t) {
+			errs = append(errs, field.NotSupported(spec.Child("policyTypes").Index(i), t, types))
 		}
 	}
 	return errs

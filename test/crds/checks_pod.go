@@ -96,9 +96,9 @@ func volumes(p *pod) field.ErrorList {
 
 // countSet counts the fields of a struct of pointers that are not nil: one of them, by Kubernetes' convention for unions.
 func countSet(union any) int {
-	n, v := 0, reflect.ValueOf(union)
-	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.Pointer && !f.IsNil() {
+	n := 0
+	for _, f := range reflect.ValueOf(union).Fields() {
+		if f.Kind() == reflect.Pointer && !f.IsNil() {
 			n++
 		}
 	}

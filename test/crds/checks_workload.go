@@ -1,6 +1,7 @@
 package crds
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,8 @@ func selector(o object) field.ErrorList {
 		return field.ErrorList{field.Invalid(path, field.OmitValueType{}, err.Error())}
 	}
 	if !matches.Matches(labels.Set(o.pod.meta.Labels)) {
-		return field.ErrorList{field.Invalid(o.pod.path.Child("metadata", "labels"), o.pod.meta.Labels, "the selector does not select them")}
+		path := o.pod.path.Child("metadata", "labels")
+		return field.ErrorList{field.Invalid(path, o.pod.meta.Labels, "the selector does not select them")}
 	}
 	return nil
 }
@@ -62,7 +64,8 @@ func counts(o object) field.ErrorList {
 	job := []string{"parallelism", "completions", "backoffLimit", "ttlSecondsAfterFinished"}
 	switch t := o.typed.(type) {
 	case *appsv1.Deployment:
-		check(spec, []string{"replicas", "revisionHistoryLimit", "progressDeadlineSeconds"}, t.Spec.Replicas, t.Spec.RevisionHistoryLimit, t.Spec.ProgressDeadlineSeconds)
+		check(spec, []string{"replicas", "revisionHistoryLimit", "progressDeadlineSeconds"},
+			t.Spec.Replicas, t.Spec.RevisionHistoryLimit, t.Spec.ProgressDeadlineSeconds)
 	case *appsv1.StatefulSet:
 		check(spec, []string{"replicas", "revisionHistoryLimit"}, t.Spec.Replicas, t.Spec.RevisionHistoryLimit)
 	case *batchv1.Job:
@@ -70,7 +73,8 @@ func counts(o object) field.ErrorList {
 	case *batchv1.CronJob:
 		s := t.Spec.JobTemplate.Spec
 		check(spec.Child("jobTemplate", "spec"), job, s.Parallelism, s.Completions, s.BackoffLimit, s.TTLSecondsAfterFinished)
-		check(spec, []string{"successfulJobsHistoryLimit", "failedJobsHistoryLimit"}, t.Spec.SuccessfulJobsHistoryLimit, t.Spec.FailedJobsHistoryLimit)
+		check(spec, []string{"successfulJobsHistoryLimit", "failedJobsHistoryLimit"},
+			t.Spec.SuccessfulJobsHistoryLimit, t.Spec.FailedJobsHistoryLimit)
 	}
 	return errs
 }
@@ -88,14 +92,16 @@ func strategy(o object) field.ErrorList {
 		return nil
 	}
 	path, s := spec.Child("strategy"), d.Spec.Strategy
+	types := []appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType}
 	switch {
 	case s.Type == appsv1.RecreateDeploymentStrategyType && s.RollingUpdate != nil:
 		return field.ErrorList{field.Forbidden(path.Child("rollingUpdate"), "only the type RollingUpdate has it")}
-	case s.Type != "" && s.Type != appsv1.RecreateDeploymentStrategyType && s.Type != appsv1.RollingUpdateDeploymentStrategyType:
-		return field.ErrorList{field.NotSupported(path.Child("type"), s.Type, []appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType})}
+	case s.Type != "" && !slices.Contains(types, s.Type):
+		return field.ErrorList{field.NotSupported(path.Child("type"), s.Type, types)}
 	}
 	if r := s.RollingUpdate; r != nil && isZero(r.MaxSurge) && isZero(r.MaxUnavailable) {
-		return field.ErrorList{field.Invalid(path.Child("rollingUpdate", "maxUnavailable"), r.MaxUnavailable.String(), "must not be 0 when maxSurge is 0")}
+		path := path.Child("rollingUpdate", "maxUnavailable")
+		return field.ErrorList{field.Invalid(path, r.MaxUnavailable.String(), "must not be 0 when maxSurge is 0")}
 	}
 	return nil
 }

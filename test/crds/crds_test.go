@@ -27,6 +27,7 @@ func TestSamples(t *testing.T) {
 	set := crds.Load(t)
 	for name, obj := range samples(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // so that the race detector sees the shared validators
 			if errs := set.Validate(obj); len(errs) > 0 {
 				t.Errorf("Validate(...): want no errors, got %v", errs.ToAggregate())
 			}

@@ -17,7 +17,6 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
-	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
@@ -93,13 +92,11 @@ func serve(t *testing.T) string {
 
 func newParent(t *testing.T, claim []byte) *simulate.World {
 	t.Helper()
-	xr, err := preview.XR(claim)
+	w, err := preview.World(claim, examples.Platform, kinds.Runners())
 	if err != nil {
 		t.Fatal(err)
 	}
-	platform := &structpb.Struct{}
-	decode(t, examples.Platform, platform)
-	return &simulate.World{XR: xr, Kinds: kinds.Runners(), Required: map[string][]*structpb.Struct{"platform": {platform}}}
+	return w
 }
 
 // newKeystone is the Keystone that a claim's control plane composes.
@@ -178,7 +175,7 @@ func render(t *testing.T, target string, w *simulate.World, kind string) []byte 
 	if len(w.Observed) > 0 {
 		args = append(args, "-o", file("observed.yaml", named(w.Observed)...))
 	}
-	cmd := exec.Command(script, args...) //nolint:gosec // the script is ours
+	cmd := exec.Command(script, args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -215,24 +212,11 @@ func check(t *testing.T, name string, got []byte) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(file) //nolint:gosec // a golden file
+	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s: crossplane renders something else than the golden file (-want, +got); look at it, then run with -update:\n%s", name, diff)
 	}
-}
-
-func decode(t *testing.T, doc []byte, into *structpb.Struct) {
-	t.Helper()
-	m := map[string]any{}
-	if err := yaml.Unmarshal(doc, &m); err != nil {
-		t.Fatal(err)
-	}
-	s, err := structpb.NewStruct(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	into.Fields = s.Fields
 }

@@ -9,26 +9,26 @@ type ResourceAmounts struct {
 	// CPU time, in cores: 500m is half a core.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="must be more than 0 cores: 500m is half a core"
+	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || quantity(string(self)).isGreaterThan(quantity('0'))",message="must be more than 0 cores: 500m is half a core"
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 	// Memory, in bytes: 512Mi.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
+	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 	// Scratch space on the node's disk, in bytes: 2Gi.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
+	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
 	// +optional
 	EphemeralStorage *resource.Quantity `json:"ephemeral-storage,omitempty"`
 }
 
 // Resources are what a container is guaranteed (requests) and what it may use at most (limits).
-// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || !has(self.requests.cpu) || !has(self.limits.cpu) || !quantity(string(self.requests.cpu)).isGreaterThan(quantity(string(self.limits.cpu)))",message="requests.cpu must not exceed limits.cpu"
-// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || !has(self.requests.memory) || !has(self.limits.memory) || !quantity(string(self.requests.memory)).isGreaterThan(quantity(string(self.limits.memory)))",message="requests.memory must not exceed limits.memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || !has(self.requests.cpu) || !has(self.limits.cpu) || !isQuantity(string(self.requests.cpu)) || !isQuantity(string(self.limits.cpu)) || !quantity(string(self.requests.cpu)).isGreaterThan(quantity(string(self.limits.cpu)))",message="requests.cpu must not exceed limits.cpu"
+// +kubebuilder:validation:XValidation:rule="!has(self.requests) || !has(self.limits) || !has(self.requests.memory) || !has(self.limits.memory) || !isQuantity(string(self.requests.memory)) || !isQuantity(string(self.limits.memory)) || !quantity(string(self.requests.memory)).isGreaterThan(quantity(string(self.limits.memory)))",message="requests.memory must not exceed limits.memory"
 type Resources struct {
 	// What the scheduler sets aside for the container.
 	// +optional

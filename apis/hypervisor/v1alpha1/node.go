@@ -93,7 +93,7 @@ type Memory struct {
 	// Memory of each node that virtual machines do not get: 16Gi.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
+	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
 	// +optional
 	Reserved *resource.Quantity `json:"reserved,omitempty"`
 }
