@@ -30,6 +30,7 @@ func (c *cli) Run() error {
 		return fmt.Errorf("cannot make a logger: %w", err)
 	}
 	wire.Register()
+	function.TuneMemory()
 	const mebibyte = 1 << 20
 	return sdk.Serve(&function.Server{Kinds: kinds.Runners(), Log: log},
 		sdk.Listen(c.Network, c.Address),

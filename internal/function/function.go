@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encode"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
 )
@@ -92,12 +93,11 @@ func (k Kind[X, M]) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResp
 	if err != nil {
 		return nil, none, err
 	}
-	status, err := toMap(k.Status(m, plan))
+	status, err := encode.Value(k.Status(m, plan))
 	if err != nil {
 		return nil, none, fmt.Errorf("cannot write the status: %w", err)
 	}
-	rsp, err := respond.Good(req, plan, k.Place(m), status)
-	return rsp, plan, err
+	return respond.Good(req, plan, k.Place(m), status), plan, nil
 }
 
 func without(s *structpb.Struct, key string) *structpb.Struct {
@@ -108,26 +108,13 @@ func without(s *structpb.Struct, key string) *structpb.Struct {
 
 // Decode reads a protobuf struct into a Go value by its JSON form.
 func Decode(s *structpb.Struct, into any) error {
-	b, err := json.Marshal(s.AsMap())
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(b, into)
+	return json.Unmarshal(appendObject(nil, s), into)
 }
 
 // claim reads the reference that Crossplane writes. Labels are not read: a tenant's are copied to the composite resource.
 func claim(xr *structpb.Struct) Claim {
 	ref := xr.GetFields()["spec"].GetStructValue().GetFields()["claimRef"].GetStructValue().GetFields()
 	return Claim{Namespace: ref["namespace"].GetStringValue(), Name: ref["name"].GetStringValue()}
-}
-
-func toMap(v any) (map[string]any, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]any{}
-	return out, json.Unmarshal(b, &out)
 }
 
 func required(req *fnv1.RunFunctionRequest) map[string][]*structpb.Struct {

@@ -18,6 +18,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/registry"
 )
 
+// largest is how many bytes all options together may have: a ConfigMap holds 1 MiB, of which rules and our own options need some.
+const largest = 256 << 10
+
 // Options gives the tenant's options as a configuration. The field is the path of the options in the spec. Mistakes are
 // invalid.Spec errors, all of them joined.
 func Options(service, release string, over common.Overrides, field string) (oslo.Config, error) {
@@ -40,9 +43,13 @@ func options(service, release string, over common.Overrides, path func(group str
 		return nil, err
 	}
 	var errs []error
+	var size int
 	for _, group := range slices.Sorted(maps.Keys(over.Config)) {
 		for _, option := range slices.Sorted(maps.Keys(over.Config[group])) {
 			raw := over.Config[group][option].Raw
+			if size += len(group) + len(option) + len(raw); size > largest {
+				return nil, invalid.Field(path(group), "the options have more than %d KiB; a configuration file has to fit into a ConfigMap", largest>>10)
+			}
 			err := check(known, group, option, raw, over.AllowUnknown)
 			if err == nil {
 				err = set(out, known, group, option, raw)

@@ -153,10 +153,19 @@ func sentences(err error) []string {
 	return out
 }
 
-// input names an object in a sentence.
+// input names an object in a sentence, as far as it has names that can be shown.
 func input(m map[string]any) string {
-	return strings.TrimSpace(str(m["kind"]) + " " + str(metadata(m)["name"]))
+	kind, name := str(m["kind"]), str(metadata(m)["name"])
+	switch {
+	case !word.MatchString(kind):
+		return "the object"
+	case !word.MatchString(name):
+		return kind
+	}
+	return kind + " " + name
 }
+
+var word = regexp.MustCompile(`^[A-Za-z0-9.-]{1,253}$`)
 
 func metadata(m map[string]any) map[string]any {
 	meta, _ := m["metadata"].(map[string]any)

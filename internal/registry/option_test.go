@@ -244,7 +244,7 @@ func TestCheckOption(t *testing.T) {
 			want{err: "keystone 2025.2 has no option log-dir in the group [DEFAULT]: in a configuration it is written log_dir"},
 		},
 		"OtherGroup": {
-			"A name that another group has is suggested there.",
+			"A name that several other groups have is no guess.",
 			args{"2025.2", "DEFAULT", "max_active_keys", 3.0},
 			want{err: "keystone 2025.2 has no option max_active_keys in the group [DEFAULT]: see the configuration reference of keystone for its options"},
 		},

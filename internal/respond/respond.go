@@ -26,8 +26,8 @@ const (
 	SpecValid = "SpecValid"
 )
 
-// Good answers with a plan. The status is the composite resource's own, as JSON-like values; xr names its kind.
-func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status map[string]any) (*fnv1.RunFunctionResponse, error) {
+// Good answers with a plan and the composite resource's own status.
+func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status *structpb.Value) *fnv1.RunFunctionResponse {
 	done := plan.Ready()
 	rsp := answer(req, readyTTL)
 	if !done {
@@ -41,16 +41,12 @@ func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status m
 		}
 		rsp.Desired.Resources[i.Name] = &fnv1.Resource{Resource: body, Ready: readiness3(i.Verdict.Ready)}
 	}
-	composite, err := compositeStatus(req, status)
-	if err != nil {
-		return nil, err
-	}
-	rsp.Desired.Composite = &fnv1.Resource{Resource: composite, Ready: readiness3(done)}
+	rsp.Desired.Composite = &fnv1.Resource{Resource: compositeStatus(req, status), Ready: readiness3(done)}
 	rsp.Conditions = append(rsp.Conditions, condition(SpecValid, true, "Valid", ""))
 	for _, part := range plan.Parts {
 		rsp.Conditions = append(rsp.Conditions, partCondition(part))
 	}
-	return rsp, nil
+	return rsp
 }
 
 // Bad answers with an error. Crossplane then changes nothing, and leaves the status and the claim's Ready as they were: the
@@ -80,17 +76,13 @@ func answer(req *fnv1.RunFunctionRequest, ttl time.Duration) *fnv1.RunFunctionRe
 }
 
 // compositeStatus is the composite resource with nothing but its status.
-func compositeStatus(req *fnv1.RunFunctionRequest, status map[string]any) (*structpb.Struct, error) {
+func compositeStatus(req *fnv1.RunFunctionRequest, status *structpb.Value) *structpb.Struct {
 	observed := req.GetObserved().GetComposite().GetResource().GetFields()
-	s, err := structpb.NewStruct(status)
-	if err != nil {
-		return nil, err
-	}
 	return &structpb.Struct{Fields: fields{
 		"apiVersion": observed["apiVersion"],
 		"kind":       observed["kind"],
-		"status":     structpb.NewStructValue(s),
-	}}, nil
+		"status":     status,
+	}}
 }
 
 func readiness3(ok bool) fnv1.Ready {

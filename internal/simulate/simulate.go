@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
@@ -27,7 +28,11 @@ type World struct {
 	Kinds map[string]function.Runner
 
 	children map[string]*World // nested composite resources, by resource name
+	made     map[string]made   // by resource name
 }
+
+// made is what became of a desired object.
+type made struct{ desired, observed *structpb.Struct }
 
 // Step is what one call of a function brought.
 type Step struct {
@@ -124,6 +129,9 @@ func (w *World) apply(rsp *fnv1.RunFunctionResponse, visit func(Step), depth int
 	if w.Observed == nil {
 		w.Observed = map[string]*structpb.Struct{}
 	}
+	if w.made == nil {
+		w.made = map[string]made{}
+	}
 	for name := range w.Observed {
 		if desired[name] == nil {
 			delete(w.Observed, name)
@@ -131,6 +139,9 @@ func (w *World) apply(rsp *fnv1.RunFunctionResponse, visit func(Step), depth int
 	}
 	for _, name := range sorted(desired) {
 		body := desired[name].GetResource()
+		if m, ok := w.made[name]; ok && m.observed == w.Observed[name] && proto.Equal(m.desired, body) {
+			continue
+		}
 		o := Exist(body)
 		if _, nested := w.Kinds[compose.KindOf(body).GroupKind().String()]; nested {
 			child := w.child(name, o)
@@ -144,6 +155,7 @@ func (w *World) apply(rsp *fnv1.RunFunctionResponse, visit func(Step), depth int
 			return fmt.Errorf("cannot make %s ready: %w", name, err)
 		}
 		w.Observed[name] = o
+		w.made[name] = made{desired: body, observed: o}
 	}
 	return nil
 }

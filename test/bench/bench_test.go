@@ -31,6 +31,7 @@ import (
 // in the process or over gRPC. The client sends and receives bytes, so that only the server's work and the transport count.
 func BenchmarkRunFunction(b *testing.B) {
 	wire.Register()
+	function.TuneMemory()
 	call := serve(b)
 	for _, target := range []string{"direct", "wrapped"} {
 		for _, kind := range []string{"keystone", "controlplane"} {

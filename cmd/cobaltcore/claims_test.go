@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// claims holds claims that are wrong in one way each, with what is said about them.
+const claims = "../../test/claims"
+
+// sentence is "<kind> <name>: <field>: <what is wrong>"; what is not an object of ours has no field.
+var sentence = regexp.MustCompile(`^(the claim: [^:]+|(the object|\S+( \S+)?): (object|apiVersion|kind|metadata|spec)[^ ]*: ).+`)
+
+// TestRefused runs every claim of test/claims/testdata: each is refused in the sentence of the .want file, by exit code 1,
+// and nothing else is written anywhere.
+func TestRefused(t *testing.T) {
+	files, err := filepath.Glob(claims + "/testdata/*.yaml")
+	if err != nil || len(files) < 30 {
+		t.Fatalf("only %d claims: %v", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			got := refused(t, nil, "-f", file)
+			wantFile := strings.TrimSuffix(file, ".yaml") + ".want"
+			if *update {
+				if err := os.WriteFile(wantFile, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(wantFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			lines := 1
+			if strings.HasPrefix(name, "two-") {
+				lines = 2
+			}
+			checkSentences(t, got, lines)
+		})
+	}
+}
+
+// TestRefusedHuge is about claims that are too large to be kept as files.
+func TestRefusedHuge(t *testing.T) {
+	const head = "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\nmetadata: {namespace: tenant-a, name: cloud}\n" +
+		"spec:\n  openStackRelease: \"2025.2\"\n"
+	large := strings.Repeat("x", 1<<20)
+	groups := ""
+	for i := range 65 {
+		groups += fmt.Sprintf("g%d: {}, ", i)
+	}
+	for name, claim := range map[string]string{
+		"option":       head + "  services: {keystone: {config: {token: {provider: " + large + "}}}}\n",
+		"option name":  head + "  services: {keystone: {allowUnknown: true, config: {token: {\"" + large + "\": 1}}}}\n",
+		"group name":   head + "  services: {keystone: {config: {\"" + large[:1<<17] + "\": {a: 1}}}}\n",
+		"rule name":    head + "  services: {keystone: {policy: {\"" + large + "\": \"@\"}}}\n",
+		"hostname":     head + "  services: {keystone: {hostname: " + large + "}}\n",
+		"many groups":  head + "  services: {keystone: {config: {" + strings.ReplaceAll(large[:1<<12], "x", "{}, ") + "}}}\n",
+		"deep mapping": strings.Repeat("{a: ", 1<<16) + strings.Repeat("}", 1<<16),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := refused(t, strings.NewReader(claim), "-f", "-")
+			checkSentences(t, got, 1)
+			if len(got) > 2000 {
+				t.Errorf("the sentence has %d bytes", len(got))
+			}
+		})
+	}
+}
+
+// refused runs the preview with a claim that must be refused, in every way in which it could leave something behind, and
+// gives what it says.
+func refused(t *testing.T, in *strings.Reader, args ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "out")
+	var out, errOut bytes.Buffer
+	if in == nil {
+		in = strings.NewReader("")
+	}
+	code := run(append([]string{"preview", "-e", claims + "/platformconfig.yaml", "-o", dir, "--format", "json"}, args...), in, &out, &errOut)
+	if code != exitRefused {
+		t.Errorf("exit code %d, want %d", code, exitRefused)
+	}
+	if out.Len() > 0 {
+		t.Errorf("standard output: %.500s", out.String())
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("%s was made (%v)", dir, err)
+	}
+	return errOut.String()
+}
+
+// checkSentences checks the shape of what a tenant reads: so many lines, each with the field, nothing in it that a terminal
+// acts on.
+func checkSentences(t *testing.T, text string, lines int) {
+	t.Helper()
+	got := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(got) != lines {
+		t.Errorf("%d lines, want %d:\n%.1000s", len(got), lines, text)
+	}
+	for _, line := range got {
+		if !sentence.MatchString(line) {
+			t.Errorf("no sentence with a field: %.300q", line)
+		}
+		if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x202e }) {
+			t.Errorf("control characters: %.300q", line)
+		}
+	}
+}
