@@ -75,10 +75,17 @@ func (m *model) httpd() string {
 	line("  OIDCClaimPrefix OIDC-")
 	line("  OIDCSessionType client-cookie")
 	line("  OIDCPassClaimsAs headers")
-	line("  RequestHeader unset REMOTE_USER")
-	for _, path := range []string{login, sso, "/v3/OS-FEDERATION/redirect"} {
+	// Everywhere else the module only takes such headers out of requests. Keystone believes them on every path: also where it
+	// gives tokens, it maps whoever they name to a user.
+	line("  <Location />")
+	line("    AuthType openid-connect")
+	line("    OIDCUnAuthAction pass")
+	line("    Require valid-user")
+	line("  </Location>")
+	for _, path := range []string{login, sso, "/v3/auth/OS-FEDERATION/websso/openid", "/v3/OS-FEDERATION/redirect"} {
 		line("  <Location %s>", path)
 		line("    AuthType auth-openidc")
+		line("    OIDCUnAuthAction auth")
 		line("    Require valid-user")
 		line("  </Location>")
 	}

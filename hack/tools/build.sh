@@ -15,20 +15,39 @@ fail() {
   exit 1
 }
 
+# version prints the version of a module that a tool is built from.
+version() {
+  (cd "$here/$1" && GOWORK=off go list -mod=readonly -m -f '{{.Version}}' "$2")
+}
+
 # linker_flags prints the -ldflags of a tool that needs more than smaller binaries.
 linker_flags() {
   local version
   echo -n "-s -w"
-  if [ "$1" = crossplane-core ]; then
+  case $1 in
+  crossplane-core)
     # Crossplane compares a package's version constraint with this variable; unset, it refuses every constraint.
-    version=$(cd "$here/$1" && GOWORK=off go list -mod=readonly -m -f '{{.Version}}' github.com/crossplane/crossplane/v2)
-    echo -n " -X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=$version"
-  fi
+    echo -n " -X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=$(version "$1" github.com/crossplane/crossplane/v2)"
+    # The RBAC manager serves metrics on a port that no flag changes, and exits where something else has it.
+    echo -n " -X sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress=0"
+    ;;
+  kubernetes)
+    # Clients and charts ask the API server for its version.
+    version=$(version "$1" k8s.io/kubernetes)
+    echo -n " -X k8s.io/component-base/version.gitVersion=$version -X k8s.io/client-go/pkg/version.gitVersion=$version"
+    version=${version#v}
+    echo -n " -X k8s.io/component-base/version.gitMajor=${version%%.*} -X k8s.io/component-base/version.gitMinor=$(cut -d. -f2 <<<"$version")"
+    ;;
+  esac
 }
 
 # fingerprint prints what decides the binary: sources, recipe, and toolchain (a linter understands only the Go it is built with).
 fingerprint() {
-  cat "$here/$1/go.mod" "$here/$1/go.sum" "$here/build.sh" <(go env GOVERSION GOOS GOARCH) | git hash-object --stdin | cut -c1-12
+  {
+    cat "$here/build.sh"
+    go env GOVERSION GOOS GOARCH
+    cd "$here/$1" && find . -type f \( -name '*.go' -o -name go.mod -o -name go.sum \) -print0 | LC_ALL=C sort -z | xargs -0 cat
+  } | git hash-object --stdin | cut -c1-12
 }
 
 build() {

@@ -1,7 +1,9 @@
 package compose
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,7 +23,9 @@ const HashAnnotation = "crossplane.c5c3.io/hash"
 //
 // Errors are those of builders, and mistakes of ours: an object without a readiness rule, two resources of one name.
 func (g Graph[M]) Compute(m M, seen observe.State) (Plan, error) {
-	p := planner{seen: seen, names: map[string]bool{}, ready: map[string]bool{}, exists: map[string]bool{}}
+	p := planner{
+		seen: seen, names: map[string]bool{}, ready: map[string]bool{}, exists: map[string]bool{}, revisions: map[string]Item{},
+	}
 	for _, c := range g {
 		if !c.enabled(m) {
 			// What is switched off holds nobody up.
@@ -53,7 +57,7 @@ type planner struct {
 	plan          Plan
 	names         map[string]bool // of every wanted resource, desired now or not
 	ready, exists map[string]bool // by component; what is switched off is both
-	revisions     []string
+	revisions     map[string]Item // by what the names of all revisions share: the wanted one
 }
 
 // missing gives the components that are not among those that have what is asked for.
@@ -98,9 +102,6 @@ func (p *planner) item(r Resource) (Item, error) {
 		return Item{}, fmt.Errorf("resource name %q is empty or used twice", r.Name)
 	}
 	p.names[r.Name] = true
-	if r.Revisions != "" && !slices.Contains(p.revisions, r.Revisions) {
-		p.revisions = append(p.revisions, r.Revisions)
-	}
 	body, err := encode.Object(r.Object)
 	if err != nil {
 		return Item{}, fmt.Errorf("cannot encode %s: %w", r.Name, err)
@@ -123,6 +124,9 @@ func (p *planner) item(r Resource) (Item, error) {
 	if ok {
 		item.Since = since(seen)
 	}
+	if r.Revisions != "" {
+		p.revisions[r.Revisions] = item
+	}
 	return item, nil
 }
 
@@ -131,7 +135,7 @@ func verdict(o *observe.Object, observed bool, hash string, check ready.Check) r
 	switch {
 	case !observed:
 		return ready.Wait("NotCreated", "it is not created yet")
-	case o.Deleting():
+	case o.Deleting() || o.Wrapper().Deleting():
 		return ready.Wait("Deleting", "it is being deleted")
 	}
 	if w := o.Wrapper(); w != nil {
@@ -155,32 +159,49 @@ func wrapper(w *observe.Object) ready.Verdict {
 	case !ok:
 		return ready.Wait("NotApplied", "it is not in its cluster yet")
 	case c.Status != "True":
-		return ready.Wait(c.Reason, "%s", c.Message)
+		return ready.Wait(cmp.Or(c.Reason, "NotApplied"), "%s", cmp.Or(c.Message, "it cannot be written to its cluster"))
 	case c.ObservedGeneration != 0 && c.ObservedGeneration != w.Generation():
 		return ready.Wait("Outdated", "the last change of it is not applied yet")
 	}
 	return ready.Yes
 }
 
-// keepRevisions keeps older revisions desired while anything is not ready.
+// keepRevisions keeps older revisions desired while anything is not ready, each composed as the wanted one is.
 func (p *planner) keepRevisions() {
 	if len(p.revisions) == 0 || p.plan.Ready() {
 		return
 	}
 	for _, name := range p.seen.Names() {
-		if p.names[name] || !slices.ContainsFunc(p.revisions, func(r string) bool { return strings.HasPrefix(name, r+"-") }) {
+		wanted, ok := p.revision(name)
+		if !ok || p.names[name] {
 			continue
 		}
 		o, _ := p.seen.Get(name)
 		if body := asDesired(o); body != nil {
-			p.plan.Kept = append(p.plan.Kept, Item{Name: name, Body: body, Kind: KindOf(body), Observed: true, Verdict: ready.Yes})
+			p.plan.Kept = append(p.plan.Kept, Item{
+				Name: name, Body: body, Kind: KindOf(body), Rule: wanted.Rule, Retain: wanted.Retain, Management: wanted.Management,
+				Observed: true, Verdict: ready.Yes,
+			})
 		}
 	}
 }
 
-// asDesired is an observed object without what its server owns.
+// revision gives the wanted revision of what a name is a revision of.
+func (p *planner) revision(name string) (Item, bool) {
+	for _, prefix := range slices.Sorted(maps.Keys(p.revisions)) {
+		if strings.HasPrefix(name, prefix+"-") {
+			return p.revisions[prefix], true
+		}
+	}
+	return Item{}, false
+}
+
+// asDesired is an observed object without what its server owns. A wrapper holds it as it was desired, seen or not.
 func asDesired(o *observe.Object) *structpb.Struct {
 	full := o.Full()
+	if o.Wrapped() {
+		full = o.Wrapper().Map("spec", "forProvider", "manifest")
+	}
 	meta, _ := full["metadata"].(map[string]any)
 	if meta == nil {
 		return nil
@@ -202,11 +223,27 @@ func asDesired(o *observe.Object) *structpb.Struct {
 		}
 	}
 	full["metadata"] = clean
+	dropNulls(full)
 	body, err := structpb.NewStruct(full)
 	if err != nil {
 		return nil
 	}
 	return body
+}
+
+// dropNulls takes away what servers write where there is nothing, such as a pod template's creationTimestamp.
+func dropNulls(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, e any) bool { return e == nil })
+		for _, e := range v {
+			dropNulls(e)
+		}
+	case []any:
+		for _, e := range v {
+			dropNulls(e)
+		}
+	}
 }
 
 // KindOf reads the group, version and kind of an object.

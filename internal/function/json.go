@@ -2,23 +2,23 @@ package function
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // appendObject writes the JSON of a protobuf struct. encoding/json would build a tree of maps first, and take five times as
-// long.
+// long. Names are sorted: of several mistakes that a decoder finds it tells the first.
 func appendObject(b []byte, s *structpb.Struct) []byte {
 	b = append(b, '{')
-	first := true
-	for k, v := range s.GetFields() {
-		if !first {
+	for i, k := range slices.Sorted(maps.Keys(s.GetFields())) {
+		if i > 0 {
 			b = append(b, ',')
 		}
-		first = false
 		b = append(appendString(b, k), ':')
-		b = appendValue(b, v)
+		b = appendValue(b, s.GetFields()[k])
 	}
 	return append(b, '}')
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
@@ -124,6 +125,12 @@ func composite(claim map[string]any) (*structpb.Struct, error) {
 		spec = map[string]any{}
 	}
 	spec = maps.Clone(spec)
+	// Crossplane's own fields of a claim are not those of a composite resource, but for these.
+	for field := range xcrd.CompositeResourceClaimSpecProps(nil) {
+		if !slices.Contains(xcrd.PropagateSpecProps, field) {
+			delete(spec, field)
+		}
+	}
 	spec["claimRef"] = map[string]any{
 		"apiVersion": claim["apiVersion"], "kind": claim["kind"], "name": meta["name"], "namespace": meta["namespace"],
 	}

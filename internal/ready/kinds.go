@@ -63,13 +63,26 @@ func atGeneration(r Rule) Rule {
 	return r
 }
 
+// hasConditions begins the CEL of what looks at conditions.
+const hasConditions = "has(object.status) && has(object.status.conditions) && "
+
+// isTrue is the CEL that asks whether c is the condition of a type, true, and not about an older generation.
+func isTrue(typ string) string {
+	return fmt.Sprintf("c.type == '%s' && c.status == 'True' && "+
+		"(!has(c.observedGeneration) || c.observedGeneration == 0 || c.observedGeneration == object.metadata.generation)", typ)
+}
+
+// no is the CEL that asks that no condition of these types has a status.
+func no(status string, types ...string) string {
+	return fmt.Sprintf("!object.status.conditions.exists(c, c.type in ['%s'] && c.status == '%s')", strings.Join(types, "', '"), status)
+}
+
 // conditions: done when each of the conditions is true, and not about an older generation. An observedGeneration that the
 // owner does not report (0) is no objection: several operators never do.
 func conditions(types ...string) Rule {
 	var cel []string
 	for _, t := range types {
-		cel = append(cel, fmt.Sprintf("object.status.conditions.exists(c, c.type == '%s' && c.status == 'True' && "+
-			"(!has(c.observedGeneration) || c.observedGeneration == 0 || c.observedGeneration == object.metadata.generation))", t))
+		cel = append(cel, fmt.Sprintf("object.status.conditions.exists(c, %s)", isTrue(t)))
 	}
 	return Rule{
 		Check: func(o *observe.Object) Verdict {
@@ -80,7 +93,7 @@ func conditions(types ...string) Rule {
 			}
 			return Yes
 		},
-		CEL:    "has(object.status) && has(object.status.conditions) && " + strings.Join(cel, " && "),
+		CEL:    hasConditions + strings.Join(cel, " && "),
 		Finish: func(obj map[string]any) { finishConditions(obj, types...) },
 	}
 }
@@ -91,11 +104,16 @@ func condition(o *observe.Object, typ string) Verdict {
 	case !ok:
 		return Wait("Waiting", "it does not report %s yet", typ)
 	case c.Status != "True":
-		return Wait(or(c.Reason, "NotReady"), "%s", or(c.Message, fmt.Sprintf("%s is %s", typ, c.Status)))
+		return inItsWords(Wait, typ, c)
 	case c.ObservedGeneration != 0 && c.ObservedGeneration != o.Generation():
 		return Wait("Reconciling", "its controller has not seen the last change yet")
 	}
 	return Yes
+}
+
+// inItsWords is a verdict as a condition explains it, if it does.
+func inItsWords(verdict func(reason, format string, args ...any) Verdict, typ string, c observe.Condition) Verdict {
+	return verdict(or(c.Reason, "NotReady"), "%s", or(c.Message, fmt.Sprintf("%s is %s", typ, c.Status)))
 }
 
 // rollout: every pod runs the current template and is available.
@@ -103,7 +121,7 @@ func rollout(kind string) Rule {
 	cel := "has(object.status) && has(object.status.observedGeneration) && object.status.observedGeneration == object.metadata.generation" +
 		" && has(object.status.updatedReplicas) && object.status.updatedReplicas == object.spec.replicas" +
 		" && has(object.status.availableReplicas) && object.status.availableReplicas == object.spec.replicas" +
-		" && (!has(object.status.replicas) || object.status.replicas == object.spec.replicas)"
+		" && (!has(object.status.replicas) || object.status.replicas <= object.spec.replicas)"
 	return Rule{
 		Check: func(o *observe.Object) Verdict {
 			want, ok := o.Int("spec", "replicas")
@@ -155,13 +173,12 @@ func job() Rule {
 			}
 			return Wait("JobRunning", "the Job has not finished yet")
 		},
-		CEL: "has(object.status) && has(object.status.conditions) && " +
-			"object.status.conditions.exists(c, c.type == 'Complete' && c.status == 'True')",
+		CEL:    hasConditions + "object.status.conditions.exists(c, c.type == 'Complete' && c.status == 'True') && " + no("True", "Failed"),
 		Finish: func(obj map[string]any) { finishConditions(obj, "Complete") },
 	}
 }
 
-// accepted: at least one Gateway has accepted the route.
+// accepted: at least one Gateway has accepted the route, as it is now.
 func accepted() Rule {
 	return Rule{
 		Check: func(o *observe.Object) Verdict {
@@ -169,7 +186,9 @@ func accepted() Rule {
 				parent, _ := p.(map[string]any)
 				conds, _ := parent["conditions"].([]any)
 				for _, c := range conds {
-					if m, _ := c.(map[string]any); m["type"] == "Accepted" && m["status"] == "True" {
+					m, _ := c.(map[string]any)
+					seen := number(m, "observedGeneration")
+					if m["type"] == "Accepted" && m["status"] == "True" && (seen == 0 || seen == o.Generation()) {
 						return Yes
 					}
 				}
@@ -177,7 +196,7 @@ func accepted() Rule {
 			return Wait("NotAccepted", "no Gateway has accepted the route yet; check that the Gateway exists and allows routes from this namespace")
 		},
 		CEL: "has(object.status) && has(object.status.parents) && " +
-			"object.status.parents.exists(p, p.conditions.exists(c, c.type == 'Accepted' && c.status == 'True'))",
+			"object.status.parents.exists(p, p.conditions.exists(c, " + isTrue("Accepted") + "))",
 		Finish: func(obj map[string]any) {
 			set(obj, []any{map[string]any{
 				"controllerName": "example.com/gateway",
@@ -193,20 +212,20 @@ func composite() Rule {
 	return Rule{
 		Check: func(o *observe.Object) Verdict {
 			if c, ok := o.Condition("SpecValid"); ok && c.Status == "False" {
-				return Fail(c.Reason, "%s", c.Message)
+				return inItsWords(Fail, "SpecValid", c)
 			}
 			if c, ok := o.Condition("Synced"); ok && c.Status == "False" {
 				if c.Reason == "ReconcilePaused" {
 					return Fail(c.Reason, "it is paused by its annotation crossplane.io/paused")
 				}
-				return Fail(c.Reason, "%s", c.Message)
+				return inItsWords(Fail, "Synced", c)
 			}
 			if c, ok := o.Condition("Responsive"); ok && c.Status == "False" {
-				return Wait(c.Reason, "it changes too often for Crossplane's circuit breaker, which lets one change through in 30 seconds")
+				return Wait(or(c.Reason, "NotReady"), "it changes too often for Crossplane's circuit breaker, which lets one change through in 30 seconds")
 			}
 			return condition(o, "Ready")
 		},
-		CEL: conditions("Ready", "Synced").CEL,
+		CEL: conditions("Ready").CEL + " && " + no("False", "SpecValid", "Synced", "Responsive"),
 		Finish: func(obj map[string]any) {
 			finishConditions(obj, "Synced", "Ready")
 		},
@@ -224,6 +243,7 @@ func databaseSync() Rule {
 		}
 		return check(o)
 	}
+	r.CEL += " && (!has(object.status.phase) || object.status.phase != 'Failed')"
 	r.Finish = func(obj map[string]any) {
 		finish(obj)
 		set(obj, text(obj, "spec", "release"), "status", "installedRelease")

@@ -2,8 +2,8 @@
 // kind. A row holds the check of the function, the same question in CEL for provider-kubernetes, and what an object looks
 // like when it is done, for previews and tests.
 //
-// A check trusts a condition only at the object's current generation. That the object is of today's wish is not its
-// business: compose compares hashes before it asks.
+// A check trusts a condition only at the object's current generation. That the object is of today's wish and not being
+// deleted is not its business: compose looks at that before it asks.
 package ready
 
 import (
@@ -44,7 +44,8 @@ type Check func(o *observe.Object) Verdict
 type Rule struct {
 	// Check gives the verdict.
 	Check Check
-	// CEL is the same check as an expression over `object`, for an Object's readiness policy. Empty: existing is enough.
+	// CEL is the same check, and that the object is not being deleted, as an expression over `object`, for an Object's
+	// readiness policy. Empty: existing is enough.
 	CEL string
 	// Finish writes into a whole object what its owner would when it is done.
 	Finish func(object map[string]any)

@@ -85,6 +85,9 @@ func row(group, kind string, r Rule) entry {
 func table(rows ...entry) map[schema.GroupKind]Rule {
 	m := make(map[schema.GroupKind]Rule, len(rows))
 	for _, r := range rows {
+		if r.rule.CEL != "" {
+			r.rule.CEL = "!has(object.metadata.deletionTimestamp) && " + r.rule.CEL
+		}
 		m[r.kind] = r.rule
 	}
 	return m

@@ -11,8 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 )
 
-// maxMessage is the longest message that the schema of a component takes.
-const maxMessage = 1024
+// maxReason and maxMessage are the longest that the schema of a component takes: a status that it does not take is not written,
+// and nothing else either.
+const maxReason, maxMessage = 63, 1024
 
 // Components is the state of each component of a plan, for a status. The previous status tells what was ready before: a
 // component that was is being updated, one that was not is being created.
@@ -30,13 +31,19 @@ func Components(plan compose.Plan, previous []common.ComponentStatus) []common.C
 			Version: p.Version,
 			Since:   since(p),
 		}
-		c.Reason, c.Message = p.Waiting()
-		if len(c.Message) > maxMessage {
-			c.Message = strings.ToValidUTF8(c.Message[:maxMessage-len("…")], "") + "…"
-		}
+		reason, message := p.Waiting()
+		c.Reason, c.Message = shorten(reason, maxReason), shorten(message, maxMessage)
 		out = append(out, c)
 	}
 	return out
+}
+
+// shorten cuts a text to so many bytes.
+func shorten(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit-len("…")], "") + "…"
 }
 
 func phase(p compose.Part, was string) string {

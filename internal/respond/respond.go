@@ -1,6 +1,7 @@
 package respond
 
 import (
+	"maps"
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -24,6 +25,8 @@ const (
 const (
 	// SpecValid is False while the spec has a mistake; nothing changes until it is mended.
 	SpecValid = "SpecValid"
+	// Composed is False while the function cannot compose for a reason that is not the tenant's.
+	Composed = "Composed"
 )
 
 // Good answers with a plan and the composite resource's own status.
@@ -34,6 +37,7 @@ func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status *
 		rsp.Meta.Ttl = durationpb.New(waitingTTL)
 	}
 	rsp.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{}}
+	maps.Copy(rsp.GetDesired().GetResources(), req.GetDesired().GetResources())
 	for _, i := range plan.Items() {
 		body := i.Body
 		if place.wrapped(i) {
@@ -42,7 +46,8 @@ func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status *
 		rsp.Desired.Resources[i.Name] = &fnv1.Resource{Resource: body, Ready: readiness3(i.Verdict.Ready)}
 	}
 	rsp.Desired.Composite = &fnv1.Resource{Resource: compositeStatus(req, status), Ready: readiness3(done)}
-	rsp.Conditions = append(rsp.Conditions, condition(SpecValid, true, "Valid", ""))
+	// Crossplane keeps a condition that nobody sets anew, so a mended one has to be said.
+	rsp.Conditions = append(rsp.Conditions, condition(SpecValid, true, "Valid", ""), condition(Composed, true, "Composed", ""))
 	for _, part := range plan.Parts {
 		rsp.Conditions = append(rsp.Conditions, partCondition(part))
 	}
@@ -53,7 +58,7 @@ func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status *
 // tenant hears of it by a condition and by the event of a warning, which has to come before the fatal result.
 func Bad(req *fnv1.RunFunctionRequest, err error) *fnv1.RunFunctionResponse {
 	rsp := answer(req, waitingTTL)
-	reason, typ := "InternalError", "Composed"
+	reason, typ := "InternalError", Composed
 	if invalid.Is(err) {
 		reason, typ = "InvalidSpec", SpecValid
 	}
@@ -66,8 +71,8 @@ func Bad(req *fnv1.RunFunctionRequest, err error) *fnv1.RunFunctionResponse {
 	return rsp
 }
 
-// answer starts a response. What earlier steps of the pipeline desired is passed on by Good and dropped by Bad, where
-// Crossplane ignores it.
+// answer starts a response. The objects that earlier steps of the pipeline desired are passed on by Good, and dropped by
+// Bad, where Crossplane ignores them.
 func answer(req *fnv1.RunFunctionRequest, ttl time.Duration) *fnv1.RunFunctionResponse {
 	return &fnv1.RunFunctionResponse{
 		Meta:    &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag(), Ttl: durationpb.New(ttl)},

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
@@ -139,7 +138,7 @@ func (w *World) apply(rsp *fnv1.RunFunctionResponse, visit func(Step), depth int
 	}
 	for _, name := range sorted(desired) {
 		body := desired[name].GetResource()
-		if m, ok := w.made[name]; ok && m.observed == w.Observed[name] && proto.Equal(m.desired, body) {
+		if m, ok := w.made[name]; ok && m.observed == w.Observed[name] && same(m.desired, body) {
 			continue
 		}
 		o := Exist(body)

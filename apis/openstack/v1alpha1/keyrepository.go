@@ -74,9 +74,10 @@ type TokenLifetime struct {
 	// Lifetime, in seconds.
 	// +kubebuilder:validation:Minimum=1
 	ExpirationSeconds int32 `json:"expirationSeconds"`
-	// How long an expired token is still accepted along with a service's token, in seconds.
+	// How long an expired token is still accepted along with a service's token, in seconds. Absent: not at all.
 	// +kubebuilder:validation:Minimum=0
-	AllowExpiredWindowSeconds int32 `json:"allowExpiredWindowSeconds"`
+	// +optional
+	AllowExpiredWindowSeconds int32 `json:"allowExpiredWindowSeconds,omitempty"`
 }
 
 // Consumer is a workload that uses what is rotated or migrated.

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+)
+
+// result is the JSON output, as a reader of docs/cli.md knows it.
+type result struct {
+	Instance string   `json:"instance"`
+	Stages   int      `json:"stages"`
+	Objects  []object `json:"objects"`
+}
+
+type object struct {
+	Stage     int            `json:"stage"`
+	Component string         `json:"component"`
+	Kind      string         `json:"kind"`
+	Name      string         `json:"name"`
+	Manifest  map[string]any `json:"manifest"`
+}
+
+// shown runs the command on a claim, which must succeed, and gives what it prints.
+func shown(t *testing.T, claim []byte, args ...string) []byte {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	if code := run(append([]string{"preview", "-f", "-"}, args...), bytes.NewReader(claim), &out, &errOut); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	if errOut.Len() > 0 {
+		t.Errorf("standard error: %s", errOut.String())
+	}
+	return out.Bytes()
+}
+
+func shownJSON(t *testing.T, claim []byte, args ...string) result {
+	t.Helper()
+	r := result{}
+	if err := json.Unmarshal(shown(t, claim, append(args, "--format", "json")...), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// controlPlanes are all example claims that can be previewed, by file name.
+func controlPlanes(t *testing.T) map[string][]byte {
+	t.Helper()
+	files, err := fs.Glob(examples.Files, "controlplane/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	out := map[string][]byte{}
+	for _, f := range files {
+		if out[filepath.Base(f)], err = examples.Files.ReadFile(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// full is an output device on which no space is left.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestExitCodes(t *testing.T) {
+	taken := t.TempDir()
+	if err := os.WriteFile(filepath.Join(taken, "mine.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason string
+		args   []string
+		in     string
+		out    io.Writer
+		code   int
+		says   string
+	}{
+		"default":        {reason: "There is an example to look at.", args: []string{"preview"}},
+		"help":           {reason: "Help is no mistake.", args: []string{"--help"}},
+		"help of it":     {reason: "Help is no mistake.", args: []string{"preview", "--help"}},
+		"nothing":        {reason: "A command has to be named.", code: exitUsage, says: "cobaltcore --help"},
+		"command":        {reason: "A command that there is not.", args: []string{"apply"}, code: exitUsage, says: "apply"},
+		"flag":           {reason: "A flag that there is not.", args: []string{"preview", "--force"}, code: exitUsage, says: "--force"},
+		"format":         {reason: "A format that there is not.", args: []string{"preview", "--format", "xml"}, code: exitUsage, says: "xml"},
+		"stage text":     {reason: "A stage is a number.", args: []string{"preview", "--stage", "x"}, code: exitUsage, says: "--stage"},
+		"stage negative": {reason: "Stages start at one.", args: []string{"preview", "--stage=-1"}, code: exitUsage, says: "--stage"},
+		"no file":        {reason: "The file is named wrongly.", args: []string{"preview", "-f", "no-such.yaml"}, code: exitUsage, says: "no-such.yaml"},
+		"folder":         {reason: "A folder is no claim.", args: []string{"preview", "-f", taken}, code: exitUsage, says: taken},
+		"no platform":    {reason: "The file is named wrongly.", args: []string{"preview", "-e", "no-such.yaml"}, code: exitUsage, says: "no-such.yaml"},
+		"empty claim":    {reason: "Standard input holds nothing.", args: []string{"preview", "-f", "-"}, code: exitRefused, says: "the claim: it is empty"},
+		"bad platform": {
+			reason: "The PlatformConfig is refused by its own schema.", args: []string{"preview", "-e", "-"},
+			in:   "{apiVersion: crossplane.c5c3.io/v1alpha1, kind: PlatformConfig, metadata: {name: default}, spec: {}}",
+			code: exitRefused, says: "PlatformConfig default: spec.domain: Required value",
+		},
+		"other platform": {
+			reason: "Compositions ask for the PlatformConfig called default.", args: []string{"preview", "-e", "-"},
+			in:   "{apiVersion: crossplane.c5c3.io/v1alpha1, kind: PlatformConfig, metadata: {name: other}, spec: {domain: example.com}}",
+			code: exitRefused, says: "PlatformConfig other: metadata.name: ",
+		},
+		"claim as platform": {
+			reason: "The files are mixed up.", args: []string{"preview", "-e", "-"}, in: string(examples.Claim),
+			code: exitRefused, says: "the PlatformConfig: kind: ",
+		},
+		"foreign folder": {
+			reason: "Nobody else's files are touched.", args: []string{"preview", "-o", taken},
+			code: exitFailed, says: taken + " holds files",
+		},
+		"file as folder": {
+			reason: "A file is no folder.", args: []string{"preview", "-o", filepath.Join(taken, "mine.txt")},
+			code: exitFailed, says: "mine.txt",
+		},
+		"full disk": {reason: "What cannot be printed is a failure.", args: []string{"preview"}, out: full{}, code: exitFailed, says: "no space left"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			if tc.out == nil {
+				tc.out = &out
+			}
+			if code := run(tc.args, strings.NewReader(tc.in), tc.out, &errOut); code != tc.code {
+				t.Errorf("%s\nexit code %d, want %d: %s", tc.reason, code, tc.code, errOut.String())
+			}
+			if tc.code != 0 && out.Len() > 0 {
+				t.Errorf("%s\nstandard output: %.200s", tc.reason, out.String())
+			}
+			if tc.code == 0 && (out.Len() == 0 || errOut.Len() > 0) {
+				t.Errorf("%s\n%d bytes of output, and on standard error: %s", tc.reason, out.Len(), errOut.String())
+			}
+			if !strings.Contains(errOut.String(), tc.says) || strings.Count(errOut.String(), "\n") > 1 {
+				t.Errorf("%s\nstandard error: %s\nwant one line with: %s", tc.reason, errOut.String(), tc.says)
+			}
+		})
+	}
+	if left := files(t, taken); len(left) != 1 {
+		t.Errorf("files in a folder that is not ours: %v", slices.Sorted(maps.Keys(left)))
+	}
+}
+
+// TestStandardInput: - is the same as the file, and so is the default.
+func TestStandardInput(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "claim.yaml")
+	if err := os.WriteFile(file, examples.Claim, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := string(shown(t, examples.Claim))
+	for _, args := range [][]string{{"preview"}, {"preview", "-f", file}} {
+		var out bytes.Buffer
+		if code := run(args, strings.NewReader("not read"), &out, io.Discard); code != 0 {
+			t.Errorf("%v: exit code %d", args, code)
+		}
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("%v (-stdin +got):\n%s", args, diff)
+		}
+	}
+}
+
+// TestOut: a folder holds one file for each object, and the next preview replaces them, but nothing else.
+func TestOut(t *testing.T) {
+	claims := controlPlanes(t)
+	dir := filepath.Join(t.TempDir(), "new", "out")
+	r := shownJSON(t, claims["full.yaml"], "-o", dir)
+	got := files(t, dir)
+	delete(got, ".cobaltcore-preview")
+	if len(got) != len(r.Objects) {
+		t.Errorf("%d files for %d objects", len(got), len(r.Objects))
+	}
+	for path, data := range got {
+		i := slices.IndexFunc(r.Objects, func(o object) bool {
+			return strings.HasSuffix(path, o.Component+"/"+strings.ToLower(o.Kind)+"-"+o.Name+".yaml")
+		})
+		if i < 0 {
+			t.Errorf("%s belongs to no object", path)
+			continue
+		}
+		read := map[string]any{}
+		if err := yaml.UnmarshalStrict(data, &read); err != nil {
+			t.Errorf("cannot read %s: %v", path, err)
+		}
+		if diff := cmp.Diff(r.Objects[i].Manifest, read); diff != "" {
+			t.Errorf("%s (-json +file):\n%s", path, diff)
+		}
+	}
+
+	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r = shownJSON(t, claims["development.yaml"], "-o", dir)
+	got = files(t, dir)
+	if string(got["notes.txt"]) != "mine" {
+		t.Errorf("a file that is not ours was changed: %q", got["notes.txt"])
+	}
+	if want := len(r.Objects) + 2; len(got) != want {
+		t.Errorf("%d files after the second preview, want %d: the first one's have to go", len(got), want)
+	}
+
+	before := files(t, dir)
+	if code := run([]string{"preview", "-f", "-", "-o", dir}, strings.NewReader("{}"), io.Discard, io.Discard); code != exitRefused {
+		t.Errorf("exit code %d, want %d", code, exitRefused)
+	}
+	if diff := cmp.Diff(before, files(t, dir)); diff != "" {
+		t.Errorf("a claim that is refused changes files (-before +after):\n%s", diff)
+	}
+}
+
+// files gives the contents of the files below a folder.
+func files(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		out[filepath.ToSlash(rel)], err = os.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestStage: a stage shows what the stages up to it brought, in every format, and in the folder.
+func TestStage(t *testing.T) {
+	all := shownJSON(t, examples.Claim)
+	for n := 1; n <= all.Stages+1; n++ {
+		stage := fmt.Sprintf("--stage=%d", n)
+		dir := t.TempDir()
+		got := shownJSON(t, examples.Claim, stage, "-o", dir)
+		var want []object
+		for _, o := range all.Objects {
+			if o.Stage <= n {
+				want = append(want, o)
+			}
+		}
+		if diff := cmp.Diff(want, got.Objects); diff != "" {
+			t.Errorf("stage %d (-want +got):\n%s", n, diff)
+		}
+		if want := min(n, all.Stages); got.Stages != want {
+			t.Errorf("stage %d: %d stages, want %d", n, got.Stages, want)
+		}
+		if written := len(files(t, dir)) - 1; written != len(want) {
+			t.Errorf("stage %d: %d files for %d objects", n, written, len(want))
+		}
+	}
+	if first := shownJSON(t, examples.Claim, "--stage=1").Objects; len(first) != 1 || first[0].Kind != "Namespace" {
+		t.Errorf("the first stage is not the namespace alone: %v", first)
+	}
+}

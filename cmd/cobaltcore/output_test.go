@@ -1,0 +1,371 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	internal "github.com/c5c3/crossplane-cobaltcore/internal/preview"
+)
+
+// TestYAML: every document is the manifest of one object of the JSON output, in the same order.
+func TestYAML(t *testing.T) {
+	for name, claim := range controlPlanes(t) {
+		t.Run(name, func(t *testing.T) {
+			docs := strings.Split(string(shown(t, claim, "--format", "yaml")), "---\n")[1:]
+			objects := shownJSON(t, claim).Objects
+			if len(docs) != len(objects) {
+				t.Fatalf("%d documents for %d objects", len(docs), len(objects))
+			}
+			for i, doc := range docs {
+				got := map[string]any{}
+				if err := yaml.UnmarshalStrict([]byte(doc), &got); err != nil {
+					t.Fatalf("document %d: %v\n%s", i, err, doc)
+				}
+				if diff := cmp.Diff(objects[i].Manifest, got); diff != "" {
+					t.Errorf("document %d (-json +yaml):\n%s", i, diff)
+				}
+				if head := fmt.Sprintf("# stage %02d, %s\n", objects[i].Stage, objects[i].Component); !strings.HasPrefix(doc, head) {
+					t.Errorf("document %d does not start with %q", i, head)
+				}
+			}
+		})
+	}
+}
+
+// TestJSON: the fields are those of the table in docs/cli.md, all of them and no others.
+func TestJSON(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(doc), "## JSON\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	version := regexp.MustCompile("`apiVersion: (\\S+)`").FindStringSubmatch(section)
+	documented := map[string][]string{"": {"apiVersion"}}
+	code := regexp.MustCompile("`[^`]+`")
+	for line := range strings.Lines(section) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 || !strings.Contains(cells[1], "`") {
+			continue
+		}
+		for _, c := range code.FindAllString(cells[1], -1) {
+			field, members, nested := strings.Cut(strings.Trim(c, "`"), ".")
+			field, list := strings.CutSuffix(field, "[]")
+			documented[""] = append(documented[""], field)
+			if nested {
+				documented[field] = strings.Split(strings.Trim(members, "{}"), ",")
+			}
+			if list {
+				for _, m := range code.FindAllString(cells[2], -1) {
+					documented[field] = append(documented[field], strings.Trim(m, "`"))
+				}
+			}
+		}
+	}
+
+	got := map[string]any{}
+	if err := json.Unmarshal(shown(t, examples.Claim, "--format", "json"), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(version) != 2 || got["apiVersion"] != version[1] || version[1] != internal.JSONVersion {
+		t.Errorf("apiVersion %v, documented %v, in code %v", got["apiVersion"], version, internal.JSONVersion)
+	}
+	for field, want := range documented {
+		members := map[string]bool{}
+		switch v := got[field].(type) {
+		case nil:
+			collect(members, got)
+		case map[string]any:
+			collect(members, v)
+		case []any:
+			if len(v) == 0 {
+				t.Errorf("%s is empty", field)
+			}
+			for _, item := range v {
+				collect(members, item.(map[string]any))
+			}
+		}
+		for _, m := range want {
+			if !members[m] {
+				t.Errorf("%q is documented in %q and not there", m, field)
+			}
+			delete(members, m)
+		}
+		if len(members) > 0 {
+			t.Errorf("in %q but not documented: %v", field, members)
+		}
+	}
+}
+
+func collect(into map[string]bool, m map[string]any) {
+	for k := range m {
+		into[k] = true
+	}
+}
+
+// TestDot: every line is one that Graphviz reads, every arrow joins boxes that are there, and no arrow closes a circle.
+func TestDot(t *testing.T) {
+	line := regexp.MustCompile(`^ *("[^"]+" \[label="[^"]+"\];|"[^"]+" -> "[^"]+";|subgraph "[^"]+" \{|digraph "[^"]+" \{|label="[^"]+";|rankdir=LR;|node \[.*\];|\})$`)
+	for name, claim := range controlPlanes(t) {
+		t.Run(name, func(t *testing.T) {
+			text := string(shown(t, claim, "--format", "dot"))
+			depth, boxes, after := 0, map[string]bool{}, map[string][]string{}
+			for l := range strings.Lines(text) {
+				l = strings.TrimSuffix(l, "\n")
+				if !line.MatchString(l) {
+					t.Errorf("a line that is none: %s", l)
+				}
+				depth += strings.Count(l, "{") - strings.Count(l, "}")
+				from, to, arrow := strings.Cut(strings.Trim(l, " ;"), " -> ")
+				box, _, label := strings.Cut(strings.TrimSpace(l), " [label=")
+				switch {
+				case arrow:
+					after[to] = append(after[to], from)
+				case label:
+					boxes[box] = true
+				}
+			}
+			if depth != 0 || len(boxes) == 0 || len(after) == 0 {
+				t.Errorf("%d braces are open, %d boxes, %d arrows", depth, len(boxes), len(after))
+			}
+			for to, froms := range after {
+				for _, from := range append(froms, to) {
+					if !boxes[from] {
+						t.Errorf("an arrow touches %s, which is no box", from)
+					}
+				}
+			}
+			var visit func(string, []string)
+			visit = func(box string, path []string) {
+				if slices.Contains(path, box) {
+					t.Fatalf("a circle: %v", append(path, box))
+				}
+				for _, from := range after[box] {
+					visit(from, append(path, box))
+				}
+			}
+			for box := range boxes {
+				visit(box, nil)
+			}
+		})
+	}
+}
+
+// TestTree: every object is named once, and the sum is right.
+func TestTree(t *testing.T) {
+	for name, claim := range controlPlanes(t) {
+		t.Run(name, func(t *testing.T) {
+			text := string(shown(t, claim))
+			r := shownJSON(t, claim)
+			if want := fmt.Sprintf("\n%d objects in %d stages; ", len(r.Objects), r.Stages); !strings.Contains(text, want) {
+				t.Errorf("want%sin:\n%s", want, text)
+			}
+			for _, o := range r.Objects {
+				mine := regexp.MustCompile(fmt.Sprintf(`(?m)^.. %02d %s +\d+ .*\b%s\b[^,]* %s(†|,|$| )`, o.Stage, o.Component, o.Kind, regexp.QuoteMeta(o.Name)))
+				if !mine.MatchString(text) {
+					t.Errorf("%s %s of %s is not in stage %d:\n%s", o.Kind, o.Name, o.Component, o.Stage, text)
+				}
+			}
+		})
+	}
+}
+
+// TestDeterministic: the same claim gives the same bytes, in every format, however its keys are ordered.
+func TestDeterministic(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for name, claim := range controlPlanes(t) {
+		for _, format := range internal.Formats {
+			t.Run(name+" "+format, func(t *testing.T) {
+				want := shown(t, claim, "--format", format)
+				var m any
+				if err := yaml.Unmarshal(claim, &m); err != nil {
+					t.Fatal(err)
+				}
+				for range 3 {
+					if diff := cmp.Diff(string(want), string(shown(t, shuffled(rnd, m), "--format", format))); diff != "" {
+						t.Errorf("(-first +again):\n%s", diff)
+					}
+				}
+			})
+		}
+	}
+}
+
+// shuffled is a value as JSON, with the keys of every object in a random order.
+func shuffled(rnd *rand.Rand, v any) []byte {
+	var b bytes.Buffer
+	switch v := v.(type) {
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for k := range v {
+			keys = append(keys, k)
+		}
+		rnd.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+		for i, k := range keys {
+			fmt.Fprintf(&b, "%s%q: %s", separator(i), k, shuffled(rnd, v[k]))
+		}
+		return []byte("{" + b.String() + "}")
+	case []any:
+		for i, item := range v {
+			fmt.Fprintf(&b, "%s%s", separator(i), shuffled(rnd, item))
+		}
+		return []byte("[" + b.String() + "]")
+	}
+	scalar, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it was just read
+	}
+	return scalar
+}
+
+func separator(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return ", "
+}
+
+// suspicious are texts that hold a secret value rather than name one.
+var suspicious = map[string]*regexp.Regexp{
+	"a password in a URL":       regexp.MustCompile(`://[^\s/:@"]+:([^$@\s"{][^@\s"]*)@`),
+	"a password":                regexp.MustCompile(`(?im)^\s*"?(password|passwd|secret|token|passphrase|private_?key)"? *[:=] *"?[^\s"{$][^\n]*`),
+	"a key":                     regexp.MustCompile(`-----BEGIN|PRIVATE KEY`),
+	"a Secret":                  regexp.MustCompile(`(?m)^\s*kind: "?Secret"?$|stringData:`),
+	"connection details":        regexp.MustCompile(`connectionDetails|writeConnectionSecretToRef|publishConnectionDetailsTo`),
+	"a value that is copied":    regexp.MustCompile(`patchesFrom`),
+	"something of high entropy": regexp.MustCompile(`\b[A-Za-z0-9+/]{60,}={0,2}\b`),
+}
+
+// secretNames are keys that hold a secret wherever they hold a text.
+var secretNames = regexp.MustCompile(`(?i)(password|passphrase|secret|private.?key|credential)$`)
+
+// TestNoSecret looks for secret values in everything that is shown, and in what functions answer when the objects that they
+// observe are full of them.
+func TestNoSecret(t *testing.T) {
+	for name, claim := range controlPlanes(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, format := range internal.Formats {
+				text := shown(t, claim, "--format", format)
+				for what, form := range suspicious {
+					for _, found := range form.FindAll(text, -1) {
+						t.Errorf("%s holds %s: %.200q", format, what, found)
+					}
+				}
+			}
+			for _, o := range shownJSON(t, claim).Objects {
+				checkMembers(t, o.Kind+" "+o.Name, o.Manifest)
+			}
+
+			planted := map[string]function.Runner{}
+			for kind, runner := range kinds.Runners() {
+				planted[kind] = planter{runner, t}
+			}
+			r, err := internal.Run(claim, examples.Platform, planted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			for _, format := range internal.Formats {
+				if err := r.Print(&out, format); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if bytes.Contains(out.Bytes(), []byte(marker)) {
+				t.Errorf("an observed secret is shown")
+			}
+		})
+	}
+}
+
+// checkMembers looks at every text in a manifest by the name that it stands under, environment variables included.
+func checkMembers(t *testing.T, at string, v any) {
+	t.Helper()
+	switch v := v.(type) {
+	case map[string]any:
+		if name, ok := v["name"].(string); ok && secretNames.MatchString(name) && v["value"] != nil {
+			t.Errorf("%s: the variable %s has a value", at, name)
+		}
+		for k, member := range v {
+			text, isText := member.(string)
+			// In External Secrets and aggregates a template stands for the value; a Secret's key may be called password.
+			if isText && secretNames.MatchString(k) && !strings.HasPrefix(text, "{{ .") && text != "" {
+				t.Errorf("%s: %s is %q", at, k, text)
+			}
+			checkMembers(t, at+"."+k, member)
+		}
+	case []any:
+		for i, item := range v {
+			checkMembers(t, fmt.Sprintf("%s[%d]", at, i), item)
+		}
+	}
+}
+
+// marker is a secret value that nobody may see.
+const marker = "PLANTED-hunter2"
+
+// planter puts secrets wherever a function could observe some, and fails the test if its answer has one.
+type planter struct {
+	function.Runner
+	t *testing.T
+}
+
+func (p planter) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
+	for _, r := range append([]*fnv1.Resource{req.GetObserved().GetComposite()}, values(req.GetObserved().GetResources())...) {
+		r.ConnectionDetails = map[string][]byte{"password": []byte(marker)}
+		plant(r.GetResource(), "data", "password")
+		plant(r.GetResource(), "status", "password")
+		plant(r.GetResource(), "status", "atProvider", "manifest", "data", "password")
+		plant(r.GetResource(), "status", "atProvider", "manifest", "status", "password")
+		plant(r.GetResource(), "metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration")
+	}
+	req.Credentials = map[string]*fnv1.Credentials{"a": {Source: &fnv1.Credentials_CredentialData{
+		CredentialData: &fnv1.CredentialData{Data: map[string][]byte{"password": []byte(marker)}},
+	}}}
+	rsp, plan, err := p.Runner.Explain(req)
+	if text := protojson.Format(rsp); strings.Contains(text, marker) {
+		i := strings.Index(text, marker)
+		p.t.Errorf("a function answers with an observed secret: …%s", text[max(0, i-300):i+50])
+	}
+	return rsp, plan, err
+}
+
+func values(m map[string]*fnv1.Resource) []*fnv1.Resource {
+	var out []*fnv1.Resource
+	for _, r := range m {
+		out = append(out, r)
+	}
+	return out
+}
+
+// plant sets a member of an object, if all but the last two parts of its path are there.
+func plant(o *structpb.Struct, path ...string) {
+	for i, part := range path[:len(path)-1] {
+		next := o.GetFields()[part].GetStructValue()
+		if next == nil {
+			if i < len(path)-2 || o == nil {
+				return
+			}
+			next = &structpb.Struct{Fields: map[string]*structpb.Value{}}
+			o.Fields[part] = structpb.NewStructValue(next)
+		}
+		o = next
+	}
+	o.Fields[path[len(path)-1]] = structpb.NewStringValue(marker)
+}

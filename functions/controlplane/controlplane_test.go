@@ -1,0 +1,170 @@
+package controlplane
+
+import (
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+)
+
+const (
+	// kind is how a composition function names our composite resource, nested the one that we compose.
+	kind   = "XControlPlaneCluster.crossplane.c5c3.io"
+	nested = "Keystone.keystone.openstack.c5c3.io"
+	// instance of claim cloud in namespace tenant-a.
+	instance = "tenant-a-cloud-aab83"
+	// bare is the least that a PlatformConfig can say.
+	bare = "{domain: example.com}"
+)
+
+// fields is an object of YAML.
+func fields(t *testing.T, text string) map[string]any {
+	t.Helper()
+	m := map[string]any{}
+	if err := yaml.UnmarshalStrict([]byte(text), &m); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return m
+}
+
+func structOf(t *testing.T, m map[string]any) *structpb.Struct {
+	t.Helper()
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// xr is the composite resource of claim cloud in namespace tenant-a, of release 2025.2 unless the spec names another.
+func xr(t *testing.T, spec string) *structpb.Struct {
+	t.Helper()
+	s := fields(t, spec)
+	if s["openStackRelease"] == nil {
+		s["openStackRelease"] = "2025.2"
+	}
+	s["claimRef"] = map[string]any{"namespace": "tenant-a", "name": "cloud"}
+	return structOf(t, map[string]any{
+		"apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": "XControlPlaneCluster",
+		"metadata": map[string]any{"name": "cloud-x7d2f"}, "spec": s,
+	})
+}
+
+func platformConfig(t *testing.T, spec string) *structpb.Struct {
+	t.Helper()
+	return structOf(t, map[string]any{"metadata": map[string]any{"name": "default"}, "spec": fields(t, spec)})
+}
+
+// input is what derive gets, when these resources are observed.
+func input(t *testing.T, spec, platform string, observed map[string]*structpb.Struct) function.Input[controlplanev1.ControlPlaneCluster] {
+	t.Helper()
+	req := &fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{}}}
+	for name, o := range observed {
+		req.Observed.Resources[name] = &fnv1.Resource{Resource: o}
+	}
+	seen, err := observe.New(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := function.Input[controlplanev1.ControlPlaneCluster]{
+		Claim: function.Claim{Namespace: "tenant-a", Name: "cloud"}, Seen: seen,
+		Required: map[string][]*structpb.Struct{platformRequirement: {platformConfig(t, platform)}},
+	}
+	if err := function.Decode(xr(t, spec), &in.XR); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func derived(t *testing.T, spec, platform string) *model {
+	t.Helper()
+	m, err := derive(input(t, spec, platform, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// checkRefused fails unless the error is one that a tenant can mend, about a field, with these words.
+func checkRefused(t *testing.T, reason string, err error, field, words string) {
+	t.Helper()
+	if err == nil || !invalid.Is(err) || !strings.HasPrefix(err.Error(), field+": ") || !strings.Contains(err.Error(), words) {
+		t.Errorf("%s\nerror %v, want one about %s with %q", reason, err, field, words)
+	}
+}
+
+// stub is a Keystone that is ready at once and says what it runs.
+type stub struct{ release, version string }
+
+func (s stub) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
+	return s.Run(req), compose.Plan{}, nil
+}
+
+func (s stub) Run(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+	xr := req.GetObserved().GetComposite().GetResource()
+	status, _ := structpb.NewStruct(map[string]any{"release": s.release, "version": s.version})
+	return &fnv1.RunFunctionResponse{Desired: &fnv1.State{Composite: &fnv1.Resource{
+		Ready: fnv1.Ready_READY_TRUE,
+		Resource: &structpb.Struct{Fields: map[string]*structpb.Value{
+			"apiVersion": xr.GetFields()["apiVersion"], "kind": xr.GetFields()["kind"], "status": structpb.NewStructValue(status),
+		}},
+	}}}
+}
+
+// ready is a control plane of which everything is there and ready.
+func ready(t *testing.T, spec, platform string) *simulate.World {
+	t.Helper()
+	w := world(t, spec, platform)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func world(t *testing.T, spec, platform string) *simulate.World {
+	t.Helper()
+	return &simulate.World{
+		XR: xr(t, spec), Kinds: map[string]function.Runner{kind: New(), nested: stub{"2025.2", "28.1.0"}},
+		Required: map[string][]*structpb.Struct{platformRequirement: {platformConfig(t, platform)}},
+	}
+}
+
+// desired is the function's answer now, as it is composed.
+func desired(t *testing.T, w *simulate.World) map[string]*structpb.Struct {
+	t.Helper()
+	rsp, _, err := w.Kinds[kind].Explain(w.Request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]*structpb.Struct{}
+	for name, r := range rsp.GetDesired().GetResources() {
+		out[name] = r.GetResource()
+	}
+	return out
+}
+
+// inner is an object itself, as it is composed or inside its Object.
+func inner(o *structpb.Struct) map[string]any {
+	if simulate.IsObject(o) {
+		return simulate.Inner(o).AsMap()
+	}
+	return o.AsMap()
+}
+
+// at is the value at a path of an object.
+func at(v any, path ...string) any {
+	for _, p := range path {
+		m, _ := v.(map[string]any)
+		v = m[p]
+	}
+	return v
+}

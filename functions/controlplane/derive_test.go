@@ -1,0 +1,335 @@
+package controlplane
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+)
+
+func TestAddresses(t *testing.T) {
+	const (
+		internal = "https://keystone." + instance + ".svc:5000/v3"
+		gateway  = "{type: GatewayAPI, gateway: {name: public, namespace: gateways}}"
+		paths    = "{type: GatewayAPI, routing: Paths, gateway: {name: public, namespace: gateways}}"
+	)
+	type want struct{ Public, Hostname, Path string }
+	cases := map[string]struct {
+		reason, spec, platform string
+		want                   want
+	}{
+		"not exposed": {
+			reason: "Without an exposure there is the internal address only.", spec: "{}", platform: bare, want: want{Public: internal},
+		},
+		"switched off": {
+			reason: "The claim beats the platform.", spec: "{global: {exposure: {type: None}}}",
+			platform: "{domain: example.com, exposure: " + gateway + "}", want: want{Public: internal},
+		},
+		"hostnames": {
+			reason: "The domain is made of claim, namespace and the platform's.", spec: "{}",
+			platform: "{domain: example.com, exposure: " + gateway + "}",
+			want:     want{Public: "https://keystone.cloud.tenant-a.example.com/v3", Hostname: "keystone.cloud.tenant-a.example.com"},
+		},
+		"domain": {
+			reason: "The claim names its own domain.", spec: "{global: {domain: a.example.org, exposure: " + gateway + "}}", platform: bare,
+			want: want{Public: "https://keystone.a.example.org/v3", Hostname: "keystone.a.example.org"},
+		},
+		"hostname": {
+			reason: "The claim names the host.", spec: "{services: {keystone: {hostname: login.example.org}}, global: {exposure: " + gateway + "}}", platform: bare,
+			want: want{Public: "https://login.example.org/v3", Hostname: "login.example.org"},
+		},
+		"paths": {
+			reason: "All services share the domain.", spec: "{global: {domain: a.example.org, exposure: " + paths + "}}", platform: bare,
+			want: want{Public: "https://a.example.org/identity/v3", Hostname: "a.example.org", Path: "/identity"},
+		},
+		"paths at a host": {
+			reason:   "A host name that is given holds for paths too.",
+			spec:     "{services: {keystone: {hostname: login.example.org}}, global: {exposure: " + paths + "}}",
+			platform: bare, want: want{Public: "https://login.example.org/identity/v3", Hostname: "login.example.org", Path: "/identity"},
+		},
+		"without TLS": {
+			reason: "TLS is switched off for public addresses alone.", spec: "{global: {domain: a.org, tls: {enabled: false}, exposure: {type: Ingress}}}", platform: bare,
+			want: want{Public: "http://keystone.a.org/v3", Hostname: "keystone.a.org"},
+		},
+		"platform without TLS": {
+			reason:   "The claim's word on TLS is the whole of it.",
+			spec:     "{global: {domain: a.org, tls: {issuerRef: {name: a}}, exposure: {type: Ingress}}}",
+			platform: "{domain: example.com, tls: {enabled: false}}", want: want{Public: "https://keystone.a.org/v3", Hostname: "keystone.a.org"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := derived(t, tc.spec, tc.platform)
+			got := want{Public: m.endpoints.public}
+			if m.identity != nil {
+				got.Hostname, got.Path = string(m.identity.Hostname), m.identity.Path
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+			if m.endpoints.internal != internal {
+				t.Errorf("%s\ninternal address %s, want %s", tc.reason, m.endpoints.internal, internal)
+			}
+		})
+	}
+}
+
+func TestDatabaseHost(t *testing.T) {
+	type want struct {
+		Host    string
+		Members int32
+		Proxies int32
+	}
+	cases := map[string]struct {
+		reason, spec string
+		want         want
+	}{
+		"development":   {"One server alone.", "{size: development}", want{"mariadb", 1, 0}},
+		"small":         {"The operator's Service of the member that takes writes.", "{}", want{"mariadb-primary", 3, 0}},
+		"medium":        {"The proxy knows who takes writes.", "{size: medium}", want{"maxscale", 3, 2}},
+		"large":         {"The proxy knows who takes writes.", "{size: large}", want{"maxscale", 3, 3}},
+		"one of medium": {"One server needs no proxy.", "{size: medium, infrastructure: {mariadb: {replicas: 1}}}", want{"mariadb", 1, 0}},
+		"asked for":     {"Unless the claim asks for one.", "{size: development, infrastructure: {mariadb: {maxScale: {enabled: true}}}}", want{"maxscale", 1, 1}},
+		"number":        {"The claim says how many.", "{size: large, infrastructure: {mariadb: {replicas: 5, maxScale: {replicas: 4}}}}", want{"maxscale", 5, 4}},
+		"not asked for": {"The claim wants none.", "{size: large, infrastructure: {mariadb: {maxScale: {enabled: false}}}}", want{"mariadb-primary", 3, 0}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := derived(t, tc.spec, bare)
+			tc.want.Host += "." + instance + ".svc.cluster.local"
+			if diff := cmp.Diff(tc.want, want{m.databaseHost(), m.databaseReplicas(), m.maxScaleReplicas()}); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestProxyAwaited: a Keystone that runs is sent to a new proxy when that is ready, and not before.
+func TestProxyAwaited(t *testing.T) {
+	keystone := func(host string) *structpb.Struct {
+		return structOf(t, fields(t, "{spec: {database: {host: "+host+"."+instance+".svc.cluster.local}}}"))
+	}
+	proxy := func(ready string) *structpb.Struct {
+		return structOf(t, fields(t, "{status: {conditions: [{type: Ready, status: '"+ready+"'}]}}"))
+	}
+	cases := map[string]struct {
+		reason   string
+		observed map[string]*structpb.Struct
+		want     string
+	}{
+		"new":      {"A new Keystone waits for the proxy anyway.", nil, "maxscale."},
+		"no proxy": {"There is no proxy yet.", map[string]*structpb.Struct{"keystone": keystone("mariadb-primary")}, "mariadb-primary."},
+		"starting": {
+			"The proxy is not ready.", map[string]*structpb.Struct{"keystone": keystone("mariadb-primary"), "database-proxy": proxy("False")}, "mariadb-primary.",
+		},
+		"ready": {
+			"The proxy is ready.", map[string]*structpb.Struct{"keystone": keystone("mariadb-primary"), "database-proxy": proxy("True")}, "maxscale.",
+		},
+		"used": {
+			"Who uses it goes on using it.", map[string]*structpb.Struct{"keystone": keystone("maxscale"), "database-proxy": proxy("False")}, "maxscale.",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m, err := derive(input(t, "{size: medium}", bare, tc.observed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.databaseHost(); got != tc.want+instance+".svc.cluster.local" {
+				t.Errorf("%s\nhost %s, want %s…", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestSizes: sizes are in order, a claim's own number beats its size, and every cluster can vote.
+func TestSizes(t *testing.T) {
+	order := []string{
+		controlplanev1.SizeDevelopment, controlplanev1.SizeSmall, controlplanev1.SizeMedium, controlplanev1.SizeLarge,
+	}
+	if len(sizes) != len(order) {
+		t.Errorf("%d sizes, want %d", len(sizes), len(order))
+	}
+	numbers := func(s size) []int64 {
+		return []int64{
+			int64(s.api), int64(s.database), int64(s.maxScale), int64(s.messaging), int64(s.locks), int64(s.cache), int64(s.companion), s.connections,
+			quantity(s.databaseStorage).Value(), quantity(s.messagingStorage).Value(), quantity(s.locksStorage).Value(), quantity(s.cacheMemory).Value(),
+			s.apiResources.Requests.Memory.Value(), s.databaseResources.Requests.Memory.Value(), s.databaseResources.Requests.CPU.MilliValue(),
+			s.messagingResources.Requests.Memory.Value(), s.locksResources.Requests.Memory.Value(),
+			quantity(s.databaseBuffer).Value(),
+		}
+	}
+	for i, name := range order {
+		s := sizes[name]
+		if s.database%2 == 0 || s.messaging%2 == 0 {
+			t.Errorf("%s: an even cluster (%d, %d)", name, s.database, s.messaging)
+		}
+		if buffer, memory := quantity(s.databaseBuffer).Value(), s.databaseResources.Limits.Memory.Value(); buffer*10 > memory*8 {
+			t.Errorf("%s: the buffer pool of %d bytes leaves too little of %d", name, buffer, memory)
+		}
+		if i == 0 {
+			continue
+		}
+		small, large := numbers(sizes[order[i-1]]), numbers(s)
+		for n := range large {
+			if large[n] < small[n] {
+				t.Errorf("number %d of %s is less than that of %s: %d, %d", n, name, order[i-1], large[n], small[n])
+			}
+		}
+	}
+	m := derived(t, "{size: large, infrastructure: {mariadb: {replicas: 1}, memcached: {replicas: 7}}, services: {keystone: {replicas: 9}}}", bare)
+	stages, err := keystone(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.server().Replicas; got != 1 {
+		t.Errorf("%d members of the database", got)
+	}
+	if got := len(m.cacheServers()); got != 7 {
+		t.Errorf("%d members of the cache", got)
+	}
+	o, err := toMap(stages[0][0].Object)
+	if err != nil || at(o, "spec", "replicas") != float64(9) {
+		t.Errorf("%v pods of Keystone (%v)", at(o, "spec", "replicas"), err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	const platform = `{domain: example.com, clusters: [
+		{name: mine, providerConfig: mine, allowedNamespaces: ["tenant-*"]}, {name: theirs, providerConfig: theirs, allowedNamespaces: [tenant-b, "*-tenant-a"]}],
+		limits: [{name: trial, namespaces: ["tenant-?x", tenant-b], sizes: [development]},
+		{name: house, namespaces: ["*"], releases: ["2025.1", "2025.2"], registries: [ghcr.io/c5c3], domains: [example.com, example.org]}]}`
+	keystoneRuns := func(release string) map[string]*structpb.Struct {
+		return map[string]*structpb.Struct{"keystone": structOf(t, fields(t, "{status: {release: '"+release+"'}}"))}
+	}
+	cases := map[string]struct {
+		reason, spec string
+		observed     map[string]*structpb.Struct
+		field, words string
+	}{
+		"fine":               {reason: "Nothing is wrong.", spec: "{size: large}"},
+		"cluster":            {reason: "The cluster is offered.", spec: "{cluster: {ref: {name: mine}}}"},
+		"another's cluster":  {reason: "It is not offered here.", spec: "{cluster: {ref: {name: theirs}}}", field: "spec.cluster.ref.name", words: `no cluster "theirs"`},
+		"no cluster":         {reason: "There is none; the answer is the same.", spec: "{cluster: {ref: {name: none}}}", field: "spec.cluster.ref.name", words: `no cluster "none"`},
+		"size":               {reason: "Not by an API server, which refuses it.", spec: "{size: huge}", field: "spec.size", words: "development, large, medium, small"},
+		"release":            {reason: "Not by an API server, which refuses it.", spec: "{openStackRelease: '2020.1'}", field: "spec.openStackRelease", words: "2025.1"},
+		"release of limit":   {reason: "The platform has not released it.", spec: "{openStackRelease: '2026.1'}", field: "spec.openStackRelease", words: `limit "house" allows 2025.1, 2025.2`},
+		"registry":           {reason: "Not from there.", spec: "{global: {images: {registry: docker.io}}}", field: "spec.global.images.registry", words: "ghcr.io/c5c3"},
+		"registry's brother": {reason: "A prefix ends at a slash.", spec: "{global: {images: {registry: ghcr.io/c5c3x}}}", field: "spec.global.images.registry", words: "ghcr.io/c5c3"},
+		"registry's child":   {reason: "From below it.", spec: "{global: {images: {registry: ghcr.io/c5c3/mirror}}}"},
+		"cache's image":      {reason: "Every image counts.", spec: "{infrastructure: {memcached: {image: {repository: docker.io/a/b}}}}", field: "spec.infrastructure.memcached.image.repository"},
+		"proxy's image": {
+			reason: "Every image counts.",
+			spec:   "{services: {keystone: {federation: {proxyImage: {repository: docker.io/a/b}}}}}", field: "spec.services.keystone.federation.proxyImage.repository",
+		},
+		"domain":           {reason: "Not below there.", spec: "{global: {domain: example.net}}", field: "spec.global.domain", words: "example.com, example.org"},
+		"domain's brother": {reason: "A domain starts after a dot.", spec: "{global: {domain: myexample.com}}", field: "spec.global.domain"},
+		"domain's child":   {reason: "Below it, or itself.", spec: "{global: {domain: a.example.org}, services: {keystone: {hostname: example.com}}}"},
+		"hostname":         {reason: "A host name lies in a domain as well.", spec: "{services: {keystone: {hostname: login.example.net}}}", field: "spec.services.keystone.hostname"},
+		"schedule":         {reason: "A 13th month.", spec: "{services: {keystone: {fernet: {rotationSchedule: '0 0 1 13 *'}}}}", field: "spec.services.keystone.fernet.rotationSchedule", words: "13"},
+		"not built":        {reason: "Nothing composes it.", spec: "{services: {nova: {enabled: true}}}", field: "spec.services.nova.enabled", words: "not built yet"},
+		"dedicated":        {reason: "Nothing composes it.", spec: "{cluster: {gardener: {region: a}}}", field: "spec.cluster.gardener", words: "not built yet"},
+		"option":           {reason: "The claim tells, and not the Keystone later.", spec: "{services: {keystone: {config: {token: {expiration: x}}}}}", field: "spec.services.keystone.config.token.expiration"},
+		"ldap option": {
+			reason: "The same of a directory.",
+			spec:   "{services: {keystone: {identityBackends: [{domain: a, ldap: {options: {x: y}}}]}}}", field: "spec.services.keystone.identityBackends[0].ldap.options.x",
+		},
+		"upgrade":    {reason: "The next release.", spec: "{openStackRelease: '2025.2'}", observed: keystoneRuns("2025.1")},
+		"downgrade":  {reason: "There is no way back.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("2025.2"), field: "spec.openStackRelease", words: "2025.2"},
+		"no release": {reason: "The Keystone has not said yet what it runs.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m, err := derive(input(t, tc.spec, platform, tc.observed))
+			switch {
+			case tc.field != "":
+				checkRefused(t, tc.reason, err, tc.field, tc.words)
+			case err != nil || m == nil:
+				t.Errorf("%s\nerror %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestNoPlatform: without its PlatformConfig a cloud would be another, so there is none. That is no tenant's mistake.
+func TestNoPlatform(t *testing.T) {
+	in := input(t, "{}", bare, nil)
+	in.Required = map[string][]*structpb.Struct{platformRequirement: {}}
+	if _, err := derive(in); err == nil || invalid.Is(err) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestGlobal lays the claim's settings over the platform's.
+func TestGlobal(t *testing.T) {
+	const platform = `{domain: example.com, monitoring: {enabled: true}, secretStore: {name: theirs}, images: {registry: theirs.example.com, pullSecrets: [theirs]}}`
+	type want struct {
+		Monitoring bool
+		Store      string
+		Registry   string
+		Pull       []common.ObjectName
+	}
+	for name, tc := range map[string]struct {
+		spec string
+		want want
+	}{
+		"nothing":  {"{}", want{true, "theirs", "theirs.example.com", []common.ObjectName{"theirs"}}},
+		"all":      {"{global: {monitoring: {enabled: false}, secretStore: {name: ours}, images: {registry: ours.example.com, pullSecrets: [a, b]}}}", want{false, "ours", "ours.example.com", []common.ObjectName{"a", "b"}}},
+		"registry": {"{global: {images: {registry: ours.example.com}}}", want{true, "theirs", "ours.example.com", []common.ObjectName{"theirs"}}},
+		"secrets":  {"{global: {images: {pullSecrets: []}}}", want{true, "theirs", "theirs.example.com", []common.ObjectName{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := derived(t, tc.spec, platform)
+			got := want{m.monitoring.Enabled, string(m.secretStore.Name), m.images.Registry, m.images.PullSecrets}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestInstance: a composite resource that no claim stands for is called by its own name.
+func TestInstance(t *testing.T) {
+	if got := derived(t, "{}", bare).instance; got != instance {
+		t.Errorf("instance %s, want %s", got, instance)
+	}
+	in := input(t, "{}", bare, nil)
+	in.Claim = function.Claim{}
+	m, err := derive(in)
+	if err != nil || m.claim.Name != "cloud-x7d2f" || m.instance == instance {
+		t.Errorf("instance %s of %v (%v)", m.instance, m.claim, err)
+	}
+	if m.domain != "cloud-x7d2f.example.com" {
+		t.Errorf("domain %s", m.domain)
+	}
+}
+
+// TestImports: what other imports refer to is imported with them.
+func TestImports(t *testing.T) {
+	for groups, want := range map[string][]string{
+		"[]":                 nil,
+		"[roles]":            {"role-admin", "role-manager", "role-member", "role-reader", "role-service"},
+		"[users]":            {"domain-default", "user-admin"},
+		"[projects]":         {"domain-default", "project-admin", "project-service"},
+		"[domains, catalog]": {"domain-default", "service-keystone", "endpoint-keystone-public", "endpoint-keystone-internal"},
+	} {
+		t.Run(groups, func(t *testing.T) {
+			var got []string
+			for _, e := range derived(t, "{korc: {bootstrapResources: "+groups+"}}", bare).wantedEntries() {
+				got = append(got, e.resource)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("imports %v, want %v", got, want)
+			}
+		})
+	}
+	if all := derived(t, "{}", bare).wantedEntries(); len(all) != 12 {
+		t.Errorf("%d imports by default", len(all))
+	}
+}

@@ -1,0 +1,195 @@
+package controlplane
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+)
+
+func toMap(v any) (map[string]any, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	return out, json.Unmarshal(data, &out)
+}
+
+const remote = `{domain: example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}]}`
+
+// TestUsages: each names its two objects by reference, says of a cluster-scoped one that it has no namespace, and replays
+// the deletion that it held up.
+func TestUsages(t *testing.T) {
+	for name, tc := range map[string]struct{ spec, userKind string }{
+		"here":   {"{}", ""},
+		"remote": {"{cluster: {ref: {name: east}}}", "Object"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := desired(t, ready(t, tc.spec, remote))
+			count := 0
+			for name, o := range all {
+				u := o.AsMap()
+				if u["kind"] != "Usage" {
+					continue
+				}
+				count++
+				resource, used, _ := strings.Cut(name, "-uses-")
+				of := map[string]any{"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "resourceRef": map[string]any{
+					"name": instance + "-" + used, "namespace": "",
+				}}
+				by := map[string]any{"apiVersion": "keystone.openstack.c5c3.io/v1alpha1", "kind": "Keystone", "resourceRef": map[string]any{"name": "keystone"}}
+				if used == "keystone" {
+					of = by
+					user := all[resource].AsMap()
+					by = map[string]any{"apiVersion": user["apiVersion"], "kind": user["kind"], "resourceRef": map[string]any{"name": at(user, "metadata", "name")}}
+					if tc.userKind != "" && user["kind"] != tc.userKind {
+						t.Errorf("%s is composed as %v", resource, user["kind"])
+					}
+				} else if all[used] == nil || all[used].AsMap()["kind"] != "Object" || at(all[used].AsMap(), "metadata", "name") != instance+"-"+used {
+					t.Errorf("%s is used and not an Object of that name: %v", used, all[used])
+				}
+				want := map[string]any{"of": of, "by": by, "replayDeletion": true, "reason": at(u, "spec", "reason")}
+				if diff := cmp.Diff(want, u["spec"]); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+				if reason, _ := at(u, "spec", "reason").(string); reason == "" || at(u, "metadata", "namespace") != instance {
+					t.Errorf("%s lies in %v, for the reason %q", name, at(u, "metadata", "namespace"), reason)
+				}
+			}
+			if count != 14 {
+				t.Errorf("%d Usages, want one for each catalog entry and two for Keystone", count)
+			}
+		})
+	}
+}
+
+// TestDeletionPolicy: what holds data outlives the claim, unless the spec says otherwise.
+func TestDeletionPolicy(t *testing.T) {
+	keep, all := []any{"Observe", "Create", "Update", "LateInitialize"}, []any{"*"}
+	for policy, want := range map[string][]any{"Retain": keep, "Delete": all} {
+		t.Run(policy, func(t *testing.T) {
+			var wrapped []string
+			for name, o := range desired(t, ready(t, "{size: large, deletionPolicy: "+policy+"}", bare)) {
+				if !simulate.IsObject(o) {
+					continue
+				}
+				wrapped = append(wrapped, name)
+				if diff := cmp.Diff(want, at(o.AsMap(), "spec", "managementPolicies")); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+			}
+			slices.Sort(wrapped)
+			data := []string{"authority", "database", "database-root-secret", "locks", "messaging", "namespace"}
+			if diff := cmp.Diff(data, wrapped); diff != "" {
+				t.Errorf("what is kept (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestClusters: workloads go to the cluster that the claim names; composite resources, Usages and their namespace stay.
+func TestClusters(t *testing.T) {
+	management := []string{"namespace"}
+	direct := map[string]bool{"Keystone": true, "Usage": true}
+	for name, o := range desired(t, ready(t, "{cluster: {ref: {name: east}}}", remote)) {
+		m := o.AsMap()
+		want := "east"
+		if slices.Contains(management, name) {
+			want = "in-cluster"
+		}
+		switch got := at(m, "spec", "providerConfigRef", "name"); {
+		case direct[m["kind"].(string)]:
+		case m["kind"] != "Object" || got != want:
+			t.Errorf("%s is a %v with provider config %v, want an Object with %s", name, m["kind"], got, want)
+		}
+	}
+	keystone := desired(t, ready(t, "{cluster: {ref: {name: east}}}", remote))["keystone"].AsMap()
+	if diff := cmp.Diff(map[string]any{"providerConfig": "east", "remote": true}, at(keystone, "spec", "target")); diff != "" {
+		t.Errorf("Keystone's target (-want +got):\n%s", diff)
+	}
+}
+
+// TestKeystone: it gets a whole spec.
+func TestKeystone(t *testing.T) {
+	o := desired(t, ready(t, `{size: medium, services: {keystone: {config: {token: {expiration: 600}}, hostname: a.example.org, bootstrap: {adminUser: root}}},
+		global: {region: eu, exposure: {type: Ingress}}}`, bare))["keystone"].AsMap()
+	spec, _ := o["spec"].(map[string]any)
+	for path, want := range map[string]any{
+		"openStackRelease": "2025.2", "replicas": 3.0, "region": "eu", "database.host": "maxscale." + instance + ".svc.cluster.local", "database.galera": true,
+		"endpoints.public": "https://a.example.org/v3", "exposure.hostname": "a.example.org", "exposure.type": "Ingress", "issuerRef.name": "internal-ca",
+		"bootstrap.adminUser": "root", "deletionPolicy": "Retain", "target.providerConfig": "in-cluster", "config.token.expiration": 600.0,
+		"resources.requests.memory": "1Gi",
+	} {
+		if got := at(spec, strings.Split(path, ".")...); got != want {
+			t.Errorf("%s is %v, want %v", path, got, want)
+		}
+	}
+	if servers, _ := at(spec, "cache", "servers").([]any); len(servers) != 3 || servers[0] != "memcached-0.memcached."+instance+".svc:11211" {
+		t.Errorf("cache servers %v", servers)
+	}
+	if diff := cmp.Diff([]any{"foregroundDeletion"}, at(o, "metadata", "finalizers")); diff != "" {
+		t.Errorf("finalizers (-want +got):\n%s", diff)
+	}
+}
+
+// TestOrder: a component waits for what it needs, and a switched-off one is not there.
+func TestOrder(t *testing.T) {
+	w := world(t, "{infrastructure: {valkey: {enabled: false}}}", bare)
+	stage, calls := map[string]int{}, 0
+	if err := w.Run(func(s simulate.Step) {
+		calls++
+		for _, name := range s.New {
+			stage[name] = calls
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range [][2]string{
+		{"namespace", "issuer"},
+		{"issuer", "database-root-secret"},
+		{"database-root-secret", "database"},
+		{"issuer", "messaging-certificate"},
+		{"database", "keystone"},
+		{"companion", "keystone"},
+		{"memcached", "keystone"},
+		{"keystone", "domain-default"},
+		{"keystone", "keystone-uses-namespace"},
+		{"domain-default", "domain-default-uses-keystone"},
+	} {
+		if stage[order[0]] == 0 || stage[order[0]] >= stage[order[1]] {
+			t.Errorf("%s appears in call %d, %s in call %d", order[0], stage[order[0]], order[1], stage[order[1]])
+		}
+	}
+	if stage["namespace"] != 1 || stage["locks"] != 0 {
+		t.Errorf("stages %v", stage)
+	}
+	status := w.XR.AsMap()["status"]
+	if at(status, "phase") != "Ready" || at(status, "instance") != instance || at(status, "release") != "2025.2" {
+		t.Errorf("status %v", status)
+	}
+	// Nothing holds up what nobody waits for.
+	if names := slices.Sorted(maps.Keys(stage)); len(names) < 30 {
+		t.Errorf("only %v", names)
+	}
+}
+
+// TestRestore: a new database starts from a backup, and is backed up itself.
+func TestRestore(t *testing.T) {
+	all := desired(t, ready(t, `{size: development, infrastructure: {mariadb: {
+		backup: {schedule: "5 4 * * *", retentionDays: 2, s3: {bucket: new, endpoint: "s3:443", credentialsSecretRef: {name: s3}}},
+		restoreFrom: {targetRecoveryTime: "2026-05-01T03:00:00Z", s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}, privateCA: true}}}}}`, bare))
+	from := at(inner(all["database"]), "spec", "bootstrapFrom")
+	if at(from, "s3", "bucket") != "old" || at(from, "targetRecoveryTime") != "2026-05-01T03:00:00Z" || at(from, "s3", "tls", "caSecretKeyRef", "name") != "s3" {
+		t.Errorf("starts from %v", from)
+	}
+	backup := at(inner(all["database-backup"]), "spec")
+	if at(backup, "storage", "s3", "bucket") != "new" || at(backup, "maxRetention") != "48h" || at(backup, "schedule", "cron") != "5 4 * * *" {
+		t.Errorf("backup %v", backup)
+	}
+}

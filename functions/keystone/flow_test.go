@@ -1,0 +1,235 @@
+package keystone
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+)
+
+// named are the names of the desired resources that begin so.
+func named(desired map[string]map[string]any, prefix string) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(desired)), func(n string) bool { return !strings.HasPrefix(n, prefix) })
+}
+
+// configOf is the ConfigMap that a pod of the desired object reads.
+func configOf(o map[string]any, template ...any) any {
+	volumes, _ := at(o, append(template, "spec", "volumes")...).([]any)
+	for _, v := range volumes {
+		if name := at(v, "configMap", "name"); name != nil {
+			return name
+		}
+	}
+	return nil
+}
+
+// TestConfigChange: a change of an option makes a new ConfigMap and rolls the pods; the old one stays as long as pods may
+// read it.
+func TestConfigChange(t *testing.T) {
+	w := ready(t, xr(t, "paths"))
+	before := named(desired(t, w), "config-")
+	if len(before) != 1 {
+		t.Fatalf("ConfigMaps %v", before)
+	}
+
+	w.XR = xr(t, "paths", set(7200, "config", "token", "expiration"))
+	changed := desired(t, w)
+	both := named(changed, "config-")
+	if len(both) != 2 || !slices.Contains(both, before[0]) {
+		t.Fatalf("ConfigMaps while it rolls out: %v, before %v", both, before)
+	}
+	fresh := slices.DeleteFunc(slices.Clone(both), func(n string) bool { return n == before[0] })[0]
+	if got := at(changed[before[0]], "metadata", "name"); got != "keystone-"+before[0] {
+		t.Errorf("the old ConfigMap is called %v", got)
+	}
+	if diff := cmp.Diff(desired(t, ready(t, xr(t, "paths")))[before[0]], changed[before[0]]); diff != "" {
+		t.Errorf("the old ConfigMap is changed (-before +after):\n%s", diff)
+	}
+	if !strings.Contains(at(changed[fresh], "data", "keystone.conf").(string), "expiration = 7200") {
+		t.Errorf("the new ConfigMap holds %v", at(changed[fresh], "data"))
+	}
+	for name, template := range map[string][]any{
+		"deployment": {"spec", "template"}, "schema": {"spec", "template"}, "trust-flush": {"spec", "jobTemplate", "spec", "template"},
+	} {
+		if got := configOf(changed[name], template...); got != "keystone-"+fresh {
+			t.Errorf("%s reads %v, want keystone-%s", name, got, fresh)
+		}
+	}
+
+	finish(t, w)
+	if after := named(desired(t, w), "config-"); !slices.Equal(after, []string{fresh}) {
+		t.Errorf("ConfigMaps after the roll-out: %v, want %s alone", after, fresh)
+	}
+}
+
+// TestUpgrade: pods keep image and configuration of the old release until the schema of the new one is there.
+func TestUpgrade(t *testing.T) {
+	oldImage, newImage := "ghcr.io/c5c3/keystone:"+versionOf(t, "2025.1"), "ghcr.io/c5c3/keystone:"+versionOf(t, "2025.2")
+	w := ready(t, xr(t, "small", set("2025.1", "openStackRelease")))
+	was := desired(t, w)
+	w.XR = xr(t, "small", set("2025.2", "openStackRelease"))
+
+	image := func(o map[string]any, path ...any) any {
+		return at(o, append(path, "spec", "containers", 0, "image")...)
+	}
+	pod, job := []any{"spec", "template"}, []any{"spec", "jobTemplate", "spec", "template"}
+	now := desired(t, w)
+	if got := at(now["schema"], "spec", "release"); got != "2025.2" {
+		t.Errorf("the schema is brought to %v", got)
+	}
+	if got := image(now["schema"], pod...); got != newImage {
+		t.Errorf("schema Jobs run %v", got)
+	}
+	if diff := cmp.Diff(was["deployment"], now["deployment"]); diff != "" {
+		t.Errorf("pods change before the schema is there (-was +now):\n%s", diff)
+	}
+	if got := image(now["trust-flush"], job...); got != oldImage {
+		t.Errorf("trusts are flushed by %v", got)
+	}
+	if got := named(now, "bootstrap-"); !slices.Equal(got, named(was, "bootstrap-")) {
+		t.Errorf("bootstrap Jobs %v before the schema is there, had %v", got, named(was, "bootstrap-"))
+	}
+
+	finish(t, w)
+	done := desired(t, w)
+	if got := image(done["deployment"], pod...); got != newImage {
+		t.Errorf("pods run %v in the end", got)
+	}
+	if got := named(done, "bootstrap-"); len(got) != 1 || got[0] == named(was, "bootstrap-")[0] {
+		t.Errorf("bootstrap Jobs %v in the end: a new release may bring new roles", got)
+	}
+	if status := w.XR.AsMap()["status"]; at(status, "release") != "2025.2" || at(status, "version") != versionOf(t, "2025.2") || at(status, "phase") != "Ready" {
+		t.Errorf("status %v", status)
+	}
+}
+
+// TestBootstrapOnce: the Job has another name, and so runs again, if and only if what it reads is another.
+func TestBootstrapOnce(t *testing.T) {
+	bootstrapName := func(changes ...func(map[string]any)) string {
+		m := derived(t, xr(t, "small", changes...))
+		stages, err := bootstrap(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stages[0][0].Name
+	}
+	first := bootstrapName()
+	if again := bootstrapName(); again != first {
+		t.Errorf("%s and then %s of the same input", first, again)
+	}
+	for name, tc := range map[string]struct {
+		change func(map[string]any)
+		again  bool
+	}{
+		"option":           {change: set(7200, "config", "token", "expiration")},
+		"rule":             {change: set("@", "policy", "identity:get_user")},
+		"replicas":         {change: set(5, "replicas")},
+		"processes":        {change: set(8, "uwsgi", "processes")},
+		"fernet keys":      {change: set(9, "fernet", "maxActiveKeys")},
+		"schedule":         {change: set("1 1 * * *", "trustFlush", "schedule")},
+		"monitoring":       {change: set(true, "monitoring", "enabled")},
+		"deletion policy":  {change: set("Delete", "deletionPolicy")},
+		"cache":            {change: set([]any{"a:11211"}, "cache", "servers")},
+		"user":             {change: set("root", "bootstrap", "adminUser"), again: true},
+		"region":           {change: set("eu", "region"), again: true},
+		"public address":   {change: set("https://a.example.com/v3", "endpoints", "public"), again: true},
+		"internal address": {change: set("https://b.svc:5000/v3", "endpoints", "internal"), again: true},
+		"image":            {change: set("28.1.0-p9", "image", "tag"), again: true},
+		"release":          {change: set("2026.1", "openStackRelease"), again: true},
+		"database":         {change: set("db.example.com", "database", "host"), again: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := bootstrapName(tc.change); (got != first) != tc.again {
+				t.Errorf("name %s, first %s; another one: %t, want %t", got, first, got != first, tc.again)
+			}
+		})
+	}
+}
+
+// TestDeletionPolicy: what holds data outlives the Keystone, unless the spec says otherwise.
+func TestDeletionPolicy(t *testing.T) {
+	data := []string{
+		"admin-secret", "credential-keys", "database", "database-grant", "database-secret", "database-user", "fernet-keys",
+	}
+	keep, all := []any{"Observe", "Create", "Update", "LateInitialize"}, []any{"*"}
+	for policy, want := range map[string][]any{"Retain": keep, "Delete": all, "": keep} {
+		t.Run(policy, func(t *testing.T) {
+			w := ready(t, xr(t, "small", set(policy, "deletionPolicy")))
+			var wrapped []string
+			for name, o := range objects(t, w) {
+				if !simulate.IsObject(o) {
+					continue
+				}
+				wrapped = append(wrapped, name)
+				if diff := cmp.Diff(want, at(o.AsMap(), "spec", "managementPolicies")); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+			}
+			slices.Sort(wrapped)
+			if diff := cmp.Diff(data, wrapped); diff != "" {
+				t.Errorf("what is kept (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRemote: everything is composed in the other cluster.
+func TestRemote(t *testing.T) {
+	for name, o := range objects(t, ready(t, xr(t, "federation"))) {
+		if !simulate.IsObject(o) || at(o.AsMap(), "spec", "providerConfigRef", "name") != "east" {
+			t.Errorf("%s is composed as %v, provider config %v", name, o.AsMap()["kind"], at(o.AsMap(), "spec", "providerConfigRef"))
+		}
+	}
+}
+
+// objects is the function's answer now, as it is composed.
+func objects(t *testing.T, w *simulate.World) map[string]*structpb.Struct {
+	t.Helper()
+	rsp, _, err := w.Kinds[kind].Explain(w.Request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]*structpb.Struct{}
+	for name, r := range rsp.GetDesired().GetResources() {
+		out[name] = r.GetResource()
+	}
+	return out
+}
+
+// TestGraph: a component waits for what it needs, and only for that.
+func TestGraph(t *testing.T) {
+	w := &simulate.World{XR: xr(t, "paths"), Kinds: map[string]function.Runner{kind: New()}}
+	stage := map[string]int{}
+	calls := 0
+	if err := w.Run(func(s simulate.Step) {
+		calls++
+		for _, name := range s.New {
+			name, _, _ = strings.Cut(name, "-0")
+			stage[name] = calls
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range [][2]string{
+		{"admin-generator", "database"},
+		{"database", "database-grant"},
+		{"database-grant", "schema"},
+		{"fernet-keys", "schema"},
+		{"server-certificate", "deployment"},
+		{"schema", "deployment"},
+		{"schema", "trust-flush"},
+	} {
+		if stage[order[0]] == 0 || stage[order[0]] >= stage[order[1]] {
+			t.Errorf("%s appears in call %d, %s in call %d", order[0], stage[order[0]], order[1], stage[order[1]])
+		}
+	}
+	if stage["service"] != stage["deployment"] || stage["alerts"] != 1 {
+		t.Errorf("stages %v", stage)
+	}
+}

@@ -1,0 +1,202 @@
+package keystone
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// kind is how a composition function names our composite resource.
+const kind = "Keystone.keystone.openstack.c5c3.io"
+
+// xr is the Keystone of a control plane with the spec of a file in testdata, after some changes to it.
+func xr(t *testing.T, file string, changes ...func(spec map[string]any)) *structpb.Struct {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", file+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := map[string]any{}
+	if err := yaml.UnmarshalStrict(data, &spec); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range changes {
+		change(spec)
+	}
+	return structOf(t, map[string]any{
+		"apiVersion": "keystone.openstack.c5c3.io/v1alpha1", "kind": "Keystone",
+		"metadata": map[string]any{"name": "keystone", "namespace": "cloud"}, "spec": spec,
+	})
+}
+
+func structOf(t *testing.T, m map[string]any) *structpb.Struct {
+	t.Helper()
+	o, err := structpb.NewStruct(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// set changes one field of a spec.
+func set(value any, path ...string) func(map[string]any) {
+	return func(m map[string]any) {
+		for _, k := range path[:len(path)-1] {
+			next, _ := m[k].(map[string]any)
+			if next == nil {
+				next = map[string]any{}
+				m[k] = next
+			}
+			m = next
+		}
+		m[path[len(path)-1]] = value
+	}
+}
+
+// input is what derive gets of a Keystone, when these resources are observed.
+func input(t *testing.T, xr *structpb.Struct, observed map[string]*structpb.Struct) function.Input[keystonev1.Keystone] {
+	t.Helper()
+	req := &fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{}}}
+	for name, o := range observed {
+		req.Observed.Resources[name] = &fnv1.Resource{Resource: o}
+	}
+	seen, err := observe.New(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := function.Input[keystonev1.Keystone]{Seen: seen}
+	if err := function.Decode(xr, &in.XR); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func derived(t *testing.T, xr *structpb.Struct) *model {
+	t.Helper()
+	m, err := derive(input(t, xr, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// ready is a Keystone of which everything is there and ready.
+func ready(t *testing.T, xr *structpb.Struct) *simulate.World {
+	t.Helper()
+	w := &simulate.World{XR: xr, Kinds: map[string]function.Runner{kind: New()}}
+	finish(t, w)
+	return w
+}
+
+func finish(t *testing.T, w *simulate.World) {
+	t.Helper()
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// desired is the function's answer now, as the objects themselves: unwrapped.
+func desired(t *testing.T, w *simulate.World) map[string]map[string]any {
+	t.Helper()
+	rsp, _, err := w.Kinds[kind].Explain(w.Request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string]any{}
+	for name, r := range rsp.GetDesired().GetResources() {
+		o := r.GetResource()
+		if simulate.IsObject(o) {
+			o = simulate.Inner(o)
+		}
+		out[name] = o.AsMap()
+	}
+	return out
+}
+
+// at is the value at a path of an object; a number in the path is an index.
+func at(v any, path ...any) any {
+	for _, p := range path {
+		switch p := p.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[p]
+		case int:
+			l, _ := v.([]any)
+			if p >= len(l) {
+				return nil
+			}
+			v = l[p]
+		}
+	}
+	return v
+}
+
+// TestFiles compares the files that pods read with goldens: testdata/<spec>/<file>.
+func TestFiles(t *testing.T) {
+	specs, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(specs) == 0 {
+		t.Fatalf("no specs: %v", err)
+	}
+	for _, path := range specs {
+		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			m := derived(t, xr(t, name))
+			files := m.files.data
+			for i, b := range m.spec.IdentityBackends {
+				text, err := domainConfig(i, b, m.effective, m.spec.AllowUnknown)
+				if err != nil {
+					t.Fatal(err)
+				}
+				files["keystone."+b.Domain+".conf"] = text
+			}
+			dir := filepath.Join("testdata", name)
+			if *update {
+				if err := os.RemoveAll(dir); err != nil {
+					t.Fatal(err)
+				}
+				for file, text := range files {
+					write(t, filepath.Join(dir, file), text)
+				}
+			}
+			want := map[string]string{}
+			goldens, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range goldens {
+				data, err := os.ReadFile(filepath.Join(dir, g.Name()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want[g.Name()] = string(data)
+			}
+			if diff := cmp.Diff(want, files); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

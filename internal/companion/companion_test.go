@@ -1,0 +1,87 @@
+package companion
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+)
+
+var companion = workload.Workload{Name: "companion", Namespace: "cloud", App: "companion", Instance: "cloud", Replicas: 2}
+
+// TestAccess: the rights are those of a Role, so they end at the namespace; none of them is everything, and none is one by
+// which a pod gets more.
+func TestAccess(t *testing.T) {
+	objects := Access(companion)
+	if len(objects) != 3 {
+		t.Fatalf("%d objects", len(objects))
+	}
+	account, role, binding := objects[0].(*corev1.ServiceAccount), objects[1].(*rbacv1.Role), objects[2].(*rbacv1.RoleBinding)
+	if diff := cmp.Diff(rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: role.Name}, binding.RoleRef); diff != "" {
+		t.Errorf("role (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]rbacv1.Subject{{Kind: "ServiceAccount", Name: account.Name, Namespace: account.Namespace}}, binding.Subjects); diff != "" {
+		t.Errorf("subjects (-want +got):\n%s", diff)
+	}
+	for _, r := range role.Rules {
+		if slices.Contains(slices.Concat(r.APIGroups, r.Resources, r.Verbs), "*") || len(r.NonResourceURLs) > 0 {
+			t.Errorf("a rule for everything: %v", r)
+		}
+		if slices.Contains(r.APIGroups, "rbac.authorization.k8s.io") {
+			t.Errorf("a rule by which rights grow: %v", r)
+		}
+		for _, resource := range []string{"pods/exec", "serviceaccounts/token", "serviceaccounts"} {
+			if slices.Contains(r.Resources, resource) {
+				t.Errorf("a rule for %s: %v", resource, r)
+			}
+		}
+		if slices.Contains(r.Resources, "secrets") && (slices.Contains(r.Verbs, "delete") || slices.Contains(r.Verbs, "deletecollection")) {
+			t.Errorf("it may delete keys: %v", r)
+		}
+		if slices.Contains(r.Resources, "pods") && slices.Contains(r.Verbs, "create") {
+			t.Errorf("it may run anything: %v", r)
+		}
+	}
+}
+
+// TestDeployment: the pods are those of the account, ask the API server, and are found by their Service and policy.
+func TestDeployment(t *testing.T) {
+	d := Deployment(companion, "ghcr.io/c5c3/companion:1").(*appsv1.Deployment)
+	pod := d.Spec.Template.Spec
+	if pod.ServiceAccountName != Access(companion)[0].(*corev1.ServiceAccount).Name || !*pod.AutomountServiceAccountToken {
+		t.Errorf("account %q, token %v", pod.ServiceAccountName, *pod.AutomountServiceAccountToken)
+	}
+	c := pod.Containers[0]
+	if c.Image != "ghcr.io/c5c3/companion:1" || !slices.Contains(c.Args, "--leader-elect") || !slices.Contains(c.Args, "--namespace=$(NAMESPACE)") {
+		t.Errorf("container %v", c)
+	}
+	ports := map[string]int32{}
+	for _, p := range c.Ports {
+		ports[p.Name] = p.ContainerPort
+	}
+	for name, probe := range map[string]*corev1.Probe{"liveness": c.LivenessProbe, "readiness": c.ReadinessProbe} {
+		if ports[probe.HTTPGet.Port.StrVal] == 0 {
+			t.Errorf("the %s probe asks at %s", name, probe.HTTPGet.Port.StrVal)
+		}
+	}
+	s := Service(companion).(*corev1.Service)
+	if diff := cmp.Diff(d.Spec.Selector.MatchLabels, s.Spec.Selector); diff != "" {
+		t.Errorf("the Service selects (-Deployment +Service):\n%s", diff)
+	}
+	if ports[s.Spec.Ports[0].TargetPort.StrVal] != s.Spec.Ports[0].Port {
+		t.Errorf("the Service leads to %v", s.Spec.Ports)
+	}
+	n := Network(companion).(*networkingv1.NetworkPolicy)
+	if diff := cmp.Diff(d.Spec.Selector.MatchLabels, n.Spec.PodSelector.MatchLabels); diff != "" {
+		t.Errorf("the policy selects (-Deployment +NetworkPolicy):\n%s", diff)
+	}
+	if in := n.Spec.Ingress[0]; len(in.From) > 0 || in.Ports[0].Port.IntVal != s.Spec.Ports[0].Port {
+		t.Errorf("Prometheus comes in by %v", in)
+	}
+}

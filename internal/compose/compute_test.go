@@ -1,0 +1,250 @@
+package compose_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+)
+
+// TestStates gives the verdict on a resource in each state.
+func TestStates(t *testing.T) {
+	for name, s := range states {
+		t.Run(name, func(t *testing.T) {
+			m := &toy{
+				components: []component{{name: "c", stages: [][]resource{{{name: "r", kind: "Certificate"}}}}},
+				seen:       map[string]string{"r": name},
+			}
+			plan := m.compute(t)
+			item := plan.Items()[0]
+			if item.Verdict.Ready != (s.wrong == "") || s.wrong != "" && item.Verdict.Reason != s.wrong {
+				t.Errorf("the verdict is %+v, want reason %q", item.Verdict, s.wrong)
+			}
+			if !item.Verdict.Ready && item.Verdict.Message == "" {
+				t.Errorf("the verdict %+v does not say why", item.Verdict)
+			}
+			if plan.Ready() != item.Verdict.Ready {
+				t.Errorf("Ready() = %t of %+v", plan.Ready(), item.Verdict)
+			}
+		})
+	}
+}
+
+// one is a graph of one component.
+func one(stages ...compose.Stage) compose.Graph[struct{}] {
+	build := func(struct{}) ([]compose.Stage, error) { return stages, nil }
+	return compose.Graph[struct{}]{{Name: "all", Phase: "Building", Build: build}}
+}
+
+func TestComputeErrors(t *testing.T) {
+	secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
+	withStatus := object("ConfigMap", "a")
+	withStatus.Object["status"] = map[string]any{"phase": "Done"}
+	cases := map[string]struct {
+		reason string
+		stage  compose.Stage
+		want   string
+	}{
+		"NoName": {
+			reason: "Crossplane finds an object by its resource name.",
+			stage:  compose.Stage{{Object: object("ConfigMap", "a")}},
+			want:   `cannot compose all: resource name "" is empty or used twice`,
+		},
+		"SameName": {
+			reason: "One of the two would be lost.",
+			stage:  compose.Stage{{Name: "a", Object: object("ConfigMap", "a")}, {Name: "a", Object: object("ConfigMap", "b")}},
+			want:   `cannot compose all: resource name "a" is empty or used twice`,
+		},
+		"NoRule": {
+			reason: "An object that nobody can judge would never be ready, or always.",
+			stage:  compose.Stage{{Name: "a", Object: secret}},
+			want:   `cannot compose all: a has no readiness rule for its kind Secret`,
+		},
+		"Status": {
+			reason: "What cannot be encoded is not left out.",
+			stage:  compose.Stage{{Name: "a", Object: withStatus}},
+			want:   `cannot compose all: cannot encode a: cannot encode ConfigMap "a": field status`,
+		},
+		"NoObject": {
+			reason: "A builder's mistake is an error, not a crash.",
+			stage:  compose.Stage{{Name: "a"}},
+			want:   `cannot compose all: cannot encode a: cannot encode an object that is nil`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			plan, err := one(tc.stage).Compute(struct{}{}, observe.State{})
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("%s\nCompute(...): %v, want %s", tc.reason, err, tc.want)
+			}
+			if diff := cmp.Diff(compose.Plan{}, plan, samePlan); diff != "" {
+				t.Errorf("%s\nthere is a plan: %s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestOwnCheck: a resource's own check takes the place of its kind's, and a kind without a rule needs one.
+func TestOwnCheck(t *testing.T) {
+	never := func(*observe.Object) ready.Verdict { return ready.Fail("Never", "it never is") }
+	secret := object("ConfigMap", "r")
+	secret.SetKind("Unheard")
+	for name, o := range map[string]*unstructured.Unstructured{"known kind": object("ConfigMap", "r"), "unknown kind": secret} {
+		t.Run(name, func(t *testing.T) {
+			observed := map[string]*structpb.Struct{"r": states["ready"].observed(t, o)}
+			plan, err := one(compose.Stage{{Name: "r", Object: o, Ready: never}}).Compute(struct{}{}, seen(t, observed, false))
+			if err != nil {
+				t.Fatalf("Compute(...): %v", err)
+			}
+			if got := plan.Items()[0].Verdict.Reason; got != "Never" {
+				t.Errorf("the verdict's reason is %q, want that of the resource's own check", got)
+			}
+		})
+	}
+}
+
+// TestKept: an older revision is composed again as it was: without what its server owns or Crossplane sets, and with all else,
+// because a field that is left out is taken away.
+func TestKept(t *testing.T) {
+	direct := applied(t, object("ConfigMap", "old"))
+	hash := direct["metadata"].(map[string]any)["annotations"].(map[string]any)[compose.HashAnnotation]
+	direct["extra"] = map[string]any{"creationTimestamp": nil, "list": []any{map[string]any{"a": nil, "b": "c"}}}
+	want := map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{
+			"name": "old", "namespace": "cloud",
+			"labels":      map[string]any{"example.org/kept": "yes"},
+			"annotations": map[string]any{compose.HashAnnotation: hash, "example.org/kept": "yes"},
+		},
+		"data":  map[string]any{"name": "old"},
+		"extra": map[string]any{"list": []any{map[string]any{"b": "c"}}},
+	}
+	asWrapped := map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "old"}, "data": map[string]any{"name": "old"},
+	}
+	wrapper := func(status map[string]any) map[string]any {
+		return map[string]any{
+			"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "metadata": map[string]any{"name": "wrapper"},
+			"spec": map[string]any{"forProvider": map[string]any{"manifest": asWrapped}}, "status": status,
+		}
+	}
+	cases := map[string]struct {
+		reason   string
+		observed map[string]any
+		want     []map[string]any
+	}{
+		"Direct": {
+			reason:   "What the server and Crossplane add, and nulls, are taken away.",
+			observed: direct,
+			want:     []map[string]any{want},
+		},
+		"Wrapped": {
+			reason:   "The wrapper holds the object as it was desired, so that its own spec does not change.",
+			observed: wrapper(map[string]any{"atProvider": map[string]any{"manifest": direct}}),
+			want:     []map[string]any{asWrapped},
+		},
+		"WrappedUnseen": {
+			reason:   "A wrapper that has not seen its object yet keeps it all the same.",
+			observed: wrapper(nil),
+			want:     []map[string]any{asWrapped},
+		},
+		"NoObject": {
+			reason:   "What has no metadata comes from no server.",
+			observed: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o, err := structpb.NewStruct(tc.observed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := one(compose.Stage{{Name: "config-new", Object: object("ConfigMap", "new"), Revisions: "config", Retain: true, Management: true}})
+			plan, err := g.Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"config-old": o}, true))
+			if err != nil {
+				t.Fatalf("Compute(...): %v", err)
+			}
+			var got []map[string]any
+			for _, i := range plan.Kept {
+				got = append(got, i.Body.AsMap())
+				if i.Name != "config-old" || i.Kind.Kind != "ConfigMap" || !i.Retain || !i.Management || !i.Observed || !i.Verdict.Ready {
+					t.Errorf("%s\nkept as %+v", tc.reason, i)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nKept: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	build := func(struct{}) ([]compose.Stage, error) { return nil, errors.New("not called") }
+	cases := map[string]struct {
+		reason string
+		graph  compose.Graph[struct{}]
+		want   string
+	}{
+		"Good": {
+			reason: "What is needed or followed is declared earlier.",
+			graph: compose.Graph[struct{}]{
+				{Name: "a", Build: build}, {Name: "b", Build: build, Needs: []string{"a"}}, {Name: "c", Build: build, Follows: []string{"b", "a"}},
+			},
+		},
+		"NoName": {
+			reason: "A component's name stands in conditions.",
+			graph:  compose.Graph[struct{}]{{Build: build}},
+			want:   `component 0 ("") needs a name and a builder`,
+		},
+		"NoBuilder": {
+			reason: "A call would crash.",
+			graph:  compose.Graph[struct{}]{{Name: "a"}},
+			want:   `component 0 ("a") needs a name and a builder`,
+		},
+		"Twice": {
+			reason: "Needs are by name.",
+			graph:  compose.Graph[struct{}]{{Name: "a", Build: build}, {Name: "a", Build: build}},
+			want:   `component "a" is declared twice`,
+		},
+		"NeedsLater": {
+			reason: "Order is what keeps a graph from having a cycle.",
+			graph:  compose.Graph[struct{}]{{Name: "a", Build: build, Needs: []string{"b"}}, {Name: "b", Build: build}},
+			want:   `component "a" needs "b", which is not declared before it`,
+		},
+		"FollowsItself": {
+			reason: "This is a cycle, too.",
+			graph:  compose.Graph[struct{}]{{Name: "a", Build: build, Follows: []string{"a"}}},
+			want:   `component "a" needs "a", which is not declared before it`,
+		},
+		"Both": {
+			reason: "All mistakes are told at once.",
+			graph:  compose.Graph[struct{}]{{Name: "a", Needs: []string{"b"}}},
+			want:   "component 0 (\"a\") needs a name and a builder\ncomponent \"a\" needs \"b\", which is not declared before it",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := tc.graph.Validate(); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nValidate(): -want, +got:\n%s", tc.reason, diff)
+			}
+			defer func() {
+				if panicked := recover() != nil; panicked != (tc.want != "") {
+					t.Errorf("%s\nMustValidate() panics: %t", tc.reason, panicked)
+				}
+			}()
+			tc.graph.MustValidate()
+		})
+	}
+}

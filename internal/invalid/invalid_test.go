@@ -1,0 +1,44 @@
+package invalid_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+)
+
+func TestField(t *testing.T) {
+	err := invalid.Field("spec.size", "%q is not a size; choose one of %s", "huge", "small, large")
+	if got, want := err.Error(), `spec.size: "huge" is not a size; choose one of small, large`; got != want {
+		t.Errorf("Field(...) = %s, want %s", got, want)
+	}
+}
+
+func TestIs(t *testing.T) {
+	mistake := invalid.Field("spec", "it is wrong")
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   bool
+	}{
+		"Nothing": {reason: "No error is nobody's.", err: nil, want: false},
+		"Ours":    {reason: "A tenant cannot mend it.", err: errors.New("broken"), want: false},
+		"Spec":    {reason: "The tenant can.", err: mistake, want: true},
+		"Wrapped": {reason: "Wrapping adds words only.", err: fmt.Errorf("cannot go on: %w", mistake), want: true},
+		"Joined":  {reason: "One that the tenant can mend is enough.", err: errors.Join(errors.New("broken"), mistake), want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := invalid.Is(tc.err); got != tc.want {
+				t.Errorf("%s\nIs(%v) = %t, want %t", tc.reason, tc.err, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestPath(t *testing.T) {
+	if got, want := invalid.Path("spec", "config", "token"), "spec.config.token"; got != want {
+		t.Errorf("Path(...) = %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,147 @@
+package mariadb
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/object"
+)
+
+var server = Server{
+	Meta: object.Meta{Name: "mariadb", Namespace: "cloud"}, Replicas: 3, RootSecret: "mariadb-root", StorageSize: "10Gi",
+	Issuer: "internal-ca", BufferPool: "1G", Connections: 2048,
+}
+
+func at(v any, path ...string) any {
+	for _, p := range path {
+		m, _ := v.(map[string]any)
+		v = m[p]
+	}
+	return v
+}
+
+func TestServer(t *testing.T) {
+	with := func(f func(*Server)) Server {
+		s := server
+		f(&s)
+		return s
+	}
+	bucket := &Bucket{Name: "old", Endpoint: "s3:443", Secret: "s3", PrivateCA: true}
+	for name, tc := range map[string]struct {
+		reason string
+		server Server
+		want   map[string]any // by path, nil: not there
+	}{
+		"Galera": {
+			"Several members are a Galera cluster on different nodes.", server,
+			map[string]any{"replicas": int64(3), "galera.enabled": true, "affinity.antiAffinityEnabled": true, "maxScaleRef": nil, "bootstrapFrom": nil, "storage.storageClassName": nil},
+		},
+		"one": {
+			"One server alone is no cluster.", with(func(s *Server) { s.Replicas = 1 }),
+			map[string]any{"replicas": int64(1), "galera": nil, "affinity": nil},
+		},
+		"TLS": {
+			"Nobody connects without TLS, by certificates of our own authority.", server,
+			map[string]any{"tls.required": true, "tls.serverCertIssuerRef.name": "internal-ca", "tls.clientCertIssuerRef.kind": "Issuer"},
+		},
+		"password": {
+			"The operator makes no password of its own.", server,
+			map[string]any{"rootPasswordSecretKeyRef.generate": false, "rootPasswordSecretKeyRef.name": "mariadb-root"},
+		},
+		"proxy": {
+			"The operator is told who chooses the member that takes writes.", with(func(s *Server) { s.MaxScale = "maxscale" }),
+			map[string]any{"maxScaleRef.name": "maxscale", "maxScaleRef.namespace": "cloud"},
+		},
+		"restore": {
+			"A new server starts from the backup.", with(func(s *Server) { s.RestoreFrom, s.RestoreTime = bucket, "2026-05-01T03:00:00Z" }),
+			map[string]any{
+				"bootstrapFrom.s3.bucket": "old", "bootstrapFrom.targetRecoveryTime": "2026-05-01T03:00:00Z", "bootstrapFrom.backupContentType": "Physical",
+				"bootstrapFrom.s3.tls.caSecretKeyRef.name": "s3", "bootstrapFrom.s3.region": nil, "bootstrapFrom.s3.prefix": nil,
+			},
+		},
+		"class": {
+			"A class that is named is taken.", with(func(s *Server) { s.StorageClass = "fast" }), map[string]any{"storage.storageClassName": "fast"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := tc.server.Object().Object["spec"]
+			for path, want := range tc.want {
+				if got := at(spec, strings.Split(path, ".")...); got != want {
+					t.Errorf("%s\n%s is %v, want %v", tc.reason, path, got, want)
+				}
+			}
+		})
+	}
+	for _, line := range []string{"[mariadb]\n", "max_connections=2048\n", "innodb_buffer_pool_size=1G\n", "character-set-server=utf8\n"} {
+		if config, _ := at(server.Object().Object, "spec", "myCnf").(string); !strings.Contains(config, line) {
+			t.Errorf("%q is not in the configuration:\n%s", line, config)
+		}
+	}
+}
+
+// TestAccount: the account is the service's own, is never dropped, and may open as many connections as it needs.
+func TestAccount(t *testing.T) {
+	a := Account{Meta: object.Meta{Name: "keystone", Namespace: "cloud"}, Server: "mariadb", Secret: "keystone-database"}
+	for _, o := range []map[string]any{a.Database().Object, a.User().Object, a.Grant().Object} {
+		if at(o, "spec", "cleanupPolicy") != "Skip" || at(o, "spec", "mariaDbRef", "name") != "mariadb" {
+			t.Errorf("%v %v", o["kind"], o["spec"])
+		}
+	}
+	if user := a.User().Object; at(user, "spec", "maxUserConnections") != int64(0) || at(user, "spec", "require", "ssl") != true {
+		t.Errorf("user %v", user["spec"])
+	}
+	want := object.Map{
+		"privileges": object.List{"ALL PRIVILEGES"}, "database": "keystone", "table": "*", "username": "keystone", "host": "%",
+		"mariaDbRef": object.Map{"name": "mariadb"}, "cleanupPolicy": "Skip",
+	}
+	if diff := cmp.Diff(want, a.Grant().Object["spec"]); diff != "" {
+		t.Errorf("grant (-want +got):\n%s", diff)
+	}
+}
+
+// TestURL: what Kubernetes makes of the variable is a URL, with the password where it belongs.
+func TestURL(t *testing.T) {
+	text := URL("keystone", "DATABASE_PASSWORD", "mariadb.cloud.svc.cluster.local", 3306, "keystone", "/etc/keystone/database-ca/ca.crt")
+	u, err := url.Parse(strings.Replace(text, "$(DATABASE_PASSWORD)", "s3cr3t", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := u.User.Password()
+	got := []string{u.Scheme, u.User.Username(), password, u.Host, u.Path, u.Query().Get("ssl_ca"), u.Query().Get("charset")}
+	want := []string{"mysql+pymysql", "keystone", "s3cr3t", "mariadb.cloud.svc.cluster.local:3306", "/keystone", "/etc/keystone/database-ca/ca.crt", "utf8"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", text, diff)
+	}
+}
+
+// TestBackup: it is kept for days and taken from a member that takes no writes.
+func TestBackup(t *testing.T) {
+	o := PhysicalBackup(server.Meta, "mariadb", "0 1 * * *", 30, Bucket{Name: "b", Endpoint: "s3:443", Region: "eu", Prefix: "a/b", Secret: "s3"}).Object
+	want := object.Map{
+		"mariaDbRef": object.Map{"name": "mariadb"}, "schedule": object.Map{"cron": "0 1 * * *", "immediate": true},
+		"maxRetention": "720h", "target": "PreferReplica", "compression": "bzip2",
+		"storage": object.Map{"s3": object.Map{
+			"bucket": "b", "endpoint": "s3:443", "region": "eu", "prefix": "a/b", "tls": object.Map{"enabled": true},
+			"accessKeyIdSecretKeyRef":     object.Map{"name": "s3", "key": "access-key-id"},
+			"secretAccessKeySecretKeyRef": object.Map{"name": "s3", "key": "secret-access-key"},
+		}},
+	}
+	if diff := cmp.Diff(want, o["spec"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestMaxScale: all connections go to the one member that takes writes.
+func TestMaxScale(t *testing.T) {
+	spec := MaxScale(object.Meta{Name: "maxscale", Namespace: "cloud"}, "mariadb", 2, 3306, true).Object["spec"].(map[string]any)
+	services := spec["services"].([]any)
+	if len(services) != 1 || at(services[0], "router") != "readconnroute" || at(services[0], "params", "router_options") != "master" || at(services[0], "listener", "port") != int64(3306) {
+		t.Errorf("services %v", services)
+	}
+	if spec["replicas"] != int64(2) || at(spec, "metrics", "enabled") != true || at(spec, "mariaDbRef", "name") != "mariadb" {
+		t.Errorf("spec %v", spec)
+	}
+}

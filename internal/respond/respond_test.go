@@ -1,0 +1,187 @@
+package respond_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+)
+
+func structOf(t *testing.T, m map[string]any) *structpb.Struct {
+	t.Helper()
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// request is the request of a pipeline's second step.
+func request(t *testing.T) *fnv1.RunFunctionRequest {
+	t.Helper()
+	return &fnv1.RunFunctionRequest{
+		Meta:    &fnv1.RequestMeta{Tag: "tag"},
+		Context: structOf(t, map[string]any{"of": "an earlier step"}),
+		Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: structOf(t, map[string]any{
+			"apiVersion": "example.org/v1", "kind": "XThing", "metadata": map[string]any{"name": "thing"}, "spec": map[string]any{},
+		})}},
+		Desired: &fnv1.State{Resources: map[string]*fnv1.Resource{
+			"earlier": {Resource: structOf(t, map[string]any{"kind": "Earlier"})},
+			"a":       {Resource: structOf(t, map[string]any{"kind": "Earlier"})},
+		}},
+	}
+}
+
+// told is a condition for the composite resource and the claim.
+func told(typ string, status fnv1.Status, reason, message string) *fnv1.Condition {
+	c := &fnv1.Condition{Type: typ, Status: status, Reason: reason, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum()}
+	if message != "" {
+		c.Message = &message
+	}
+	return c
+}
+
+const (
+	yes = fnv1.Status_STATUS_CONDITION_TRUE
+	no  = fnv1.Status_STATUS_CONDITION_FALSE
+)
+
+func TestGood(t *testing.T) {
+	part := func(v ready.Verdict) compose.Part {
+		p := compose.Part{Name: "part", Total: 1, Items: []compose.Item{{
+			Name: "a", Body: structOf(t, map[string]any{"kind": "A", "metadata": map[string]any{"name": "my-a"}}), Verdict: v,
+		}}}
+		p.Items[0].Kind.Kind = "A"
+		if v.Ready {
+			p.Ready = 1
+		}
+		return p
+	}
+	done := compose.Part{Name: "done-already"}
+	cases := map[string]struct {
+		reason string
+		plan   compose.Plan
+		ready  fnv1.Ready
+		ttl    time.Duration
+		last   *fnv1.Condition
+	}{
+		"Ready": {
+			reason: "When all is ready, nothing but a changed PlatformConfig is waited for.",
+			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Yes)}},
+			ready:  fnv1.Ready_READY_TRUE,
+			ttl:    5 * time.Minute,
+			last:   told("PartReady", yes, "Ready", ""),
+		},
+		"Waiting": {
+			reason: "While anything is awaited, the composite resource is not ready, and the next call is soon.",
+			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Wait("Later", "it takes its time"))}},
+			ready:  fnv1.Ready_READY_FALSE,
+			ttl:    10 * time.Second,
+			last:   told("PartReady", no, "Later", "A my-a: it takes its time"),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			req := request(t)
+			got := respond.Good(req, tc.plan, respond.Place{}, structpb.NewStructValue(structOf(t, map[string]any{"phase": "X"})))
+			want := &fnv1.RunFunctionResponse{
+				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(tc.ttl)},
+				Context: req.GetContext(),
+				Desired: &fnv1.State{
+					Composite: &fnv1.Resource{Ready: tc.ready, Resource: structOf(t, map[string]any{
+						"apiVersion": "example.org/v1", "kind": "XThing", "status": map[string]any{"phase": "X"},
+					})},
+					Resources: map[string]*fnv1.Resource{
+						"earlier": req.GetDesired().GetResources()["earlier"],
+						"a":       {Resource: tc.plan.Items()[0].Body, Ready: tc.ready},
+					},
+				},
+				Conditions: []*fnv1.Condition{
+					told("SpecValid", yes, "Valid", ""), told("Composed", yes, "Composed", ""), told("DoneAlreadyReady", yes, "Ready", ""), tc.last,
+				},
+			}
+			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+				t.Errorf("%s\nGood(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(request(t), req, protocmp.Transform()); diff != "" {
+				t.Errorf("the request was changed: %s", diff)
+			}
+		})
+	}
+}
+
+func TestBad(t *testing.T) {
+	mistake := invalid.Field("spec.size", "choose another")
+	cases := map[string]struct {
+		reason     string
+		err        error
+		typ, words string
+		sentence   string
+	}{
+		"Spec": {
+			reason: "A mistake in the spec is the tenant's to mend.",
+			err:    mistake,
+			typ:    "SpecValid", words: "InvalidSpec",
+			sentence: "spec.size: choose another",
+		},
+		"SpecWrapped": {
+			reason: "Whoever wraps the error does not change whose it is.",
+			err:    fmt.Errorf("cannot compose: %w", mistake),
+			typ:    "SpecValid", words: "InvalidSpec",
+			sentence: "cannot compose: spec.size: choose another",
+		},
+		"SpecJoined": {
+			reason: "All mistakes are told.",
+			err:    errors.Join(mistake, invalid.Field("spec.release", "it is unknown")),
+			typ:    "SpecValid", words: "InvalidSpec",
+			sentence: "spec.size: choose another\nspec.release: it is unknown",
+		},
+		"Ours": {
+			reason: "What the tenant cannot mend says nothing of the spec.",
+			err:    errors.New("there is no PlatformConfig"),
+			typ:    "Composed", words: "InternalError",
+			sentence: "there is no PlatformConfig",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			req := request(t)
+			result := func(s fnv1.Severity) *fnv1.Result {
+				return &fnv1.Result{
+					Severity: s, Message: tc.sentence, Reason: &tc.words, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
+				}
+			}
+			want := &fnv1.RunFunctionResponse{
+				Meta:       &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(10 * time.Second)},
+				Context:    req.GetContext(),
+				Conditions: []*fnv1.Condition{told(tc.typ, no, tc.words, tc.sentence)},
+				// A claim shows no fatal result, so the warning comes first.
+				Results: []*fnv1.Result{result(fnv1.Severity_SEVERITY_WARNING), result(fnv1.Severity_SEVERITY_FATAL)},
+			}
+			if diff := cmp.Diff(want, respond.Bad(req, tc.err), protocmp.Transform()); diff != "" {
+				t.Errorf("%s\nBad(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestConditionType(t *testing.T) {
+	for component, want := range map[string]string{
+		"keystone": "KeystoneReady", "trust-flush": "TrustFlushReady", "catalog-deletion-order": "CatalogDeletionOrderReady", "s3": "S3Ready",
+	} {
+		if got := respond.ConditionType(component); got != want {
+			t.Errorf("ConditionType(%s) = %s, want %s", component, got, want)
+		}
+	}
+}

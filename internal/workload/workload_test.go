@@ -1,0 +1,278 @@
+package workload
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+var api = Workload{Name: "keystone", Namespace: "cloud", App: "keystone", Instance: "keystone", Component: "api", Replicas: 2}
+
+func pod() Pod {
+	return Pod{UserID: 42, Containers: []corev1.Container{{Name: "main"}, {Name: "proxy"}}, InitContainers: []corev1.Container{{Name: "init"}}}
+}
+
+// TestSelector: selectors are immutable in a cluster, so they are written down here. Workloads of one service do not select one
+// another's pods.
+func TestSelector(t *testing.T) {
+	want := map[string]string{"app.kubernetes.io/name": "keystone", "app.kubernetes.io/instance": "keystone", "app.kubernetes.io/component": "api"}
+	if diff := cmp.Diff(want, api.Selector()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	job := api.With("keystone-bootstrap", "bootstrap")
+	if got := job.Labels()["app.kubernetes.io/component"]; got != "bootstrap" || job.Name != "keystone-bootstrap" || job.Namespace != "cloud" {
+		t.Errorf("component %q of %s/%s", got, job.Namespace, job.Name)
+	}
+	if _, ok := (Workload{App: "a", Instance: "b"}).Selector()["app.kubernetes.io/component"]; ok {
+		t.Error("an empty component is a label")
+	}
+	api.Labels()["a"] = "b"
+	if len(api.Labels()) != 5 {
+		t.Errorf("labels %v", api.Labels())
+	}
+	d := api.Deployment(pod())
+	for _, selector := range []map[string]string{
+		d.Spec.Selector.MatchLabels, api.Service().Spec.Selector, api.DisruptionBudget().Spec.Selector.MatchLabels, api.NetworkPolicy(nil, nil).Spec.PodSelector.MatchLabels,
+	} {
+		if diff := cmp.Diff(want, selector); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	for k, v := range want {
+		if d.Spec.Template.Labels[k] != v {
+			t.Errorf("pods are labelled %v", d.Spec.Template.Labels)
+		}
+	}
+}
+
+// TestTemplate: what a pod says is kept, and every container is restricted and has a place to write to.
+func TestTemplate(t *testing.T) {
+	w := api
+	w.Resources = &common.Resources{Requests: &common.ResourceAmounts{Memory: ptr.To(resource.MustParse("1Gi"))}}
+	w.PullSecrets = []common.ObjectName{"a"}
+	w.Placement = common.Placement{
+		NodeSelector: map[string]common.LabelValue{"b": "c"},
+		Tolerations:  []common.Toleration{{Key: "d", Operator: "Exists", Effect: "NoSchedule", TolerationSeconds: ptr.To[int64](5)}},
+	}
+	p := pod()
+	p.Volumes = []corev1.Volume{ConfigVolume("config", "map")}
+	p.Containers[0].VolumeMounts = []corev1.VolumeMount{Mount("config", "/etc")}
+	spec := w.Template(p).Spec
+	for _, c := range append(spec.InitContainers, spec.Containers...) {
+		if !*c.SecurityContext.ReadOnlyRootFilesystem || *c.SecurityContext.AllowPrivilegeEscalation || c.VolumeMounts[0].MountPath != "/tmp" {
+			t.Errorf("container %s: %v, %v", c.Name, c.SecurityContext, c.VolumeMounts)
+		}
+	}
+	if s := spec.SecurityContext; *s.RunAsUser != 42 || *s.FSGroup != 42 || !*s.RunAsNonRoot {
+		t.Errorf("security %v", s)
+	}
+	if !spec.Containers[1].Resources.Requests.Memory().IsZero() || spec.Containers[0].Resources.Requests.Memory().String() != "1Gi" {
+		t.Errorf("resources are the main container's: %v, %v", spec.Containers[0].Resources, spec.Containers[1].Resources)
+	}
+	if len(spec.Volumes) != 2 || len(spec.Containers[0].VolumeMounts) != 2 || spec.ImagePullSecrets[0].Name != "a" || spec.NodeSelector["b"] != "c" {
+		t.Errorf("pod %v", spec)
+	}
+	want := []corev1.Toleration{{Key: "d", Operator: "Exists", Effect: "NoSchedule", TolerationSeconds: ptr.To[int64](5)}}
+	if diff := cmp.Diff(want, spec.Tolerations); diff != "" {
+		t.Errorf("tolerations (-want +got):\n%s", diff)
+	}
+	if len(p.Containers[0].VolumeMounts) != 1 || p.Containers[0].SecurityContext != nil {
+		t.Errorf("the caller's container is changed: %v", p.Containers[0])
+	}
+	if *w.Template(p).Spec.AutomountServiceAccountToken {
+		t.Error("a token is mounted that nobody asked for")
+	}
+}
+
+// TestSpread: pods that stay are spread over nodes and zones; those of Jobs end.
+func TestSpread(t *testing.T) {
+	spread := func(p corev1.PodTemplateSpec) []string {
+		var keys []string
+		for _, c := range p.Spec.TopologySpreadConstraints {
+			keys = append(keys, c.TopologyKey)
+			if c.WhenUnsatisfiable != corev1.ScheduleAnyway {
+				t.Errorf("a cluster with one zone would run one pod: %v", c)
+			}
+		}
+		return keys
+	}
+	both := []string{"kubernetes.io/hostname", "topology.kubernetes.io/zone"}
+	for name, tc := range map[string]struct{ got, want []string }{
+		"Deployment":  {spread(api.Deployment(pod()).Spec.Template), both},
+		"StatefulSet": {spread(api.StatefulSet(pod()).Spec.Template), both},
+		"Job":         {spread(api.Job(pod(), 3).Spec.Template), nil},
+		"CronJob":     {spread(api.CronJob(pod(), "* * * * *", false).Spec.JobTemplate.Spec.Template), nil},
+	} {
+		if diff := cmp.Diff(tc.want, tc.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestNetworkPolicy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		flow   Flow
+		want   string
+	}{
+		"this namespace": {"No namespace is this one.", Flow{Ports: []int32{5000}}, "pods of all here; 5000"},
+		"some pods":      {"Labels narrow it.", Flow{Pods: map[string]string{"a": "b"}, Ports: []int32{1, 2}}, "pods of a=b here; 1 2"},
+		"namespaces":     {"Each of them, by the label that Kubernetes sets.", Flow{Namespaces: []string{"x", "y"}, Ports: []int32{1}}, "pods of all in x, pods of all in y; 1"},
+		"anywhere":       {"No peers are all peers.", Flow{Anywhere: true, Ports: []int32{443}}, "anybody; 443"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := api.NetworkPolicy([]Flow{tc.flow}, []Flow{tc.flow})
+			in, out := p.Spec.Ingress, p.Spec.Egress
+			if len(in) != 1 || len(out) != 2 {
+				t.Fatalf("%d rules in, %d out: names are asked for by everybody", len(in), len(out))
+			}
+			if got := said(in[0].From, in[0].Ports); got != tc.want {
+				t.Errorf("%s\nin: %q, want %q", tc.reason, got, tc.want)
+			}
+			if got := said(out[1].To, out[1].Ports); got != tc.want {
+				t.Errorf("%s\nout: %q, want %q", tc.reason, got, tc.want)
+			}
+			if got := said(out[0].To, out[0].Ports); got != "anybody; 53 53" {
+				t.Errorf("names: %q", got)
+			}
+		})
+	}
+	if p := api.NetworkPolicy(nil, nil); len(p.Spec.Ingress) > 0 || len(p.Spec.PolicyTypes) != 2 {
+		t.Errorf("what nobody lets in comes in: %v", p.Spec)
+	}
+}
+
+// said is a rule of a network policy in words.
+func said(peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort) string {
+	var who, where []string
+	for _, p := range peers {
+		pods := "all"
+		for k, v := range p.PodSelector.MatchLabels {
+			pods = k + "=" + v
+		}
+		at := "here"
+		if p.NamespaceSelector != nil {
+			at = "in " + p.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"]
+		}
+		who = append(who, "pods of "+pods+" "+at)
+	}
+	if len(who) == 0 {
+		who = []string{"anybody"}
+	}
+	for _, p := range ports {
+		where = append(where, p.Port.String())
+	}
+	return strings.Join(who, ", ") + "; " + strings.Join(where, " ")
+}
+
+// TestStop: a pod is given the time that it needs: to drain, to finish, and a little.
+func TestStop(t *testing.T) {
+	c := corev1.Container{}
+	Drain(&c)
+	mercy := time.Minute
+	drain := c.Lifecycle.PreStop.Sleep.Seconds
+	if grace := *Grace(mercy); drain <= 0 || grace <= drain+int64(mercy.Seconds()) {
+		t.Errorf("grace of %d s, of which %d s drain and %s finish", grace, drain, mercy)
+	}
+}
+
+// TestProbes: a slow start is no failure, and a pod that does not answer is spared before it is restarted.
+func TestProbes(t *testing.T) {
+	c := corev1.Container{}
+	Probes(&c, "api", "/healthcheck")
+	for name, p := range map[string]*corev1.Probe{"startup": c.StartupProbe, "readiness": c.ReadinessProbe, "liveness": c.LivenessProbe} {
+		if h := p.HTTPGet; h.Scheme != "HTTPS" || h.Path != "/healthcheck" || h.Port.StrVal != "api" {
+			t.Errorf("%s asks %v", name, h)
+		}
+	}
+	patience := func(p *corev1.Probe) int32 { return p.PeriodSeconds * p.FailureThreshold }
+	if patience(c.ReadinessProbe) >= patience(c.LivenessProbe) || patience(c.LivenessProbe) >= patience(c.StartupProbe) {
+		t.Errorf("patience of %d, %d and %d s", patience(c.ReadinessProbe), patience(c.LivenessProbe), patience(c.StartupProbe))
+	}
+}
+
+func TestRequirements(t *testing.T) {
+	q := func(s string) *resource.Quantity { return ptr.To(resource.MustParse(s)) }
+	got := Requirements(&common.Resources{
+		Requests: &common.ResourceAmounts{CPU: q("1"), Memory: q("1Gi"), EphemeralStorage: q("2Gi")}, Limits: &common.ResourceAmounts{},
+	})
+	want := corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{"cpu": *q("1"), "memory": *q("1Gi"), "ephemeral-storage": *q("2Gi")}, Limits: corev1.ResourceList{},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(corev1.ResourceRequirements{}, Requirements(nil)); diff != "" {
+		t.Errorf("of none (-want +got):\n%s", diff)
+	}
+}
+
+// TestVolumes: a Secret is readable by the pod's group alone; its keys can be chosen.
+func TestVolumes(t *testing.T) {
+	s := SecretVolume("tls", "keystone-tls", "tls.crt", "tls.key").Secret
+	if *s.DefaultMode != 0o440 || len(s.Items) != 2 || s.Items[1].Path != "tls.key" {
+		t.Errorf("%v", s)
+	}
+	if s := SecretVolume("keys", "fernet").Secret; s.Items != nil {
+		t.Errorf("all keys are some: %v", s.Items)
+	}
+	if m := MountFile("config", "/etc/a.conf", "a.conf"); m.SubPath != "a.conf" || !m.ReadOnly {
+		t.Errorf("%v", m)
+	}
+	if e := SecretEnv("PASSWORD", "a", "b"); e.Value != "" || e.ValueFrom.SecretKeyRef.Name != "a" || e.ValueFrom.SecretKeyRef.Key != "b" {
+		t.Errorf("%v", e)
+	}
+}
+
+// TestObjects: what the kinds are made for.
+func TestObjects(t *testing.T) {
+	if d := api.Deployment(pod()); *d.Spec.Replicas != 2 || d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntVal != 0 || d.Spec.Strategy.RollingUpdate.MaxSurge.IntVal != 1 {
+		t.Errorf("a roll-out loses requests: %v", d.Spec.Strategy)
+	}
+	if h := api.HeadlessService(Port("a", 1)); h.Spec.ClusterIP != "None" || !h.Spec.PublishNotReadyAddresses || h.Name != api.StatefulSet(pod()).Spec.ServiceName {
+		t.Errorf("members do not find each other: %v", h.Spec)
+	}
+	if j := api.Job(pod(), 3); *j.Spec.BackoffLimit != 3 || j.Spec.TTLSecondsAfterFinished != nil || j.Spec.Template.Spec.RestartPolicy != "Never" {
+		t.Errorf("a Job that goes away runs again: %v", j.Spec)
+	}
+	c := api.CronJob(pod(), "1 2 * * *", true)
+	if c.Spec.Schedule != "1 2 * * *" || !*c.Spec.Suspend || c.Spec.ConcurrencyPolicy != "Forbid" || c.Spec.JobTemplate.Spec.Template.Spec.RestartPolicy != "Never" {
+		t.Errorf("%v", c.Spec)
+	}
+	if m := api.ConfigMap("keystone-config-1", map[string]string{"a": "b"}); !*m.Immutable || m.Name != "keystone-config-1" || m.Data["a"] != "b" {
+		t.Errorf("%v", m)
+	}
+	if b := api.DisruptionBudget(); b.Spec.MaxUnavailable.IntVal != 1 {
+		t.Errorf("%v", b.Spec)
+	}
+	if a := api.ServiceAccount(); *a.AutomountServiceAccountToken {
+		t.Error("a token is mounted that nobody asked for")
+	}
+}
+
+// TestUWSGI is about what differs; functions/keystone holds whole files.
+func TestUWSGI(t *testing.T) {
+	u := UWSGI{Module: "a.b:c", Listen: ":5000", Processes: 3, Threads: 2, Harakiri: 90 * time.Second, Mercy: time.Minute}
+	plain := u.Config()
+	u.CertFile, u.KeyFile = "/tls.crt", "/tls.key"
+	secure := u.Config()
+	for _, line := range []string{"module = a.b:c", "processes = 3", "threads = 2", "harakiri = 90", "worker-reload-mercy = 60", "need-app = true"} {
+		if !strings.Contains(plain, "\n"+line+"\n") || !strings.Contains(secure, "\n"+line+"\n") {
+			t.Errorf("no line %q in:\n%s", line, plain)
+		}
+	}
+	if !strings.Contains(plain, "\nhttp-socket = :5000\n") || strings.Contains(plain, "touch-reload") {
+		t.Errorf("plain:\n%s", plain)
+	}
+	if !strings.Contains(secure, "\nhttps-socket = :5000,/tls.crt,/tls.key\n") || !strings.Contains(secure, "\ntouch-reload = /tls.crt\n") {
+		t.Errorf("secure:\n%s", secure)
+	}
+}

@@ -1,0 +1,198 @@
+package emitted
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+)
+
+// specs are what examples do not ask for, by name: the spec of a claim without its release.
+var specs = map[string]string{
+	"smallest":       `{}`,
+	"development":    `{size: development}`,
+	"medium":         `{size: medium}`,
+	"large":          `{size: large}`,
+	"remote":         `{cluster: {ref: {name: east}}}`,
+	"remote, delete": `{cluster: {ref: {name: east}}, deletionPolicy: Delete, size: large}`,
+	"not exposed":    `{global: {exposure: {type: None}, monitoring: {enabled: false}}}`,
+	"paths":          `{global: {exposure: {type: GatewayAPI, routing: Paths, gateway: {name: public, namespace: gateways, sectionName: https}}}}`,
+	"ingress": `{global: {exposure: {type: Ingress, ingressClassName: nginx, annotations: {nginx.ingress.kubernetes.io/proxy-body-size: 8m},
+		allowedNamespaces: [ingress-nginx, other]}, tls: {issuerRef: {name: letsencrypt}}}}`,
+	"plain ingress": `{global: {exposure: {type: Ingress}, tls: {enabled: false}}}`,
+	"directories": `{services: {keystone: {allowUnknown: true, config: {mine: {flag: true}}, identityBackends: [
+		{domain: employees, ldap: {url: "ldaps://ldap.example.com", user: "cn=a b,dc=example", passwordSecretRef: {name: ldap, key: password},
+			caSecretRef: {name: ldap, key: ca.crt}, suffix: "dc=example", userTreeDN: "ou=people,dc=example", groupTreeDN: "ou=groups,dc=example",
+			options: {query_scope: sub, user_filter: "(&(objectClass=person)(!(cn=$x)))", use_pool: true, pool_size: 5}}},
+		{domain: Partners_2, ldap: {url: "ldap://10.0.0.1:3389", suffix: "dc=p", userTreeDN: "ou=p"}}]}}}`,
+	"federation": `{services: {keystone: {federation: {provider: keycloak, issuer: "https://id.example.com/realms/a", clientID: keystone,
+		metadataURL: "https://id.example.com/realms/a/.well-known/openid-configuration", clientSecretRef: {name: oidc, key: secret},
+		scopes: [openid, groups], trustedDashboards: ["https://a.example.com/auth/websso/", "https://b.example.com/auth/websso/"],
+		proxyImage: {tag: 1.2.3}}}}}`,
+	"secret store": `{global: {secretStore: {name: openbao, kind: SecretStore, prefix: a/b}}}`,
+	"no store":     `{global: {exposure: {type: None}}}`,
+	"backup and restore": `{infrastructure: {mariadb: {replicas: 1, maxScale: {enabled: true},
+		backup: {retentionDays: 7, s3: {bucket: backups, endpoint: "s3.example.com:443", region: eu, prefix: a/b, credentialsSecretRef: {name: s3}, privateCA: true}},
+		restoreFrom: {targetRecoveryTime: "2026-05-01T03:00:00Z", s3: {bucket: old, endpoint: s3.example.com, credentialsSecretRef: {name: s3}}}}}}`,
+	"infrastructure": `{infrastructure: {
+		mariadb: {replicas: 5, storageSize: 1Ti, storageClass: fast, nodeSelector: {a: b}, tolerations: [{operator: Exists}], metrics: {enabled: false}, maxScale: {enabled: false},
+			resources: {requests: {cpu: 100m, memory: 1Gi, ephemeral-storage: 1Gi}, limits: {cpu: "2", memory: 2Gi}}},
+		rabbitmq: {replicas: 1, nodeSelector: {a: b, c: ""}, tolerations: [{key: a, operator: Equal, value: b, effect: NoExecute, tolerationSeconds: 60}], storageClass: slow},
+		valkey: {replicas: 1, sentinel: {enabled: false}, nodeSelector: {a: b}, tolerations: [{key: a}]},
+		memcached: {replicas: 1, memory: 1.5Gi, image: {repository: registry.example.com/memcached, digest: "sha256:0000000000000000000000000000000000000000000000000000000000000000"},
+			nodeSelector: {a: b}, tolerations: [{operator: Exists, effect: NoSchedule}]}}}`,
+	"keystone": `{global: {region: eu-de-1, images: {registry: "registry.example.com:5000/mirror", pullSecrets: [a, b]}, monitoring: {enabled: true, labels: {team: a}}},
+		services: {keystone: {replicas: 32, image: {tag: stable-2025.2}, nodeSelector: {a: b}, tolerations: [{operator: Exists}],
+			resources: {requests: {cpu: 500m}, limits: {memory: 4Gi}}, hostname: login.example.com,
+			config: {token: {expiration: 600}, Token: {caching: false}, auth: {methods: [password, token]}, DEFAULT: {notification_opt_out: ["a.b", c]}, federation: {trusted_dashboard: ["https://a", "https://b"]},
+				security_compliance: {password_regex: "^(?=.*\\d)[^#;'\"$]{12,}$"}},
+			policy: {"identity:list_projects": "role:admin or project_id:%(target.project.id)s", "identity:get_user": ""},
+			fernet: {rotationSchedule: "*/30 0-5 * * MON-FRI", maxActiveKeys: 9, tokenExpirationSeconds: 300, allowExpiredWindowSeconds: 0, suspend: true},
+			credentialKeys: {suspend: true}, bootstrap: {adminUser: Root.1}, trustFlush: {suspend: true}, uwsgi: {processes: 32, threads: 64, harakiriSeconds: 3600}}}}`,
+	"nothing optional": `{infrastructure: {rabbitmq: {enabled: false}, valkey: {enabled: false}}, korc: {bootstrapResources: []}}`,
+	"some imports":     `{korc: {bootstrapResources: [users]}}`,
+}
+
+// platforms are a rich one and a bare one. The claims that need no more of a platform are played on both.
+var platforms = map[string]string{
+	"rich": `{domain: cloud.example.com, exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}, allowedNamespaces: [gateways]},
+		tls: {issuerRef: {name: letsencrypt}}, monitoring: {enabled: true, labels: {prometheus: platform}}, secretStore: {name: openbao-cluster-store},
+		images: {registry: registry.example.com, pullSecrets: [platform]}, storageClass: standard, providerConfig: here,
+		clusters: [{name: east, providerConfig: east, allowedNamespaces: ["tenant-*"]}]}`,
+	"bare": `{domain: cloud.example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}]}`,
+}
+
+// A testCase is what one claim becomes on one platform.
+type testCase struct {
+	name    string
+	release string
+	*preview.Result
+}
+
+// played are the cases, which no test changes.
+var played []testCase
+
+// cases plays all claims, each in one release, and the examples in every one.
+func cases(t *testing.T) []testCase {
+	t.Helper()
+	if played == nil {
+		played = play(t)
+	}
+	return played
+}
+
+func play(t *testing.T) []testCase {
+	t.Helper()
+	var out []testCase
+	add := func(name string, claim, platform []byte) {
+		r, err := preview.Run(claim, platform, kinds.Runners())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var c struct {
+			Spec struct{ OpenStackRelease string }
+		}
+		if err := yaml.Unmarshal(claim, &c); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, testCase{name: name, release: c.Spec.OpenStackRelease, Result: r})
+	}
+	files, err := fs.Glob(examples.Files, "controlplane/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, f := range files {
+		claim, err := examples.Files.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range release.Releases() {
+			other := strings.ReplaceAll(string(claim), `openStackRelease: "2025.2"`, fmt.Sprintf("openStackRelease: %q", r))
+			add(filepath.Base(f)+" "+string(r), []byte(other), examples.Platform)
+		}
+	}
+	for i, name := range slices.Sorted(maps.Keys(specs)) {
+		all := release.Releases()
+		claim := document(t, "ControlPlaneCluster", "cloud", parse(t, specs[name]), string(all[i%len(all)]))
+		for _, p := range slices.Sorted(maps.Keys(platforms)) {
+			add(name+" on a "+p+" platform", claim, document(t, "PlatformConfig", "default", parse(t, platforms[p]), ""))
+		}
+	}
+	return append(out, mixed(t)...)
+}
+
+// mixed plays claims that ask for several things at once. Two of them may contradict each other: such a claim is refused.
+func mixed(t *testing.T) []testCase {
+	t.Helper()
+	var out []testCase
+	rnd := rand.New(rand.NewPCG(1, 2))
+	names := slices.Sorted(maps.Keys(specs))
+	for range 40 {
+		merged := map[string]any{"size": []string{"development", "small", "medium", "large"}[rnd.IntN(4)]}
+		var parts []string
+		for range 4 {
+			name := names[rnd.IntN(len(names))]
+			parts = append(parts, name)
+			merge(merged, parse(t, specs[name]))
+		}
+		r := release.Releases()[rnd.IntN(len(release.Releases()))]
+		claim := document(t, "ControlPlaneCluster", "cloud", merged, string(r))
+		result, err := preview.Run(claim, document(t, "PlatformConfig", "default", parse(t, platforms["rich"]), ""), kinds.Runners())
+		if refused := (*preview.Refused)(nil); errors.As(err, &refused) {
+			continue
+		} else if err != nil {
+			t.Fatalf("%s: %v", claim, err)
+		}
+		out = append(out, testCase{name: strings.Join(parts, " + "), release: string(r), Result: result})
+	}
+	if len(out) < 20 {
+		t.Fatalf("only %d claims were accepted", len(out))
+	}
+	return out
+}
+
+func merge(into, over map[string]any) {
+	for k, v := range over {
+		below, ok := into[k].(map[string]any)
+		if more, both := v.(map[string]any); ok && both {
+			merge(below, more)
+			continue
+		}
+		into[k] = v
+	}
+}
+
+func parse(t *testing.T, text string) map[string]any {
+	t.Helper()
+	m := map[string]any{}
+	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(text, "\t", " ")), &m); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return m
+}
+
+// document is an object of ours with a spec.
+func document(t *testing.T, kind, name string, spec map[string]any, openStackRelease string) []byte {
+	t.Helper()
+	meta := map[string]any{"name": name}
+	if openStackRelease != "" {
+		spec["openStackRelease"], meta["namespace"] = openStackRelease, "tenant-a"
+	}
+	doc, err := yaml.Marshal(map[string]any{"apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": kind, "metadata": meta, "spec": spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}

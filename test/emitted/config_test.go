@@ -1,0 +1,156 @@
+package emitted
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/registry"
+)
+
+// unregistered are options that Keystone's packages do not list.
+var unregistered = map[string]bool{
+	// A claim asks for it, by allowUnknown.
+	"mine flag": true,
+	// The group is that of a federation protocol: Keystone registers the option when a protocol is used for the first time
+	// (https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html).
+	"openid remote_id_attribute": true,
+}
+
+// TestConfiguration: Keystone knows every option of every configuration file, and every rule of its policy, in the release of
+// the claim, and takes each value.
+func TestConfiguration(t *testing.T) {
+	checked := map[string]int{}
+	for _, c := range cases(t) {
+		t.Run(c.name, func(t *testing.T) {
+			known, err := registry.For("keystone", c.release)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range c.Objects {
+				for file, text := range files(o) {
+					switch {
+					case strings.HasSuffix(file, ".conf") && file != "httpd.conf":
+						checkOptions(t, known, o.Name+"/"+file, text)
+					case file == "policy.yaml":
+						rules := map[string]string{}
+						if err := yaml.UnmarshalStrict([]byte(text), &rules); err != nil {
+							t.Errorf("%s: %v", o.Name, err)
+						}
+						for _, err := range known.CheckPolicies(rules) {
+							t.Errorf("%s: %v", o.Name, err)
+						}
+					default:
+						continue
+					}
+					checked[c.release]++
+				}
+			}
+		})
+	}
+	for _, r := range []string{"2025.1", "2025.2", "2026.1", "2026.2"} {
+		if checked[r] < 10 {
+			t.Errorf("only %d files were checked for %s", checked[r], r)
+		}
+	}
+}
+
+// TestEnvironment: every option that a pod's environment sets is one that oslo.config reads from there.
+func TestEnvironment(t *testing.T) {
+	checked := 0
+	for _, c := range cases(t) {
+		known, err := registry.For("keystone", c.release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options := map[string]*registry.Option{}
+		for _, group := range known.Groups() {
+			for _, o := range known.Options(group) {
+				if env, err := oslo.EnvName(o.Group, o.Name); err == nil {
+					options[env] = o
+				}
+			}
+		}
+		for _, o := range c.Objects {
+			for _, pod := range pods(o.Manifest.AsMap()) {
+				for _, container := range pod.Containers {
+					for _, e := range container.Env {
+						// keystone-manage bootstrap reads its own (https://docs.openstack.org/keystone/latest/cli/commands.html).
+						if !strings.HasPrefix(e.Name, "OS_") || strings.HasPrefix(e.Name, "OS_BOOTSTRAP_") {
+							continue
+						}
+						option := options[e.Name]
+						if option == nil || option.Multi {
+							t.Errorf("%s: %s %s: %s sets no option", c.name, o.Kind, o.Name, e.Name)
+							continue
+						}
+						if _, err := known.CheckOption(option.Group, option.Name, e.Value); err != nil && !option.Secret {
+							t.Errorf("%s: %s %s: %s: %v", c.name, o.Kind, o.Name, e.Name, err)
+						}
+						checked++
+					}
+				}
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("no option is set by the environment")
+	}
+}
+
+// files are the contents of a ConfigMap, and of a Secret that an aggregate makes.
+func files(o preview.Object) map[string]string {
+	path := map[string][]string{"ConfigMap": {"data"}, "SecretAggregate": {"spec", "template"}}[o.Kind]
+	if path == nil {
+		return nil
+	}
+	m := o.Manifest.AsMap()
+	if o.Wrapped {
+		path = append([]string{"spec", "forProvider", "manifest"}, path...)
+	}
+	out, _, _ := unstructured.NestedStringMap(m, path...)
+	return out
+}
+
+func checkOptions(t *testing.T, known *registry.Registry, at, text string) {
+	t.Helper()
+	file, err := oslo.Parse(text)
+	if err != nil {
+		t.Errorf("%s: %v", at, err)
+	}
+	if len(file) == 0 {
+		t.Errorf("%s is empty", at)
+	}
+	for group, options := range file {
+		for option, values := range options {
+			if unregistered[group+" "+option] {
+				continue
+			}
+			targets := known.Lookup(group, option)
+			if len(targets) != 1 || targets[0].Group != group || targets[0].Name != option {
+				t.Errorf("%s: [%s] %s is no option's present name in %s", at, group, option, known.Release)
+				continue
+			}
+			if len(values) > 1 && !targets[0].Multi {
+				t.Errorf("%s: [%s] %s is there %d times", at, group, option, len(values))
+			}
+			for _, v := range values {
+				// What the companion fills in is in double braces; a dollar sign is written twice.
+				if strings.HasPrefix(v, "{{") {
+					continue
+				}
+				finding, err := known.CheckOption(group, option, strings.ReplaceAll(v, "$$", "$"))
+				if err != nil {
+					t.Errorf("%s: %v", at, err)
+				}
+				if finding.Deprecated {
+					t.Errorf("%s: %s", at, finding.Message)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package emitted
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
+	"github.com/c5c3/crossplane-cobaltcore/test/crds"
+)
+
+// TestObjects: the API server of each cluster takes every object, as it is composed and, where that is an Object of
+// provider-kubernetes, the one inside.
+func TestObjects(t *testing.T) {
+	set := crds.Load(t)
+	own, err := definition.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crd := range own {
+		set.Add(crd)
+	}
+	seen := map[string]bool{}
+	for _, c := range cases(t) {
+		t.Run(c.name, func(t *testing.T) {
+			names := map[string]bool{}
+			for _, o := range c.Objects {
+				m := o.Manifest.AsMap()
+				for _, e := range set.Validate(m) {
+					t.Errorf("%s %s: %s", o.Kind, o.Name, e)
+				}
+				if o.Wrapped {
+					seen["wrapped "+o.Kind] = true
+				}
+				seen[o.Kind] = true
+
+				// Names of composed resources and of objects are unique, or one would be the other.
+				cluster, _, _ := unstructured.NestedString(m, "spec", "providerConfigRef", "name")
+				for _, key := range []string{
+					o.Owner + "/" + o.Resource,
+					strings.Join([]string{cluster, strings.Split(o.APIVersion, "/")[0], o.Kind, o.Namespace, o.Name}, "/"),
+				} {
+					if names[key] {
+						t.Errorf("%s is there twice", key)
+					}
+					names[key] = true
+				}
+			}
+		})
+	}
+	// What is never composed is never checked.
+	for _, kind := range []string{
+		"BackendTLSPolicy", "Certificate", "ConfigMap", "CronJob", "Database", "DatabaseSync", "Deployment", "Domain", "Endpoint", "ExternalSecret", "Grant",
+		"HTTPRoute", "Ingress", "Issuer", "Job", "KeyRepository", "Keystone", "MariaDB", "MaxScale", "Namespace", "NetworkPolicy", "Password",
+		"PhysicalBackup", "PodDisruptionBudget", "Project", "PrometheusRule", "PushSecret", "RabbitmqCluster", "Role", "RoleBinding", "SecretAggregate",
+		"Service", "ServiceAccount", "ServiceMonitor", "StatefulSet", "Usage", "User", "Valkey", "wrapped Deployment", "wrapped Namespace", "wrapped User",
+	} {
+		if !seen[kind] {
+			t.Errorf("no claim becomes a %s", kind)
+		}
+	}
+}

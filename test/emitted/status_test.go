@@ -1,0 +1,65 @@
+package emitted
+
+import (
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+)
+
+// statusChecker checks the status in every answer of a function by the schema of its kind.
+type statusChecker struct {
+	function.Runner
+	t     *testing.T
+	calls *int
+}
+
+func (s statusChecker) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
+	rsp, plan, err := s.Runner.Explain(req)
+	if err != nil {
+		return rsp, plan, err
+	}
+	*s.calls++
+	xr := req.GetObserved().GetComposite().GetResource().AsMap()
+	xr["status"] = rsp.GetDesired().GetComposite().GetResource().AsMap()["status"]
+	apiVersion, _ := xr["apiVersion"].(string)
+	kind, _ := xr["kind"].(string)
+	v, err := definition.Validator(apiVersion, kind)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range v.ValidateStatus(xr) {
+		s.t.Errorf("call %d, %s: %s", *s.calls, kind, e)
+	}
+	return rsp, plan, nil
+}
+
+// TestStatus: from the first call to the last, the API server takes what a function says of its composite resource. A status
+// that it refused would stay for ever as it was.
+func TestStatus(t *testing.T) {
+	for name, claim := range map[string][]byte{
+		"smallest":    examples.Claim,
+		"large":       document(t, "ControlPlaneCluster", "cloud", parse(t, specs["remote, delete"]), "2026.1"),
+		"not exposed": document(t, "ControlPlaneCluster", "cloud", parse(t, specs["not exposed"]), "2025.1"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			runners := map[string]function.Runner{}
+			for kind, r := range kinds.Runners() {
+				runners[kind] = statusChecker{r, t, &calls}
+			}
+			if _, err := preview.Run(claim, document(t, "PlatformConfig", "default", parse(t, platforms["rich"]), ""), runners); err != nil {
+				t.Fatal(err)
+			}
+			if calls < 10 {
+				t.Errorf("only %d calls", calls)
+			}
+		})
+	}
+}
