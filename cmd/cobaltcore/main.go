@@ -14,6 +14,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
 )
 
@@ -115,4 +116,7 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	return exitFailed
 }
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	function.TuneMemory()
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/utils/ptr"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"

@@ -71,7 +71,7 @@ func (m *model) checkLimit(l platformv1.Limit) error {
 		if host != "" && len(l.Domains) > 0 && !slices.ContainsFunc(l.Domains, func(d common.Hostname) bool {
 			return host == d || strings.HasSuffix(string(host), "."+string(d))
 		}) {
-			return invalid.Field(field, "the platform's limit %q allows %s and what lies below", l.Name, join(l.Domains))
+			return invalid.Field(field, "the platform's limit %q allows %s and what lies below; choose a name there", l.Name, join(l.Domains))
 		}
 	}
 	return m.checkRegistries(l)
@@ -101,7 +101,7 @@ func (m *model) checkRegistries(l platformv1.Limit) error {
 		if image != "" && !slices.ContainsFunc(l.Registries, func(r platformv1.Registry) bool {
 			return image == string(r) || strings.HasPrefix(image, string(r)+"/")
 		}) {
-			return invalid.Field(field, "the platform's limit %q allows images from %s", l.Name, join(l.Registries))
+			return invalid.Field(field, "the platform's limit %q allows images from %s; choose one of these", l.Name, join(l.Registries))
 		}
 	}
 	return nil

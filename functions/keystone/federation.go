@@ -75,17 +75,18 @@ func (m *model) httpd() string {
 	line("  OIDCClaimPrefix OIDC-")
 	line("  OIDCSessionType client-cookie")
 	line("  OIDCPassClaimsAs headers")
-	// Everywhere else the module only takes such headers out of requests. Keystone believes them on every path: also where it
-	// gives tokens, it maps whoever they name to a user.
-	line("  <Location />")
-	line("    AuthType openid-connect")
-	line("    OIDCUnAuthAction pass")
-	line("    Require valid-user")
-	line("  </Location>")
-	for _, path := range []string{login, sso, "/v3/auth/OS-FEDERATION/websso/openid", "/v3/OS-FEDERATION/redirect"} {
-		line("  <Location %s>", path)
-		line("    AuthType auth-openidc")
-		line("    OIDCUnAuthAction auth")
+	for _, l := range []struct{ path, auth, action string }{
+		// Everywhere else the module only takes such headers out of requests. Keystone believes them on every path: also where it
+		// gives tokens, it maps whoever they name to a user.
+		{"/", "openid-connect", "pass"},
+		{login, "auth-openidc", "auth"},
+		{sso, "auth-openidc", "auth"},
+		{"/v3/auth/OS-FEDERATION/websso/openid", "auth-openidc", "auth"},
+		{"/v3/OS-FEDERATION/redirect", "auth-openidc", "auth"},
+	} {
+		line("  <Location %s>", l.path)
+		line("    AuthType %s", l.auth)
+		line("    OIDCUnAuthAction %s", l.action)
 		line("    Require valid-user")
 		line("  </Location>")
 	}

@@ -41,10 +41,10 @@ var rules = []rbacv1.PolicyRule{
 	},
 	// Keys, credentials and aggregates are Secrets. It deletes none.
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch"}},
-	// Backups of keys go through External Secrets.
+	// Backups of keys go through External Secrets: each push and each restore is an object of its own, and goes when it is done.
 	{
 		APIGroups: []string{"external-secrets.io"}, Resources: []string{"pushsecrets", "externalsecrets"},
-		Verbs: []string{"get", "list", "watch", "create", "update", "patch"},
+		Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete"},
 	},
 	// Schema Jobs: they are made, watched and cleared away.
 	{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch", "create", "delete"}},

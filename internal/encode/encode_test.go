@@ -41,7 +41,7 @@ type shape struct {
 	Struct   inner                        `json:"struct"`
 	Named    string                       // No tag.
 	Ignored  string                       `json:"-"`
-	Dash     string                       `json:"-,"`
+	Dash     string                       `json:"-,"` //nolint:staticcheck // a name that encoding/json takes
 	Integer  *int64                       `json:"integer,omitempty"`
 	Text     *string                      `json:"text,omitempty"`
 	Switch   *bool                        `json:"switch"`
@@ -79,8 +79,6 @@ type textual struct{ s string }
 
 func (t textual) MarshalText() ([]byte, error) { return []byte("<" + t.s + ">"), nil }
 
-func ptr[T any](v T) *T { return &v }
-
 func TestValue(t *testing.T) {
 	noon := time.Date(2025, 10, 1, 12, 0, 0, 123456000, time.UTC)
 
@@ -95,7 +93,7 @@ func TestValue(t *testing.T) {
 		"Float32":        {"A float32 keeps its shortest decimal.", shape{Float: 0.1}, `{"float":0.1}`},
 		"Inline":         {"Embedded structs belong to the outer one, which hides their names.", shape{inner: inner{Count: 1, Label: "hidden"}, Label: "seen"}, `{"count":1,"label":"seen"}`},
 		"InlinePointer":  {"An embedded pointer likewise.", shape{embeddedPointer: &embeddedPointer{Far: "x"}}, `{"far":"x"}`},
-		"PointersToZero": {"A pointer says that the zero is meant.", shape{Integer: ptr(int64(0)), Text: ptr(""), Switch: ptr(false), Empty: &inner{}}, `{"integer":0,"text":"","switch":false,"empty":{}}`},
+		"PointersToZero": {"A pointer says that the zero is meant.", shape{Integer: new(int64(0)), Text: new(""), Switch: new(false), Empty: &inner{}}, `{"integer":0,"text":"","switch":false,"empty":{}}`},
 		"EmptyNotNil":    {"Empty is not nil.", shape{List: []inner{}, Pointers: []*inner{}, Map: map[string]inner{}, Strings: map[string]string{}, Bytes: []byte{}}, `{"list":[],"pointers":[],"map":{},"strings":{},"bytes":""}`},
 		"Elements":       {"An element is emitted even if it is zero.", shape{List: []inner{{}, {Count: 1}}, Pointers: []*inner{nil, {}}, Map: map[string]inner{"a": {}}, Strings: map[string]string{"a": ""}, ByName: map[corev1.ResourceName]bool{"x": false}, Nested: map[string][]string{"n": nil, "e": {}, "l": {""}}}, `{"list":[{},{"count":1}],"pointers":[null,{}],"map":{"a":{}},"strings":{"a":""},"byName":{"x":false},"nested":{"n":null,"e":[],"l":[""]}}`},
 		"Bytes":          {"Bytes are base64.", shape{Bytes: []byte{0xff, 0}}, `{"bytes":"/wA="}`},
@@ -106,7 +104,7 @@ func TestValue(t *testing.T) {
 		"QuantityZero":   {"A quantity that was set to 0 is not one left alone.", shape{Quantity: resource.MustParse("0")}, `{"quantity":"0"}`},
 		"PortNumber":     {"A port by number.", shape{Port: intstr.FromInt32(80)}, `{"port":80}`},
 		"PortName":       {"A port by name.", shape{Port: intstr.FromString("http")}, `{"port":"http"}`},
-		"Times":          {"Times are RFC 3339.", shape{Time: metav1.NewTime(noon), Micro: ptr(metav1.NewMicroTime(noon)), Duration: metav1.Duration{Duration: 90 * time.Second}}, `{"time":"2025-10-01T12:00:00Z","micro":"2025-10-01T12:00:00.123456Z","duration":"1m30s"}`},
+		"Times":          {"Times are RFC 3339.", shape{Time: metav1.NewTime(noon), Micro: new(metav1.NewMicroTime(noon)), Duration: metav1.Duration{Duration: 90 * time.Second}}, `{"time":"2025-10-01T12:00:00Z","micro":"2025-10-01T12:00:00.123456Z","duration":"1m30s"}`},
 		"ZeroTimeLocal":  {"A zero time is zero in every time zone.", shape{Time: metav1.NewTime(time.Time{}.In(time.FixedZone("x", 3600)))}, `{}`},
 		"Raw":            {"Raw JSON stays, zeros too.", shape{Raw: runtime.RawExtension{Raw: []byte(`{"a":0,"b":{},"c":[1.5,"x",null]}`)}}, `{"raw":{"a":0,"b":{},"c":[1.5,"x",null]}}`},
 		"RawTyped":       {"An embedded typed object follows the same rules.", shape{Raw: runtime.RawExtension{Object: &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}}}, `{"raw":{"spec":{"ports":[{"port":80}]}}}`},
@@ -114,7 +112,7 @@ func TestValue(t *testing.T) {
 		"FieldsV1":       {"Types with a JSON of their own use it.", shape{Fields: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}, `{"fields":{"f:spec":{}}}`},
 		"PointerMethod":  {"By a method of the pointer as well, in fields and in maps.", shape{Pointed: pointed{n: 2}, ByPoint: map[string]pointed{"a": {n: 3}}}, `{"pointed":{"n":2},"byPoint":{"a":{"n":3}}}`},
 		"TextMethod":     {"Or by their text.", shape{Textual: textual{s: "t"}}, `{"textual":"<t>"}`},
-		"LargestWhole":   {"2^53 is still exact.", shape{Integer: ptr(int64(1 << 53)), Any: int64(-1 << 53)}, `{"integer":9007199254740992,"any":-9007199254740992}`},
+		"LargestWhole":   {"2^53 is still exact.", shape{Integer: new(int64(1 << 53)), Any: int64(-1 << 53)}, `{"integer":9007199254740992,"any":-9007199254740992}`},
 		"Nil":            {"Nil alone is null.", nil, `null`},
 		"Scalar":         {"A value alone is emitted even if it is zero.", 0, `0`},
 	}
@@ -150,7 +148,7 @@ func TestValueErrors(t *testing.T) {
 		args   any
 		want   string
 	}{
-		"TooLarge":        {"A number that loses digits.", shape{Integer: ptr(int64(1<<53 + 1))}, "field integer: 9007199254740993 is beyond ±2^53"},
+		"TooLarge":        {"A number that loses digits.", shape{Integer: new(int64(1<<53 + 1))}, "field integer: 9007199254740993 is beyond ±2^53"},
 		"TooSmall":        {"On the other side.", map[string]any{"n": int64(-1<<53 - 1)}, "field n: -9007199254740993 is beyond"},
 		"TooLargeUint":    {"Unsigned.", shape{Unsigned: math.MaxUint64}, "field unsigned: 18446744073709551615 is beyond"},
 		"TooLargeLiteral": {"In raw JSON.", shape{Raw: runtime.RawExtension{Raw: []byte(`{"a":[9007199254740993]}`)}}, "field raw.a[0]: 9007199254740993 is beyond"},

@@ -189,7 +189,7 @@ func disown(o runtime.Object, kind string) {
 	}
 	m := o.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
 	m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = metav1.Time{}, nil, nil
-	m.ManagedFields, m.ResourceVersion, m.UID, m.SelfLink, m.Generation = nil, "", "", "", 0
+	m.ManagedFields, m.ResourceVersion, m.UID, m.SelfLink, m.Generation = nil, "", "", "", 0 //nolint:staticcheck // refused all the same
 }
 
 // fill sets v at random, its zeros, nils and empties included. Deeper down it sets less, so that it comes to an end.
@@ -254,8 +254,8 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 			}
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(t, v.Field(i), depth+1)
+		for _, f := range v.Fields() {
+			fill(t, f, depth+1)
 		}
 	case reflect.Interface: // RawExtension's object: the rule tables have it.
 	default:

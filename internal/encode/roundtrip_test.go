@@ -95,14 +95,14 @@ func objectMeta() metav1.ObjectMeta {
 func podSpec() corev1.PodSpec {
 	return corev1.PodSpec{
 		ServiceAccountName:            "keystone",
-		AutomountServiceAccountToken:  ptr(false),
-		TerminationGracePeriodSeconds: ptr(int64(0)),
-		SecurityContext:               &corev1.PodSecurityContext{RunAsNonRoot: ptr(true), RunAsUser: ptr(int64(42425)), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+		AutomountServiceAccountToken:  new(false),
+		TerminationGracePeriodSeconds: new(int64(0)),
+		SecurityContext:               &corev1.PodSecurityContext{RunAsNonRoot: new(true), RunAsUser: new(int64(42425)), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 		Volumes: []corev1.Volume{
 			{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-			{Name: "ram", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: ptr(resource.MustParse("64Mi"))}}},
-			{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "keystone-1f2e3d"}, DefaultMode: ptr(int32(0o440))}}},
-			{Name: "keys", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "keystone-fernet", Optional: ptr(false)}}},
+			{Name: "ram", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: new(resource.MustParse("64Mi"))}}},
+			{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "keystone-1f2e3d"}, DefaultMode: new(int32(0o440))}}},
+			{Name: "keys", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "keystone-fernet", Optional: new(false)}}},
 			{Name: "all", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "a"}}}}}}},
 		},
 		Containers: []corev1.Container{{
@@ -121,7 +121,7 @@ func podSpec() corev1.PodSpec {
 			ReadinessProbe:  &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/v3", Port: intstr.FromString("http")}}},
 			LivenessProbe:   &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(5000)}}, PeriodSeconds: 10},
 			Lifecycle:       &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep", "5"}}}},
-			SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: ptr(false), ReadOnlyRootFilesystem: ptr(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
+			SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
 			VolumeMounts:    []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}, {Name: "config", MountPath: "/etc/keystone", ReadOnly: true}},
 		}},
 		TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "topology.kubernetes.io/zone", WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: selector()}},
@@ -140,30 +140,30 @@ func podTemplate() corev1.PodTemplateSpec {
 // builders is one object of each kind as builders make them.
 func builders() []runtime.Object {
 	claim := corev1.PersistentVolumeClaimSpec{
-		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: ptr(""),
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: new(""),
 		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}},
 	}
-	job := batchv1.JobSpec{BackoffLimit: ptr(int32(0)), TTLSecondsAfterFinished: ptr(int32(600)), Template: podTemplate()}
+	job := batchv1.JobSpec{BackoffLimit: new(int32(0)), TTLSecondsAfterFinished: new(int32(600)), Template: podTemplate()}
 	return []runtime.Object{
 		&appsv1.Deployment{
 			TypeMeta: typeMeta("apps/v1", "Deployment"), ObjectMeta: objectMeta(),
 			Spec: appsv1.DeploymentSpec{
-				Replicas: ptr(int32(0)), Selector: selector(), Template: podTemplate(), RevisionHistoryLimit: ptr(int32(2)),
-				Strategy: appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: ptr(intstr.FromInt32(0)), MaxSurge: ptr(intstr.FromString("25%"))}},
+				Replicas: new(int32(0)), Selector: selector(), Template: podTemplate(), RevisionHistoryLimit: new(int32(2)),
+				Strategy: appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: new(intstr.FromInt32(0)), MaxSurge: new(intstr.FromString("25%"))}},
 			},
 		},
 		&appsv1.StatefulSet{
 			TypeMeta: typeMeta("apps/v1", "StatefulSet"), ObjectMeta: objectMeta(),
 			Spec: appsv1.StatefulSetSpec{
-				Replicas: ptr(int32(3)), ServiceName: "ovn-nb", Selector: selector(), Template: podTemplate(), PodManagementPolicy: appsv1.ParallelPodManagement,
-				UpdateStrategy:       appsv1.StatefulSetUpdateStrategy{RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: ptr(int32(0))}},
+				Replicas: new(int32(3)), ServiceName: "ovn-nb", Selector: selector(), Template: podTemplate(), PodManagementPolicy: appsv1.ParallelPodManagement,
+				UpdateStrategy:       appsv1.StatefulSetUpdateStrategy{RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(0))}},
 				VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: claim}},
 			},
 		},
 		&batchv1.Job{TypeMeta: typeMeta("batch/v1", "Job"), ObjectMeta: objectMeta(), Spec: job},
 		&batchv1.CronJob{
 			TypeMeta: typeMeta("batch/v1", "CronJob"), ObjectMeta: objectMeta(),
-			Spec: batchv1.CronJobSpec{Schedule: "0 3 * * *", Suspend: ptr(false), ConcurrencyPolicy: batchv1.ForbidConcurrent, JobTemplate: batchv1.JobTemplateSpec{Spec: job}},
+			Spec: batchv1.CronJobSpec{Schedule: "0 3 * * *", Suspend: new(false), ConcurrencyPolicy: batchv1.ForbidConcurrent, JobTemplate: batchv1.JobTemplateSpec{Spec: job}},
 		},
 		&corev1.Service{
 			TypeMeta: typeMeta("v1", "Service"), ObjectMeta: objectMeta(),
@@ -173,12 +173,12 @@ func builders() []runtime.Object {
 			},
 		},
 		&corev1.ConfigMap{
-			TypeMeta: typeMeta("v1", "ConfigMap"), ObjectMeta: objectMeta(), Immutable: ptr(true),
+			TypeMeta: typeMeta("v1", "ConfigMap"), ObjectMeta: objectMeta(), Immutable: new(true),
 			Data:       map[string]string{"keystone.conf": "[DEFAULT]\ndebug = false\n\n[token]\nprovider = fernet\n", "empty": ""},
 			BinaryData: map[string][]byte{"logo.png": {0x89, 0x50}},
 		},
 		&corev1.Secret{TypeMeta: typeMeta("v1", "Secret"), ObjectMeta: objectMeta(), Type: corev1.SecretTypeOpaque, Data: map[string][]byte{}},
-		&corev1.ServiceAccount{TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: objectMeta(), AutomountServiceAccountToken: ptr(false)},
+		&corev1.ServiceAccount{TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: objectMeta(), AutomountServiceAccountToken: new(false)},
 		&corev1.Namespace{TypeMeta: typeMeta("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{Name: "team-a-cloud-1a2b3"}},
 		&corev1.PersistentVolumeClaim{TypeMeta: typeMeta("v1", "PersistentVolumeClaim"), ObjectMeta: objectMeta(), Spec: claim},
 		&rbacv1.Role{
@@ -192,7 +192,7 @@ func builders() []runtime.Object {
 		},
 		&policyv1.PodDisruptionBudget{
 			TypeMeta: typeMeta("policy/v1", "PodDisruptionBudget"), ObjectMeta: objectMeta(),
-			Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: ptr(intstr.FromInt32(0)), Selector: selector()},
+			Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: new(intstr.FromInt32(0)), Selector: selector()},
 		},
 		&networkingv1.NetworkPolicy{
 			TypeMeta: typeMeta("networking.k8s.io/v1", "NetworkPolicy"), ObjectMeta: objectMeta(),
@@ -201,7 +201,7 @@ func builders() []runtime.Object {
 				PodSelector: *selector(), PolicyTypes: []networkingv1.PolicyType{"Ingress", "Egress"},
 				Ingress: []networkingv1.NetworkPolicyIngressRule{{
 					From:  []networkingv1.NetworkPolicyPeer{{NamespaceSelector: &metav1.LabelSelector{}}, {IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}}},
-					Ports: []networkingv1.NetworkPolicyPort{{Port: ptr(intstr.FromInt32(5000)), Protocol: ptr(corev1.ProtocolTCP)}},
+					Ports: []networkingv1.NetworkPolicyPort{{Port: new(intstr.FromInt32(5000)), Protocol: new(corev1.ProtocolTCP)}},
 				}},
 				Egress: []networkingv1.NetworkPolicyEgressRule{},
 			},
@@ -209,18 +209,18 @@ func builders() []runtime.Object {
 		&networkingv1.Ingress{
 			TypeMeta: typeMeta("networking.k8s.io/v1", "Ingress"), ObjectMeta: objectMeta(),
 			Spec: networkingv1.IngressSpec{
-				IngressClassName: ptr("nginx"), TLS: []networkingv1.IngressTLS{{Hosts: []string{"identity.example.org"}, SecretName: "tls"}},
+				IngressClassName: new("nginx"), TLS: []networkingv1.IngressTLS{{Hosts: []string{"identity.example.org"}, SecretName: "tls"}},
 				Rules: []networkingv1.IngressRule{{Host: "identity.example.org", IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
-					Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: ptr(networkingv1.PathTypePrefix), Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "keystone", Port: networkingv1.ServiceBackendPort{Number: 80}}}}},
+					Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: new(networkingv1.PathTypePrefix), Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "keystone", Port: networkingv1.ServiceBackendPort{Number: 80}}}}},
 				}}}},
 			},
 		},
 		&autoscalingv2.HorizontalPodAutoscaler{
 			TypeMeta: typeMeta("autoscaling/v2", "HorizontalPodAutoscaler"), ObjectMeta: metav1.ObjectMeta{Name: "keystone", Annotations: map[string]string{"since": time.Unix(0, 0).UTC().Format(time.RFC3339)}},
 			Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-				ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "keystone-api"}, MinReplicas: ptr(int32(2)), MaxReplicas: 10,
-				Metrics:  []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr(int32(80))}}}},
-				Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: ptr(int32(0))}},
+				ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "keystone-api"}, MinReplicas: new(int32(2)), MaxReplicas: 10,
+				Metrics:  []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: new(int32(80))}}}},
+				Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32(0))}},
 			},
 		},
 	}

@@ -277,7 +277,11 @@ func extension(v reflect.Value, depth int) (*structpb.Value, error) {
 
 // viaJSON encodes a type by its MarshalJSON.
 func viaJSON(v reflect.Value, depth int) (*structpb.Value, error) {
-	raw, err := addressable(v).Interface().(json.Marshaler).MarshalJSON()
+	m, ok := addressable(v).Interface().(json.Marshaler)
+	if !ok {
+		return nil, fmt.Errorf("a %s has no JSON of its own", v.Type())
+	}
+	raw, err := m.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +299,11 @@ func viaJSON(v reflect.Value, depth int) (*structpb.Value, error) {
 
 // viaText encodes a type by its MarshalText.
 func viaText(v reflect.Value, _ int) (*structpb.Value, error) {
-	raw, err := addressable(v).Interface().(encoding.TextMarshaler).MarshalText()
+	m, ok := addressable(v).Interface().(encoding.TextMarshaler)
+	if !ok {
+		return nil, fmt.Errorf("a %s has no text of its own", v.Type())
+	}
+	raw, err := m.MarshalText()
 	if err != nil {
 		return nil, err
 	}

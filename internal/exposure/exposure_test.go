@@ -86,8 +86,8 @@ func TestIngress(t *testing.T) {
 		certs int
 	}{
 		"issuer":       {common.TLS{IssuerRef: &common.IssuerReference{Name: "letsencrypt"}}, "nginx", []networkingv1.IngressTLS{{Hosts: []string{"a.example.com"}, SecretName: "keystone-public-tls"}}, 1},
-		"controller's": {common.TLS{Enabled: ptr.To(true)}, "", []networkingv1.IngressTLS{{Hosts: []string{"a.example.com"}}}, 0},
-		"off":          {common.TLS{Enabled: ptr.To(false), IssuerRef: &common.IssuerReference{Name: "a"}}, "", nil, 0},
+		"controller's": {common.TLS{Enabled: new(true)}, "", []networkingv1.IngressTLS{{Hosts: []string{"a.example.com"}}}, 0},
+		"off":          {common.TLS{Enabled: new(false), IssuerRef: &common.IssuerReference{Name: "a"}}, "", nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := common.ServiceExposure{Hostname: "a.example.com", TLS: tc.tls, Exposure: common.Exposure{Type: Ingress, IngressClassName: tc.class}}

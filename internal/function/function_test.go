@@ -60,7 +60,7 @@ func build(m thing) ([]compose.Stage, error) {
 		return nil, errors.New("it is broken")
 	case "build panic":
 		var none *thing
-		return nil, errors.New(none.Spec.Fail)
+		return nil, errors.New(none.Spec.Fail) //nolint:govet // the panic is what is tested
 	}
 	return []compose.Stage{{{Name: "config", Object: &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "config"}, "replicas": m.Spec.Replicas,

@@ -48,7 +48,7 @@ func TestWith(t *testing.T) {
 }
 
 func TestResources(t *testing.T) {
-	q := func(s string) *resource.Quantity { return ptr.To(resource.MustParse(s)) }
+	q := func(s string) *resource.Quantity { return new(resource.MustParse(s)) }
 	for name, tc := range map[string]struct {
 		in   *common.Resources
 		want Map

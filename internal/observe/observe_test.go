@@ -9,9 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"sigs.k8s.io/yaml"
-
 	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"

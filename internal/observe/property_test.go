@@ -102,7 +102,7 @@ func collect(tree any, path []string, paths map[string][]string) {
 		return
 	}
 	for k, v := range object {
-		below := append(path[:len(path):len(path)], k)
+		below := slices.Concat(path, []string{k})
 		paths[fmt.Sprintf("%q", below)] = below
 		collect(v, below, paths)
 	}

@@ -81,7 +81,8 @@ func join(items []string) (string, error) {
 	out := make([]string, len(items))
 	for i, item := range items {
 		if item == "" || item != strings.TrimSpace(item) || strings.Contains(item, ",") {
-			return "", fmt.Errorf("item %q of the list cannot be told from its neighbours: no item may be empty, hold a comma, or begin or end with a space", item)
+			return "", fmt.Errorf("item %q of the list cannot be told from its neighbours: "+
+				"no item may be empty, hold a comma, or begin or end with a space", item)
 		}
 		out[i] = escape(item)
 	}

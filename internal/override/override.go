@@ -48,7 +48,7 @@ func options(service, release string, over common.Overrides, path func(group str
 		for _, option := range slices.Sorted(maps.Keys(over.Config[group])) {
 			raw := over.Config[group][option].Raw
 			if size += len(group) + len(option) + len(raw); size > largest {
-				return nil, invalid.Field(path(group), "the options have more than %d KiB; a configuration file has to fit into a ConfigMap", largest>>10)
+				return nil, invalid.Field(path(group), "the options have more than %d KiB, which a ConfigMap cannot hold; leave some out", largest>>10)
 			}
 			err := check(known, group, option, raw, over.AllowUnknown)
 			if err == nil {

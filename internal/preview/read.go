@@ -26,8 +26,10 @@ func readPlatform(doc []byte) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m["kind"] != "PlatformConfig" {
-		return nil, refuse("the PlatformConfig", "kind: it has to be PlatformConfig, not %q", str(m["kind"]))
+	const kind, apiVersion = "PlatformConfig", "crossplane.c5c3.io/v1alpha1"
+	if m["kind"] != kind || m["apiVersion"] != apiVersion {
+		return nil, refuse("the PlatformConfig", "kind: it has to be %s of apiVersion %s, not %q of %q",
+			kind, apiVersion, str(m["kind"]), str(m["apiVersion"]))
 	}
 	if name := str(metadata(m)["name"]); name != platformv1.DefaultName {
 		return nil, refuse(input(m), "metadata.name: it has to be %s: that one is asked for", platformv1.DefaultName)

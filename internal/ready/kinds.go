@@ -221,7 +221,8 @@ func composite() Rule {
 				return inItsWords(Fail, "Synced", c)
 			}
 			if c, ok := o.Condition("Responsive"); ok && c.Status == "False" {
-				return Wait(or(c.Reason, "NotReady"), "it changes too often for Crossplane's circuit breaker, which lets one change through in 30 seconds")
+				return Wait(or(c.Reason, "NotReady"), "%s",
+					"it changes too often for Crossplane's circuit breaker, which lets one change through in 30 seconds")
 			}
 			return condition(o, "Ready")
 		},

@@ -74,7 +74,8 @@ func CheckUpgrade(from, to Release) error {
 	case from == to || slices.Contains(steps, to):
 		return nil
 	case to < from:
-		return fmt.Errorf("OpenStack cannot go back from %s to %s, because database schemas only move forward: keep %s, or restore a backup into a new cloud",
+		return fmt.Errorf("OpenStack cannot go back from %s to %s, because database schemas only move forward: "+
+			"keep %s, or restore a backup into a new cloud",
 			from, to, from)
 	}
 	return fmt.Errorf("OpenStack cannot go from %s to %s in one step: upgrade to %s first", from, to, list(steps, " or "))

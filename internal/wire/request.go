@@ -30,7 +30,7 @@ var merge = proto.UnmarshalOptions{Merge: true}
 func UnmarshalRequest(b []byte, req *fnv1.RunFunctionRequest) error {
 	proto.Reset(req)
 	return mergeExcept(req, b, requestObserved, func(_, state []byte) error {
-		if req.Observed == nil {
+		if req.GetObserved() == nil {
 			req.Observed = &fnv1.State{}
 		}
 		err := mergeExcept(req.GetObserved(), state, stateResources, func(_, entry []byte) error {
@@ -137,10 +137,10 @@ func mapEntry(b []byte) (key string, value []byte, err error) {
 			return "", nil, protowire.ParseError(size)
 		}
 		if v, _ := protowire.ConsumeBytes(b[n:]); typ == protowire.BytesType {
-			switch num {
-			case entryKey:
+			if num == entryKey {
 				key = string(v)
-			case entryValue:
+			}
+			if num == entryValue {
 				value = concat(value, v)
 			}
 		}

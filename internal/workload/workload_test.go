@@ -56,7 +56,7 @@ func TestSelector(t *testing.T) {
 // TestTemplate: what a pod says is kept, and every container is restricted and has a place to write to.
 func TestTemplate(t *testing.T) {
 	w := api
-	w.Resources = &common.Resources{Requests: &common.ResourceAmounts{Memory: ptr.To(resource.MustParse("1Gi"))}}
+	w.Resources = &common.Resources{Requests: &common.ResourceAmounts{Memory: new(resource.MustParse("1Gi"))}}
 	w.PullSecrets = []common.ObjectName{"a"}
 	w.Placement = common.Placement{
 		NodeSelector: map[string]common.LabelValue{"b": "c"},
@@ -200,7 +200,7 @@ func TestProbes(t *testing.T) {
 }
 
 func TestRequirements(t *testing.T) {
-	q := func(s string) *resource.Quantity { return ptr.To(resource.MustParse(s)) }
+	q := func(s string) *resource.Quantity { return new(resource.MustParse(s)) }
 	got := Requirements(&common.Resources{
 		Requests: &common.ResourceAmounts{CPU: q("1"), Memory: q("1Gi"), EphemeralStorage: q("2Gi")}, Limits: &common.ResourceAmounts{},
 	})

@@ -167,7 +167,7 @@ func TestRules(t *testing.T) {
 		"host namespaces":       func(p *corev1.PodSpec) { p.HostNetwork = true },
 		"host processes":        first(func(s *corev1.SecurityContext) { s.WindowsOptions = &corev1.WindowsSecurityContextOptions{} }),
 		"host ports":            func(p *corev1.PodSpec) { p.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80}} },
-		"privileged containers": first(func(s *corev1.SecurityContext) { s.Privileged = ptr.To(true) }),
+		"privileged containers": first(func(s *corev1.SecurityContext) { s.Privileged = new(true) }),
 		"SELinux":               first(func(s *corev1.SecurityContext) { s.SELinuxOptions = &corev1.SELinuxOptions{} }),
 		"AppArmor":              first(func(s *corev1.SecurityContext) { s.AppArmorProfile = &corev1.AppArmorProfile{} }),
 		"proc mount":            first(func(s *corev1.SecurityContext) { s.ProcMount = ptr.To(corev1.UnmaskedProcMount) }),

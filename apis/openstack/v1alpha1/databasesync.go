@@ -9,6 +9,10 @@ import (
 //
 // A new database gets all of it at once (sync). An existing one is upgraded in phases: expand, then the workloads roll out,
 // then contract.
+//
+// Every step may run again after it was cut off, so it has to be idempotent, as OpenStack's are. One that succeeded for a
+// release, an image and its command does not run again. The annotation openstack.c5c3.io/retry, set to any new value,
+// and every change of the spec let a failed step run again at once.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -136,18 +140,30 @@ type DatabaseSyncStatus struct {
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	InstalledRelease string `json:"installedRelease,omitempty"`
-	// Release that the schema still serves besides, until contract has run.
+	// Hash of the release, the image and the steps that brought the schema to installedRelease.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	InstalledHash string `json:"installedHash,omitempty"`
+	// Release that the schema still serves besides: the way back, which is open until contract begins.
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	PreviousRelease string `json:"previousRelease,omitempty"`
-	// What ran, newest last.
+	// Release that everything has run for, contract and online migrations too.
+	// +kubebuilder:validation:MaxLength=15
+	// +optional
+	ContractedRelease string `json:"contractedRelease,omitempty"`
+	// Hash of the release, the image and the steps that everything has run for.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	ContractedHash string `json:"contractedHash,omitempty"`
+	// What ran, newest last. The last one may still run.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +optional
 	History []StepRecord `json:"history,omitempty"`
 }
 
-// StepRecord is a step that ran.
+// StepRecord is one attempt of a step. It is written before its Job is made, and again when the Job has ended.
 type StepRecord struct {
 	// Phase and name of the step: expand/db-sync.
 	// +kubebuilder:validation:MaxLength=80
@@ -155,11 +171,21 @@ type StepRecord struct {
 	// Release that it belongs to.
 	// +kubebuilder:validation:MaxLength=15
 	Release string `json:"release"`
-	// Image that ran.
-	// +kubebuilder:validation:MaxLength=512
+	// Image that ran, with its digest where the node reports one.
+	// +kubebuilder:validation:MaxLength=640
 	Image string `json:"image"`
-	// Exit code of the command.
-	ExitCode int32 `json:"exitCode"`
+	// Hash of the phase, the step, the release and the image of the spec: what succeeded is known by it.
+	// +kubebuilder:validation:MaxLength=64
+	Hash string `json:"hash"`
+	// Which attempt of the step it is, from 1.
+	Attempt int32 `json:"attempt"`
+	// Hash of the spec's generation and of the annotation that asks to try again, as they were.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Request string `json:"request,omitempty"`
+	// Exit code of the command. Absent: it still runs, or nobody knows.
+	// +optional
+	ExitCode *int32 `json:"exitCode,omitempty"`
 	// Last lines of its output, where it failed, without passwords.
 	// +kubebuilder:validation:MaxLength=4096
 	// +optional
@@ -167,7 +193,7 @@ type StepRecord struct {
 	// When it started.
 	// +optional
 	Started *metav1.Time `json:"started,omitempty"`
-	// When it finished.
+	// When it finished. Absent: it still runs.
 	// +optional
 	Finished *metav1.Time `json:"finished,omitempty"`
 }

@@ -2,6 +2,7 @@ package wiretest
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -92,10 +93,7 @@ func fieldsOf(tree any) map[string]any {
 }
 
 func wrapped(o map[string]any) map[string]any {
-	forProvider := map[string]any{}
-	for k, v := range o {
-		forProvider[k] = v
-	}
+	forProvider := maps.Clone(o)
 	delete(forProvider, "status")
 	forProvider["metadata"] = meta(o["metadata"].(map[string]any)["name"].(string))
 	return observed(map[string]any{
