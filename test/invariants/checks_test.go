@@ -1,0 +1,317 @@
+package invariants
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	"pgregory.net/rapid"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+)
+
+// The numbers of invariants are those of docs/architecture.md.
+
+// endSegment holds invariant 1 over all calls with one spec. What is observed stays desired if the spec ever wants it, and a
+// revision also if it does not, until all is ready. Nothing else is left to doubt: what a spec wants does not depend on what
+// is observed, but for revisions.
+func (w *world) endSegment(t *rapid.T) {
+	wanted := map[string]bool{}
+	for _, s := range w.steps {
+		for name := range s.wanted {
+			wanted[name] = true
+		}
+	}
+	for i, s := range w.steps {
+		for name := range s.observed {
+			switch {
+			case s.desired[name]:
+			case w.isRevision(name) && !s.ready:
+				t.Errorf("1: call %d: the revision %s is observed but not desired, while not all is ready", i, name)
+			case wanted[name]:
+				t.Errorf("1: call %d: %s is observed and wanted, but not desired: it would be deleted", i, name)
+			}
+		}
+	}
+	w.steps = nil
+}
+
+// note takes down a call for endSegment, and holds that an object stays the same one.
+func (w *world) note(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
+	s := step{observed: map[string]bool{}, desired: map[string]bool{}, wanted: map[string]bool{}, ready: plan.Ready()}
+	for name := range w.observed {
+		s.observed[name] = true
+	}
+	for name, r := range rsp.GetDesired().GetResources() {
+		s.desired[name] = true
+		if o := w.observed[name]; o != nil && identity(o) != identity(r.GetResource()) {
+			t.Errorf("1: %s is %s and becomes %s: Crossplane would delete the first", name, identity(o), identity(r.GetResource()))
+		}
+	}
+	for _, p := range plan.Parts {
+		for _, i := range p.Items {
+			s.wanted[i.Name] = true
+		}
+	}
+	w.steps = append(w.steps, s)
+}
+
+// checkBad holds invariants 2 and 8 for an answer that is an error.
+func checkBad(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) {
+	if rsp.GetDesired() != nil {
+		t.Errorf("2: an error leaves %d objects desired: the others would be deleted", len(rsp.GetDesired().GetResources()))
+	}
+	conditions, results := rsp.GetConditions(), rsp.GetResults()
+	if len(conditions) != 1 || len(results) != 2 {
+		t.Fatalf("8: an error gives %d conditions and %d results, want 1 and 2: %v", len(conditions), len(results), rsp)
+	}
+	c, warning, fatal := conditions[0], results[0], results[1]
+	if c.GetType() != typ || c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || c.GetMessage() != message || c.GetReason() == "" {
+		t.Errorf("8: the condition of an error is %v, want %s False: %s", c, typ, message)
+	}
+	if warning.GetSeverity() != fnv1.Severity_SEVERITY_WARNING || fatal.GetSeverity() != fnv1.Severity_SEVERITY_FATAL {
+		t.Errorf("8: the results of an error are %v, want a warning and then a fatal one", results)
+	}
+	for _, told := range []interface{ GetTarget() fnv1.Target }{c, warning, fatal} {
+		if told.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
+			t.Errorf("8: the claim does not hear of %v", told)
+		}
+	}
+	if warning.GetMessage() != message || fatal.GetMessage() != message {
+		t.Errorf("8: the results of an error are %v, want the message %s", results, message)
+	}
+	if rsp.GetMeta().GetTtl().AsDuration() != 10*time.Second {
+		t.Errorf("7: the TTL is %v", rsp.GetMeta().GetTtl().AsDuration())
+	}
+}
+
+// checkTold holds invariants 7 and 8 for a good answer.
+func checkTold(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
+	ready, ttl := fnv1.Ready_READY_FALSE, 10*time.Second
+	if plan.Ready() {
+		ready, ttl = fnv1.Ready_READY_TRUE, 5*time.Minute
+	}
+	if got := rsp.GetDesired().GetComposite().GetReady(); got != ready {
+		t.Errorf("7: the composite resource is %v, want %v", got, ready)
+	}
+	if got := rsp.GetMeta().GetTtl().AsDuration(); got != ttl {
+		t.Errorf("7: the TTL is %v, want %v", got, ttl)
+	}
+	for name, r := range rsp.GetDesired().GetResources() {
+		if plan.Ready() && r.GetReady() != fnv1.Ready_READY_TRUE {
+			t.Errorf("7: all is ready, but %s is %v", name, r.GetReady())
+		}
+	}
+	if len(rsp.GetResults()) > 0 {
+		t.Errorf("8: a good answer has results: %v", rsp.GetResults())
+	}
+	status := map[string]fnv1.Status{}
+	for _, c := range rsp.GetConditions() {
+		status[c.GetType()] = c.GetStatus()
+		if c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
+			t.Errorf("8: the claim does not hear of %v", c)
+		}
+		if c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE && c.GetMessage() == "" {
+			t.Errorf("8: %v does not say why", c)
+		}
+	}
+	for _, typ := range []string{respond.SpecValid, respond.Composed} {
+		if status[typ] != fnv1.Status_STATUS_CONDITION_TRUE {
+			t.Errorf("8: %s is %v in a good answer: an earlier False would stay", typ, status[typ])
+		}
+	}
+	for _, p := range plan.Parts {
+		if got := status[respond.ConditionType(p.Name)] == fnv1.Status_STATUS_CONDITION_TRUE; got != p.IsReady() {
+			t.Errorf("8: the condition of %s is True: %t, want %t", p.Name, got, p.IsReady())
+		}
+	}
+}
+
+// checkGates holds the first half of invariant 6: what is new has what it needs.
+func (w *world) checkGates(t *rapid.T, plan compose.Plan) {
+	for _, p := range plan.Parts {
+		var missing []string
+		for _, name := range p.After {
+			first, enabled := plan.Part(name)
+			there := first.IsReady()
+			if slices.Contains(w.follows, p.Name) {
+				there = first.Exists()
+			}
+			if enabled && !there {
+				missing = append(missing, name)
+			}
+		}
+		for _, i := range p.Items {
+			if w.observed[i.Name] == nil && len(missing) > 0 {
+				t.Errorf("6: %s of %s is new, but %v is not ready", i.Name, p.Name, missing)
+			}
+		}
+	}
+}
+
+// checkHashes holds the second half of invariant 6: what is ready was applied as it is wished today, and the hash tells.
+func (w *world) checkHashes(t *rapid.T, plan compose.Plan) {
+	for _, p := range plan.Parts {
+		for _, i := range p.Items {
+			hash := annotation(i.Body)
+			body, key := wire.AppendStruct(nil, i.Body), i.Name+" "+hash
+			if other, ok := w.hashed[key]; hash == "" || ok && !bytes.Equal(other, body) {
+				t.Errorf("6: %s has changed, but not its hash %q", i.Name, hash)
+			}
+			w.hashed[key] = body
+			if !i.Verdict.Ready {
+				continue
+			}
+			outer := w.observed[i.Name]
+			o := outer
+			if simulate.IsObject(outer) {
+				o = outer.GetFields()["status"].GetStructValue().GetFields()["atProvider"].GetStructValue().GetFields()["manifest"].GetStructValue()
+			}
+			if annotation(o) != hash {
+				t.Errorf("6: %s is called ready, but it was applied with hash %q, and today's is %s", i.Name, annotation(o), hash)
+			}
+			if metadata(o)["deletionTimestamp"] != nil || metadata(outer)["deletionTimestamp"] != nil {
+				t.Errorf("6: %s is called ready, but it is being deleted", i.Name)
+			}
+		}
+	}
+}
+
+func annotation(s *structpb.Struct) string {
+	return metadata(s)["annotations"].GetStructValue().GetFields()[compose.HashAnnotation].GetStringValue()
+}
+
+// checkSame holds invariant 3: the same request gives the same bytes, decoded or not, in whatever order its maps were filled.
+func (w *world) checkSame(t *rapid.T, answer []byte) {
+	req := w.request(t)
+	for how, r := range map[string]*fnv1.RunFunctionRequest{"decoded": proto.CloneOf(req), "sent again": sent(t, req)} {
+		if !bytes.Equal(answer, marshal(t, w.runner.Run(r))) {
+			t.Errorf("3: the same request, %s, gives another answer", how)
+		}
+	}
+}
+
+func marshal(t *rapid.T, rsp *fnv1.RunFunctionResponse) []byte {
+	b, err := wire.MarshalResponse(rsp)
+	if err != nil {
+		t.Fatalf("cannot marshal the answer: %v", err)
+	}
+	return b
+}
+
+// checkSecrets holds invariant 4.
+func checkSecrets(t *rapid.T, rsp *fnv1.RunFunctionResponse, answer []byte) {
+	if bytes.Contains(answer, []byte(marker)) {
+		t.Errorf("4: a secret that is observed stands in the answer")
+	}
+	for name, r := range rsp.GetDesired().GetResources() {
+		each(structpb.NewStructValue(r.GetResource()), "", func(path string, v *structpb.Value) {
+			s := v.GetStructValue()
+			if s != nil && compose.KindOf(s).GroupKind().String() == "Secret" && compose.KindOf(s).Version == "v1" && s.GetFields()["metadata"] != nil {
+				t.Errorf("4: %s%s is a Secret", name, path)
+			}
+			if value := s.GetFields()["value"].GetStringValue(); value != "" && secretName.MatchString(s.GetFields()["name"].GetStringValue()) {
+				t.Errorf("4: %s%s has a value: %s", name, path, value)
+			}
+			if text := v.GetStringValue(); text != "" {
+				checkText(t, name+path, text)
+			}
+		})
+	}
+}
+
+var (
+	// secretName is the name of an environment variable whose value is secret.
+	secretName = regexp.MustCompile(`(?i)passw|passphrase|secret|private_?key`)
+	// secretField is the path of a field whose value is secret.
+	secretField = regexp.MustCompile(`(?i)\.(password|passphrase|secret|privatekey)$`)
+	// secretLine is a line of a file that gives a secret, in INI, YAML and Apache's form.
+	secretLine = regexp.MustCompile(`(?im)^\s*[a-z0-9_.]*(?:password|passphrase|secret)(?:\s*[=:]\s*|\s+)(\S.*)$`)
+	// secretURL is an address with a password in it.
+	secretURL = regexp.MustCompile(`://[^/\s:@]*:([^@\s/]*)@`)
+	// placeholder is what Kubernetes, Apache or the companion puts a secret in place of.
+	placeholder = regexp.MustCompile(`^"?(\$\([A-Z_]+\)|\$\{[A-Z_]+\}|\{\{ \.[a-z0-9]+ \}\})"?$`)
+)
+
+func checkText(t *rapid.T, path, text string) {
+	var found []string
+	if secretField.MatchString(path) {
+		found = append(found, text)
+	}
+	for _, expr := range []*regexp.Regexp{secretLine, secretURL} {
+		for _, m := range expr.FindAllStringSubmatch(text, -1) {
+			found = append(found, m[1])
+		}
+	}
+	for _, value := range found {
+		if !placeholder.MatchString(value) {
+			t.Errorf("4: %s looks as if it held a secret: %s", path, value)
+		}
+	}
+}
+
+// each visits every value in a value.
+func each(v *structpb.Value, path string, visit func(path string, v *structpb.Value)) {
+	visit(path, v)
+	for name, e := range v.GetStructValue().GetFields() {
+		each(e, path+"."+name, visit)
+	}
+	for _, e := range v.GetListValue().GetValues() {
+		each(e, path+"[]", visit)
+	}
+}
+
+// notOurs are the fields of metadata that servers own.
+var notOurs = []string{
+	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid",
+}
+
+// checkFields holds invariant 5: only fields that we own.
+func checkFields(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
+	for name, r := range rsp.GetDesired().GetResources() {
+		objects := []*structpb.Struct{r.GetResource()}
+		if simulate.IsObject(r.GetResource()) {
+			objects = append(objects, simulate.Inner(r.GetResource()))
+		}
+		for _, o := range objects {
+			if o.GetFields()["status"] != nil {
+				t.Errorf("5: %s has a status", name)
+			}
+			for _, field := range notOurs {
+				if metadata(o)[field] != nil {
+					t.Errorf("5: %s has metadata.%s", name, field)
+				}
+			}
+			if metadata(o)["name"].GetStringValue() == "" || compose.KindOf(o).Kind == "" {
+				t.Errorf("5: %s has no name or kind: %v", name, o)
+			}
+		}
+		each(structpb.NewStructValue(r.GetResource()), "", func(path string, v *structpb.Value) {
+			if _, null := v.GetKind().(*structpb.Value_NullValue); null || v.GetKind() == nil {
+				t.Errorf("5: %s%s is null", name, path)
+			}
+		})
+	}
+}
+
+// checkStatus holds that the status is one that an API server takes: one that it does not take keeps Crossplane from writing
+// anything.
+func (w *world) checkStatus(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
+	got := rsp.GetDesired().GetComposite().GetResource().AsMap()
+	v, err := definition.Validator(got["apiVersion"].(string), got["kind"].(string))
+	if err != nil {
+		t.Fatalf("cannot check the status: %v", err)
+	}
+	got["metadata"], got["spec"] = object{"name": "example"}, w.xr["spec"]
+	if errs := v.ValidateStatus(got); len(errs) > 0 {
+		t.Errorf("7: the status is not valid: %v", errs)
+	}
+}

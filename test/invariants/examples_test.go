@@ -1,0 +1,42 @@
+package invariants
+
+import (
+	"io/fs"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+)
+
+// TestExamples: every example becomes ready, and every kind that is emitted has a readiness rule.
+func TestExamples(t *testing.T) {
+	files, err := fs.Glob(examples.Files, "controlplane/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no examples: %v", err)
+	}
+	for _, file := range files {
+		t.Run(file, func(t *testing.T) {
+			claim, err := examples.Files.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := preview.Run(claim, examples.Platform, kinds.Runners())
+			if err != nil {
+				t.Fatalf("Run(...): %v", err)
+			}
+			if r.Status["phase"] != "Ready" {
+				t.Errorf("the status is %v", r.Status)
+			}
+			for _, o := range r.Objects {
+				kind := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind()
+				if _, ok := ready.For(kind); !ok {
+					t.Errorf("%s is of kind %s, which has no readiness rule", o.Resource, kind)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,144 @@
+package invariants
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"pgregory.net/rapid"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+)
+
+// histories is how many histories of each kind are tried, unless -rapid.checks says otherwise: together more than 10000 cases.
+const histories = "400"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	set := false
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "rapid.checks" })
+	if !set {
+		if err := flag.Set("rapid.checks", histories); err != nil {
+			panic(err)
+		}
+	}
+	function.TuneMemory()
+	os.Exit(m.Run())
+}
+
+// rounds is how many calls bring any world to rest: more than there are stages in all components of a kind.
+const rounds = 25
+
+// counts are what happened in all histories. A case is one state, and the answer to it.
+var counts struct{ cases, thorough, refused, refusedSpecs, longest atomic.Int64 }
+
+// TestHistories plays the lives of composite resources: what is desired comes into being, calls on calls, and is disturbed in
+// between, and mistakes and garbage come in. Every answer is held to the invariants, and in the end, undisturbed, all becomes
+// ready.
+func TestHistories(t *testing.T) {
+	for _, s := range subjects {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) { history(t, s) })
+		})
+	}
+	t.Cleanup(func() {
+		t.Logf("%d cases, %d of them held to all invariants, %d refused; %d of %d valid specs refused; %d calls at most to rest",
+			counts.cases.Load(), counts.thorough.Load(), counts.refused.Load(), counts.refusedSpecs.Load(), drawn.Load(), counts.longest.Load())
+		if counts.refusedSpecs.Load()*50 > drawn.Load() {
+			t.Error("too many valid specs are refused")
+		}
+	})
+}
+
+func history(t *rapid.T, s *subject) {
+	w := newWorld(t, s)
+	if rsp := w.runner.Run(w.request(t)); len(rsp.GetResults()) > 0 {
+		counts.refusedSpecs.Add(1)
+		t.Skipf("the spec is refused: %v", rsp.GetResults()[0])
+	}
+	for range rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "disturbances") {
+		for range rapid.IntRange(0, 8).Draw(t, "calls") {
+			w.settle(t, w.call(t, false))
+		}
+		w.tryMistake(t)
+		w.tryGarbage(t)
+		before := w.copy()
+		w.disturb(t)
+		rsp := w.call(t, true)
+		if rsp == nil {
+			w = before // Whoever caused it mends it.
+			continue
+		}
+		w.settle(t, rsp)
+	}
+	w.rest(t)
+}
+
+// call makes one call and holds the answer to the invariants; thoroughly: to all of them, of which some take long. It gives nil
+// if the function refuses what it may refuse.
+func (w *world) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
+	counts.cases.Add(1)
+	if thoroughly {
+		counts.thorough.Add(1)
+	}
+	req := sent(t, w.request(t))
+	rsp, plan, err := w.runner.Explain(req)
+	if err != nil {
+		counts.refused.Add(1)
+		if !w.refusable {
+			t.Fatalf("the function refuses what it took before: %v", err)
+		}
+		typ := respond.Composed
+		if invalid.Is(err) {
+			typ = respond.SpecValid
+		}
+		bad := w.runner.Run(req)
+		checkBad(t, bad, typ, err.Error())
+		w.checkSame(t, marshal(t, bad))
+		return nil
+	}
+	w.note(t, rsp, plan)
+	w.checkGates(t, plan)
+	checkTold(t, rsp, plan)
+	if thoroughly {
+		answer := marshal(t, rsp)
+		w.checkSame(t, answer)
+		w.checkHashes(t, plan)
+		w.checkStatus(t, rsp)
+		checkSecrets(t, rsp, answer)
+		checkFields(t, rsp)
+	}
+	w.xr = maps.Clone(w.xr)
+	w.xr["status"] = rsp.GetDesired().GetComposite().GetResource().GetFields()["status"].AsInterface()
+	w.refusable = false
+	return rsp
+}
+
+// rest holds the last part of invariant 6: if everything that is desired is made to exist and be ready, all is ready before
+// long, and stays so.
+func (w *world) rest(t *rapid.T) {
+	for n := range rounds {
+		rsp := w.call(t, false)
+		ready := rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE
+		w.settle(t, rsp)
+		if !ready {
+			continue
+		}
+		if longest := counts.longest.Load(); int64(n) > longest {
+			counts.longest.Store(int64(n))
+		}
+		again := w.call(t, true)
+		if again.GetDesired().GetComposite().GetReady() != fnv1.Ready_READY_TRUE {
+			t.Errorf("6: what was ready is not ready any more, and nothing has happened")
+		}
+		w.endSegment(t)
+		return
+	}
+	t.Errorf("6: not ready after %d calls: %v", rounds, w.xr["status"])
+}

@@ -1,0 +1,193 @@
+package invariants
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/runtime"
+	"pgregory.net/rapid"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
+)
+
+// A mistake is something that no function composes.
+type mistake struct {
+	// make makes it in a world and in its spec.
+	make func(w *world, spec object)
+	// typ is the condition that tells of it, and words a part of its message.
+	typ, words string
+}
+
+// in gives a mistake that is a value at a path of the spec. What is unknown is a mistake only where it is not allowed.
+func in(value any, words string, path ...string) mistake {
+	return mistake{typ: respond.SpecValid, words: words, make: func(_ *world, spec object) {
+		put(spec, value, path...)
+		put(spec, false, append(slices.Clone(path[:len(path)-1]), "allowUnknown")...)
+	}}
+}
+
+// put sets a field, and makes the objects on the way to it.
+func put(o object, value any, path ...string) {
+	for _, name := range path[:len(path)-1] {
+		next, ok := o[name].(object)
+		if !ok {
+			next = object{}
+			o[name] = next
+		}
+		o = next
+	}
+	o[path[len(path)-1]] = value
+}
+
+// directory is an identity backend with options.
+func directory(options object) list {
+	return list{object{"domain": "employees", "ldap": object{"url": "ldap://x", "suffix": "o=x", "userTreeDN": "o=x", "options": options}}}
+}
+
+// status is an observed resource with nothing but one field in its status.
+func status(field, value string) *structpb.Struct {
+	inner := &structpb.Struct{Fields: map[string]*structpb.Value{field: structpb.NewStringValue(value)}}
+	return &structpb.Struct{Fields: map[string]*structpb.Value{"status": structpb.NewStructValue(inner)}}
+}
+
+// mistakes are what is refused, by the subject's name.
+var mistakes = map[string]map[string]mistake{
+	"ControlPlane": {
+		"a release that is not supported":      in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
+		"a size that is none":                  in("huge", `spec.size: "huge" is not a size`, "size"),
+		"a cluster that is not offered":        in(object{"ref": object{"name": "north"}}, "offers no cluster", "cluster"),
+		"a cluster of one's own":               in(object{"gardener": object{"region": "eu"}}, "dedicated clusters are not built", "cluster"),
+		"a service that is not built":          in(true, "spec.services.glance.enabled: ", "services", "glance", "enabled"),
+		"point-in-time recovery":               in(object{"pointInTimeRecovery": true}, "pointInTimeRecovery: ", "infrastructure", "mariadb", "backup"),
+		"an option that there is not":          in(object{"DEFAULT": object{"nonsense": true}}, "config.DEFAULT.nonsense: ", "services", "keystone", "config"),
+		"an option of another type":            in(object{"token": object{"expiration": "long"}}, "config.token.expiration: ", "services", "keystone", "config"),
+		"an option that holds a secret":        in(object{"database": object{"connection": "x"}}, "holds a secret", "services", "keystone", "config"),
+		"a rule that there is not":             in(object{"identity:nonsense": "@"}, "spec.services.keystone.policy: ", "services", "keystone", "policy"),
+		"a directory's option that is not one": in(directory(object{"nonsense": "x"}), "ldap.options", "services", "keystone", "identityBackends"),
+		"a minute that is none":                in("61 * * * *", "is not a schedule", "services", "keystone", "fernet", "rotationSchedule"),
+		"a release back": {typ: respond.SpecValid, words: "spec.openStackRelease: OpenStack cannot go back", make: func(w *world, spec object) {
+			spec["openStackRelease"], w.observed["keystone"] = "2025.1", status("release", "2026.2")
+		}},
+		"more than a limit allows": {typ: respond.SpecValid, words: `spec.size: the platform's limit "poor"`, make: func(w *world, spec object) {
+			spec["size"] = "large"
+			limits := list{object{"name": "poor", "namespaces": list{"*"}, "sizes": list{"development"}}}
+			w.required = map[string][]*structpb.Struct{"platform": {platformWith(object{"domain": "example.com", "limits": limits})}}
+			delete(spec, "cluster")
+		}},
+
+		"no PlatformConfig":        {typ: respond.Composed, words: "no PlatformConfig", make: func(w *world, _ object) { w.required = map[string][]*structpb.Struct{"platform": {}} }},
+		"a PlatformConfig unasked": {typ: respond.Composed, words: "no PlatformConfig", make: func(w *world, _ object) { w.required = nil }},
+		"a PlatformConfig like no other": {typ: respond.Composed, words: "cannot read the PlatformConfig", make: func(w *world, _ object) {
+			w.required = map[string][]*structpb.Struct{"platform": {platformWith(object{"limits": "x", "clusters": "y"})}}
+		}},
+		"a Keystone of no release": {typ: respond.Composed, words: `OpenStack release "zed"`, make: func(w *world, _ object) {
+			w.observed["keystone"] = status("release", "zed")
+		}},
+		"a spec like no other": {typ: respond.Composed, words: "cannot read the composite resource", make: func(w *world, _ object) { w.xr["spec"] = "text" }},
+		"a spec of other types": {typ: respond.Composed, words: "cannot read the composite resource", make: func(_ *world, spec object) {
+			put(spec, "x", "infrastructure", "mariadb", "replicas")
+			put(spec, "x", "infrastructure", "rabbitmq", "replicas")
+			put(spec, "x", "services", "keystone", "replicas")
+		}},
+	},
+	"Keystone": {
+		"a release that is not supported":      in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
+		"an option that there is not":          in(object{"DEFAULT": object{"nonsense": true}}, "spec.config.DEFAULT.nonsense: ", "config"),
+		"a rule that there is not":             in(object{"identity:nonsense": "@"}, "spec.policy: ", "policy"),
+		"a directory's option that is not one": in(directory(object{"nonsense": "x"}), "spec.identityBackends[0].ldap.options.nonsense: ", "identityBackends"),
+		"an image that is none":                in(object{"tag": "latest"}, "spec.image: ", "image"),
+		"a release back": {typ: respond.SpecValid, words: "spec.openStackRelease: OpenStack cannot go back", make: func(w *world, spec object) {
+			spec["openStackRelease"], w.observed["schema"] = "2025.1", status("installedRelease", "2026.2")
+		}},
+		"a spec like no other": {typ: respond.Composed, words: "cannot read the composite resource", make: func(w *world, _ object) { w.xr["spec"] = list{} }},
+		"a spec of other types": {typ: respond.Composed, words: "cannot read the composite resource", make: func(_ *world, spec object) {
+			put(spec, "x", "replicas")
+			put(spec, "x", "fernet", "maxActiveKeys")
+			put(spec, "x", "uwsgi", "threads")
+		}},
+	},
+}
+
+func platformWith(spec object) *structpb.Struct {
+	s, err := structpb.NewStruct(object{"apiVersion": platforms.apiVersion, "kind": platforms.kind, "metadata": object{"name": "default"}, "spec": spec})
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// tryMistake makes a mistake in a copy of a world. Whatever is there already, nothing is desired then, and the tenant hears why.
+func (w *world) tryMistake(t *rapid.T) {
+	counts.cases.Add(1)
+	name := rapid.SampledFrom(slices.Sorted(maps.Keys(mistakes[w.name]))).Draw(t, "mistake")
+	m := mistakes[w.name][name]
+	wrong := w.copy()
+	wrong.xr["spec"] = runtime.DeepCopyJSON(w.xr["spec"].(object))
+	m.make(wrong, wrong.xr["spec"].(object))
+	rsp := w.runner.Run(sent(t, wrong.request(t)))
+	if len(rsp.GetResults()) == 0 {
+		t.Fatalf("2: %s is answered by %d objects", name, len(rsp.GetDesired().GetResources()))
+	}
+	message := rsp.GetConditions()[0].GetMessage()
+	if !strings.Contains(message, m.words) {
+		t.Errorf("8: of %s the tenant hears %q, want %q", name, message, m.words)
+	}
+	checkBad(t, rsp, m.typ, message)
+	wrong.checkSame(t, marshal(t, rsp))
+}
+
+// tryGarbage damages a world's request anywhere. What no API server holds must not crash a function either: it is an error, or
+// does not matter.
+func (w *world) tryGarbage(t *rapid.T) {
+	counts.cases.Add(1)
+	req := proto.CloneOf(w.request(t))
+	resources := []*fnv1.Resource{req.GetObserved().GetComposite()}
+	for _, name := range w.names() {
+		resources = append(resources, req.GetObserved().GetResources()[name])
+	}
+	for _, r := range req.GetRequiredResources() {
+		resources = append(resources, r.GetItems()...)
+	}
+	for range rapid.IntRange(1, 4).Draw(t, "damaged") {
+		damage(t, rapid.SampledFrom(resources).Draw(t, "resource").GetResource())
+	}
+	rsp := w.runner.Run(sent(t, req))
+	if len(rsp.GetResults()) > 0 {
+		c := rsp.GetConditions()[0]
+		if strings.Contains(c.GetMessage(), "a bug of the function") {
+			t.Errorf("the function crashes: %s", c.GetMessage())
+		}
+		checkBad(t, rsp, c.GetType(), c.GetMessage())
+	} else if rsp.GetDesired().GetComposite() == nil || len(rsp.GetDesired().GetResources()) == 0 {
+		t.Errorf("the answer is neither good nor bad: %v", rsp)
+	}
+	if again := w.runner.Run(proto.CloneOf(req)); !bytes.Equal(marshal(t, again), marshal(t, rsp)) {
+		t.Errorf("3: the same request gives another answer: %v, then %v", rsp, again)
+	}
+}
+
+// damage replaces something in an object, at the top or further down.
+func damage(t *rapid.T, s *structpb.Struct) {
+	for {
+		names := slices.Sorted(maps.Keys(s.GetFields()))
+		if len(names) == 0 {
+			return
+		}
+		name := rapid.SampledFrom(names).Draw(t, "field")
+		inner := s.GetFields()[name].GetStructValue()
+		if inner != nil && rapid.IntRange(0, 4).Draw(t, "deeper") > 0 {
+			s = inner
+			continue
+		}
+		v := &structpb.Value{}
+		wiretest.Fill(t, v.ProtoReflect())
+		s.Fields[name] = v
+		return
+	}
+}

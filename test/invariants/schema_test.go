@@ -1,0 +1,158 @@
+package invariants
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"pgregory.net/rapid"
+)
+
+// A drawer draws values that a schema takes, by types, enums, patterns and bounds. Wishes say what CEL rules and functions ask
+// beyond that. Every optional field may be there, so that one that is new in a schema is tried from then on.
+type drawer struct {
+	t      *rapid.T
+	wishes map[string]wish
+	// present draws whether an optional field is there.
+	present *rapid.Generator[bool]
+}
+
+// A wish is about the values of some fields. Its key is the end of their path: "keystone.replicas", "tolerations[]".
+type wish struct {
+	// instead draws the value in place of the schema.
+	instead *rapid.Generator[any]
+	// fix makes an object that was drawn keep a rule.
+	fix func(object map[string]any)
+}
+
+const (
+	// most is how many elements a list or map has, whatever its schema takes.
+	most = 2
+	// longest is the length of text without a pattern.
+	longest = 20
+)
+
+func (d drawer) draw(path string, s *apiextensionsv1.JSONSchemaProps) any {
+	w := d.wish(path)
+	if w.instead != nil {
+		return w.instead.Draw(d.t, path)
+	}
+	if len(s.Enum) > 0 {
+		return strings.Trim(string(rapid.SampledFrom(s.Enum).Draw(d.t, path).Raw), `"`) // All enums are of strings.
+	}
+	switch s.Type {
+	case "object":
+		o := d.object(path, s)
+		if w.fix != nil {
+			w.fix(o)
+		}
+		return o
+	case "array":
+		return d.list(path, s)
+	case "string":
+		return pattern(s).Draw(d.t, path)
+	case "boolean":
+		return rapid.Bool().Draw(d.t, path)
+	case "integer":
+		low, high := int64(0), int64(math.MaxInt32)
+		if s.Minimum != nil {
+			low = int64(*s.Minimum)
+		}
+		if s.Maximum != nil {
+			high = int64(*s.Maximum)
+		}
+		return rapid.Int64Range(low, high).Draw(d.t, path)
+	}
+	panic(fmt.Sprintf("%s: a schema of type %q needs a wish", path, s.Type))
+}
+
+func (d drawer) object(path string, s *apiextensionsv1.JSONSchemaProps) map[string]any {
+	out := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		at := strings.TrimPrefix(path+"."+name, ".")
+		if slices.Contains(s.Required, name) || d.present.Draw(d.t, at+"?") {
+			out[name] = d.draw(at, &p)
+		}
+	}
+	if s.AdditionalProperties != nil {
+		for range rapid.IntRange(0, most).Draw(d.t, "size of "+path) {
+			key := rapid.SampledFrom(keys).Draw(d.t, "key of "+path)
+			out[key] = d.draw(path+"{}", s.AdditionalProperties.Schema)
+		}
+	}
+	return out
+}
+
+// keys of labels, node selectors and annotations.
+var keys = []string{"app", "example.org/a", "example.org/zone.b_c"}
+
+func (d drawer) list(path string, s *apiextensionsv1.JSONSchemaProps) []any {
+	low := int64(0)
+	if s.MinItems != nil {
+		low = *s.MinItems
+	}
+	out := []any{}
+	seen := map[string]bool{}
+	for range rapid.Int64Range(low, max(low, most)).Draw(d.t, "length of "+path) {
+		e := d.draw(path+"[]", s.Items.Schema)
+		key := fmt.Sprint(e)
+		if o, ok := e.(map[string]any); ok && len(s.XListMapKeys) > 0 {
+			key = ""
+			for _, k := range s.XListMapKeys {
+				key += fmt.Sprintf("%v,", o[k])
+			}
+		}
+		if !seen[key] { // Lists are sets or maps.
+			out = append(out, e)
+		}
+		seen[key] = true
+	}
+	return out
+}
+
+// wish finds the wish with the longest end of a path.
+func (d drawer) wish(path string) wish {
+	for {
+		if w, ok := d.wishes[path]; ok {
+			return w
+		}
+		_, rest, more := strings.Cut(path, ".")
+		if !more {
+			return wish{}
+		}
+		path = rest
+	}
+}
+
+// patterns are the generators of strings, by what their schema says.
+var patterns sync.Map
+
+// pattern generates strings that a schema takes.
+func pattern(s *apiextensionsv1.JSONSchemaProps) *rapid.Generator[string] {
+	low, high := int64(0), int64(longest)
+	if s.MinLength != nil {
+		low = *s.MinLength
+	}
+	if s.MaxLength != nil {
+		high = *s.MaxLength
+	}
+	key := fmt.Sprintf("%d %d %s", low, high, s.Pattern)
+	if g, ok := patterns.Load(key); ok {
+		return g.(*rapid.Generator[string])
+	}
+	expr := s.Pattern
+	if expr == "" {
+		expr = fmt.Sprintf("^[ -~äß€]{%d,%d}$", low, min(high, max(low, longest)))
+	}
+	g := rapid.StringMatching(expr).Filter(func(v string) bool {
+		n := int64(len([]rune(v)))
+		return low <= n && n <= high
+	})
+	patterns.Store(key, g)
+	return g
+}

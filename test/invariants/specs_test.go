@@ -1,0 +1,220 @@
+package invariants
+
+import (
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"pgregory.net/rapid"
+	strict "sigs.k8s.io/json"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+)
+
+type (
+	object = map[string]any
+	list   = []any
+)
+
+// sample draws a copy of one of some values.
+func sample(values ...any) wish {
+	return wish{instead: rapid.Map(rapid.SampledFrom(values), runtime.DeepCopyJSONValue)}
+}
+
+// odd draws the number of members of something that votes.
+var odd = sample(int64(1), int64(3), int64(5), int64(9))
+
+// off is a service that is not built yet.
+var off = sample(object{}, object{"enabled": false})
+
+// wishes are what rules and functions ask of a spec beyond its schema.
+var wishes = map[string]wish{
+	// Rules (CEL) of the definitions.
+	"mariadb.replicas":  odd,
+	"rabbitmq.replicas": odd,
+	"keystone.enabled":  sample(true),
+	"resources": sample(
+		object{"requests": object{"cpu": "100m", "memory": "1Gi"}, "limits": object{"memory": "1Gi", "ephemeral-storage": "2Gi"}},
+		object{"limits": object{"cpu": "2", "memory": "1048576"}}, object{"requests": object{"cpu": int64(1)}}, object{},
+	),
+	"memory":                    sample("64Mi", "1500M", "1Gi", int64(1<<30)),
+	"identityBackends[].domain": sample("employees", "Partners_2", "a"),
+	"exposure": {fix: func(o object) {
+		if _, ok := o["gateway"]; !ok {
+			o["gateway"] = object{"name": "public", "namespace": "gateways"}
+		}
+		if o["type"] == "Ingress" {
+			delete(o, "routing")
+		}
+	}},
+	"image":      {fix: tagOrDigest},
+	"proxyImage": {fix: tagOrDigest},
+	"tolerations[]": {fix: func(o object) {
+		if o["operator"] == "Exists" {
+			delete(o, "value")
+		} else {
+			o["key"] = "dedicated"
+		}
+	}},
+	"ldap": {fix: func(o object) {
+		_, user := o["user"]
+		if _, password := o["passwordSecretRef"]; user != password {
+			delete(o, "user")
+			delete(o, "passwordSecretRef")
+		}
+	}},
+
+	// What there is no function for.
+	"services.glance": off, "services.placement": off, "services.nova": off, "services.neutron": off, "services.cinder": off,
+	"services.heat": off, "services.horizon": off, "spec.cortex": off, "spec.tempest": off,
+	"pointInTimeRecovery": sample(false),
+
+	// What the platform offers, and what else only a function can tell.
+	"spec.cluster": sample(object{"ref": object{"name": "east"}}, object{"ref": object{"name": "here"}}),
+	"schedule":     crons, "rotationSchedule": crons,
+	"suffix": names, "userTreeDN": names, "groupTreeDN": names, "user": names,
+	"config": sample(object{}, object{"DEFAULT": object{"max_token_size": int64(512)}}, object{
+		"security_compliance": object{"lockout_failure_attempts": int64(6), "unique_last_password_count": int64(5)},
+		"token":               object{"allow_rescope_scoped_token": false},
+	}),
+	"policy":              sample(object{}, object{"identity:list_projects": "rule:admin_required", "identity:get_user": "role:auditor or user_id:%(user_id)s"}),
+	"options":             sample(object{}, object{"user_objectclass": "inetOrgPerson", "query_scope": "sub", "page_size": int64(100)}),
+	"spec.limits":         sample(list{}, list{object{"name": "trial", "namespaces": list{"nobody"}, "sizes": list{"development"}}}),
+	"spec.providerConfig": sample("in-cluster", "management"),
+	"endpoints": sample(
+		object{"public": "https://keystone.example.com/v3", "internal": "https://keystone.cloud.svc:5000/v3"},
+		object{"public": "http://example.com/identity/v3", "internal": "https://keystone.cloud.svc:5000/v3"},
+	),
+}
+
+var (
+	crons = sample("0 0 * * 0", "*/15 1-5 * * *", "30 1 1 * 1-5")
+	names = sample("dc=example,dc=com", `cn="a b",ou=Käse,dc=example`, "o=$x")
+)
+
+func tagOrDigest(o object) {
+	if _, ok := o["digest"]; ok {
+		delete(o, "tag")
+	}
+}
+
+// A definedKind is a kind of ours whose specs are drawn.
+type definedKind struct {
+	folder, apiVersion, kind string
+	// new makes an empty object of the kind's Go type, into which everything that is drawn has to fit.
+	new func() any
+	// spec is the schema of the spec, as we wrote it: without what Crossplane adds to it.
+	spec func() *apiextensionsv1.JSONSchemaProps
+}
+
+var (
+	claims = &definedKind{
+		folder: "controlplane", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "ControlPlaneCluster",
+		new: func() any { return &controlplanev1.ControlPlaneCluster{} },
+	}
+	keystones = &definedKind{
+		folder: "keystone", apiVersion: "keystone.openstack.c5c3.io/v1alpha1", kind: "Keystone",
+		new: func() any { return &keystonev1.Keystone{} },
+	}
+	platforms = &definedKind{
+		folder: "platform", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "PlatformConfig",
+		new: func() any { return &platformv1.PlatformConfig{} },
+	}
+)
+
+func init() {
+	for _, k := range []*definedKind{claims, keystones, platforms} {
+		k.spec = sync.OnceValue(func() *apiextensionsv1.JSONSchemaProps {
+			s, err := specSchema(k.folder)
+			if err != nil {
+				panic(err)
+			}
+			return s
+		})
+	}
+}
+
+// specSchema reads the schema of a spec from its definition.
+func specSchema(folder string) (*apiextensionsv1.JSONSchemaProps, error) {
+	if folder == "platform" {
+		crd, _, err := definition.For(platforms.apiVersion, platforms.kind)
+		if err != nil {
+			return nil, err
+		}
+		s := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+		return &s, nil
+	}
+	doc, err := apis.Definition(folder)
+	if err != nil {
+		return nil, err
+	}
+	xrd, err := schema.ParseXRD(doc)
+	if err != nil {
+		return nil, err
+	}
+	whole := apiextensionsv1.JSONSchemaProps{}
+	if err := json.Unmarshal(xrd.Spec.Versions[0].Schema.OpenAPIV3Schema.Raw, &whole); err != nil {
+		return nil, err
+	}
+	s := whole.Properties["spec"]
+	return &s, nil
+}
+
+// drawn counts the specs that were drawn, discarded those that are not valid.
+var drawn, discarded atomic.Int64
+
+// draw draws an object that an API server takes, with its defaults. One that it does not take is discarded.
+func (k *definedKind) draw(t *rapid.T, namespace, name string) object {
+	d := drawer{t: t, wishes: wishes, present: rapid.SampledFrom([]bool{false, true})}
+	if rapid.Bool().Draw(t, "sparse") {
+		d.present = rapid.SampledFrom([]bool{false, false, false, false, false, true})
+	}
+	spec := d.draw("spec", k.spec()).(object)
+	meta := object{"name": name}
+	if namespace != "" {
+		meta["namespace"] = namespace
+	}
+	o := object{"apiVersion": k.apiVersion, "kind": k.kind, "metadata": meta, "spec": spec}
+	k.checkType(t, o)
+	v, err := definition.Validator(k.apiVersion, k.kind)
+	if err != nil {
+		t.Fatalf("cannot check: %v", err)
+	}
+	drawn.Add(1)
+	v.Default(o)
+	if errs := v.Validate(o); len(errs) > 0 {
+		discarded.Add(1)
+		t.Skipf("not valid: %v", errs)
+	}
+	return o
+}
+
+// checkType holds that an object fits its Go type, or functions would not see all of it.
+func (k *definedKind) checkType(t *rapid.T, o object) {
+	b, err := json.Marshal(o)
+	if err != nil {
+		t.Fatalf("cannot write JSON: %v", err)
+	}
+	unknown, err := strict.UnmarshalStrict(b, k.new())
+	if err != nil || len(unknown) > 0 {
+		t.Fatalf("the schema takes what the Go type of %s does not: %v %v in %s", k.kind, err, unknown, b)
+	}
+}
+
+// TestDraw: nearly all that is drawn is valid. What is not is no case of the other tests.
+func TestDraw(t *testing.T) {
+	for _, k := range []*definedKind{claims, keystones, platforms} {
+		t.Run(k.kind, rapid.MakeCheck(func(t *rapid.T) { k.draw(t, "", "example") }))
+	}
+	if share := 100 * discarded.Load() / drawn.Load(); share > 2 {
+		t.Errorf("%d%% of %d specs are not valid", share, drawn.Load())
+	}
+}

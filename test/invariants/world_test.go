@@ -1,0 +1,215 @@
+package invariants
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	"pgregory.net/rapid"
+
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+)
+
+// A subject is a kind of composite resource whose function is held to the invariants.
+type subject struct {
+	name   string
+	runner function.Runner
+	// draw draws a composite resource, and what its Composition asks for.
+	draw func(t *rapid.T) (xr object, required map[string][]*structpb.Struct)
+	// keep lists fields of the spec that no update changes: data does not move.
+	keep []string
+	// revisions are the beginnings of the names of resources that have revisions.
+	revisions []string
+	// follows are the components that come as soon as those before them exist, ready or not.
+	follows []string
+}
+
+var subjects = []*subject{
+	{
+		name:    "ControlPlane",
+		runner:  kinds.Runners()["XControlPlaneCluster.crossplane.c5c3.io"],
+		draw:    drawControlPlane,
+		keep:    []string{"claimRef", "cluster"},
+		follows: []string{"deletion-order", "catalog-deletion-order"},
+	},
+	{
+		name:      "Keystone",
+		runner:    kinds.Runners()["Keystone.keystone.openstack.c5c3.io"],
+		draw:      drawKeystone,
+		keep:      []string{"target"},
+		revisions: []string{"config-", "bootstrap-"},
+	},
+}
+
+// drawControlPlane draws a claim on a platform, and makes it a composite resource as Crossplane does. Some have no claim.
+func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
+	namespace := rapid.SampledFrom([]string{"tenant-a", "t", "trial-" + strings.Repeat("x", 57)}).Draw(t, "namespace")
+	name := rapid.SampledFrom([]string{"cloud", "c", "eu.cloud", strings.Repeat("y", 63)}).Draw(t, "name")
+	claim := claims.draw(t, namespace, name)
+	spec := claim["spec"].(object)
+	delete(spec, "compositeDeletePolicy") // Crossplane's, of claims only.
+	if rapid.IntRange(0, 9).Draw(t, "no claim") != 9 {
+		spec["claimRef"] = object{"apiVersion": claims.apiVersion, "kind": claims.kind, "namespace": namespace, "name": name}
+	}
+	xr := object{
+		"apiVersion": claims.apiVersion, "kind": "X" + claims.kind, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
+	}
+	platform := platforms.draw(t, "", "default")
+	platform["spec"].(object)["clusters"] = list{
+		object{"name": "east", "providerConfig": "east", "allowedNamespaces": list{"*"}},
+		object{"name": "here", "providerConfig": "in-cluster", "allowedNamespaces": list{"nobody", "*"}},
+	}
+	return xr, map[string][]*structpb.Struct{"platform": {structOf(t, platform)}}
+}
+
+func drawKeystone(t *rapid.T) (object, map[string][]*structpb.Struct) {
+	name := rapid.SampledFrom([]string{"keystone", "k", "identity.eu"}).Draw(t, "name")
+	xr := keystones.draw(t, "tenant-a-cloud-1a2b3", name)
+	serverOwned(xr["metadata"].(object))
+	return xr, nil
+}
+
+// A world is a composite resource and what is observed of all that is composed for it.
+type world struct {
+	*subject
+
+	xr       object
+	required map[string][]*structpb.Struct
+	observed map[string]*structpb.Struct
+	// made are the objects that desired ones have become, by the hash of those.
+	made map[string]*structpb.Struct
+	// hashed are desired objects, in bytes, by name and hash.
+	hashed map[string][]byte
+	// refusable says that something is observed which the function may refuse.
+	refusable bool
+	steps     []step
+}
+
+// A step is a call whose answer was good: what was observed and desired, by resource name.
+type step struct {
+	observed, desired map[string]bool
+	// wanted is what is desired, without older revisions that are only kept.
+	wanted map[string]bool
+	ready  bool
+}
+
+func newWorld(t *rapid.T, s *subject) *world {
+	w := &world{
+		subject: s, observed: map[string]*structpb.Struct{}, made: map[string]*structpb.Struct{}, hashed: map[string][]byte{},
+	}
+	w.xr, w.required = s.draw(t)
+	return w
+}
+
+// copy is a world that can be changed without changing w: what is observed is replaced, and never changed.
+func (w *world) copy() *world {
+	c := *w
+	c.xr, c.observed = maps.Clone(w.xr), maps.Clone(w.observed)
+	return &c
+}
+
+// marker is a secret: it stands wherever a function could come by one, and in no answer.
+const marker = "correct-horse-battery-staple"
+
+// request is the request that Crossplane would make now. Connection details and credentials hold secrets, as they do.
+func (w *world) request(t *rapid.T) *fnv1.RunFunctionRequest {
+	secret := map[string][]byte{"password": []byte(marker)}
+	req := (&simulate.World{XR: structOf(t, w.xr), Observed: w.observed, Required: w.required}).Request()
+	req.Observed.Composite.ConnectionDetails = secret
+	for _, r := range req.GetObserved().GetResources() {
+		r.ConnectionDetails = secret
+	}
+	req.Credentials = map[string]*fnv1.Credentials{"cloud": {Source: &fnv1.Credentials_CredentialData{CredentialData: &fnv1.CredentialData{Data: secret}}}}
+	return req
+}
+
+// sent is a request after the way over the wire: composed resources are bytes.
+func sent(t *rapid.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
+	b, err := proto.Marshal(req)
+	if err != nil {
+		t.Fatalf("cannot send the request: %v", err)
+	}
+	out := &fnv1.RunFunctionRequest{}
+	if err := wire.UnmarshalRequest(b, out); err != nil {
+		t.Fatalf("cannot receive the request: %v", err)
+	}
+	return out
+}
+
+// settle makes everything that is desired exist, with today's content and finished, and removes what is not desired.
+func (w *world) settle(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
+	desired := rsp.GetDesired().GetResources()
+	maps.DeleteFunc(w.observed, func(name string, _ *structpb.Struct) bool { return desired[name] == nil })
+	for name, r := range desired {
+		key := wire.Hash(r.GetResource())
+		if w.made[key] == nil {
+			o, err := simulate.Finish(simulate.Exist(r.GetResource()))
+			if err != nil {
+				t.Fatalf("cannot make %s ready: %v", name, err)
+			}
+			m := o.AsMap()
+			for _, part := range []object{m, inside(m)} {
+				if part != nil {
+					serverOwned(part["metadata"].(object))
+				}
+			}
+			w.made[key] = structOf(t, m)
+		}
+		w.observed[name] = w.made[key]
+	}
+}
+
+// serverOwned adds to metadata what an API server adds.
+func serverOwned(meta object) object {
+	meta["uid"] = "0b5f7a3c-0c1e-4a53-9d3f-7f6f1f0c5b1e"
+	meta["resourceVersion"] = "123456789"
+	meta["creationTimestamp"] = "2026-01-01T00:00:00Z"
+	meta["managedFields"] = list{object{"manager": "somebody", "fieldsV1": object{"f:spec": object{}}}}
+	if meta["generation"] == nil {
+		meta["generation"] = 1.0
+	}
+	return meta
+}
+
+// inside is the object that an observed Object has seen in its cluster; nil if there is none, or o is no Object.
+func inside(o object) object {
+	if kind, _ := o["kind"].(string); kind != "Object" {
+		return nil
+	}
+	status, _ := o["status"].(object)
+	atProvider, _ := status["atProvider"].(object)
+	manifest, _ := atProvider["manifest"].(object)
+	return manifest
+}
+
+// names are the names of what is observed, sorted.
+func (w *world) names() []string { return slices.Sorted(maps.Keys(w.observed)) }
+
+// isRevision tells whether a name is that of a revision.
+func (w *world) isRevision(name string) bool {
+	return slices.ContainsFunc(w.revisions, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+func structOf(t *rapid.T, m object) *structpb.Struct {
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		t.Fatalf("cannot make a Struct: %v", err)
+	}
+	return s
+}
+
+func metadata(s *structpb.Struct) map[string]*structpb.Value {
+	return s.GetFields()["metadata"].GetStructValue().GetFields()
+}
+
+// identity names an object as an API server does.
+func identity(s *structpb.Struct) string {
+	return compose.KindOf(s).GroupKind().String() + " " + metadata(s)["namespace"].GetStringValue() + "/" + metadata(s)["name"].GetStringValue()
+}
