@@ -8,6 +8,7 @@ CACHE := $(or $(COBALTCORE_CACHE),$(HOME)/.cache/cobaltcore)
 export COBALTCORE_CACHE := $(CACHE)
 
 FUZZTIME ?= 30s
+REGISTRY ?= ghcr.io/c5c3
 COUNT    ?= 6
 
 # $(call run,NAME) runs a tool of hack/tools, which is built first where it must be.
@@ -16,8 +17,11 @@ run = tool=$$(hack/tools/build.sh $(1)) && "$$tool"
 # $(call tree,VARIABLE) sets a shell variable to the git tree of the files as they are, committed or not.
 tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git add --all && git write-tree) && rm -r "$$index"
 
+# pack builds the packages.
+pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" -registry "$(REGISTRY)" $(if $(VERSION),-version "$(VERSION)")
+
 .DEFAULT_GOAL := help
-.PHONY: help generate verify-generated lint test fuzz bench preview render crds registry vuln tools clean
+.PHONY: help generate verify-generated lint test fuzz bench preview render package push test-package crds registry vuln tools clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +31,7 @@ generate: ## Generate deep copies, definitions and reference tables from the Go 
 	crds=$$(mktemp -d) && trap 'rm -r "$$crds"' EXIT && \
 	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis
 	go run ./hack/docs
+	go run ./hack/chart package/chart
 
 verify-generated: ## Fail if a generated file is not what `make generate` makes of the sources
 	@$(call tree,before) && $(MAKE) --no-print-directory generate && $(call tree,after) && git diff --stat --exit-code "$$before" "$$after" || \
@@ -34,6 +39,7 @@ verify-generated: ## Fail if a generated file is not what `make generate` makes 
 
 lint: ## Check style, mistakes and import rules (.golangci.yml says which)
 	$(call run,golangci-lint) run ./...
+	tool=$$(hack/tools/build.sh golangci-lint) && cd hack/package && "$$tool" run --config ../../.golangci.yml ./...
 
 test: ## Run the tests that need nothing but Go
 	go test ./...
@@ -53,6 +59,16 @@ preview: ## Show everything a claim becomes, without a cluster: CLAIM=file [OUT=
 render: ## Test the functions with the real crossplane CLI and Crossplane's own reconciler, without Docker
 	hack/tools/build.sh crossplane crossplane-core
 	RENDER="$(CURDIR)/hack/render/render.sh" go test -count=1 ./test/render/...
+
+package: ## Build packages, images and chart into out/packages, without Docker: [REGISTRY=host/path] [VERSION=v1.2.3]
+	$(pack)
+
+push: ## Build them for REGISTRY and push them there
+	$(pack) -push
+
+test-package: ## Test packages and chart with the real helm and crossplane CLI
+	HELM=$$(hack/tools/build.sh helm) && CROSSPLANE=$$(hack/tools/build.sh crossplane) && export HELM CROSSPLANE && \
+	  go test -count=1 ./hack/chart/... && go -C hack/package test -count=1 ./...
 
 crds: ## Fetch the CRDs of the operators that we order from
 	go run ./hack/crds/fetch

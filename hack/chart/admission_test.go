@@ -1,0 +1,336 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	xrdv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/apiserver/pkg/admission"
+	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+)
+
+const (
+	tenant     = "alice"
+	crossplane = "system:serviceaccount:crossplane-system:crossplane"
+	collector  = "system:serviceaccount:kube-system:generic-garbage-collector"
+)
+
+// bound is a claim as Crossplane leaves it.
+const bound = `
+metadata:
+  name: cloud
+  namespace: tenant-a
+  annotations: {team.example.com/owner: alice, crossplane.io/paused: "false"}
+  finalizers: [finalizer.apiextensions.crossplane.io]
+spec:
+  openStackRelease: "2025.2"
+  compositionRef: {name: controlplane}
+  compositionRevisionRef: {name: controlplane-1}
+  compositionUpdatePolicy: Automatic
+  compositeDeletePolicy: Foreground
+  resourceRef: {apiVersion: crossplane.c5c3.io/v1alpha1, kind: XControlPlaneCluster, name: cloud-x7k2p}
+`
+
+func TestClaimsPolicy(t *testing.T) {
+	claims := claimValidator(t)
+	cases := map[string]struct {
+		reason string
+		old    string // empty: the claim is created
+		patch  string // merged into the old claim, or into the example
+		user   string
+		group  string
+		want   string // part of a refusal; empty: allowed
+	}{
+		"Create":            {"A plain claim is what this is all for.", "", "{}", tenant, "", ""},
+		"CreateReference":   {"The definition enforces a Composition; to name one is an attempt.", "", "spec: {compositionRef: {name: other}}", tenant, "", "spec.compositionRef belongs"},
+		"CreateSelector":    {"The same by labels.", "", "spec: {compositionSelector: {matchLabels: {a: b}}}", tenant, "", "spec.compositionSelector belongs"},
+		"CreateRevision":    {"A revision of another Composition escapes the enforcement.", "", "spec: {compositionRevisionRef: {name: other-1}}", tenant, "", "spec.compositionRevisionRef belongs"},
+		"CreateChannel":     {"The platform chooses the channel.", "", "spec: {compositionRevisionSelector: {matchLabels: {channel: canary}}}", tenant, "", "spec.compositionRevisionSelector belongs"},
+		"CreateManual":      {"Nobody freezes himself on an old revision.", "", "spec: {compositionUpdatePolicy: Manual}", tenant, "", "spec.compositionUpdatePolicy belongs"},
+		"CreateBound":       {"Nobody takes over a composite resource.", "", "spec: {resourceRef: {name: theirs}}", tenant, "", "spec.resourceRef belongs"},
+		"CreateSecret":      {"There are no connection details.", "", "spec: {writeConnectionSecretToRef: {name: s}}", tenant, "", "spec.writeConnectionSecretToRef is not offered"},
+		"CreateBackground":  {"Deletion has an order.", "", "spec: {compositeDeletePolicy: Background}", tenant, "", "spec.compositeDeletePolicy has to be Foreground"},
+		"CreateForeground":  {"The default may be written down.", "", "spec: {compositeDeletePolicy: Foreground}", tenant, "", ""},
+		"CreatePaused":      {"Annotations of Crossplane are copied to what the claim becomes.", "", "metadata: {annotations: {crossplane.io/paused: 'true'}}", tenant, "", "metadata.annotations of crossplane.io"},
+		"CreateUsage":       {"So are those of its other groups.", "", "metadata: {annotations: {usage.crossplane.io/x: y}}", tenant, "", "metadata.annotations of crossplane.io"},
+		"CreateAnnotation":  {"Others are the tenant's.", "", "metadata: {annotations: {notcrossplane.io/paused: 'true', note: hello}}", tenant, "", ""},
+		"Edit":              {"The spec's own fields are the tenant's.", bound, "spec: {openStackRelease: '2026.1'}", tenant, "", ""},
+		"EditAnnotation":    {"So are his annotations.", bound, "metadata: {annotations: {team.example.com/owner: null, new: x}}", tenant, "", ""},
+		"EditReference":     {"The Composition stays.", bound, "spec: {compositionRef: {name: other}}", tenant, "", "spec.compositionRef belongs"},
+		"EditRevision":      {"The revision stays.", bound, "spec: {compositionRevisionRef: {name: other-1}}", tenant, "", "spec.compositionRevisionRef belongs"},
+		"EditManual":        {"The update policy stays.", bound, "spec: {compositionUpdatePolicy: Manual}", tenant, "", "spec.compositionUpdatePolicy belongs"},
+		"Unbind":            {"A claim that forgets what it is bound to would make another cloud.", bound, "spec: {resourceRef: null}", tenant, "", "spec.resourceRef belongs"},
+		"EditBackground":    {"The order of deletion stays.", bound, "spec: {compositeDeletePolicy: Background}", tenant, "", "has to be Foreground"},
+		"EditPaused":        {"A value is kept, too.", bound, "metadata: {annotations: {crossplane.io/paused: 'true'}}", tenant, "", "metadata.annotations of crossplane.io"},
+		"EditUnpaused":      {"The platform paused it for a reason.", bound, "metadata: {annotations: {crossplane.io/paused: null}}", tenant, "", "metadata.annotations of crossplane.io"},
+		"EditFinalizer":     {"Without its finalizer a claim goes and its cloud stays.", bound, "metadata: {finalizers: null}", tenant, "", "metadata.finalizers of Crossplane"},
+		"EditOwnFinalizer":  {"Other finalizers come and go.", bound, "metadata: {finalizers: [finalizer.apiextensions.crossplane.io, example.com/mine]}", tenant, "", ""},
+		"CrossplaneBinds":   {"Crossplane writes its own fields.", "", "spec: {resourceRef: {name: cloud-x7k2p}, compositionRef: {name: controlplane}}", crossplane, "", ""},
+		"CrossplaneLetsGo":  {"And takes its finalizer off.", bound, "metadata: {finalizers: null}", crossplane, "", ""},
+		"OtherController":   {"Another service account is nobody.", bound, "spec: {resourceRef: null}", "system:serviceaccount:tenant-a:crossplane", "", "spec.resourceRef belongs"},
+		"ExemptGroup":       {"The platform team may pause.", bound, "metadata: {annotations: {crossplane.io/paused: 'true'}}", "bob", "platform", ""},
+		"GroupOfNoImport":   {"Another group may not.", bound, "metadata: {annotations: {crossplane.io/paused: 'true'}}", "bob", "guests", "metadata.annotations of crossplane.io"},
+		"AdministratorsToo": {"Cluster administrators are held, too: they can change the policy.", bound, "spec: {resourceRef: null}", "root", "system:masters", "spec.resourceRef belongs"},
+	}
+	p := policy(t, domain+"admission: {exemptGroups: [platform]}", "cobaltcore-claims")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var old *unstructured.Unstructured
+			operation, base := admission.Create, string(examples.Claim)
+			if tc.old != "" {
+				old, operation, base = parse(t, tc.old, ""), admission.Update, tc.old
+			}
+			claim := parse(t, base, tc.patch)
+			// A policy sees the definition's defaults as if the tenant had written them.
+			claims.Default(claim.Object)
+			check(t, tc.reason, p.refusal(t, request{claim, old, operation, tc.user, tc.group}), tc.want)
+		})
+	}
+}
+
+func TestCompositesPolicy(t *testing.T) {
+	const (
+		claimed  = "metadata: {name: cloud-x7k2p}\nspec: {claimRef: {kind: ControlPlaneCluster, namespace: tenant-a, name: cloud}}"
+		alone    = "metadata: {name: cloud}\nspec: {}"
+		composed = "metadata: {name: keystone, namespace: i, ownerReferences: [{kind: XControlPlaneCluster, name: x, controller: true}]}\nspec: {}"
+		owned    = "metadata: {name: keystone, namespace: i, ownerReferences: [{kind: Other, name: x}]}\nspec: {}"
+		empty    = "metadata: {name: keystone, namespace: i}"
+	)
+	cases := map[string]struct{ reason, object, user, want string }{
+		"Claimed":             {"It would be made again.", claimed, "root", "delete the claim instead"},
+		"ClaimedByCrossplane": {"Crossplane deletes it when its claim goes.", claimed, crossplane, ""},
+		"ClaimedByCollector":  {"The garbage collector takes what an owner leaves.", claimed, collector, ""},
+		"Composed":            {"So it is with what another composite resource made.", composed, "root", "delete the claim instead"},
+		"ComposedByCollector": {"The garbage collector does it in the foreground.", composed, collector, ""},
+		"Namespace":           {"A namespace takes its contents along.", composed, "system:serviceaccount:kube-system:namespace-controller", ""},
+		"Alone":               {"Without a claim it belongs to whoever made it.", alone, "root", ""},
+		"Owned":               {"An owner that does not control is no parent.", owned, "root", ""},
+		"NoSpec":              {"An object without a spec is no error.", empty, "root", ""},
+		"Function":            {"No other service account may.", claimed, "system:serviceaccount:crossplane-system:function", "delete the claim instead"},
+	}
+	p := policy(t, domain, "cobaltcore-composites")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			check(t, tc.reason, p.refusal(t, request{nil, parse(t, tc.object, ""), admission.Delete, tc.user, ""}), tc.want)
+		})
+	}
+}
+
+// TestMachineryIsCovered: every field that Crossplane adds to a claim is mentioned by the policy.
+func TestMachineryIsCovered(t *testing.T) {
+	xrd, crd := claimCRD(t)
+	ours := map[string]any{}
+	if err := yaml.Unmarshal(xrd.Spec.Versions[0].Schema.OpenAPIV3Schema.Raw, &ours); err != nil {
+		t.Fatal(err)
+	}
+	own := at(ours, "properties", "spec", "properties").(map[string]any)
+	var all []string
+	for _, v := range policy(t, domain, "cobaltcore-claims").spec.Validations {
+		all = append(all, v.Expression)
+	}
+	added := 0
+	for field := range crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties {
+		if own[field] != nil {
+			continue
+		}
+		added++
+		if !slices.ContainsFunc(all, func(e string) bool {
+			return strings.Contains(e, "object.spec."+field) || strings.Contains(e, "object.spec.?"+field)
+		}) {
+			t.Errorf("the policy says nothing about spec.%s", field)
+		}
+	}
+	if added < 6 {
+		t.Errorf("only %d fields are Crossplane's", added)
+	}
+}
+
+// claimCRD is the definition of a claim, and the CRD that Crossplane makes of it.
+func claimCRD(t *testing.T) (*xrdv1.CompositeResourceDefinition, *apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	data, err := apis.Definition("controlplane")
+	if err != nil {
+		t.Fatal(err)
+	}
+	xrd, err := schema.ParseXRD(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd, err := schema.ClaimCRD(xrd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return xrd, crd
+}
+
+func claimValidator(t *testing.T) *schema.Validator {
+	t.Helper()
+	_, crd := claimCRD(t)
+	v, err := schema.New(crd, crd.Spec.Versions[0].Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// compiled is a policy as an API server runs it.
+type compiled struct {
+	spec                    admissionregistrationv1.ValidatingAdmissionPolicySpec
+	conditions, validations plugincel.ConditionEvaluator
+}
+
+// policy renders and compiles a policy, with the CEL of the oldest Kubernetes that the chart supports.
+func policy(t *testing.T, values, name string) compiled {
+	t.Helper()
+	data, err := json.Marshal(rendered(t, values)["ValidatingAdmissionPolicy/"+name])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := admissionregistrationv1.ValidatingAdmissionPolicy{}
+	if err := json.Unmarshal(data, &p); err != nil {
+		t.Fatal(err)
+	}
+	compiler, err := plugincel.NewCompositedCompiler(environment.MustBaseEnvSet(utilversion.MajorMinor(1, 30)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := plugincel.OptionalVariableDeclarations{HasAuthorizer: true}
+	var variables []plugincel.NamedExpressionAccessor
+	for _, v := range p.Spec.Variables {
+		variables = append(variables, expression{v.Name, v.Expression, true})
+	}
+	compiler.CompileAndStoreVariables(variables, options, environment.NewExpressions)
+	var conditions, validations []plugincel.ExpressionAccessor
+	for _, c := range p.Spec.MatchConditions {
+		conditions = append(conditions, expression{c.Name, c.Expression, false})
+	}
+	for _, v := range p.Spec.Validations {
+		validations = append(validations, expression{"", v.Expression, false})
+	}
+	c := compiled{
+		spec:        p.Spec,
+		conditions:  compiler.CompileCondition(conditions, options, environment.NewExpressions),
+		validations: compiler.CompileCondition(validations, options, environment.NewExpressions),
+	}
+	for _, err := range append(c.conditions.CompilationErrors(), c.validations.CompilationErrors()...) {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// expression is a CEL expression that gives true or false; a variable gives anything.
+type expression struct {
+	name, text string
+	variable   bool
+}
+
+func (e expression) GetName() string       { return e.name }
+func (e expression) GetExpression() string { return e.text }
+func (e expression) ReturnTypes() []*cel.Type {
+	if e.variable {
+		return []*cel.Type{cel.AnyType, cel.DynType}
+	}
+	return []*cel.Type{cel.BoolType}
+}
+
+type request struct {
+	object, old *unstructured.Unstructured
+	operation   admission.Operation
+	user, group string
+}
+
+// refusal is the message of the first validation that fails; empty: the request passes. An error in an expression fails the
+// test: the API server would refuse the request with a message that no tenant understands.
+func (c compiled) refusal(t *testing.T, r request) string {
+	t.Helper()
+	attributes := &admission.VersionedAttributes{}
+	if r.object != nil {
+		attributes.VersionedObject = r.object
+	}
+	if r.old != nil {
+		attributes.VersionedOldObject = r.old
+	}
+	req := &admissionv1.AdmissionRequest{
+		Operation: admissionv1.Operation(r.operation),
+		UserInfo:  authenticationv1.UserInfo{Username: r.user, Groups: []string{r.group, "system:authenticated"}},
+	}
+	run := func(e plugincel.ConditionEvaluator) []plugincel.EvaluationResult {
+		results, _, err := e.ForInput(t.Context(), attributes, req, plugincel.OptionalVariableBindings{}, nil, celconfig.RuntimeCELCostBudget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, result := range results {
+			if result.Error != nil {
+				t.Fatalf("%s: %v", result.ExpressionAccessor.GetExpression(), result.Error)
+			}
+		}
+		return results
+	}
+	for _, result := range run(c.conditions) {
+		if result.EvalResult != types.True {
+			return ""
+		}
+	}
+	for i, result := range run(c.validations) {
+		if result.EvalResult != types.True {
+			return c.spec.Validations[i].Message
+		}
+	}
+	return ""
+}
+
+func check(t *testing.T, reason, got, want string) {
+	t.Helper()
+	if (want == "") != (got == "") || !strings.Contains(got, want) {
+		t.Errorf("%s\nwant a refusal with %q, got %q", reason, want, got)
+	}
+}
+
+// parse reads an object and merges a patch into it (RFC 7386: null removes).
+func parse(t *testing.T, object, patch string) *unstructured.Unstructured {
+	t.Helper()
+	o, p := map[string]any{}, map[string]any{}
+	if err := yaml.Unmarshal([]byte(object), &o); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal([]byte(patch), &p); err != nil {
+		t.Fatal(err)
+	}
+	merge(o, p)
+	return &unstructured.Unstructured{Object: o}
+}
+
+func merge(into, patch map[string]any) {
+	for k, v := range patch {
+		switch v := v.(type) {
+		case nil:
+			delete(into, k)
+		case map[string]any:
+			next, ok := into[k].(map[string]any)
+			if !ok {
+				next = map[string]any{}
+				into[k] = next
+			}
+			merge(next, v)
+		default:
+			into[k] = v
+		}
+	}
+}

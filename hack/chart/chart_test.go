@@ -1,0 +1,317 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	hackcrds "github.com/c5c3/crossplane-cobaltcore/hack/crds"
+	"github.com/c5c3/crossplane-cobaltcore/test/crds"
+)
+
+const chart = "../../package/chart"
+
+// helm is the real one. Building it takes minutes, so that only `make test-package` asks for it.
+var helm = os.Getenv("HELM")
+
+// TestGenerated: the chart's generated files are those of today's code.
+func TestGenerated(t *testing.T) {
+	want, err := generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]byte{}
+	for _, folder := range []string{"generated", "crds"} {
+		files, err := filepath.Glob(filepath.Join(chart, folder, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if got[folder+"/"+filepath.Base(f)], err = os.ReadFile(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("run `make generate` (-generated, +in the chart):\n%s", diff)
+	}
+}
+
+// rendered is what `helm template` makes of values (YAML), in the namespace of Crossplane, by "Kind/name".
+func rendered(t *testing.T, values string) map[string]map[string]any {
+	t.Helper()
+	out, err := template(t, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := map[string]map[string]any{}
+	for r := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(out))); ; {
+		doc, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return objects
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		o := map[string]any{}
+		if err := yaml.UnmarshalStrict(doc, &o); err != nil {
+			t.Fatalf("%v:\n%s", err, doc)
+		}
+		if len(o) == 0 {
+			continue
+		}
+		meta, _ := o["metadata"].(map[string]any)
+		key := o["kind"].(string) + "/" + meta["name"].(string)
+		if objects[key] != nil {
+			t.Errorf("%s is rendered twice", key)
+		}
+		objects[key] = o
+	}
+}
+
+func template(t *testing.T, values string) ([]byte, error) {
+	t.Helper()
+	if helm == "" {
+		t.Skip("run by `make test-package`, which builds helm first")
+	}
+	cmd := exec.Command(helm, "template", "cobaltcore", chart, "--namespace", "crossplane-system", "--values", "-")
+	// It neither asks a cluster nor reads a user's settings.
+	cmd.Env = []string{"HOME=" + t.TempDir(), "KUBECONFIG=" + os.DevNull}
+	cmd.Stdin = strings.NewReader(values)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, errors.New(stderr.String())
+	}
+	return out, nil
+}
+
+const domain = "platformConfig: {spec: {domain: cloud.example.com}}\n"
+
+var management = []string{
+	"ClusterProviderConfig/in-cluster", "ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:compose",
+	"ClusterRole/cobaltcore:objects", "ClusterRole/cobaltcore:tenant", "ClusterRole/cobaltcore:viewer",
+	"ClusterRoleBinding/cobaltcore:objects", "Configuration/c5c3-configuration-cobaltcore",
+	"DeploymentRuntimeConfig/function-cobaltcore", "DeploymentRuntimeConfig/provider-kubernetes",
+	"Function/c5c3-function-cobaltcore", "PlatformConfig/default", "PodDisruptionBudget/function-cobaltcore",
+	"ProviderConfig/in-cluster", "ValidatingAdmissionPolicy/cobaltcore-claims", "ValidatingAdmissionPolicy/cobaltcore-composites",
+	"ValidatingAdmissionPolicyBinding/cobaltcore-claims", "ValidatingAdmissionPolicyBinding/cobaltcore-composites",
+}
+
+// TestTemplates checks every rendered object as the API server that gets it would.
+func TestTemplates(t *testing.T) {
+	without := func(drop ...string) []string {
+		var out []string
+		for _, name := range management {
+			if !slices.Contains(drop, name) {
+				out = append(out, name)
+			}
+		}
+		return out
+	}
+	cases := map[string]struct {
+		reason, values string
+		want           []string
+	}{
+		"Least": {"The domain is all that has to be said.", domain, management},
+		"Most": {
+			"Everything that can be said.", platform(t) + `
+crossplane: {serviceAccount: xp}
+packages: {registry: "registry.example.com:5000/mirror", version: v0.2.0-rc.1, pullSecrets: [pull], skipDependencyResolution: true}
+function: {replicas: 3, debug: true, maxRecvMessageSize: 128, resources: {}}
+provider: {serviceAccount: pk, args: [--enable-watches, --debug], configName: here}
+rbac: {aggregate: false}
+admission: {exemptGroups: [platform], deleters: [me]}
+`, replace(management, "in-cluster", "here"),
+		},
+		"Small": {
+			"Whatever can be left out.", `
+packages: {install: false}
+function: {replicas: 1}
+provider: {runtimeConfig: false, configName: ""}
+platformConfig: {create: false}
+admission: {enabled: false}
+`, without("ClusterProviderConfig/in-cluster", "ProviderConfig/in-cluster", "Configuration/c5c3-configuration-cobaltcore",
+				"Function/c5c3-function-cobaltcore", "DeploymentRuntimeConfig/provider-kubernetes", "PlatformConfig/default",
+				"PodDisruptionBudget/function-cobaltcore", "ValidatingAdmissionPolicy/cobaltcore-claims",
+				"ValidatingAdmissionPolicy/cobaltcore-composites", "ValidatingAdmissionPolicyBinding/cobaltcore-claims",
+				"ValidatingAdmissionPolicyBinding/cobaltcore-composites"),
+		},
+		"Workload": {
+			"Another cluster gets rights, and nothing of Crossplane's.", `
+mode: workload
+workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provider-kubernetes}]}
+`, []string{
+				"ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:workload",
+				"ClusterRoleBinding/cobaltcore:companion", "ClusterRoleBinding/cobaltcore:workload",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			objects := rendered(t, tc.values)
+			set := knowing(t)
+			got := map[string]bool{}
+			for key, o := range objects {
+				got[key] = true
+				for _, e := range set.Validate(o) {
+					t.Errorf("%s: %v", key, e)
+				}
+			}
+			want := map[string]bool{}
+			for _, key := range tc.want {
+				want[key] = true
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want, +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestRefusals: a mistake in the values is a sentence, not a cluster that half works.
+func TestRefusals(t *testing.T) {
+	cases := map[string]struct{ reason, values, want string }{
+		"NoDomain":   {"There is no domain that would do for everybody.", "{}", "platformConfig.spec.domain: name the domain"},
+		"NoSubjects": {"Rights for nobody are a mistake.", "mode: workload", "workload.subjects: say as whom"},
+		"Mode":       {"The schema knows two modes.", domain + "mode: both", "/mode"},
+		"Unknown":    {"A misspelt value is no value.", domain + "function: {replica: 2}", "replica"},
+		"Replicas":   {"Numbers have bounds.", domain + "function: {replicas: 0}", "/function/replicas"},
+		"Version":    {"Versions are semantic.", domain + "packages: {version: latest}", "/packages/version"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := template(t, tc.values)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s\nwant an error with %q, got: %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+// TestReferences: what names something else in the chart, or in a Composition, names what is there.
+func TestReferences(t *testing.T) {
+	o := rendered(t, domain)
+	cases := map[string]struct {
+		reason    string
+		got, want any
+	}{
+		"RuntimeConfig": {
+			"The Function runs as the chart says.",
+			at(o["Function/c5c3-function-cobaltcore"], "spec", "runtimeConfigRef", "name"), "function-cobaltcore",
+		},
+		"Package": {
+			"A chart installs the packages of its version.",
+			at(o["Function/c5c3-function-cobaltcore"], "spec", "package"), "ghcr.io/c5c3/function-cobaltcore:v" + version(t),
+		},
+		"Configuration": {
+			"So does the API.",
+			at(o["Configuration/c5c3-configuration-cobaltcore"], "spec", "package"), "ghcr.io/c5c3/configuration-cobaltcore:v" + version(t),
+		},
+		"ServiceAccount": {
+			"Rights are bound to whom the provider runs as.",
+			at(o["DeploymentRuntimeConfig/provider-kubernetes"], "spec", "serviceAccountTemplate", "metadata", "name"),
+			at(o["ClusterRoleBinding/cobaltcore:objects"], "subjects").([]any)[0].(map[string]any)["name"],
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.got); diff != "" {
+				t.Errorf("%s (-want, +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+	compositions, err := filepath.Glob("../../compositions/*.yaml")
+	if err != nil || len(compositions) == 0 {
+		t.Fatalf("there are no compositions: %v", err)
+	}
+	for _, file := range compositions {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := map[string]any{}
+		if err := yaml.Unmarshal(data, &c); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range at(c, "spec", "pipeline").([]any) {
+			if name := at(step.(map[string]any), "functionRef", "name").(string); o["Function/"+name] == nil {
+				t.Errorf("%s calls the function %q, which the chart does not install", file, name)
+			}
+		}
+	}
+}
+
+// knowing is a set of all kinds that the chart has objects of.
+func knowing(t *testing.T) *crds.Set {
+	t.Helper()
+	set := crds.Load(t)
+	data, err := apis.Definition("platform")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := hackcrds.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crd := range parsed {
+		set.Add(crd)
+	}
+	return set
+}
+
+// platform is the values with the spec of the example PlatformConfig.
+func platform(t *testing.T) string {
+	t.Helper()
+	config := map[string]any{}
+	if err := yaml.Unmarshal(examples.Platform, &config); err != nil {
+		t.Fatal(err)
+	}
+	out, err := yaml.Marshal(map[string]any{"platformConfig": map[string]any{"spec": config["spec"]}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// version is the chart's.
+func version(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(chart + "/Chart.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := map[string]any{}
+	if err := yaml.Unmarshal(data, &meta); err != nil {
+		t.Fatal(err)
+	}
+	return meta["version"].(string)
+}
+
+func at(o map[string]any, path ...string) any {
+	for _, p := range path[:len(path)-1] {
+		o, _ = o[p].(map[string]any)
+	}
+	return o[path[len(path)-1]]
+}
+
+func replace(list []string, old, with string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = strings.ReplaceAll(s, old, with)
+	}
+	return out
+}

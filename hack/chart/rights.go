@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
+	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+)
+
+// reasons say for every API group what we order there, and so why it may be ordered.
+var reasons = map[string]string{
+	"":                               "Configuration, addresses and identities of workloads, and the namespace around them.",
+	"apps":                           "APIs, caches and the companion.",
+	"batch":                          "Bootstrap of a service, and chores by the clock.",
+	"c5c3.io":                        "Files made of several secrets, which the companion makes.",
+	"cache.cs.sap.com":               "Valkey, by its operator.",
+	"cert-manager.io":                "An authority for each control plane, and the certificates of its services.",
+	"external-secrets.io":            "Generated passwords, and their copies in the platform's store.",
+	"gateway.networking.k8s.io":      "Public addresses of APIs by the Gateway API.",
+	"generators.external-secrets.io": "How passwords are generated.",
+	"k8s.mariadb.com":                "Databases, accounts and backups, by mariadb-operator.",
+	"monitoring.coreos.com":          "What Prometheus scrapes and when it alerts.",
+	"networking.k8s.io":              "Who may talk to whom; public addresses of APIs by Ingress.",
+	"openstack.c5c3.io":              "Keys and database schemas, which the companion looks after.",
+	"openstack.k-orc.cloud":          "What there is in Keystone, by K-ORC.",
+	"policy":                         "How many pods of a service a drain may take at once.",
+	"rabbitmq.com":                   "Message queues, by RabbitMQ's cluster operator.",
+	"rbac.authorization.k8s.io":      "The companion's Role in its own namespace.",
+}
+
+// granted are the groups that Crossplane grants itself: Usages by its own ClusterRole, composite resources and Objects by
+// its RBAC manager. All of them stay in the management cluster.
+var granted = map[string]bool{"protection.crossplane.io": true, "keystone.openstack.c5c3.io": true}
+
+// inObjects are the kinds that are composed as Objects wherever they live, because they are cluster-scoped or outlive their
+// claim: the provider needs rights on them, and Crossplane none.
+var inObjects = map[schema.GroupKind]bool{
+	{Group: "", Kind: "Namespace"}:                         true,
+	{Group: "cache.cs.sap.com", Kind: "Valkey"}:            true,
+	{Group: "external-secrets.io", Kind: "ExternalSecret"}: true,
+	{Group: "k8s.mariadb.com", Kind: "Database"}:           true,
+	{Group: "k8s.mariadb.com", Kind: "Grant"}:              true,
+	{Group: "k8s.mariadb.com", Kind: "MariaDB"}:            true,
+	{Group: "k8s.mariadb.com", Kind: "User"}:               true,
+	{Group: "openstack.c5c3.io", Kind: "KeyRepository"}:    true,
+	{Group: "rabbitmq.com", Kind: "RabbitmqCluster"}:       true,
+}
+
+// both are the kinds of which some outlive their claim and others do not: an authority's certificate does, a service's not.
+var both = map[schema.GroupKind]bool{
+	{Group: "cert-manager.io", Kind: "Certificate"}: true,
+}
+
+// plurals are the names of resources that do not follow from the kind by the rules of English that Kubernetes knows.
+var plurals = map[string]string{"Valkey": "valkeys"}
+
+// read and change are what whoever applies an object needs, and why it needs it.
+var (
+	read   = []string{"get", "list", "watch"}
+	change = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+)
+
+const whyVerbs = `# get: what is there is compared with what is wanted. list, watch: a change is seen at once; without these two a claim
+# hangs without a word. create, patch: everything is applied on the server's side. update: what is no longer wanted loses its
+# label before it is deleted. delete: it is no longer wanted.
+`
+
+// rule is a rule of a role and its reason.
+type rule struct {
+	reason string
+	rbacv1.PolicyRule
+}
+
+// compose are Crossplane's rights: what it composes directly, and the PlatformConfig, which Compositions ask for.
+func compose() ([]rule, error) {
+	rules, err := ordered(func(k schema.GroupKind) bool { return !inObjects[k] })
+	return append(rules, rule{
+		"Compositions ask for the platform's decisions, which only people write.",
+		rbacv1.PolicyRule{APIGroups: []string{"crossplane.c5c3.io"}, Resources: []string{"platformconfigs"}, Verbs: read},
+	}), err
+}
+
+// objects are the provider's rights in the management cluster: what outlives a claim.
+func objects() ([]rule, error) {
+	return ordered(func(k schema.GroupKind) bool { return inObjects[k] || both[k] })
+}
+
+// workloads are the provider's rights in another cluster: everything that is ordered there.
+func workloads() ([]rule, error) {
+	return ordered(func(schema.GroupKind) bool { return true })
+}
+
+// ordered are the rights to order the kinds of internal/ready that are chosen, a rule for each API group. The error says
+// that a group has no reason yet.
+func ordered(choose func(schema.GroupKind) bool) ([]rule, error) {
+	groups := map[string][]string{}
+	for _, k := range ready.Kinds() {
+		if !granted[k.Group] && choose(k) {
+			groups[k.Group] = append(groups[k.Group], plural(k))
+		}
+	}
+	var out []rule
+	for group, names := range groups {
+		reason, ok := reasons[group]
+		if !ok {
+			return nil, fmt.Errorf("cannot grant rights on %q: say in hack/chart/rights.go why it is ordered", group)
+		}
+		slices.Sort(names)
+		out = append(out, rule{reason, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: names, Verbs: change}})
+	}
+	slices.SortFunc(out, func(a, b rule) int { return strings.Compare(a.APIGroups[0], b.APIGroups[0]) })
+	return out, nil
+}
+
+func plural(k schema.GroupKind) string {
+	if p, ok := plurals[k.Kind]; ok {
+		return p
+	}
+	p, _ := meta.UnsafeGuessKindToResource(k.WithVersion("any"))
+	return p.Resource
+}
+
+// companionRules are the rights that the companion's Role grants.
+func companionRules() ([]rule, error) {
+	for _, o := range companion.Access(workload.Workload{}) {
+		if role, ok := o.(*rbacv1.Role); ok {
+			out := make([]rule, len(role.Rules))
+			for i, r := range role.Rules {
+				out[i] = rule{PolicyRule: r}
+			}
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot find the companion's Role")
+}
+
+// text is rules as YAML, with their reasons as comments, for the rules of a role.
+func text(rules []rule) []byte {
+	var out bytes.Buffer
+	out.WriteString(header)
+	if len(rules) > 0 && rules[0].reason != "" {
+		out.WriteString(whyVerbs)
+	}
+	for _, r := range rules {
+		if r.reason != "" {
+			fmt.Fprintf(&out, "# %s\n", r.reason)
+		}
+		fmt.Fprintf(&out, "- apiGroups: [%s]\n  resources: [%s]\n  verbs: [%s]\n",
+			strings.Join(quoteEmpty(r.APIGroups), ", "), strings.Join(r.Resources, ", "), strings.Join(r.Verbs, ", "))
+	}
+	return out.Bytes()
+}
+
+// quoteEmpty writes the core group as YAML needs it.
+func quoteEmpty(groups []string) []string {
+	out := slices.Clone(groups)
+	for i, g := range out {
+		if g == "" {
+			out[i] = `""`
+		}
+	}
+	return out
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/hack/crds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+)
+
+// west is a cluster of the example PlatformConfig.
+const west = "west"
+
+// previews plays every example, here and with its workloads in another cluster.
+func previews(t *testing.T) map[string]*preview.Result {
+	t.Helper()
+	files, err := fs.Glob(examples.Files, "controlplane/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no examples: %v", err)
+	}
+	out := map[string]*preview.Result{}
+	for _, file := range files {
+		data, err := examples.Files.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		remote := map[string]any{}
+		if err := yaml.Unmarshal(data, &remote); err != nil {
+			t.Fatal(err)
+		}
+		remote["spec"].(map[string]any)["cluster"] = map[string]any{"ref": map[string]any{"name": west}}
+		other, err := yaml.Marshal(remote)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, claim := range map[string][]byte{file: data, file + " remote": other} {
+			if out[name], err = preview.Run(claim, examples.Platform, kinds.Runners()); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	return out
+}
+
+// TestRightsSuffice plays the examples and looks for whoever applies each object: Crossplane, the provider here or the
+// provider there.
+func TestRightsSuffice(t *testing.T) {
+	composeRules, objectRules, workloadRules := must(t, compose), must(t, objects), must(t, workloads)
+	for name, result := range previews(t) {
+		for _, o := range result.Objects {
+			kind := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind()
+			rules, who := composeRules, "Crossplane"
+			if o.Wrapped {
+				rules, who = objectRules, "the provider here"
+				if configOf(o) == west {
+					rules, who = workloadRules, "the provider there"
+				}
+			} else if granted[kind.Group] {
+				continue
+			}
+			for _, verb := range change {
+				if !allows(rules, kind.Group, plural(kind), verb) {
+					t.Errorf("%s: %s may not %s %s", name, who, verb, kind)
+				}
+			}
+		}
+	}
+}
+
+// TestRightsAreNeeded: what is only in Objects is never composed directly, and every kind is composed in some way that the
+// tables say.
+func TestRightsAreNeeded(t *testing.T) {
+	direct, wrapped := map[schema.GroupKind]bool{}, map[schema.GroupKind]bool{}
+	for name, result := range previews(t) {
+		for _, o := range result.Objects {
+			kind := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind()
+			if !o.Wrapped {
+				direct[kind] = true
+			} else if !strings.HasSuffix(name, " remote") {
+				wrapped[kind] = true
+			}
+		}
+	}
+	for kind := range inObjects {
+		if direct[kind] || !wrapped[kind] {
+			t.Errorf("%s: inObjects says that it is always wrapped; directly: %v, wrapped: %v", kind, direct[kind], wrapped[kind])
+		}
+	}
+	for kind := range both {
+		if !direct[kind] || !wrapped[kind] {
+			t.Errorf("%s: both says that it is composed either way; directly: %v, wrapped: %v", kind, direct[kind], wrapped[kind])
+		}
+	}
+	for kind := range wrapped {
+		if !inObjects[kind] && !both[kind] {
+			t.Errorf("%s is wrapped in its own cluster: add it to inObjects or both", kind)
+		}
+	}
+}
+
+// TestGrantedRolesAreHeld: Kubernetes lets nobody create a Role with rights that he does not have.
+func TestGrantedRolesAreHeld(t *testing.T) {
+	held := must(t, companionRules)
+	roles := 0
+	for name, result := range previews(t) {
+		for _, o := range result.Objects {
+			if o.Kind != "Role" || o.APIVersion != "rbac.authorization.k8s.io/v1" {
+				continue
+			}
+			roles++
+			role := rbacv1.Role{}
+			data, err := json.Marshal(inner(o))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(data, &role); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range role.Rules {
+				for _, group := range r.APIGroups {
+					for _, resource := range r.Resources {
+						for _, verb := range r.Verbs {
+							if !allows(held, group, resource, verb) {
+								t.Errorf("%s: the Role %s grants %s on %s.%s, which its maker does not hold", name, o.Name, verb, resource, group)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if roles == 0 {
+		t.Error("no example has a Role, so that nothing was checked")
+	}
+}
+
+// TestPlurals compares the names of resources with those of the real CRDs.
+func TestPlurals(t *testing.T) {
+	dir, err := crds.Fetch(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, kind := range ready.Kinds() {
+		data, err := os.ReadFile(filepath.Join(dir, crds.FileName(kind)))
+		if os.IsNotExist(err) {
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		crd := apiextensionsv1.CustomResourceDefinition{}
+		if err := json.Unmarshal(data, &crd); err != nil {
+			t.Fatal(err)
+		}
+		checked++
+		if got, want := plural(kind), crd.Spec.Names.Plural; got != want {
+			t.Errorf("%s: the plural is %q, not %q", kind, want, got)
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d kinds have a CRD", checked)
+	}
+}
+
+func must(t *testing.T, f func() ([]rule, error)) []rule {
+	t.Helper()
+	rules, err := f()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+func allows(rules []rule, group, resource, verb string) bool {
+	return slices.ContainsFunc(rules, func(r rule) bool {
+		return slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, resource) && slices.Contains(r.Verbs, verb)
+	})
+}
+
+// configOf is the name of the provider config of an Object.
+func configOf(o preview.Object) string {
+	spec, _ := o.Manifest.AsMap()["spec"].(map[string]any)
+	ref, _ := spec["providerConfigRef"].(map[string]any)
+	name, _ := ref["name"].(string)
+	return name
+}
+
+// inner is an object itself, wherever it is wrapped.
+func inner(o preview.Object) map[string]any {
+	m := o.Manifest.AsMap()
+	if !o.Wrapped {
+		return m
+	}
+	spec, _ := m["spec"].(map[string]any)
+	provider, _ := spec["forProvider"].(map[string]any)
+	manifest, _ := provider["manifest"].(map[string]any)
+	return manifest
+}

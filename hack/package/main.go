@@ -1,0 +1,123 @@
+// Command package builds what is installed, without Docker, from the commit that is checked out:
+//
+//	go run . -root ../.. -out ../../out/packages                                 # build
+//	go run . -root ../.. -out ../../out/packages -registry ghcr.io/c5c3 -push    # build and push
+//
+// It makes an image for each program of programs (linux/amd64 and linux/arm64), which is a Crossplane package as well where
+// the program is a function; the Configuration package of the API; and the Helm chart. The folder out gets
+//
+//	oci/             all of it as one OCI image layout
+//	*.xpkg           the Crossplane packages as `crossplane xpkg push` takes them, a file for each architecture
+//	*.tgz            the chart as `helm install` takes it
+//	*.cdx.json       what each program is made of (CycloneDX)
+//	roots/           the packages' sources as `crossplane xpkg build` takes them
+//	digests.txt      the digest of everything in oci/
+//
+// The same commit, registry, version and Go toolchain give the same digests: nothing depends on the machine, the time or the
+// path.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+// program is a Go program that becomes an image.
+type program struct {
+	// name of the image, and of the program inside.
+	name string
+	// main is the folder of its main package, below the root.
+	main string
+	// title is what it is, in a few words.
+	title string
+	// pkg is the folder of its crossplane.yaml, below the root; empty for an image that is no Crossplane package.
+	pkg string
+	// plainTag: the image's tag has no v before the version. Crossplane packages have one, images that internal/release names
+	// have none.
+	plainTag bool
+}
+
+// programs are all programs. A row here is all that a new one needs.
+var programs = []program{
+	{name: "function-cobaltcore", main: "functions", title: "Composition functions of CobaltCore", pkg: "package/function"},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "package:", err)
+		os.Exit(1) //nolint:gocritic // nothing is left to stop
+	}
+}
+
+// run is main without the process.
+func run(ctx context.Context, args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("package", flag.ContinueOnError)
+	root := flags.String("root", ".", "folder of the repository")
+	out := flags.String("out", "out/packages", "folder that is written; what it held is gone")
+	registry := flags.String("registry", "ghcr.io/c5c3", "registry, with a path, that the packages are for: they depend on each other there")
+	version := flags.String("version", "", "semantic version; empty: the version of internal/release")
+	push := flags.Bool("push", false, "push all of it to the registry, too")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	src, err := findSource(ctx, *root, *version)
+	if err != nil {
+		return err
+	}
+	b := builder{source: src, registry: *registry, programs: programs}
+	built, err := b.build(ctx)
+	if err != nil {
+		return err
+	}
+	if err := write(*out, built); err != nil {
+		return fmt.Errorf("cannot write %s: %w", *out, err)
+	}
+	digests, err := built.digests()
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(stdout, digests)
+	if !*push {
+		return nil
+	}
+	return built.push(*registry, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
+}
+
+// builder builds one version for one registry.
+type builder struct {
+	source   source
+	registry string
+	programs []program
+}
+
+// build makes everything; nothing is written yet.
+func (b builder) build(ctx context.Context) (release, error) {
+	r := release{files: map[string][]byte{}}
+	scratch, err := os.MkdirTemp("", "package-")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(scratch) //nolint:errcheck // a temporary folder
+	for _, p := range b.programs {
+		if err := b.program(ctx, p, filepath.Join(scratch, p.name), &r); err != nil {
+			return r, fmt.Errorf("cannot build %s: %w", p.name, err)
+		}
+	}
+	if err := b.configuration(&r); err != nil {
+		return r, fmt.Errorf("cannot build the Configuration package: %w", err)
+	}
+	if err := b.chart(&r); err != nil {
+		return r, fmt.Errorf("cannot build the chart: %w", err)
+	}
+	return r, nil
+}

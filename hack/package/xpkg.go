@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"sigs.k8s.io/yaml"
+)
+
+// A Crossplane package is an image with a layer that holds one file, package.yaml, and is annotated as the base layer:
+// https://github.com/crossplane/crossplane/blob/main/contributing/specifications/xpkg.md. In a tarball layers have no
+// annotations; there the label <annotation>:<digest of the layer> says the same.
+const (
+	xpkgAnnotation = "io.crossplane.xpkg"
+	xpkgBase       = "base"
+	xpkgFile       = "package.yaml"
+)
+
+// configurationName is the name of the Configuration's package.
+const configurationName = "configuration-cobaltcore"
+
+// function gives the package.yaml of a function.
+func (b builder) function(p program, r *release) ([]byte, error) {
+	meta, err := os.ReadFile(filepath.Join(b.source.root, p.pkg, "crossplane.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	r.files["roots/"+p.name+"/crossplane.yaml"] = meta
+	return streamOf(meta), nil
+}
+
+// configuration adds the package of the API: the definition and the Composition of every kind that has one. A kind that has
+// no Composition is not offered.
+func (b builder) configuration(r *release) error {
+	meta, err := b.configurationMeta()
+	if err != nil {
+		return err
+	}
+	compositions, err := filepath.Glob(filepath.Join(b.source.root, "compositions", "*.yaml"))
+	if err != nil {
+		return err
+	}
+	if len(compositions) == 0 {
+		return errors.New("there are no compositions")
+	}
+	root := "roots/" + configurationName + "/"
+	docs := [][]byte{meta}
+	r.files[root+"crossplane.yaml"] = meta
+	for _, composition := range compositions {
+		kind := strings.TrimSuffix(filepath.Base(composition), ".yaml")
+		for name, path := range map[string]string{
+			"definition":  filepath.Join(b.source.root, "apis", kind, "definition.yaml"),
+			"composition": composition,
+		} {
+			if r.files[root+kind+"/"+name+".yaml"], err = os.ReadFile(path); err != nil {
+				return fmt.Errorf("the Composition %s has no %s: %w", kind, name, err)
+			}
+		}
+		docs = append(docs, r.files[root+kind+"/definition.yaml"], r.files[root+kind+"/composition.yaml"])
+	}
+	stream := streamOf(docs...)
+	// A Configuration runs nothing, so it is one image for all architectures. Crossplane asks for its own; registries and
+	// clients that look at the platform are content with the usual one.
+	image, err := withPackage(blank(), stream, b.source.time)
+	if err != nil {
+		return err
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return err
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture, config.Created = "linux", "amd64", v1.Time{Time: b.source.time}
+	maps.Copy(config.Config.Labels, b.annotations("API of CobaltCore"))
+	if image, err = mutate.ConfigFile(image, config); err != nil {
+		return err
+	}
+	if r.files[configurationName+".xpkg"], err = tarballOf(image); err != nil {
+		return err
+	}
+	r.artifacts = append(r.artifacts, artifact{repository: configurationName, tag: b.source.tag(), image: image})
+	return nil
+}
+
+// configurationMeta is the Configuration's crossplane.yaml with our own packages at this registry, in at least this version.
+func (b builder) configurationMeta() ([]byte, error) {
+	const path = "package/configuration/crossplane.yaml"
+	data, err := os.ReadFile(filepath.Join(b.source.root, path))
+	if err != nil {
+		return nil, err
+	}
+	meta := map[string]any{}
+	if err := yaml.UnmarshalStrict(data, &meta); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	own := map[string]bool{}
+	for _, p := range b.programs {
+		own[p.name] = p.pkg != ""
+	}
+	spec, _ := meta["spec"].(map[string]any)
+	found := false
+	dependencies, _ := spec["dependsOn"].([]any)
+	for _, d := range dependencies {
+		dependency, _ := d.(map[string]any)
+		name, _ := dependency["package"].(string)
+		if name = name[strings.LastIndex(name, "/")+1:]; own[name] {
+			dependency["package"] = b.registry + "/" + name
+			dependency["version"] = ">=" + b.source.tag()
+			found = true
+		}
+	}
+	if !found {
+		return nil, fmt.Errorf("%s depends on no function of ours", path)
+	}
+	return yaml.Marshal(meta)
+}
+
+// streamOf joins YAML files into one stream.
+func streamOf(files ...[]byte) []byte {
+	var out bytes.Buffer
+	for _, f := range files {
+		out.WriteString("---\n")
+		out.Write(bytes.TrimSpace(f))
+		out.WriteString("\n")
+	}
+	return out.Bytes()
+}
+
+// withPackage makes an image a package.
+func withPackage(image v1.Image, stream []byte, at time.Time) (v1.Image, error) {
+	layer, err := layerOf(at, file{name: xpkgFile, mode: 0o644, data: stream})
+	if err != nil {
+		return nil, err
+	}
+	digest, err := layer.Digest()
+	if err != nil {
+		return nil, err
+	}
+	image, err = mutate.Append(image, mutate.Addendum{
+		Layer:       layer,
+		History:     v1.History{Created: v1.Time{Time: at}, CreatedBy: xpkgFile},
+		Annotations: map[string]string{xpkgAnnotation: xpkgBase},
+	})
+	if err != nil {
+		return nil, err
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	config = config.DeepCopy()
+	if config.Config.Labels == nil {
+		config.Config.Labels = map[string]string{}
+	}
+	config.Config.Labels[xpkgAnnotation+":"+digest.String()] = xpkgBase
+	return mutate.ConfigFile(image, config)
+}
+
+// tarballOf is an image as the file that `crossplane xpkg build` makes.
+func tarballOf(image v1.Image) ([]byte, error) {
+	var out bytes.Buffer
+	err := tarball.Write(nil, image, &out)
+	return out.Bytes(), err
+}
