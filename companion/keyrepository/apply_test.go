@@ -1,0 +1,61 @@
+package keyrepository
+
+import (
+	"context"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	applyapps "k8s.io/client-go/applyconfigurations/apps/v1"
+	applycore "k8s.io/client-go/applyconfigurations/core/v1"
+	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// TestRollSurvivesApply shows that Crossplane, which applies the Deployment on the server again and again, does not take the
+// annotation away that it never named.
+func TestRollSurvivesApply(t *testing.T) {
+	s := runtime.NewScheme()
+	if err := appsv1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	api := fake.NewClientBuilder().WithScheme(s).Build()
+	ctx := context.Background()
+	apply := func(image string) {
+		labels := map[string]string{"app": "keystone"}
+		d := applyapps.Deployment("keystone", namespace).WithSpec(applyapps.DeploymentSpec().
+			WithReplicas(2).
+			WithSelector(applymeta.LabelSelector().WithMatchLabels(labels)).
+			WithTemplate(applycore.PodTemplateSpec().WithLabels(labels).WithAnnotations(map[string]string{"theirs": image}).
+				WithSpec(applycore.PodSpec().WithContainers(applycore.Container().WithName("keystone").WithImage(image)))))
+		if err := api.Apply(ctx, d, client.FieldOwner("crossplane"), client.ForceOwnership); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply("keystone:1")
+	observed := func() *appsv1.Deployment {
+		d := &appsv1.Deployment{}
+		if err := api.Get(ctx, key("keystone"), d); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	d := observed()
+	c := consumer{Consumer: openstackv1.Consumer{Kind: "Deployment", Name: "keystone"}, object: d, template: &d.Spec.Template}
+	if err := c.name(ctx, api, podAnnotation(secretName), "hash"); err != nil {
+		t.Fatal(err)
+	}
+	apply("keystone:1")
+	apply("keystone:2")
+	got := observed().Spec.Template
+	if got.Annotations[podAnnotation(secretName)] != "hash" || got.Annotations["theirs"] != "keystone:2" || got.Spec.Containers[0].Image != "keystone:2" {
+		t.Errorf("%+v", got)
+	}
+	if metav1.HasAnnotation(observed().ObjectMeta, podAnnotation(secretName)) {
+		t.Error("annotated the Deployment, not its pods")
+	}
+}

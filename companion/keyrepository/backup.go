@@ -1,0 +1,238 @@
+package keyrepository
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/object"
+)
+
+// What External Secrets is asked with (https://external-secrets.io/latest/api/pushsecret/ and …/externalsecret/).
+var (
+	pushSecretKind     = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1alpha1", Kind: "PushSecret"}
+	externalSecretKind = schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "ExternalSecret"}
+)
+
+const (
+	// backupLabel and backupAnnotation of a PushSecret name the Secret and what of it is pushed where.
+	backupLabel      = "openstack.c5c3.io/backup-of"
+	backupAnnotation = "openstack.c5c3.io/backup"
+)
+
+// backup is what External Secrets says of the copies in the store.
+type backup struct {
+	// pushes of this repository. One whose annotation is w.backupID() was made after the Secret held these keys; if it is
+	// Ready, they are in the store.
+	pushes []unstructured.Unstructured
+	// restore asks the store for the keys, if it exists.
+	restore *unstructured.Unstructured
+	// restored is what the store answered.
+	restored map[string][]byte
+	// missing says that there is no External Secrets.
+	missing error
+}
+
+// answers of the store.
+type answer string
+
+const (
+	// unknown: it has not answered, or cannot be reached.
+	unknown answer = ""
+	// entryFound: restored holds the entry.
+	entryFound answer = "Found"
+	// noEntry: it answered that there is none. External Secrets reports that as a success of its own (reason SecretDeleted of
+	// an ExternalSecret with deletionPolicy Delete), and every other failure as Ready=False.
+	noEntry answer = "NoEntry"
+)
+
+func (b backup) answer() answer {
+	if b.restore == nil {
+		return unknown
+	}
+	switch status, reason, _ := readyCondition(b.restore); {
+	case status == "True" && reason == "SecretDeleted":
+		return noEntry
+	case status == "True" && reason == "SecretSynced" && len(b.restored) > 0:
+		return entryFound
+	}
+	return unknown
+}
+
+// onlyKeys leaves out what a store keeps beside the keys, such as custom_metadata in Vault's first key-value engine.
+func onlyKeys(data map[string][]byte) map[string][]byte {
+	out := map[string][]byte{}
+	for name, value := range data {
+		if _, err := strconv.Atoi(name); err == nil {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// observeBackup reads what External Secrets has been asked.
+func observeBackup(ctx context.Context, reader client.Reader, w *world) (backup, error) {
+	b := backup{}
+	pushes := &unstructured.UnstructuredList{}
+	pushes.SetGroupVersionKind(pushSecretKind)
+	err := reader.List(ctx, pushes, client.InNamespace(w.repo.Namespace), client.MatchingLabels{backupLabel: w.backupOf()})
+	if meta.IsNoMatchError(err) {
+		b.missing = fmt.Errorf("cannot reach the secret store: External Secrets is not installed: %w", err)
+		return b, nil
+	}
+	if err != nil {
+		return b, fmt.Errorf("cannot list PushSecrets: %w", err)
+	}
+	b.pushes = pushes.Items
+	restore := &unstructured.Unstructured{}
+	restore.SetGroupVersionKind(externalSecretKind)
+	if err := reader.Get(ctx, w.key(w.restoreName()), restore); err != nil {
+		return b, client.IgnoreNotFound(err)
+	}
+	b.restore = restore
+	copied := &corev1.Secret{}
+	if err := reader.Get(ctx, w.key(w.restoreName()), copied); err != nil {
+		return b, client.IgnoreNotFound(err)
+	}
+	b.restored = copied.Data
+	return b, nil
+}
+
+// backedUp gives the time at which these keys were pushed to the store, if they were; otherwise what External Secrets says.
+func (b backup) backedUp(id string) (at time.Time, ok bool, problem string) {
+	for i := range b.pushes {
+		if b.pushes[i].GetAnnotations()[backupAnnotation] != id {
+			continue
+		}
+		status, _, message := readyCondition(&b.pushes[i])
+		if status != "True" {
+			problem = message
+			continue
+		}
+		text, _, _ := unstructured.NestedString(b.pushes[i].Object, "status", "refreshTime")
+		refreshed, err := time.Parse(time.RFC3339, text)
+		if err == nil && refreshed.After(at) {
+			at = refreshed
+		}
+		ok = true
+	}
+	return at, ok, problem
+}
+
+// stale are the pushes that are no longer needed: all but today's, as soon as that is done.
+func (b backup) stale(today string) []*unstructured.Unstructured {
+	done := slices.ContainsFunc(b.pushes, func(p unstructured.Unstructured) bool {
+		status, _, _ := readyCondition(&p)
+		return p.GetName() == today && status == "True"
+	})
+	if !done {
+		return nil
+	}
+	var old []*unstructured.Unstructured
+	for i := range b.pushes {
+		if b.pushes[i].GetName() != today {
+			old = append(old, &b.pushes[i])
+		}
+	}
+	return old
+}
+
+func (b backup) has(name string) bool {
+	return slices.ContainsFunc(b.pushes, func(p unstructured.Unstructured) bool { return p.GetName() == name })
+}
+
+// backupID names these keys at this place of the store.
+func (w *world) backupID() string {
+	const digits = 32
+	b := w.repo.Spec.Backup
+	return names.Hash(digits, w.record.Hash, b.SecretStoreRef.Kind, string(b.SecretStoreRef.Name), b.RemoteKey)
+}
+
+// pushName changes with the keys and daily: an entry that somebody removed from the store is back within a day.
+func (w *world) pushName() string {
+	return derivedName(string(w.repo.Spec.SecretName),
+		"push-"+names.Hash(suffixDigits, w.backupID(), w.now.UTC().Format(time.DateOnly)))
+}
+
+func (w *world) restoreName() string { return derivedName(string(w.repo.Spec.SecretName), "restore") }
+
+// backupOf is the Secret's name as a label, which has at most 63 characters.
+func (w *world) backupOf() string { return derivedName(string(w.repo.Spec.SecretName), "keys") }
+
+// pushSecret copies all keys to the store, once: never again by itself, lest it copied what somebody has edited. Deleting it
+// leaves the copy.
+func (w *world) pushSecret() *unstructured.Unstructured {
+	b := w.repo.Spec.Backup
+	o := object.New(pushSecretKind.GroupVersion().String(), pushSecretKind.Kind, object.Meta{
+		Name: w.pushName(), Namespace: w.repo.Namespace,
+		Labels:      map[string]string{backupLabel: w.backupOf(), "app.kubernetes.io/managed-by": managedBy},
+		Annotations: map[string]string{backupAnnotation: w.backupID()},
+	}, object.Map{
+		"updatePolicy":    "Replace",
+		"deletionPolicy":  "None",
+		"refreshInterval": "0s",
+		"secretStoreRefs": object.List{object.Map{"name": string(b.SecretStoreRef.Name), "kind": storeKind(b.SecretStoreRef.Kind)}},
+		"selector":        object.Map{"secret": object.Map{"name": string(w.repo.Spec.SecretName)}},
+		"data":            object.List{object.Map{"match": object.Map{"remoteRef": object.Map{"remoteKey": b.RemoteKey}}}},
+	})
+	o.SetOwnerReferences(w.owners())
+	return o
+}
+
+// externalSecret asks the store for the keys. They arrive in a Secret of their own, which goes with it.
+func (w *world) externalSecret() *unstructured.Unstructured {
+	b := w.repo.Spec.Backup
+	o := object.New(externalSecretKind.GroupVersion().String(), externalSecretKind.Kind, object.Meta{
+		Name: w.restoreName(), Namespace: w.repo.Namespace,
+		Labels: map[string]string{"app.kubernetes.io/managed-by": managedBy},
+	}, object.Map{
+		"refreshInterval": "1m",
+		"secretStoreRef":  object.Map{"name": string(b.SecretStoreRef.Name), "kind": storeKind(b.SecretStoreRef.Kind)},
+		"target":          object.Map{"name": w.restoreName(), "creationPolicy": "Owner", "deletionPolicy": "Delete"},
+		"dataFrom":        object.List{object.Map{"extract": object.Map{"key": b.RemoteKey}}},
+	})
+	o.SetOwnerReferences(w.owners())
+	return o
+}
+
+// storeKind repeats the default of the schema.
+func storeKind(kind string) string {
+	if kind == "" {
+		return "ClusterSecretStore"
+	}
+	return kind
+}
+
+// readyCondition of an object of External Secrets.
+func readyCondition(o *unstructured.Unstructured) (status, reason, message string) {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		if m, ok := c.(map[string]any); ok && m["type"] == "Ready" {
+			status, _ = m["status"].(string)
+			reason, _ = m["reason"].(string)
+			message, _ = m["message"].(string)
+		}
+	}
+	return status, reason, message
+}
+
+// remove deletes exactly the object that was seen.
+func remove(ctx context.Context, writer client.Writer, o client.Object) error {
+	uid, version := o.GetUID(), o.GetResourceVersion()
+	err := writer.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &version},
+		client.PropagationPolicy("Background"))
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("cannot delete %s: %w", o.GetName(), err)
+	}
+	return nil
+}

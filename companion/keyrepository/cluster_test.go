@@ -1,0 +1,447 @@
+package keyrepository
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
+)
+
+const (
+	namespace  = "team-a-prod-12345"
+	secretName = "keystone-keys"
+)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme,
+	} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	for _, k := range []struct{ gvk, list string }{{"PushSecret", "PushSecretList"}, {"ExternalSecret", "ExternalSecretList"}} {
+		gvk := pushSecretKind
+		if k.gvk == externalSecretKind.Kind {
+			gvk = externalSecretKind
+		}
+		s.AddKnownTypeWithName(gvk, &unstructured.Unstructured{})
+		gvk.Kind = k.list
+		s.AddKnownTypeWithName(gvk, &unstructured.UnstructuredList{})
+	}
+	return s
+}()
+
+// A secret thing, a token or a stored credential, and the key that it is encrypted with.
+type sealed struct {
+	key     keys.Key
+	expires time.Time // zero: never
+}
+
+// cluster plays what is around the controller: users, the Deployment's controller, kubelets, Jobs and External Secrets with its
+// store. It writes past the controller's client, and is as slow and unkind as the real ones may be: a kubelet that has mounted
+// a Secret never looks at it again in every other pod.
+type cluster struct {
+	t     testing.TB
+	api   client.WithWatch
+	clock *clocktesting.FakePassiveClock
+	// random of everything, the keys included: a run is the same each time.
+	random *rand.ChaCha8
+	events *events.FakeRecorder
+
+	// mounted is what each running pod reads.
+	mounted map[string]keys.Set
+	sealed  []sealed
+	store   map[string]map[string][]byte
+	// lifetime of tokens.
+	lifetime time.Duration
+	// storeDown makes the store unreachable.
+	storeDown bool
+	// jobFails makes migrations fail, noRollout stops the Deployment's controller.
+	jobFails, noRollout bool
+	podCount            int
+	jobRuns             map[string]int
+	// primary of the Secret when it was looked at last, and the most rotations in one write of it.
+	primary int
+	// onPass is called after each pass.
+	onPass func()
+	// violations of what must always hold.
+	violations []string
+}
+
+func newCluster(t testing.TB, repo *openstackv1.KeyRepository, more ...client.Object) *cluster {
+	t.Helper()
+	c := &cluster{
+		t: t, clock: clocktesting.NewFakePassiveClock(time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)),
+		random: rand.NewChaCha8([32]byte{1}), events: events.NewFakeRecorder(10000),
+		mounted: map[string]keys.Set{}, store: map[string]map[string][]byte{}, jobRuns: map[string]int{},
+		lifetime: 49 * time.Hour,
+	}
+	// The default tracker keeps managed fields, which takes it most of a test's time.
+	tracker := clienttesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())
+	c.api = fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker).WithObjects(append([]client.Object{repo}, more...)...).
+		WithStatusSubresource(&openstackv1.KeyRepository{}).Build()
+	return c
+}
+
+func fernet() *openstackv1.KeyRepository {
+	return &openstackv1.KeyRepository{
+		ObjectMeta: metav1.ObjectMeta{Name: "keystone-fernet-keys", Namespace: namespace, UID: "repo-uid", Generation: 1},
+		Spec: openstackv1.KeyRepositorySpec{
+			Type: openstackv1.KeyTypeFernet, SecretName: secretName, RotationSchedule: "0 0 * * 0",
+			Token:     &openstackv1.TokenLifetime{ExpirationSeconds: 3600, AllowExpiredWindowSeconds: 172800},
+			Consumers: []openstackv1.Consumer{{Kind: "Deployment", Name: "keystone"}},
+		},
+	}
+}
+
+func credential() *openstackv1.KeyRepository {
+	r := fernet()
+	r.Name = "keystone-credential-keys"
+	r.Spec.Type, r.Spec.Token = openstackv1.KeyTypeCredential, nil
+	r.Spec.Migrate = &openstackv1.Command{Command: []openstackv1.Argument{"keystone-manage", "credential_migrate"}}
+	return r
+}
+
+func withBackup(r *openstackv1.KeyRepository) *openstackv1.KeyRepository {
+	r.Spec.Backup = &openstackv1.Backup{SecretStoreRef: common.SecretStoreReference{Name: "vault"}, RemoteKey: "prod/keys"}
+	return r
+}
+
+func deployment() *appsv1.Deployment {
+	labels := map[string]string{"app": "keystone"}
+	replicas := int32(2)
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "keystone", Namespace: namespace, UID: "deployment-uid"},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{
+					{
+						Name: "keystone", Image: "keystone:1", Command: []string{"uwsgi"},
+						Env:           []corev1.EnvVar{{Name: "DATABASE_PASSWORD", Value: "x"}},
+						Ports:         []corev1.ContainerPort{{ContainerPort: 5000}},
+						LivenessProbe: &corev1.Probe{},
+					},
+					{Name: "proxy", Image: "proxy:1"},
+				}},
+			},
+		},
+	}
+}
+
+func (c *cluster) reconciler(writer client.Client, reader client.Reader) *Reconciler {
+	return &Reconciler{Client: writer, Reader: reader, Events: c.events, Clock: c.clock, Random: c.random}
+}
+
+func (c *cluster) repo() *openstackv1.KeyRepository {
+	list := &openstackv1.KeyRepositoryList{}
+	c.must(c.api.List(context.Background(), list))
+	return &list.Items[0]
+}
+
+func (c *cluster) request() reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(c.repo())}
+}
+
+func key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+// secret gives nil if there is none.
+func (c *cluster) secret() *corev1.Secret {
+	s := &corev1.Secret{}
+	if c.api.Get(context.Background(), key(secretName), s) != nil {
+		return nil
+	}
+	return s
+}
+
+// set is what the Secret holds: nil if it is missing or in disorder.
+func (c *cluster) set() keys.Set {
+	s := c.secret()
+	if s == nil {
+		return nil
+	}
+	set, err := keys.Parse(s.Data)
+	if err != nil {
+		return nil
+	}
+	return set
+}
+
+func (c *cluster) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *cluster) violatedf(format string, args ...any) {
+	c.violations = append(c.violations, fmt.Sprintf(format, args...))
+}
+
+// watch is called after every write of the controller.
+func (c *cluster) watch() {
+	set := c.set()
+	if set == nil {
+		return
+	}
+	if now := set.Primary(); now != c.primary {
+		if c.primary != 0 && now != c.primary+1 {
+			c.violatedf("primary went from %d to %d", c.primary, now)
+		}
+		for pod, mounted := range c.mounted {
+			if mounted.Primary() < c.primary {
+				c.violatedf("rotated to %d while pod %s was at %d", now, pod, mounted.Primary())
+			}
+		}
+		c.primary = now
+	}
+	c.check()
+}
+
+// check finds what cannot be read by a pod, or would not be by a new one.
+func (c *cluster) check() {
+	readers := maps.Clone(c.mounted)
+	if set := c.set(); set != nil {
+		readers["(new pod)"] = set
+	}
+	for _, s := range c.sealed {
+		for name, set := range readers {
+			if !holds(set, s.key) {
+				c.violatedf("%s: pod %s with keys %v cannot read what it has to", c.clock.Now().Format(time.DateTime), name, set.Indexes())
+			}
+		}
+	}
+}
+
+func holds(set keys.Set, key keys.Key) bool {
+	return slices.Contains(slices.Collect(maps.Values(set)), key)
+}
+
+// tick lets the rest of the world do one step each.
+func (c *cluster) tick() {
+	c.users()
+	c.kubelets()
+	c.deployments()
+	c.jobs()
+	c.externalSecrets()
+	c.check()
+}
+
+// users get a token, or store a credential, from every pod. Tokens that have expired are of no use to anybody.
+func (c *cluster) users() {
+	now := c.clock.Now()
+	c.sealed = slices.DeleteFunc(c.sealed, func(s sealed) bool { return !s.expires.IsZero() && !s.expires.After(now) })
+	for _, pod := range slices.Sorted(maps.Keys(c.mounted)) {
+		set := c.mounted[pod]
+		s := sealed{key: set[set.Primary()]}
+		if c.repo().Spec.Type == openstackv1.KeyTypeFernet {
+			s.expires = now.Add(c.lifetime)
+		}
+		if !slices.ContainsFunc(c.sealed, func(o sealed) bool { return o.key == s.key && !o.expires.Before(s.expires) }) {
+			c.sealed = slices.DeleteFunc(c.sealed, func(o sealed) bool { return o.key == s.key })
+			c.sealed = append(c.sealed, s)
+		}
+	}
+}
+
+// kubelets bring a changed Secret to every other pod.
+func (c *cluster) kubelets() {
+	set := c.set()
+	if set == nil {
+		return
+	}
+	for i, pod := range slices.Sorted(maps.Keys(c.mounted)) {
+		if i%2 == 0 {
+			c.mounted[pod] = set
+		}
+	}
+}
+
+// deployments replace one pod at a time, the new one first.
+func (c *cluster) deployments() {
+	ctx := context.Background()
+	d := &appsv1.Deployment{}
+	if c.noRollout || c.api.Get(ctx, key("keystone"), d) != nil {
+		return
+	}
+	pods := &corev1.PodList{}
+	c.must(c.api.List(ctx, pods, client.MatchingLabels(d.Spec.Selector.MatchLabels)))
+	annotation := podAnnotation(secretName)
+	var updated, old []corev1.Pod
+	for _, p := range pods.Items {
+		if p.Annotations[annotation] == d.Spec.Template.Annotations[annotation] {
+			updated = append(updated, p)
+		} else {
+			old = append(old, p)
+		}
+	}
+	want := int(*d.Spec.Replicas)
+	set := c.set()
+	switch {
+	case len(pods.Items) > want:
+		c.must(c.api.Delete(ctx, &old[0]))
+		delete(c.mounted, old[0].Name)
+		old = old[1:]
+	case len(updated) < want && set != nil:
+		c.podCount++
+		pod := corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: fmt.Sprintf("keystone-%03d", c.podCount), Namespace: namespace,
+				Labels: d.Spec.Template.Labels, Annotations: maps.Clone(d.Spec.Template.Annotations),
+			},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning},
+		}
+		c.must(c.api.Create(ctx, &pod))
+		c.mounted[pod.Name] = set
+		updated = append(updated, pod)
+	}
+	if n := int32(len(updated) + len(old)); d.Status.Replicas != n || d.Status.UpdatedReplicas != int32(len(updated)) {
+		d.Status.Replicas, d.Status.UpdatedReplicas = n, int32(len(updated))
+		c.must(c.api.Status().Update(ctx, d))
+	}
+}
+
+// jobs encrypt every stored credential with the primary key.
+func (c *cluster) jobs() {
+	ctx := context.Background()
+	list := &batchv1.JobList{}
+	c.must(c.api.List(ctx, list))
+	for _, j := range list.Items {
+		if len(j.Status.Conditions) > 0 {
+			continue
+		}
+		end := batchv1.JobComplete
+		if c.jobFails {
+			end = batchv1.JobFailed
+		} else {
+			c.jobRuns[j.Name]++
+			set := c.set()
+			for i := range c.sealed {
+				c.sealed[i].key = set[set.Primary()]
+			}
+		}
+		j.Status.Conditions = []batchv1.JobCondition{{
+			Type: end, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Time{Time: c.clock.Now()}, Message: "it ended",
+		}}
+		c.must(c.api.Status().Update(ctx, &j))
+	}
+}
+
+// externalSecrets pushes and fetches, and removes what belongs to an ExternalSecret that is gone.
+func (c *cluster) externalSecrets() {
+	ctx := context.Background()
+	pushes := &unstructured.UnstructuredList{}
+	pushes.SetGroupVersionKind(pushSecretKind)
+	c.must(c.api.List(ctx, pushes))
+	for _, p := range pushes.Items {
+		if status, _, _ := readyCondition(&p); status == "True" {
+			continue
+		}
+		source := c.secret()
+		if c.storeDown || source == nil {
+			c.answer(&p, "False", "Errored")
+			continue
+		}
+		c.store["prod/keys"] = maps.Clone(source.Data)
+		c.answer(&p, "True", "Synced")
+	}
+	asked := &unstructured.UnstructuredList{}
+	asked.SetGroupVersionKind(externalSecretKind)
+	c.must(c.api.List(ctx, asked))
+	for _, e := range asked.Items {
+		copied := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: e.GetName(), Namespace: namespace}}
+		exists := c.api.Get(ctx, client.ObjectKeyFromObject(copied), copied) == nil
+		switch data, ok := c.store["prod/keys"]; {
+		case c.storeDown:
+			c.answer(&e, "False", "SecretSyncedError")
+		case !ok:
+			c.answer(&e, "True", "SecretDeleted")
+		case !exists:
+			copied.Data = maps.Clone(data)
+			c.must(c.api.Create(ctx, copied))
+			c.answer(&e, "True", "SecretSynced")
+		}
+	}
+	if len(asked.Items) == 0 {
+		copied := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName + "-restore", Namespace: namespace}}
+		_ = c.api.Delete(ctx, copied)
+	}
+}
+
+func (c *cluster) answer(o *unstructured.Unstructured, status, reason string) {
+	if was, had, _ := readyCondition(o); was == status && had == reason {
+		return
+	}
+	o.Object["status"] = map[string]any{
+		"refreshTime": c.clock.Now().Format(time.RFC3339),
+		"conditions":  []any{map[string]any{"type": "Ready", "status": status, "reason": reason, "message": "it said so"}},
+	}
+	c.must(c.api.Update(context.Background(), o))
+}
+
+// pass reconciles once and, if that waits for something, lets the world go on. It gives how long nothing is left to do: zero if
+// there is.
+func (c *cluster) pass(r *Reconciler) time.Duration {
+	result, err := r.Reconcile(context.Background(), c.request())
+	c.watch()
+	if c.onPass != nil {
+		c.onPass()
+	}
+	if err == nil && result.RequeueAfter > poll {
+		return result.RequeueAfter
+	}
+	if err != nil || result.RequeueAfter == poll {
+		c.clock.SetTime(c.clock.Now().Add(poll))
+		c.tick()
+	}
+	return 0
+}
+
+// run reconciles until nothing is left to do but wait for a time. It fails the test if that does not happen.
+func (c *cluster) run(r *Reconciler) {
+	c.t.Helper()
+	const passes = 100
+	for range passes {
+		if c.pass(r) > 0 {
+			return
+		}
+	}
+	c.t.Fatalf("does not converge: %s", conditionsOf(c.repo()))
+}
+
+func conditionsOf(r *openstackv1.KeyRepository) string {
+	text := &strings.Builder{}
+	for _, condition := range r.Status.Conditions {
+		fmt.Fprintf(text, "%s=%s %s: %s\n", condition.Type, condition.Status, condition.Reason, condition.Message)
+	}
+	return text.String()
+}

@@ -1,0 +1,73 @@
+package keyrepository
+
+import (
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+)
+
+// migrationJob runs a command in the first container of a workload's pods, with its image, environment and files: those are
+// what reaches the database and the keys. Its name follows from the keys, so that there is one Job for each set of them, whoever
+// makes it. It is cleared away after a day: that it was successful is in the record.
+func migrationJob(w *world, from consumer) *batchv1.Job {
+	const attempts, deadlineSeconds, daySeconds = 6, 30 * 60, 24 * 60 * 60
+	spec := *from.template.Spec.DeepCopy()
+	main := spec.Containers[0]
+	main.Command, main.Args = nil, nil
+	for _, argument := range w.repo.Spec.Migrate.Command {
+		main.Command = append(main.Command, string(argument))
+	}
+	main.Ports, main.LivenessProbe, main.ReadinessProbe, main.StartupProbe, main.Lifecycle = nil, nil, nil, nil, nil
+	spec.Containers = []corev1.Container{main}
+	spec.InitContainers = nil
+	spec.RestartPolicy = corev1.RestartPolicyNever
+	spec.TopologySpreadConstraints = nil
+	// None of the workload's labels: the pod is behind no Service, and counts in no disruption budget.
+	labels := map[string]string{
+		"app.kubernetes.io/name": "key-migration", "app.kubernetes.io/component": "migration",
+		"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": managedBy,
+	}
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: w.jobName(), Namespace: w.repo.Namespace, Labels: labels,
+			OwnerReferences: w.owners(),
+		},
+		Spec: batchv1.JobSpec{
+			BackoffLimit:            ptr.To[int32](attempts),
+			ActiveDeadlineSeconds:   ptr.To[int64](deadlineSeconds),
+			TTLSecondsAfterFinished: ptr.To[int32](daySeconds),
+			Template:                corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec},
+		},
+	}
+}
+
+func (w *world) jobName() string {
+	return derivedName(w.repo.Name, "migrate-"+names.Hash(suffixDigits, w.record.Hash))
+}
+
+const suffixDigits = 10
+
+// derivedName is a name with a suffix, cut and hashed where it would be longer than a Job's may be, of whose name its pods' are
+// made.
+func derivedName(name, suffix string) string {
+	const limit = 63
+	if room := limit - 1 - len(suffix); len(name) > room {
+		name = strings.TrimRight(name[:room-suffixDigits-1], "-.") + "-" + names.Hash(suffixDigits, name)
+	}
+	return name + "-" + suffix
+}
+
+// finished tells how a Job ended: with JobComplete or JobFailed, or with no condition if it has not.
+func finished(j *batchv1.Job) batchv1.JobCondition {
+	for _, c := range j.Status.Conditions {
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			return c
+		}
+	}
+	return batchv1.JobCondition{}
+}

@@ -1,0 +1,93 @@
+package keyrepository
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
+)
+
+// recordAnnotation of the Secret holds the record.
+const recordAnnotation = "openstack.c5c3.io/key-record"
+
+// record is what the controller knows of the keys in a Secret. It is kept beside them and written with them in one call: what
+// the status says may be older, or lost.
+type record struct {
+	// Hash of the keys as they were written. Other keys were written by somebody else.
+	Hash string `json:"hash"`
+	// Rotated is when the keys were written: created, restored, adopted or rotated.
+	Rotated time.Time `json:"rotated"`
+	// Lifetime of what the primary encrypts, in seconds, when the keys were written.
+	Lifetime int64 `json:"lifetimeSeconds"`
+	// Distributed is when it was seen that every pod has the keys.
+	Distributed *time.Time `json:"distributed,omitempty"`
+	// Migrated is set when everything stored is encrypted with the primary key.
+	Migrated bool `json:"migrated,omitempty"`
+	// NeededUntil says of keys that no longer encrypt how long they still decrypt something.
+	NeededUntil keys.Ledger `json:"neededUntil,omitempty"`
+}
+
+// readRecord gives nil, and no error, for a Secret without a record.
+func readRecord(s *corev1.Secret) (*record, error) {
+	text, ok := s.Annotations[recordAnnotation]
+	if !ok {
+		return nil, nil
+	}
+	r := &record{}
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, fmt.Errorf("annotation %s cannot be read: %w", recordAnnotation, err)
+	}
+	return r, nil
+}
+
+// writeKeys puts a set and its record into a Secret, and nothing else.
+func (r record) writeTo(s *corev1.Secret, set keys.Set) error {
+	r.Hash = set.Hash()
+	text, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("cannot write the record of the keys: %w", err)
+	}
+	if s.Annotations == nil {
+		s.Annotations = map[string]string{}
+	}
+	s.Annotations[recordAnnotation] = string(text)
+	s.Data = set.Data()
+	return nil
+}
+
+// created is the record of keys that nothing is encrypted with yet.
+func created(now time.Time, lifetime time.Duration) record {
+	return record{Rotated: now.UTC(), Lifetime: seconds(lifetime), Migrated: true}
+}
+
+// found is the record of keys of unknown history: whatever is not primary may have encrypted until now.
+func found(set keys.Set, now time.Time, lifetime time.Duration) record {
+	return record{
+		Rotated: now.UTC(), Lifetime: seconds(lifetime),
+		NeededUntil: keys.Ledger{}.Retire(set, now, lifetime),
+	}
+}
+
+// rotated is the record after a rotation to the given set.
+func (r record) rotated(set keys.Set, now time.Time, lifetime time.Duration) record {
+	return record{Rotated: now.UTC(), Lifetime: seconds(lifetime), NeededUntil: r.NeededUntil.Of(set)}
+}
+
+// distributed is the record when every pod has the keys: from now on only the primary encrypts. What the one before it
+// encrypted lives as long as was said then or is said now, whichever is longer.
+func (r record) distributed(set keys.Set, now time.Time, lifetime time.Duration) record {
+	at := now.UTC()
+	r.Distributed = &at
+	r.NeededUntil = r.NeededUntil.Retire(set, now, max(lifetime, time.Duration(r.Lifetime)*time.Second))
+	return r
+}
+
+func (r record) migrated() record {
+	r.Migrated = true
+	return r
+}
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }

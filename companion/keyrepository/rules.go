@@ -1,0 +1,329 @@
+package keyrepository
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
+)
+
+const (
+	// regenerateAnnotation of a KeyRepository allows new keys in the place of lost ones. Its value is the hash of those
+	// (status.contentHash), or the KeyRepository's UID where there were none: an old annotation allows nothing anew.
+	regenerateAnnotation = "openstack.c5c3.io/regenerate"
+	// acceptAnnotation takes keys that somebody has put into the Secret. Its value is their hash.
+	acceptAnnotation = "openstack.c5c3.io/accept"
+
+	// retryMigration is how long a failed migration rests.
+	retryMigration = time.Hour
+)
+
+// A step is what a pass comes to: something to do, or something to wait for.
+type step struct {
+	// name of the step, for logs, and reason of the event.
+	name string
+	// do takes the step; nil waits.
+	do action
+	// note tells the event that follows the step, none if it is empty; warning makes it one.
+	note    string
+	warning bool
+	// wait says for what, as a sentence, when there is nothing to do.
+	wait string
+	// at is when waiting ends by itself; zero: look again soon.
+	at time.Time
+}
+
+// rules are asked in this order for the next step; the first that has one decides. What ends in waiting stands last.
+var rules = []func(*world) *step{
+	createKeys,
+	mendKeys,
+	adoptKeys,
+	clearRestore,
+	pushKeys,
+	clearPushes,
+	rollPods,
+	recordDistribution,
+	migrateKeys,
+	rotateKeys,
+}
+
+// next finds the next step.
+func next(w *world) *step {
+	for _, rule := range rules {
+		if s := rule(w); s != nil {
+			return s
+		}
+	}
+	return &step{name: "Idle"}
+}
+
+// createKeys makes keys where there are none: from the backup, if there is one, and new ones only if it is certain that none
+// exist, or that nothing is lost without them.
+func createKeys(w *world) *step {
+	switch {
+	case w.state != missing:
+		return nil
+	case w.refusal != nil:
+		return &step{name: "Refused", wait: w.refusal.Error()}
+	case w.consents():
+		return generate(w)
+	case w.repo.Spec.Backup != nil:
+		if s := restore(w); s != nil {
+			return s
+		}
+	}
+	switch {
+	case w.lost == "":
+		return generate(w)
+	case w.repo.Spec.Type == openstackv1.KeyTypeFernet:
+		// Tokens are void with or without new keys, and without any, no pod can start.
+		return generate(w)
+	}
+	return &step{name: "SecretMissing", wait: fmt.Sprintf(
+		"Secret %s is gone, and what is encrypted with its keys cannot be read without them. Put it back. If it is lost for good, give this "+
+			"KeyRepository the annotation %s: %q, and all stored credentials are lost", w.repo.Spec.SecretName, regenerateAnnotation, w.consent())}
+}
+
+// consent is the value of the annotation that allows new keys.
+func (w *world) consent() string {
+	if w.lost != "" {
+		return w.lost
+	}
+	return string(w.repo.UID)
+}
+
+func (w *world) consents() bool { return w.repo.Annotations[regenerateAnnotation] == w.consent() }
+
+func generate(w *world) *step {
+	s := &step{name: "KeysCreated", note: "created the keys in Secret " + string(w.repo.Spec.SecretName), do: generateKeys(w)}
+	if w.lost != "" {
+		s.name, s.warning = "KeysRegenerated", true
+		s.note = fmt.Sprintf("Secret %s was gone: new keys took the place of %s. Whatever those encrypted is void",
+			w.repo.Spec.SecretName, w.lost)
+	}
+	return s
+}
+
+// restore asks the store, and gives nil if it answers that it has nothing to restore.
+func restore(w *world) *step {
+	switch {
+	case w.backup.missing != nil:
+		return &step{name: "StoreUnknown", wait: w.backup.missing.Error()}
+	case w.backup.restore == nil:
+		return &step{name: "AskStore", do: create(w.externalSecret())}
+	}
+	switch w.backup.answer() {
+	case noEntry:
+		return nil
+	case entryFound:
+		copied := onlyKeys(w.backup.restored)
+		if w.state == edited && keys.Hash(copied) == keys.Hash(w.secret.Data) {
+			return nil // The edit was faster than the backup: there is nothing to restore.
+		}
+		set, err := keys.Parse(copied)
+		if err != nil {
+			return &step{name: "BackupInvalid", wait: fmt.Sprintf("cannot restore the keys from %s: %s. Mend the entry",
+				w.repo.Spec.Backup.RemoteKey, sentence(err))}
+		}
+		return &step{
+			name: "KeysRestored", do: writeKeys(w, set, found(set, w.now, w.need.Lifetime)), warning: w.lost != "",
+			note: fmt.Sprintf("restored the keys in Secret %s from the backup: primary %d", w.repo.Spec.SecretName, set.Primary()),
+		}
+	case unknown:
+	}
+	_, _, message := readyCondition(w.backup.restore)
+	return &step{name: "StoreUnknown", wait: fmt.Sprintf(
+		"waits for store %s to tell whether it has keys (entry %s): %s. If it never will and there are none, give this KeyRepository "+
+			"the annotation %s: %q", w.repo.Spec.Backup.SecretStoreRef.Name, w.repo.Spec.Backup.RemoteKey, orNothing(message),
+		regenerateAnnotation, w.consent())}
+}
+
+// mendKeys restores a Secret that somebody has edited, if there is a backup, and touches it in no other case.
+func mendKeys(w *world) *step {
+	if w.state != edited {
+		return nil
+	}
+	if w.repo.Spec.Backup != nil {
+		if s := restore(w); s != nil {
+			return s
+		}
+	}
+	wait := fmt.Sprintf("Secret %s was edited: %s. Undo that", w.repo.Spec.SecretName, sentence(w.problem))
+	if _, err := keys.Parse(w.secret.Data); err == nil {
+		wait += fmt.Sprintf("; or, if these are the right keys, give this KeyRepository the annotation %s: %q",
+			acceptAnnotation, keys.Hash(w.secret.Data))
+	}
+	return &step{name: "SecretEdited", wait: wait}
+}
+
+// adoptKeys takes keys that were there before this controller, or that somebody has allowed.
+func adoptKeys(w *world) *step {
+	if w.state != unrecorded {
+		return nil
+	}
+	return &step{
+		name: "KeysAdopted", do: writeKeys(w, w.set, found(w.set, w.now, w.need.Lifetime)),
+		note: fmt.Sprintf("took over the keys in Secret %s: primary %d", w.repo.Spec.SecretName, w.set.Primary()),
+	}
+}
+
+// clearRestore removes the copy that a restore has left, and lets the next one ask anew.
+func clearRestore(w *world) *step {
+	if w.backup.restore == nil {
+		return nil
+	}
+	return &step{name: "ClearRestore", do: func(ctx context.Context, r *Reconciler) error { return remove(ctx, r.Client, w.backup.restore) }}
+}
+
+func pushKeys(w *world) *step {
+	if w.repo.Spec.Backup == nil || w.backup.missing != nil || w.backup.has(w.pushName()) {
+		return nil
+	}
+	return &step{name: "PushKeys", do: create(w.pushSecret())}
+}
+
+func clearPushes(w *world) *step {
+	if w.repo.Spec.Backup == nil {
+		return nil
+	}
+	for _, old := range w.backup.stale(w.pushName()) {
+		return &step{name: "ClearPush", do: func(ctx context.Context, r *Reconciler) error { return remove(ctx, r.Client, old) }}
+	}
+	return nil
+}
+
+// rollPods restarts the pods of every consumer in the course of their roll-out: those that carry the annotation were started
+// after the keys were written, which is the proof that they have them.
+func rollPods(w *world) *step {
+	for _, c := range w.consumers {
+		if c.object != nil && !c.named(w.annotation(), w.record.Hash) {
+			return &step{
+				name: "PodsRolled", note: fmt.Sprintf("rolls %s for it to have the keys with primary %d", c, w.set.Primary()),
+				do: func(ctx context.Context, r *Reconciler) error {
+					return c.name(ctx, r.Client, w.annotation(), w.record.Hash)
+				},
+			}
+		}
+	}
+	return nil
+}
+
+// recordDistribution writes down that every pod has the keys: from then on nothing else encrypts.
+func recordDistribution(w *world) *step {
+	if w.record.Distributed != nil || w.waitsForPods() != "" {
+		return nil
+	}
+	return &step{
+		name: "KeysDistributed", do: writeKeys(w, w.set, w.record.distributed(w.set, w.now, w.need.Lifetime)),
+		note: fmt.Sprintf("every pod has the keys with primary %d", w.set.Primary()),
+	}
+}
+
+// migrateKeys encrypts what is stored with the new primary, when every pod can read it.
+func migrateKeys(w *world) *step {
+	if !w.migrates() || w.record.Migrated || w.waitsFor() != "" || len(w.consumers) == 0 {
+		return nil
+	}
+	if w.job == nil {
+		return &step{name: "MigrationStarted", do: create(migrationJob(w, w.consumers[0])), note: "runs Job " + w.jobName()}
+	}
+	switch end := finished(w.job); end.Type {
+	case batchv1.JobComplete:
+		return &step{
+			name: "KeysMigrated", do: writeKeys(w, w.set, w.record.migrated()),
+			note: fmt.Sprintf("everything stored is encrypted with key %d", w.set.Primary()),
+		}
+	case batchv1.JobFailed:
+		if !end.LastTransitionTime.Add(retryMigration).After(w.now) {
+			return &step{
+				name: "MigrationRetried", note: "removes the failed Job " + w.jobName() + " to run it again", warning: true,
+				do: func(ctx context.Context, r *Reconciler) error { return remove(ctx, r.Client, w.job) },
+			}
+		}
+	default:
+	}
+	return nil
+}
+
+// waitsFor says why it is not proven, or not yet written down, that every pod has the keys.
+func (w *world) waitsFor() string {
+	if why := w.waitsForPods(); why != "" {
+		return why
+	}
+	if w.record.Distributed == nil {
+		return "the proof that every pod has the keys is not yet written down"
+	}
+	return ""
+}
+
+// waitsForMigration says why what is stored may still need another key than the primary.
+func (w *world) waitsForMigration() string {
+	switch {
+	case !w.migrates() || w.record.Migrated:
+		return ""
+	case w.job == nil:
+		return "what is stored has to be encrypted with the primary key"
+	}
+	if end := finished(w.job); end.Type == batchv1.JobFailed {
+		return fmt.Sprintf("Job %s failed: %s. It runs again an hour later, or when it is deleted", w.job.Name, orNothing(end.Message))
+	}
+	return "Job " + w.job.Name + " encrypts what is stored with the primary key"
+}
+
+// waitsForBackup says why these keys are not in the store.
+func (w *world) waitsForBackup() string {
+	if w.repo.Spec.Backup == nil {
+		return ""
+	}
+	if w.backup.missing != nil {
+		return w.backup.missing.Error()
+	}
+	if _, ok, problem := w.backup.backedUp(w.backupID()); !ok {
+		return fmt.Sprintf("store %s does not have the keys yet: %s", w.repo.Spec.Backup.SecretStoreRef.Name, orNothing(problem))
+	}
+	return ""
+}
+
+// due is when the keys rotate next, if nothing holds them back.
+func (w *world) due() time.Time { return w.schedule.Next(w.record.Rotated) }
+
+// rotateKeys rotates when it is time, and only if nothing that is in use is lost: that is what it waits for.
+func rotateKeys(w *world) *step {
+	switch {
+	case w.refusal != nil:
+		return &step{name: "Refused", wait: w.refusal.Error()}
+	case w.repo.Spec.Suspend:
+		return &step{name: "Suspended"}
+	}
+	for _, why := range []string{w.waitsFor(), w.waitsForMigration(), w.waitsForBackup()} {
+		if why != "" {
+			return &step{name: "RotationWaits", wait: why}
+		}
+	}
+	if due := w.due(); due.After(w.now) {
+		return &step{name: "Idle", at: due}
+	}
+	free, ok := w.record.NeededUntil.Free(w.set, w.limit)
+	switch {
+	case !ok:
+		return &step{name: "RotationWaits", wait: fmt.Sprintf("of the keys %v that would go, one may still encrypt", w.set.Purged(w.limit))}
+	case free.After(w.now):
+		return &step{name: "RotationWaits", at: free, wait: fmt.Sprintf(
+			"keys %v would go, but decrypt tokens until %s", w.set.Purged(w.limit), free.Format(time.RFC3339))}
+	}
+	return &step{
+		name: "KeysRotated", do: rotate(w),
+		note: fmt.Sprintf("rotated the keys: %d is primary now", w.set.Primary()+1),
+	}
+}
+
+func orNothing(message string) string {
+	if message == "" {
+		return "it has not answered"
+	}
+	return message
+}

@@ -1,0 +1,209 @@
+package keyrepository
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
+)
+
+// managedBy is the value of the label app.kubernetes.io/managed-by of what this controller makes.
+const managedBy = "cobaltcore-companion"
+
+// maxKeys is the most keys that a repository may have: what the schema allows in maxActiveKeys.
+const maxKeys = 200
+
+// state of the Secret with the keys.
+type state string
+
+const (
+	// missing: there is no Secret.
+	missing state = "Missing"
+	// unrecorded: there is one without a record, with keys in order, which nobody is known to have changed or somebody may change.
+	unrecorded state = "Unrecorded"
+	// edited: it does not hold what was written into it.
+	edited state = "Edited"
+	// intact: it does.
+	intact state = "Intact"
+)
+
+// world is everything that a decision depends on, as it was read in one pass.
+type world struct {
+	repo *openstackv1.KeyRepository
+	now  time.Time
+
+	// schedule, need and limit follow from the spec; refusal says why they cannot.
+	schedule keys.Schedule
+	need     keys.Need
+	limit    int
+	refusal  error
+
+	// secret is nil if it is missing; set and record are there if it is intact, set also if it is unrecorded.
+	secret *corev1.Secret
+	state  state
+	set    keys.Set
+	record record
+	// problem says what is wrong with an edited Secret.
+	problem error
+	// lost is the hash of keys that were there before, if any were.
+	lost string
+
+	consumers []consumer
+	backup    backup
+	// job of the migration to these keys, if it exists.
+	job *batchv1.Job
+}
+
+// observe reads the world. Nothing comes from a cache: a pass is rare, and what it decides cannot be taken back.
+func observe(ctx context.Context, reader client.Reader, repo *openstackv1.KeyRepository, now time.Time) (*world, error) {
+	w := &world{repo: repo, now: now}
+	w.derive()
+	for _, ref := range repo.Spec.Consumers {
+		c, err := observeConsumer(ctx, reader, repo.Namespace, ref)
+		if err != nil {
+			return nil, err
+		}
+		w.consumers = append(w.consumers, c)
+	}
+	if repo.Spec.Backup != nil {
+		var err error
+		if w.backup, err = observeBackup(ctx, reader, w); err != nil {
+			return nil, err
+		}
+	}
+	secret := &corev1.Secret{}
+	switch err := reader.Get(ctx, w.key(string(repo.Spec.SecretName)), secret); {
+	case apierrors.IsNotFound(err):
+		w.judge(nil)
+		return w, nil
+	case err != nil:
+		return nil, fmt.Errorf("cannot read Secret %s: %w", repo.Spec.SecretName, err)
+	}
+	w.judge(secret)
+	if w.state == intact && w.migrates() {
+		job := &batchv1.Job{}
+		switch err := reader.Get(ctx, w.key(w.jobName()), job); {
+		case err == nil:
+			w.job = job
+		case !apierrors.IsNotFound(err):
+			return nil, fmt.Errorf("cannot read Job %s: %w", w.jobName(), err)
+		}
+	}
+	return w, nil
+}
+
+// derive reads the spec.
+func (w *world) derive() {
+	spec := w.repo.Spec
+	w.schedule, w.refusal = keys.ParseSchedule(string(spec.RotationSchedule))
+	if w.refusal != nil {
+		return
+	}
+	switch {
+	case spec.Type == openstackv1.KeyTypeCredential:
+		w.need = keys.NeededCredentialKeys()
+	case spec.Token == nil:
+		w.refusal = fmt.Errorf("keys of type %s need spec.token: the lifetime of tokens says how long a key has to be kept", spec.Type)
+		return
+	default:
+		w.need = keys.NeededKeys(
+			time.Duration(spec.Token.ExpirationSeconds)*time.Second,
+			time.Duration(spec.Token.AllowExpiredWindowSeconds)*time.Second, w.schedule)
+	}
+	w.limit = w.need.Keys
+	if n := spec.MaxActiveKeys; n != nil {
+		w.limit = int(*n)
+	}
+	switch {
+	case w.limit < w.need.Keys:
+		w.refusal = fmt.Errorf("spec.maxActiveKeys %d is too small and would void tokens that are still accepted: %s. "+
+			"Raise it, or rotate less often", w.limit, w.need.Why)
+	case w.limit > maxKeys:
+		w.refusal = fmt.Errorf("spec.rotationSchedule needs more than %d keys: %s. Rotate less often, or let tokens expire earlier",
+			maxKeys, w.need.Why)
+	}
+}
+
+// judge finds the state of the Secret.
+func (w *world) judge(secret *corev1.Secret) {
+	w.secret, w.lost = secret, w.earlier()
+	if secret == nil {
+		w.state = missing
+		return
+	}
+	hash := keys.Hash(secret.Data)
+	set, invalid := keys.Parse(secret.Data)
+	rec, unreadable := readRecord(secret)
+	w.state = edited
+	switch {
+	case invalid != nil:
+		w.problem = invalid
+	case rec != nil && rec.Hash == hash:
+		w.state, w.set, w.record = intact, set, *rec
+	case rec == nil && w.lost == hash, rec == nil && unreadable == nil && w.lost == "", w.repo.Annotations[acceptAnnotation] == hash:
+		w.state, w.set = unrecorded, set
+	case unreadable != nil:
+		w.problem = unreadable
+	default:
+		w.problem = fmt.Errorf("its keys (%s) are in order, but not those that were written (%s)", hash, w.writtenHash(rec))
+	}
+}
+
+func (w *world) writtenHash(rec *record) string {
+	if rec != nil {
+		return rec.Hash
+	}
+	return w.lost
+}
+
+// earlier is the hash of the keys that were there, by the status or, where that is new, by what the pods were started with.
+func (w *world) earlier() string {
+	if h := w.repo.Status.ContentHash; h != "" {
+		return h
+	}
+	for _, c := range w.consumers {
+		if c.object != nil {
+			if h := c.template.Annotations[w.annotation()]; h != "" {
+				return h
+			}
+		}
+	}
+	return ""
+}
+
+// waitsForPods says why it is not proven that every pod of every consumer has the keys: no words if it is.
+func (w *world) waitsForPods() string {
+	for _, c := range w.consumers {
+		if why := c.waitsFor(w.annotation(), w.record.Hash); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (w *world) migrates() bool {
+	return w.repo.Spec.Type == openstackv1.KeyTypeCredential && w.repo.Spec.Migrate != nil
+}
+
+func (w *world) annotation() string { return podAnnotation(string(w.repo.Spec.SecretName)) }
+
+func (w *world) key(name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: w.repo.Namespace, Name: name}
+}
+
+// owners of what goes with the repository, which the Secret does not.
+func (w *world) owners() []metav1.OwnerReference {
+	isController := true
+	return []metav1.OwnerReference{{
+		APIVersion: openstackv1.GroupVersion.String(), Kind: "KeyRepository",
+		Name: w.repo.Name, UID: w.repo.UID, Controller: &isController,
+	}}
+}

@@ -1,0 +1,132 @@
+package keys
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+const (
+	day           = 24 * time.Hour
+	minutesOfHour = 60
+	hoursOfDay    = 24
+)
+
+// A Schedule is a cron expression of five fields, in UTC.
+type Schedule struct {
+	text string
+	spec *cron.SpecSchedule
+	// shortest is the shortest time between two of its moments.
+	shortest time.Duration
+}
+
+// ParseSchedule reads a cron expression. It fails for one that is malformed, names a time zone or a descriptor (@daily), or
+// never comes.
+func ParseSchedule(text string) (Schedule, error) {
+	if strings.ContainsAny(text, "@=") {
+		return Schedule{}, fmt.Errorf("schedule %q has to have five fields, in UTC, and nothing else", text)
+	}
+	parsed, err := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(text)
+	if err != nil {
+		return Schedule{}, fmt.Errorf("cannot read schedule %q: %w", text, err)
+	}
+	spec, ok := parsed.(*cron.SpecSchedule)
+	if !ok {
+		return Schedule{}, fmt.Errorf("cannot read schedule %q: it has no fields", text)
+	}
+	spec.Location = time.UTC
+	s := Schedule{text: text, spec: spec}
+	if s.shortest = shortest(spec); s.shortest == 0 {
+		return Schedule{}, fmt.Errorf("schedule %q never comes", text)
+	}
+	return s, nil
+}
+
+// Next is the first moment of the schedule after t.
+func (s Schedule) Next(t time.Time) time.Time { return s.spec.Next(t.UTC()) }
+
+// Shortest is the shortest time between two successive moments.
+func (s Schedule) Shortest() time.Duration { return s.shortest }
+
+func (s Schedule) String() string { return s.text }
+
+// shortest looks at all gaps there are: those within a day that the schedule names, and those from the last moment of one
+// such day to the first of the next. Days repeat after 28 years, as weekdays and leap years do from 1901 to 2099. It gives 0 if
+// there are none.
+func shortest(spec *cron.SpecSchedule) time.Duration {
+	times := timesOfDay(spec)
+	gap := time.Duration(0)
+	closer := func(d time.Duration) {
+		if gap == 0 || d < gap {
+			gap = d
+		}
+	}
+	overnight := times[0] - times[len(times)-1]
+	previous := -1
+	eachDay(func(number int, month time.Month, dayOfMonth int, weekday time.Weekday) bool {
+		if !names(spec, month, dayOfMonth, weekday) {
+			return true
+		}
+		days := number - previous
+		if previous >= 0 {
+			closer(time.Duration(days)*day + overnight)
+		}
+		next := previous < 0 || days > 1 // No two days are closer than one.
+		previous = number
+		return next
+	})
+	if gap == 0 {
+		return 0
+	}
+	for i := 1; i < len(times); i++ {
+		closer(times[i] - times[i-1])
+	}
+	return gap
+}
+
+// eachDay counts the days of 28 years and of eight more, which is how long a 29th of February may be away.
+func eachDay(visit func(number int, month time.Month, dayOfMonth int, weekday time.Weekday) bool) {
+	const first, years = 2001, 36
+	number, weekday := 0, time.Date(first, time.January, 1, 0, 0, 0, 0, time.UTC).Weekday()
+	for year := first; year < first+years; year++ {
+		for month := time.January; month <= time.December; month++ {
+			last := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+			for dayOfMonth := 1; dayOfMonth <= last; dayOfMonth++ {
+				if !visit(number, month, dayOfMonth, weekday) {
+					return
+				}
+				number, weekday = number+1, (weekday+1)%7
+			}
+		}
+	}
+}
+
+// names tells whether a schedule names a day. Where both the day of the month and the day of the week are restricted, either
+// will do (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html).
+func names(spec *cron.SpecSchedule, month time.Month, dayOfMonth int, weekday time.Weekday) bool {
+	const star = 1 << 63 // How the parser marks a field that is not restricted.
+	if spec.Month>>uint(month)&1 == 0 {
+		return false
+	}
+	ofMonth, ofWeek := spec.Dom>>uint(dayOfMonth)&1 == 1, spec.Dow>>uint(weekday)&1 == 1
+	if spec.Dom&star != 0 || spec.Dow&star != 0 {
+		return ofMonth && ofWeek
+	}
+	return ofMonth || ofWeek
+}
+
+// timesOfDay are the moments of a day that the schedule names, in order.
+func timesOfDay(spec *cron.SpecSchedule) []time.Duration {
+	times := make([]time.Duration, 0, bits.OnesCount64(spec.Hour)*bits.OnesCount64(spec.Minute))
+	for h := range hoursOfDay {
+		for m := range minutesOfHour {
+			if spec.Hour>>h&1 == 1 && spec.Minute>>m&1 == 1 {
+				times = append(times, time.Duration(h)*time.Hour+time.Duration(m)*time.Minute)
+			}
+		}
+	}
+	return times
+}

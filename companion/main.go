@@ -1,0 +1,84 @@
+// Command companion reconciles, in the namespace of one control plane, what a composition function cannot do because it
+// needs memory, randomness or a running service: keys that rotate, schema changes, secrets made of others.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/alecthomas/kong"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	c5c3v1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+)
+
+type cli struct {
+	Namespace      string `help:"Namespace to watch, and the only one: rights are those of a Role." required:""`
+	LeaderElect    bool   `help:"Wait until no other pod leads."`
+	MetricsAddress string `default:":8443" help:"Address of the Prometheus metrics."`
+	HealthAddress  string `default:":8081" help:"Address of /healthz and /readyz."`
+	Debug          bool   `help:"Log more." short:"d"`
+}
+
+// controllers is the list of all controllers.
+var controllers = []func(ctrl.Manager) error{
+	keyrepository.Add,
+}
+
+func (c *cli) Run() error {
+	ctrl.SetLogger(zap.New(zap.UseDevMode(c.Debug)))
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return fmt.Errorf("cannot register kinds: %w", err)
+		}
+	}
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("cannot find the cluster: %w", err)
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                  scheme,
+		Cache:                   cache.Options{DefaultNamespaces: map[string]cache.Config{c.Namespace: {}}},
+		LeaderElection:          c.LeaderElect,
+		LeaderElectionID:        "companion.cobaltcore.c5c3.io",
+		LeaderElectionNamespace: c.Namespace,
+		// The next leader need not wait for the lease of one that stops in order.
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       metricsserver.Options{BindAddress: c.MetricsAddress},
+		HealthProbeBindAddress:        c.HealthAddress,
+	})
+	if err != nil {
+		return fmt.Errorf("cannot make a manager: %w", err)
+	}
+	for _, add := range controllers {
+		if err := add(mgr); err != nil {
+			return fmt.Errorf("cannot add a controller: %w", err)
+		}
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	return mgr.Start(ctrl.SetupSignalHandler())
+}
+
+func main() {
+	ctx := kong.Parse(&cli{}, kong.Description("The companion controller of a control plane."))
+	if err := ctx.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

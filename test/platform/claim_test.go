@@ -1,0 +1,379 @@
+//go:build platform
+
+package platform_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+// thing names an object.
+type thing struct{ Group, Kind, Namespace, Name string }
+
+func thingOf(u unstructured.Unstructured) thing {
+	return thing{u.GroupVersionKind().Group, u.GetKind(), u.GetNamespace(), u.GetName()}
+}
+
+func thingIn(o preview.Object) thing {
+	return thing{schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).Group, o.Kind, o.Namespace, o.Name}
+}
+
+// TestReady: two tenants claim clouds of the same name. Both become ready, side by side, and consist of what the preview says.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	claims := []*unstructured.Unstructured{claim(t, "tenant-ready-1"), claim(t, "tenant-ready-2")}
+	for _, u := range claims {
+		order(t, u)
+	}
+	for _, u := range claims {
+		is := ready(t, u)
+		want := previewed(t, u)
+		if got := instance(t, is); got != want.Instance {
+			t.Errorf("status.instance = %s, the preview says %s", got, want.Instance)
+		}
+		for _, o := range want.Objects {
+			kind := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
+			got := get(t, cloud.Cluster, kind, o.Namespace, o.Name)
+			if hash := inner(o).GetAnnotations()[hashAnnotation]; got.GetAnnotations()[hashAnnotation] != hash {
+				t.Errorf("%s %s/%s has hash %q, the preview says %q",
+					o.Kind, o.Namespace, o.Name, got.GetAnnotations()[hashAnnotation], hash)
+			}
+		}
+	}
+}
+
+const hashAnnotation = "crossplane.c5c3.io/hash"
+
+// inner is the object of a preview without its Object.
+func inner(o preview.Object) *unstructured.Unstructured {
+	m := o.Manifest.AsMap()
+	if o.Wrapped {
+		m, _, _ = unstructured.NestedMap(m, "spec", "forProvider", "manifest")
+	}
+	return &unstructured.Unstructured{Object: m}
+}
+
+// TestRemote: the workloads of a claim that names another cluster run there, and nothing of them runs here.
+func TestRemote(t *testing.T) {
+	t.Parallel()
+	u := claim(t, "tenant-remote", set(remote, "spec", "cluster", "ref", "name"))
+	order(t, u)
+	name := instance(t, ready(t, u))
+	for _, o := range previewed(t, u).Objects {
+		c := cloud.Remote
+		if slices.Contains([]string{"Keystone", "Usage"}, o.Kind) || o.Kind == "Namespace" {
+			c = cloud.Cluster
+		}
+		get(t, c, schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), o.Namespace, o.Name)
+	}
+	if pods := list(t, cloud.Cluster, schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, name); len(pods) > 0 {
+		t.Errorf("%d pods run in the management cluster", len(pods))
+	}
+}
+
+// TestRefused orders the claims of test/claims. What the preview says of fields, the API server says as well, in the same words,
+// before anything happens; what only the function can know, the API server lets pass.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../claims/testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no claims: %v", err)
+	}
+	if err := cloud.Apply(t.Context(), []byte(`{apiVersion: v1, kind: Namespace, metadata: {name: tenant-refused}}`)); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for _, file := range files {
+		doc, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := platform.Decode(doc)
+		if err != nil || len(objects) != 1 || objects[0].GroupVersionKind() != claimKind || objects[0].GetNamespace() == "" || objects[0].GetGenerateName() != "" {
+			continue // it is not even a claim, or has no name that a preview could show
+		}
+		u := objects[0]
+		u.SetNamespace("tenant-refused")
+		v, err := definition.Validator(u.GetAPIVersion(), u.GetKind())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defaulted := u.DeepCopy().Object
+		v.Default(defaulted)
+		want := v.Validate(defaulted)
+		got := cloud.Client.Create(t.Context(), u, client.DryRunAll, client.FieldValidation("Strict"))
+		if refused := apierrors.IsInvalid(got) || apierrors.IsBadRequest(got); refused != (len(want) > 0) {
+			t.Errorf("%s:\nthe preview says: %v\nthe API server:   %v", filepath.Base(file), want, got)
+			continue
+		}
+		if got == nil {
+			continue
+		}
+		refused++
+		said := inBody.ReplaceAllString(oneLine(got.Error()), "")
+		if strings.Contains(said, "cannot be handled as") {
+			continue // what does not decode, or has a field that is not known, is looked at no further, and put in other words
+		}
+		for _, w := range want {
+			if sentence := oneLine(w.Error()); !strings.Contains(said, sentence) {
+				t.Errorf("%s:\nthe preview says: %s\nthe API server:   %s", filepath.Base(file), w, said)
+			}
+		}
+	}
+	if refused < 20 {
+		t.Errorf("only %d claims were refused by the API server: this tests nothing", refused)
+	}
+	t.Logf("%d of %d claims were refused by the API server", refused, len(files))
+}
+
+// inBody is what an API server repeats of the field's name, and the preview leaves out.
+var inBody = regexp.MustCompile(`\S+ in body `)
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// TestBadEdit: a claim that is ready gets a mistake that only the function can find. The claim says so in the words of the
+// preview, nothing changes, and when the mistake is mended it is forgotten.
+func TestBadEdit(t *testing.T) {
+	t.Parallel()
+	u := claim(t, "tenant-bad-edit")
+	order(t, u)
+	name := instance(t, ready(t, u))
+	before := versions(t, name)
+
+	bad := claim(t, "tenant-bad-edit", set(int64(3600), "spec", "services", "keystone", "config", "token", "expiratoin"))
+	doc, err := bad.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused *preview.Refused
+	if _, err := preview.Run(doc, examples.Platform, kinds.Runners()); !errors.As(err, &refused) || len(refused.Sentences) != 1 {
+		t.Fatalf("the preview does not refuse the claim: %v", err)
+	}
+	order(t, bad)
+	specValid(t, bad, "False", refused.Sentences[0])
+	if diff := cmp.Diff(before, versions(t, name)); diff != "" {
+		t.Errorf("the bad edit changed something: -before, +after:\n%s", diff)
+	}
+
+	order(t, claim(t, "tenant-bad-edit", set(int64(7200), "spec", "services", "keystone", "config", "token", "expiration")))
+	specValid(t, bad, "True", "")
+	ready(t, u)
+}
+
+// specValid waits until a claim's condition SpecValid has a status and a message that contains a text.
+func specValid(t *testing.T, u *unstructured.Unstructured, status, message string) {
+	t.Helper()
+	eventually(t, soon, func() error {
+		c, _ := platform.ConditionOf(get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName()), "SpecValid")
+		if c.Status != status || !strings.Contains(c.Message, message) {
+			return fmt.Errorf("SpecValid is %+v, awaited is %s: %s", c, status, message)
+		}
+		return nil
+	})
+}
+
+// versions are the versions of everything that we compose in a namespace. A write changes one, but not one of a status, which
+// Kubernetes' controllers keep writing, where Kubernetes tells the two apart.
+func versions(t *testing.T, namespace string) map[thing]string {
+	t.Helper()
+	out := map[thing]string{}
+	for _, o := range cloud.Composed(t.Context(), namespace) {
+		out[thingOf(o)] = strconv.FormatInt(o.GetGeneration(), 10)
+		if o.GetGeneration() == 0 {
+			out[thingOf(o)] = o.GetResourceVersion()
+		}
+	}
+	return out
+}
+
+// TestEdit: an edit changes the objects that the preview says differ, and no other is written to at all.
+func TestEdit(t *testing.T) {
+	t.Parallel()
+	before := claim(t, "tenant-edit")
+	after := claim(t, "tenant-edit", set(int64(3), "spec", "services", "keystone", "replicas"))
+	want := map[thing]bool{}
+	hashes := map[thing]string{}
+	for _, o := range previewed(t, before).Objects {
+		hashes[thingIn(o)] = inner(o).GetAnnotations()[hashAnnotation]
+	}
+	for _, o := range previewed(t, after).Objects {
+		if id := thingIn(o); hashes[id] != inner(o).GetAnnotations()[hashAnnotation] {
+			want[id] = true
+		}
+	}
+	if len(want) == 0 {
+		t.Fatal("the edit changes nothing: this tests nothing")
+	}
+
+	order(t, before)
+	name := instance(t, ready(t, before))
+	time.Sleep(5 * time.Second) // what comes after Ready: status of what is done
+	was := versions(t, name)
+	order(t, after)
+	ready(t, after)
+	eventually(t, soon, func() error {
+		n, _, _ := unstructured.NestedInt64(get(t, cloud.Cluster, deploymentKind, name, "keystone").Object, "status", "availableReplicas")
+		if n != 3 {
+			return fmt.Errorf("%d pods are available", n)
+		}
+		return nil
+	})
+	is := versions(t, name)
+	got := map[thing]bool{}
+	for id, version := range is {
+		if was[id] != version {
+			got[id] = true
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("objects that were written to: -the preview, +the platform:\n%s", diff)
+	}
+}
+
+// TestDrift: what a hand changes or removes comes back.
+func TestDrift(t *testing.T) {
+	t.Parallel()
+	u := claim(t, "tenant-drift")
+	order(t, u)
+	name := instance(t, ready(t, u))
+	d := get(t, cloud.Cluster, deploymentKind, name, "keystone")
+	patch := client.MergeFrom(d.DeepCopy())
+	if err := unstructured.SetNestedField(d.Object, int64(7), "spec", "replicas"); err != nil {
+		t.Fatal(err)
+	}
+	if err := cloud.Client.Patch(t.Context(), d, patch, client.FieldOwner("hand")); err != nil {
+		t.Fatal(err)
+	}
+	service := get(t, cloud.Cluster, serviceKind, name, "keystone")
+	if err := cloud.Client.Delete(t.Context(), service.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, soon, func() error {
+		n, _, _ := unstructured.NestedInt64(get(t, cloud.Cluster, deploymentKind, name, "keystone").Object, "spec", "replicas")
+		if n != 2 {
+			return fmt.Errorf("the Deployment has %d replicas", n)
+		}
+		if again, err := cloud.Get(t.Context(), serviceKind, client.ObjectKeyFromObject(service)); err != nil || again == nil || again.GetUID() == service.GetUID() {
+			return fmt.Errorf("the Service is not made again: %w", err)
+		}
+		return nil
+	})
+	ready(t, u)
+}
+
+// TestStale: what Ready said of an older generation opens no gate. While the schema is not upgraded, Keystone's pods stay what they
+// are and the claim is not ready, although the DatabaseSync still says Ready=True of the release before.
+func TestStale(t *testing.T) {
+	t.Parallel()
+	u := claim(t, "tenant-stale")
+	order(t, u)
+	name := instance(t, ready(t, u))
+	before := image(t, name)
+
+	schemas := schema.GroupKind{Group: "openstack.c5c3.io", Kind: "DatabaseSync"}
+	cloud.Operators.Hold(schemas, name)
+	newer := claim(t, "tenant-stale", set("2026.1", "spec", "openStackRelease"))
+	order(t, newer)
+	sync := schema.GroupVersionKind{Group: schemas.Group, Version: "v1alpha1", Kind: schemas.Kind}
+	eventually(t, soon, func() error {
+		release, _, _ := unstructured.NestedString(get(t, cloud.Cluster, sync, name, "keystone").Object, "spec", "release")
+		if release != "2026.1" {
+			return fmt.Errorf("the DatabaseSync is told release %s", release)
+		}
+		return nil
+	})
+	for range 150 { // 15 s: longer than the time after which the function is called again
+		if got := image(t, name); got != before {
+			t.Fatalf("the pods changed from %s to %s before the schema was upgraded", before, got)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	is := get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName())
+	if c, _ := platform.ConditionOf(is, "Ready"); c.Status == "True" {
+		t.Errorf("the claim is ready while its schema is not: %+v", c)
+	}
+
+	cloud.Operators.Release(schemas, name)
+	eventually(t, soon, func() error {
+		if got := image(t, name); got == before {
+			return fmt.Errorf("the pods are still %s", got)
+		}
+		return nil
+	})
+	ready(t, newer)
+}
+
+// image is that of Keystone's pods.
+func image(t *testing.T, namespace string) string {
+	t.Helper()
+	containers, _, _ := unstructured.NestedSlice(
+		get(t, cloud.Cluster, deploymentKind, namespace, "keystone").Object, "spec", "template", "spec", "containers")
+	if len(containers) == 0 {
+		t.Fatal("the Deployment has no container")
+	}
+	c, _ := containers[0].(map[string]any)
+	i, _ := c["image"].(string)
+	return i
+}
+
+// TestRollout: an edit is not ready before it is real. Once the composite resource has been composed as it is now, it is not ready
+// until a new pod has started, without a moment in between. (A pass of Crossplane that began before the edit may end after it; core then
+// dates what it found to the generation of the edit. The next pass puts that right.)
+func TestRollout(t *testing.T) {
+	t.Parallel()
+	u := claim(t, "tenant-rollout")
+	order(t, u)
+	is := ready(t, u)
+	name := instance(t, is)
+	composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
+
+	pods := schema.GroupKind{Kind: "Pod"}
+	cloud.Operators.Hold(pods, name)
+	more := claim(t, "tenant-rollout", set(int64(3), "spec", "services", "keystone", "replicas"))
+	order(t, more)
+	seen := 0
+	eventually(t, soon, func() error {
+		xr := get(t, cloud.Cluster, compositeKind, "", composite)
+		c, _ := platform.ConditionOf(xr, "Ready")
+		replicas, _, _ := unstructured.NestedInt64(xr.Object, "spec", "services", "keystone", "replicas")
+		if replicas != 3 || c.ObservedGeneration != xr.GetGeneration() {
+			return errors.New("the edit has not been looked at yet")
+		}
+		if c.Status == "True" && seen > 0 {
+			t.Fatalf("the composite resource is ready while a pod is missing: %+v", c)
+		}
+		if c.Status == "True" {
+			return errors.New("a pass that began before the edit says that it is ready")
+		}
+		const longerThanTheTTL = 150 // of tenths of a second
+		if seen++; seen < longerThanTheTTL {
+			return errors.New("it has not been looked at for long enough")
+		}
+		return nil
+	})
+	if c, _ := platform.ConditionOf(get(t, cloud.Cluster, claimKind, "tenant-rollout", "cloud"), "Ready"); c.Status == "True" {
+		t.Errorf("the claim is ready while a pod is missing: %+v", c)
+	}
+	cloud.Operators.Release(pods, name)
+	ready(t, more)
+}

@@ -1,0 +1,83 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+)
+
+// Order makes a claim, and its namespace where there is none. The error is the API server's, when it refuses the claim.
+func (p *Platform) Order(ctx context.Context, claim *unstructured.Unstructured) error {
+	if err := p.apply(ctx, namespaceObject(claim.GetNamespace())); err != nil {
+		return err
+	}
+	return p.apply(ctx, claim.DeepCopy())
+}
+
+// WaitReady waits until a claim is ready, as it is now. The error says what it waits for, component by component.
+func (p *Platform) WaitReady(ctx context.Context, claim *unstructured.Unstructured) error {
+	name := client.ObjectKeyFromObject(claim)
+	return wait(ctx, p.processes, "Ready of "+nameOf(claim), func(ctx context.Context) (bool, error) {
+		u, err := p.Get(ctx, claim.GroupVersionKind(), name)
+		if err != nil || u == nil {
+			return false, err
+		}
+		c, ok := ConditionOf(u, "Ready")
+		if ok && c.Status == "True" && c.ObservedGeneration == u.GetGeneration() {
+			return true, nil
+		}
+		return false, fmt.Errorf("its conditions are\n%s", describe(u))
+	})
+}
+
+// describe is a line for each condition that is not true.
+func describe(u *unstructured.Unstructured) string {
+	var out strings.Builder
+	for _, c := range Conditions(u) {
+		if c.Status != "True" {
+			fmt.Fprintf(&out, "  %s=%s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	return out.String()
+}
+
+// Composed are the objects in a namespace of the kinds that we compose. What cannot be listed is left out.
+func (c *Cluster) Composed(ctx context.Context, namespace string) []unstructured.Unstructured {
+	var out []unstructured.Unstructured
+	for _, kind := range ready.Kinds() {
+		m, err := c.Client.RESTMapper().RESTMapping(kind)
+		if err != nil || m.Scope.Name() != "namespace" {
+			continue
+		}
+		all, err := c.List(ctx, m.GroupVersionKind, namespace)
+		if err != nil {
+			continue
+		}
+		out = append(out, all...)
+	}
+	return out
+}
+
+// Failed gets an error when a process of the platform has ended that should not have.
+func (p *Platform) Failed() <-chan error {
+	p.watching.Do(func() {
+		p.failed = make(chan error, 1)
+		go func() {
+			const pause = 500 * time.Millisecond
+			for {
+				if err := p.processes.failed(); err != nil {
+					p.failed <- err
+					return
+				}
+				time.Sleep(pause)
+			}
+		}()
+	})
+	return p.failed
+}

@@ -1,0 +1,206 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// loopback is where everything listens.
+const loopback = "127.0.0.1"
+
+// Cluster is one Kubernetes API: etcd, kube-apiserver and kube-controller-manager, without a node.
+type Cluster struct {
+	// Name of the cluster.
+	Name string
+	// Kubeconfig is the path of the administrator's kubeconfig, Config the same for client-go.
+	Kubeconfig string
+	Config     *rest.Config
+	// Client reads and writes anything, as the administrator.
+	Client client.WithWatch
+
+	dir       string
+	ca        *authority
+	processes *processes
+	server    string // URL
+	manager   int    // port of the controller manager
+}
+
+// startCluster starts etcd and an API server; it does not wait until that answers.
+func startCluster(name, dir string, ps *processes) (*Cluster, error) {
+	ports, err := freePorts(4)
+	if err != nil {
+		return nil, err
+	}
+	ca, err := newAuthority(name)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{
+		Name: name, dir: dir, ca: ca, processes: ps, manager: ports[3],
+		server:     "https://" + address(ports[2]),
+		Kubeconfig: filepath.Join(dir, "admin.kubeconfig"),
+	}
+	if err := c.certificates(); err != nil {
+		return nil, err
+	}
+	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
+		return nil, err
+	}
+	c.Config.QPS = -1 // the API server is ours alone
+	c.Config.WarningHandler = rest.NoWarnings{}
+	etcd, peer := "http://"+address(ports[0]), "http://"+address(ports[1])
+	// Nothing has to survive a crash of the machine, so etcd need not wait for the disk.
+	if err := ps.start(name+"-etcd", "etcd", nil,
+		"--name="+name, "--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--log-level=warn",
+		"--listen-client-urls="+etcd, "--advertise-client-urls="+etcd,
+		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster="+name+"="+peer,
+	); err != nil {
+		return nil, err
+	}
+	return c, ps.start(name+"-apiserver", "kube-apiserver", nil,
+		"--etcd-servers="+etcd, "--bind-address="+loopback, "--advertise-address="+loopback, "--secure-port="+strconv.Itoa(ports[2]),
+		"--tls-cert-file="+c.file("apiserver/tls.crt"), "--tls-private-key-file="+c.file("apiserver/tls.key"),
+		"--client-ca-file="+c.file("apiserver/ca.crt"),
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file="+c.file("tokens/tls.key"), "--service-account-signing-key-file="+c.file("tokens/tls.key"),
+		"--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=RBAC", "--allow-privileged=true",
+		"--endpoint-reconciler-type=none", "--enable-priority-and-fairness=false",
+	)
+}
+
+func (c *Cluster) file(path string) string { return filepath.Join(c.dir, filepath.FromSlash(path)) }
+
+// certificates makes those of the API server and of who talks to it.
+func (c *Cluster) certificates() error {
+	hosts := []string{loopback, "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.96.0.1"}
+	for name, who := range map[string]struct {
+		user  string
+		group []string
+		hosts []string
+	}{
+		"apiserver": {user: "kube-apiserver", hosts: hosts},
+		"tokens":    {user: "service-accounts"}, // only its key is used, to sign tokens
+		"admin":     {user: "admin", group: []string{"system:masters"}},
+		"manager":   {user: "system:kube-controller-manager"},
+	} {
+		p, err := c.ca.issue(who.user, who.group, who.hosts)
+		if err != nil {
+			return fmt.Errorf("cannot make the certificate of %s: %w", name, err)
+		}
+		if err := c.ca.write(c.file(name), p); err != nil {
+			return err
+		}
+		if who.hosts != nil {
+			continue
+		}
+		if err := c.kubeconfig(c.file(name+".kubeconfig"), &clientcmdapi.AuthInfo{
+			ClientCertificateData: p.certificate, ClientKeyData: p.key,
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kubeconfig writes the way into the cluster for someone.
+func (c *Cluster) kubeconfig(path string, who *clientcmdapi.AuthInfo) error {
+	config := clientcmdapi.NewConfig()
+	config.Clusters[c.Name] = &clientcmdapi.Cluster{Server: c.server, CertificateAuthorityData: c.ca.pem}
+	config.AuthInfos["user"] = who
+	config.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, AuthInfo: "user"}
+	config.CurrentContext = c.Name
+	return clientcmd.WriteToFile(*config, path)
+}
+
+// serving waits until the API answers, and starts the controller manager.
+func (c *Cluster) serving(ctx context.Context) error {
+	set, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return err
+	}
+	if err := wait(ctx, c.processes, "the API server of "+c.Name, func(ctx context.Context) (bool, error) {
+		_, err := set.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+		return err == nil, err
+	}); err != nil {
+		return err
+	}
+	if c.Client, err = client.NewWithWatch(c.Config, client.Options{}); err != nil {
+		return err
+	}
+	config := c.file("manager.kubeconfig")
+	return c.processes.start(c.Name+"-controller-manager", "kube-controller-manager", nil,
+		"--kubeconfig="+config, "--authentication-kubeconfig="+config, "--authorization-kubeconfig="+config,
+		"--service-account-private-key-file="+c.file("tokens/tls.key"), "--root-ca-file="+c.file("apiserver/ca.crt"),
+		"--use-service-account-credentials=true", "--leader-elect=false",
+		"--bind-address="+loopback, "--secure-port="+strconv.Itoa(c.manager),
+	)
+}
+
+// serviceAccount waits for a service account and gives the path of a kubeconfig with a token of it, so that a process has the
+// rights that its pod would have.
+func (c *Cluster) serviceAccount(ctx context.Context, namespace, name string) (string, error) {
+	set, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return "", err
+	}
+	var token string
+	day := int64(24 * 60 * 60)
+	err = wait(ctx, c.processes, fmt.Sprintf("the service account %s/%s", namespace, name), func(ctx context.Context) (bool, error) {
+		r, err := set.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name,
+			&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}, metav1.CreateOptions{})
+		if err != nil {
+			return false, err
+		}
+		token = r.Status.Token
+		return true, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	path := c.file(name + ".kubeconfig")
+	return path, c.kubeconfig(path, &clientcmdapi.AuthInfo{Token: token})
+}
+
+// As is a client for someone else: what a tenant may do, for example.
+func (c *Cluster) As(user string, groups ...string) (client.Client, error) {
+	config := rest.CopyConfig(c.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:authenticated")}
+	return client.New(config, client.Options{})
+}
+
+func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
+
+// freePorts are ports that nobody listens on. All are held until all are found, so that no two are the same.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", address(0))
+		if err != nil {
+			return nil, fmt.Errorf("cannot find a free port: %w", err)
+		}
+		defer l.Close() //nolint:errcheck // it was only to see that the port is free
+		tcp, _ := l.Addr().(*net.TCPAddr)
+		ports = append(ports, tcp.Port)
+	}
+	return ports, nil
+}
+
+// env is a variable of the environment.
+func env(name, value string) string { return name + "=" + value }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,187 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// namespace is that of Crossplane.
+const namespace = "crossplane-system"
+
+// crossplaneModule is the Go module of Crossplane's core.
+const crossplaneModule = "github.com/crossplane/crossplane/v2"
+
+var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+
+// Crossplane's circuit breaker counts every event twice, and again for every other composed resource of the same kind that the
+// first composite resource had when core started: StartWatches starts a watch for each. Twenty Objects of one control plane are
+// twenty watches, so the limits have to be far from any that look sensible.
+const breakerBurst, breakerRate = "100000", "1000"
+
+// crossplane is Crossplane's core as its Helm chart installs it, but for its pods: they are processes here, with the service
+// accounts that the pods would have.
+type crossplane struct {
+	*Cluster
+	source    string     // folder of its module
+	authority *authority // what it signs certificates with
+	webhook   int        // port
+	metrics   string     // URL
+}
+
+// environment of the pods.
+func (x *crossplane) environment(kubeconfig string) []string {
+	return []string{
+		env("KUBECONFIG", kubeconfig),
+		env("POD_NAMESPACE", namespace),
+		env("POD_SERVICE_ACCOUNT", "crossplane"),
+		env("CRDS_PATH", filepath.Join(x.source, "cluster", "crds")),
+		env("WEBHOOK_CONFIGS_PATH", filepath.Join(x.source, "cluster", "webhookconfigurations")),
+		env("TLS_CA_SECRET_NAME", "crossplane-root-ca"),
+		env("TLS_SERVER_SECRET_NAME", "crossplane-tls-server"),
+		env("TLS_CLIENT_SECRET_NAME", "crossplane-tls-client"),
+	}
+}
+
+// start installs Crossplane and starts it; it does not wait until that is ready.
+func (x *crossplane) start(ctx context.Context, chart []*unstructured.Unstructured) error {
+	chart = slices.DeleteFunc(slices.Clone(chart), func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })
+	if err := x.applyAll(ctx, append([]*unstructured.Unstructured{namespaceObject(namespace)}, chart...)); err != nil {
+		return fmt.Errorf("cannot install Crossplane's chart: %w", err)
+	}
+	core, err := x.serviceAccount(ctx, namespace, "crossplane")
+	if err != nil {
+		return err
+	}
+	rbac, err := x.serviceAccount(ctx, namespace, "rbac-manager")
+	if err != nil {
+		return err
+	}
+	// The first tries fail: what it creates is not known to the API as soon as it is created.
+	if err := wait(ctx, x.processes, "crossplane core init", func(ctx context.Context) (bool, error) {
+		_, err := x.processes.run(ctx, "crossplane-core", x.environment(core), "core", "init", "--enable-webhooks=false", "--activation=*")
+		return err == nil, err
+	}); err != nil {
+		return err
+	}
+	if err := x.certificates(ctx); err != nil {
+		return fmt.Errorf("cannot make Crossplane's certificates: %w", err)
+	}
+	return x.processesOf(ctx, core, rbac)
+}
+
+// certificates takes over those that Crossplane made, and makes one for what listens here instead of in a pod.
+func (x *crossplane) certificates(ctx context.Context) error {
+	client, err := x.secret(ctx, "crossplane-tls-client")
+	if err != nil {
+		return err
+	}
+	root, err := x.secret(ctx, "crossplane-root-ca")
+	if err != nil {
+		return err
+	}
+	if x.authority, err = readAuthority(root["tls.crt"], root["tls.key"]); err != nil {
+		return err
+	}
+	if err := x.authority.write(x.file("crossplane/client"), pair{certificate: client["tls.crt"], key: client["tls.key"]}); err != nil {
+		return err
+	}
+	server, err := x.authority.issue("local", nil, []string{loopback, "localhost"})
+	if err != nil {
+		return err
+	}
+	return x.authority.write(x.serverCertificate(), server)
+}
+
+// serverCertificate is the folder of the certificate of everything that Crossplane talks to.
+func (x *crossplane) serverCertificate() string { return x.file("crossplane/server") }
+
+func (x *crossplane) secret(ctx context.Context, name string) (map[string][]byte, error) {
+	u, err := x.Get(ctx, secretKind, types.NamespacedName{Namespace: namespace, Name: name})
+	if err != nil || u == nil {
+		return nil, fmt.Errorf("cannot read Secret %s: %w", name, err)
+	}
+	return secretData(u)
+}
+
+// processesOf starts core and the RBAC manager.
+func (x *crossplane) processesOf(ctx context.Context, core, rbac string) error {
+	ports, err := freePorts(3)
+	if err != nil {
+		return err
+	}
+	x.webhook, x.metrics = ports[0], "http://"+address(ports[1])+"/metrics"
+	cache := x.file("crossplane/packages")
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return err
+	}
+	// Functions are called at an address, and ours cannot be that of a pod. A provider is called by nobody, so Crossplane may
+	// make a Deployment for it, with the service account and the rights that come with it.
+	if err := x.processes.start("crossplane", "crossplane-core", x.environment(core),
+		"core", "start", "--package-runtime=Function=External;Provider=Deployment", "--xpkg-cache-dir="+cache,
+		"--circuit-breaker-burst="+breakerBurst, "--circuit-breaker-refill-rate="+breakerRate,
+		"--webhook-port="+strconv.Itoa(ports[0]), "--metrics-port="+strconv.Itoa(ports[1]), "--health-probe-port="+strconv.Itoa(ports[2]),
+		"--tls-server-certs-dir="+x.serverCertificate(), "--tls-client-certs-dir="+x.file("crossplane/client"),
+	); err != nil {
+		return err
+	}
+	if err := x.processes.start("crossplane-rbac", "crossplane-core", x.environment(rbac),
+		"rbac", "start", "--provider-clusterrole=crossplane:allowed-provider-permissions"); err != nil {
+		return err
+	}
+	if err := x.apply(ctx, x.usageWebhook()); err != nil {
+		return err
+	}
+	return wait(ctx, x.processes, "Crossplane", func(ctx context.Context) (bool, error) {
+		return answers(ctx, "http://"+address(ports[2])+"/readyz")
+	})
+}
+
+// usageWebhook is Crossplane's webhook that refuses to delete what is in use, called at our address instead of a Service.
+func (x *crossplane) usageWebhook() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1",
+		"kind":       "ValidatingWebhookConfiguration",
+		"metadata":   map[string]any{"name": "crossplane-no-usages"},
+		"webhooks": []any{map[string]any{
+			"name":                    "nousages.protection.crossplane.io",
+			"admissionReviewVersions": []any{"v1"},
+			"sideEffects":             "None",
+			"failurePolicy":           "Fail",
+			"objectSelector":          map[string]any{"matchLabels": map[string]any{"crossplane.io/in-use": "true"}},
+			"clientConfig": map[string]any{
+				"url":      fmt.Sprintf("https://%s/validate-no-usages", address(x.webhook)),
+				"caBundle": base64Of(x.authority.pem),
+			},
+			"rules": []any{map[string]any{
+				"apiGroups": []any{"*"}, "apiVersions": []any{"*"}, "operations": []any{"DELETE"}, "resources": []any{"*"},
+			}},
+		}},
+	}}
+}
+
+func answers(ctx context.Context, url string) (bool, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return false, err
+	}
+	rsp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false, err
+	}
+	if err := rsp.Body.Close(); err != nil {
+		return false, err
+	}
+	if rsp.StatusCode != http.StatusOK {
+		return false, fmt.Errorf("it answers %s", rsp.Status)
+	}
+	return true, nil
+}

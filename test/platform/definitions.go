@@ -1,0 +1,62 @@
+package platform
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/c5c3/crossplane-cobaltcore/hack/crds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+)
+
+var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+
+// thirdParty are the definitions of the kinds of other projects that we order, from their releases.
+func thirdParty(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	dir, err := crds.Fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*unstructured.Unstructured
+	for _, kind := range ready.Kinds() {
+		data, err := os.ReadFile(filepath.Join(dir, crds.FileName(kind)))
+		if os.IsNotExist(err) { // Kubernetes' own, Crossplane's, or ours
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		u := &unstructured.Unstructured{}
+		if err := json.Unmarshal(data, &u.Object); err != nil {
+			return nil, err
+		}
+		unstructured.RemoveNestedField(u.Object, "status")
+		u.SetCreationTimestamp(zeroTime)
+		out = append(out, u)
+	}
+	return out, nil
+}
+
+// define makes kinds known, several at a time.
+func (c *Cluster) define(ctx context.Context, definitions []*unstructured.Unstructured) error {
+	const several = 8
+	size := (len(definitions) + several - 1) / several
+	var parts []func(context.Context) error
+	for part := range slices.Chunk(definitions, max(size, 1)) {
+		parts = append(parts, func(ctx context.Context) error { return c.applyAll(ctx, part) })
+	}
+	if err := together(ctx, parts...); err != nil {
+		return err
+	}
+	for _, d := range definitions {
+		if err := c.WaitCondition(ctx, definitionKind, types.NamespacedName{Name: d.GetName()}, "Established", "True"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

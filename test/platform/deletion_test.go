@@ -1,0 +1,232 @@
+//go:build platform
+
+package platform_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+// TestRetain: by default data outlives its claim. Everything that the preview calls retained, and the Secrets that were generated,
+// are still there, untouched, and the same claim made again takes them over.
+func TestRetain(t *testing.T) {
+	t.Parallel()
+	u := claim(t, "tenant-retain")
+	order(t, u)
+	name := instance(t, ready(t, u))
+	retained := map[thing]types.UID{}
+	for _, o := range previewed(t, u).Objects {
+		if o.Retained {
+			id := thingIn(o)
+			retained[id] = get(t, cloud.Cluster, schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), o.Namespace, o.Name).GetUID()
+		}
+	}
+	if len(retained) == 0 {
+		t.Fatal("nothing is retained: this tests nothing")
+	}
+	secrets := secretsIn(t, name)
+
+	remove(t, u)
+	left := map[thing]types.UID{}
+	for _, o := range cloud.Composed(t.Context(), name) {
+		if !kubernetesOwn(o) {
+			left[thingOf(o)] = o.GetUID()
+		}
+	}
+	namespace := get(t, cloud.Cluster, namespaceKind, "", name)
+	left[thingOf(*namespace)] = namespace.GetUID()
+	if diff := cmp.Diff(retained, left); diff != "" {
+		t.Errorf("what is left after the claim: -want, +got:\n%s", diff)
+	}
+	for id, data := range secretsIn(t, name) {
+		if diff := cmp.Diff(secrets[id], data); diff != "" {
+			t.Errorf("Secret %s changed: -before, +after:\n%s", id, diff)
+		}
+	}
+	for _, secret := range []string{"mariadb-root", "keystone-database", "keystone-admin", "keystone-fernet-keys", "keystone-credential-keys"} {
+		get(t, cloud.Cluster, secretKind, name, secret)
+	}
+
+	order(t, u)
+	ready(t, u)
+	for _, o := range previewed(t, u).Objects {
+		id := thingIn(o)
+		if got := get(t, cloud.Cluster, schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), o.Namespace, o.Name).GetUID(); o.Retained && got != retained[id] {
+			t.Errorf("%v was made anew", id)
+		}
+	}
+	again := secretsIn(t, name)
+	for _, secret := range []string{"mariadb-root", "keystone-database", "keystone-admin", "keystone-fernet-keys", "keystone-credential-keys"} {
+		if diff := cmp.Diff(secrets[secret], again[secret]); diff != "" {
+			t.Errorf("Secret %s changed: -before, +after:\n%s", secret, diff)
+		}
+	}
+}
+
+// secretsIn are uid and data of all Secrets in a namespace.
+func secretsIn(t *testing.T, namespace string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, s := range list(t, cloud.Cluster, secretKind, namespace) {
+		data, _, _ := unstructured.NestedMap(s.Object, "data")
+		out[s.GetName()] = fmt.Sprint(s.GetUID(), data)
+	}
+	return out
+}
+
+// kubernetesOwn are objects that Kubernetes makes in every namespace.
+func kubernetesOwn(o unstructured.Unstructured) bool {
+	return o.GetName() == "kube-root-ca.crt" || o.GetKind() == "ServiceAccount" && o.GetName() == "default"
+}
+
+// TestDelete: with deletionPolicy Delete nothing is left, and everything goes before what it needs in order to go: the catalog
+// before Keystone, Keystone before its database, the database before the namespace.
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	u := claim(t, "tenant-delete", set("Delete", "spec", "deletionPolicy"))
+	order(t, u)
+	is := ready(t, u)
+	name := instance(t, is)
+	composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
+	catalog := []schema.GroupVersionKind{}
+	for _, kind := range []string{"Domain", "Project", "Role", "User", "Service", "Endpoint"} {
+		catalog = append(catalog, schema.GroupVersionKind{Group: "openstack.k-orc.cloud", Version: "v1alpha1", Kind: kind})
+	}
+	gone := watchGone(t, name, append(catalog, keystoneKind, deploymentKind, mariaDBKind, namespaceKind)...)
+
+	remove(t, u)
+	eventually(t, deletion, func() error {
+		if ns, err := cloud.Get(t.Context(), namespaceKind, types.NamespacedName{Name: name}); err != nil || ns != nil {
+			return fmt.Errorf("the namespace is still there: %w", err)
+		}
+		return nil
+	})
+	for _, kind := range []schema.GroupVersionKind{objectKind, compositeKind} {
+		for _, o := range list(t, cloud.Cluster, kind, "") {
+			if strings.HasPrefix(o.GetName(), name) || o.GetName() == composite {
+				t.Errorf("%s %s is left", o.GetKind(), o.GetName())
+			}
+		}
+	}
+
+	when := gone()
+	first := func(kind schema.GroupVersionKind, of string) int64 {
+		at, ok := when[thing{kind.Group, kind.Kind, name, of}]
+		if kind == namespaceKind {
+			at, ok = when[thing{kind.Group, kind.Kind, "", of}]
+		}
+		if !ok {
+			t.Fatalf("%s %s was never seen to go; gone are %v", kind.Kind, of, slices.Collect(maps.Keys(when)))
+		}
+		return at
+	}
+	entries := 0
+	for id, at := range when {
+		if id.Group != "openstack.k-orc.cloud" {
+			continue
+		}
+		entries++
+		if api := first(deploymentKind, "keystone"); at >= api {
+			t.Errorf("%s %s went after Keystone's pods", id.Kind, id.Name)
+		}
+	}
+	if entries < 10 {
+		t.Errorf("only %d catalog entries were seen to go", entries)
+	}
+	if first(keystoneKind, "keystone") >= first(mariaDBKind, "mariadb") {
+		t.Error("Keystone went after its database")
+	}
+	if first(mariaDBKind, "mariadb") >= first(namespaceKind, name) {
+		t.Error("the database went after its namespace")
+	}
+}
+
+// watchGone watches kinds, and gives a function that tells at which version of the whole cluster each object was gone.
+func watchGone(t *testing.T, namespace string, all ...schema.GroupVersionKind) func() map[thing]int64 {
+	t.Helper()
+	var mu sync.Mutex
+	gone := map[thing]int64{}
+	for _, kind := range all {
+		objects := &unstructured.UnstructuredList{}
+		objects.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		in := client.InNamespace(namespace)
+		if kind == namespaceKind {
+			in = ""
+		}
+		w, err := cloud.Client.Watch(t.Context(), objects, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(w.Stop)
+		go func() {
+			for e := range w.ResultChan() {
+				u, ok := e.Object.(*unstructured.Unstructured)
+				if !ok || e.Type != watch.Deleted {
+					continue
+				}
+				version, err := strconv.ParseInt(u.GetResourceVersion(), 10, 64)
+				if err != nil {
+					continue
+				}
+				mu.Lock()
+				gone[thingOf(*u)] = version
+				mu.Unlock()
+			}
+		}()
+	}
+	return func() map[thing]int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return maps.Clone(gone)
+	}
+}
+
+// TestDeleteRemote: the same in another cluster, by a claim that was made to keep its data and was told otherwise later. Nothing is
+// left there or here.
+func TestDeleteRemote(t *testing.T) {
+	t.Parallel()
+	keep := claim(t, "tenant-delete-remote", set(remote, "spec", "cluster", "ref", "name"))
+	order(t, keep)
+	name := instance(t, ready(t, keep))
+	drop := claim(t, "tenant-delete-remote", set(remote, "spec", "cluster", "ref", "name"), set("Delete", "spec", "deletionPolicy"))
+	order(t, drop)
+	eventually(t, soon, func() error {
+		for _, o := range list(t, cloud.Cluster, objectKind, "") {
+			policies, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "managementPolicies")
+			if strings.HasPrefix(o.GetName(), name) && !slices.Equal(policies, []string{"*"}) {
+				return fmt.Errorf("Object %s is still to be kept: %v", o.GetName(), policies)
+			}
+		}
+		return nil
+	})
+	ready(t, drop)
+
+	remove(t, drop)
+	for _, c := range []*platform.Cluster{cloud.Cluster, cloud.Remote} {
+		eventually(t, deletion, func() error {
+			if ns, err := c.Get(t.Context(), namespaceKind, types.NamespacedName{Name: name}); err != nil || ns != nil {
+				return fmt.Errorf("in %s the namespace is still there: %w", c.Name, err)
+			}
+			return nil
+		})
+	}
+	for _, o := range list(t, cloud.Cluster, objectKind, "") {
+		if strings.HasPrefix(o.GetName(), name) {
+			t.Errorf("Object %s is left", o.GetName())
+		}
+	}
+}

@@ -1,0 +1,111 @@
+// Command demo shows an OpenStack control plane being ordered from the real Crossplane, on one machine:
+//
+//	go run ./test/platform/demo            # starts a platform, claims, and stays until Ctrl-C
+//	go run ./test/platform/demo --down     # stops it from elsewhere, and removes what it wrote
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+// remote is the cluster that the PlatformConfig of the examples offers beside its own.
+const remote = "west"
+
+// cli are the flags.
+type cli struct {
+	Claim    string        `default:"examples/controlplane/claim.yaml" help:"File with the claim to order." type:"existingfile"`
+	Dir      string        `help:"Folder of the platform. Default: demo in the cache folder."`
+	Packages string        `help:"Folder made by make package, whose packages are installed. Default: packages of this tree." type:"existingdir"`
+	Remote   bool          `help:"Start a second cluster and order the workloads there."`
+	Timeout  time.Duration `default:"15m" help:"How long to wait until the claim is ready, building included."`
+	Once     bool          `help:"End when the claim is ready, instead of staying up."`
+	Down     bool          `help:"Stop a demo that runs, and remove what it wrote."`
+}
+
+func main() {
+	var c cli
+	kong.Parse(&c, kong.Description("Order an OpenStack control plane from the real Crossplane, on this machine."))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := c.run(ctx, os.Stdout)
+	if ctx.Err() != nil {
+		err = nil // whoever stopped it knows
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1) //nolint:gocritic // nothing is left to stop
+	}
+}
+
+func (c *cli) run(ctx context.Context, out io.Writer) error {
+	if c.Dir == "" {
+		cache, err := platform.CacheDir()
+		if err != nil {
+			return err
+		}
+		c.Dir = filepath.Join(cache, "demo")
+	}
+	if c.Down {
+		return down(c.Dir, out)
+	}
+	claim, err := readClaim(c.Claim)
+	if err != nil {
+		return err
+	}
+	options := platform.Options{Dir: c.Dir, Packages: c.Packages, Progress: out}
+	if c.Remote {
+		options.Remote = remote
+		if err := unstructured.SetNestedField(claim.Object, remote, "spec", "cluster", "ref", "name"); err != nil {
+			return err
+		}
+	}
+	soon, cancel := context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("%s are over", c.Timeout))
+	defer cancel()
+	p, err := platform.Start(soon, options)
+	if err != nil {
+		return err
+	}
+	defer p.Stop()
+	if err := order(soon, p, claim, out); err != nil {
+		return fmt.Errorf("%w\nLogs are in %s", err, filepath.Join(p.Dir, "logs"))
+	}
+	if c.Once {
+		return nil
+	}
+	next(p, claim, out)
+	select {
+	case <-ctx.Done():
+	case err := <-p.Failed():
+		return err
+	}
+	fmt.Fprintln(out, "\nStopping.")
+	return nil
+}
+
+func down(dir string, out io.Writer) error {
+	was, err := platform.Down(dir)
+	switch {
+	case err != nil:
+		return err
+	case was:
+		fmt.Fprintln(out, "The demo is stopped, and everything that it wrote is gone.")
+	default:
+		fmt.Fprintln(out, "No demo runs.")
+	}
+	return nil
+}
+
+var errNotOne = errors.New("it has to hold exactly one object, the claim")

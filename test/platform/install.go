@@ -1,0 +1,138 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
+)
+
+// functionName is the name of the Function, as Compositions name it.
+const functionName = "c5c3-function-cobaltcore"
+
+// install installs everything of ours in the way in which a platform team does: the provider, then the chart, which installs the
+// packages.
+func (p *Platform) install(ctx, background context.Context, x *crossplane, provider string) error {
+	chart, err := p.chart()
+	if err != nil {
+		return err
+	}
+	version, err := chartVersion(chart)
+	if err != nil {
+		return err
+	}
+	providerVersion := provider[strings.LastIndex(provider, "@")+1:]
+	if p.registry, err = images(p.options.Root, p.options.Packages, "v"+version, provider, providerVersion); err != nil {
+		return err
+	}
+	if err := p.registry.serve(); err != nil {
+		return err
+	}
+	at, err := p.startFunction(x.serverCertificate())
+	if err != nil {
+		return err
+	}
+	go x.runtime(background, func(string) string { return "dns:///" + at })
+	if err := x.applyAll(ctx, []*unstructured.Unstructured{
+		p.registry.rewrite("cobaltcore", ours, "c5c3"),
+		p.registry.rewrite("upbound", providers, "upbound"),
+		providerPackage(providerVersion),
+	}); err != nil {
+		return err
+	}
+	if err := p.helm(ctx, p.Cluster, chart, map[string]any{"provider": map[string]any{"configName": ""}}); err != nil {
+		return err
+	}
+	if p.Operators, err = operators.Start(background, p.Config, p.Client.RESTMapper(), p.log); err != nil {
+		return err
+	}
+	p.say("the chart is installed")
+	if err := together(ctx,
+		func(ctx context.Context) error { return x.provider(ctx) },
+		func(ctx context.Context) error { return p.reachRemote(ctx, background, x) },
+		func(ctx context.Context) error { return p.healthy(ctx, "Function", functionName) },
+		func(ctx context.Context) error { return p.healthy(ctx, "Provider", providerName) },
+		func(ctx context.Context) error {
+			return p.healthy(ctx, "Configuration", "c5c3-configuration-cobaltcore")
+		},
+	); err != nil {
+		return err
+	}
+	p.say("the packages are healthy")
+	return p.offered(ctx)
+}
+
+// chart is the folder of our chart, or its archive.
+func (p *Platform) chart() (string, error) {
+	return filepath.Join(p.options.Root, "package", "chart"), nil
+}
+
+// helm installs our chart into a cluster.
+func (p *Platform) helm(ctx context.Context, c *Cluster, chart string, values map[string]any) error {
+	var config struct {
+		Spec map[string]any `json:"spec"`
+	}
+	if err := yaml.Unmarshal(p.options.PlatformConfig, &config); err != nil {
+		return fmt.Errorf("cannot read the PlatformConfig: %w", err)
+	}
+	values["platformConfig"] = map[string]any{"spec": config.Spec}
+	data, err := yaml.Marshal(values)
+	if err != nil {
+		return err
+	}
+	file := c.file("values.yaml")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		return err
+	}
+	_, err = p.processes.run(ctx, "helm", p.helmEnvironment(c.Kubeconfig),
+		"upgrade", "--install", "cobaltcore", chart, "--namespace="+namespace, "--create-namespace", "--values="+file)
+	return err
+}
+
+// template gives the objects of a chart.
+func (p *Platform) template(ctx context.Context, name, chart string) ([]*unstructured.Unstructured, error) {
+	out, err := p.processes.run(ctx, "helm", p.helmEnvironment(""), "template", name, chart, "--namespace="+namespace)
+	if err != nil {
+		return nil, err
+	}
+	return Decode(out)
+}
+
+// helmEnvironment keeps helm's own files in our folder.
+func (p *Platform) helmEnvironment(kubeconfig string) []string {
+	home := filepath.Join(p.Dir, "helm")
+	return []string{env("KUBECONFIG", kubeconfig), env("HELM_CACHE_HOME", home), env("HELM_CONFIG_HOME", home), env("HELM_DATA_HOME", home)}
+}
+
+func (p *Platform) healthy(ctx context.Context, kind, name string) error {
+	return p.WaitCondition(ctx, packageKind(kind), types.NamespacedName{Name: name}, "Healthy", "True")
+}
+
+// offered waits until every definition has its API.
+func (p *Platform) offered(ctx context.Context) error {
+	kind := schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Version: "v1", Kind: "CompositeResourceDefinition"}
+	all, err := p.List(ctx, kind, "")
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		if err := p.WaitCondition(ctx, kind, types.NamespacedName{Name: d.GetName()}, "Established", "True"); err != nil {
+			return err
+		}
+		if _, claimed, _ := unstructured.NestedMap(d.Object, "spec", "claimNames"); !claimed {
+			continue
+		}
+		if err := p.WaitCondition(ctx, kind, types.NamespacedName{Name: d.GetName()}, "Offered", "True"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package platform
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// lockName is the file that the process that runs a platform holds a lock on. It has that process's id in it. The lock goes when
+// the process does, however that ends.
+const lockName = "lock"
+
+// occupy takes a folder for a new platform and removes what an earlier one left. The lock is held until the file is closed.
+func occupy(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("cannot make the platform's folder: %w", err)
+	}
+	path := filepath.Join(dir, lockName)
+	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		pid, _ := io.ReadAll(lock)
+		_ = lock.Close()
+		return nil, fmt.Errorf("a platform runs in %s already (process %s); stop it first, for example with make demo-down", dir, pid)
+	}
+	if err := clear(dir); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	if err := lock.Truncate(0); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+	return lock, err
+}
+
+// clear ends what an earlier platform left running, and removes its files.
+func clear(dir string) error {
+	if err := sweep(dir); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == lockName {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Down stops the platform in a folder from another process, and removes everything that it wrote. It tells whether one was running.
+func Down(dir string) (bool, error) {
+	path := filepath.Join(dir, lockName)
+	lock, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	defer lock.Close() //nolint:errcheck // nothing was written
+	free := func() bool { return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil }
+	running := !free()
+	if running {
+		data, err := io.ReadAll(lock)
+		if err != nil {
+			return true, err
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+		if err != nil {
+			return true, fmt.Errorf("%s does not say which process runs the platform: %w", path, err)
+		}
+		if err := end(pid, free); err != nil {
+			return true, err
+		}
+	}
+	if err := clear(dir); err != nil {
+		return running, err
+	}
+	return running, os.RemoveAll(dir)
+}
+
+// end asks a process to end, and makes it end if it does not.
+func end(pid int, ended func() bool) error {
+	const patience, pause = 20 * time.Second, 100 * time.Millisecond
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("cannot stop process %d, which runs the platform: %w", pid, err)
+		}
+		for waited := time.Duration(0); waited < patience; waited += pause {
+			if ended() {
+				return nil
+			}
+			time.Sleep(pause)
+		}
+	}
+	return fmt.Errorf("process %d, which runs the platform, does not end", pid)
+}

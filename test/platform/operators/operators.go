@@ -1,0 +1,301 @@
+// Package operators plays who works in a cluster beside Kubernetes' own controllers: the operators of other projects, our
+// companion, and the kubelet. What they make ready is what internal/ready says that they report, at the generation that they saw;
+// and they make the Secrets that others wait for. Deployments, StatefulSets, Jobs and namespaces are not played: Kubernetes' own
+// controllers look after them, with pods that are played to run.
+package operators
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+)
+
+// Operators are the players of one cluster.
+type Operators struct {
+	client  dynamic.Interface
+	log     io.Writer
+	queue   workqueue.TypedRateLimitingInterface[item]
+	kinds   map[schema.GroupVersionResource]schema.GroupKind
+	caches  map[schema.GroupVersionResource]cache.GenericLister
+	writing sync.Mutex // the log
+
+	mu      sync.Mutex
+	held    map[held]bool
+	written map[types.UID]string // version that was written last, by object
+}
+
+// item is an object to look at.
+type item struct {
+	resource        schema.GroupVersionResource
+	namespace, name string
+}
+
+// held are the objects whose owner does nothing.
+type held struct {
+	kind      schema.GroupKind
+	namespace string
+}
+
+// unplayed are the groups of kinds that have a real owner here: Kubernetes' controllers, or Crossplane.
+var unplayed = []string{
+	"", "apps", "batch", "networking.k8s.io", "policy", "rbac.authorization.k8s.io",
+	"protection.crossplane.io", "keystone.openstack.c5c3.io",
+}
+
+// Resources of Kubernetes that are read or written by name.
+var (
+	pods        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	secrets     = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+)
+
+// Start lets the players play until the context ends. They say what they do, and what stops them, in the log. The kinds that
+// they play have to be there; the error is that one is not.
+func Start(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, log io.Writer) (*Operators, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	o := &Operators{
+		client: client,
+		log:    log,
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[item](100*time.Millisecond, 5*time.Second)),
+		kinds:  map[schema.GroupVersionResource]schema.GroupKind{pods: {Kind: "Pod"}},
+		caches: map[schema.GroupVersionResource]cache.GenericLister{},
+		held:   map[held]bool{}, written: map[types.UID]string{},
+	}
+	for _, kind := range ready.Kinds() {
+		if slices.Contains(unplayed, kind.Group) {
+			continue
+		}
+		m, err := mapper.RESTMapping(kind)
+		if err != nil {
+			return nil, fmt.Errorf("cannot play the operator of %s: %w", kind, err)
+		}
+		o.kinds[m.Resource] = kind
+	}
+	return o, o.watch(ctx)
+}
+
+// watch puts everything that changes into the queue, and lets workers take it out.
+func (o *Operators) watch(ctx context.Context) error {
+	const again = 30 * time.Second // for what waits for something else
+	factory := dynamicinformer.NewDynamicSharedInformerFactory(o.client, again)
+	for resource := range o.kinds {
+		informer := factory.ForResource(resource)
+		o.caches[resource] = informer.Lister()
+		enqueue := func(obj any) {
+			if u, ok := obj.(*unstructured.Unstructured); ok {
+				o.queue.Add(item{resource: resource, namespace: u.GetNamespace(), name: u.GetName()})
+			}
+		}
+		if _, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: enqueue, UpdateFunc: func(_, obj any) { enqueue(obj) },
+		}); err != nil {
+			return err
+		}
+	}
+	factory.Start(ctx.Done())
+	const workers = 4
+	for range workers {
+		go func() {
+			for o.next(ctx) {
+			}
+		}()
+	}
+	go func() {
+		<-ctx.Done()
+		o.queue.ShutDown()
+	}()
+	return nil
+}
+
+// next looks at one object.
+func (o *Operators) next(ctx context.Context) bool {
+	i, shut := o.queue.Get()
+	if shut {
+		return false
+	}
+	defer o.queue.Done(i)
+	if err := o.play(ctx, i); err != nil && ctx.Err() == nil {
+		if !apierrors.IsConflict(err) {
+			o.say("%s %s/%s: %v", o.kinds[i.resource].Kind, i.namespace, i.name, err)
+		}
+		o.queue.AddRateLimited(i)
+		return true
+	}
+	o.queue.Forget(i)
+	return true
+}
+
+func (o *Operators) say(format string, args ...any) {
+	o.writing.Lock()
+	defer o.writing.Unlock()
+	fmt.Fprintf(o.log, time.Now().Format("15:04:05.000")+" "+format+"\n", args...)
+}
+
+// play plays the owner of an object.
+func (o *Operators) play(ctx context.Context, i item) error {
+	var lister cache.GenericNamespaceLister = o.caches[i.resource]
+	if i.namespace != "" {
+		lister = o.caches[i.resource].ByNamespace(i.namespace)
+	}
+	obj, err := lister.Get(i.name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	u, _ := obj.(*unstructured.Unstructured)
+	u = u.DeepCopy()
+	kind := o.kinds[i.resource]
+	if o.isHeld(kind, i.namespace) {
+		return nil
+	}
+	if i.resource == pods {
+		return o.kubelet(ctx, u)
+	}
+	if kind.Group == "openstack.k-orc.cloud" {
+		if done, err := o.korc(ctx, i, u); done || err != nil {
+			return err
+		}
+	}
+	if u.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	for _, s := range secretsOf(u) {
+		if err := o.make(ctx, u, s); err != nil {
+			return err
+		}
+	}
+	return o.finish(ctx, i, u, kind)
+}
+
+// finish writes the status of what is done.
+func (o *Operators) finish(ctx context.Context, i item, u *unstructured.Unstructured, kind schema.GroupKind) error {
+	rule, _ := ready.For(kind)
+	done := u.DeepCopy()
+	rule.Finish(done.Object)
+	dated(done, u)
+	// Some definitions have no room for all that Finish says, so what was written is remembered by its version.
+	if equality.Semantic.DeepEqual(u.Object["status"], done.Object["status"]) || o.wrote(u, u.GetResourceVersion(), false) {
+		return nil
+	}
+	after, err := o.client.Resource(i.resource).Namespace(i.namespace).UpdateStatus(ctx, done, metav1.UpdateOptions{})
+	if err != nil {
+		return ignoreNotFound(err)
+	}
+	if after.GetResourceVersion() != u.GetResourceVersion() {
+		o.say("%s %s/%s is ready at generation %d", kind.Kind, i.namespace, i.name, u.GetGeneration())
+	}
+	o.wrote(u, after.GetResourceVersion(), true)
+	return nil
+}
+
+// wrote tells whether a version of an object is what was written of it last, or (remember) remembers that.
+func (o *Operators) wrote(u *unstructured.Unstructured, version string, remember bool) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if remember {
+		o.written[u.GetUID()] = version
+	}
+	return o.written[u.GetUID()] == version
+}
+
+// dated gives conditions the time at which they became what they are.
+func dated(done, before *unstructured.Unstructured) {
+	since := map[any]any{}
+	old, _, _ := unstructured.NestedSlice(before.Object, "status", "conditions")
+	for _, c := range old {
+		if m, ok := c.(map[string]any); ok && m["status"] == "True" {
+			since[m["type"]] = m["lastTransitionTime"]
+		}
+	}
+	list, _, _ := unstructured.NestedSlice(done.Object, "status", "conditions")
+	for _, c := range list {
+		m, _ := c.(map[string]any)
+		if m["lastTransitionTime"] = since[m["type"]]; m["lastTransitionTime"] == nil {
+			m["lastTransitionTime"] = time.Now().UTC().Format(time.RFC3339)
+		}
+	}
+	if len(list) > 0 {
+		_ = unstructured.SetNestedSlice(done.Object, list, "status", "conditions") // it was a list before
+	}
+}
+
+// Hold lets the owner of a kind do nothing more in a namespace, as if it were busy or gone: what it said stays.
+func (o *Operators) Hold(kind schema.GroupKind, namespace string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.held[held{kind, namespace}] = true
+}
+
+// Release lets the owner of a kind go on in a namespace, also with what came in between.
+func (o *Operators) Release(kind schema.GroupKind, namespace string) {
+	o.mu.Lock()
+	delete(o.held, held{kind, namespace})
+	o.mu.Unlock()
+	for resource, k := range o.kinds {
+		if k != kind {
+			continue
+		}
+		all, err := o.caches[resource].ByNamespace(namespace).List(labels.Everything())
+		if err != nil {
+			o.say("cannot look at %s again: %v", kind, err)
+		}
+		for _, obj := range all {
+			if u, ok := obj.(*unstructured.Unstructured); ok {
+				o.queue.Add(item{resource: resource, namespace: u.GetNamespace(), name: u.GetName()})
+			}
+		}
+	}
+}
+
+func (o *Operators) isHeld(kind schema.GroupKind, namespace string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.held[held{kind, namespace}]
+}
+
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// text is a text field of an object, or nothing.
+func text(u *unstructured.Unstructured, path ...string) string {
+	s, _, _ := unstructured.NestedString(u.Object, path...)
+	return s
+}
+
+// into reads an object into its type.
+func into(u *unstructured.Unstructured, typed any) error {
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, typed)
+}
+
+func lower(kind string) string { return strings.ToLower(kind) }

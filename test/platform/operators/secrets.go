@@ -1,0 +1,76 @@
+package operators
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// made is a Secret that an operator makes.
+type made struct {
+	name  string
+	keys  []string
+	owned bool // it goes with the object that it was made for
+}
+
+// secretsOf are the Secrets that the owner of an object makes for it.
+func secretsOf(u *unstructured.Unstructured) []made {
+	switch u.GetKind() {
+	case "ExternalSecret":
+		name := text(u, "spec", "target", "name")
+		if name == "" {
+			name = u.GetName()
+		}
+		policy := text(u, "spec", "target", "creationPolicy")
+		return []made{{name: name, keys: keysOf(u, "spec", "target", "template", "data"), owned: policy == "" || policy == "Owner"}}
+	case "Certificate":
+		return []made{{name: text(u, "spec", "secretName"), keys: []string{"ca.crt", "tls.crt", "tls.key"}}}
+	case "MariaDB":
+		return []made{{name: u.GetName() + "-ca-bundle", keys: []string{"ca.crt"}, owned: true}}
+	case "KeyRepository":
+		return []made{{name: text(u, "spec", "secretName"), keys: []string{"0", "1"}}}
+	case "SecretAggregate":
+		return []made{{name: text(u, "spec", "targetSecretName"), keys: keysOf(u, "spec", "template"), owned: true}}
+	}
+	return nil
+}
+
+func keysOf(u *unstructured.Unstructured, path ...string) []string {
+	m, _, _ := unstructured.NestedMap(u.Object, path...)
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// make makes a Secret where there is none. One that is there is kept: every owner of ours makes its Secret once.
+func (o *Operators) make(ctx context.Context, u *unstructured.Unstructured, s made) error {
+	client := o.client.Resource(secrets).Namespace(u.GetNamespace())
+	_, err := client.Get(ctx, s.name, metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	data := map[string]any{}
+	for _, k := range s.keys {
+		data[k] = base64.StdEncoding.EncodeToString([]byte(rand.Text()))
+	}
+	secret := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "data": data,
+		"metadata": map[string]any{"name": s.name, "namespace": u.GetNamespace()},
+	}}
+	if s.owned {
+		secret.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(u, u.GroupVersionKind())})
+	}
+	_, err = client.Create(ctx, secret, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}

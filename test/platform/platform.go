@@ -1,0 +1,228 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
+)
+
+var zeroTime metav1.Time
+
+// Options say what a platform is like. The zero value is a good one.
+type Options struct {
+	// Dir is the folder of everything that the platform writes. What an earlier platform left in it is removed. Empty:
+	// platform in the cache folder ($COBALTCORE_CACHE, by default ~/.cache/cobaltcore).
+	Dir string
+	// Root is the folder of this repository. Empty: the one around the working directory.
+	Root string
+	// Packages is a folder that `make package` made, whose packages and chart are installed. Empty: packages are made of this
+	// tree, which takes no time.
+	Packages string
+	// PlatformConfig is a YAML document with the platform's decisions. Empty: examples/platform/platformconfig.yaml.
+	PlatformConfig []byte
+	// Remote is the name of a second cluster for workloads, which the PlatformConfig has to name. Empty: there is none.
+	Remote string
+	// Progress gets a line for each step. Nil: nobody does.
+	Progress io.Writer
+}
+
+// Platform is a management cluster with Crossplane and everything of ours, and what it may reach.
+type Platform struct {
+	// Cluster is the management cluster.
+	*Cluster
+	// Remote is the cluster for workloads that Options.Remote asked for, or nil.
+	Remote *Cluster
+	// Operators play in the management cluster, RemoteOperators in the remote one.
+	Operators, RemoteOperators *operators.Operators
+	// Dir is the folder of everything that the platform writes.
+	Dir string
+
+	options    Options
+	crossplane *crossplane
+	processes  *processes
+	registry   *registry
+	lock       *os.File
+	log        *os.File // of the players
+	end        context.CancelFunc
+	started    time.Time
+	watching   sync.Once
+	failed     chan error
+}
+
+// Start starts a platform and waits until it takes claims. When the context ends before that, or anything fails, nothing is left
+// running; afterwards only Stop stops it. An error says what is missing or has failed, with the end of its log.
+func Start(ctx context.Context, options Options) (_ *Platform, err error) {
+	p, err := prepare(options)
+	if err != nil {
+		return nil, err
+	}
+	background, end := context.WithCancel(context.WithoutCancel(ctx))
+	p.end = end
+	defer func() {
+		if err != nil {
+			p.Stop()
+		}
+	}()
+	if err := build(ctx, p.options.Root, p.processes, p.options.Progress); err != nil {
+		return nil, err
+	}
+	p.started = time.Now() // what came before is done once
+	return p, p.start(ctx, background)
+}
+
+// prepare makes the folder ready.
+func prepare(o Options) (*Platform, error) {
+	var err error
+	if o.Root == "" {
+		if o.Root, err = findRoot(); err != nil {
+			return nil, err
+		}
+	}
+	if o.Dir == "" {
+		cache, err := CacheDir()
+		if err != nil {
+			return nil, err
+		}
+		o.Dir = filepath.Join(cache, "platform")
+	}
+	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
+		return nil, err
+	}
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	if o.PlatformConfig == nil {
+		if o.PlatformConfig, err = os.ReadFile(filepath.Join(o.Root, "examples", "platform", "platformconfig.yaml")); err != nil {
+			return nil, err
+		}
+	}
+	lock, err := occupy(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &Platform{Dir: o.Dir, options: o, lock: lock, processes: &processes{dir: o.Dir}}
+	if p.log, err = os.Create(filepath.Join(o.Dir, "operators.log")); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return p, nil
+}
+
+// Stop ends everything that runs for the platform. Logs stay, until the next platform in the same folder starts. It may be called
+// more than once.
+func (p *Platform) Stop() {
+	p.end()
+	p.processes.stopAll()
+	if p.registry != nil && p.registry.listening != nil {
+		_ = p.registry.listening.Close()
+	}
+	_ = os.RemoveAll(filepath.Join(p.Dir, "management", "etcd"))
+	_ = os.RemoveAll(filepath.Join(p.Dir, "remote", "etcd"))
+	_ = p.lock.Close()
+}
+
+func (p *Platform) say(format string, args ...any) {
+	fmt.Fprintf(p.options.Progress, "%5.1f s  %s\n", time.Since(p.started).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// start is Start, once everything is built. The players go on until background ends.
+func (p *Platform) start(ctx, background context.Context) (err error) {
+	var (
+		o        = p.options
+		provider string // folder of its module
+		x        = &crossplane{}
+		chart    []*unstructured.Unstructured
+		foreign  []*unstructured.Unstructured
+	)
+	if p.Cluster, err = startCluster("management", filepath.Join(p.Dir, "management"), p.processes); err != nil {
+		return err
+	}
+	x.Cluster, p.crossplane = p.Cluster, x
+	if o.Remote != "" {
+		if p.Remote, err = startCluster(o.Remote, filepath.Join(p.Dir, "remote"), p.processes); err != nil {
+			return err
+		}
+	}
+	if err := together(ctx,
+		func(ctx context.Context) error { return p.Cluster.serving(ctx) },
+		func(ctx context.Context) error { return p.remote(ctx) },
+		func(ctx context.Context) error { return buildFunction(ctx, o.Root, p.processes) },
+		func(ctx context.Context) (err error) {
+			provider, err = source(ctx, o.Root, "provider-kubernetes", providerModule)
+			return err
+		},
+		func(ctx context.Context) (err error) {
+			if x.source, err = source(ctx, o.Root, "crossplane-core", crossplaneModule); err != nil {
+				return err
+			}
+			chart, err = p.template(ctx, "crossplane", filepath.Join(x.source, "cluster", "charts", "crossplane"))
+			return err
+		},
+		func(ctx context.Context) (err error) {
+			foreign, err = thirdParty(ctx)
+			return err
+		},
+	); err != nil {
+		return err
+	}
+	p.say("Kubernetes serves")
+	if err := together(ctx,
+		func(ctx context.Context) error { return x.start(ctx, chart) },
+		func(ctx context.Context) error { return p.Cluster.define(ctx, foreign) },
+		func(ctx context.Context) error { return p.defineRemote(ctx, foreign) },
+	); err != nil {
+		return err
+	}
+	p.say("Crossplane runs, the kinds of other projects are there")
+	if err := p.install(ctx, background, x, provider); err != nil {
+		return fmt.Errorf("%w%s", err, p.processes.logs(4, "crossplane", "crossplane-rbac", "function"))
+	}
+	return nil
+}
+
+// Log is the end of what something of the platform wrote: a process, by the name of its log, or "operators".
+func (p *Platform) Log(name string, lines int) string {
+	if name == "operators" {
+		return tail(filepath.Join(p.Dir, "operators.log"), lines)
+	}
+	return tail(filepath.Join(p.Dir, "logs", name+".log"), lines)
+}
+
+// startFunction starts the function of this tree and gives its address.
+func (p *Platform) startFunction(certificates string) (string, error) {
+	ports, err := freePorts(1)
+	if err != nil {
+		return "", err
+	}
+	at := address(ports[0])
+	return at, p.processes.start("function", "function", nil,
+		"--address="+at, "--tls-certs-dir="+certificates, "--metrics-address=", "--max-recv-message-size="+strconv.Itoa(64))
+}
+
+// together does several things at once and waits for all. The first that fails ends the others.
+func together(ctx context.Context, things ...func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	failed := make(chan error)
+	for _, thing := range things {
+		go func() { failed <- thing(ctx) }()
+	}
+	var first error
+	for range things {
+		if err := <-failed; err != nil && first == nil {
+			first = err
+			cancel(err)
+		}
+	}
+	return first
+}

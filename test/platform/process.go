@@ -1,0 +1,227 @@
+package platform
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// processes are the programs that run for a platform. Everything of theirs is below one folder:
+//
+//	bin/    the programs, as symbolic links: a process is recognised as ours by the path that it was started with
+//	logs/   what each of them writes
+//	pids/   the process id of each
+//
+// They end with the process that started them, however it ends: on Linux the kernel sees to that, elsewhere the next start does.
+type processes struct {
+	dir string
+
+	mu      sync.Mutex
+	running []*process
+	stopped bool
+}
+
+// process is one program that runs.
+type process struct {
+	name string
+	log  string
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended
+}
+
+// starter starts every process. The kernel ends a child when the *thread* that started it ends, so that has to be one that
+// lives as long as this process.
+var starter = sync.OnceValue(func() chan func() {
+	calls := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for call := range calls {
+			call()
+		}
+	}()
+	return calls
+})
+
+// link makes a program known by a name.
+func (ps *processes) link(name, path string) error {
+	link := filepath.Join(ps.dir, "bin", name)
+	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
+		return err
+	}
+	if err := os.Remove(link); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.Symlink(path, link)
+}
+
+// command is a program that was linked, with arguments and additional environment.
+func (ps *processes) command(ctx context.Context, program string, env []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(ps.dir, "bin", program), args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Dir = ps.dir
+	return cmd
+}
+
+// start starts a program that was linked; name is that of its log.
+func (ps *processes) start(name, program string, env []string, args ...string) error {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.stopped {
+		return fmt.Errorf("cannot start %s: the platform is being stopped", name)
+	}
+	for _, d := range []string{"logs", "pids"} {
+		if err := os.MkdirAll(filepath.Join(ps.dir, d), 0o755); err != nil {
+			return err
+		}
+	}
+	p := &process{name: name, log: filepath.Join(ps.dir, "logs", name+".log"), done: make(chan struct{})}
+	log, err := os.Create(p.log)
+	if err != nil {
+		return err
+	}
+	// The end of the process is our business, not that of a context that may be shorter.
+	p.cmd = ps.command(context.Background(), program, env, args...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.SysProcAttr = attributes()
+	failed := make(chan error)
+	starter() <- func() { failed <- p.cmd.Start() }
+	if err := <-failed; err != nil {
+		return fmt.Errorf("cannot start %s: %w", name, errors.Join(err, log.Close()))
+	}
+	go func() {
+		_ = p.cmd.Wait() // its log says more than its exit code
+		_ = log.Close()
+		close(p.done)
+	}()
+	ps.running = append(ps.running, p)
+	return os.WriteFile(filepath.Join(ps.dir, "pids", name), []byte(strconv.Itoa(p.cmd.Process.Pid)), 0o644)
+}
+
+// stop ends one process, if it runs.
+func (ps *processes) stop(name string) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.running = slices.DeleteFunc(ps.running, func(p *process) bool {
+		if p.name != name {
+			return false
+		}
+		p.end()
+		return true
+	})
+	_ = os.Remove(filepath.Join(ps.dir, "pids", name))
+}
+
+// end kills a process with everything that it started, and waits until it is gone. What it holds is thrown away, so nothing is
+// lost by being quick.
+func (p *process) end() {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	<-p.done
+}
+
+// stopAll ends everything, last started first, and lets nothing start any more.
+func (ps *processes) stopAll() {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.stopped = true
+	for _, p := range slices.Backward(ps.running) {
+		p.end()
+		_ = os.Remove(filepath.Join(ps.dir, "pids", p.name))
+	}
+	ps.running = nil
+}
+
+// failed tells of a process that has ended although it should not, with the end of its log.
+func (ps *processes) failed() error {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.stopped {
+		return errors.New("the platform was stopped")
+	}
+	for _, p := range ps.running {
+		select {
+		case <-p.done:
+			return fmt.Errorf("%s has ended (%s); the end of %s:\n%s", p.name, p.cmd.ProcessState, p.log, tail(p.log, 12))
+		default:
+		}
+	}
+	return nil
+}
+
+// logs are the ends of the logs of some processes, for an error message.
+func (ps *processes) logs(lines int, names ...string) string {
+	var out strings.Builder
+	for _, name := range names {
+		log := filepath.Join(ps.dir, "logs", name+".log")
+		fmt.Fprintf(&out, "\nThe end of %s:\n%s\n", log, tail(log, lines))
+	}
+	return out.String()
+}
+
+// tail are the last lines of a file, each cut at a length that can be read.
+func tail(path string, lines int) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	all := bytes.Split(bytes.TrimSpace(data), []byte("\n"))
+	if len(all) > lines {
+		all = all[len(all)-lines:]
+	}
+	const longest = 600
+	for i, l := range all {
+		if len(l) > longest {
+			all[i] = append(slices.Clone(l[:longest]), "…"...)
+		}
+	}
+	return "  " + string(bytes.Join(all, []byte("\n  ")))
+}
+
+// sweep ends what an earlier platform in this folder left running, where whoever started it could not.
+func sweep(dir string) error {
+	entries, err := os.ReadDir(filepath.Join(dir, "pids"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		file := filepath.Join(dir, "pids", e.Name())
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+		if err == nil && pid > 1 && startedFrom(dir, pid) {
+			if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil {
+				return fmt.Errorf("cannot end process %d (%s), which an earlier platform left: %w", pid, e.Name(), err)
+			}
+			for range 50 {
+				if !startedFrom(dir, pid) {
+					break
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startedFrom tells whether a process was started from a folder's bin, since its number may long be another's.
+func startedFrom(dir string, pid int) bool {
+	out, err := exec.Command("ps", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && strings.HasPrefix(string(out), filepath.Join(dir, "bin")+"/")
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package platform
+
+import "syscall"
+
+// attributes put a process into a group of its own, so that Ctrl-C reaches only us and that it can be ended with its children.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,0 +1,82 @@
+package platform
+
+import (
+	"context"
+	"os"
+	"strconv"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+)
+
+// local is the name of the provider configs for the management cluster itself.
+const local = "in-cluster"
+
+// provider starts provider-kubernetes with the service account that its chart and Crossplane's RBAC manager gave rights to.
+func (x *crossplane) provider(ctx context.Context) error {
+	kubeconfig, err := x.serviceAccount(ctx, namespace, "provider-kubernetes")
+	if err != nil {
+		return err
+	}
+	if err := x.mayWatchDefinitions(ctx, "provider-kubernetes"); err != nil {
+		return err
+	}
+	ports, err := freePorts(2)
+	if err != nil {
+		return err
+	}
+	if err := x.processes.start("provider-kubernetes", "provider-kubernetes",
+		[]string{env("KUBECONFIG", kubeconfig), env("TLS_SERVER_CERTS_DIR", x.serverCertificate())},
+		"--enable-watches", "--webhook-port="+strconv.Itoa(ports[0]), "--health-probe-bind-addr="+address(ports[1]),
+		"--metrics-bind-address=0",
+	); err != nil {
+		return err
+	}
+	return x.providerConfigs(ctx, local, kubeconfig)
+}
+
+// mayWatchDefinitions waits until a service account may see which kinds there are: the last of the rights that Crossplane's RBAC
+// manager gives to a provider. One that starts before that looks only once, and ends; a pod would be started again.
+func (x *crossplane) mayWatchDefinitions(ctx context.Context, account string) error {
+	set, err := kubernetes.NewForConfig(x.Config)
+	if err != nil {
+		return err
+	}
+	return wait(ctx, x.processes, "the rights of "+account, func(ctx context.Context) (bool, error) {
+		r, err := set.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: "system:serviceaccount:" + namespace + ":" + account,
+				ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Verb: "watch", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions",
+				},
+			},
+		}, metav1.CreateOptions{})
+		return err == nil && r.Status.Allowed, err
+	})
+}
+
+// providerConfigs tell provider-kubernetes the way into a cluster: for Objects with a namespace and without.
+func (x *crossplane) providerConfigs(ctx context.Context, name, kubeconfig string) error {
+	data, err := os.ReadFile(kubeconfig)
+	if err != nil {
+		return err
+	}
+	secret := "kubeconfig-" + name
+	config := func(apiVersion, kind string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": apiVersion, "kind": kind,
+			"metadata": map[string]any{"name": name},
+			"spec": map[string]any{"credentials": map[string]any{
+				"source":    "Secret",
+				"secretRef": map[string]any{"namespace": namespace, "name": secret, "key": "kubeconfig"},
+			}},
+		}}
+	}
+	return x.applyAll(ctx, []*unstructured.Unstructured{
+		secretObject(namespace, secret, map[string]any{"kubeconfig": base64Of(data)}),
+		config("kubernetes.crossplane.io/v1alpha1", "ProviderConfig"),
+		config("kubernetes.m.crossplane.io/v1alpha1", "ClusterProviderConfig"),
+	})
+}

@@ -1,0 +1,210 @@
+//go:build platform
+
+// The tests of this package run against one platform, each in a namespace of its own, several at a time:
+//
+//	go test -tags platform ./test/platform
+package platform_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+// cloud is the platform that all tests share.
+var cloud *platform.Platform
+
+// remote is the name of the second cluster, which the PlatformConfig of the examples offers to namespaces called tenant-….
+const remote = "west"
+
+// Patience with what takes moments, and with a deletion: each level of Usages is looked at every half minute.
+const (
+	soon     = 2 * time.Minute
+	deletion = 6 * time.Minute
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	cache, err := platform.CacheDir()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	var progress io.Writer = io.Discard
+	if testing.Verbose() {
+		progress = os.Stderr
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute) // the first time, everything is built
+	defer cancel()
+	cloud, err = platform.Start(ctx, platform.Options{
+		Dir: filepath.Join(cache, "platform-test"), Remote: remote, Progress: progress,
+		Packages: os.Getenv("PACKAGES"),
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cannot start the platform:", err)
+		return 1
+	}
+	defer cloud.Stop()
+	code := m.Run()
+	// An open circuit drops events: everything still works, but slowly, so no test would fail.
+	opened, err := cloud.CircuitOpenings(context.Background())
+	if err != nil || opened > 0 {
+		fmt.Fprintf(os.Stderr, "Crossplane's circuit breakers opened %d times (%v)\n", opened, err)
+		return 1
+	}
+	return code
+}
+
+// Kinds that the tests look at.
+var (
+	claimKind      = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "ControlPlaneCluster"}
+	compositeKind  = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XControlPlaneCluster"}
+	keystoneKind   = schema.GroupVersionKind{Group: "keystone.openstack.c5c3.io", Version: "v1alpha1", Kind: "Keystone"}
+	mariaDBKind    = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MariaDB"}
+	objectKind     = schema.GroupVersionKind{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Kind: "Object"}
+	objectMKind    = schema.GroupVersionKind{Group: "kubernetes.m.crossplane.io", Version: "v1alpha1", Kind: "Object"}
+	deploymentKind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+	namespaceKind  = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+	secretKind     = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	serviceKind    = schema.GroupVersionKind{Version: "v1", Kind: "Service"}
+	usageKind      = schema.GroupVersionKind{Group: "protection.crossplane.io", Version: "v1beta1", Kind: "Usage"}
+)
+
+// edit changes a field of a claim.
+type edit struct {
+	value any
+	path  []string
+}
+
+// set is an edit; the path is that below the claim.
+func set(value any, path ...string) edit { return edit{value: value, path: path} }
+
+// claim is the claim of the examples, called cloud, in a namespace, with some fields set.
+func claim(t *testing.T, namespace string, edits ...edit) *unstructured.Unstructured {
+	t.Helper()
+	objects, err := platform.Decode(examples.Claim)
+	if err != nil || len(objects) != 1 {
+		t.Fatalf("cannot read the claim of the examples: %v", err)
+	}
+	u := objects[0]
+	u.SetNamespace(namespace)
+	for _, e := range edits {
+		if err := unstructured.SetNestedField(u.Object, e.value, e.path...); err != nil {
+			t.Fatalf("cannot set %v: %v", e.path, err)
+		}
+	}
+	return u
+}
+
+// order orders a claim.
+func order(t *testing.T, u *unstructured.Unstructured) {
+	t.Helper()
+	if err := cloud.Order(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ready waits until a claim is ready, and gives it as it is then.
+func ready(t *testing.T, u *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	if err := cloud.WaitReady(ctx, u); err != nil {
+		t.Fatalf("%v\nThe end of the players' log:\n%s", err, cloud.Log("operators", 10))
+	}
+	return get(t, cloud.Cluster, u.GroupVersionKind(), u.GetNamespace(), u.GetName())
+}
+
+// get reads an object that has to be there.
+func get(t *testing.T, c *platform.Cluster, kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
+	t.Helper()
+	u, err := c.Get(t.Context(), kind, types.NamespacedName{Namespace: namespace, Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u == nil {
+		t.Fatalf("there is no %s %s/%s", kind.Kind, namespace, name)
+	}
+	return u
+}
+
+// list reads all objects of a kind in a namespace.
+func list(t *testing.T, c *platform.Cluster, kind schema.GroupVersionKind, namespace string) []unstructured.Unstructured {
+	t.Helper()
+	all, err := c.List(t.Context(), kind, namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// eventually waits until something is so; what it gives until then is said when it never is.
+func eventually(t *testing.T, patience time.Duration, so func() error) {
+	t.Helper()
+	var err error
+	for start := time.Now(); time.Since(start) < patience; time.Sleep(100 * time.Millisecond) {
+		if err = so(); err == nil {
+			return
+		}
+	}
+	t.Fatalf("after %s: %v", patience, err)
+}
+
+// remove deletes a claim and waits until it is gone.
+func remove(t *testing.T, u *unstructured.Unstructured) {
+	t.Helper()
+	if err := cloud.Client.Delete(t.Context(), u.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, deletion, func() error {
+		left, err := cloud.Get(t.Context(), u.GroupVersionKind(), client.ObjectKeyFromObject(u))
+		if err == nil && left != nil {
+			return fmt.Errorf("the claim is still there")
+		}
+		return err
+	})
+}
+
+// instance is the namespace of what a claim became.
+func instance(t *testing.T, u *unstructured.Unstructured) string {
+	t.Helper()
+	name, _, _ := unstructured.NestedString(u.Object, "status", "instance")
+	if name == "" {
+		t.Fatal("status.instance is empty")
+	}
+	return name
+}
+
+// previewed is what the preview says that a claim becomes.
+func previewed(t *testing.T, u *unstructured.Unstructured) *preview.Result {
+	t.Helper()
+	doc, err := u.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := preview.Run(bytes.TrimSpace(doc), examples.Platform, kinds.Runners())
+	if err != nil {
+		t.Fatalf("cannot preview the claim: %v", err)
+	}
+	return r
+}

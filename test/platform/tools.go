@@ -1,0 +1,119 @@
+package platform
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// tools are the programs of a platform by the names that they are called with, and the tool of hack/tools that holds each.
+var tools = map[string]string{
+	"etcd":                    "kubernetes",
+	"kube-apiserver":          "kubernetes",
+	"kube-controller-manager": "kubernetes",
+	"kubectl":                 "kubernetes",
+	"crossplane-core":         "crossplane-core",
+	"provider-kubernetes":     "provider-kubernetes",
+	"helm":                    "helm",
+}
+
+// build builds what is not built yet, and makes every program known to the processes.
+func build(ctx context.Context, root string, ps *processes, log io.Writer) error {
+	if _, err := exec.LookPath("go"); err != nil {
+		return errors.New("cannot find the Go toolchain; install Go 1.26 or newer")
+	}
+	paths := map[string]string{}
+	for name, tool := range tools {
+		if paths[tool] == "" {
+			cmd := exec.CommandContext(ctx, filepath.Join(root, "hack", "tools", "build.sh"), tool)
+			cmd.Stderr = log
+			out, err := cmd.Output()
+			if err != nil {
+				return fmt.Errorf("cannot build %s with hack/tools/build.sh: %w", tool, err)
+			}
+			paths[tool] = strings.TrimSpace(string(out))
+		}
+		if err := ps.link(name, paths[tool]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buildFunction builds the function of this tree.
+func buildFunction(ctx context.Context, root string, ps *processes) error {
+	path := filepath.Join(ps.dir, "bin", "function")
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", path, "./functions")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot build the function: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// source is the folder of the module that a tool is built from, which also has its definitions and charts.
+func source(ctx context.Context, root, tool, module string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
+	cmd.Dir = filepath.Join(root, "hack", "tools", tool)
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	out, err := cmd.Output()
+	var m struct{ Dir, Error string }
+	if jsonErr := json.Unmarshal(out, &m); jsonErr != nil || m.Dir == "" {
+		return "", fmt.Errorf("cannot get the sources of %s (the module proxy is needed once): %w", module, errors.Join(err, jsonErr, errorOf(m.Error)))
+	}
+	return m.Dir, nil
+}
+
+func errorOf(text string) error {
+	if text == "" {
+		return nil
+	}
+	return errors.New(text)
+}
+
+// run runs a linked program to its end and gives what it prints. The error has what it says about it.
+func (ps *processes) run(ctx context.Context, program string, env []string, args ...string) ([]byte, error) {
+	cmd := ps.command(ctx, program, env, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w: %s", program, args[0], err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return out, nil
+}
+
+// findRoot is the folder of this repository, seen from the working directory.
+func findRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if exists(filepath.Join(dir, "hack", "tools", "build.sh")) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("cannot find the repository; run this in it, or say where it is")
+		}
+	}
+}
+
+// CacheDir is the folder for everything outside the tree: $COBALTCORE_CACHE, by default ~/.cache/cobaltcore.
+func CacheDir() (string, error) {
+	if dir := os.Getenv("COBALTCORE_CACHE"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("cannot find a cache folder, set COBALTCORE_CACHE: %w", err)
+	}
+	return filepath.Join(home, ".cache", "cobaltcore"), nil
+}
