@@ -37,6 +37,8 @@ verify-generated: ## Fail if a generated file is not what `make generate` makes 
 	@$(call tree,before) && $(MAKE) --no-print-directory generate && $(call tree,after) && git diff --stat --exit-code "$$before" "$$after" || \
 	  { echo "Cannot go on: the files above were out of date, or could not be generated. Run 'make generate' and commit them." >&2; exit 1; }
 
+# A cache for each tree: results that another one left name its paths, which no exclusion matches.
+lint: export GOLANGCI_LINT_CACHE := $(CACHE)/lint$(subst /,-,$(CURDIR))
 lint: ## Check style, mistakes and import rules (.golangci.yml says which)
 	$(call run,golangci-lint) run ./...
 	tool=$$(hack/tools/build.sh golangci-lint) && cd hack/package && "$$tool" run --config ../../.golangci.yml ./...

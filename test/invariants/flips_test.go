@@ -153,7 +153,7 @@ var strangers = []object{
 	{"apiVersion": "example.org/v1", "kind": "Thing", "metadata": object{"name": "a"}},
 }
 
-// olderRevisions makes as if an earlier spec had had other revisions, which are called after their content.
+// olderRevisions makes as if an earlier spec made other revisions, which are called after their content.
 func olderRevisions(t *rapid.T, w *world) {
 	older := rapid.SampledFrom([]string{"0000000000", "ffffffffff"}).Draw(t, "revision")
 	for _, name := range w.names() {

@@ -130,7 +130,7 @@ var (
 	}
 )
 
-func init() {
+func init() { //nolint:gochecknoinits // the table refers to itself
 	for _, k := range []*definedKind{claims, keystones, platforms} {
 		k.spec = sync.OnceValue(func() *apiextensionsv1.JSONSchemaProps {
 			s, err := specSchema(k.folder)
