@@ -30,10 +30,10 @@ import (
 
 const (
 	// atOnce is after a step, poll while something is awaited (External Secrets is not watched: it may not be installed),
-	// and rest the longest time without a look.
-	atOnce = 100 * time.Millisecond
-	poll   = 10 * time.Second
-	rest   = 10 * time.Minute
+	// and longest the time after which it looks in any case.
+	atOnce  = 100 * time.Millisecond
+	poll    = 10 * time.Second
+	longest = 10 * time.Minute
 )
 
 // Reconciler reconciles KeyRepositories.
@@ -155,9 +155,9 @@ func (w *world) patience(s *step) time.Duration {
 		return poll
 	}
 	if !s.at.IsZero() {
-		return min(max(s.at.Sub(w.now), atOnce), rest)
+		return min(max(s.at.Sub(w.now), atOnce), longest)
 	}
-	return rest
+	return longest
 }
 
 // tell writes the status, if it has changed, and an event when the keys are no longer ready for a new reason.

@@ -1,14 +1,15 @@
 package keyrepository
 
 import (
+	"io"
 	"os"
 	"testing"
 
-	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
 func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard())
+	log.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 	os.Exit(m.Run())
 }

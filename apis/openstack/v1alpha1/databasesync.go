@@ -121,6 +121,13 @@ const (
 	SyncPhaseFailed      = "Failed"
 )
 
+// Results of a step.
+const (
+	StepSucceeded = "Succeeded"
+	StepFailed    = "Failed"
+	StepRepeat    = "Repeat"
+)
+
 // DatabaseSyncStatus is what there is of a schema.
 type DatabaseSyncStatus struct {
 	// Generation that this status describes.
@@ -183,6 +190,10 @@ type StepRecord struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Request string `json:"request,omitempty"`
+	// How it ended: Succeeded, Failed, or Repeat because more is left to do. Absent: it still runs.
+	// +kubebuilder:validation:Enum=Succeeded;Failed;Repeat
+	// +optional
+	Result string `json:"result,omitempty"`
 	// Exit code of the command. Absent: it still runs, or nobody knows.
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
@@ -193,7 +204,7 @@ type StepRecord struct {
 	// When it started.
 	// +optional
 	Started *metav1.Time `json:"started,omitempty"`
-	// When it finished. Absent: it still runs.
+	// When its end was recorded.
 	// +optional
 	Finished *metav1.Time `json:"finished,omitempty"`
 }

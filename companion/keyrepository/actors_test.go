@@ -1,0 +1,170 @@
+package keyrepository
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// users get a token, or store a credential, from every pod. Tokens that have expired are of no use to anybody.
+func (c *cluster) users() {
+	now := c.clock.Now()
+	c.sealed = slices.DeleteFunc(c.sealed, func(s sealed) bool { return !s.expires.IsZero() && !s.expires.After(now) })
+	for _, pod := range slices.Sorted(maps.Keys(c.mounted)) {
+		set := c.mounted[pod]
+		s := sealed{key: set[set.Primary()]}
+		if c.repo().Spec.Type == openstackv1.KeyTypeFernet {
+			s.expires = now.Add(c.lifetime)
+		}
+		if !slices.ContainsFunc(c.sealed, func(o sealed) bool { return o.key == s.key && !o.expires.Before(s.expires) }) {
+			c.sealed = slices.DeleteFunc(c.sealed, func(o sealed) bool { return o.key == s.key })
+			c.sealed = append(c.sealed, s)
+		}
+	}
+}
+
+// kubelets bring a changed Secret to every other pod.
+func (c *cluster) kubelets() {
+	set := c.set()
+	if set == nil {
+		return
+	}
+	for i, pod := range slices.Sorted(maps.Keys(c.mounted)) {
+		if i%2 == 0 {
+			c.mounted[pod] = set
+		}
+	}
+}
+
+// deployments replace one pod at a time, the new one first.
+func (c *cluster) deployments() {
+	ctx := context.Background()
+	d := &appsv1.Deployment{}
+	if c.noRollout || c.api.Get(ctx, key("keystone"), d) != nil {
+		return
+	}
+	pods := &corev1.PodList{}
+	c.must(c.api.List(ctx, pods, client.MatchingLabels(d.Spec.Selector.MatchLabels)))
+	annotation := podAnnotation(secretName)
+	var updated, old []corev1.Pod
+	for _, p := range pods.Items {
+		if p.Annotations[annotation] == d.Spec.Template.Annotations[annotation] {
+			updated = append(updated, p)
+		} else {
+			old = append(old, p)
+		}
+	}
+	want := int(*d.Spec.Replicas)
+	set := c.set()
+	switch {
+	case len(pods.Items) > want:
+		c.must(c.api.Delete(ctx, &old[0]))
+		delete(c.mounted, old[0].Name)
+		old = old[1:]
+	case len(updated) < want && set != nil:
+		c.podCount++
+		pod := corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: fmt.Sprintf("keystone-%03d", c.podCount), Namespace: namespace,
+				Labels: d.Spec.Template.Labels, Annotations: maps.Clone(d.Spec.Template.Annotations),
+			},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning},
+		}
+		c.must(c.api.Create(ctx, &pod))
+		c.mounted[pod.Name] = set
+		updated = append(updated, pod)
+	}
+	if n := int32(len(updated) + len(old)); d.Status.Replicas != n || d.Status.UpdatedReplicas != int32(len(updated)) {
+		d.Status.Replicas, d.Status.UpdatedReplicas = n, int32(len(updated))
+		c.must(c.api.Status().Update(ctx, d))
+	}
+}
+
+// jobs encrypt every stored credential with the primary key.
+func (c *cluster) jobs() {
+	ctx := context.Background()
+	list := &batchv1.JobList{}
+	c.must(c.api.List(ctx, list))
+	for _, j := range list.Items {
+		if len(j.Status.Conditions) > 0 {
+			continue
+		}
+		end := batchv1.JobComplete
+		if c.jobFails {
+			end = batchv1.JobFailed
+		} else {
+			c.jobRuns[j.Name]++
+			set := c.set()
+			for i := range c.sealed {
+				c.sealed[i].key = set[set.Primary()]
+			}
+		}
+		j.Status.Conditions = []batchv1.JobCondition{{
+			Type: end, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Time{Time: c.clock.Now()}, Message: "it ended",
+		}}
+		c.must(c.api.Status().Update(ctx, &j))
+	}
+}
+
+// externalSecrets pushes and fetches, and removes what belongs to an ExternalSecret that is gone.
+func (c *cluster) externalSecrets() {
+	ctx := context.Background()
+	pushes := &unstructured.UnstructuredList{}
+	pushes.SetGroupVersionKind(pushSecretKind)
+	c.must(c.api.List(ctx, pushes))
+	for _, p := range pushes.Items {
+		if status, _, _ := readyCondition(&p); status == "True" {
+			continue
+		}
+		source := c.secret()
+		if c.storeDown || source == nil {
+			c.answer(&p, "False", "Errored")
+			continue
+		}
+		c.store["prod/keys"] = maps.Clone(source.Data)
+		c.answer(&p, "True", "Synced")
+	}
+	asked := &unstructured.UnstructuredList{}
+	asked.SetGroupVersionKind(externalSecretKind)
+	c.must(c.api.List(ctx, asked))
+	for _, e := range asked.Items {
+		copied := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: e.GetName(), Namespace: namespace}}
+		exists := c.api.Get(ctx, client.ObjectKeyFromObject(copied), copied) == nil
+		switch data, ok := c.store["prod/keys"]; {
+		case c.storeDown:
+			c.answer(&e, "False", "SecretSyncedError")
+		case !ok:
+			c.answer(&e, "True", "SecretDeleted")
+		case !exists:
+			copied.Data = maps.Clone(data)
+			c.must(c.api.Create(ctx, copied))
+			c.answer(&e, "True", "SecretSynced")
+		}
+	}
+	if len(asked.Items) == 0 {
+		copied := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName + "-restore", Namespace: namespace}}
+		_ = c.api.Delete(ctx, copied)
+	}
+}
+
+func (c *cluster) answer(o *unstructured.Unstructured, status, reason string) {
+	if was, had, _ := readyCondition(o); was == status && had == reason {
+		return
+	}
+	o.Object["status"] = map[string]any{
+		"refreshTime": c.clock.Now().Format(time.RFC3339),
+		"conditions":  []any{map[string]any{"type": "Ready", "status": status, "reason": reason, "message": "it said so"}},
+	}
+	c.must(c.api.Update(context.Background(), o))
+}

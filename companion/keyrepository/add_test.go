@@ -1,0 +1,86 @@
+package keyrepository
+
+import (
+	"context"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// TestAdd wires the controller to a manager that talks to nobody.
+func TestAdd(t *testing.T) {
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(mgr); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUses(t *testing.T) {
+	repo := fernet()
+	for name, tc := range map[string]struct {
+		kind, name string
+		want       bool
+	}{
+		"ItsSecret":       {"Secret", secretName, true},
+		"AnotherSecret":   {"Secret", "keystone", false},
+		"ItsConsumer":     {"Deployment", "keystone", true},
+		"AnotherKind":     {"StatefulSet", "keystone", false},
+		"AnotherWorkload": {"Deployment", secretName, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := uses(repo, tc.kind, tc.name); got != tc.want {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
+
+// TestMetrics shows that a KeyRepository's metrics come and go with it.
+func TestMetrics(t *testing.T) {
+	count := func() int { return seriesOf(t, "keystone-fernet-keys") }
+	before := count()
+	c, r := start(t, fernet())
+	if count() == 0 {
+		t.Fatal("no metrics")
+	}
+	request := c.request()
+	c.must(c.api.Delete(context.Background(), &openstackv1.KeyRepository{ObjectMeta: c.repo().ObjectMeta}))
+	if _, err := r.Reconcile(context.Background(), request); err != nil {
+		t.Fatal(err)
+	}
+	if after := count(); after != 0 {
+		t.Errorf("%d series before, %d after", before, after)
+	}
+}
+
+// seriesOf counts the series about one KeyRepository.
+func seriesOf(t *testing.T, repository string) int {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(collectors()...)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "name" && l.GetValue() == repository {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}

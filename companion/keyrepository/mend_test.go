@@ -1,0 +1,215 @@
+package keyrepository
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
+)
+
+func TestDeleted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		repo   *openstackv1.KeyRepository
+		mishap func(*cluster)
+		// same: the keys are back; made: others are there; neither: none are.
+		same, made bool
+		condition  string
+		event      string
+	}{
+		"CredentialBackedUp": {
+			"The backup brings them back.", withBackup(credential()), func(*cluster) {}, true, false, "True KeysReady", "Warning KeysRestored",
+		},
+		"FernetBackedUp": {"The same.", withBackup(fernet()), func(*cluster) {}, true, false, "True KeysReady", "Warning KeysRestored"},
+		"StoreDown": {
+			"Nothing is made while the store may have them.", withBackup(fernet()), func(c *cluster) { c.storeDown = true },
+			false, false, "False StoreUnknown", "Warning StoreUnknown",
+		},
+		"BackupGone": {
+			"What is stored needs these keys and no others.", withBackup(credential()), func(c *cluster) { delete(c.store, "prod/keys") },
+			false, false, "False SecretMissing", "Warning SecretMissing",
+		},
+		"CredentialNoBackup": {"The same.", credential(), func(*cluster) {}, false, false, "False SecretMissing", "Warning SecretMissing"},
+		"StatusLost": {
+			"The pods still name the keys that were there.", credential(), func(c *cluster) {
+				repo := c.repo()
+				repo.Status = openstackv1.KeyRepositoryStatus{}
+				c.must(c.api.Status().Update(context.Background(), repo))
+			}, false, false, "False SecretMissing", "Warning SecretMissing",
+		},
+		"FernetNoBackup": {
+			"Tokens are void anyway, and no pod can start.", fernet(), func(*cluster) {}, false, true, "True KeysReady", "Warning KeysRegenerated",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, r := start(t, tc.repo)
+			before := c.set()
+			c.told()
+			c.deleteSecret()
+			c.sealed = nil // What was encrypted is lost in one case, and not read in the others until the keys are back.
+			tc.mishap(c)
+			c.passes(r)
+			after := c.set()
+			if same, made := after != nil && after.Hash() == before.Hash(), after != nil && after.Hash() != before.Hash(); same != tc.same || made != tc.made {
+				t.Errorf("same %v, made %v. %s", same, made, tc.reason)
+			}
+			c.expect("Ready", tc.condition)
+			if told := c.told(); strings.Count(told, tc.event) != 1 {
+				t.Errorf("not exactly once %q:\n%s", tc.event, told)
+			}
+		})
+	}
+}
+
+func TestRegenerateOnce(t *testing.T) {
+	c, r := start(t, credential())
+	lost := c.set().Hash()
+	c.deleteSecret()
+	c.sealed = nil
+	c.passes(r)
+	c.expect("Ready", "False SecretMissing", regenerateAnnotation+`: "`+lost+`"`)
+	c.annotate(regenerateAnnotation, "repo-uid")
+	c.passes(r)
+	if c.secret() != nil {
+		t.Fatal("took a consent that was not for these keys")
+	}
+	c.annotate(regenerateAnnotation, lost)
+	c.passes(r)
+	if set := c.set(); set == nil || set.Hash() == lost {
+		t.Fatal("made no new keys")
+	}
+	c.deleteSecret()
+	c.passes(r)
+	if c.secret() != nil {
+		t.Error("took the consent twice")
+	}
+}
+
+func TestEdited(t *testing.T) {
+	edits := map[string]func(*corev1.Secret){
+		"KeyReplaced": func(s *corev1.Secret) {
+			other, _ := keys.Setup(newCluster(t, fernet()).random)
+			s.Data["1"] = []byte(other[1][:40] + other[0][40:])
+		},
+		"KeyRemoved": func(s *corev1.Secret) { delete(s.Data, "0") },
+		"KeyEmptied": func(s *corev1.Secret) { s.Data["1"] = nil },
+		"EntryAdded": func(s *corev1.Secret) { s.Data["README"] = []byte("do not touch") },
+		"AllRemoved": func(s *corev1.Secret) { s.Data = nil },
+		"BothReplaced": func(s *corev1.Secret) {
+			s.Annotations = nil
+			s.Data["1"], s.Data["0"] = s.Data["0"], s.Data["1"]
+		},
+	}
+	for name, edit := range edits {
+		t.Run(name, func(t *testing.T) {
+			t.Run("NoBackup", func(t *testing.T) {
+				c, r := start(t, fernet())
+				before := c.secret()
+				c.told()
+				c.edit(edit)
+				edited := c.secret()
+				c.mounted, c.sealed, c.noRollout = map[string]keys.Set{}, nil, true
+				c.passes(r)
+				c.clock.SetTime(c.clock.Now().Add(60 * 24 * time.Hour))
+				c.passes(r)
+				if diff := cmp.Diff(edited, c.secret()); diff != "" {
+					t.Error("touched what somebody had edited: ", diff)
+				}
+				c.expect("Ready", "False SecretEdited", "Undo")
+				if told := c.told(); strings.Count(told, "Warning SecretEdited") != 1 {
+					t.Error(told)
+				}
+				c.edit(func(s *corev1.Secret) { s.Data, s.Annotations = before.Data, before.Annotations })
+				c.passes(r)
+				c.expect("Ready", "True KeysReady")
+			})
+			t.Run("Backup", func(t *testing.T) {
+				c, r := start(t, withBackup(credential()))
+				before := c.set()
+				c.edit(edit)
+				c.passes(r)
+				if c.set().Hash() != before.Hash() {
+					t.Error("not restored")
+				}
+				c.expect("Ready", "True KeysReady")
+				c.expect("Distributed", "True EveryPod")
+			})
+		})
+	}
+}
+
+// TestRecordLost takes the annotation away, as a tool may that writes the Secret anew.
+func TestRecordLost(t *testing.T) {
+	for _, text := range []string{"", "{"} {
+		c, r := start(t, fernet())
+		before := c.set()
+		c.edit(func(s *corev1.Secret) {
+			delete(s.Annotations, recordAnnotation)
+			if text != "" {
+				s.Annotations[recordAnnotation] = text
+			}
+		})
+		c.passes(r)
+		if c.set().Hash() != before.Hash() {
+			t.Error("changed keys that were as they should be")
+		}
+		c.expect("Ready", "True KeysReady")
+		c.untilRotation(r)
+		c.clean()
+	}
+}
+
+func TestAccept(t *testing.T) {
+	c, r := start(t, fernet())
+	c.edit(func(s *corev1.Secret) { s.Data["1"], s.Data["0"] = s.Data["0"], s.Data["1"] })
+	edited := c.set()
+	c.passes(r)
+	c.expect("Ready", "False SecretEdited", acceptAnnotation+`: "`+edited.Hash()+`"`)
+	c.annotate(acceptAnnotation, edited.Hash())
+	c.passes(r)
+	c.expect("Ready", "True KeysReady")
+	if c.repo().Status.ContentHash != edited.Hash() {
+		t.Error("not taken over")
+	}
+}
+
+// FuzzHandEdited puts anything into the Secret. Without a backup, what is not known to be right is never written to.
+func FuzzHandEdited(f *testing.F) {
+	f.Add("0", []byte("x"), "1", []byte(nil), `{"hash":""}`, true)
+	f.Add("-1", []byte("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="), "x", []byte("\x00"), `[]`, false)
+	f.Add("0", []byte("\n"), "00", []byte("x"), `{"hash":"?","neededUntil":{"-7":"2026-01-01T00:00:00Z"}}`, true)
+	f.Fuzz(func(t *testing.T, n0 string, k0 []byte, n1 string, k1 []byte, rec string, keep bool) {
+		c := newCluster(t, credential())
+		r := c.reconciler(c.api, c.api)
+		reconcile := func() {
+			if _, err := r.Reconcile(context.Background(), c.request()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reconcile() // makes the keys
+		reconcile() // says so
+		c.edit(func(s *corev1.Secret) {
+			if !keep {
+				s.Data = map[string][]byte{}
+				s.Annotations[recordAnnotation] = rec
+			}
+			s.Data[n0], s.Data[n1] = k0, k1
+		})
+		edited := c.secret()
+		_, invalid := keys.Parse(edited.Data)
+		reconcile()
+		reconcile()
+		if invalid != nil {
+			if diff := cmp.Diff(edited, c.secret()); diff != "" {
+				t.Error(diff)
+			}
+			c.expect("Ready", "False SecretEdited")
+		}
+	})
+}
