@@ -9,6 +9,7 @@ import (
 
 // BenchmarkPreview shows the whole example cloud as YAML, in one process: what a portal does for each claim.
 func BenchmarkPreview(b *testing.B) {
+	tuneMemory()
 	var out bytes.Buffer
 	for b.Loop() {
 		out.Reset()

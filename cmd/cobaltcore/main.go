@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
-	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
 )
 
@@ -116,7 +116,16 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	return exitFailed
 }
 
+// tuneMemory leaves garbage alone until there is much of it: a command ends before that. GOGC and GOMEMLIMIT have the say.
+func tuneMemory() {
+	const much = 256 << 20
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(-1)
+		debug.SetMemoryLimit(much)
+	}
+}
+
 func main() {
-	function.TuneMemory()
+	tuneMemory()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -14,14 +14,17 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	internal "github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
 )
 
 // TestYAML: every document is the manifest of one object of the JSON output, in the same order.
@@ -329,6 +332,7 @@ type planter struct {
 func (p planter) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
 	for _, r := range append([]*fnv1.Resource{req.GetObserved().GetComposite()}, values(req.GetObserved().GetResources())...) {
 		r.ConnectionDetails = map[string][]byte{"password": []byte(marker)}
+		r.Resource = encoded.Open(r.GetResource())
 		plant(r.GetResource(), "data", "password")
 		plant(r.GetResource(), "status", "password")
 		plant(r.GetResource(), "status", "atProvider", "manifest", "data", "password")
@@ -339,7 +343,7 @@ func (p planter) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionRespons
 		CredentialData: &fnv1.CredentialData{Data: map[string][]byte{"password": []byte(marker)}},
 	}}}
 	rsp, plan, err := p.Runner.Explain(req)
-	if text := protojson.Format(rsp); strings.Contains(text, marker) {
+	if text := protojson.Format(respond.Open(proto.CloneOf(rsp))); strings.Contains(text, marker) {
 		i := strings.Index(text, marker)
 		p.t.Errorf("a function answers with an observed secret: …%s", text[max(0, i-300):i+50])
 	}

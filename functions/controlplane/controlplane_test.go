@@ -10,6 +10,7 @@ import (
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
@@ -139,25 +140,25 @@ func world(t *testing.T, spec, platform string) *simulate.World {
 }
 
 // desired is the function's answer now, as it is composed.
-func desired(t *testing.T, w *simulate.World) map[string]*structpb.Struct {
+func desired(t *testing.T, w *simulate.World) map[string]encoded.Struct {
 	t.Helper()
 	rsp, _, err := w.Kinds[kind].Explain(w.Request())
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]*structpb.Struct{}
+	out := map[string]encoded.Struct{}
 	for name, r := range rsp.GetDesired().GetResources() {
-		out[name] = r.GetResource()
+		out[name] = encoded.Of(r.GetResource())
 	}
 	return out
 }
 
 // inner is an object itself, as it is composed or inside its Object.
-func inner(o *structpb.Struct) map[string]any {
-	if simulate.IsObject(o) {
-		return simulate.Inner(o).AsMap()
+func inner(o encoded.Struct) map[string]any {
+	if i, ok := simulate.Inner(o); ok {
+		return i.Map()
 	}
-	return o.AsMap()
+	return o.Map()
 }
 
 // at is the value at a path of an object.

@@ -34,7 +34,7 @@ func TestUsages(t *testing.T) {
 			all := desired(t, ready(t, tc.spec, remote))
 			count := 0
 			for name, o := range all {
-				u := o.AsMap()
+				u := o.Map()
 				if u["kind"] != "Usage" {
 					continue
 				}
@@ -46,12 +46,12 @@ func TestUsages(t *testing.T) {
 				by := map[string]any{"apiVersion": "keystone.openstack.c5c3.io/v1alpha1", "kind": "Keystone", "resourceRef": map[string]any{"name": "keystone"}}
 				if used == "keystone" {
 					of = by
-					user := all[resource].AsMap()
+					user := all[resource].Map()
 					by = map[string]any{"apiVersion": user["apiVersion"], "kind": user["kind"], "resourceRef": map[string]any{"name": at(user, "metadata", "name")}}
 					if tc.userKind != "" && user["kind"] != tc.userKind {
 						t.Errorf("%s is composed as %v", resource, user["kind"])
 					}
-				} else if all[used] == nil || all[used].AsMap()["kind"] != "Object" || at(all[used].AsMap(), "metadata", "name") != instance+"-"+used {
+				} else if all[used] == nil || all[used].Map()["kind"] != "Object" || at(all[used].Map(), "metadata", "name") != instance+"-"+used {
 					t.Errorf("%s is used and not an Object of that name: %v", used, all[used])
 				}
 				want := map[string]any{"of": of, "by": by, "replayDeletion": true, "reason": at(u, "spec", "reason")}
@@ -80,7 +80,7 @@ func TestDeletionPolicy(t *testing.T) {
 					continue
 				}
 				wrapped = append(wrapped, name)
-				if diff := cmp.Diff(want, at(o.AsMap(), "spec", "managementPolicies")); diff != "" {
+				if diff := cmp.Diff(want, at(o.Map(), "spec", "managementPolicies")); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", name, diff)
 				}
 			}
@@ -98,7 +98,7 @@ func TestClusters(t *testing.T) {
 	management := []string{"namespace"}
 	direct := map[string]bool{"Keystone": true, "Usage": true}
 	for name, o := range desired(t, ready(t, "{cluster: {ref: {name: east}}}", remote)) {
-		m := o.AsMap()
+		m := o.Map()
 		want := "east"
 		if slices.Contains(management, name) {
 			want = "in-cluster"
@@ -109,7 +109,7 @@ func TestClusters(t *testing.T) {
 			t.Errorf("%s is a %v with provider config %v, want an Object with %s", name, m["kind"], got, want)
 		}
 	}
-	keystone := desired(t, ready(t, "{cluster: {ref: {name: east}}}", remote))["keystone"].AsMap()
+	keystone := desired(t, ready(t, "{cluster: {ref: {name: east}}}", remote))["keystone"].Map()
 	if diff := cmp.Diff(map[string]any{"providerConfig": "east", "remote": true}, at(keystone, "spec", "target")); diff != "" {
 		t.Errorf("Keystone's target (-want +got):\n%s", diff)
 	}
@@ -118,7 +118,7 @@ func TestClusters(t *testing.T) {
 // TestKeystone: it gets a whole spec.
 func TestKeystone(t *testing.T) {
 	o := desired(t, ready(t, `{size: medium, services: {keystone: {config: {token: {expiration: 600}}, hostname: a.example.org, bootstrap: {adminUser: root}}},
-		global: {region: eu, exposure: {type: Ingress}}}`, bare))["keystone"].AsMap()
+		global: {region: eu, exposure: {type: Ingress}}}`, bare))["keystone"].Map()
 	spec, _ := o["spec"].(map[string]any)
 	for path, want := range map[string]any{
 		"openStackRelease": "2025.2", "replicas": 3.0, "region": "eu", "database.host": "maxscale." + instance + ".svc.cluster.local", "database.galera": true,

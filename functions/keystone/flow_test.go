@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
 )
@@ -130,6 +130,8 @@ func TestBootstrapOnce(t *testing.T) {
 		"option":           {change: set(7200, "config", "token", "expiration")},
 		"rule":             {change: set("@", "policy", "identity:get_user")},
 		"replicas":         {change: set(5, "replicas")},
+		"resources":        {change: set("3", "resources", "requests", "cpu")},
+		"placement":        {change: set(map[string]any{"disk": "fast"}, "nodeSelector"), again: true},
 		"processes":        {change: set(8, "uwsgi", "processes")},
 		"fernet keys":      {change: set(9, "fernet", "maxActiveKeys")},
 		"schedule":         {change: set("1 1 * * *", "trustFlush", "schedule")},
@@ -167,7 +169,7 @@ func TestDeletionPolicy(t *testing.T) {
 					continue
 				}
 				wrapped = append(wrapped, name)
-				if diff := cmp.Diff(want, at(o.AsMap(), "spec", "managementPolicies")); diff != "" {
+				if diff := cmp.Diff(want, at(o.Map(), "spec", "managementPolicies")); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", name, diff)
 				}
 			}
@@ -182,22 +184,22 @@ func TestDeletionPolicy(t *testing.T) {
 // TestRemote: everything is composed in the other cluster.
 func TestRemote(t *testing.T) {
 	for name, o := range objects(t, ready(t, xr(t, "federation"))) {
-		if !simulate.IsObject(o) || at(o.AsMap(), "spec", "providerConfigRef", "name") != "east" {
-			t.Errorf("%s is composed as %v, provider config %v", name, o.AsMap()["kind"], at(o.AsMap(), "spec", "providerConfigRef"))
+		if !simulate.IsObject(o) || at(o.Map(), "spec", "providerConfigRef", "name") != "east" {
+			t.Errorf("%s is composed as %v, provider config %v", name, o.At("kind").Text(), at(o.Map(), "spec", "providerConfigRef"))
 		}
 	}
 }
 
 // objects is the function's answer now, as it is composed.
-func objects(t *testing.T, w *simulate.World) map[string]*structpb.Struct {
+func objects(t *testing.T, w *simulate.World) map[string]encoded.Struct {
 	t.Helper()
 	rsp, _, err := w.Kinds[kind].Explain(w.Request())
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]*structpb.Struct{}
+	out := map[string]encoded.Struct{}
 	for name, r := range rsp.GetDesired().GetResources() {
-		out[name] = r.GetResource()
+		out[name] = encoded.Of(r.GetResource())
 	}
 	return out
 }

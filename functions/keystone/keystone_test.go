@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
@@ -118,11 +119,11 @@ func desired(t *testing.T, w *simulate.World) map[string]map[string]any {
 	}
 	out := map[string]map[string]any{}
 	for name, r := range rsp.GetDesired().GetResources() {
-		o := r.GetResource()
-		if simulate.IsObject(o) {
-			o = simulate.Inner(o)
+		o := encoded.Of(r.GetResource())
+		if inner, ok := simulate.Inner(o); ok {
+			o = inner
 		}
-		out[name] = o.AsMap()
+		out[name] = o.Map()
 	}
 	return out
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
@@ -39,13 +41,21 @@ func schema(m *model) ([]compose.Stage, error) {
 	})), nil
 }
 
+// bootstrapResources are enough for one command; they are not those of the API, whose change must not run it again.
+var bootstrapResources = &common.Resources{
+	Requests: &common.ResourceAmounts{CPU: new(resource.MustParse("100m")), Memory: new(resource.MustParse("256Mi"))},
+	Limits:   &common.ResourceAmounts{Memory: new(resource.MustParse("1Gi"))},
+}
+
 // bootstrap makes the first user, project and roles, and Keystone's own catalog entry. The Job is named by the hash of its
-// pod, so that it runs once for each input: again for a new image, which may bring new roles, but neither because of a
-// reconciliation nor of an option. It therefore reads no configuration file, only what it needs.
-// https://docs.openstack.org/keystone/latest/admin/bootstrap.html
+// pod, so that it runs once for each input: again for a new image, which may bring new roles, and for another placement,
+// because a pod that no node takes cannot be changed, but neither because of a reconciliation nor of an option. It therefore
+// reads no configuration file, only what it needs. Running again is harmless, but sets the administrator's password to that of
+// its Secret. https://docs.openstack.org/keystone/latest/admin/bootstrap.html
 func bootstrap(m *model) ([]compose.Stage, error) {
 	const attempts = 6
 	w := m.workload.With(m.sub("bootstrap"), "bootstrap")
+	w.Resources = bootstrapResources
 	pod := m.barePod(m.schemaImage, []string{
 		"keystone-manage", "bootstrap",
 		"--bootstrap-username", m.spec.Bootstrap.AdminUser,

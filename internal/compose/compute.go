@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/encode"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
-	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 // HashAnnotation holds the hash of an object as it was desired when it was applied.
@@ -106,7 +106,7 @@ func (p *planner) item(r Resource) (Item, error) {
 	if err != nil {
 		return Item{}, fmt.Errorf("cannot encode %s: %w", r.Name, err)
 	}
-	item := Item{Name: r.Name, Body: body, Retain: r.Retain, Management: r.Management, Kind: KindOf(body)}
+	item := Item{Name: r.Name, Retain: r.Retain, Management: r.Management, Kind: kindOf(body)}
 	rule, ok := ready.For(item.Kind.GroupKind())
 	if !ok && r.Ready == nil {
 		return Item{}, fmt.Errorf("%s has no readiness rule for its kind %s", r.Name, item.Kind.GroupKind())
@@ -116,13 +116,13 @@ func (p *planner) item(r Resource) (Item, error) {
 	if r.Ready != nil {
 		check = r.Ready
 	}
-	hash := wire.Hash(body)
-	annotate(body, HashAnnotation, hash)
+	hash := body.Hash()
+	item.Body = body.With(encoded.Text(hash), "metadata", "annotations", HashAnnotation)
 	seen, ok := p.seen.Get(r.Name)
 	item.Observed = ok
 	item.Verdict = verdict(seen, ok, hash, check)
 	if ok {
-		item.Since = since(seen)
+		item.Since = seen.Since()
 	}
 	if r.Revisions != "" {
 		p.revisions[r.Revisions] = item
@@ -179,7 +179,7 @@ func (p *planner) keepRevisions() {
 		o, _ := p.seen.Get(name)
 		if body := asDesired(o); body != nil {
 			p.plan.Kept = append(p.plan.Kept, Item{
-				Name: name, Body: body, Kind: KindOf(body), Rule: wanted.Rule, Retain: wanted.Retain, Management: wanted.Management,
+				Name: name, Body: body, Kind: kindOf(body), Rule: wanted.Rule, Retain: wanted.Retain, Management: wanted.Management,
 				Observed: true, Verdict: ready.Yes,
 			})
 		}
@@ -197,7 +197,7 @@ func (p *planner) revision(name string) (Item, bool) {
 }
 
 // asDesired is an observed object without what its server owns. A wrapper holds it as it was desired, seen or not.
-func asDesired(o *observe.Object) *structpb.Struct {
+func asDesired(o *observe.Object) encoded.Struct {
 	full := o.Full()
 	if o.Wrapped() {
 		full = o.Wrapper().Map("spec", "forProvider", "manifest")
@@ -224,7 +224,7 @@ func asDesired(o *observe.Object) *structpb.Struct {
 	}
 	full["metadata"] = clean
 	dropNulls(full)
-	body, err := structpb.NewStruct(full)
+	body, err := encode.Struct(full)
 	if err != nil {
 		return nil
 	}
@@ -252,34 +252,6 @@ func KindOf(body *structpb.Struct) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(f["apiVersion"].GetStringValue(), f["kind"].GetStringValue())
 }
 
-func annotate(body *structpb.Struct, key, value string) {
-	meta := child(body, "metadata")
-	child(meta, "annotations").Fields[key] = structpb.NewStringValue(value)
-}
-
-func child(s *structpb.Struct, key string) *structpb.Struct {
-	if s.Fields == nil {
-		s.Fields = map[string]*structpb.Value{}
-	}
-	c := s.GetFields()[key].GetStructValue()
-	if c == nil {
-		c = &structpb.Struct{}
-		s.Fields[key] = structpb.NewStructValue(c)
-	}
-	if c.Fields == nil {
-		c.Fields = map[string]*structpb.Value{}
-	}
-	return c
-}
-
-// since is when a condition of the object last changed (RFC 3339), if it tells.
-func since(o *observe.Object) string {
-	newest := ""
-	for _, c := range o.List("status", "conditions") {
-		m, _ := c.(map[string]any)
-		if t, _ := m["lastTransitionTime"].(string); t > newest {
-			newest = t
-		}
-	}
-	return newest
+func kindOf(body encoded.Struct) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(body.At("apiVersion").Text(), body.At("kind").Text())
 }

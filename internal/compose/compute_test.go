@@ -174,7 +174,7 @@ func TestKept(t *testing.T) {
 			}
 			var got []map[string]any
 			for _, i := range plan.Kept {
-				got = append(got, i.Body.AsMap())
+				got = append(got, i.Body.Map())
 				if i.Name != "config-old" || i.Kind.Kind != "ConfigMap" || !i.Retain || !i.Management || !i.Observed || !i.Verdict.Ready {
 					t.Errorf("%s\nkept as %+v", tc.reason, i)
 				}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
 )
 
@@ -37,7 +37,7 @@ type Item struct {
 	// Kind of the object.
 	Kind schema.GroupVersionKind
 	// Body is the object with its hash.
-	Body *structpb.Struct
+	Body encoded.Struct
 	// Rule is what is known of its kind.
 	Rule ready.Rule
 	// Verdict on what is observed of it.
@@ -144,6 +144,5 @@ func (p Part) Waiting() (reason, message string) {
 }
 
 func (i Item) describe() string {
-	meta := i.Body.GetFields()["metadata"].GetStructValue().GetFields()
-	return fmt.Sprintf("%s %s: %s", i.Kind.Kind, meta["name"].GetStringValue(), i.Verdict.Message)
+	return fmt.Sprintf("%s %s: %s", i.Kind.Kind, i.Body.At("metadata", "name").Text(), i.Verdict.Message)
 }

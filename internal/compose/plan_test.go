@@ -8,12 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
 )
 
 // item is an object with a verdict.
 func item(name string, v ready.Verdict) compose.Item {
-	body, _ := structpb.NewStruct(map[string]any{"metadata": map[string]any{"name": "my-" + name}})
+	body := encoded.Struct{}.With(encoded.Text("my-"+name), "metadata", "name")
 	return compose.Item{Name: name, Kind: schema.GroupVersionKind{Kind: "Thing"}, Body: body, Verdict: v}
 }
 

@@ -39,10 +39,10 @@ func applied(t tb, o *unstructured.Unstructured) map[string]any {
 	if err != nil {
 		t.Fatalf("cannot encode: %v", err)
 	}
-	out := body.AsMap()
+	out := body.Map()
 	meta := out["metadata"].(map[string]any)
 	meta["annotations"] = map[string]any{
-		compose.HashAnnotation:                    wire.Hash(body),
+		compose.HashAnnotation:                    body.Hash(),
 		"crossplane.io/composition-resource-name": "x",
 		"example.org/kept":                        "yes",
 	}

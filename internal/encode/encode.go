@@ -12,13 +12,16 @@
 package encode
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 )
 
 // serverOwned are the fields of metadata that the API server writes. One of them in a desired object makes a patch of
@@ -33,53 +36,59 @@ var serverOwned = []string{
 // Neither the object nor anything it refers to is changed or kept.
 //
 // It is an error if the object has no apiVersion and kind, has a status or a field of metadata that the API server
-// owns, or holds a value that a protobuf Struct cannot carry (see Value). The error names the object and the field.
-func Object(o runtime.Object) (*structpb.Struct, error) {
+// owns, or holds a value that a protobuf Struct cannot carry (see Struct). The error names the object and the field.
+func Object(o runtime.Object) (encoded.Struct, error) {
 	v := reflect.ValueOf(o)
 	if o == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, errors.New("cannot encode an object that is nil")
 	}
-	var (
-		out *structpb.Value
-		err error
-	)
+	var content any = o
 	if u, ok := o.(runtime.Unstructured); ok {
-		out, err = tree(u.UnstructuredContent(), 0)
-	} else {
-		out, err = typed(v, 0)
+		content = u.UnstructuredContent()
 	}
+	out, err := Struct(content)
 	if err == nil {
-		err = owned(out.GetStructValue())
+		err = owned(out)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode %s: %w", describe(o), err)
 	}
-	return out.GetStructValue(), nil
+	return out, nil
 }
 
-// Value encodes any value by the rules of the package: a typed struct, a scalar, a tree. Unlike Object it refuses no
-// field, so it also serves for what is no object of its own, such as the status of a composite resource.
+// Struct encodes any value that is an object in JSON by the rules of the package: a typed struct, a map. Unlike Object it
+// refuses no field, so it also serves for what is no object of its own, such as the status of a composite resource. What is
+// encoded already is taken as it is.
 //
-// It is an error if v holds a whole number beyond ±2^53 (a Struct carries numbers as float64), a number that is not
-// finite, a string that is not UTF-8, a type that JSON has no form for, or more than 1000 levels. The error names the
-// path within v.
-func Value(v any) (*structpb.Value, error) {
-	return tree(v, 0)
+// It is an error if v is no object, or holds a whole number beyond ±2^53 (a Struct carries numbers as float64), a number that
+// is not finite, a string that is not UTF-8, a type that JSON has no form for, or more than 1000 levels. The error names the
+// path within v; of several it is always the same one.
+func Struct(v any) (encoded.Struct, error) {
+	w := writer{encoded.NewWriter()}
+	defer w.Free()
+	if err := w.tree(v, 0); err != nil {
+		return nil, err
+	}
+	out, ok := encoded.Parse(w.Since(0)).Struct()
+	if !ok {
+		return nil, fmt.Errorf("a %T is no object", v)
+	}
+	return bytes.Clone(out), nil
 }
 
 // owned is an error unless s is an object with nothing but fields that a client may own.
-func owned(s *structpb.Struct) error {
-	f := s.GetFields()
-	if f["apiVersion"].GetStringValue() == "" || f["kind"].GetStringValue() == "" {
+func owned(s encoded.Struct) error {
+	if s.At("apiVersion").Text() == "" || s.At("kind").Text() == "" {
 		return errors.New("it has no apiVersion or no kind: set both in its TypeMeta")
 	}
-	if _, ok := f["status"]; ok {
-		return &fieldError{path: ".status", err: errors.New("a status belongs to the object's controller: leave it out")}
+	for name := range s.At().Fields() {
+		if string(name) == "status" {
+			return &fieldError{path: ".status", err: errors.New("a status belongs to the object's controller: leave it out")}
+		}
 	}
-	metadata := f["metadata"].GetStructValue().GetFields()
-	for _, name := range serverOwned {
-		if _, ok := metadata[name]; ok {
-			return &fieldError{path: ".metadata." + name, err: errors.New("the API server owns it: leave it out")}
+	for name := range s.At("metadata").Fields() {
+		if slices.Contains(serverOwned, string(name)) {
+			return &fieldError{path: ".metadata." + string(name), err: errors.New("the API server owns it: leave it out")}
 		}
 	}
 	return nil

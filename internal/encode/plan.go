@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -28,8 +27,8 @@ var (
 
 // A plan is what is known of a type once and for all.
 type plan struct {
-	own    func(v reflect.Value, depth int) (*structpb.Value, error) // How the type is encoded, if not by its kind.
-	fields []field                                                   // Of a struct.
+	own    func(w writer, v reflect.Value, depth int) error // How the type is encoded, if not by its kind.
+	fields []field                                          // Of a struct, sorted by their names.
 }
 
 // A field of a struct, or of one embedded in it.
@@ -63,17 +62,18 @@ func planOf(t reflect.Type) *plan {
 	p := &plan{}
 	switch pointer := reflect.PointerTo(t); {
 	case t == quantityType:
-		p.own = quantity
+		p.own = writer.quantity
 	case t == intStringType:
-		p.own = intOrString
+		p.own = writer.intOrString
 	case t == extensionType:
-		p.own = extension
+		p.own = writer.extension
 	case pointer.Implements(jsonMarshaler):
-		p.own = viaJSON
+		p.own = writer.viaJSON
 	case pointer.Implements(textMarshaler):
-		p.own = viaText
+		p.own = writer.viaText
 	case t.Kind() == reflect.Struct:
 		p.fields = fieldsOf(t, nil, map[string]bool{})
+		slices.SortFunc(p.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
 	}
 	plans.Store(t, p)
 	return p

@@ -83,7 +83,7 @@ func checkObject(t interface {
 	if err != nil {
 		t.Fatalf("Object(...): %v", err)
 	}
-	out := s.AsMap()
+	out := s.Map()
 
 	back, err := decode(o, out)
 	if err != nil {

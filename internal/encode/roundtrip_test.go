@@ -40,7 +40,7 @@ func TestObjectKinds(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Object(...): %v", err)
 			}
-			got, err := yaml.Marshal(s.AsMap())
+			got, err := yaml.Marshal(s.Map())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,14 +10,16 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 )
 
 const (
@@ -27,221 +29,230 @@ const (
 	maxWhole = 1 << 53
 )
 
+// A writer writes values from their ends to their beginnings, and so the last of several first.
+type writer struct{ *encoded.Writer }
+
 // tree encodes what commonly stands in a map[string]any without reflection, and anything else by its type.
-func tree(v any, depth int) (*structpb.Value, error) {
+func (w writer) tree(v any, depth int) error {
 	switch v := v.(type) {
 	case nil:
-		return structpb.NewNullValue(), nil
+		w.Null()
 	case string:
-		return str(v)
+		return w.str(v)
 	case bool:
-		return structpb.NewBoolValue(v), nil
+		w.Bool(v)
 	case int64:
-		return whole(v)
+		return w.whole(v)
 	case int:
-		return whole(int64(v))
+		return w.whole(int64(v))
 	case float64:
-		return number(v)
+		return w.number(v)
 	case json.Number:
-		return literal(v)
+		return w.literal(v)
 	case map[string]any:
-		return mapping(v, depth, tree)
+		return mapping(w, v, depth, writer.tree)
 	case map[string]string:
-		return mapping(v, depth, func(s string, _ int) (*structpb.Value, error) { return str(s) })
+		return mapping(w, v, depth, func(w writer, s string, _ int) error { return w.str(s) })
 	case []any:
-		return sequence(len(v), depth, func(i, depth int) (*structpb.Value, error) { return tree(v[i], depth) })
+		return w.sequence(len(v), depth, func(i, depth int) error { return w.tree(v[i], depth) })
+	case encoded.Struct:
+		end := w.Written()
+		w.Raw(v)
+		w.BeginStruct(end)
 	default:
-		return typed(reflect.ValueOf(v), depth)
+		return w.typed(reflect.ValueOf(v), depth)
 	}
+	return nil
 }
 
 // typed encodes a value by its type.
-func typed(v reflect.Value, depth int) (*structpb.Value, error) {
+func (w writer) typed(v reflect.Value, depth int) error {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("it is nested more than %d levels deep, or contains itself", maxDepth)
+		return fmt.Errorf("it is nested more than %d levels deep, or contains itself", maxDepth)
 	}
 	p := planOf(v.Type())
 	if p.own != nil {
-		return p.own(v, depth)
+		return p.own(w, v, depth)
 	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		if v.IsNil() {
-			return structpb.NewNullValue(), nil
-		}
-		return typed(v.Elem(), depth+1)
-	case reflect.Interface:
-		if v.IsNil() {
-			return structpb.NewNullValue(), nil
-		}
-		return tree(v.Elem().Interface(), depth)
-	case reflect.Struct:
-		return structure(v, p.fields, depth)
-	case reflect.Map:
-		return keyed(v, depth)
-	case reflect.Slice:
-		if v.IsNil() {
-			return structpb.NewNullValue(), nil
-		}
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return structpb.NewStringValue(base64.StdEncoding.EncodeToString(v.Bytes())), nil
-		}
-		return sequence(v.Len(), depth, func(i, depth int) (*structpb.Value, error) { return typed(v.Index(i), depth) })
-	case reflect.Array:
-		return sequence(v.Len(), depth, func(i, depth int) (*structpb.Value, error) { return typed(v.Index(i), depth) })
+	switch kind := v.Kind(); {
+	case nillable(kind) && v.IsNil():
+		w.Null()
+		return nil
+	case kind == reflect.Pointer:
+		return w.typed(v.Elem(), depth+1)
+	case kind == reflect.Interface:
+		return w.tree(v.Elem().Interface(), depth)
+	case kind == reflect.Struct:
+		return w.structure(v, p.fields, depth)
+	case kind == reflect.Map:
+		return w.keyed(v, depth)
+	case kind == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
+		w.String(base64.StdEncoding.EncodeToString(v.Bytes()))
+		return nil
+	case kind == reflect.Slice, kind == reflect.Array:
+		return w.sequence(v.Len(), depth, func(i, depth int) error { return w.typed(v.Index(i), depth) })
 	default:
-		return scalar(v)
+		return w.scalar(v)
 	}
 }
 
-func scalar(v reflect.Value) (*structpb.Value, error) {
+func nillable(k reflect.Kind) bool {
+	return k == reflect.Pointer || k == reflect.Map || k == reflect.Slice || k == reflect.Interface
+}
+
+func (w writer) scalar(v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.String:
-		return str(v.String())
+		return w.str(v.String())
 	case reflect.Bool:
-		return structpb.NewBoolValue(v.Bool()), nil
+		w.Bool(v.Bool())
+		return nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return whole(v.Int())
+		return w.whole(v.Int())
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		if v.Uint() > maxWhole {
-			return nil, tooLarge(strconv.FormatUint(v.Uint(), 10))
+			return tooLarge(strconv.FormatUint(v.Uint(), 10))
 		}
-		return structpb.NewNumberValue(float64(v.Uint())), nil
+		w.Number(float64(v.Uint()))
+		return nil
 	case reflect.Float64:
-		return number(v.Float())
+		return w.number(v.Float())
 	case reflect.Float32:
 		// The shortest decimal of the float32, as in JSON: 0.1, not 0.10000000149.
-		return literal(json.Number(strconv.FormatFloat(v.Float(), 'g', -1, 32)))
+		return w.literal(json.Number(strconv.FormatFloat(v.Float(), 'g', -1, 32)))
 	default:
-		return nil, fmt.Errorf("JSON has no form for the Go type %s", v.Type())
+		return fmt.Errorf("JSON has no form for the Go type %s", v.Type())
 	}
 }
 
-func structure(v reflect.Value, fields []field, depth int) (*structpb.Value, error) {
-	out := map[string]*structpb.Value{}
-	for _, f := range fields {
+func (w writer) structure(v reflect.Value, fields []field, depth int) error {
+	end := w.Written()
+	for _, f := range slices.Backward(fields) {
 		fv, ok := f.of(v)
 		if !ok || unset(fv) {
 			continue
 		}
-		e, err := typed(fv, depth+1)
-		if err != nil {
-			return nil, under("."+f.name, err)
+		entry := w.Written()
+		if err := w.typed(fv, depth+1); err != nil {
+			return under("."+f.name, err)
 		}
-		if _, null := e.GetKind().(*structpb.Value_NullValue); null && fv.Kind() == reflect.Struct {
-			continue // A zero by its own account, such as the zero time in a time zone.
+		if fv.Kind() == reflect.Struct && bytes.Equal(w.Since(entry), encoded.Null) {
+			w.Undo(entry) // A zero by its own account, such as the zero time in a time zone.
+			continue
 		}
-		out[f.name] = e
+		w.Entry(f.name, entry)
 	}
-	return structpb.NewStructValue(&structpb.Struct{Fields: out}), nil
+	w.BeginStruct(end)
+	return nil
 }
 
 // unset tells whether a field of a struct was left alone: a builder cannot tell 0 from nothing without a pointer.
 func unset(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
+	if nillable(v.Kind()) {
 		return v.IsNil()
-	default:
-		return v.IsZero()
 	}
+	return v.IsZero()
 }
 
-// keyed encodes a map of any type with string keys.
-func keyed(v reflect.Value, depth int) (*structpb.Value, error) {
+// keyed encodes a map of any type with string keys, which is not nil.
+func (w writer) keyed(v reflect.Value, depth int) error {
 	switch t := v.Type(); {
-	case v.IsNil():
-		return structpb.NewNullValue(), nil
 	case t.Key().Kind() != reflect.String:
-		return nil, fmt.Errorf("the keys of a map must be strings, not %s", t.Key())
+		return fmt.Errorf("the keys of a map must be strings, not %s", t.Key())
 	case t == stringMap, t == anyMap:
-		return tree(v.Interface(), depth)
+		return w.tree(v.Interface(), depth)
 	}
 	m := make(map[string]reflect.Value, v.Len())
 	for it := v.MapRange(); it.Next(); {
 		m[it.Key().String()] = it.Value()
 	}
-	return mapping(m, depth, typed)
+	return mapping(w, m, depth, writer.typed)
 }
 
-// mapping encodes a map. Of several errors it gives that of the first key: a message must not change with map order.
-func mapping[V any](m map[string]V, depth int, each func(V, int) (*structpb.Value, error)) (*structpb.Value, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("it is nested more than %d levels deep, or contains itself", maxDepth)
+// mapping encodes a map.
+func mapping[V any](w writer, m map[string]V, depth int, each func(writer, V, int) error) error {
+	switch {
+	case depth > maxDepth:
+		return fmt.Errorf("it is nested more than %d levels deep, or contains itself", maxDepth)
+	case m == nil:
+		w.Null()
+		return nil
 	}
-	if m == nil {
-		return structpb.NewNullValue(), nil
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
 	}
-	out := make(map[string]*structpb.Value, len(m))
-	var (
-		bad    string
-		badErr error
-	)
-	for k, v := range m {
-		e, err := each(v, depth+1)
+	slices.Sort(keys)
+	end := w.Written()
+	for _, k := range slices.Backward(keys) {
+		entry := w.Written()
+		err := each(w, m[k], depth+1)
 		if err == nil && !utf8.ValidString(k) {
 			err = errors.New("the key is not valid UTF-8")
 		}
-		if err != nil && (badErr == nil || k < bad) {
-			bad, badErr = k, err
+		if err != nil {
+			return underKey(k, err)
 		}
-		out[k] = e
+		w.Entry(k, entry)
 	}
-	if badErr != nil {
-		return nil, underKey(bad, badErr)
-	}
-	return structpb.NewStructValue(&structpb.Struct{Fields: out}), nil
+	w.BeginStruct(end)
+	return nil
 }
 
 // sequence encodes a list of n elements.
-func sequence(n, depth int, each func(i, depth int) (*structpb.Value, error)) (*structpb.Value, error) {
+func (w writer) sequence(n, depth int, each func(i, depth int) error) error {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("it is nested more than %d levels deep, or contains itself", maxDepth)
+		return fmt.Errorf("it is nested more than %d levels deep, or contains itself", maxDepth)
 	}
-	out := make([]*structpb.Value, n)
-	for i := range out {
-		e, err := each(i, depth+1)
-		if err != nil {
-			return nil, under("["+strconv.Itoa(i)+"]", err)
+	end := w.Written()
+	for i := n - 1; i >= 0; i-- {
+		element := w.Written()
+		if err := each(i, depth+1); err != nil {
+			return under("["+strconv.Itoa(i)+"]", err)
 		}
-		out[i] = e
+		w.Element(element)
 	}
-	return structpb.NewListValue(&structpb.ListValue{Values: out}), nil
+	w.BeginList(end)
+	return nil
 }
 
-func str(s string) (*structpb.Value, error) {
+func (w writer) str(s string) error {
 	if !utf8.ValidString(s) {
-		return nil, errors.New("the text is not valid UTF-8: carry it as bytes")
+		return errors.New("the text is not valid UTF-8: carry it as bytes")
 	}
-	return structpb.NewStringValue(s), nil
+	w.String(s)
+	return nil
 }
 
-func whole(n int64) (*structpb.Value, error) {
+func (w writer) whole(n int64) error {
 	if n > maxWhole || n < -maxWhole {
-		return nil, tooLarge(strconv.FormatInt(n, 10))
+		return tooLarge(strconv.FormatInt(n, 10))
 	}
-	return structpb.NewNumberValue(float64(n)), nil
+	w.Number(float64(n))
+	return nil
 }
 
-func number(f float64) (*structpb.Value, error) {
+func (w writer) number(f float64) error {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, fmt.Errorf("%v is not a number that JSON can carry", f)
+		return fmt.Errorf("%v is not a number that JSON can carry", f)
 	}
-	return structpb.NewNumberValue(f), nil
+	w.Number(f)
+	return nil
 }
 
 // literal encodes a number by its JSON text.
-func literal(n json.Number) (*structpb.Value, error) {
+func (w writer) literal(n json.Number) error {
 	if i, err := n.Int64(); err == nil {
-		return whole(i)
+		return w.whole(i)
 	}
 	f, err := n.Float64()
 	if err != nil {
-		return nil, fmt.Errorf("%q is not a number that JSON can carry", n)
+		return fmt.Errorf("%q is not a number that JSON can carry", n)
 	}
 	if !math.IsInf(f, 0) && math.Abs(f) > maxWhole && !strings.ContainsAny(string(n), ".eE") {
-		return nil, tooLarge(string(n))
+		return tooLarge(string(n))
 	}
-	return number(f)
+	return w.number(f)
 }
 
 func tooLarge(n string) error {
@@ -250,64 +261,65 @@ func tooLarge(n string) error {
 
 // Types with a form of their own. Quantities and ports are frequent enough to be spared the way through JSON text.
 
-func quantity(v reflect.Value, _ int) (*structpb.Value, error) {
+func (w writer) quantity(v reflect.Value, _ int) error {
 	q := v.Interface().(resource.Quantity) //nolint:forcetypeassert // planOf calls it for this type only.
-	return structpb.NewStringValue(q.String()), nil
+	w.String(q.String())
+	return nil
 }
 
-func intOrString(v reflect.Value, _ int) (*structpb.Value, error) {
+func (w writer) intOrString(v reflect.Value, _ int) error {
 	i := v.Interface().(intstr.IntOrString) //nolint:forcetypeassert // planOf calls it for this type only.
 	if i.Type == intstr.String {
-		return str(i.StrVal)
+		return w.str(i.StrVal)
 	}
-	return whole(int64(i.IntVal))
+	return w.whole(int64(i.IntVal))
 }
 
 // extension encodes an embedded object by the rules of this package, which its own MarshalJSON does not know.
-func extension(v reflect.Value, depth int) (*structpb.Value, error) {
+func (w writer) extension(v reflect.Value, depth int) error {
 	e := v.Interface().(runtime.RawExtension) //nolint:forcetypeassert // planOf calls it for this type only.
 	if e.Raw == nil && e.Object != nil {
 		if u, ok := e.Object.(runtime.Unstructured); ok {
-			return tree(u.UnstructuredContent(), depth+1)
+			return w.tree(u.UnstructuredContent(), depth+1)
 		}
-		return typed(reflect.ValueOf(e.Object), depth+1)
+		return w.typed(reflect.ValueOf(e.Object), depth+1)
 	}
-	return viaJSON(v, depth)
+	return w.viaJSON(v, depth)
 }
 
 // viaJSON encodes a type by its MarshalJSON.
-func viaJSON(v reflect.Value, depth int) (*structpb.Value, error) {
+func (w writer) viaJSON(v reflect.Value, depth int) error {
 	m, ok := addressable(v).Interface().(json.Marshaler)
 	if !ok {
-		return nil, fmt.Errorf("a %s has no JSON of its own", v.Type())
+		return fmt.Errorf("a %s has no JSON of its own", v.Type())
 	}
 	raw, err := m.MarshalJSON()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var t any
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&t); err != nil {
-		return nil, fmt.Errorf("it is not valid JSON: %w", err)
+		return fmt.Errorf("it is not valid JSON: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("it is not valid JSON: something follows its end")
+		return errors.New("it is not valid JSON: something follows its end")
 	}
-	return tree(t, depth)
+	return w.tree(t, depth)
 }
 
 // viaText encodes a type by its MarshalText.
-func viaText(v reflect.Value, _ int) (*structpb.Value, error) {
+func (w writer) viaText(v reflect.Value, _ int) error {
 	m, ok := addressable(v).Interface().(encoding.TextMarshaler)
 	if !ok {
-		return nil, fmt.Errorf("a %s has no text of its own", v.Type())
+		return fmt.Errorf("a %s has no text of its own", v.Type())
 	}
 	raw, err := m.MarshalText()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return str(string(raw))
+	return w.str(string(raw))
 }
 
 // addressable is a pointer to v, or to a copy of it, so that methods of the value and of the pointer can be called.

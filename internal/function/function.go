@@ -93,7 +93,7 @@ func (k Kind[X, M]) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResp
 	if err != nil {
 		return nil, none, err
 	}
-	status, err := encode.Value(k.Status(m, plan))
+	status, err := encode.Struct(k.Status(m, plan))
 	if err != nil {
 		return nil, none, fmt.Errorf("cannot write the status: %w", err)
 	}

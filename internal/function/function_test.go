@@ -135,7 +135,7 @@ func TestRun(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			rsp := kind(&function.Input[thing]{}).Run(request(t, tc.spec, tc.status))
+			rsp := respond.Open(kind(&function.Input[thing]{}).Run(request(t, tc.spec, tc.status)))
 			c := rsp.GetConditions()[0]
 			if tc.typ == "" {
 				if n := len(rsp.GetResults()); n != 0 {
@@ -191,7 +191,7 @@ func TestInput(t *testing.T) {
 		t.Errorf("the plan is not that of the answer: %+v", plan)
 	}
 	wantStatus := structOf(t, map[string]any{"phase": "Next", "was": "Before"})
-	if diff := cmp.Diff(wantStatus, rsp.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue(), protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(wantStatus, respond.Open(rsp).GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue(), protocmp.Transform()); diff != "" {
 		t.Errorf("status: -want, +got:\n%s", diff)
 	}
 }

@@ -1,6 +1,10 @@
 package observe
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
+)
 
 // Object is an observed composed resource. If it is wrapped in an Object of provider-kubernetes, it is what the wrapper
 // last saw in its cluster, and Wrapper is the rest.
@@ -8,7 +12,7 @@ import "strings"
 // A field that is not there, or has another type than was asked for, is absent, and so is every field of a nil Object.
 // Values that are returned are copies.
 type Object struct {
-	raw     []byte // An encoded google.protobuf.Struct.
+	raw     encoded.Struct
 	exists  bool
 	wrapper *Object
 }
@@ -21,9 +25,7 @@ func unwrap(o *Object) *Object {
 		return o
 	}
 	inner := &Object{wrapper: o}
-	if v := o.at([]string{"status", "atProvider", "manifest"}); v.kind == kindStruct {
-		inner.raw, inner.exists = v.bytes, true
-	}
+	inner.raw, inner.exists = o.at("status", "atProvider", "manifest").Struct()
 	return inner
 }
 
@@ -69,20 +71,20 @@ func (o *Object) Generation() int64 {
 func (o *Object) Deleting() bool { return o.String("metadata", "deletionTimestamp") != "" }
 
 // String is the text at a path of field names. It is empty if there is none.
-func (o *Object) String(path ...string) string { return o.at(path).text() }
+func (o *Object) String(path ...string) string { return o.at(path...).Text() }
 
 // Int is the whole number at a path. It is false if there is none, or it has a fraction, or is beyond ±2^53.
-func (o *Object) Int(path ...string) (int64, bool) { return o.at(path).whole() }
+func (o *Object) Int(path ...string) (int64, bool) { return o.at(path...).Whole() }
 
 // Bool is the boolean at a path. The second result is false if there is none.
-func (o *Object) Bool(path ...string) (b, ok bool) { return o.at(path).boolean() }
+func (o *Object) Bool(path ...string) (b, ok bool) { return o.at(path...).Bool() }
 
 // List is the list at a path: of nil, bool, float64, string, []any and map[string]any. It is nil if there is none.
-func (o *Object) List(path ...string) []any { return o.at(path).list(0) }
+func (o *Object) List(path ...string) []any { return o.at(path...).List() }
 
 // Map is the object at a path, with values as in List. It is nil if there is none. No path gives the whole object, with
 // its managedFields, unlike Full.
-func (o *Object) Map(path ...string) map[string]any { return o.at(path).object(0) }
+func (o *Object) Map(path ...string) map[string]any { return o.at(path...).Map() }
 
 // Full is the whole object, with values as in List, without metadata.managedFields. It has what the server owns and the
 // status: whoever composes the object again must take these away. It is nil if the object does not exist.
@@ -109,13 +111,13 @@ type Condition struct {
 
 // Condition is the condition of a type in status.conditions. It is false if there is none.
 func (o *Object) Condition(kind string) (Condition, bool) {
-	for c := range o.at([]string{"status", "conditions"}).elements() {
-		if c.field("type").text() == kind {
-			generation, _ := c.field("observedGeneration").whole()
+	for c := range o.at("status", "conditions").Elements() {
+		if c.Field("type").Text() == kind {
+			generation, _ := c.Field("observedGeneration").Whole()
 			return Condition{
-				Status:             c.field("status").text(),
-				Reason:             c.field("reason").text(),
-				Message:            c.field("message").text(),
+				Status:             c.Field("status").Text(),
+				Reason:             c.Field("reason").Text(),
+				Message:            c.Field("message").Text(),
 				ObservedGeneration: generation,
 			}, true
 		}
@@ -123,10 +125,19 @@ func (o *Object) Condition(kind string) (Condition, bool) {
 	return Condition{}, false
 }
 
-// at is the value at a path.
-func (o *Object) at(path []string) value {
-	if o == nil {
-		return value{}
+// Since is when one of the object's conditions last changed (RFC 3339). It is empty if none tells.
+func (o *Object) Since() string {
+	newest := ""
+	for c := range o.at("status", "conditions").Elements() {
+		newest = max(newest, c.Field("lastTransitionTime").Text())
 	}
-	return value{kind: kindStruct, bytes: o.raw}.at(path)
+	return newest
+}
+
+// at is the value at a path.
+func (o *Object) at(path ...string) encoded.Value {
+	if o == nil {
+		return encoded.Value{}
+	}
+	return o.raw.At(path...)
 }

@@ -7,11 +7,11 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
@@ -302,9 +302,7 @@ func TestState(t *testing.T) {
 
 // raw is a resource with bytes as wire leaves them.
 func raw(b []byte) *fnv1.Resource {
-	r := &fnv1.Resource{}
-	r.ProtoReflect().SetUnknown(protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), b))
-	return r
+	return &fnv1.Resource{Resource: encoded.Seal(b)}
 }
 
 func TestNewErrors(t *testing.T) {

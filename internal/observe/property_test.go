@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"pgregory.net/rapid"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
-	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
 
@@ -175,18 +175,18 @@ func part(num protowire.Number, values ...[]byte) []byte {
 // same one.
 func FuzzObject(f *testing.F) {
 	small := structOf(f, map[string]any{"apiVersion": "v1", "metadata": map[string]any{"name": "a", "generation": 1}, "l": []any{nil, true, 1.5, "x", map[string]any{}}})
-	f.Add(wire.AppendStruct(nil, small))
-	f.Add(wire.AppendStruct(wire.AppendStruct(nil, small), small))
-	other := wire.AppendStruct(nil, structOf(f, map[string]any{"metadata": map[string]any{"labels": nil}, "other": true}))
+	f.Add([]byte(encoded.Of(small)))
+	f.Add([]byte(slices.Concat(encoded.Of(small), encoded.Of(small))))
+	other := encoded.Of(structOf(f, map[string]any{"metadata": map[string]any{"labels": nil}, "other": true}))
 	key, object, list := part(1, []byte("a")), part(5, other), part(6, part(1, part(3, []byte("x"))))
-	f.Add(slices.Concat(other, wire.AppendStruct(nil, small)))                            // A field twice.
-	f.Add(part(1, key, part(2, object), part(2, part(5, wire.AppendStruct(nil, small))))) // A value in two pieces.
-	f.Add(part(1, key, part(2, list, list)))                                              // A list in two pieces.
-	f.Add(part(1, key, part(2, object, list)))                                            // Two kinds: the last one counts.
-	f.Add(part(1, key, part(2, object, list, object)))                                    // And what was before it does not.
-	f.Add(part(1, key, part(2, []byte{0x20, 0x02})))                                      // A boolean that is 2.
-	f.Add(part(1, part(2, []byte{0x08, 0x05})))                                           // No name; a null that is 5.
-	f.Add(part(1, key, part(2, []byte{0x28, 0x02})))                                      // A struct of another wire type.
+	f.Add([]byte(slices.Concat(other, encoded.Of(small))))                    // A field twice.
+	f.Add(part(1, key, part(2, object), part(2, part(5, encoded.Of(small))))) // A value in two pieces.
+	f.Add(part(1, key, part(2, list, list)))                                  // A list in two pieces.
+	f.Add(part(1, key, part(2, object, list)))                                // Two kinds: the last one counts.
+	f.Add(part(1, key, part(2, object, list, object)))                        // And what was before it does not.
+	f.Add(part(1, key, part(2, []byte{0x20, 0x02})))                          // A boolean that is 2.
+	f.Add(part(1, part(2, []byte{0x08, 0x05})))                               // No name; a null that is 5.
+	f.Add(part(1, key, part(2, []byte{0x28, 0x02})))                          // A struct of another wire type.
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := observe.New(&fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{"o": raw(b)}}})
 		want := &structpb.Struct{}

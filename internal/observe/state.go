@@ -12,7 +12,7 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 )
 
 // State is the composed resources that a call of the function observes, by their names in the composition. The zero
@@ -22,7 +22,7 @@ type State struct {
 	objects map[string]*Object
 }
 
-// New reads the observed composed resources of a request, decoded or as package wire leaves them, in which case the
+// New reads the observed composed resources of a request, decoded or sealed as package wire leaves them, in which case the
 // request's bytes are kept. It is an error if one of them is malformed on its face; deeper down, what is malformed is
 // absent. The error names the resource.
 func New(req *fnv1.RunFunctionRequest) (State, error) {
@@ -32,11 +32,8 @@ func New(req *fnv1.RunFunctionRequest) (State, error) {
 		objects: make(map[string]*Object, len(resources)),
 	}
 	for _, name := range s.names {
-		raw, ok := wire.Raw(resources[name])
-		if !ok {
-			raw = wire.AppendStruct(nil, resources[name].GetResource())
-		}
-		if err := check(raw); err != nil {
+		raw := encoded.Of(resources[name].GetResource())
+		if err := raw.Check(); err != nil {
 			return State{}, fmt.Errorf("cannot read the observed resource %q: %w", name, err)
 		}
 		s.objects[name] = unwrap(&Object{raw: raw, exists: true})

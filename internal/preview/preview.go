@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
@@ -155,13 +156,12 @@ func (r *Result) add(s simulate.Step) {
 			if !slices.Contains(s.New, i.Name) {
 				continue
 			}
-			manifest := desired[i.Name].GetResource()
-			meta := i.Body.GetFields()["metadata"].GetStructValue().GetFields()
+			manifest := encoded.Of(desired[i.Name].GetResource())
 			r.Objects = append(r.Objects, Object{
 				Stage: r.Stages, Component: componentName(s, part), Owner: s.Owner, Resource: i.Name,
 				APIVersion: i.Kind.GroupVersion().String(), Kind: i.Kind.Kind,
-				Name: meta["name"].GetStringValue(), Namespace: meta["namespace"].GetStringValue(),
-				Wrapped: simulate.IsObject(manifest), Retained: i.Retain, Manifest: manifest,
+				Name: i.Body.At("metadata", "name").Text(), Namespace: i.Body.At("metadata", "namespace").Text(),
+				Wrapped: simulate.IsObject(manifest), Retained: i.Retain, Manifest: manifest.Tree(),
 			})
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
@@ -29,8 +30,9 @@ const (
 	Composed = "Composed"
 )
 
-// Good answers with a plan and the composite resource's own status.
-func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status *structpb.Value) *fnv1.RunFunctionResponse {
+// Good answers with a plan and the composite resource's own status. What it composes is sealed, as package encoded says: Open
+// makes it readable.
+func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status encoded.Struct) *fnv1.RunFunctionResponse {
 	done := plan.Ready()
 	rsp := answer(req, readyTTL)
 	if !done {
@@ -43,13 +45,24 @@ func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status *
 		if place.wrapped(i) {
 			body = place.wrap(i)
 		}
-		rsp.Desired.Resources[i.Name] = &fnv1.Resource{Resource: body, Ready: readiness3(i.Verdict.Ready)}
+		rsp.Desired.Resources[i.Name] = &fnv1.Resource{Resource: encoded.Seal(body), Ready: readiness3(i.Verdict.Ready)}
 	}
 	rsp.Desired.Composite = &fnv1.Resource{Resource: compositeStatus(req, status), Ready: readiness3(done)}
 	// Crossplane keeps a condition that nobody sets anew, so a mended one has to be said.
 	rsp.Conditions = append(rsp.Conditions, condition(SpecValid, true, "Valid", ""), condition(Composed, true, "Composed", ""))
 	for _, part := range plan.Parts {
 		rsp.Conditions = append(rsp.Conditions, partCondition(part))
+	}
+	return rsp
+}
+
+// Open makes everything that is sealed in a response readable.
+func Open(rsp *fnv1.RunFunctionResponse) *fnv1.RunFunctionResponse {
+	if c := rsp.GetDesired().GetComposite(); c != nil {
+		c.Resource = encoded.Open(c.GetResource())
+	}
+	for _, r := range rsp.GetDesired().GetResources() {
+		r.Resource = encoded.Open(r.GetResource())
 	}
 	return rsp
 }
@@ -81,12 +94,12 @@ func answer(req *fnv1.RunFunctionRequest, ttl time.Duration) *fnv1.RunFunctionRe
 }
 
 // compositeStatus is the composite resource with nothing but its status.
-func compositeStatus(req *fnv1.RunFunctionRequest, status *structpb.Value) *structpb.Struct {
+func compositeStatus(req *fnv1.RunFunctionRequest, status encoded.Struct) *structpb.Struct {
 	observed := req.GetObserved().GetComposite().GetResource().GetFields()
 	return &structpb.Struct{Fields: fields{
 		"apiVersion": observed["apiVersion"],
 		"kind":       observed["kind"],
-		"status":     status,
+		"status":     structpb.NewStructValue(encoded.Seal(status)),
 	}}
 }
 

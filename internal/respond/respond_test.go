@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
@@ -60,7 +61,7 @@ const (
 func TestGood(t *testing.T) {
 	part := func(v ready.Verdict) compose.Part {
 		p := compose.Part{Name: "part", Total: 1, Items: []compose.Item{{
-			Name: "a", Body: structOf(t, map[string]any{"kind": "A", "metadata": map[string]any{"name": "my-a"}}), Verdict: v,
+			Name: "a", Body: encoded.Of(structOf(t, map[string]any{"kind": "A", "metadata": map[string]any{"name": "my-a"}})), Verdict: v,
 		}}}
 		p.Items[0].Kind.Kind = "A"
 		if v.Ready {
@@ -94,7 +95,7 @@ func TestGood(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			req := request(t)
-			got := respond.Good(req, tc.plan, respond.Place{}, structpb.NewStructValue(structOf(t, map[string]any{"phase": "X"})))
+			got := respond.Open(respond.Good(req, tc.plan, respond.Place{}, encoded.Of(structOf(t, map[string]any{"phase": "X"}))))
 			want := &fnv1.RunFunctionResponse{
 				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(tc.ttl)},
 				Context: req.GetContext(),
@@ -104,7 +105,7 @@ func TestGood(t *testing.T) {
 					})},
 					Resources: map[string]*fnv1.Resource{
 						"earlier": req.GetDesired().GetResources()["earlier"],
-						"a":       {Resource: tc.plan.Items()[0].Body, Ready: tc.ready},
+						"a":       {Resource: tc.plan.Items()[0].Body.Tree(), Ready: tc.ready},
 					},
 				},
 				Conditions: []*fnv1.Condition{

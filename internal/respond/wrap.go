@@ -4,6 +4,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 )
 
 // Place says where a composite resource's objects live, which decides how they are composed.
@@ -34,19 +35,19 @@ func (p Place) wrapped(i compose.Item) bool {
 	case i.Retain:
 		return true
 	case p.Namespaced:
-		return i.Rule.ClusterScoped || namespace(i.Body) != p.Namespace
+		return i.Rule.ClusterScoped || i.Body.At("metadata", "namespace").Text() != p.Namespace
 	}
 	return false
 }
 
-// wrap makes the Object around an item. It shares the item's body.
-func (p Place) wrap(i compose.Item) *structpb.Struct {
+// wrap makes the Object around an item.
+func (p Place) wrap(i compose.Item) encoded.Struct {
 	config := p.Workload
 	if i.Management || !p.Remote {
 		config = p.Management
 	}
 	spec := fields{
-		"forProvider":        structpb.NewStructValue(&structpb.Struct{Fields: fields{"manifest": structpb.NewStructValue(i.Body)}}),
+		"forProvider":        structure(fields{"manifest": structpb.NewStructValue(encoded.Seal(i.Body))}),
 		"managementPolicies": list("*"),
 		"readiness":          readiness(i),
 	}
@@ -61,12 +62,12 @@ func (p Place) wrap(i compose.Item) *structpb.Struct {
 		meta["namespace"] = structpb.NewStringValue(p.Namespace)
 	}
 	spec["providerConfigRef"] = structure(ref)
-	return &structpb.Struct{Fields: fields{
+	return encoded.Of(&structpb.Struct{Fields: fields{
 		"apiVersion": structpb.NewStringValue(apiVersion),
 		"kind":       structpb.NewStringValue("Object"),
 		"metadata":   structure(meta),
 		"spec":       structure(spec),
-	}}
+	}})
 }
 
 // ObjectName is the name of the Object around a resource. provider-kubernetes owns fields under it: it must never change.
@@ -94,8 +95,4 @@ func list(values ...any) *structpb.Value {
 		out.Values = append(out.Values, structpb.NewStringValue(s))
 	}
 	return structpb.NewListValue(out)
-}
-
-func namespace(body *structpb.Struct) string {
-	return body.GetFields()["metadata"].GetStructValue().GetFields()["namespace"].GetStringValue()
 }

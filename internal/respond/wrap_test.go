@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
 )
@@ -110,9 +110,9 @@ func TestWrap(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tc.item.Name, tc.item.Body = "r", structOf(t, maps.Clone(body))
+			tc.item.Name, tc.item.Body = "r", encoded.Of(structOf(t, maps.Clone(body)))
 			plan := compose.Plan{Kept: []compose.Item{tc.item}}
-			rsp := respond.Good(request(t), plan, tc.place, structpb.NewNullValue())
+			rsp := respond.Open(respond.Good(request(t), plan, tc.place, nil))
 			if diff := cmp.Diff(tc.want, rsp.GetDesired().GetResources()["r"].GetResource().AsMap()); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}

@@ -4,13 +4,19 @@
 package simulate
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encode"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
 )
@@ -21,7 +27,7 @@ type World struct {
 	XR *structpb.Struct
 	// Required are the resources that the Composition asks for, by requirement name.
 	Required map[string][]*structpb.Struct
-	// Observed are the composed resources as they are observed, by resource name.
+	// Observed are the composed resources as they are observed, by resource name. Those that were made here are sealed.
 	Observed map[string]*structpb.Struct
 	// Kinds are the functions by kind of composite resource.
 	Kinds map[string]function.Runner
@@ -31,7 +37,10 @@ type World struct {
 }
 
 // made is what became of a desired object.
-type made struct{ desired, observed *structpb.Struct }
+type made struct {
+	desired  encoded.Struct
+	observed *structpb.Struct
+}
 
 // Step is what one call of a function brought.
 type Step struct {
@@ -97,7 +106,7 @@ func (w *World) call(visit func(Step), depth int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	w.XR.Fields["status"] = rsp.GetDesired().GetComposite().GetResource().GetFields()["status"]
+	w.XR.Fields["status"] = encoded.Open(rsp.GetDesired().GetComposite().GetResource()).GetFields()["status"]
 	step := Step{Owner: nameOf(w.XR), Depth: depth, Plan: plan, Response: rsp}
 	for _, i := range plan.Items() {
 		if _, seen := w.Observed[i.Name]; !seen {
@@ -136,27 +145,31 @@ func (w *World) apply(rsp *fnv1.RunFunctionResponse, visit func(Step), depth int
 			delete(w.Observed, name)
 		}
 	}
-	for _, name := range sorted(desired) {
-		body := desired[name].GetResource()
-		if m, ok := w.made[name]; ok && m.observed == w.Observed[name] && same(m.desired, body) {
+	for _, name := range slices.Sorted(maps.Keys(desired)) {
+		body := encoded.Of(desired[name].GetResource())
+		if m, ok := w.made[name]; ok && m.observed == w.Observed[name] && bytes.Equal(m.desired, body) {
 			continue
 		}
 		o := Exist(body)
-		if _, nested := w.Kinds[compose.KindOf(body).GroupKind().String()]; nested {
-			child := w.child(name, o)
+		if _, nested := w.Kinds[kindOf(body).String()]; nested {
+			child := w.child(name, o.Tree())
 			if err := child.run(visit, depth+1); err != nil {
-				return fmt.Errorf("cannot compose %s: %w", nameOf(body), err)
+				return fmt.Errorf("cannot compose %s: %w", body.At("metadata", "name").Text(), err)
 			}
-			o = child.XR
+			o = encoded.Of(child.XR)
 		}
 		o, err := Finish(o)
 		if err != nil {
 			return fmt.Errorf("cannot make %s ready: %w", name, err)
 		}
-		w.Observed[name] = o
-		w.made[name] = made{desired: body, observed: o}
+		w.Observed[name] = encoded.Seal(o)
+		w.made[name] = made{desired: body, observed: w.Observed[name]}
 	}
 	return nil
+}
+
+func nameOf(xr *structpb.Struct) string {
+	return xr.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue()
 }
 
 // child is the world of a nested composite resource, which goes on from where it was.
@@ -192,57 +205,64 @@ func (w *World) waiting() string {
 	return strings.Join(out, "; ")
 }
 
+// atProvider is where an Object shows the object inside as it saw it last.
+var atProvider = []string{"status", "atProvider", "manifest"}
+
 // Exist is a desired object as an API server has it: with a generation, and for an Object with the object in its status.
-func Exist(desired *structpb.Struct) *structpb.Struct {
-	o := clone(desired)
-	setGeneration(o, 1)
-	if IsObject(o) {
-		if inner := Inner(o); inner != nil {
-			inner = clone(inner)
-			setGeneration(inner, 1)
-			status := &structpb.Struct{Fields: map[string]*structpb.Value{"atProvider": structpb.NewStructValue(&structpb.Struct{
-				Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(inner)},
-			})}}
-			o.Fields["status"] = structpb.NewStructValue(status)
-		}
+func Exist(desired encoded.Struct) encoded.Struct {
+	o := desired.With(encoded.Number(1), "metadata", "generation")
+	if inner, ok := Inner(o); ok {
+		o = o.With(inner.With(encoded.Number(1), "metadata", "generation").Value(), atProvider...)
 	}
 	return o
 }
 
 // Finish is an existing object as its owner leaves it when it is done.
-func Finish(existing *structpb.Struct) (*structpb.Struct, error) {
+func Finish(existing encoded.Struct) (encoded.Struct, error) {
 	if IsObject(existing) {
 		return finishObject(existing)
 	}
-	rule, ok := ready.For(compose.KindOf(existing).GroupKind())
+	rule, ok := ready.For(kindOf(existing))
 	if !ok {
-		return nil, fmt.Errorf("there is no readiness rule for %s", compose.KindOf(existing).GroupKind())
+		return nil, fmt.Errorf("there is no readiness rule for %s", kindOf(existing))
 	}
-	m := existing.AsMap()
-	rule.Finish(m)
-	return structpb.NewStruct(m)
+	return finished(existing, existing.Map(), rule.Finish)
 }
 
-func finishObject(existing *structpb.Struct) (*structpb.Struct, error) {
-	o := clone(existing)
-	atProvider := o.GetFields()["status"].GetStructValue().GetFields()["atProvider"].GetStructValue()
-	inner, err := Finish(atProvider.GetFields()["manifest"].GetStructValue())
+func finishObject(o encoded.Struct) (encoded.Struct, error) {
+	seen, _ := o.At(atProvider...).Struct()
+	inner, err := Finish(seen)
 	if err != nil {
 		return nil, err
 	}
-	atProvider.Fields["manifest"] = structpb.NewStructValue(inner)
-	m := o.AsMap()
-	ready.Finished(m, "Synced", "Ready")
-	return structpb.NewStruct(m)
+	o, err = finished(o, map[string]any{"metadata": o.At("metadata").Map()}, func(m map[string]any) { ready.Finished(m, "Synced", "Ready") })
+	return o.With(inner.Value(), atProvider...), err
+}
+
+// finished is an object with the status that finish gives it, whose look at the object is m.
+func finished(o encoded.Struct, m map[string]any, finish func(map[string]any)) (encoded.Struct, error) {
+	finish(m)
+	if m["status"] == nil {
+		return o, nil
+	}
+	status, err := encode.Struct(m["status"])
+	return o.With(status.Value(), "status"), err
 }
 
 // IsObject tells whether something is an Object of provider-kubernetes.
-func IsObject(s *structpb.Struct) bool {
-	k := compose.KindOf(s)
+func IsObject(o encoded.Struct) bool {
+	k := kindOf(o)
 	return k.Kind == "Object" && (k.Group == "kubernetes.crossplane.io" || k.Group == "kubernetes.m.crossplane.io")
 }
 
-// Inner is the manifest in an Object's spec.
-func Inner(o *structpb.Struct) *structpb.Struct {
-	return o.GetFields()["spec"].GetStructValue().GetFields()["forProvider"].GetStructValue().GetFields()["manifest"].GetStructValue()
+// Inner is the manifest in an Object's spec. It is false of anything else.
+func Inner(o encoded.Struct) (encoded.Struct, bool) {
+	if !IsObject(o) {
+		return nil, false
+	}
+	return o.At("spec", "forProvider", "manifest").Struct()
+}
+
+func kindOf(o encoded.Struct) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(o.At("apiVersion").Text(), o.At("kind").Text()).GroupKind()
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
@@ -134,7 +135,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s does not exist", name)
 		}
 	}
-	if got := w.Observed["keystone"].AsMap()["status"].(map[string]any)["calls"]; got != 3.0 {
+	if got := encoded.Of(w.Observed["keystone"]).Map()["status"].(map[string]any)["calls"]; got != 3.0 {
 		t.Errorf("the nested composite resource's own status is lost: %v", w.Observed["keystone"])
 	}
 
@@ -159,7 +160,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("after %s there are %d objects", what, len(w.Observed))
 		}
 	}
-	if got := w.Observed["config"].AsMap()["spec"]; !cmp.Equal(got, map[string]any{"text": "b"}) {
+	if got := encoded.Of(w.Observed["config"]).Map()["spec"]; !cmp.Equal(got, map[string]any{"text": "b"}) {
 		t.Errorf("the other spec did not arrive: %v", got)
 	}
 }
@@ -294,28 +295,28 @@ func TestExistAndFinish(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			desired := structOf(t, tc.desired)
+			desired := encoded.Of(structOf(t, tc.desired))
 			exists := simulate.Exist(desired)
-			if diff := cmp.Diff(tc.exists, exists.AsMap()); diff != "" {
+			if diff := cmp.Diff(tc.exists, exists.Map()); diff != "" {
 				t.Errorf("%s\nExist(...): -want, +got:\n%s", tc.reason, diff)
 			}
 			finished, err := simulate.Finish(exists)
 			if err != nil {
 				t.Fatalf("Finish(...): %v", err)
 			}
-			if diff := cmp.Diff(tc.finished, finished.AsMap()); diff != "" {
+			if diff := cmp.Diff(tc.finished, finished.Map()); diff != "" {
 				t.Errorf("%s\nFinish(...): -want, +got:\n%s", tc.reason, diff)
 			}
-			if diff := cmp.Diff(tc.exists, exists.AsMap()); diff != "" {
+			if diff := cmp.Diff(tc.exists, exists.Map()); diff != "" {
 				t.Errorf("Finish changed its argument: %s", diff)
 			}
-			if diff := cmp.Diff(tc.desired, desired.AsMap()); diff != "" {
+			if diff := cmp.Diff(tc.desired, desired.Map()); diff != "" {
 				t.Errorf("Exist changed its argument: %s", diff)
 			}
 		})
 	}
 
-	unseen := structOf(t, object(1, certificate(0)))
+	unseen := encoded.Of(structOf(t, object(1, certificate(0))))
 	if got, err := simulate.Finish(unseen); err == nil {
 		t.Errorf("Finish(...) of an Object that has seen nothing = %v", got)
 	}
@@ -325,11 +326,11 @@ func TestIsObject(t *testing.T) {
 	for apiVersion, want := range map[string]bool{
 		"kubernetes.crossplane.io/v1alpha2": true, "kubernetes.m.crossplane.io/v1alpha1": true, "example.org/v1": false, "": false,
 	} {
-		if got := simulate.IsObject(structOf(t, map[string]any{"apiVersion": apiVersion, "kind": "Object"})); got != want {
+		if got := simulate.IsObject(encoded.Of(structOf(t, map[string]any{"apiVersion": apiVersion, "kind": "Object"}))); got != want {
 			t.Errorf("IsObject(%s Object) = %t, want %t", apiVersion, got, want)
 		}
 	}
-	if simulate.IsObject(structOf(t, map[string]any{"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "ProviderConfig"})) {
+	if simulate.IsObject(encoded.Of(structOf(t, map[string]any{"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "ProviderConfig"}))) {
 		t.Error("IsObject(ProviderConfig)")
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
@@ -43,7 +44,7 @@ type runner struct {
 func (r *runner) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	left := 0
 	for _, o := range req.GetObserved().GetResources() {
-		if _, ok := wire.Raw(o); ok {
+		if encoded.Sealed(o.GetResource()) {
 			left++
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 )
 
 // Numbers of fields in Crossplane's run_function.proto, and of any protobuf map.
@@ -16,15 +18,16 @@ const (
 	responseDesired  = protowire.Number(2)
 	stateResources   = protowire.Number(2)
 	resourceResource = protowire.Number(1)
+	resourceReady    = protowire.Number(3)
 	entryKey         = protowire.Number(1)
 	entryValue       = protowire.Number(2)
 )
 
 var merge = proto.UnmarshalOptions{Merge: true}
 
-// UnmarshalRequest reads a request, but leaves the resource field of each observed composed resource as bytes, unread
-// and unchecked, among the unknown fields of its Resource: Raw finds it there, GetResource does not. The message can be
-// cloned, marshalled and compared like any other. It keeps b, which must not be changed afterwards.
+// UnmarshalRequest reads a request, but leaves each observed composed resource as bytes, unread and unchecked: sealed, as
+// package encoded says. The message can be cloned and marshalled like any other. It keeps b, which must not be changed
+// afterwards.
 //
 // It is an error if what is read is malformed.
 func UnmarshalRequest(b []byte, req *fnv1.RunFunctionRequest) error {
@@ -52,41 +55,22 @@ func mergeObserved(s *fnv1.State, entry []byte) error {
 	}
 	r := &fnv1.Resource{}
 	var raw []byte
-	err = mergeExcept(r, resource, resourceResource, func(field, _ []byte) error {
-		raw = concat(raw, field)
+	found := false
+	err = mergeExcept(r, resource, resourceResource, func(_, value []byte) error {
+		raw, found = concat(raw, value), true
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("resources[%q]: %w", name, err)
 	}
-	if m := r.ProtoReflect(); raw != nil {
-		m.SetUnknown(concat(raw, m.GetUnknown()))
+	if found {
+		r.Resource = encoded.Seal(raw)
 	}
 	if s.Resources == nil {
 		s.Resources = map[string]*fnv1.Resource{}
 	}
 	s.Resources[name] = r
 	return nil
-}
-
-// Raw is the resource of a Resource that UnmarshalRequest left as bytes: an encoded google.protobuf.Struct, which must
-// not be changed. It is false if there is none, because it was decoded or never sent.
-func Raw(r *fnv1.Resource) ([]byte, bool) {
-	var raw []byte
-	found := false
-	for b := r.ProtoReflect().GetUnknown(); len(b) > 0; {
-		num, typ, n := protowire.ConsumeTag(b)
-		size := protowire.ConsumeFieldValue(num, typ, b[max(n, 0):])
-		if n < 0 || size < 0 {
-			return nil, false // Cannot be: unknown fields were well-formed when they were set.
-		}
-		if num == resourceResource && typ == protowire.BytesType {
-			value, _ := protowire.ConsumeBytes(b[n:])
-			raw, found = concat(raw, value), true
-		}
-		b = b[n+size:]
-	}
-	return raw, found
 }
 
 // mergeExcept merges the encoded message b into m, except for the fields of a number that hold bytes: these it hands

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"pgregory.net/rapid"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
@@ -54,19 +55,14 @@ func TestUnmarshalRequest(t *testing.T) {
 	// What was left is all there.
 	for name, w := range want.GetObserved().GetResources() {
 		g := got.GetObserved().GetResources()[name]
-		if g.GetResource() != nil {
+		if len(g.GetResource().GetFields()) > 0 {
 			t.Errorf("%s: the resource was decoded, want bytes", name)
 		}
-		raw, ok := wire.Raw(g)
-		if ok != (w.GetResource() != nil) {
-			t.Errorf("%s: Raw(...) found %t, want %t", name, ok, w.GetResource() != nil)
+		if there := g.GetResource() != nil; there != (w.GetResource() != nil) {
+			t.Errorf("%s: there is a resource: %t, want %t", name, there, w.GetResource() != nil)
 		}
-		s := &structpb.Struct{}
-		if err := proto.Unmarshal(raw, s); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(w.GetResource(), s, protocmp.Transform()); ok && diff != "" {
-			t.Errorf("%s: -want, +Raw(...):\n%s", name, diff)
+		if diff := cmp.Diff(w.GetResource().AsMap(), encoded.Of(g.GetResource()).Map()); diff != "" {
+			t.Errorf("%s: -want, +left as bytes:\n%s", name, diff)
 		}
 	}
 
@@ -81,27 +77,8 @@ func withoutObserved(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
 	req = proto.CloneOf(req)
 	for _, r := range req.GetObserved().GetResources() {
 		r.Resource = nil
-		r.ProtoReflect().SetUnknown(nil)
 	}
 	return req
-}
-
-func TestRaw(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		args   *fnv1.Resource
-	}{
-		"Nil":     {"No resource has no bytes.", nil},
-		"Empty":   {"Nor has an empty one.", &fnv1.Resource{}},
-		"Decoded": {"Nor has one that was decoded.", &fnv1.Resource{Resource: &structpb.Struct{}}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if raw, ok := wire.Raw(tc.args); ok || raw != nil {
-				t.Errorf("%s\nRaw(...) = %v, %t", tc.reason, raw, ok)
-			}
-		})
-	}
 }
 
 // TestUnmarshalRequestProperties decodes random requests, sent in one piece or two, with fields that no version knows:
@@ -143,8 +120,8 @@ func FuzzUnmarshalRequest(f *testing.F) {
 	f.Add(part(2, part(2, part(1, []byte("a")))))     // An entry without a value.
 	f.Add(part(2, part(2, part(1, []byte{0xff}))))    // A name that is not UTF-8.
 	f.Add([]byte{0x10, 0x01, 0x13, 0x14, 0x12, 0xff}) // Other wire types; an end too soon.
-	one := part(1, wire.AppendStruct(nil, object(f, map[string]any{"a": 1, "b": 1})))
-	two := part(1, wire.AppendStruct(nil, object(f, map[string]any{"b": 2, "c": 2})))
+	one := part(1, encoded.Of(object(f, map[string]any{"a": 1, "b": 1})))
+	two := part(1, encoded.Of(object(f, map[string]any{"b": 2, "c": 2})))
 	f.Add(part(2, part(2, part(1, []byte("r")), part(2, one), part(2, two))))                                          // A value in two pieces.
 	f.Add(part(2, part(2, part(1, []byte("r")), part(2, one, two))))                                                   // A resource in two pieces.
 	f.Add(part(2, part(2, part(1, []byte("r")), part(2, one)), part(2, part(1, []byte("r")), part(2, two))))           // Two entries of one name.
@@ -168,13 +145,12 @@ func sameRequest(b []byte) error {
 	wantErr := proto.Unmarshal(b, want)
 	gotErr := wire.UnmarshalRequest(b, got)
 	for name, r := range got.GetObserved().GetResources() {
-		raw, _ := wire.Raw(r)
 		s := &structpb.Struct{}
-		if err := proto.Unmarshal(raw, s); err != nil || wantErr != nil {
+		if err := proto.Unmarshal(encoded.Of(r.GetResource()), s); err != nil || wantErr != nil {
 			continue
 		}
 		if diff := cmp.Diff(want.GetObserved().GetResources()[name].GetResource().AsMap(), s.AsMap(), cmpopts.EquateEmpty()); diff != "" {
-			return fmt.Errorf("%s: -protobuf's, +from Raw(...):\n%s", name, diff)
+			return fmt.Errorf("%s: -protobuf's, +left as bytes:\n%s", name, diff)
 		}
 	}
 	if !slices.Equal(before, b) {

@@ -5,14 +5,20 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 )
 
 var deterministic = proto.MarshalOptions{Deterministic: true}
+
+// A writer writes messages that hold Structs.
+type writer struct{ *encoded.Writer }
 
 // MarshalResponse writes a response: its desired composed resources by hand, the rest by the protobuf library. The same
 // message gives the same bytes, whatever the order in which its maps were filled.
@@ -23,10 +29,10 @@ func MarshalResponse(rsp *fnv1.RunFunctionResponse) ([]byte, error) {
 	if len(desired.GetResources()) == 0 {
 		return deterministic.Marshal(rsp)
 	}
-	w := newWriter()
-	defer w.free()
+	w := writer{encoded.NewWriter()}
+	defer w.Free()
 
-	state := w.written()
+	state := w.Written()
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(desired.GetResources()))) {
 		if err := w.desired(name, desired.GetResources()[name]); err != nil {
 			return nil, fmt.Errorf("desired.resources[%q]: %w", name, err)
@@ -35,36 +41,50 @@ func MarshalResponse(rsp *fnv1.RunFunctionResponse) ([]byte, error) {
 	if err := w.rest(desired, stateResources); err != nil {
 		return nil, fmt.Errorf("desired: %w", err)
 	}
-	w.begin(responseDesired, state)
+	w.Begin(responseDesired, state)
 	if err := w.rest(rsp, responseDesired); err != nil {
 		return nil, err
 	}
-	return slices.Clone(w.bytes()), nil
+	return w.Struct(), nil
 }
 
 // desired writes an entry of the map of desired composed resources.
-func (w *writer) desired(name string, r *fnv1.Resource) error {
-	entry := w.written()
-	if err := w.rest(r, resourceResource); err != nil {
+func (w writer) desired(name string, r *fnv1.Resource) error {
+	entry := w.Written()
+	if ready, all := readiness(r); all {
+		w.Raw(ready)
+	} else if err := w.rest(r, resourceResource); err != nil {
 		return err
 	}
 	if s := r.GetResource(); s != nil {
-		resource := w.written()
-		w.object(s)
-		w.begin(resourceResource, resource)
+		resource := w.Written()
+		w.Object(s)
+		w.Begin(resourceResource, resource)
 	}
-	w.begin(entryValue, entry)
-	w.text(entryKey, name)
-	w.begin(stateResources, entry)
-	if w.badText {
+	w.Begin(entryValue, entry)
+	w.Text(entryKey, name)
+	w.Begin(stateResources, entry)
+	if w.BadText || !utf8.ValidString(name) {
 		return errors.New("it has text that is not valid UTF-8")
 	}
 	return nil
 }
 
+// readiness is the encoded readiness of a resource, and whether it has no other field besides the resource: nearly always.
+func readiness(r *fnv1.Resource) (encoded []byte, all bool) {
+	v := r.GetReady()
+	if len(r.GetConnectionDetails()) > 0 || len(r.ProtoReflect().GetUnknown()) > 0 || v < 0 || v >= 1<<7 {
+		return nil, false
+	}
+	if v == fnv1.Ready_READY_UNSPECIFIED {
+		return nil, true
+	}
+	return protowire.AppendVarint(protowire.AppendTag(nil, resourceReady, protowire.VarintType), uint64(v)), true
+}
+
 // rest writes a message without one of its fields. Whatever else the message has, today or in a later version of its
 // definition, is written by the protobuf library.
-func (w *writer) rest(m proto.Message, but protowire.Number) error {
+func (w writer) rest(m proto.Message, but protowire.Number) error {
 	src := m.ProtoReflect()
 	dst := src.New()
 	src.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -78,6 +98,6 @@ func (w *writer) rest(m proto.Message, but protowire.Number) error {
 	if err != nil {
 		return err
 	}
-	copy(w.room(len(b)), b)
+	w.Raw(b)
 	return nil
 }

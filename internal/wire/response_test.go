@@ -46,21 +46,6 @@ func TestMarshalResponseProperties(t *testing.T) {
 	})
 }
 
-// TestAppendStructProperties holds AppendStruct against the protobuf library's deterministic bytes.
-func TestAppendStructProperties(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := &structpb.Struct{}
-		wiretest.Fill(t, s.ProtoReflect())
-		want, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend([]byte("before"), s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := wire.AppendStruct([]byte("before"), s); !bytes.Equal(got, want) {
-			t.Errorf("AppendStruct(%v) = %x, want %x", s, got, want)
-		}
-	})
-}
-
 func TestMarshalResponseOrder(t *testing.T) {
 	want, err := wire.MarshalResponse(wiretest.Response(40))
 	if err != nil {
@@ -158,20 +143,6 @@ func TestMarshalResponseErrors(t *testing.T) {
 	}
 }
 
-func TestHash(t *testing.T) {
-	s := func(v string) *structpb.Struct { return object(t, map[string]any{"b": 1, "a": []any{v, nil, true}}) }
-	if a, b := wire.Hash(s("x")), wire.Hash(s("x")); a != b || len(a) != 16 {
-		t.Errorf("Hash(...) = %q and %q, want the same 16 digits", a, b)
-	}
-	if a, b := wire.Hash(s("x")), wire.Hash(s("y")); a == b {
-		t.Errorf("Hash(...) = %q of two Structs", a)
-	}
-	// It stands in annotations of objects that exist: another hash of the same object reads as a change of all of them.
-	if got, want := wire.Hash(s("x")), "b5798afcc9bc393f"; got != want {
-		t.Errorf("Hash(...) = %q, want %q as ever", got, want)
-	}
-}
-
 func BenchmarkMarshalResponse(b *testing.B) {
 	for _, n := range []int{40, 250} {
 		rsp := wiretest.Response(n)
@@ -193,13 +164,5 @@ func BenchmarkMarshalResponse(b *testing.B) {
 				}
 			})
 		}
-	}
-}
-
-func BenchmarkHash(b *testing.B) {
-	s := wiretest.Response(1).GetDesired().GetResources()["resource-000"].GetResource()
-	b.ReportAllocs()
-	for b.Loop() {
-		wire.Hash(s)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
@@ -140,7 +141,7 @@ func request(b *testing.B, kind string, remote bool, state string) *fnv1.RunFunc
 	if kind == "keystone" {
 		finish(b, w)
 		rsp := w.Kinds["XControlPlaneCluster.crossplane.c5c3.io"].Run(w.Request())
-		w = &simulate.World{XR: rsp.GetDesired().GetResources()["keystone"].GetResource(), Kinds: w.Kinds}
+		w = &simulate.World{XR: encoded.Open(rsp.GetDesired().GetResources()["keystone"].GetResource()), Kinds: w.Kinds}
 	}
 	switch state {
 	case "half":
@@ -151,8 +152,9 @@ func request(b *testing.B, kind string, remote bool, state string) *fnv1.RunFunc
 	case "full":
 		finish(b, w)
 	}
-	for _, o := range w.Observed {
-		serverOwned(b, o)
+	for name, o := range w.Observed {
+		w.Observed[name] = encoded.Open(o)
+		serverOwned(b, w.Observed[name])
 	}
 	return w.Request()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
 )
@@ -27,7 +28,7 @@ func (s statusChecker) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionR
 	}
 	*s.calls++
 	xr := req.GetObserved().GetComposite().GetResource().AsMap()
-	xr["status"] = rsp.GetDesired().GetComposite().GetResource().AsMap()["status"]
+	xr["status"] = encoded.Of(rsp.GetDesired().GetComposite().GetResource()).Map()["status"]
 	apiVersion, _ := xr["apiVersion"].(string)
 	kind, _ := xr["kind"].(string)
 	v, err := definition.Validator(apiVersion, kind)

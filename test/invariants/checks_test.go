@@ -13,6 +13,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
@@ -161,8 +162,8 @@ func (w *world) checkGates(t *rapid.T, plan compose.Plan) {
 func (w *world) checkHashes(t *rapid.T, plan compose.Plan) {
 	for _, p := range plan.Parts {
 		for _, i := range p.Items {
-			hash := annotation(i.Body)
-			body, key := wire.AppendStruct(nil, i.Body), i.Name+" "+hash
+			hash := i.Body.At("metadata", "annotations", compose.HashAnnotation).Text()
+			body, key := i.Body, i.Name+" "+hash
 			if other, ok := w.hashed[key]; hash == "" || ok && !bytes.Equal(other, body) {
 				t.Errorf("6: %s has changed, but not its hash %q", i.Name, hash)
 			}
@@ -172,7 +173,7 @@ func (w *world) checkHashes(t *rapid.T, plan compose.Plan) {
 			}
 			outer := w.observed[i.Name]
 			o := outer
-			if simulate.IsObject(outer) {
+			if simulate.IsObject(encoded.Of(outer)) {
 				o = outer.GetFields()["status"].GetStructValue().GetFields()["atProvider"].GetStructValue().GetFields()["manifest"].GetStructValue()
 			}
 			if annotation(o) != hash {
@@ -278,8 +279,8 @@ var notOurs = []string{
 func checkFields(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	for name, r := range rsp.GetDesired().GetResources() {
 		objects := []*structpb.Struct{r.GetResource()}
-		if simulate.IsObject(r.GetResource()) {
-			objects = append(objects, simulate.Inner(r.GetResource()))
+		if inner, ok := simulate.Inner(encoded.Of(r.GetResource())); ok {
+			objects = append(objects, inner.Tree())
 		}
 		for _, o := range objects {
 			if o.GetFields()["status"] != nil {

@@ -103,6 +103,7 @@ func (w *world) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 		w.checkSame(t, marshal(t, bad))
 		return nil
 	}
+	respond.Open(rsp)
 	w.note(t, rsp, plan)
 	w.checkGates(t, plan)
 	checkTold(t, rsp, plan)

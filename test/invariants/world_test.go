@@ -12,6 +12,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
@@ -148,13 +149,14 @@ func (w *world) settle(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	desired := rsp.GetDesired().GetResources()
 	maps.DeleteFunc(w.observed, func(name string, _ *structpb.Struct) bool { return desired[name] == nil })
 	for name, r := range desired {
-		key := wire.Hash(r.GetResource())
+		body := encoded.Of(r.GetResource())
+		key := body.Hash()
 		if w.made[key] == nil {
-			o, err := simulate.Finish(simulate.Exist(r.GetResource()))
+			o, err := simulate.Finish(simulate.Exist(body))
 			if err != nil {
 				t.Fatalf("cannot make %s ready: %v", name, err)
 			}
-			m := o.AsMap()
+			m := o.Map()
 			for _, part := range []object{m, inside(m)} {
 				if part != nil {
 					serverOwned(part["metadata"].(object))

@@ -21,6 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/manifest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
@@ -107,7 +108,7 @@ func newKeystone(t *testing.T, claim []byte) *simulate.World {
 		t.Fatal(err)
 	}
 	rsp := w.Kinds["XControlPlaneCluster.crossplane.c5c3.io"].Run(w.Request())
-	return &simulate.World{XR: rsp.GetDesired().GetResources()["keystone"].GetResource(), Kinds: w.Kinds}
+	return &simulate.World{XR: encoded.Open(rsp.GetDesired().GetResources()["keystone"].GetResource()), Kinds: w.Kinds}
 }
 
 // play calls the function as often as the state says.
@@ -144,7 +145,7 @@ func begin(w *simulate.World) {
 	rsp := w.Kinds[compose.KindOf(w.XR).GroupKind().String()].Run(w.Request())
 	for name, r := range rsp.GetDesired().GetResources() {
 		if w.Observed[name] == nil {
-			w.Observed[name] = simulate.Exist(r.GetResource())
+			w.Observed[name] = encoded.Seal(simulate.Exist(encoded.Of(r.GetResource())))
 		}
 	}
 }
@@ -189,14 +190,8 @@ func render(t *testing.T, target string, w *simulate.World, kind string) []byte 
 func named(observed map[string]*structpb.Struct) []*structpb.Struct {
 	var out []*structpb.Struct
 	for name, o := range observed {
-		meta := o.Fields["metadata"].GetStructValue()
-		annotations := meta.Fields["annotations"].GetStructValue()
-		if annotations == nil {
-			annotations = &structpb.Struct{Fields: map[string]*structpb.Value{}}
-			meta.Fields["annotations"] = structpb.NewStructValue(annotations)
-		}
-		annotations.Fields["crossplane.io/composition-resource-name"] = structpb.NewStringValue(name)
-		out = append(out, o)
+		named := encoded.Of(o).With(encoded.Text(name), "metadata", "annotations", "crossplane.io/composition-resource-name")
+		out = append(out, named.Tree())
 	}
 	return out
 }

@@ -1,0 +1,142 @@
+package encoded_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"pgregory.net/rapid"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
+)
+
+func structOf(t testing.TB, m map[string]any) encoded.Struct {
+	t.Helper()
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded.Of(s)
+}
+
+// TestOfProperties holds Of against the protobuf library's deterministic bytes.
+func TestOfProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := &structpb.Struct{}
+		wiretest.Fill(t, s.ProtoReflect())
+		want, err := proto.MarshalOptions{Deterministic: true}.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := encoded.Of(s); !bytes.Equal(got, want) {
+			t.Errorf("Of(%v) = %x, want %x", s, got, want)
+		}
+	})
+}
+
+func TestHash(t *testing.T) {
+	hash := func(v string) string { return structOf(t, map[string]any{"b": 1, "a": []any{v, nil, true}}).Hash() }
+	if a, b := hash("x"), hash("x"); a != b || len(a) != 16 {
+		t.Errorf("Hash() = %q and %q, want the same 16 digits", a, b)
+	}
+	if a, b := hash("x"), hash("y"); a == b {
+		t.Errorf("Hash() = %q of two Structs", a)
+	}
+	// It stands in annotations of objects that exist: another hash of the same object reads as a change of all of them.
+	if got, want := hash("x"), "b5798afcc9bc393f"; got != want {
+		t.Errorf("Hash() = %q, want %q as ever", got, want)
+	}
+}
+
+// TestSeal: a sealed message is the same message to the protobuf library, wherever it stands, and opens as it was.
+func TestSeal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := &structpb.Struct{}
+		wiretest.Fill(t, s.ProtoReflect())
+		sealed := encoded.Seal(encoded.Of(s))
+		outer := func(inner *structpb.Struct) *structpb.Struct {
+			return &structpb.Struct{Fields: map[string]*structpb.Value{"a": structpb.NewBoolValue(true), "s": structpb.NewStructValue(inner)}}
+		}
+		for name, m := range map[string]struct{ plain, sealed *structpb.Struct }{
+			"alone": {plain: s, sealed: sealed}, "inside": {plain: outer(s), sealed: outer(sealed)},
+		} {
+			b, err := proto.Marshal(m.sealed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := &structpb.Struct{}
+			if err := proto.Unmarshal(b, got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(m.plain, got, protocmp.Transform()); diff != "" {
+				t.Errorf("%s: -message, +sealed and sent:\n%s", name, diff)
+			}
+			if !bytes.Equal(encoded.Of(m.plain), encoded.Of(m.sealed)) {
+				t.Errorf("%s: the sealed message has other bytes", name)
+			}
+			if diff := cmp.Diff(m.plain.AsMap(), encoded.Open(m.sealed).AsMap(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s: -message, +Open(...):\n%s", name, diff)
+			}
+		}
+		if got, want := encoded.Sealed(sealed), len(s.GetFields()) > 0; got != want || encoded.Sealed(s) {
+			t.Errorf("Sealed(...) = %t of what is sealed, want %t, and %t of what is not", got, want, encoded.Sealed(s))
+		}
+	})
+}
+
+// TestOfNothing: what is no message has no bytes, and is read as an empty one.
+func TestOfNothing(t *testing.T) {
+	for name, s := range map[string]*structpb.Struct{"nil": nil, "empty": {}, "sealed": encoded.Seal(nil)} {
+		if got := encoded.Of(s); len(got) > 0 || len(got.Map()) > 0 || got.Tree() == nil {
+			t.Errorf("Of(%s) = %x", name, got)
+		}
+	}
+}
+
+func TestWith(t *testing.T) {
+	base := map[string]any{"a": "x", "m": map[string]any{"b": 1.0, "d": 2.0}, "z": true}
+	inner := structOf(t, map[string]any{"i": []any{1.0}})
+	cases := map[string]struct {
+		reason string
+		value  encoded.Value
+		path   []string
+		want   map[string]any
+	}{
+		"First":   {"Before all others.", encoded.Text("v"), []string{"A"}, map[string]any{"A": "v", "a": "x", "m": base["m"], "z": true}},
+		"Last":    {"After all others.", encoded.Number(7), []string{"zz"}, map[string]any{"a": "x", "m": base["m"], "z": true, "zz": 7.0}},
+		"Replace": {"In place of another kind.", inner.Value(), []string{"z"}, map[string]any{"a": "x", "m": base["m"], "z": map[string]any{"i": []any{1.0}}}},
+		"Deeper":  {"Between others.", encoded.Text("v"), []string{"m", "c"}, map[string]any{"a": "x", "m": map[string]any{"b": 1.0, "c": "v", "d": 2.0}, "z": true}},
+		"Made":    {"What is on the way is made.", encoded.Text("v"), []string{"n", "o", "p"}, map[string]any{"a": "x", "m": base["m"], "n": map[string]any{"o": map[string]any{"p": "v"}}, "z": true}},
+		"NoWay":   {"What is on the way and no Struct gives way.", encoded.Text("v"), []string{"a", "b"}, map[string]any{"a": map[string]any{"b": "v"}, "m": base["m"], "z": true}},
+		"Nothing": {"A value that is none is null.", encoded.Value{}, []string{"z"}, map[string]any{"a": "x", "m": base["m"], "z": nil}},
+		"Whole":   {"No path is the whole.", inner.Value(), nil, map[string]any{"i": []any{1.0}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := structOf(t, base)
+			got := s.With(tc.value, tc.path...)
+			if diff := cmp.Diff(tc.want, got.Map()); diff != "" {
+				t.Errorf("%s\nWith(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if !bytes.Equal(got, structOf(t, tc.want)) {
+				t.Errorf("%s\nWith(...) has not the bytes of an equal Struct: its keys are not sorted", tc.reason)
+			}
+			if diff := cmp.Diff(base, s.Map()); diff != "" {
+				t.Errorf("With(...) changed its receiver: %s", diff)
+			}
+		})
+	}
+}
+
+func BenchmarkHash(b *testing.B) {
+	s := wiretest.Response(1).GetDesired().GetResources()["resource-000"].GetResource()
+	b.ReportAllocs()
+	for b.Loop() {
+		encoded.Of(s).Hash()
+	}
+}

@@ -1,0 +1,333 @@
+package encoded
+
+import (
+	"iter"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// Kinds of value: the numbers of their fields in the Value of google/protobuf/struct.proto.
+const (
+	kindNull   = protowire.Number(1)
+	kindNumber = protowire.Number(2)
+	kindString = protowire.Number(3)
+	kindBool   = protowire.Number(4)
+	kindStruct = protowire.Number(5)
+	kindList   = protowire.Number(6)
+)
+
+// wireTypes are the wire types of the kinds.
+var wireTypes = [...]protowire.Type{
+	kindNull:   protowire.VarintType,
+	kindNumber: protowire.Fixed64Type,
+	kindString: protowire.BytesType,
+	kindBool:   protowire.VarintType,
+	kindStruct: protowire.BytesType,
+	kindList:   protowire.BytesType,
+}
+
+// maxDepth is deeper than any Struct that the protobuf library decodes: at 10000 messages, two for each level.
+const maxDepth = 5000
+
+// Value is a google.protobuf.Value in its encoding. What is absent, null or malformed is the zero Value, or else has none of
+// the forms that its methods ask for.
+type Value struct {
+	kind  protowire.Number
+	bytes []byte // Of a string; encoded, of a Struct or ListValue.
+	bits  uint64 // Of a number (as float64) or boolean.
+}
+
+// Text is a text as a Value.
+func Text(s string) Value { return Value{kind: kindString, bytes: []byte(s)} }
+
+// Number is a number as a Value.
+func Number(f float64) Value { return Value{kind: kindNumber, bits: math.Float64bits(f)} }
+
+// Value is the Struct as a Value.
+func (s Struct) Value() Value { return value(s) }
+
+func value(s Struct) Value { return Value{kind: kindStruct, bytes: s} }
+
+// Struct is the Struct that a Value is. It is false if it is none.
+func (v Value) Struct() (Struct, bool) { return v.structBytes(), v.kind == kindStruct }
+
+func (v Value) structBytes() Struct {
+	if v.kind != kindStruct {
+		return nil
+	}
+	return v.bytes
+}
+
+// Text is the text that a Value is, or none.
+func (v Value) Text() string {
+	if v.kind != kindString {
+		return ""
+	}
+	return string(v.bytes)
+}
+
+// Whole is the whole number that a Value is. It is false if it is none, has a fraction, or is beyond ±2^53.
+func (v Value) Whole() (int64, bool) {
+	f := math.Float64frombits(v.bits)
+	if v.kind != kindNumber || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+// Bool is the boolean that a Value is. The second result is false if it is none.
+func (v Value) Bool() (b, ok bool) {
+	return v.kind == kindBool && v.bits != 0, v.kind == kindBool
+}
+
+// At is the value at a path below.
+func (v Value) At(path ...string) Value {
+	for _, name := range path {
+		v = v.Field(name)
+	}
+	return v
+}
+
+// Field is a field of a Struct: the last one of that name, as in any protobuf map.
+func (v Value) Field(name string) Value {
+	var last []byte
+	for key, encoded := range v.Fields() {
+		if string(key) == name {
+			last = encoded
+		}
+	}
+	return Parse(last)
+}
+
+// Fields are the names and encoded values of a Struct.
+func (v Value) Fields() iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, encoded []byte) bool) {
+		for entry := range v.repeated(kindStruct) {
+			key, encoded, err := mapEntry(entry)
+			if err != nil || !yield(key, encoded) {
+				return
+			}
+		}
+	}
+}
+
+// Elements are the values of a ListValue.
+func (v Value) Elements() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		for encoded := range v.repeated(kindList) {
+			if !yield(Parse(encoded)) {
+				return
+			}
+		}
+	}
+}
+
+// repeated is field 1 of a value of that kind: the entries of a Struct, the values of a ListValue.
+func (v Value) repeated(kind protowire.Number) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		if v.kind != kind {
+			return
+		}
+		for b := v.bytes; len(b) > 0; {
+			if element, rest, ok := shortField(b, listValues); ok {
+				if !yield(element) {
+					return
+				}
+				b = rest
+				continue
+			}
+			num, typ, bytes, _, n := consume(b)
+			if n < 0 || num == 1 && typ == protowire.BytesType && !yield(bytes) {
+				return
+			}
+			b = b[n:]
+		}
+	}
+}
+
+// Any is the Value as encoding/json would read it; see Map.
+func (v Value) Any() any { return v.decode(0) }
+
+func (v Value) decode(depth int) any {
+	switch v.kind {
+	case kindNumber:
+		return math.Float64frombits(v.bits)
+	case kindString:
+		return string(v.bytes)
+	case kindBool:
+		return v.bits != 0
+	case kindStruct:
+		return v.object(depth)
+	case kindList:
+		return v.list(depth)
+	default:
+		return nil
+	}
+}
+
+// Map is the Struct that a Value is, as encoding/json would read it: with nil, bool, float64, string, []any and
+// map[string]any. It is nil if it is none.
+func (v Value) Map() map[string]any { return v.object(0) }
+
+// List is the list that a Value is, with elements as in Map. It is nil if it is none.
+func (v Value) List() []any { return v.list(0) }
+
+// tree decodes the Value for whoever needs protobuf's own form.
+func (v Value) tree(depth int) *structpb.Value {
+	switch {
+	case depth > maxDepth:
+		return structpb.NewNullValue()
+	case v.kind == kindNumber:
+		return structpb.NewNumberValue(math.Float64frombits(v.bits))
+	case v.kind == kindString:
+		return structpb.NewStringValue(string(v.bytes))
+	case v.kind == kindBool:
+		return structpb.NewBoolValue(v.bits != 0)
+	case v.kind == kindStruct:
+		out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+		for key, encoded := range v.Fields() {
+			out.Fields[string(key)] = Parse(encoded).tree(depth + 1)
+		}
+		return structpb.NewStructValue(out)
+	case v.kind == kindList:
+		out := &structpb.ListValue{}
+		for e := range v.Elements() {
+			out.Values = append(out.Values, e.tree(depth+1))
+		}
+		return structpb.NewListValue(out)
+	}
+	return structpb.NewNullValue()
+}
+
+func (v Value) object(depth int) map[string]any {
+	if v.kind != kindStruct || depth > maxDepth {
+		return nil
+	}
+	out := map[string]any{}
+	for key, encoded := range v.Fields() {
+		out[string(key)] = Parse(encoded).decode(depth + 1)
+	}
+	return out
+}
+
+func (v Value) list(depth int) []any {
+	if v.kind != kindList || depth > maxDepth {
+		return nil
+	}
+	out := []any{}
+	for e := range v.Elements() {
+		out = append(out, e.decode(depth+1))
+	}
+	return out
+}
+
+// Parse reads an encoded Value. The last kind counts; a Struct or list in pieces is joined.
+func Parse(b []byte) Value {
+	var v Value
+	for len(b) > 0 {
+		num, typ, bytes, bits, n := consume(b)
+		if n < 0 {
+			return Value{}
+		}
+		switch b = b[n:]; {
+		case (num == kindStruct || num == kindList) && typ == protowire.BytesType && v.kind == num:
+			v.bytes = concat(v.bytes, bytes)
+		case num >= kindNull && num <= kindList && typ == wireTypes[num]:
+			v = Value{kind: num, bytes: bytes, bits: bits}
+		}
+	}
+	return v
+}
+
+// mapEntry reads an entry of the fields of a Struct. A value in pieces is joined.
+func mapEntry(b []byte) (key, encoded []byte, err error) {
+	if key, rest, ok := shortField(b, entryKey); ok {
+		if encoded, rest, ok := shortField(rest, entryValue); ok && len(rest) == 0 {
+			return key, encoded, nil
+		}
+	}
+	for len(b) > 0 {
+		num, typ, bytes, _, n := consume(b)
+		if n < 0 {
+			return nil, nil, protowire.ParseError(n)
+		}
+		switch b = b[n:]; {
+		case typ != protowire.BytesType:
+		case num == 1:
+			key = bytes
+		case num == 2:
+			encoded = concat(encoded, bytes)
+		}
+	}
+	return key, encoded, nil
+}
+
+// Check is an error unless s is an encoded Struct as far as the names of its fields.
+func (s Struct) Check() error {
+	b := []byte(s)
+	for len(b) > 0 {
+		num, typ, bytes, _, n := consume(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		if b = b[n:]; num != 1 || typ != protowire.BytesType {
+			continue
+		}
+		if _, _, err := mapEntry(bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shortField reads what nearly every field is: one with a small number that holds less than 16 KiB of bytes. It is false of any
+// other.
+func shortField(b []byte, num protowire.Number) (field, rest []byte, ok bool) {
+	if len(b) < 2 || uint64(b[0]) != protowire.EncodeTag(num, protowire.BytesType) {
+		return nil, nil, false
+	}
+	size, at := int(b[1]), 2
+	if size >= 1<<7 {
+		if len(b) < 3 || b[2] >= 1<<7 {
+			return nil, nil, false
+		}
+		size, at = size&(1<<7-1)|int(b[2])<<7, 3
+	}
+	if end := at + size; end <= len(b) {
+		return b[at:end:end], b[end:], true
+	}
+	return nil, nil, false
+}
+
+// consume reads the field at the start of b: its number, its wire type, its value as that type has it, and its length,
+// which is negative if it is malformed.
+func consume(b []byte) (num protowire.Number, typ protowire.Type, bytes []byte, bits uint64, n int) {
+	num, typ, tag := protowire.ConsumeTag(b)
+	if tag < 0 {
+		return 0, 0, nil, 0, tag
+	}
+	switch typ {
+	case protowire.BytesType:
+		bytes, n = protowire.ConsumeBytes(b[tag:])
+	case protowire.VarintType:
+		bits, n = protowire.ConsumeVarint(b[tag:])
+	case protowire.Fixed64Type:
+		bits, n = protowire.ConsumeFixed64(b[tag:])
+	default:
+		n = protowire.ConsumeFieldValue(num, typ, b[tag:])
+	}
+	if n < 0 {
+		return 0, 0, nil, 0, n
+	}
+	return num, typ, bytes, bits, tag + n
+}
+
+// concat is a followed by b, which is the merge of the two messages. It copies only if neither is empty.
+func concat(a, b []byte) []byte {
+	if len(a) == 0 {
+		return b
+	}
+	return append(a[:len(a):len(a)], b...)
+}

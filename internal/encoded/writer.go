@@ -1,0 +1,196 @@
+package encoded
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
+	"sync"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// Numbers of fields in google/protobuf/struct.proto, and of any protobuf map.
+const (
+	structFields = protowire.Number(1)
+	listValues   = protowire.Number(1)
+	entryKey     = protowire.Number(1)
+	entryValue   = protowire.Number(2)
+)
+
+// A Writer writes a message from its last byte to its first. The length of a part stands before it, and so it is known
+// when it is to be written: nothing is measured in advance or moved afterwards.
+//
+// A part is written by its content, after Written, and then by its beginning, which takes what Written gave.
+type Writer struct {
+	buf  []byte
+	at   int      // What is written is buf[at:].
+	keys []string // A stack of the sorted keys of the maps that are being written.
+
+	// BadText: text was written that is not UTF-8.
+	BadText bool
+}
+
+var writers = sync.Pool{New: func() any { return &Writer{buf: make([]byte, 1<<14)} }}
+
+// NewWriter is a writer that has written nothing. Free gives it back.
+func NewWriter() *Writer {
+	w := writers.Get().(*Writer) //nolint:forcetypeassert // Nothing else is put.
+	w.at, w.keys, w.BadText = len(w.buf), w.keys[:0], false
+	return w
+}
+
+// Free gives the writer back.
+func (w *Writer) Free() { writers.Put(w) }
+
+// Struct is a copy of what is written.
+func (w *Writer) Struct() Struct { return bytes.Clone(w.buf[w.at:]) }
+
+// Written is the number of bytes so far: where a part ends that is about to be written.
+func (w *Writer) Written() int { return len(w.buf) - w.at }
+
+// Since is what was written since so many bytes were. It is valid until more is.
+func (w *Writer) Since(end int) []byte { return w.buf[w.at : len(w.buf)-end] }
+
+// Undo takes back what was written since so many bytes were.
+func (w *Writer) Undo(end int) { w.at = len(w.buf) - end }
+
+// Raw writes bytes as they are.
+func (w *Writer) Raw(b []byte) { copy(w.room(len(b)), b) }
+
+// room is the place for the n bytes in front of what is written.
+func (w *Writer) room(n int) []byte {
+	if n > w.at {
+		grown := make([]byte, 2*len(w.buf)+n)
+		at := len(grown) - w.Written()
+		copy(grown[at:], w.buf[w.at:])
+		w.buf, w.at = grown, at
+	}
+	w.at -= n
+	return w.buf[w.at : w.at+n]
+}
+
+func (w *Writer) varint(v uint64) {
+	if v < 1<<7 { // Nearly always.
+		w.room(1)[0] = byte(v)
+		return
+	}
+	protowire.AppendVarint(w.room(protowire.SizeVarint(v))[:0], v)
+}
+
+// Begin writes the start of a field that holds everything since end bytes were written.
+func (w *Writer) Begin(num protowire.Number, end int) {
+	w.varint(uint64(w.Written() - end)) //nolint:gosec // Not negative.
+	w.varint(protowire.EncodeTag(num, protowire.BytesType))
+}
+
+// Text writes a field that holds a text.
+func (w *Writer) Text(num protowire.Number, s string) {
+	end := w.Written()
+	copy(w.room(len(s)), s)
+	w.Begin(num, end)
+}
+
+// The following write a Value.
+
+// Null writes null.
+func (w *Writer) Null() { w.Raw(Null) }
+
+// Null is an encoded null.
+var Null = protowire.AppendVarint(protowire.AppendTag(nil, kindNull, protowire.VarintType), 0)
+
+// Number writes a number.
+func (w *Writer) Number(f float64) {
+	binary.LittleEndian.PutUint64(w.room(8), math.Float64bits(f))
+	w.varint(protowire.EncodeTag(kindNumber, protowire.Fixed64Type))
+}
+
+// String writes a text.
+func (w *Writer) String(s string) { w.Text(kindString, s) }
+
+// Bool writes a boolean.
+func (w *Writer) Bool(b bool) {
+	w.varint(protowire.EncodeBool(b))
+	w.varint(protowire.EncodeTag(kindBool, protowire.VarintType))
+}
+
+// Entry writes the beginning of a Struct's field, after its value.
+func (w *Writer) Entry(key string, end int) {
+	w.Begin(entryValue, end)
+	w.Text(entryKey, key)
+	w.Begin(structFields, end)
+}
+
+// BeginStruct writes the beginning of a Struct, after its last to first field.
+func (w *Writer) BeginStruct(end int) { w.Begin(kindStruct, end) }
+
+// Element writes the beginning of a list's element, after its value.
+func (w *Writer) Element(end int) { w.Begin(listValues, end) }
+
+// BeginList writes the beginning of a list, after its last to first element.
+func (w *Writer) BeginList(end int) { w.Begin(kindList, end) }
+
+// encoded writes a Value as it is.
+func (w *Writer) encoded(v Value) {
+	end := w.Written()
+	switch v.kind {
+	case kindNumber:
+		w.Number(math.Float64frombits(v.bits))
+	case kindBool:
+		w.Bool(v.bits != 0)
+	case kindString, kindStruct, kindList:
+		w.Raw(v.bytes)
+		w.Begin(v.kind, end)
+	default:
+		w.Null()
+	}
+}
+
+// Object writes the fields of a Struct, the sealed ones as they are.
+func (w *Writer) Object(s *structpb.Struct) {
+	w.Raw(s.ProtoReflect().GetUnknown())
+	first := len(w.keys)
+	for k := range s.GetFields() {
+		w.keys = append(w.keys, k)
+	}
+	slices.Sort(w.keys[first:])
+	for len(w.keys) > first {
+		k := w.keys[len(w.keys)-1]
+		w.keys = w.keys[:len(w.keys)-1]
+		end := w.Written()
+		w.value(s.GetFields()[k])
+		w.check(k)
+		w.Entry(k, end)
+	}
+}
+
+func (w *Writer) check(text string) { w.BadText = w.BadText || !utf8.ValidString(text) }
+
+// value writes a Value: nothing if it has no kind.
+func (w *Writer) value(v *structpb.Value) {
+	end := w.Written()
+	switch k := v.GetKind().(type) {
+	case *structpb.Value_NullValue:
+		w.varint(uint64(k.NullValue)) //nolint:gosec // As protobuf does for an enumeration.
+		w.varint(protowire.EncodeTag(kindNull, protowire.VarintType))
+	case *structpb.Value_NumberValue:
+		w.Number(k.NumberValue)
+	case *structpb.Value_StringValue:
+		w.check(k.StringValue)
+		w.String(k.StringValue)
+	case *structpb.Value_BoolValue:
+		w.Bool(k.BoolValue)
+	case *structpb.Value_StructValue:
+		w.Object(k.StructValue)
+		w.BeginStruct(end)
+	case *structpb.Value_ListValue:
+		for _, e := range slices.Backward(k.ListValue.GetValues()) {
+			element := w.Written()
+			w.value(e)
+			w.Element(element)
+		}
+		w.BeginList(end)
+	}
+}
