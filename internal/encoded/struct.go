@@ -37,14 +37,14 @@ func Open(s *structpb.Struct) *structpb.Struct { return Of(s).Tree() }
 
 // Tree decodes the Struct.
 func (s Struct) Tree() *structpb.Struct {
-	return value(s).tree(0).GetStructValue()
+	return s.Value().tree(0).GetStructValue()
 }
 
 // Map decodes the Struct as encoding/json would read it.
-func (s Struct) Map() map[string]any { return value(s).Map() }
+func (s Struct) Map() map[string]any { return s.Value().Map() }
 
 // At is the value at a path of field names.
-func (s Struct) At(path ...string) Value { return value(s).At(path...) }
+func (s Struct) At(path ...string) Value { return s.Value().At(path...) }
 
 // Hash is 16 hexadecimal digits (64 bits of a SHA-256) that tell a Struct from others. It is no protection against
 // somebody who looks for two Structs with the same hash.
@@ -60,7 +60,7 @@ func (s Struct) With(v Value, path ...string) Struct {
 	}
 	name := path[0]
 	if len(path) > 1 {
-		v = value(s.At(name).structBytes().With(v, path[1:]...))
+		v = s.At(name).structBytes().With(v, path[1:]...).Value()
 	}
 	w := NewWriter()
 	defer w.Free()

@@ -46,9 +46,7 @@ func Text(s string) Value { return Value{kind: kindString, bytes: []byte(s)} }
 func Number(f float64) Value { return Value{kind: kindNumber, bits: math.Float64bits(f)} }
 
 // Value is the Struct as a Value.
-func (s Struct) Value() Value { return value(s) }
-
-func value(s Struct) Value { return Value{kind: kindStruct, bytes: s} }
+func (s Struct) Value() Value { return Value{kind: kindStruct, bytes: s} }
 
 // Struct is the Struct that a Value is. It is false if it is none.
 func (v Value) Struct() (Struct, bool) { return v.structBytes(), v.kind == kindStruct }

@@ -50,6 +50,9 @@ func (p Place) wrap(i compose.Item) encoded.Struct {
 		"forProvider":        structure(fields{"manifest": structpb.NewStructValue(encoded.Seal(i.Body))}),
 		"managementPolicies": list("*"),
 		"readiness":          readiness(i),
+		// Without it, the provider looks every 30 s, so that each stage of a start would take that long, and at what is ready every
+		// 10 minutes. It is honoured where the provider runs with --enable-watches, as our chart makes it.
+		"watch": structpb.NewBoolValue(true),
 	}
 	if i.Retain && !p.DeleteData {
 		spec["managementPolicies"] = list(keepPolicies...)

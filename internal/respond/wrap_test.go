@@ -30,7 +30,7 @@ func TestWrap(t *testing.T) {
 			"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "metadata": map[string]any{"name": "cloud-r"},
 			"spec": map[string]any{
 				"forProvider": map[string]any{"manifest": body}, "managementPolicies": policies, "readiness": readiness,
-				"providerConfigRef": map[string]any{"name": config},
+				"providerConfigRef": map[string]any{"name": config}, "watch": true,
 			},
 		}
 	}
