@@ -61,6 +61,16 @@ var flips = map[string]func(*rapid.T, *world){
 		w.observed[fmt.Sprintf("unknown-%d", len(w.observed))] = structOf(t, o)
 	},
 	"older revisions": olderRevisions,
+	"older revisions in a cluster that is not seen": func(t *rapid.T, w *world) {
+		olderRevisions(t, w)
+		for _, name := range w.names() {
+			o := w.observed[name].AsMap()
+			if status, ok := o["status"].(object); ok && w.isRevision(name) && inside(o) != nil {
+				delete(status, "atProvider")
+				w.observed[name] = structOf(t, o)
+			}
+		}
+	},
 	"another release": anotherRelease,
 	"nonsense in the composite resource's status": func(t *rapid.T, w *world) {
 		w.xr["status"] = rapid.SampledFrom(garbage).Draw(t, "status")
