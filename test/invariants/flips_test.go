@@ -133,7 +133,7 @@ func failing(t *rapid.T, o object) {
 		return
 	}
 	c["status"] = rapid.SampledFrom([]string{"False", "Unknown", ""}).Draw(t, "status")
-	c["reason"] = rapid.SampledFrom([]string{"Why", "", "AReasonThatIsMuchLongerThanAnyStatusOfOursHasEverBeenMadeToTake"}).Draw(t, "reason")
+	c["reason"] = rapid.SampledFrom([]string{"Why", "", "AReasonThatIsMuchLongerThanAnyStatusOfOursHasEverBeenMadeToTakeSoFar"}).Draw(t, "reason")
 	c["message"] = rapid.SampledFrom([]string{"It fails: ä€.", ""}).Draw(t, "message")
 }
 
