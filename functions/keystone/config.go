@@ -63,15 +63,30 @@ func (m *model) render(r release.Release) (files, error) {
 	if err != nil {
 		return files{}, err
 	}
-	policy, err := yaml.Marshal(rules)
-	if err != nil {
-		return files{}, fmt.Errorf("cannot write %s: %w", policyYAML, err)
+	if data[policyYAML], err = policyFile(rules); err != nil {
+		return files{}, err
 	}
-	data[policyYAML] = string(policy)
 	if m.spec.Federation != nil {
 		data[httpdConf] = m.httpd()
 	}
 	return files{name: m.sub("config-" + hashOf(data)), data: data}, nil
+}
+
+// noRules is a policy file without rules. The empty mapping that a YAML library writes is also JSON, which keystone-status
+// refuses: every upgrade would stop at its check.
+const noRules = "# Keystone's own rules apply.\n"
+
+// policyFile writes the rules that differ from Keystone's own.
+// https://docs.openstack.org/oslo.policy/latest/admin/policy-yaml-file.html
+func policyFile(rules map[string]string) (string, error) {
+	if len(rules) == 0 {
+		return noRules, nil
+	}
+	text, err := yaml.Marshal(rules)
+	if err != nil {
+		return "", fmt.Errorf("cannot write %s: %w", policyYAML, err)
+	}
+	return string(text), nil
 }
 
 // hashOf is the hash of files by name.

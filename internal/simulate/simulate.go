@@ -31,6 +31,9 @@ type World struct {
 	Observed map[string]*structpb.Struct
 	// Kinds are the functions by kind of composite resource.
 	Kinds map[string]function.Runner
+	// Play is called with the objects that are new or desired otherwise than before, as they lie in Objects or bare, before
+	// they are said to be ready: whoever has owners for them lets those do their work here. Nil: nobody has.
+	Play func(desired []map[string]any) error
 
 	children map[string]*World // nested composite resources, by resource name
 	made     map[string]made   // by resource name
@@ -145,13 +148,16 @@ func (w *World) apply(rsp *fnv1.RunFunctionResponse, visit func(Step), depth int
 			delete(w.Observed, name)
 		}
 	}
+	if err := w.play(desired); err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
 		body := encoded.Of(desired[name].GetResource())
-		if m, ok := w.made[name]; ok && m.observed == w.Observed[name] && bytes.Equal(m.desired, body) {
+		if w.isMade(name, body) {
 			continue
 		}
 		o := Exist(body)
-		if _, nested := w.Kinds[kindOf(body).String()]; nested {
+		if w.isNested(body) {
 			child := w.child(name, o.Tree())
 			if err := child.run(visit, depth+1); err != nil {
 				return fmt.Errorf("cannot compose %s: %w", body.At("metadata", "name").Text(), err)
@@ -168,6 +174,40 @@ func (w *World) apply(rsp *fnv1.RunFunctionResponse, visit func(Step), depth int
 	return nil
 }
 
+// isMade tells whether a desired object is there, and ready, as it is desired.
+func (w *World) isMade(name string, desired encoded.Struct) bool {
+	m, ok := w.made[name]
+	return ok && m.observed == w.Observed[name] && bytes.Equal(m.desired, desired)
+}
+
+// isNested tells whether an object is a composite resource that there is a function for.
+func (w *World) isNested(o encoded.Struct) bool {
+	_, nested := w.Kinds[kindOf(o).String()]
+	return nested
+}
+
+// play lets the owners of what is not made yet do their work. Composite resources have no owner but their function.
+func (w *World) play(desired map[string]*fnv1.Resource) error {
+	if w.Play == nil {
+		return nil
+	}
+	var batch []map[string]any
+	for _, name := range slices.Sorted(maps.Keys(desired)) {
+		body := encoded.Of(desired[name].GetResource())
+		if w.isMade(name, body) || w.isNested(body) {
+			continue
+		}
+		if inner, ok := Inner(body); ok {
+			body = inner
+		}
+		batch = append(batch, body.Map())
+	}
+	if len(batch) == 0 {
+		return nil
+	}
+	return w.Play(batch)
+}
+
 func nameOf(xr *structpb.Struct) string {
 	return xr.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue()
 }
@@ -179,7 +219,7 @@ func (w *World) child(name string, xr *structpb.Struct) *World {
 	}
 	c := w.children[name]
 	if c == nil {
-		c = &World{Kinds: w.Kinds}
+		c = &World{Kinds: w.Kinds, Play: w.Play}
 		w.children[name] = c
 	}
 	c.XR = xr

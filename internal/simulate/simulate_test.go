@@ -116,6 +116,42 @@ func told(steps *[]string) func(simulate.Step) {
 	}
 }
 
+// TestPlay: owners are told of what is new or changed, as it lies in Objects, and of nothing else; their error ends the run.
+func TestPlay(t *testing.T) {
+	w := world(t, map[string]any{"text": "a"})
+	var played []string
+	w.Play = func(desired []map[string]any) error {
+		for _, o := range desired {
+			u := unstructured.Unstructured{Object: o}
+			played = append(played, u.GetKind()+" "+u.GetName())
+		}
+		return nil
+	}
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"Certificate cert", "ConfigMap config", "ConfigMap one", "ConfigMap two"}
+	if diff := cmp.Diff(want, played); diff != "" {
+		t.Errorf("played (-want, +got):\n%s", diff)
+	}
+	played = nil
+	if err := w.Run(func(simulate.Step) {}); err != nil || played != nil {
+		t.Errorf("a world that is ready: played %v (%v), want nothing", played, err)
+	}
+	w.XR.Fields["spec"] = structpb.NewStructValue(structOf(t, map[string]any{"text": "b"}))
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"ConfigMap config", "ConfigMap one"}, played); diff != "" {
+		t.Errorf("played after a change (-want, +got):\n%s", diff)
+	}
+	w.XR.Fields["spec"] = structpb.NewStructValue(structOf(t, map[string]any{"text": "c"}))
+	w.Play = func([]map[string]any) error { return errors.New("the owner cannot") }
+	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "the owner cannot") {
+		t.Errorf("got %v, want the owner's error", err)
+	}
+}
+
 func TestRun(t *testing.T) {
 	w := world(t, map[string]any{"text": "a"})
 	var steps []string
