@@ -110,7 +110,7 @@ template: {spec: {containers: [{name: sync, image: keystone}]}}`,
 }
 
 var credentialRotationCases = kindCases{
-	base: `{target: Password, userName: glance, secretName: glance}`,
+	base: `{target: Password, userName: glance, secretName: glance, cloudCredentialsRef: {secretName: glance-clouds, cloudName: glance}}`,
 	cases: map[string]specCase{
 		"WindowLongerThanInterval": {
 			reason:  "The next credential would be due before the last one is in use.",
@@ -123,7 +123,7 @@ var credentialRotationCases = kindCases{
 			old:     new(`{}`),
 			spec:    `target: ApplicationCredential`,
 			field:   "spec",
-			message: "target cannot be changed: make another CredentialRotation",
+			message: "target, userName and secretName cannot be changed: make another CredentialRotation",
 		},
 	},
 }

@@ -17,7 +17,10 @@ import (
 
 	c5c3v1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
+	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 )
 
 type cli struct {
@@ -30,7 +33,10 @@ type cli struct {
 
 // controllers is the list of all controllers.
 var controllers = []func(ctrl.Manager) error{
+	credentialrotation.Add,
+	databasesync.Add,
 	keyrepository.Add,
+	secretaggregate.Add,
 }
 
 func (c *cli) Run() error {

@@ -16,17 +16,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
-	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
@@ -101,10 +99,7 @@ func newCluster(t testing.TB, repo *openstackv1.KeyRepository, more ...client.Ob
 		mounted: map[string]keys.Set{}, store: map[string]map[string][]byte{}, jobRuns: map[string]int{},
 		lifetime: 49 * time.Hour,
 	}
-	// The default tracker keeps managed fields, which takes it most of a test's time.
-	tracker := clienttesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())
-	c.api = fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker).WithObjects(append([]client.Object{repo}, more...)...).
-		WithStatusSubresource(&openstackv1.KeyRepository{}).Build()
+	c.api = crash.NewServer(scheme, []client.Object{&openstackv1.KeyRepository{}}, append([]client.Object{repo}, more...)...)
 	return c
 }
 

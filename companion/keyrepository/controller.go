@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
 )
 
 const (
@@ -180,13 +181,11 @@ func (r *Reconciler) tell(ctx context.Context, w *world, s *step) error {
 }
 
 func (r *Reconciler) event(repo *openstackv1.KeyRepository, warning bool, reason, note string) {
-	kind := corev1.EventTypeNormal
+	kind := event.Normal
 	if warning {
-		kind = corev1.EventTypeWarning
+		kind = event.Warning
 	}
-	// The API takes 1024 characters.
-	const limit = 1024
-	r.Events.Eventf(repo, nil, kind, reason, "Reconcile", "%s", note[:min(len(note), limit)])
+	event.Record(r.Events, repo, kind, reason, note)
 }
 
 // again turns a conflict into another look: somebody was faster.

@@ -2,160 +2,24 @@ package keyrepository
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
 // stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them. Where a write to the Secret is
 // lost or comes late, none is left out.
 var stride = flag.Int("crash.every", 199, "make every n-th run of TestCrash")
 
-// A fault is what happens at one API call.
-type fault string
-
-const (
-	none fault = ""
-	// before: the call does not reach the API server, and the process dies.
-	before fault = "fails before"
-	// after: the write is done, but the answer is lost, and the process dies.
-	after fault = "fails after"
-	// conflict: somebody else has written the object.
-	conflict fault = "conflict"
-	// rival: this leader sleeps while another one does all there is to do, up to and with the next rotation, and then goes on
-	// with what it had read.
-	rival fault = "rival"
-)
-
-// A sight is what the controller sees after the fault.
-type sight string
-
-const (
-	live sight = "live"
-	// stale: in the pass after the fault, every object is as it was before its last write.
-	stale sight = "stale"
-)
-
-var errFault = errors.New("injected fault")
-
-// api counts the controller's calls, and goes wrong at one of them.
-type api struct {
-	c     *cluster
-	calls int
-	// writes are the calls that were writes, and what they wrote.
-	writes map[int]string
-
-	at    int
-	fault fault
-	sight sight
-	// blind is how many passes still see the past; previous are all objects before their last write.
-	blind    int
-	previous map[string]client.Object
-	// meanwhile is what the rival does.
-	meanwhile func()
-}
-
-func name(o client.Object, key client.ObjectKey) string { return fmt.Sprintf("%T %s", o, key) }
-
-// call runs one call of the controller, or what becomes of it.
-func (a *api) call(written string, do func() error) error {
-	index := a.calls
-	a.calls++
-	if written != "" {
-		a.writes[index] = written
-	}
-	if index != a.at {
-		return do()
-	}
-	if a.sight == stale {
-		a.blind = 1
-	}
-	switch a.fault {
-	case before:
-		return errFault
-	case after:
-		_ = do()
-		return errFault
-	case conflict:
-		return apierrors.NewConflict(schema.GroupResource{}, "", errFault)
-	case rival:
-		a.meanwhile()
-	case none:
-	}
-	return do()
-}
-
-// remember keeps an object as it is, before a write to it.
-func (a *api) remember(o client.Object) {
-	old, ok := o.DeepCopyObject().(client.Object)
-	if ok && a.c.api.Get(context.Background(), client.ObjectKeyFromObject(o), old) == nil {
-		a.previous[name(o, client.ObjectKeyFromObject(o))] = old
-	} else {
-		a.previous[name(o, client.ObjectKeyFromObject(o))] = nil
-	}
-}
-
-// client is the API as the controller sees it.
-func (a *api) client() client.Client {
-	write := func(o client.Object, do func() error) error {
-		a.remember(o)
-		err := a.call(name(o, client.ObjectKeyFromObject(o)), do)
-		a.c.watch()
-		return err
-	}
-	return interceptor.NewClient(a.c.api, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			return a.call("", func() error {
-				if old, known := a.previous[name(o, k)]; a.blind > 0 && known {
-					if old == nil {
-						return apierrors.NewNotFound(schema.GroupResource{}, k.Name)
-					}
-					return a.copy(old, o)
-				}
-				return c.Get(ctx, k, o, opts...)
-			})
-		},
-		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
-			return a.call("", func() error { return c.List(ctx, l, opts...) })
-		},
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			return write(o, func() error { return c.Create(ctx, o, opts...) })
-		},
-		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
-			return write(o, func() error { return c.Update(ctx, o, opts...) })
-		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-			return write(o, func() error { return c.Patch(ctx, o, p, opts...) })
-		},
-		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-			return write(o, func() error { return c.Delete(ctx, o, opts...) })
-		},
-		SubResourceUpdate: func(ctx context.Context, c client.Client, _ string, o client.Object, opts ...client.SubResourceUpdateOption) error {
-			return write(o, func() error { return c.Status().Update(ctx, o, opts...) })
-		},
-	})
-}
-
-// copy makes o what an older object was.
-func (a *api) copy(old, o client.Object) error {
-	return scheme.Convert(old, o, nil)
-}
-
-// newAPI goes wrong at one call; -1 never.
-func newAPI(c *cluster, at int, f fault, s sight) *api {
-	a := &api{c: c, at: at, fault: f, sight: s, writes: map[int]string{}, previous: map[string]client.Object{}}
-	a.meanwhile = func() {
+// newAPI goes wrong at a point. A rival goes on up to and with the next rotation.
+func newAPI(c *cluster, at crash.Point) *crash.API {
+	a := crash.New(c.api, at)
+	a.Written, c.onPass = c.watch, a.PassEnded
+	a.Meanwhile = func() {
 		other := c.reconciler(c.api, c.api)
 		for range 8 {
 			c.pass(other)
@@ -189,13 +53,12 @@ func (c *cluster) untilRotation(r *Reconciler) {
 }
 
 // life creates keys, starts pods and rotates three times. A rotation that a rival has done is one, too.
-func life(t testing.TB, repo *openstackv1.KeyRepository, at int, f fault, s sight) (*cluster, *api) {
+func life(t testing.TB, repo *openstackv1.KeyRepository, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	c := newCluster(t, repo)
-	a := newAPI(c, at, f, s)
-	remote := a.client()
+	a := newAPI(c, at)
+	remote := a.Client()
 	r := c.reconciler(remote, remote)
-	c.onPass = func() { a.blind = max(a.blind-1, 0) }
 	for range 8 { // Without pods there is no proof that they have the keys.
 		c.pass(r)
 	}
@@ -244,49 +107,24 @@ func TestCrash(t *testing.T) {
 		"credential": func() *openstackv1.KeyRepository { return withBackup(credential()) },
 	} {
 		t.Run(kind, func(t *testing.T) {
-			c, whole := life(t, repo(), -1, none, live)
+			c, whole := life(t, repo(), crash.Nowhere)
 			verify(t, c)
 			if kind == "credential" && len(c.jobRuns) != 3 {
 				t.Errorf("3 rotations, but migrations %v", c.jobRuns)
 			}
-			type try struct {
-				at    int
-				fault fault
-				sight sight
-			}
-			var tries []try
-			for at := range whole.calls {
-				faults := []fault{before, rival}
-				if whole.writes[at] != "" {
-					faults = append(faults, after, conflict)
-				}
-				for _, f := range faults {
-					tries = append(tries, try{at, f, live}, try{at, f, stale})
+			all := whole.Points()
+			var points []crash.Point
+			for i, p := range all {
+				onSecret := strings.HasPrefix(whole.Writes[p.Call], "*v1.Secret ")
+				if i%*stride == 0 || onSecret && !p.Stale && (p.Fault == crash.After || p.Fault == crash.Rival) {
+					points = append(points, p)
 				}
 			}
-			made := 0
-			work := make(chan try)
-			var group sync.WaitGroup
-			for range 2 {
-				group.Go(func() {
-					for w := range work {
-						t.Run(fmt.Sprintf("%d %s, %s", w.at, w.fault, w.sight), func(t *testing.T) {
-							c, _ := life(t, repo(), w.at, w.fault, w.sight)
-							verify(t, c)
-						})
-					}
-				})
-			}
-			for i, w := range tries {
-				onSecret := strings.HasPrefix(whole.writes[w.at], "*v1.Secret ")
-				if i%*stride == 0 || onSecret && w.sight == live && (w.fault == after || w.fault == rival) {
-					made++
-					work <- w
-				}
-			}
-			close(work)
-			group.Wait()
-			t.Logf("%d API calls, %d of them writes; %d of %d runs", whole.calls, len(whole.writes), made, len(tries))
+			crash.Run(t, points, func(t *testing.T, p crash.Point) {
+				c, _ := life(t, repo(), p)
+				verify(t, c)
+			})
+			t.Logf("%d API calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(all))
 		})
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // A CredentialRotation replaces a credential regularly: a new one is made, every consumer takes it, then the old one is
-// revoked.
+// revoked. The credential outlives it.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -28,40 +28,52 @@ type CredentialRotation struct {
 
 // CredentialRotationSpec is what is wanted of a rotation.
 // +kubebuilder:validation:XValidation:rule="self.preRotationDays < self.intervalDays",message="preRotationDays must be smaller than intervalDays: a new credential would be due before the last one is in use"
-// +kubebuilder:validation:XValidation:rule="self.target == oldSelf.target",message="target cannot be changed: make another CredentialRotation"
+// +kubebuilder:validation:XValidation:rule="self.target == oldSelf.target && self.userName == oldSelf.userName && self.secretName == oldSelf.secretName",message="target, userName and secretName cannot be changed: make another CredentialRotation"
 type CredentialRotationSpec struct {
-	// What is rotated: an application credential of a user, or a user's password.
+	// What is rotated. ApplicationCredential: one of the user's; the old one is valid until every consumer has the new one. Password: the
+	// user's own; Keystone knows one password of a user, so consumers cannot log in between its change and the end of their roll-out.
 	// +kubebuilder:validation:Enum=ApplicationCredential;Password
 	Target string `json:"target"`
 	// User in Keystone whose credential it is.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	UserName string `json:"userName"`
-	// Secret that consumers read.
+	// How Keystone is reached, as that user. An application credential is of the cloud's project, and made with the cloud's password:
+	// Keystone lets nobody else make one. For a password, only the address and the user's domain are taken.
+	CloudCredentialsRef CloudCredentialsReference `json:"cloudCredentialsRef"`
+	// Secret that consumers read. ApplicationCredential: it is made, with the keys application_credential_id and
+	// application_credential_secret. Password: it is there, with the present password in its key password. It outlives the
+	// CredentialRotation.
 	SecretName common.ObjectName `json:"secretName"`
-	// Lifetime of a credential, in days.
+	// How old a credential gets, in days. Nothing ends by itself: the old one is revoked when no consumer uses it any more.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3650
 	// +kubebuilder:default=90
 	// +optional
 	IntervalDays int32 `json:"intervalDays,omitempty"`
-	// How long before its end a credential is replaced, in days.
+	// How long before that it is replaced, in days: the time that its consumers have.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=365
 	// +kubebuilder:default=7
 	// +optional
 	PreRotationDays int32 `json:"preRotationDays,omitempty"`
-	// How long the old credential is kept after every consumer has taken the new one, in days.
+	// How long the old application credential is kept after every consumer has taken the new one, in days.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=365
 	// +kubebuilder:default=1
 	// +optional
 	GracePeriodDays int32 `json:"gracePeriodDays,omitempty"`
-	// Workloads that use the credential.
+	// Workloads that use the credential. Their pods are restarted in the course of a roll-out when it was replaced.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
 	Consumers []Consumer `json:"consumers,omitempty"`
+	// What uses the credential in other clusters. Whoever sees it there says which one it has.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	RemoteConsumers []RemoteConsumer `json:"remoteConsumers,omitempty"`
 	// Stop rotating for now.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
@@ -76,12 +88,32 @@ type Consumer struct {
 	Name common.ObjectName `json:"name"`
 }
 
+// RemoteConsumer is what uses a credential in another cluster.
+type RemoteConsumer struct {
+	// Name by which it is told.
+	Name common.ObjectName `json:"name"`
+	// Identity (status.currentID) of the credential that all of its pods have. Absent: not known.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	ObservedID string `json:"observedID,omitempty"`
+}
+
+// CloudCredentialsReference names a cloud of a clouds.yaml, as K-ORC does.
+type CloudCredentialsReference struct {
+	// Secret with the keys clouds.yaml and, for an authority of one's own, cacert.
+	SecretName common.ObjectName `json:"secretName"`
+	// Cloud in the clouds.yaml.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	CloudName string `json:"cloudName"`
+}
+
 // CredentialRotationStatus is what there is of a rotation.
 type CredentialRotationStatus struct {
 	// Generation that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// State: Ready.
+	// State: Ready, Distributed (every consumer has the credential in use), Revoked (no other is valid).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type

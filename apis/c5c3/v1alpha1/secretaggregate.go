@@ -7,7 +7,7 @@ import (
 )
 
 // A SecretAggregate makes one Secret of many: it takes keys of named Secrets and writes them, as they are or in templates,
-// into a Secret that a pod mounts.
+// into a Secret that a pod mounts. A change of a source is in it at once; it is deleted with its SecretAggregate.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -27,7 +27,7 @@ type SecretAggregate struct {
 // SecretAggregateSpec is what is wanted of an aggregate.
 // +kubebuilder:validation:XValidation:rule="self.targetSecretName == oldSelf.targetSecretName",message="targetSecretName cannot be changed: pods mount it by name"
 type SecretAggregateSpec struct {
-	// Secret that is made.
+	// Secret that is made. One of that name that somebody else has made is not touched.
 	TargetSecretName common.ObjectName `json:"targetSecretName"`
 	// Where values come from.
 	// +kubebuilder:validation:MaxItems=64
@@ -35,7 +35,8 @@ type SecretAggregateSpec struct {
 	// +listMapKey=name
 	// +optional
 	Sources []SecretSource `json:"sources,omitempty"`
-	// Keys of the Secret that is made. In a template, {{ .<source name> }} stands for a source's value.
+	// Keys of the Secret that is made. In a template, {{ .<source name> }} stands for a source's value, and {{ .<source name> | quote }}
+	// for that value as a string in YAML or JSON; base64 and trim are the other functions.
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=64
 	Template map[string]SecretTemplate `json:"template"`
@@ -73,6 +74,10 @@ type SecretAggregateStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Changes whenever what the Secret holds does, and tells nothing of it: the hash is keyed by a random number in the Secret.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	ContentHash string `json:"contentHash,omitempty"`
 }
 
 // SecretAggregateList is a list of SecretAggregates.

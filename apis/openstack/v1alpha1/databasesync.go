@@ -170,7 +170,7 @@ type DatabaseSyncStatus struct {
 	History []StepRecord `json:"history,omitempty"`
 }
 
-// StepRecord is one attempt of a step. It is written before its Job is made, and again when the Job has ended.
+// StepRecord is one attempt of a step. It is written before its Job may start, and again when the Job has ended.
 type StepRecord struct {
 	// Phase and name of the step: expand/db-sync.
 	// +kubebuilder:validation:MaxLength=80

@@ -1,0 +1,130 @@
+package credentialrotation
+
+import (
+	"flag"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+// stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them. Of what is written to Keystone, none is
+// left out.
+var stride = flag.Int("crash.every", 97, "make every n-th run of TestCrash")
+
+// way to Keystone that goes wrong as the API does.
+type way struct {
+	api      *crash.API
+	keystone http.RoundTripper
+}
+
+func (w way) RoundTrip(r *http.Request) (*http.Response, error) {
+	written := ""
+	if r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/auth/tokens") {
+		written = "Keystone " + r.Method + " " + r.URL.Path
+	}
+	var response *http.Response
+	err := w.api.Other(written, func() error {
+		var err error
+		response, err = w.keystone.RoundTrip(r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// life makes a first credential, starts pods and rotates twice. A rotation that a rival has done is one, too.
+func life(t testing.TB, target string, at crash.Point) (*cluster, *crash.API) {
+	t.Helper()
+	c := newCluster(t, rotationOf(target))
+	c.keystone.Add(userName, "not of a rotation")
+	c.keystone.Add("nova", "of another user")
+	a := crash.New(c.api, at)
+	a.Written, c.onPass = c.check, a.PassEnded
+	a.Meanwhile = func() {
+		other := c.sound()
+		for range 8 {
+			c.pass(other)
+		}
+		if len(c.loaded) > 0 {
+			c.untilRotation(other)
+		}
+	}
+	r := c.reconciler(a.Client(), way{a, c.keystone})
+	for range 8 { // Without pods there is no proof that they have it.
+		c.pass(r)
+	}
+	c.place(r)
+	for range 2 {
+		c.untilRotation(r)
+	}
+	// What came late is found the next time that it looks.
+	c.days(r, 1.5)
+	c.run(r)
+	return c, a
+}
+
+// verify checks what has to hold at the end of a life.
+func verify(t testing.TB, c *cluster, target string) {
+	t.Helper()
+	for _, v := range c.violations {
+		t.Error(v)
+	}
+	offered, ok := c.offered()
+	if !ok || !c.accepts(offered) || len(c.inUse) < 3 {
+		t.Errorf("%d credentials were in use, and Keystone accepts the last one: %v", len(c.inUse), ok && c.accepts(offered))
+	}
+	if len(c.loaded) != 2 {
+		t.Errorf("%d pods", len(c.loaded))
+	}
+	for pod, l := range c.loaded {
+		if l != offered {
+			t.Errorf("pod %s has another credential than the Secret", pod)
+		}
+	}
+	for _, condition := range c.rotation().Status.Conditions {
+		if condition.Status != "True" {
+			t.Errorf("condition %s: %s", condition.Type, condition.Message)
+		}
+	}
+	// Nothing is leaked, and what is not ours is there.
+	want := 2
+	if target == applicationCredential {
+		want = 3
+	}
+	if got := c.keystone.Credentials(); len(got) != want {
+		t.Errorf("Keystone has %d application credentials, not %d: %v", len(got), want, got)
+	}
+	s := c.secret()
+	if text(s, stagedSecretKey)+text(s, stagedPasswordKey) != "" {
+		t.Error("a staged secret is left behind")
+	}
+	c.checkSaid()
+}
+
+// TestCrash goes through the whole life of a credential once for every call to Kubernetes and Keystone, every way in which it can go
+// wrong, and everything that may be seen after that.
+func TestCrash(t *testing.T) {
+	for _, target := range []string{applicationCredential, password} {
+		t.Run(target, func(t *testing.T) {
+			c, whole := life(t, target, crash.Nowhere)
+			verify(t, c, target)
+			all := whole.Points()
+			var points []crash.Point
+			for i, p := range all {
+				written := whole.Writes[p.Call]
+				if i%*stride == 0 || strings.HasPrefix(written, "Keystone ") || strings.HasSuffix(written, "/"+secretName) && p.Fault != crash.Before {
+					points = append(points, p)
+				}
+			}
+			crash.Run(t, points, func(t *testing.T, p crash.Point) {
+				c, _ := life(t, target, p)
+				verify(t, c, target)
+			})
+			t.Logf("%d calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(all))
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package databasesync
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// discard takes a Job away that was made and is not wanted any more. It never ran, and as long as it is there somebody may
+// release it, so it goes before anything else begins.
+func discard(w *world) *plan {
+	current := open(w.sync.Status.History)
+	for i := range w.jobs {
+		job := &w.jobs[i]
+		if !suspended(job) || !w.ours(job) || job.DeletionTimestamp != nil {
+			continue
+		}
+		r, ok := attemptOf(job)
+		wanted := ok && !w.outdated(&r) && !w.known(&r)
+		if current != nil {
+			wanted = job.Name == jobName(w.sync, current)
+		}
+		if !wanted {
+			return w.remove(job)
+		}
+	}
+	return nil
+}
+
+// remove clears a Job away that has not started.
+func (w *world) remove(job *batchv1.Job) *plan {
+	p := w.wait(w.sync.Status.Phase, "Waiting", fmt.Sprintf("Job %s, which never started, is cleared away", job.Name))
+	p.remove, p.again = job, true
+	return p
+}
+
+// attend sees the attempt that is under way to its end.
+func attend(w *world) *plan {
+	r := open(w.sync.Status.History)
+	if r == nil {
+		return nil
+	}
+	at := shown[phaseOf(r)]
+	job := w.job(r)
+	switch {
+	case job == nil && w.busy() != "":
+		return w.wait(at, "Waiting", w.busyMessage())
+	case job == nil:
+		return w.ended(r, openstackv1.StepFailed, result{why: "its Job vanished before its end was recorded"})
+	case w.over(job):
+		res := resultOf(job, w.pods)
+		s, _ := w.step(r.Hash) // Of a step that is no longer in the spec, 0 is success.
+		return w.ended(r, s.judge(res.code), res)
+	case job.DeletionTimestamp == nil && w.outdated(r) && !w.begun(job):
+		// The record goes first: should the Job start before it is cleared away, adopt writes the record again.
+		p := w.save(at, fmt.Sprintf("step %s of release %s has not started and is not wanted any more", r.Step, r.Release))
+		p.status.History = p.status.History[:len(p.status.History)-1]
+		return p
+	case job.DeletionTimestamp == nil && suspended(job):
+		return w.release(r, job)
+	}
+	return w.wait(at, "Running", w.running(r, job))
+}
+
+// release lets the Job of a recorded attempt start.
+func (w *world) release(r *record, job *batchv1.Job) *plan {
+	at := shown[phaseOf(r)]
+	if w.busy() != "" {
+		return w.wait(at, "Waiting", w.busyMessage())
+	}
+	if phaseOf(r).afterRollout() && w.rollout != "" {
+		return w.waitForRollout()
+	}
+	p := w.save(at, w.begins(r))
+	p.release = job
+	p.note = fmt.Sprintf("runs step %s of release %s, attempt %d", r.Step, r.Release, r.Attempt)
+	return p
+}
+
+// ended records how the attempt that was under way ended.
+func (w *world) ended(r *record, verdict string, res result) *plan {
+	p := w.save(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s has ended", r.Step, r.Release))
+	p.status.History = ended(p.status.History, verdict, res.code, res.why, w.now)
+	if last := &p.status.History[len(p.status.History)-1]; res.digest != "" && !strings.Contains(last.Image, "@") {
+		last.Image += "@" + res.digest
+	}
+	switch verdict {
+	case openstackv1.StepFailed:
+		p.failed = &res
+	case openstackv1.StepSucceeded:
+		p.note = fmt.Sprintf("step %s of release %s succeeded", r.Step, r.Release)
+	}
+	return p
+}
+
+// adopt takes over a Job that runs, or ran, and is in no record: because the status was lost, or the Job started while it was
+// cleared away. One that has not started is cleared away.
+func adopt(w *world) *plan {
+	for i := range w.jobs {
+		job := &w.jobs[i]
+		r, ok := attemptOf(job)
+		if !ok || !w.ours(job) || suspended(job) || w.known(&r) {
+			continue
+		}
+		switch {
+		case ending(job) != nil || w.begun(job):
+			p := w.save(shown[phaseOf(&r)], fmt.Sprintf("Job %s is taken over", job.Name))
+			r.Started = job.Status.StartTime
+			p.status.History = trimmed(append(slices.Clone(p.status.History), r))
+			return p
+		case job.DeletionTimestamp == nil:
+			return w.remove(job)
+		}
+	}
+	return nil
+}
+
+// oneAtATime waits for whatever else may still write.
+func oneAtATime(w *world) *plan {
+	if w.busy() == "" {
+		return nil
+	}
+	return w.wait(w.sync.Status.Phase, "Waiting", w.busyMessage())
+}

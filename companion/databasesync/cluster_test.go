@@ -1,0 +1,243 @@
+package databasesync
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+const namespace = "team-a-prod-12345"
+
+// start is when a cluster begins.
+var start = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		appsv1.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme,
+	} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	return s
+}()
+
+// tb is what a *testing.T and a *rapid.T have in common.
+type tb interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// cluster plays what is around the controller: the Job controller, kubelets, the garbage collector, Crossplane, which rolls the
+// Deployment out when the schema serves a release, and the database. It writes past the controller's client.
+type cluster struct {
+	t      tb
+	api    client.WithWatch
+	clock  *clocktesting.FakePassiveClock
+	events *events.FakeRecorder
+
+	// exits gives the exit code of a step's attempt. Absent: 0.
+	exits func(r record) int32
+	// unpullable is an image that no node can pull.
+	unpullable string
+	podCount   int
+	// onPass is called after each pass.
+	onPass func()
+
+	// starts are the attempts whose pod has started, in this order: expand/expand 2025.2 #1.
+	starts []string
+	// serves are the releases that the schema serves, and begun those that it may be of, the newest last.
+	serves, begun []string
+	// lost: the status was taken away, so records prove nothing.
+	lost bool
+	// violations of what must always hold.
+	violations []string
+}
+
+func image1(release string) string { return "registry.example.com/keystone:" + release }
+
+// keystone is a DatabaseSync with steps of every kind.
+func keystone(release string) *openstackv1.DatabaseSync {
+	step := func(name string, codes ...int32) openstackv1.Step {
+		return openstackv1.Step{
+			Name: name, Command: openstackv1.Command{Command: []openstackv1.Argument{"keystone-manage", openstackv1.Argument(name)}},
+			SuccessCodes: codes,
+		}
+	}
+	check, online := step("upgrade-check", 0, 1), step("online")
+	online.RepeatCodes = []int32{1}
+	return &openstackv1.DatabaseSync{
+		ObjectMeta: metav1.ObjectMeta{Name: "keystone", Namespace: namespace, UID: "sync-uid", Generation: 1},
+		Spec: openstackv1.DatabaseSyncSpec{
+			Release: release, Sync: []openstackv1.Step{step("db-sync")}, Expand: []openstackv1.Step{step("expand")},
+			Contract: []openstackv1.Step{step("contract")}, OnlineMigrations: []openstackv1.Step{online}, UpgradeCheck: &check,
+			Consumers: []openstackv1.Consumer{{Kind: "Deployment", Name: "keystone"}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "schema"}},
+				Spec: corev1.PodSpec{
+					Containers: []corev1.Container{{
+						Name: "keystone", Image: image1(release), Args: []string{"none"},
+						EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "database"}}}},
+					}},
+				},
+			},
+		},
+	}
+}
+
+func secret() *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "database", Namespace: namespace}}
+}
+
+func newCluster(t tb, objects ...client.Object) *cluster {
+	return &cluster{
+		t: t, clock: clocktesting.NewFakePassiveClock(start),
+		events: events.NewFakeRecorder(100000), onPass: func() {}, exits: func(record) int32 { return 0 },
+		api: crash.NewServer(scheme, []client.Object{&openstackv1.DatabaseSync{}, &batchv1.Job{}, &corev1.Pod{}, &appsv1.Deployment{}}, objects...),
+	}
+}
+
+func (c *cluster) reconciler(api client.Client) *Reconciler {
+	return &Reconciler{Client: api, Reader: api, Events: c.events, Clock: c.clock, Output: func(context.Context, *corev1.Pod, string) (string, error) {
+		return "step says\nmysql+pymysql://keystone:hunter2@db/keystone refused\nthat is all", nil
+	}}
+}
+
+func (c *cluster) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *cluster) violatedf(format string, args ...any) {
+	c.violations = append(c.violations, c.clock.Now().Format(time.DateTime)+": "+fmt.Sprintf(format, args...))
+}
+
+func (c *cluster) sync() *openstackv1.DatabaseSync {
+	s := &openstackv1.DatabaseSync{}
+	c.must(c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: "keystone"}, s))
+	return s
+}
+
+// wish changes the spec.
+func (c *cluster) wish(do func(*openstackv1.DatabaseSync)) {
+	s := c.sync()
+	do(s)
+	s.Generation++
+	c.must(c.api.Update(context.Background(), s))
+}
+
+// order asks for a release, as Crossplane does: with its image.
+func (c *cluster) order(release string) {
+	c.wish(func(s *openstackv1.DatabaseSync) {
+		s.Spec.Release, s.Spec.Template.Spec.Containers[0].Image = release, image1(release)
+	})
+}
+
+func (c *cluster) jobs() []batchv1.Job {
+	list := &batchv1.JobList{}
+	c.must(c.api.List(context.Background(), list))
+	return list.Items
+}
+
+func (c *cluster) pods(labels client.MatchingLabels) []corev1.Pod {
+	list := &corev1.PodList{}
+	c.must(c.api.List(context.Background(), list, labels))
+	return list.Items
+}
+
+func (c *cluster) stepPods() []corev1.Pod { return c.pods(client.MatchingLabels{"app": "schema"}) }
+
+func (c *cluster) servicePods() []corev1.Pod { return c.pods(client.MatchingLabels{"app": "keystone"}) }
+
+// pass reconciles once and, if that waits for something, lets the world go on. It gives how long nothing is left to do: zero if
+// there is.
+func (c *cluster) pass(r *Reconciler) time.Duration {
+	result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "keystone"}})
+	c.onPass()
+	if err == nil && result.RequeueAfter > poll {
+		return result.RequeueAfter
+	}
+	if err != nil || result.RequeueAfter == poll {
+		c.clock.SetTime(c.clock.Now().Add(poll))
+		c.tick()
+	}
+	return 0
+}
+
+// until reconciles until something holds. It fails the test if that does not happen.
+func (c *cluster) until(r *Reconciler, what string, holds func(*openstackv1.DatabaseSync) bool) {
+	c.t.Helper()
+	for range 400 {
+		if holds(c.sync()) {
+			return
+		}
+		if rest := c.pass(r); rest > 0 {
+			c.clock.SetTime(c.clock.Now().Add(rest))
+			c.tick()
+		}
+	}
+	c.t.Fatalf("does not come to %s: %s\n%s", what, c.told(), strings.Join(c.starts, "\n"))
+}
+
+// finished: everything has run for what is wished, and that was seen.
+func finished(s *openstackv1.DatabaseSync) bool {
+	return s.Status.ObservedGeneration == s.Generation && s.Status.Phase == openstackv1.SyncPhaseDone &&
+		meta.IsStatusConditionTrue(s.Status.Conditions, conditionContracted)
+}
+
+func (c *cluster) told() string {
+	s := c.sync()
+	text := &strings.Builder{}
+	fmt.Fprintf(text, "%s, installed %s, previous %s, contracted %s\n", s.Status.Phase, s.Status.InstalledRelease, s.Status.PreviousRelease, s.Status.ContractedRelease)
+	for _, condition := range s.Status.Conditions {
+		fmt.Fprintf(text, "%s=%s %s: %s\n", condition.Type, condition.Status, condition.Reason, condition.Message)
+	}
+	for _, r := range s.Status.History {
+		fmt.Fprintf(text, "  %s %s #%d %s\n", r.Step, r.Release, r.Attempt, r.Result)
+	}
+	return text.String()
+}
+
+// check finds pods on a schema that does not serve them, and pods of steps side by side.
+func (c *cluster) check() {
+	for _, p := range c.servicePods() {
+		if r := releaseOf(&p); running(&p) && !slices.Contains(c.serves, r) {
+			c.violatedf("a pod of release %s runs on a schema that serves %v", r, c.serves)
+		}
+	}
+	var at []string
+	for _, p := range c.stepPods() {
+		if p.Status.Phase == corev1.PodRunning {
+			at = append(at, p.Name)
+		}
+	}
+	if len(at) > 1 {
+		c.violatedf("at a time run %v", at)
+	}
+}
+
+func releaseOf(p *corev1.Pod) string {
+	_, tag, _ := strings.Cut(p.Spec.Containers[0].Image, ":")
+	tag, _, _ = strings.Cut(tag, "-")
+	return tag
+}

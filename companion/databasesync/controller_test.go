@@ -1,0 +1,309 @@
+package databasesync
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// noted are the events so far.
+func (c *cluster) noted() string {
+	var all []string
+	for len(c.events.Events) > 0 {
+		all = append(all, <-c.events.Events)
+	}
+	return strings.Join(all, "\n")
+}
+
+func last(s *openstackv1.DatabaseSync) record { return s.Status.History[len(s.Status.History)-1] }
+
+func failedNow(s *openstackv1.DatabaseSync) bool {
+	return s.Status.Phase == openstackv1.SyncPhaseFailed
+}
+
+// TestFailure: the end of the output is in the status, without the password, and so is why it waits; nothing else tells it, either.
+func TestFailure(t *testing.T) {
+	c := newCluster(t, keystone("2025.1"), secret())
+	c.exits = func(record) int32 { return 7 }
+	r := c.reconciler(c.api)
+	c.until(r, "failure", failedNow)
+	s := c.sync()
+	if got, want := last(s).Log, "step says\nmysql+pymysql://keystone:***@db/keystone refused\nthat is all"; got != want {
+		t.Errorf("the log is %q", got)
+	}
+	if got := last(s); *got.ExitCode != 7 || got.Finished == nil || got.Image != image1("2025.1")+"@sha256:0123" {
+		t.Errorf("%+v", got)
+	}
+	ready := meta.FindStatusCondition(s.Status.Conditions, conditionReady)
+	for _, word := range []string{"step sync/db-sync of release 2025.1 failed, attempt 1: exit code 7, that is all", RetryAnnotation} {
+		if !strings.Contains(ready.Message, word) {
+			t.Errorf("does not say %q: %s", word, ready.Message)
+		}
+	}
+	noted := c.noted()
+	if !strings.Contains(noted, "Warning Failed step sync/db-sync of release 2025.1, attempt 1: exit code 7") || strings.Contains(noted+c.told(), "hunter2") {
+		t.Error(noted)
+	}
+
+	// An annotation lets it run again at once, and not twice.
+	before := c.clock.Now()
+	c.wish(func(s *openstackv1.DatabaseSync) { metav1.SetMetaDataAnnotation(&s.ObjectMeta, RetryAnnotation, "1") })
+	c.until(r, "attempt 2", func(s *openstackv1.DatabaseSync) bool { return last(s).Attempt == 2 })
+	if waited := c.clock.Now().Sub(before); waited > 0 {
+		t.Errorf("waited %s", waited)
+	}
+	c.until(r, "the next failure", func(s *openstackv1.DatabaseSync) bool { return failedNow(s) && last(s).Attempt == 2 })
+	c.exits = func(record) int32 { return 0 }
+	c.until(r, "the end", finished)
+	if !slices.Equal(c.starts, []string{"sync/db-sync 2025.1 #1", "sync/db-sync 2025.1 #2", "sync/db-sync 2025.1 #3"}) {
+		t.Errorf("started %q", c.starts)
+	}
+}
+
+// TestNoOutput: a log that cannot be read keeps nothing from being recorded.
+func TestNoOutput(t *testing.T) {
+	c := newCluster(t, keystone("2025.1"), secret())
+	c.exits = func(record) int32 { return 7 }
+	r := c.reconciler(c.api)
+	r.Output = func(context.Context, *corev1.Pod, string) (string, error) { return "", errors.New("the node is gone") }
+	c.until(r, "failure", failedNow)
+	if got := last(c.sync()); *got.ExitCode != 7 || got.Log != "its output cannot be read" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestOutput(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: namespace}}
+	text, err := output(fake.NewClientset(pod).CoreV1())(context.Background(), pod, "keystone")
+	if err != nil || text != "fake logs" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// TestLostStatus: the Jobs that are still there tell what ran, so a step of a schema does not run again.
+func TestLostStatus(t *testing.T) {
+	c := newCluster(t, keystone("2025.1"), secret())
+	r := c.reconciler(c.api)
+	c.until(r, "the end", finished)
+	s := c.sync()
+	s.Status = openstackv1.DatabaseSyncStatus{}
+	c.must(c.api.Status().Update(context.Background(), s))
+	c.until(r, "the end", finished)
+	if len(c.starts) != 1 {
+		t.Errorf("started %q", c.starts)
+	}
+}
+
+// TestMadeAnew: a DatabaseSync of the same name waits for what the one before has left running.
+func TestMadeAnew(t *testing.T) {
+	c := newCluster(t, keystone("2025.1"), secret())
+	r := c.reconciler(c.api)
+	c.until(r, "sync", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
+	c.must(c.api.Delete(context.Background(), c.sync()))
+	anew := keystone("2025.1")
+	anew.UID = "another"
+	c.must(c.api.Create(context.Background(), anew))
+	for range 3 {
+		if _, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(anew)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := c.sync(); len(c.jobs()) != 1 || len(s.Status.History) != 0 || !strings.Contains(c.told(), "waits until Job keystone-sync-db-sync-") {
+		t.Error(c.told())
+	}
+	c.until(r, "the end", finished)
+	for _, v := range c.violations {
+		t.Error(v)
+	}
+}
+
+// TestDeletion: nothing begins for a DatabaseSync that is going, and its metrics go with it.
+func TestDeletion(t *testing.T) {
+	s := keystone("2025.1")
+	now := metav1.Time{Time: start}
+	s.DeletionTimestamp, s.Finalizers = &now, []string{"foregroundDeletion"}
+	c := newCluster(t, s, secret())
+	c.pass(c.reconciler(c.api))
+	if len(c.jobs()) != 0 {
+		t.Error("made a Job")
+	}
+
+	c = newCluster(t, keystone("2025.1"), secret())
+	r := c.reconciler(c.api)
+	c.until(r, "the end", finished)
+	if series(t) == 0 {
+		t.Fatal("no metrics")
+	}
+	c.must(c.api.Delete(context.Background(), c.sync()))
+	if _, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "keystone"}}); err != nil {
+		t.Fatal(err)
+	}
+	if n := series(t); n != 0 {
+		t.Errorf("%d series are left", n)
+	}
+}
+
+func series(t *testing.T) int {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(collectors()...)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, f := range families {
+		n += len(f.GetMetric())
+	}
+	return n
+}
+
+// TestAdd wires the controller to a manager that talks to nobody.
+func TestAdd(t *testing.T) {
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(mgr); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReferences(t *testing.T) {
+	name := func(s string) corev1.LocalObjectReference { return corev1.LocalObjectReference{Name: s} }
+	pod := &corev1.PodSpec{
+		InitContainers: []corev1.Container{{EnvFrom: []corev1.EnvFromSource{
+			{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: name("s1")}},
+			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: name("optional"), Optional: new(true)}},
+		}}},
+		Containers: []corev1.Container{{Env: []corev1.EnvVar{
+			{Name: "PLAIN", Value: "x"},
+			{ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: name("s2")}}},
+			{ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: name("c1")}}},
+		}}},
+		Volumes: []corev1.Volume{
+			{VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s2"}}},
+			{VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: name("c2")}}},
+			{VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+				{Secret: &corev1.SecretProjection{LocalObjectReference: name("s3")}},
+				{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: name("c3")}},
+				{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: name("optional"), Optional: new(true)}},
+			}}}},
+		},
+	}
+	want := []reference{{"Secret", "s1"}, {"Secret", "s2"}, {"Secret", "s3"}, {"ConfigMap", "c1"}, {"ConfigMap", "c2"}, {"ConfigMap", "c3"}}
+	if got := references(pod); !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestWaitsFor(t *testing.T) {
+	pod := func(image string, phase corev1.PodPhase) corev1.Pod {
+		return corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}},
+			Status: corev1.PodStatus{Phase: phase},
+		}
+	}
+	for name, tc := range map[string]struct {
+		do   func(*consumer)
+		want string
+	}{
+		"Nothing":      {func(*consumer) {}, ""},
+		"Template":     {func(c *consumer) { c.template = &corev1.PodSpec{} }, "is still of another image"},
+		"NotSeen":      {func(c *consumer) { c.observed = false }, "has not seen it yet"},
+		"Half":         {func(c *consumer) { c.updated = 1 }, "1 of 2 pods of Deployment keystone are of its current template"},
+		"Surge":        {func(c *consumer) { c.total = 3 }, "1 old pods of Deployment keystone"},
+		"NotAvailable": {func(c *consumer) { c.available = 1 }, "1 of 2 pods of Deployment keystone are available"},
+		"Stopping":     {func(c *consumer) { c.pods = append(c.pods, pod("old", corev1.PodRunning)) }, "Pod p of Deployment keystone still runs another image"},
+		"Stopped":      {func(c *consumer) { c.pods = append(c.pods, pod("old", corev1.PodSucceeded)) }, ""},
+		"ScaledToZero": {func(c *consumer) { c.replicas, c.total, c.updated, c.available, c.pods = 0, 0, 0, 0, nil }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			template := pod("new", "").Spec
+			c := consumer{
+				name: "Deployment keystone", template: &template, observed: true, replicas: 2, total: 2, updated: 2, available: 2,
+				pods: []corev1.Pod{pod("new", corev1.PodRunning), pod("new", corev1.PodRunning)},
+			}
+			tc.do(&c)
+			if got := c.waitsFor("new"); (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// TestConsumers: both kinds of consumers are waited for, and one that does not exist is named.
+func TestConsumers(t *testing.T) {
+	labels := map[string]string{"app": "conductor"}
+	set := &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "conductor", Namespace: namespace},
+		Spec: appsv1.StatefulSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image1("2025.1")}}},
+		}},
+		Status: appsv1.StatefulSetStatus{Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1},
+	}
+	for want, s := range map[string]openstackv1.Consumer{
+		"": {Kind: "StatefulSet", Name: "conductor"}, "Deployment api does not exist": {Kind: "Deployment", Name: "api"},
+	} {
+		sync := keystone("2025.1")
+		sync.Spec.Consumers = []openstackv1.Consumer{s}
+		c := newCluster(t, sync, set.DeepCopy())
+		if got, err := rollout(context.Background(), c.api, sync); err != nil || got != want {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+}
+
+// TestTooSlow: a leader that goes on with what it saw long ago neither lets a Job start nor takes one away.
+func TestTooSlow(t *testing.T) {
+	c := newCluster(t, keystone("2025.1"), secret())
+	r := c.reconciler(c.api)
+	c.until(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })
+	seen := c.jobs()[0]
+	c.until(r, "a start", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
+	if err := r.release(context.Background(), &seen); err == nil {
+		t.Error("released a Job that it had not seen")
+	}
+	if err := r.remove(context.Background(), &seen); err == nil || len(c.jobs()) != 1 {
+		t.Error("took a Job away that it had not seen")
+	}
+}
+
+// TestChangedMeanwhile: where the DatabaseSync changes while its Jobs are read, nothing is decided.
+func TestChangedMeanwhile(t *testing.T) {
+	c := newCluster(t, keystone("2025.1"), secret())
+	r := c.reconciler(c.api)
+	c.until(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })
+	r.Reader = interceptor.NewClient(c.api, interceptor.Funcs{
+		List: func(ctx context.Context, api client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			if _, ok := l.(*batchv1.JobList); ok {
+				c.order("2025.2")
+			}
+			return api.List(ctx, l, opts...)
+		},
+	})
+	result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "keystone"}})
+	if err != nil || result.RequeueAfter != atOnce || !suspended(&c.jobs()[0]) {
+		t.Errorf("%+v, %v; Job suspended: %v", result, err, suspended(&c.jobs()[0]))
+	}
+}

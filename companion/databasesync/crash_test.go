@@ -1,0 +1,247 @@
+package databasesync
+
+import (
+	"context"
+	"flag"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+// stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them.
+var stride = flag.Int("crash.every", 97, "make every n-th run of TestCrash")
+
+// A life is something to live through with one call going wrong.
+type life struct {
+	// from is the release that everything has run for at the beginning. None: the database is new.
+	from string
+	live func(*cluster, *Reconciler)
+	// unsettled: at the call that goes wrong, the upgrade is called off, and ordered again before the controller goes on.
+	unsettled bool
+	// want are the steps that start, in this order, where nothing goes wrong.
+	want []string
+	// serves is the release that the schema is of in the end.
+	serves string
+}
+
+var lives = map[string]life{
+	"first sync": {
+		live: func(c *cluster, r *Reconciler) {
+			c.must(c.api.Delete(context.Background(), secret()))
+			for range 4 {
+				c.pass(r)
+			}
+			c.must(c.api.Create(context.Background(), secret()))
+			c.until(r, "the end", finished)
+		},
+		want:   []string{"sync/db-sync 2025.1 #1", "sync/db-sync 2025.1 #2"},
+		serves: "2025.1",
+	},
+	"upgrade": {
+		from: "2025.1",
+		live: func(c *cluster, r *Reconciler) {
+			c.order("2025.2")
+			c.until(r, "the end", finished)
+		},
+		want: []string{
+			"check/upgrade-check 2025.2 #1", "expand/expand 2025.2 #1", "expand/expand 2025.2 #2", "contract/contract 2025.2 #1",
+			"migrate/online 2025.2 #1", "migrate/online 2025.2 #2", "migrate/online 2025.2 #3",
+		},
+		serves: "2025.2",
+	},
+	"change of mind": {
+		from: "2025.1", unsettled: true,
+		live: func(c *cluster, r *Reconciler) {
+			c.order("2025.2")
+			c.until(r, "the end", finished)
+		},
+		want: []string{
+			"check/upgrade-check 2025.2 #1", "expand/expand 2025.2 #1", "expand/expand 2025.2 #2", "contract/contract 2025.2 #1",
+			"migrate/online 2025.2 #1", "migrate/online 2025.2 #2", "migrate/online 2025.2 #3",
+		},
+		serves: "2025.2",
+	},
+	"abort": {
+		from: "2025.1",
+		live: func(c *cluster, r *Reconciler) {
+			c.order("2025.2")
+			c.until(r, "expand", func(*openstackv1.DatabaseSync) bool { return slices.Contains(c.starts, "expand/expand 2025.2 #1") })
+			c.order("2025.1") // While expand runs.
+			c.until(r, "rest", decided)
+			c.order("2025.2")
+			c.until(r, "the roll-out", func(s *openstackv1.DatabaseSync) bool {
+				return s.Status.InstalledRelease == "2025.2" && len(c.servicePods()) == 3 || finished(s)
+			})
+			c.order("2025.1") // After it, while pods roll.
+			c.until(r, "rest", decided)
+			c.order("2025.2")
+			c.until(r, "the end", finished)
+		},
+		want: []string{
+			"check/upgrade-check 2025.2 #1", "expand/expand 2025.2 #1", "expand/expand 2025.2 #2", "contract/contract 2025.2 #1",
+			"migrate/online 2025.2 #1", "migrate/online 2025.2 #2", "migrate/online 2025.2 #3",
+		},
+		serves: "2025.2",
+	},
+	"vanished Jobs": {
+		from: "2025.1",
+		live: func(c *cluster, r *Reconciler) {
+			c.order("2025.2")
+			for _, step := range []string{"expand/expand 2025.2 #2", "contract/contract 2025.2 #1"} {
+				c.until(r, step, func(*openstackv1.DatabaseSync) bool { return slices.Contains(c.starts, step) })
+				c.must(c.api.DeleteAllOf(context.Background(), &batchv1.Job{})) // While it runs.
+			}
+			c.until(r, "the end", finished)
+		},
+		want: []string{
+			"check/upgrade-check 2025.2 #1", "expand/expand 2025.2 #1", "expand/expand 2025.2 #2", "expand/expand 2025.2 #3",
+			"contract/contract 2025.2 #1", "contract/contract 2025.2 #2",
+			"migrate/online 2025.2 #1", "migrate/online 2025.2 #2", "migrate/online 2025.2 #3",
+		},
+		serves: "2025.2",
+	},
+}
+
+// decided: an upgrade was called off, or it is too late for that.
+func decided(s *openstackv1.DatabaseSync) bool {
+	ready := meta.FindStatusCondition(s.Status.Conditions, conditionReady)
+	return s.Status.ObservedGeneration == s.Generation && (s.Status.Phase == openstackv1.SyncPhaseDone || ready != nil && ready.Reason == "UpgradeRefused")
+}
+
+// stubborn makes steps need more than one attempt.
+func stubborn(r record) int32 {
+	switch {
+	case phaseOf(&r) == checking:
+		return 1 // A warning.
+	case phaseOf(&r).changesSchema() && r.Attempt == 1:
+		return 3 // It fails the first time.
+	case phaseOf(&r) == migrating && r.Attempt < 3:
+		return 1 // There is more.
+	}
+	return 0
+}
+
+// standing gives a Keystone of 2025.1 that has been there for long: no Job is left.
+func standing() []client.Object {
+	now := metav1.Time{Time: start}
+	s, name := keystone("2025.1"), client.ObjectKey{Namespace: namespace, Name: "keystone"}
+	s.Status = openstackv1.DatabaseSyncStatus{
+		Phase: openstackv1.SyncPhaseDone, ObservedGeneration: 1, InstalledRelease: "2025.1", InstalledHash: target(&s.Spec),
+		ContractedRelease: "2025.1", ContractedHash: target(&s.Spec),
+		History: []record{{
+			Step: "sync/db-sync", Release: "2025.1", Image: image1("2025.1"), Hash: steps(&s.Spec, syncing)[0].hash, Attempt: 1,
+			Request: request(s), Result: openstackv1.StepSucceeded, ExitCode: new(int32(0)), Started: &now, Finished: &now,
+		}},
+	}
+	labels := map[string]string{"app": "keystone"}
+	pod := corev1.PodSpec{Containers: []corev1.Container{{Name: "keystone", Image: image1("2025.1")}}}
+	out := []client.Object{s, secret(), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name.Name, Namespace: name.Namespace, Generation: 1},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: new(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod},
+		},
+		Status: appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 2, UpdatedReplicas: 2, AvailableReplicas: 2},
+	}}
+	for _, name := range []string{"keystone-a", "keystone-b"} {
+		out = append(out, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: labels}, Spec: pod,
+			Status: corev1.PodStatus{Phase: corev1.PodRunning},
+		})
+	}
+	return out
+}
+
+// run lives a life, with one call going wrong.
+func (l life) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+	t.Helper()
+	objects := []client.Object{keystone("2025.1"), secret()}
+	if l.from != "" {
+		objects = standing()
+	}
+	c := newCluster(t, objects...)
+	c.exits = stubborn
+	if l.from != "" {
+		c.serves, c.begun, c.podCount = []string{l.from}, []string{l.from}, len(objects)
+	}
+	a := crash.New(c.api, at)
+	c.onPass = a.PassEnded
+	a.Meanwhile = func() {
+		other := c.reconciler(c.api)
+		if l.unsettled {
+			c.order("2025.1")
+			for range 12 {
+				c.pass(other)
+			}
+			c.order("2025.2")
+			for range c.podCount % 7 { // It comes back at any moment.
+				c.pass(other)
+			}
+			return
+		}
+		for range 120 {
+			c.clock.SetTime(c.clock.Now().Add(c.pass(other)))
+			if decided(c.sync()) {
+				break
+			}
+		}
+		c.clock.SetTime(c.clock.Now().Add(25 * time.Hour)) // Jobs that have ended are cleared away.
+		for range 3 {
+			c.tick()
+		}
+	}
+	l.live(c, c.reconciler(a.Client()))
+	return c, a
+}
+
+// verify checks what has to hold at the end of a life.
+func (l life) verify(t *testing.T, c *cluster) {
+	t.Helper()
+	for _, v := range c.violations {
+		t.Error(v)
+	}
+	if len(c.serves) != 1 || c.serves[0] != l.serves {
+		t.Errorf("the schema serves %v", c.serves)
+	}
+	for i, s := range c.starts {
+		if slices.Contains(c.starts[:i], s) {
+			t.Errorf("%s ran twice", s)
+		}
+	}
+	if t.Failed() {
+		t.Log(c.told(), c.starts)
+	}
+}
+
+// TestCrash lives each life once for every API call and every way in which that can go wrong.
+func TestCrash(t *testing.T) {
+	for name, l := range lives {
+		t.Run(name, func(t *testing.T) {
+			c, whole := l.run(t, crash.Nowhere)
+			l.verify(t, c)
+			if !slices.Equal(c.starts, l.want) {
+				t.Errorf("started %q", c.starts)
+			}
+			all := whole.Points()
+			var points []crash.Point
+			for i := 0; i < len(all); i += *stride {
+				points = append(points, all[i])
+			}
+			crash.Run(t, points, func(t *testing.T, p crash.Point) {
+				c, _ := l.run(t, p)
+				l.verify(t, c)
+			})
+			t.Logf("%d API calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(all))
+		})
+	}
+}

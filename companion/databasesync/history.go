@@ -1,0 +1,122 @@
+package databasesync
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// maxRecords is how many records a status holds (the schema's limit).
+const maxRecords = 64
+
+// Backoff between attempts of a step that fails: 10 s, doubled each time, up to 10 minutes.
+const (
+	firstBackoff = 10 * time.Second
+	maxBackoff   = 10 * time.Minute
+)
+
+type record = openstackv1.StepRecord
+
+func phaseOf(r *record) phase {
+	p, _, _ := strings.Cut(r.Step, phaseDivider)
+	return phase(p)
+}
+
+// open is the attempt that is under way, if any: always the last one.
+func open(history []record) *record {
+	if n := len(history); n > 0 && history[n-1].Result == "" {
+		return &history[n-1]
+	}
+	return nil
+}
+
+// latest is the last attempt of a step, if any.
+func latest(history []record, hash string) *record {
+	for i := len(history) - 1; i >= 0; i-- {
+		if history[i].Hash == hash {
+			return &history[i]
+		}
+	}
+	return nil
+}
+
+// done reports whether a step has succeeded. What was done to the schema for one release counts no more when something was
+// done to it for another.
+func done(history []record, s step) bool {
+	for i := len(history) - 1; i >= 0; i-- {
+		r := &history[i]
+		switch {
+		case r.Hash == s.hash && r.Result == openstackv1.StepSucceeded:
+			return true
+		case s.phase.changesSchema() && phaseOf(r).changesSchema() && r.Release != s.release:
+			return false
+		}
+	}
+	return false
+}
+
+// failures counts the failed attempts of a step for a request.
+func failures(history []record, s step, request string) int {
+	n := 0
+	for i := range history {
+		if r := &history[i]; r.Hash == s.hash && r.Request == request && r.Result == openstackv1.StepFailed {
+			n++
+		}
+	}
+	return n
+}
+
+// backoff is how long to wait after the n-th failure, counted from 1.
+func backoff(n int) time.Duration {
+	wait := firstBackoff
+	for ; n > 1 && wait < maxBackoff; n-- {
+		wait *= 2
+	}
+	return min(wait, maxBackoff)
+}
+
+// reached is the newest release that steps have begun to bring the schema to, and the phase that did. None: nothing ran yet.
+func reached(history []record) (release string, by phase) {
+	for i := len(history) - 1; i >= 0; i-- {
+		if p := phaseOf(&history[i]); p.changesSchema() {
+			return history[i].Release, p
+		}
+	}
+	return "", ""
+}
+
+// appended gives the history with one more attempt. An attempt that was to be repeated makes way: a migration may take
+// thousands of them.
+func appended(history []record, r record) []record {
+	out := slices.Clone(history)
+	if n := len(out); n > 0 && out[n-1].Hash == r.Hash && out[n-1].Result == openstackv1.StepRepeat {
+		out = out[:n-1]
+	}
+	return trimmed(append(out, r))
+}
+
+// trimmed keeps a history in its limit: attempts that a newer one of the same step followed go first, then old ones.
+func trimmed(history []record) []record {
+	for len(history) > maxRecords {
+		i := max(0, slices.IndexFunc(history, func(r record) bool { return latest(history, r.Hash).Attempt > r.Attempt }))
+		history = slices.Delete(history, i, i+1)
+	}
+	return history
+}
+
+// ended gives the history with the last attempt at its end. Only the newest failure of a step keeps its log.
+func ended(history []record, result string, code *int32, log string, at time.Time) []record {
+	out := slices.Clone(history)
+	last := &out[len(out)-1]
+	for i := range out {
+		if out[i].Hash == last.Hash {
+			out[i].Log = ""
+		}
+	}
+	last.Result, last.ExitCode, last.Log, last.Finished = result, code, log, &metav1.Time{Time: at}
+	return out
+}

@@ -1,0 +1,244 @@
+package databasesync
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+)
+
+// plan is what to do next. At most one of create, release, remove and a changed history is meant; a plan with none of them
+// waits.
+type plan struct {
+	// status from now on, without conditions, which report adds.
+	status openstackv1.DatabaseSyncStatus
+	// create is the attempt whose Job is made, suspended; of is its step.
+	create *record
+	of     step
+	// release is a suspended Job that may start now.
+	release *batchv1.Job
+	// remove is a Job that never started and is not wanted any more.
+	remove *batchv1.Job
+	// failed is how the attempt that the status records last failed; its output goes into the record.
+	failed *result
+	// again: there is more to do at once.
+	again bool
+	// at is when to look again if nothing happens; zero: soon if something is awaited.
+	at time.Time
+
+	// phase, reason and message say what is going on. Refused: it will not go on by waiting.
+	phase, reason, message string
+	refused                bool
+	// note is an event: what was done.
+	note string
+}
+
+// rules are asked in this order; the first that has an answer has the say.
+var rules = []func(*world) *plan{
+	discard,    // a Job that is not wanted any more
+	attend,     // an attempt that is under way, to its end
+	adopt,      // a Job that runs and is in no record
+	oneAtATime, // whatever else may still write
+	invalid,    // what no Job can be made of
+	turnBack,   // an upgrade that is called off
+	refuse,     // an upgrade that is not possible
+	prepare,    // the steps before pods of the wanted release may run
+	rollOut,    // the consumers' turn
+	cleanUp,    // the steps after that
+}
+
+// next decides. It is a function of the world and of nothing else.
+func next(w *world) *plan {
+	for _, rule := range rules {
+		if p := rule(w); p != nil {
+			return p
+		}
+	}
+	return w.wait(openstackv1.SyncPhaseDone, "Done", "everything has run for release "+w.sync.Spec.Release)
+}
+
+func invalid(w *world) *plan {
+	if image(&w.sync.Spec) != "" {
+		return nil
+	}
+	return w.refusal("TemplateInvalid", "spec.template has no container with an image: its first container runs the steps")
+}
+
+// turnBack calls an upgrade off where the schema serves the old release, too. No step runs: those of the old release do not
+// know the schema.
+func turnBack(w *world) *plan {
+	spec, status := &w.sync.Spec, &w.sync.Status
+	expanded := !w.fresh() && status.PreviousRelease == spec.Release && status.InstalledRelease != spec.Release
+	release, by := w.ahead()
+	switch {
+	case expanded:
+	case w.fresh(), !w.calledOff():
+		return nil
+	case by != expanding:
+		return w.refusal("CannotGoBack", fmt.Sprintf("steps that bring the schema to release %s in one go have run, and there is no way back to %s: "+
+			"set release to %s again, or restore the database and delete this DatabaseSync, which is made anew", release, spec.Release, release))
+	case w.complete():
+		return nil
+	}
+	p := w.save(openstackv1.SyncPhaseDone, fmt.Sprintf("the upgrade is called off: the schema serves release %s as before", spec.Release))
+	p.status.InstalledRelease, p.status.PreviousRelease = spec.Release, ""
+	p.status.InstalledHash, p.status.ContractedHash = target(spec), target(spec)
+	p.note = "the upgrade is called off, the schema serves release " + spec.Release
+	return p
+}
+
+// refuse says why an upgrade cannot begin.
+func refuse(w *world) *plan {
+	spec, status := &w.sync.Spec, &w.sync.Status
+	if w.fresh() || spec.Release == status.InstalledRelease {
+		return nil
+	}
+	if status.ContractedRelease != status.InstalledRelease {
+		return w.refusal("UpgradeUnfinished", fmt.Sprintf("the upgrade to release %s is not finished, and release %s has to wait: set release to %s again until everything has run",
+			status.InstalledRelease, spec.Release, status.InstalledRelease))
+	}
+	from := []string{status.InstalledRelease}
+	if ahead, _ := w.ahead(); ahead != "" { // The schema has seen a release that the pods have not.
+		from = append(from, ahead)
+	}
+	for _, f := range from {
+		if err := release.CheckUpgrade(release.Release(f), release.Release(spec.Release)); err != nil {
+			return w.refusal("UpgradeRefused", err.Error())
+		}
+	}
+	return nil
+}
+
+// prepare brings the schema to where pods of the wanted release may run.
+func prepare(w *world) *plan {
+	if w.installed() {
+		return nil
+	}
+	spec, status := &w.sync.Spec, &w.sync.Status
+	todo := steps(spec, upgrading(spec))
+	if !w.fresh() && spec.Release != status.InstalledRelease {
+		todo = append(steps(spec, checking), todo...)
+	}
+	if w.fresh() {
+		todo = steps(spec, syncing)
+	}
+	if p := w.run(todo); p != nil {
+		return p
+	}
+	p := w.save(openstackv1.SyncPhaseRollingOut, "the schema serves release "+spec.Release)
+	p.note = "the schema serves release " + spec.Release
+	if w.fresh() {
+		p.status.ContractedRelease, p.status.ContractedHash = spec.Release, target(spec)
+	} else if spec.Release != status.InstalledRelease && upgrading(spec) == expanding {
+		p.status.PreviousRelease = status.InstalledRelease
+	}
+	p.status.InstalledRelease, p.status.InstalledHash = spec.Release, target(spec)
+	return p
+}
+
+// rollOut waits until every consumer runs the image.
+func rollOut(w *world) *plan {
+	if w.complete() || w.rollout == "" {
+		return nil
+	}
+	return w.waitForRollout()
+}
+
+func (w *world) waitForRollout() *plan {
+	return w.wait(openstackv1.SyncPhaseRollingOut, "RollingOut", "waits until every pod runs the new image: "+w.rollout)
+}
+
+// cleanUp does what needs every consumer to run the image.
+func cleanUp(w *world) *plan {
+	if w.complete() {
+		return nil
+	}
+	if p := w.run(slices.Concat(steps(&w.sync.Spec, contracting), steps(&w.sync.Spec, migrating))); p != nil {
+		return p
+	}
+	p := w.save(openstackv1.SyncPhaseDone, "everything has run for release "+w.sync.Spec.Release)
+	p.status.PreviousRelease = ""
+	p.status.ContractedRelease, p.status.ContractedHash = p.status.InstalledRelease, p.status.InstalledHash
+	return p
+}
+
+// run begins the first step that has not succeeded: nil if all have.
+func (w *world) run(todo []step) *plan {
+	history := w.sync.Status.History
+	i := slices.IndexFunc(todo, func(s step) bool { return !done(history, s) })
+	if i < 0 {
+		return nil
+	}
+	s := todo[i]
+	r := record{
+		Step: s.key(), Release: w.sync.Spec.Release, Image: image(&w.sync.Spec), Hash: s.hash,
+		Attempt: 1, Request: request(w.sync),
+	}
+	if last := latest(history, s.hash); last != nil {
+		r.Attempt = last.Attempt + 1
+		if at := w.retryAt(last, s); at.After(w.now) {
+			p := w.wait(shown[s.phase], "StepFailed", w.failure(last, at))
+			if !s.phase.afterRollout() {
+				p.phase = openstackv1.SyncPhaseFailed
+			}
+			p.at = at
+			return p
+		}
+	}
+	if len(w.missing) > 0 {
+		return w.wait(openstackv1.SyncPhasePending, "Waiting", fmt.Sprintf("step %s waits until there are %s", r.Step, strings.Join(w.missing, ", ")))
+	}
+	p := w.save(shown[s.phase], w.begins(&r))
+	if w.job(&r) == nil {
+		p.create, p.of = &r, s
+		return p
+	}
+	r.Started = &metav1.Time{Time: w.now}
+	p.status.History = appended(p.status.History, r)
+	if s.phase.afterRollout() {
+		p.status.PreviousRelease = "" // From here on there is no way back.
+	}
+	return p
+}
+
+// retryAt is when a step may run again after its last attempt: at once if more is left, or if the wish is another one.
+func (w *world) retryAt(last *record, s step) time.Time {
+	n := failures(w.sync.Status.History, s, request(w.sync))
+	if n == 0 || last.Result != openstackv1.StepFailed {
+		return w.now
+	}
+	// A clock that was set back does not make the wait longer.
+	return earlier(last.Finished.Add(backoff(n)), w.now.Add(backoff(n)))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// save is a plan that changes the status.
+func (w *world) save(phase, message string) *plan {
+	p := w.wait(phase, "Progressing", message)
+	p.again = true
+	return p
+}
+
+// wait is a plan that does nothing, and says for what.
+func (w *world) wait(phase, reason, message string) *plan {
+	return &plan{status: *w.sync.Status.DeepCopy(), phase: phase, reason: reason, message: message}
+}
+
+// refusal is a plan that does nothing until the wish changes.
+func (w *world) refusal(reason, message string) *plan {
+	p := w.wait(openstackv1.SyncPhaseFailed, reason, message)
+	p.refused = true
+	return p
+}

@@ -1,0 +1,521 @@
+package databasesync
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// given is a world to decide about: a Keystone of 2025.1 that has been there for long, if from is set, and what is changed in it.
+type given struct {
+	*world
+}
+
+func at(from, wish string) given {
+	s := keystone(from)
+	if from != "" {
+		s = standing()[0].(*openstackv1.DatabaseSync)
+	}
+	s.Generation = 2
+	s.Spec.Release, s.Spec.Template.Spec.Containers[0].Image = wish, image1(wish)
+	return given{&world{sync: s, now: start}}
+}
+
+// attempt records an attempt of the wish's step and gives its Job, as it was made.
+func (g given) attempt(p phase, n int32, end string) (*record, *batchv1.Job) {
+	s := steps(&g.sync.Spec, p)[0]
+	r := record{
+		Step: s.key(), Release: s.release, Image: image(&g.sync.Spec), Hash: s.hash, Attempt: n, Request: request(g.sync),
+		Started: &metav1.Time{Time: start}, Result: end,
+	}
+	if end != "" {
+		r.Finished = &metav1.Time{Time: start}
+	}
+	job, err := newJob(g.sync, s, &r)
+	if err != nil {
+		panic(err)
+	}
+	job.UID = "job-uid"
+	g.sync.Status.History = append(g.sync.Status.History, r)
+	return &g.sync.Status.History[len(g.sync.Status.History)-1], job
+}
+
+// has puts a Job into the world, with a pod if that is in some phase.
+func (g given) has(job *batchv1.Job, pod corev1.PodPhase) {
+	g.jobs = append(g.jobs, *job)
+	if pod == "" {
+		return
+	}
+	p := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "pod", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}},
+		Spec:       job.Spec.Template.Spec, Status: corev1.PodStatus{Phase: pod},
+	}
+	state := corev1.ContainerStatus{Name: "keystone"}
+	switch pod {
+	case corev1.PodRunning:
+		state.State.Running = &corev1.ContainerStateRunning{}
+	case corev1.PodPending:
+		state.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such image"}
+	case corev1.PodFailed:
+		state.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: 2}
+	default:
+		state.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: 0}
+	}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{state}
+	g.pods = append(g.pods, p)
+}
+
+// released is a Job that may run, or one that has ended.
+func released(job *batchv1.Job, end batchv1.JobConditionType) *batchv1.Job {
+	job.Spec.Suspend = new(false)
+	if end != "" {
+		job.Status.Conditions = []batchv1.JobCondition{{Type: end, Status: corev1.ConditionTrue, Reason: "BackoffLimitExceeded"}}
+	}
+	return job
+}
+
+// edited is the next wish.
+func (g given) edited() { g.sync.Generation++ }
+
+// upgraded: expand has run for 2025.2.
+func upgraded() given {
+	g := at("2025.1", "2025.2")
+	g.attempt(checking, 1, openstackv1.StepSucceeded)
+	g.attempt(expanding, 1, openstackv1.StepSucceeded)
+	s := &g.sync.Status
+	s.InstalledRelease, s.InstalledHash, s.PreviousRelease = "2025.2", target(&g.sync.Spec), "2025.1"
+	return g
+}
+
+// decision is what is compared of a plan.
+type decision struct {
+	// Does is "create expand/expand #1", "record …", "release", "remove", "end Failed", "drop"; no words for waiting.
+	Does  string
+	Phase string
+	// Installed is what is installed from then on, and what may be turned back to.
+	Installed, Previous string
+	Contracted          string
+	Refused             string
+}
+
+func decide(w *world) (decision, string) {
+	p := next(w)
+	d := decision{Phase: p.phase, Installed: p.status.InstalledRelease, Previous: p.status.PreviousRelease, Contracted: p.status.ContractedRelease}
+	before, after := w.sync.Status.History, p.status.History
+	switch {
+	case p.create != nil:
+		d.Does = "create " + p.create.Step + " " + p.create.Release
+	case p.release != nil:
+		d.Does = "release"
+	case p.remove != nil:
+		d.Does = "remove"
+	case len(after) < len(before):
+		d.Does = "drop"
+	case len(after) > len(before):
+		d.Does = "record " + after[len(after)-1].Step
+	case len(after) > 0 && before[len(before)-1].Result != after[len(after)-1].Result:
+		d.Does = "end " + after[len(after)-1].Result
+	}
+	if p.refused {
+		d.Refused = p.reason
+	}
+	return d, p.message
+}
+
+func TestNext(t *testing.T) {
+	const one, two = "2025.1", "2025.2"
+	old := decision{Installed: one, Contracted: one}
+	with := func(d decision, does, phase string) decision {
+		d.Does, d.Phase = does, phase
+		return d
+	}
+	expanded := decision{Installed: two, Previous: one, Contracted: one}
+	for name, tc := range map[string]struct {
+		reason string
+		given  func() given
+		want   decision
+		// says are words of the message.
+		says string
+	}{
+		"New": {
+			"A new database gets sync.", func() given { return at("", one) },
+			decision{Does: "create sync/db-sync " + one, Phase: "Syncing"}, "",
+		},
+		"NewWithoutPassword": {
+			"A Job whose pod cannot start is not made.", func() given {
+				g := at("", one)
+				g.missing = []string{"Secret database", "ConfigMap files"}
+				return g
+			}, decision{Phase: "Pending"}, "waits until there are Secret database, ConfigMap files",
+		},
+		"NoImage": {
+			"What no Job can be made of is refused.", func() given {
+				g := at("", one)
+				g.sync.Spec.Template.Spec.Containers = nil
+				return g
+			}, decision{Phase: "Failed", Refused: "TemplateInvalid"}, "its first container runs the steps",
+		},
+		"Made": {
+			"The attempt is recorded when its Job is there, suspended.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.sync.Status.History = nil
+				g.has(job, "")
+				return g
+			}, decision{Does: "record sync/db-sync", Phase: "Syncing"}, "",
+		},
+		"Recorded": {
+			"Then it may start.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.has(job, "")
+				return g
+			}, decision{Does: "release", Phase: "Syncing"}, "",
+		},
+		"RecordedBesideAnother": {
+			"Not while something else may write.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				other := released(job.DeepCopy(), "")
+				other.Name, other.OwnerReferences = "of-an-earlier-databasesync", nil
+				g.has(job, "")
+				g.has(other, "")
+				return g
+			}, decision{Phase: "Syncing"}, "waits until Job of-an-earlier-databasesync has ended",
+		},
+		"RecordedBesideAPod": {
+			"Nor while a pod has outlived its Job.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.has(job, "")
+				g.pods = []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "lost"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}}
+				return g
+			}, decision{Phase: "Syncing"}, "delete it by force",
+		},
+		"Runs": {
+			"It is seen to its end.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.has(released(job, ""), corev1.PodRunning)
+				return g
+			}, decision{Phase: "Syncing"}, "runs in Job keystone-sync-db-sync-",
+		},
+		"CannotStart": {
+			"What keeps it from starting is told.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.has(released(job, ""), corev1.PodPending)
+				return g
+			}, decision{Phase: "Syncing"}, "cannot start: ErrImagePull: no such image",
+		},
+		"CannotStartForAnEarlierWish": {
+			"Another image may help.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.has(released(job, ""), corev1.PodPending)
+				g.edited()
+				return g
+			}, decision{Does: "drop", Phase: "Syncing"}, "",
+		},
+		"RunsForAnEarlierWish": {
+			"One that runs is not stopped.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.has(released(job, ""), corev1.PodRunning)
+				g.edited()
+				return g
+			}, decision{Phase: "Syncing"}, "for an earlier wish",
+		},
+		"Dropped": {
+			"A Job that never started goes with its record.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.sync.Status.History = nil
+				g.has(released(job, ""), corev1.PodPending)
+				return g
+			}, decision{Does: "remove"}, "never started",
+		},
+		"DroppedAndStarted": {
+			"Unless it has started.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.sync.Status.History = nil
+				g.has(released(job, ""), corev1.PodRunning)
+				return g
+			}, decision{Does: "record sync/db-sync", Phase: "Syncing"}, "taken over",
+		},
+		"MadeForAnEarlierWish": {
+			"A suspended Job of another wish goes first.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.sync.Status.History = nil
+				g.has(job, "")
+				g.edited()
+				return g
+			}, decision{Does: "remove"}, "",
+		},
+		"MadeTooLate": {
+			"So does one that a slow leader made for an attempt that is over.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, openstackv1.StepFailed)
+				g.has(job, "")
+				return g
+			}, decision{Does: "remove"}, "",
+		},
+		"Succeeded": {
+			"The end is recorded.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.has(released(job, batchv1.JobComplete), corev1.PodSucceeded)
+				return g
+			}, decision{Does: "end Succeeded", Phase: "Syncing"}, "",
+		},
+		"Failed": {
+			"The same.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.has(released(job, batchv1.JobFailed), corev1.PodFailed)
+				return g
+			}, decision{Does: "end Failed", Phase: "Syncing"}, "",
+		},
+		"EndedButNotItsPod": {
+			"A pod that is being stopped still writes.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.has(released(job, batchv1.JobFailed), corev1.PodRunning)
+				return g
+			}, decision{Phase: "Syncing"}, "runs in Job",
+		},
+		"Vanished": {
+			"Nobody knows how it ended.", func() given {
+				g := at("", one)
+				g.attempt(syncing, 1, "")
+				return g
+			}, decision{Does: "end Failed", Phase: "Syncing"}, "",
+		},
+		"VanishedButNotItsPod": {
+			"It may still end the step.", func() given {
+				g := at("", one)
+				g.attempt(syncing, 1, "")
+				g.pods = []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "orphan"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}}
+				return g
+			}, decision{Phase: "Syncing"}, "Pod orphan",
+		},
+		"VanishedAfterItsEnd": {
+			"What is recorded is not missed.", func() given {
+				g := at("", one)
+				g.attempt(syncing, 1, openstackv1.StepSucceeded)
+				return g
+			}, decision{Phase: "RollingOut", Installed: one, Contracted: one}, "serves release 2025.1",
+		},
+		"BacksOff": {
+			"A failed step waits.", func() given {
+				g := at("", one)
+				g.attempt(syncing, 1, openstackv1.StepFailed)
+				return g
+			}, decision{Phase: "Failed"}, "runs again at 2026-03-02T12:00:10Z",
+		},
+		"RetriesInTime": {
+			"And runs again.", func() given {
+				g := at("", one)
+				g.attempt(syncing, 1, openstackv1.StepFailed)
+				g.now = g.now.Add(10 * time.Second)
+				return g
+			}, decision{Does: "create sync/db-sync " + one, Phase: "Syncing"}, "",
+		},
+		"RetriesAfterAnEdit": {
+			"At once if the spec has changed.", func() given {
+				g := at("", one)
+				g.attempt(syncing, 1, openstackv1.StepFailed)
+				g.edited()
+				return g
+			}, decision{Does: "create sync/db-sync " + one, Phase: "Syncing"}, "",
+		},
+		"RetriesWhenAsked": {
+			"And by annotation.", func() given {
+				g := at("", one)
+				g.attempt(syncing, 1, openstackv1.StepFailed)
+				g.sync.Annotations = map[string]string{RetryAnnotation: "now"}
+				return g
+			}, decision{Does: "create sync/db-sync " + one, Phase: "Syncing"}, "",
+		},
+		"Repeats": {
+			"A step with more to do runs again at once.", func() given {
+				g := upgraded()
+				g.attempt(contracting, 1, openstackv1.StepSucceeded)
+				g.attempt(migrating, 1, openstackv1.StepRepeat)
+				g.sync.Status.PreviousRelease = ""
+				return g
+			}, decision{Does: "create migrate/online " + two, Phase: "Migrating", Installed: two, Contracted: one}, "",
+		},
+		"Done": {"Nothing is left.", func() given { return at(one, one) }, with(old, "", "Done"), "everything has run"},
+		"OtherConfiguration": {
+			"It is not what a schema depends on.", func() given {
+				g := at(one, one)
+				g.sync.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "files"}}
+				return g
+			}, with(old, "", "Done"), "",
+		},
+		"OtherImage": {
+			"It runs what an upgrade runs, without the check.", func() given {
+				g := at(one, one)
+				g.sync.Spec.Template.Spec.Containers[0].Image += "-b"
+				return g
+			}, with(old, "create expand/expand "+one, "Expanding"), "",
+		},
+		"Upgrade":     {"It begins with the check.", func() given { return at(one, two) }, with(old, "create check/upgrade-check "+two, "Expanding"), ""},
+		"UpgradeSkip": {"From one SLURP release to the next.", func() given { return at(one, "2026.1") }, with(old, "create check/upgrade-check 2026.1", "Expanding"), ""},
+		"UpgradeTooFar": {
+			"Not further.", func() given { return at(one, "2026.2") },
+			decision{Phase: "Failed", Installed: one, Contracted: one, Refused: "UpgradeRefused"}, "upgrade to 2025.2 or 2026.1 first",
+		},
+		"UpgradeChecked": {
+			"Then the schema is expanded.", func() given {
+				g := at(one, two)
+				g.attempt(checking, 1, openstackv1.StepSucceeded)
+				return g
+			}, with(old, "create expand/expand "+two, "Expanding"), "",
+		},
+		"Expanded": {
+			"From here on pods of both releases may run.", func() given {
+				g := at(one, two)
+				g.attempt(checking, 1, openstackv1.StepSucceeded)
+				g.attempt(expanding, 1, openstackv1.StepSucceeded)
+				return g
+			}, with(expanded, "", "RollingOut"), "serves release 2025.2",
+		},
+		"RollingOut": {
+			"Contract waits for every pod.", func() given {
+				g := upgraded()
+				g.rollout = "1 of 2 pods of Deployment keystone are of its current template"
+				return g
+			}, with(expanded, "", "RollingOut"), "1 of 2 pods",
+		},
+		"RolledOut": {"Then it runs.", upgraded, with(expanded, "create contract/contract "+two, "Contracting"), ""},
+		"ContractRecorded": {
+			"The way back is closed in the same write.", func() given {
+				g := upgraded()
+				_, job := g.attempt(contracting, 1, "")
+				g.sync.Status.History = g.sync.Status.History[:len(g.sync.Status.History)-1]
+				g.has(job, "")
+				return g
+			}, decision{Does: "record contract/contract", Phase: "Contracting", Installed: two, Contracted: one}, "",
+		},
+		"ContractRecordedAndRolledBack": {
+			"It is not released while a pod runs another image.", func() given {
+				g := upgraded()
+				_, job := g.attempt(contracting, 1, "")
+				g.has(job, "")
+				g.rollout = "Deployment keystone is still of another image"
+				return g
+			}, with(expanded, "", "RollingOut"), "still of another image",
+		},
+		"ContractFailed": {
+			"The service runs on: it has not failed.", func() given {
+				g := upgraded()
+				g.sync.Status.PreviousRelease = ""
+				g.attempt(contracting, 1, openstackv1.StepFailed)
+				return g
+			}, decision{Phase: "Contracting", Installed: two, Contracted: one}, "runs again at",
+		},
+		"EverythingRan": {
+			"That is the end.", func() given {
+				g := upgraded()
+				g.attempt(contracting, 1, openstackv1.StepSucceeded)
+				g.attempt(migrating, 1, openstackv1.StepSucceeded)
+				return g
+			}, decision{Phase: "Done", Installed: two, Contracted: two}, "everything has run for release 2025.2",
+		},
+		"CalledOffWhileExpandFails": {
+			"An expanded schema serves both.", func() given {
+				g := at(one, two)
+				g.attempt(expanding, 1, openstackv1.StepFailed)
+				g.sync.Spec = keystone(one).Spec
+				return g
+			}, with(old, "", "Done"), "",
+		},
+		"CalledOffWithAnotherImage": {
+			"No step of the old release touches it.", func() given {
+				g := at(one, two)
+				g.attempt(expanding, 1, openstackv1.StepFailed)
+				g.sync.Spec = keystone(one).Spec
+				g.sync.Spec.Template.Spec.Containers[0].Image += "-b"
+				return g
+			}, with(old, "", "Done"), "is called off",
+		},
+		"CalledOffAfterExpand": {
+			"The same.", func() given {
+				g := upgraded()
+				g.sync.Spec = keystone(one).Spec
+				return g
+			}, with(old, "", "Done"), "is called off",
+		},
+		"CalledOffAfterContract": {
+			"Too late.", func() given {
+				g := upgraded()
+				g.attempt(contracting, 1, openstackv1.StepFailed)
+				g.sync.Status.PreviousRelease = ""
+				g.sync.Spec = keystone(one).Spec
+				return g
+			}, decision{Phase: "Failed", Installed: two, Contracted: one, Refused: "UpgradeUnfinished"}, "set release to 2025.2 again",
+		},
+		"CalledOffAfterSync": {
+			"In one go there is no way back.", func() given {
+				g := at(one, two)
+				g.attempt(syncing, 1, openstackv1.StepFailed)
+				g.sync.Spec = keystone(one).Spec
+				return g
+			}, decision{Phase: "Failed", Installed: one, Contracted: one, Refused: "CannotGoBack"}, "set release to 2025.2 again, or restore the database",
+		},
+		"BackFromAhead": {
+			"A step of 2025.2 does not know the schema of 2026.1.", func() given {
+				g := at(one, "2026.1")
+				g.attempt(expanding, 1, openstackv1.StepFailed)
+				g.sync.Spec = keystone(two).Spec
+				return g
+			}, decision{Phase: "Failed", Installed: one, Contracted: one, Refused: "UpgradeRefused"}, "cannot go back from 2026.1 to 2025.2",
+		},
+		"Resumed": {
+			"What succeeded before the upgrade was called off does not run again.", func() given {
+				g := upgraded()
+				s := &g.sync.Status
+				s.InstalledRelease, s.InstalledHash, s.PreviousRelease = one, s.ContractedHash, ""
+				return g
+			}, with(expanded, "", "RollingOut"), "",
+		},
+		"NextBeforeTheEnd": {
+			"One upgrade after the other.", func() given {
+				g := upgraded()
+				g.sync.Spec = keystone("2026.1").Spec
+				return g
+			}, decision{Phase: "Failed", Installed: two, Previous: one, Contracted: one, Refused: "UpgradeUnfinished"}, "release 2026.1 has to wait",
+		},
+		"StatusLost": {
+			"What a Job tells is taken over.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 3, "")
+				g.sync.Status = openstackv1.DatabaseSyncStatus{}
+				g.has(released(job, batchv1.JobComplete), corev1.PodSucceeded)
+				return g
+			}, decision{Does: "record sync/db-sync", Phase: "Syncing"}, "taken over",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := tc.given()
+			got, message := decide(g.world)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if !strings.Contains(message, tc.says) {
+				t.Errorf("%s It says: %s", tc.reason, message)
+			}
+		})
+	}
+}

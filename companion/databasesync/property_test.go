@@ -1,0 +1,85 @@
+package databasesync
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+)
+
+// TestAnyHistory: whatever is wished, fails, vanishes and is interrupted, in any order, one step writes at a time, pods meet
+// only a schema that serves them, and at last, when nothing fails any more, everything runs for the newest release that was begun.
+func TestAnyHistory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newCluster(t, keystone("2025.1"), secret())
+		codes := map[phase]int32{}
+		c.exits = func(r record) int32 { return codes[phaseOf(&r)] }
+		api := crash.New(c.api, crash.Nowhere)
+		r := c.reconciler(api.Client())
+		releases := rapid.SampledFrom(release.Releases())
+		passes := func(r *Reconciler, most int) {
+			for range rapid.IntRange(1, most).Draw(t, "passes") {
+				c.pass(r)
+			}
+		}
+		for range rapid.IntRange(1, 14).Draw(t, "events") {
+			switch rapid.SampledFrom([]string{"wish", "wish", "retry", "code", "pull", "vanish", "clock", "fault"}).Draw(t, "event") {
+			case "wish":
+				to, vendor := string(releases.Draw(t, "release")), rapid.SampledFrom([]string{"", "-b"}).Draw(t, "image")
+				c.wish(func(s *openstackv1.DatabaseSync) {
+					s.Spec.Release, s.Spec.Template.Spec.Containers[0].Image = to, image1(to)+vendor
+				})
+			case "retry":
+				c.wish(func(s *openstackv1.DatabaseSync) {
+					metav1.SetMetaDataAnnotation(&s.ObjectMeta, RetryAnnotation, c.clock.Now().String())
+				})
+			case "code":
+				codes[rapid.SampledFrom([]phase{syncing, checking, expanding, contracting, migrating}).Draw(t, "phase")] =
+					int32(rapid.IntRange(0, 2).Draw(t, "code"))
+			case "pull":
+				c.unpullable = image1(string(releases.Draw(t, "unpullable")))
+			case "vanish":
+				if jobs := c.jobs(); len(jobs) > 0 {
+					job := jobs[rapid.IntRange(0, len(jobs)-1).Draw(t, "Job")]
+					c.must(c.api.Delete(context.Background(), &job))
+				}
+			case "clock":
+				c.clock.SetTime(c.clock.Now().Add(time.Duration(rapid.IntRange(-2, 26).Draw(t, "hours")) * time.Hour))
+			case "fault":
+				p := crash.Point{
+					Call:  rapid.IntRange(0, 40).Draw(t, "call"),
+					Fault: rapid.SampledFrom([]crash.Fault{crash.Before, crash.After, crash.Conflict, crash.Rival}).Draw(t, "fault"),
+					Stale: rapid.Bool().Draw(t, "stale"),
+				}
+				api = crash.New(c.api, p)
+				c.onPass = api.PassEnded
+				api.Meanwhile = func() { passes(c.reconciler(c.api), 20) }
+				r = c.reconciler(api.Client())
+			}
+			passes(r, 12)
+		}
+		clear(codes)
+		c.unpullable = ""
+		begun, _ := reached(c.sync().Status.History) // A Job that vanished may have run.
+		if newest := max(c.newest(), begun); newest != "" {
+			c.order(newest)
+		}
+		c.until(r, "the end", finished)
+		for _, v := range c.violations {
+			t.Error(v)
+		}
+		if s := c.sync(); !slices.Equal(c.serves, []string{s.Spec.Release}) || len(s.Status.History) > maxRecords {
+			t.Errorf("the schema serves %v", c.serves)
+		}
+		if t.Failed() {
+			t.Log(c.told(), c.starts)
+		}
+	})
+}

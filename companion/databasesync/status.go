@@ -1,0 +1,107 @@
+package databasesync
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
+)
+
+// Conditions of a DatabaseSync.
+const (
+	// conditionReady: the schema serves the wanted release, so its pods may run.
+	conditionReady = "Ready"
+	// conditionContracted: everything has run for it, and the schema holds nothing of another release.
+	conditionContracted = "Contracted"
+)
+
+// report is the status that follows from the world and the plan.
+func report(w *world, p *plan) openstackv1.DatabaseSyncStatus {
+	// Judged as it will be when the plan has been carried out.
+	then := *w
+	then.sync = w.sync.DeepCopy()
+	then.sync.Status = *p.status.DeepCopy()
+	status := &then.sync.Status
+	status.ObservedGeneration = w.sync.Generation
+	status.Phase = cmp.Or(p.phase, openstackv1.SyncPhasePending)
+
+	ready := metav1.Condition{Type: conditionReady, Status: metav1.ConditionFalse, Reason: p.reason, Message: p.message}
+	if then.installed() && !p.refused {
+		ready.Status, ready.Reason = metav1.ConditionTrue, "Installed"
+		ready.Message = "the schema serves release " + status.InstalledRelease
+	}
+	contracted := metav1.Condition{Type: conditionContracted, Status: metav1.ConditionFalse, Reason: p.reason, Message: p.message}
+	release, _ := then.ahead()
+	switch {
+	case ready.Status != metav1.ConditionTrue:
+		contracted.Reason = "NotInstalled"
+		contracted.Message = fmt.Sprintf("the schema does not serve release %s yet", w.sync.Spec.Release)
+	case release != "":
+		contracted.Reason = "Ahead"
+		contracted.Message = fmt.Sprintf("the upgrade to release %s was called off, and the schema holds what that needs: "+
+			"upgrade again to finish", release)
+	case then.complete():
+		contracted.Status, contracted.Reason = metav1.ConditionTrue, "EverythingRan"
+		contracted.Message = "everything has run for release " + status.InstalledRelease
+	}
+	for _, c := range []metav1.Condition{ready, contracted} {
+		c.ObservedGeneration, c.LastTransitionTime = w.sync.Generation, metav1.Time{Time: w.now}
+		meta.SetStatusCondition(&status.Conditions, c)
+	}
+	return *status
+}
+
+// begins says that an attempt begins.
+func (w *world) begins(r *record) string {
+	return fmt.Sprintf("step %s of release %s begins", r.Step, r.Release)
+}
+
+// running says what an attempt that is under way is doing.
+func (w *world) running(r *record, job *batchv1.Job) string {
+	out := fmt.Sprintf("step %s of release %s runs in Job %s", r.Step, r.Release, job.Name)
+	if w.outdated(r) {
+		out += " for an earlier wish, which is seen to its end"
+	}
+	if r.Attempt > 1 {
+		out += fmt.Sprintf(", attempt %d", r.Attempt)
+	}
+	for _, p := range podsOf(job, w.pods) {
+		if o := obstacle(&p); o != "" {
+			out += fmt.Sprintf("; Pod %s cannot start: %s", p.Name, o)
+		}
+	}
+	return out
+}
+
+func (w *world) busyMessage() string {
+	return fmt.Sprintf("waits until %s has ended, which still may change the schema: if its node is lost for good, delete it by force", w.busy())
+}
+
+// failure says how the last attempt of a step failed and when the next one is.
+func (w *world) failure(last *record, at time.Time) string {
+	out := fmt.Sprintf("step %s of release %s failed, attempt %d: %s. It runs again at %s, or at once when annotation %s is set to a new value",
+		last.Step, last.Release, last.Attempt, how(last), at.UTC().Format(time.RFC3339), RetryAnnotation)
+	if release, _ := reached(w.sync.Status.History[:len(w.sync.Status.History)-1]); w.fresh() && release != "" && release != last.Release {
+		out += fmt.Sprintf(". The schema was begun for release %s and may be of it: it cannot go back", release)
+	}
+	return out
+}
+
+// how an attempt failed, in a few words.
+func how(r *record) string {
+	const limit = 300
+	line := event.Cut(lastLine(r.Log), limit)
+	switch {
+	case r.ExitCode == nil:
+		return cmp.Or(line, "nobody knows how it ended")
+	case line == "":
+		return fmt.Sprintf("exit code %d", *r.ExitCode)
+	}
+	return fmt.Sprintf("exit code %d, %s", *r.ExitCode, line)
+}

@@ -1,0 +1,177 @@
+package databasesync
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// world is everything that a decision depends on, as it was read in one pass.
+type world struct {
+	sync *openstackv1.DatabaseSync
+	now  time.Time
+	// jobs and pods of the schema, whichever DatabaseSync of this name made them; the oldest Job first.
+	jobs []batchv1.Job
+	pods []corev1.Pod
+	// missing are Secrets and ConfigMaps that the steps' pod needs.
+	missing []string
+	// rollout says what keeps the consumers from running the image all: no words if nothing does.
+	rollout string
+}
+
+// observe reads the world: nil if there is no such DatabaseSync, or not for long. Nothing comes from a cache: a pass is rare,
+// and a step cannot be taken back. The DatabaseSync is read before and after its Jobs. If it has changed meanwhile, the error is
+// a conflict. So a record whose Job is missing is older than that, and so is a Job than the record with which it is released.
+func observe(ctx context.Context, reader client.Reader, key client.ObjectKey, now time.Time) (*world, error) {
+	sync, err := readSync(ctx, reader, key)
+	if sync == nil {
+		return nil, err
+	}
+	ours := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{syncLabel: syncLabelValue(key.Name)}}
+	jobs, pods := &batchv1.JobList{}, &corev1.PodList{}
+	if err := reader.List(ctx, jobs, ours...); err != nil {
+		return nil, fmt.Errorf("cannot list the schema's Jobs: %w", err)
+	}
+	// Pods after Jobs: the pod of a Job that is gone from the first list is still in the second.
+	if err := reader.List(ctx, pods, ours...); err != nil {
+		return nil, fmt.Errorf("cannot list the schema's pods: %w", err)
+	}
+	again, err := readSync(ctx, reader, key)
+	switch {
+	case again == nil:
+		return nil, err
+	case again.ResourceVersion != sync.ResourceVersion:
+		return nil, apierrors.NewConflict(openstackv1.GroupVersion.WithResource("databasesyncs").GroupResource(), key.Name,
+			errors.New("it has changed while its Jobs were read"))
+	}
+	w := &world{sync: sync, now: now, jobs: jobs.Items, pods: pods.Items}
+	slices.SortStableFunc(w.jobs, func(a, b batchv1.Job) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	if w.complete() && open(sync.Status.History) == nil {
+		return w, nil
+	}
+	if w.missing, err = missing(ctx, reader, sync.Namespace, references(&sync.Spec.Template.Spec)); err != nil {
+		return nil, err
+	}
+	if w.installed() {
+		w.rollout, err = rollout(ctx, reader, sync)
+	}
+	return w, err
+}
+
+// readSync reads the DatabaseSync: nil if there is none, or not for long.
+func readSync(ctx context.Context, reader client.Reader, key client.ObjectKey) (*openstackv1.DatabaseSync, error) {
+	sync := &openstackv1.DatabaseSync{}
+	switch err := reader.Get(ctx, key, sync); {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("cannot read the DatabaseSync: %w", err)
+	case sync.DeletionTimestamp != nil:
+		return nil, nil
+	}
+	return sync, nil
+}
+
+// fresh: the database is new, as far as is known.
+func (w *world) fresh() bool { return w.sync.Status.InstalledRelease == "" }
+
+// installed: the schema serves what the spec asks for.
+func (w *world) installed() bool {
+	s := &w.sync.Status
+	return s.InstalledRelease == w.sync.Spec.Release && s.InstalledHash == target(&w.sync.Spec)
+}
+
+// complete: everything has run for what the spec asks for.
+func (w *world) complete() bool {
+	s := &w.sync.Status
+	return w.installed() && s.ContractedRelease == s.InstalledRelease && s.ContractedHash == s.InstalledHash
+}
+
+// ahead is the release that the schema may have been brought to beyond the installed one, and how.
+func (w *world) ahead() (release string, by phase) {
+	if release, by = reached(w.sync.Status.History); release == w.sync.Status.InstalledRelease {
+		return "", ""
+	}
+	return release, by
+}
+
+// calledOff: an upgrade has begun, and the spec asks for the installed release again.
+func (w *world) calledOff() bool {
+	release, _ := w.ahead()
+	return release != "" && w.sync.Spec.Release == w.sync.Status.InstalledRelease
+}
+
+// outdated: an attempt was made for an earlier wish.
+func (w *world) outdated(r *record) bool { return r.Request != request(w.sync) }
+
+// known reports whether an attempt is in the history, or a newer one of the same step is.
+func (w *world) known(r *record) bool {
+	last := latest(w.sync.Status.History, r.Hash)
+	return last != nil && (last.Attempt > r.Attempt || last.Attempt == r.Attempt && last.Request == r.Request)
+}
+
+// ours: a Job is this DatabaseSync's, not that of an earlier one of its name.
+func (w *world) ours(job *batchv1.Job) bool { return metav1.IsControlledBy(job, w.sync) }
+
+// job of an attempt: nil if there is none.
+func (w *world) job(r *record) *batchv1.Job {
+	name := jobName(w.sync, r)
+	for i := range w.jobs {
+		if w.jobs[i].Name == name && w.ours(&w.jobs[i]) {
+			return &w.jobs[i]
+		}
+	}
+	return nil
+}
+
+// begun reports whether a pod of a Job has started, or may have: one whose containers have run, or which has been there.
+func (w *world) begun(job *batchv1.Job) bool {
+	return job.Status.Failed+job.Status.Succeeded > 0 ||
+		slices.ContainsFunc(podsOf(job, w.pods), func(p corev1.Pod) bool { return started(&p) })
+}
+
+// over: a Job has ended, and no pod of it is left that may write.
+func (w *world) over(job *batchv1.Job) bool {
+	return ending(job) != nil && !slices.ContainsFunc(podsOf(job, w.pods), func(p corev1.Pod) bool { return running(&p) })
+}
+
+// busy names what may still write to the database: a Job that was released and has not ended, or a pod that outlived its Job.
+// No words: nothing. A suspended Job of another DatabaseSync counts, since nobody knows who will release it.
+func (w *world) busy() string {
+	for i := range w.jobs {
+		if j := &w.jobs[i]; ending(j) == nil && !(suspended(j) && w.ours(j)) {
+			return "Job " + j.Name
+		}
+	}
+	for i := range w.pods {
+		if p := &w.pods[i]; running(p) {
+			return "Pod " + p.Name
+		}
+	}
+	return ""
+}
+
+// step finds a step of the spec by its identity.
+func (w *world) step(hash string) (step, bool) {
+	for _, p := range []phase{syncing, checking, expanding, contracting, migrating} {
+		for _, s := range steps(&w.sync.Spec, p) {
+			if s.hash == hash {
+				return s, true
+			}
+		}
+	}
+	return step{}, false
+}

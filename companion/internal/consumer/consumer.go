@@ -1,0 +1,139 @@
+// Package consumer rolls workloads that read a Secret, and proves that every pod was started after it was written: an
+// annotation of the pod template names what is in the Secret, so a pod that carries it is later than the write.
+package consumer
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+)
+
+// Annotation of the pods that read a Secret: prefix, which ends in a slash, and the Secret's name, of which at most 63
+// characters fit.
+func Annotation(prefix, secretName string) string {
+	const limit, digits = 63, 10
+	if len(secretName) > limit {
+		secretName = secretName[:limit-digits-1] + "-" + names.Hash(digits, secretName)
+	}
+	return prefix + secretName
+}
+
+// Workload is a Deployment, StatefulSet or DaemonSet as it is now.
+type Workload struct {
+	kind, name string
+	// object is nil if there is no such workload.
+	object   client.Object
+	template *corev1.PodTemplateSpec
+	// settled is set when the workload's controller has seen the template and all pods are to be of it.
+	settled bool
+	pods    []corev1.Pod
+}
+
+// Observe reads a workload and its pods. One that does not exist is none of the errors.
+func Observe(ctx context.Context, reader client.Reader, kind string, key client.ObjectKey) (Workload, error) {
+	w := Workload{kind: kind, name: key.Name}
+	object := map[string]client.Object{
+		"Deployment": &appsv1.Deployment{}, "StatefulSet": &appsv1.StatefulSet{}, "DaemonSet": &appsv1.DaemonSet{},
+	}[kind]
+	if object == nil {
+		return w, fmt.Errorf("cannot read %s: consumers are Deployments, StatefulSets and DaemonSets", w)
+	}
+	switch err := reader.Get(ctx, key, object); {
+	case apierrors.IsNotFound(err):
+		return w, nil
+	case err != nil:
+		return w, fmt.Errorf("cannot read %s: %w", w, err)
+	}
+	w.object, w.template = object, templateOf(object)
+	var selector *metav1.LabelSelector
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		selector = o.Spec.Selector
+		w.settled = o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas
+	case *appsv1.StatefulSet:
+		selector = o.Spec.Selector
+		w.settled = o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas
+	case *appsv1.DaemonSet:
+		selector = o.Spec.Selector
+		w.settled = o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedNumberScheduled == o.Status.DesiredNumberScheduled
+	}
+	matches, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return w, fmt.Errorf("cannot read the selector of %s: %w", w, err)
+	}
+	list := &corev1.PodList{}
+	if err := reader.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingLabelsSelector{Selector: matches}); err != nil {
+		return w, fmt.Errorf("cannot list the pods of %s: %w", w, err)
+	}
+	w.pods = list.Items
+	return w, nil
+}
+
+// String is kind and name.
+func (w Workload) String() string { return w.kind + " " + w.name }
+
+// Exists reports whether there is such a workload.
+func (w Workload) Exists() bool { return w.object != nil }
+
+// Named reports whether new pods are started with an annotation of that value.
+func (w Workload) Named(annotation, value string) bool {
+	return w.object != nil && w.template.Annotations[annotation] == value
+}
+
+// WaitsFor says why it is not proven that every pod was started with an annotation of that value: no words if it is. Pods that
+// are stopping count: they still work. What names in the plural what the others have, such as "earlier keys".
+func (w Workload) WaitsFor(annotation, value, what string) string {
+	if w.object == nil {
+		return w.String() + " does not exist"
+	}
+	without := 0
+	for _, p := range w.pods {
+		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed && p.Annotations[annotation] != value {
+			without++
+		}
+	}
+	switch {
+	case without > 0:
+		return fmt.Sprintf("%d of %d pods of %s were started with %s", without, len(w.pods), w, what)
+	case !w.Named(annotation, value) || !w.settled:
+		return w.String() + " rolls out"
+	}
+	return ""
+}
+
+// Roll makes the workload start pods with an annotation of that value, which replaces those that run. It writes over exactly
+// the version that was observed.
+func (w Workload) Roll(ctx context.Context, writer client.Writer, annotation, value string) error {
+	changed, ok := w.object.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("cannot copy %s", w)
+	}
+	template := templateOf(changed)
+	if template.Annotations == nil {
+		template.Annotations = map[string]string{}
+	}
+	template.Annotations[annotation] = value
+	if err := writer.Patch(ctx, changed, client.MergeFromWithOptions(w.object, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("cannot roll %s: %w", w, err)
+	}
+	return nil
+}
+
+func templateOf(o client.Object) *corev1.PodTemplateSpec {
+	switch w := o.(type) {
+	case *appsv1.Deployment:
+		return &w.Spec.Template
+	case *appsv1.StatefulSet:
+		return &w.Spec.Template
+	case *appsv1.DaemonSet:
+		return &w.Spec.Template
+	}
+	return &corev1.PodTemplateSpec{}
+}

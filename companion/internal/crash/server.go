@@ -1,0 +1,108 @@
+package crash
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+// NewServer is an API server in memory: controller-runtime's, which checks versions, but gives UIDs and reads without JSON, which is
+// most of what it does. It holds objects, some kinds of which have a status of their own.
+func NewServer(scheme *runtime.Scheme, statuses []client.Object, objects ...client.Object) client.WithWatch {
+	// The default tracker keeps managed fields, which nobody here looks at.
+	tracker := clienttesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())
+	server := fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker).WithObjects(objects...).WithStatusSubresource(statuses...).Build()
+	s := &store{scheme: scheme, tracker: tracker}
+	return interceptor.NewClient(server, interceptor.Funcs{Create: s.create, Get: s.get, List: s.list})
+}
+
+type store struct {
+	scheme  *runtime.Scheme
+	tracker clienttesting.ObjectTracker
+	born    int
+}
+
+func (s *store) create(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+	if o.GetUID() == "" {
+		s.born++
+		o.SetUID(types.UID(fmt.Sprintf("uid-%d", s.born)))
+	}
+	return c.Create(ctx, o, opts...)
+}
+
+func (s *store) get(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	gvk, err := apiutil.GVKForObject(o, s.scheme)
+	if err != nil {
+		return err
+	}
+	resource, _ := meta.UnsafeGuessKindToResource(gvk)
+	stored, err := s.tracker.Get(resource, key.Namespace, key.Name)
+	if err != nil || !fill(o, stored) {
+		return c.Get(ctx, key, o, opts...)
+	}
+	return nil
+}
+
+// fill makes an object what another one of the same type is: false if it is of another type, or of none.
+func fill(o client.Object, stored runtime.Object) bool {
+	to, from := reflect.ValueOf(o).Elem(), reflect.ValueOf(stored.DeepCopyObject()).Elem()
+	if _, untyped := o.(runtime.Unstructured); untyped || to.Type() != from.Type() {
+		return false
+	}
+	to.Set(from)
+	o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // As a decoder does.
+	return true
+}
+
+func (s *store) list(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+	o := (&client.ListOptions{}).ApplyOptions(opts)
+	gvk, err := apiutil.GVKForObject(list, s.scheme)
+	if _, untyped := list.(runtime.Unstructured); untyped || err != nil || o.FieldSelector != nil {
+		return c.List(ctx, list, opts...)
+	}
+	gvk.Kind = gvk.Kind[:len(gvk.Kind)-len("List")]
+	resource, _ := meta.UnsafeGuessKindToResource(gvk)
+	stored, err := s.tracker.List(resource, gvk, o.Namespace)
+	if err != nil {
+		return err
+	}
+	items, err := meta.ExtractList(stored)
+	if err != nil {
+		return err
+	}
+	var out []runtime.Object
+	for _, item := range items {
+		object, err := meta.Accessor(item)
+		if err != nil {
+			return err
+		}
+		if o.LabelSelector == nil || o.LabelSelector.Matches(labels.Set(object.GetLabels())) {
+			item.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+			out = append(out, item)
+		}
+	}
+	slices.SortFunc(out, func(a, b runtime.Object) int { return cmp.Compare(nameOf(a), nameOf(b)) })
+	return meta.SetList(list, out)
+}
+
+func nameOf(o runtime.Object) string {
+	object, err := meta.Accessor(o)
+	if err != nil {
+		return ""
+	}
+	return object.GetNamespace() + "/" + object.GetName()
+}

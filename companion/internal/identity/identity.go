@@ -1,0 +1,192 @@
+package identity
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
+)
+
+// timeout of a call.
+const timeout = 30 * time.Second
+
+// ApplicationCredential is what Keystone tells of one: never its secret.
+type ApplicationCredential struct {
+	// ID is Keystone's, Name is unique among those of a user.
+	ID, Name string
+}
+
+// A User is logged in, and looks after its own credentials. Every error is a sentence with what Keystone answered.
+type User interface {
+	// ApplicationCredentials are all of the user.
+	ApplicationCredentials(ctx context.Context) ([]ApplicationCredential, error)
+	// CreateApplicationCredential makes one with a secret that the caller has chosen, for the project that the user logged in to and
+	// with all roles there. It cannot make or delete others. That there is one of that name is no error.
+	CreateApplicationCredential(ctx context.Context, name, description, secret string) error
+	// DeleteApplicationCredential revokes one. That there is none is no error.
+	DeleteApplicationCredential(ctx context.Context, id string) error
+	// ChangePassword changes the user's password.
+	ChangePassword(ctx context.Context, from, to string) error
+}
+
+// Login logs in.
+type Login func(ctx context.Context, c Cloud) (User, error)
+
+// IsRefused reports whether a login failed because Keystone does not accept the password.
+func IsRefused(err error) bool { return errors.Is(err, errRefused) }
+
+// Through logs in through what transport gives for the certificate of an authority.
+func Through(transport func(ca []byte) (http.RoundTripper, error)) Login {
+	return func(ctx context.Context, c Cloud) (User, error) {
+		way, err := transport(c.CA)
+		if err != nil {
+			return nil, err
+		}
+		provider, err := openstack.NewClient(c.AuthURL)
+		if err != nil {
+			return nil, fmt.Errorf("cannot use auth_url %q as an address", c.AuthURL)
+		}
+		provider.HTTPClient = http.Client{
+			Transport: way, Timeout: timeout,
+			// A password goes where it was meant to go.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+		service, err := openstack.NewIdentityV3(provider, gophercloud.EndpointOpts{})
+		if err != nil {
+			return nil, fmt.Errorf("cannot use auth_url %q as an address", c.AuthURL)
+		}
+		result := tokens.Create(ctx, service, &tokens.AuthOptions{
+			Username: c.Username, Password: c.Password, DomainName: c.UserDomainName, DomainID: domainID(c.UserDomainName, c.UserDomainID),
+			Scope: c.scope(),
+		})
+		if gophercloud.ResponseCodeIs(result.Err, http.StatusUnauthorized) {
+			return nil, fmt.Errorf("cannot log in as user %s: %w", c.Username, errRefused)
+		}
+		if result.Err != nil {
+			return nil, explain("log in as user "+c.Username, result.Err, c.Password)
+		}
+		who, err := result.ExtractUser()
+		if err != nil || who == nil {
+			return nil, errors.New("cannot log in: Keystone's answer names no user")
+		}
+		if err := provider.SetTokenAndAuthResult(result); err != nil {
+			return nil, errors.New("cannot log in: Keystone's answer has no token")
+		}
+		return &user{service: service, id: who.ID}, nil
+	}
+}
+
+// domainID gives way to a name: Keystone takes one of them.
+func domainID(name, id string) string {
+	if name != "" {
+		return ""
+	}
+	return id
+}
+
+func (c Cloud) scope() tokens.Scope {
+	switch {
+	case c.ProjectID != "":
+		return tokens.Scope{ProjectID: c.ProjectID}
+	case c.ProjectName != "":
+		return tokens.Scope{
+			ProjectName: c.ProjectName, DomainName: c.ProjectDomainName, DomainID: domainID(c.ProjectDomainName, c.ProjectDomainID),
+		}
+	}
+	return tokens.Scope{}
+}
+
+// TLS is a transport that accepts the certificates of one authority, or those of the system if none is given.
+func TLS(ca []byte) (http.RoundTripper, error) {
+	settings := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(ca) > 0 {
+		settings.RootCAs = x509.NewCertPool()
+		if !settings.RootCAs.AppendCertsFromPEM(ca) {
+			return nil, fmt.Errorf("cannot read the certificate of an authority in key %s: it is not PEM", CAKey)
+		}
+	}
+	// A transport of its own for each login: nothing is kept open.
+	return &http.Transport{TLSClientConfig: settings, DisableKeepAlives: true}, nil
+}
+
+type user struct {
+	service *gophercloud.ServiceClient
+	id      string
+}
+
+func (u *user) ApplicationCredentials(ctx context.Context) ([]ApplicationCredential, error) {
+	pages, err := applicationcredentials.List(u.service, u.id, nil).AllPages(ctx)
+	if err != nil {
+		return nil, explain("list application credentials", err)
+	}
+	list, err := applicationcredentials.ExtractApplicationCredentials(pages)
+	if err != nil {
+		return nil, errors.New("cannot list application credentials: Keystone's answer is none")
+	}
+	out := make([]ApplicationCredential, len(list))
+	for i, a := range list {
+		out[i] = ApplicationCredential{ID: a.ID, Name: a.Name}
+	}
+	return out, nil
+}
+
+func (u *user) CreateApplicationCredential(ctx context.Context, name, description, secret string) error {
+	err := applicationcredentials.Create(ctx, u.service, u.id, applicationcredentials.CreateOpts{
+		Name: name, Description: description, Secret: secret,
+	}).Err
+	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusConflict) {
+		return nil
+	}
+	return explain("make an application credential", err, secret)
+}
+
+func (u *user) DeleteApplicationCredential(ctx context.Context, id string) error {
+	err := applicationcredentials.Delete(ctx, u.service, u.id, id).Err
+	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+		return nil
+	}
+	return explain("revoke application credential "+id, err)
+}
+
+func (u *user) ChangePassword(ctx context.Context, from, to string) error {
+	err := users.ChangePassword(ctx, u.service, u.id, users.ChangePasswordOpts{OriginalPassword: from, Password: to}).Err
+	if err == nil {
+		return nil
+	}
+	return explain("change the password", err, from, to)
+}
+
+// explain makes a sentence of an error: what Keystone says, and not what it was asked, in which there are secrets. Those that
+// were sent are taken out in any case.
+func explain(what string, err error, secrets ...string) error {
+	text := err.Error()
+	var answer gophercloud.ErrUnexpectedResponseCode
+	if errors.As(err, &answer) {
+		var body struct {
+			Error struct {
+				Message string `json:"message"`
+			} `json:"error"`
+		}
+		text = fmt.Sprintf("Keystone answers %d", answer.Actual)
+		if json.Unmarshal(answer.Body, &body) == nil && body.Error.Message != "" {
+			text += ": " + body.Error.Message
+		}
+	}
+	for _, s := range secrets {
+		if s != "" {
+			text = strings.ReplaceAll(text, s, "…")
+		}
+	}
+	return fmt.Errorf("cannot %s: %s", what, text)
+}

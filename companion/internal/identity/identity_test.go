@@ -1,0 +1,189 @@
+package identity
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
+)
+
+const password = "correct-horse-battery"
+
+func cloud() Cloud {
+	return Cloud{
+		AuthURL: "https://keystone.cloud.svc:5000/v3", Username: "glance", Password: password, UserDomainName: "Default",
+		ProjectName: "service", ProjectDomainName: "Default",
+	}
+}
+
+func through(k *identitytest.Keystone) Login {
+	return Through(func([]byte) (http.RoundTripper, error) { return k, nil })
+}
+
+func TestReadCloud(t *testing.T) {
+	text := func(auth string) map[string][]byte {
+		return map[string][]byte{"clouds.yaml": []byte("clouds:\n  glance:\n    auth:\n" + auth), "cacert": []byte("pem")}
+	}
+	whole := "      auth_url: https://k:5000/v3\n      username: glance\n      password: x\n      user_domain_name: Default\n"
+	for name, tc := range map[string]struct {
+		reason string
+		data   map[string][]byte
+		want   Cloud
+		err    string
+	}{
+		"Whole": {
+			reason: "As Keystone's SecretAggregate writes it.",
+			data:   text(whole + "      project_name: service\n      project_domain_name: Default\n"),
+			want: Cloud{
+				AuthURL: "https://k:5000/v3", CA: []byte("pem"), Username: "glance", Password: "x", UserDomainName: "Default",
+				ProjectName: "service", ProjectDomainName: "Default",
+			},
+		},
+		"NoFile":          {reason: "Another Secret.", data: map[string][]byte{"cacert": nil}, err: "it has no key clouds.yaml"},
+		"NoYAML":          {reason: "Nothing of it is quoted.", data: map[string][]byte{"clouds.yaml": []byte("clouds: [" + password)}, err: "cannot be read as YAML"},
+		"WrongType":       {reason: "Nothing of it is quoted.", data: map[string][]byte{"clouds.yaml": []byte("clouds: " + password)}, err: "cannot be read as YAML"},
+		"OtherCloud":      {reason: "It says which there are.", data: map[string][]byte{"clouds.yaml": []byte("clouds: {b: {}, a: {}}")}, err: `has no cloud "glance": it has a, b`},
+		"NoAddress":       {reason: "Nobody to ask.", data: text("      username: glance\n"), err: "needs auth_url"},
+		"PlainText":       {reason: "Everybody would hear the password.", data: text(strings.Replace(whole, "https", "http", 1)), err: "begins with https://"},
+		"NoDomain":        {reason: "A user's name is one of a domain's.", data: text("      auth_url: https://k\n"), err: "needs user_domain_name"},
+		"NoProjectDomain": {reason: "So is a project's.", data: text(whole + "      project_name: service\n"), err: "needs project_domain_name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ReadCloud(tc.data, "glance")
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if (err == nil) != (tc.err == "") || err != nil && (!strings.Contains(err.Error(), tc.err) || strings.Contains(err.Error(), password)) {
+				t.Errorf("%s: error %v, want %q", tc.reason, err, tc.err)
+			}
+		})
+	}
+}
+
+func TestApplicationCredentials(t *testing.T) {
+	ctx := context.Background()
+	k := identitytest.New(map[string]string{"glance": password, "nova": "other"})
+	k.Add("nova", "not mine")
+	u, err := through(k)(ctx, cloud())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"first", "second", "first"} { // Again is no error, and changes nothing.
+		if err := u.CreateApplicationCredential(ctx, name, "for glance", "secret of "+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := u.ApplicationCredentials(ctx)
+	if err != nil || len(list) != 2 || list[0].Name != "first" || list[1].Name != "second" {
+		t.Fatalf("%v, %v", list, err)
+	}
+	if !k.Accepts(list[0].ID, "secret of first") {
+		t.Error("nobody can log in by it")
+	}
+	for range 2 { // Again is no error.
+		if err := u.DeleteApplicationCredential(ctx, list[0].ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if k.Accepts(list[0].ID, "secret of first") || !k.Accepts(list[1].ID, "secret of second") {
+		t.Error("revoked another one")
+	}
+}
+
+func TestChangePassword(t *testing.T) {
+	ctx := context.Background()
+	k := identitytest.New(map[string]string{"glance": password})
+	c := cloud()
+	c.ProjectName, c.ProjectDomainName = "", "" // Without a project.
+	u, err := through(k)(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := u.ChangePassword(ctx, password, "new"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := through(k)(ctx, c); !IsRefused(err) {
+		t.Errorf("the old password: %v", err)
+	}
+	c.Password = "new"
+	if _, err := through(k)(ctx, c); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestErrors: what Keystone says is told, what it was sent is not.
+func TestErrors(t *testing.T) {
+	ctx := context.Background()
+	k := identitytest.New(map[string]string{"glance": password})
+	u, err := through(k)(ctx, cloud())
+	if err != nil {
+		t.Fatal(err)
+	}
+	down := func() error {
+		k.SetDown(true)
+		defer k.SetDown(false)
+		_, err := through(k)(ctx, cloud())
+		return err
+	}
+	wrong := cloud()
+	wrong.Password = "wrong"
+	_, refused := through(k)(ctx, wrong)
+	nowhere := cloud()
+	nowhere.AuthURL = "https://127.0.0.1:1/v3"
+	_, unreachable := Through(TLS)(ctx, nowhere)
+	nowhere.CA = []byte("no PEM")
+	_, noCA := Through(TLS)(ctx, nowhere)
+	for name, tc := range map[string]struct {
+		err  error
+		want string
+	}{
+		"Down":        {down(), "cannot log in as user glance: Keystone answers 503: Service Unavailable"},
+		"Refused":     {refused, "cannot log in as user glance: the password is not accepted by Keystone"},
+		"Unreachable": {unreachable, "connection refused"},
+		"NoCA":        {noCA, "key cacert: it is not PEM"},
+		// Keystone quotes the input.
+		"BadInput":     {u.CreateApplicationCredential(ctx, "x", "", strings.Repeat(password, 20)), `Keystone answers 400: Invalid input for field 'secret': "…"`},
+		"SamePassword": {u.ChangePassword(ctx, password, password), "Keystone answers 400: The new password must be another one than …"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tc.err == nil || !strings.Contains(tc.err.Error(), tc.want) || strings.Contains(tc.err.Error(), password) {
+				t.Errorf("%v, want %q", tc.err, tc.want)
+			}
+			if IsRefused(tc.err) != (name == "Refused") {
+				t.Error("refused or not?")
+			}
+		})
+	}
+}
+
+// TestTLS: only who is of the authority is talked to, and nobody who sends us elsewhere.
+func TestTLS(t *testing.T) {
+	k := identitytest.New(map[string]string{"glance": password})
+	server := httptest.NewTLSServer(k)
+	defer server.Close()
+	c := cloud()
+	c.AuthURL = server.URL + "/v3"
+	if _, err := Through(TLS)(context.Background(), c); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("an unknown authority: %v", err)
+	}
+	mine := func([]byte) (http.RoundTripper, error) { return server.Client().Transport, nil }
+	if _, err := Through(mine)(context.Background(), c); err != nil {
+		t.Error(err)
+	}
+	asked := false
+	elsewhere := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer elsewhere.Close()
+	redirects := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+	}))
+	defer redirects.Close()
+	c.AuthURL = redirects.URL + "/v3"
+	if _, err := Through(mine)(context.Background(), c); err == nil || asked {
+		t.Errorf("followed: %v", err)
+	}
+}

@@ -1,0 +1,318 @@
+// Package identitytest plays Keystone for tests: logins by password, application credentials of a user, and the change of its own
+// password, with the requests, answers and refusals of the real one (https://docs.openstack.org/api-ref/identity/v3/).
+package identitytest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Every user is of this domain, and has this role in this project.
+const (
+	domain  = "Default"
+	project = "service"
+	role    = "service"
+)
+
+// Credential is an application credential.
+type Credential struct {
+	ID, Name, Description, Secret, UserID string
+}
+
+// Keystone is an http.Handler.
+type Keystone struct {
+	mutex sync.Mutex
+	// passwords by the name of users; a user's ID is that name behind "id-".
+	passwords   map[string]string
+	credentials map[string]Credential
+	// tokens and whom they are of, with the project or without.
+	tokens map[string]token
+	made   int
+	down   bool
+	refuse map[string]string
+}
+
+type token struct {
+	user    string
+	project bool
+}
+
+// New is a Keystone with users and their passwords.
+func New(passwords map[string]string) *Keystone {
+	return &Keystone{
+		passwords: maps.Clone(passwords), credentials: map[string]Credential{}, tokens: map[string]token{}, refuse: map[string]string{},
+	}
+}
+
+// Credentials are all application credentials by their IDs.
+func (k *Keystone) Credentials() map[string]Credential {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return maps.Clone(k.credentials)
+}
+
+// Accepts reports whether somebody can log in by an application credential.
+func (k *Keystone) Accepts(id, secret string) bool {
+	c, ok := k.Credentials()[id]
+	return ok && c.Secret == secret
+}
+
+// AcceptsPassword reports whether a user can log in.
+func (k *Keystone) AcceptsPassword(user, password string) bool {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return k.passwords[user] == password
+}
+
+// SetPassword changes a password as an administrator does.
+func (k *Keystone) SetPassword(user, password string) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.passwords[user] = password
+}
+
+// Add adds an application credential that somebody else made, and gives its ID.
+func (k *Keystone) Add(user, name string) string {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return k.add(user, name, "", "theirs").ID
+}
+
+// Remove removes all application credentials of a user, as the removal of one of its roles does.
+func (k *Keystone) Remove(user string) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	maps.DeleteFunc(k.credentials, func(_ string, c Credential) bool { return c.UserID == "id-"+user })
+}
+
+// SetDown makes every request fail.
+func (k *Keystone) SetDown(down bool) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.down = down
+}
+
+// Refuse makes requests of a method be refused with 403 and a message; none: no longer.
+func (k *Keystone) Refuse(method, message string) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.refuse[method] = message
+}
+
+func (k *Keystone) add(user, name, description, secret string) Credential {
+	k.made++
+	c := Credential{ID: fmt.Sprintf("%032x", k.made), Name: name, Description: description, Secret: secret, UserID: "id-" + user}
+	k.credentials[c.ID] = c
+	return c
+}
+
+// RoundTrip answers a request without a network.
+func (k *Keystone) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	w := httptest.NewRecorder()
+	k.ServeHTTP(w, r)
+	answer := w.Result()
+	answer.Request = r
+	return answer, nil
+}
+
+// ServeHTTP answers a request.
+func (k *Keystone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if k.down {
+		fail(w, http.StatusServiceUnavailable, "Service Unavailable")
+		return
+	}
+	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/v3/"), "/")
+	if r.Method == http.MethodPost && slices.Equal(path, []string{"auth", "tokens"}) {
+		k.login(w, r)
+		return
+	}
+	t, ok := k.tokens[r.Header.Get("X-Auth-Token")]
+	if !ok {
+		unauthorized(w)
+		return
+	}
+	if message := k.refuse[r.Method]; message != "" {
+		fail(w, http.StatusForbidden, message)
+		return
+	}
+	if len(path) < 3 || path[0] != "users" || path[1] != "id-"+t.user {
+		fail(w, http.StatusForbidden, "You are not authorized to perform the requested action.")
+		return
+	}
+	switch {
+	case path[2] == "password" && len(path) == 3 && r.Method == http.MethodPost:
+		k.changePassword(w, r, t)
+	case path[2] == "application_credentials":
+		k.applicationCredentials(w, r, t, path[3:])
+	default:
+		fail(w, http.StatusNotFound, "Not Found")
+	}
+}
+
+func (k *Keystone) login(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Auth struct {
+			Identity struct {
+				Methods  []string `json:"methods"`
+				Password struct {
+					User struct {
+						Name, Password string
+						Domain         struct{ Name, ID string }
+					} `json:"user"`
+				} `json:"password"`
+			} `json:"identity"`
+			Scope *struct {
+				Project *struct {
+					Name   string
+					Domain struct{ Name string }
+				} `json:"project"`
+			} `json:"scope"`
+		} `json:"auth"`
+	}
+	if !read(w, r, &body) {
+		return
+	}
+	u := body.Auth.Identity.Password.User
+	password, known := k.passwords[u.Name]
+	if !slices.Equal(body.Auth.Identity.Methods, []string{"password"}) || !known || u.Domain.Name != domain || password != u.Password {
+		unauthorized(w)
+		return
+	}
+	t := token{user: u.Name}
+	in := map[string]any{"id": "default", "name": domain}
+	answer := map[string]any{
+		"methods": []string{"password"}, "audit_ids": []string{"a"},
+		"issued_at": "2026-03-02T12:00:00.000000Z", "expires_at": "2026-03-02T13:00:00.000000Z",
+		"user": map[string]any{"id": "id-" + u.Name, "name": u.Name, "domain": in, "password_expires_at": nil},
+	}
+	if s := body.Auth.Scope; s != nil && s.Project != nil {
+		if s.Project.Name != project || s.Project.Domain.Name != domain {
+			unauthorized(w)
+			return
+		}
+		t.project = true
+		answer["project"] = map[string]any{"id": "project-id", "name": project, "domain": in}
+		answer["roles"] = []any{map[string]any{"id": "role-id", "name": role}}
+		answer["catalog"] = []any{}
+	}
+	id := fmt.Sprintf("token-%d", len(k.tokens))
+	k.tokens[id] = t
+	w.Header().Set("X-Subject-Token", id)
+	write(w, http.StatusCreated, map[string]any{"token": answer})
+}
+
+func (k *Keystone) changePassword(w http.ResponseWriter, r *http.Request, t token) {
+	var body struct {
+		User struct {
+			Original string `json:"original_password"`
+			Password string `json:"password"`
+		} `json:"user"`
+	}
+	switch {
+	case !read(w, r, &body):
+	case body.User.Original != k.passwords[t.user]:
+		unauthorized(w)
+	case body.User.Password == "" || body.User.Password == body.User.Original:
+		fail(w, http.StatusBadRequest, "The new password must be another one than "+body.User.Password)
+	default:
+		k.passwords[t.user] = body.User.Password
+		// Whoever logged in by the old password is logged out.
+		maps.DeleteFunc(k.tokens, func(_ string, o token) bool { return o.user == t.user })
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func (k *Keystone) applicationCredentials(w http.ResponseWriter, r *http.Request, t token, path []string) {
+	switch {
+	case r.Method == http.MethodGet && len(path) == 0:
+		list := []any{}
+		for _, id := range slices.Sorted(maps.Keys(k.credentials)) {
+			if c := k.credentials[id]; c.UserID == "id-"+t.user {
+				list = append(list, c.json(false))
+			}
+		}
+		links := map[string]any{"self": r.URL.String(), "next": nil, "previous": nil}
+		write(w, http.StatusOK, map[string]any{"application_credentials": list, "links": links})
+	case r.Method == http.MethodPost && len(path) == 0:
+		k.create(w, r, t)
+	case r.Method == http.MethodDelete && len(path) == 1:
+		if c, ok := k.credentials[path[0]]; !ok || c.UserID != "id-"+t.user {
+			fail(w, http.StatusNotFound, "Could not find Application Credential: "+path[0]+".")
+			return
+		}
+		delete(k.credentials, path[0])
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		fail(w, http.StatusNotFound, "Not Found")
+	}
+}
+
+func (k *Keystone) create(w http.ResponseWriter, r *http.Request, t token) {
+	var body struct {
+		C struct {
+			Name, Description, Secret string
+			Unrestricted              bool
+		} `json:"application_credential"`
+	}
+	if !read(w, r, &body) {
+		return
+	}
+	taken := func(c Credential) bool { return c.UserID == "id-"+t.user && c.Name == body.C.Name }
+	switch {
+	case body.C.Name == "" || len(body.C.Name) > 255 || body.C.Secret == "" || len(body.C.Secret) > 255:
+		fail(w, http.StatusBadRequest, fmt.Sprintf("Invalid input for field 'secret': %q", body.C.Secret))
+	case !t.project:
+		fail(w, http.StatusBadRequest, "Could not find Project: None.")
+	case slices.ContainsFunc(slices.Collect(maps.Values(k.credentials)), taken):
+		fail(w, http.StatusConflict, fmt.Sprintf(
+			"Conflict occurred attempting to store application_credential - Duplicate entry found with name %s.", body.C.Name))
+	default:
+		made := k.add(t.user, body.C.Name, body.C.Description, body.C.Secret)
+		write(w, http.StatusCreated, map[string]any{"application_credential": made.json(true)})
+	}
+}
+
+func (c Credential) json(secret bool) map[string]any {
+	out := map[string]any{
+		"id": c.ID, "name": c.Name, "description": c.Description, "user_id": c.UserID, "project_id": "project-id", "system": nil,
+		"roles": []any{map[string]any{"id": "role-id", "name": role, "domain_id": nil}}, "expires_at": nil, "unrestricted": false,
+		"links": map[string]any{"self": "https://keystone/v3/users/" + c.UserID + "/application_credentials/" + c.ID},
+	}
+	if secret {
+		out["secret"] = c.Secret
+	}
+	return out
+}
+
+func read(w http.ResponseWriter, r *http.Request, into any) bool {
+	if json.NewDecoder(r.Body).Decode(into) != nil {
+		fail(w, http.StatusBadRequest, "Expecting to find valid JSON in the request.")
+		return false
+	}
+	return true
+}
+
+func write(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func unauthorized(w http.ResponseWriter) {
+	fail(w, http.StatusUnauthorized, "The request you have made requires authentication.")
+}
+
+func fail(w http.ResponseWriter, code int, message string) {
+	write(w, code, map[string]any{"error": map[string]any{"code": code, "message": message, "title": http.StatusText(code)}})
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	c5c3v1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
+	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+)
+
+// manager is what the manager itself does: it elects a leader, and tells who leads.
+const manager = `
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+`
+
+var marker = regexp.MustCompile(`(?m)^// \+kubebuilder:rbac:groups=(\S+),resources=(\S+),verbs=(\S+)$`)
+
+// TestRights: the Role grants what the controllers' markers ask for, and nothing else.
+func TestRights(t *testing.T) {
+	text := manager
+	err := fs.WalkDir(os.DirFS("."), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		text += string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{}
+	for _, m := range marker.FindAllStringSubmatch(text, -1) {
+		add(want, split(strings.Trim(m[1], `"`)), split(m[2]), split(m[3]))
+	}
+	got := map[string]bool{}
+	for _, o := range companion.Access(workload.Workload{}) {
+		if role, ok := o.(*rbacv1.Role); ok {
+			for _, r := range role.Rules {
+				add(got, r.APIGroups, r.Resources, r.Verbs)
+			}
+		}
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
+		t.Errorf("rights (-markers in companion/ +rules in internal/companion):\n%s", diff)
+	}
+}
+
+func split(list string) []string { return strings.Split(list, ";") }
+
+func add(to map[string]bool, groups, resources, verbs []string) {
+	for _, g := range groups {
+		for _, r := range resources {
+			for _, v := range verbs {
+				to[fmt.Sprintf("%s %s.%s", v, r, g)] = true
+			}
+		}
+	}
+}
+
+// TestControllers: all of them fit into one manager.
+func TestControllers(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, add := range controllers {
+		if err := add(mgr); err != nil {
+			t.Error(err)
+		}
+	}
+}

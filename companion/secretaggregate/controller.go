@@ -1,0 +1,218 @@
+package secretaggregate
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
+)
+
+const (
+	// atOnce is after a write; longest the longest time without a look, though every Secret is watched.
+	atOnce  = 100 * time.Millisecond
+	longest = 10 * time.Minute
+
+	// conditionReady: the Secret holds what its sources and templates make today.
+	conditionReady = "Ready"
+)
+
+// Reconciler reconciles SecretAggregates.
+type Reconciler struct {
+	// Client writes.
+	Client client.Client
+	// Reader reads live, past every cache.
+	Reader client.Reader
+	// Events tells people what was done.
+	Events events.EventRecorder
+	// Clock tells the time.
+	Clock clock.PassiveClock
+	// Random is what the keys of hashes are made of.
+	Random io.Reader
+}
+
+// Add adds the controller to a manager.
+//
+// +kubebuilder:rbac:groups=c5c3.io,resources=secretaggregates,verbs=get;list;watch
+// +kubebuilder:rbac:groups=c5c3.io,resources=secretaggregates/status,verbs=get;update
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;update
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+func Add(mgr ctrl.Manager) error {
+	for _, c := range collectors() {
+		if err := metrics.Registry.Register(c); err != nil {
+			return fmt.Errorf("cannot register metrics: %w", err)
+		}
+	}
+	r := &Reconciler{
+		Client: mgr.GetClient(),
+		Reader: mgr.GetAPIReader(),
+		Events: mgr.GetEventRecorder("secretaggregate"),
+		Clock:  clock.RealClock{},
+		Random: rand.Reader,
+	}
+	// Only metadata is watched and cached: no value stays in memory, and decisions read live.
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("secretaggregate").
+		For(&c5c3v1.SecretAggregate{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesMetadata(&corev1.Secret{}, concerned(mgr.GetClient())).
+		Complete(r)
+}
+
+// concerned finds the SecretAggregates that a Secret is a source or the target of.
+func concerned(reader client.Reader) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		list := &c5c3v1.SecretAggregateList{}
+		if err := reader.List(ctx, list, client.InNamespace(o.GetNamespace())); err != nil {
+			log.FromContext(ctx).Error(err, "cannot list SecretAggregates")
+			return nil
+		}
+		var out []reconcile.Request
+		for i := range list.Items {
+			if uses(&list.Items[i], o.GetName()) {
+				out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			}
+		}
+		return out
+	})
+}
+
+func uses(a *c5c3v1.SecretAggregate, secret string) bool {
+	if string(a.Spec.TargetSecretName) == secret {
+		return true
+	}
+	for _, s := range a.Spec.Sources {
+		if string(s.SecretKeyRef.Name) == secret {
+			return true
+		}
+	}
+	return false
+}
+
+// Reconcile writes the Secret if it is not as it has to be, and else reports.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	aggregate := &c5c3v1.SecretAggregate{}
+	if err := r.Reader.Get(ctx, req.NamespacedName, aggregate); err != nil {
+		if apierrors.IsNotFound(err) {
+			forget(req.Namespace, req.Name)
+			return reconcile.Result{}, nil
+		}
+		return reconcile.Result{}, fmt.Errorf("cannot read the SecretAggregate: %w", err)
+	}
+	if aggregate.DeletionTimestamp != nil {
+		return reconcile.Result{}, nil // The Secret goes with its owner.
+	}
+	w, err := observe(ctx, r.Reader, aggregate)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	salt, err := r.salt()
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	s := next(w, salt)
+	if s.write == nil {
+		return again(ctx, reconcile.Result{RequeueAfter: longest}, r.tell(ctx, w, s))
+	}
+	err = r.write(ctx, w, s)
+	if reason := apierrors.ReasonForError(err); err != nil && !faster(err) && reason != metav1.StatusReasonUnknown {
+		// What the API server says is left out: nobody knows what an admission webhook quotes.
+		failed := step{reason: "WriteFailed", message: fmt.Sprintf("the API server refuses Secret %s: %s", s.write.Name, reason)}
+		if err := r.tell(ctx, w, failed); err != nil {
+			return again(ctx, reconcile.Result{}, err)
+		}
+	}
+	return again(ctx, reconcile.Result{RequeueAfter: atOnce}, err)
+}
+
+func (r *Reconciler) salt() (string, error) {
+	var random [16]byte
+	if _, err := io.ReadFull(r.Random, random[:]); err != nil {
+		return "", fmt.Errorf("cannot make a random number: %w", err)
+	}
+	return hex.EncodeToString(random[:]), nil
+}
+
+// write makes the Secret, or writes it over exactly the version that was read.
+func (r *Reconciler) write(ctx context.Context, w *world, s step) error {
+	var err error
+	if w.target == nil {
+		err = r.Client.Create(ctx, s.write)
+	} else {
+		err = r.Client.Update(ctx, s.write)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write Secret %s: %w", s.write.Name, err)
+	}
+	writes.WithLabelValues(w.aggregate.Namespace, w.aggregate.Name).Inc()
+	log.FromContext(ctx).Info("wrote a Secret", "secret", s.write.Name, "reason", s.reason)
+	event.Record(r.Events, w.aggregate, event.Normal, s.reason, s.message)
+	return nil
+}
+
+// tell writes the status, if it has changed, and an event if the Secret is not ready for a new reason.
+func (r *Reconciler) tell(ctx context.Context, w *world, s step) error {
+	changed := w.aggregate.DeepCopy()
+	changed.Status.ObservedGeneration = changed.Generation
+	changed.Status.ContentHash = ""
+	if w.target != nil && w.foreign() == "" {
+		changed.Status.ContentHash = contentHash(w.target)
+	}
+	condition := metav1.Condition{
+		Type: conditionReady, Status: metav1.ConditionFalse, Reason: s.reason, Message: event.Cut(s.message, messageLimit),
+		ObservedGeneration: changed.Generation, LastTransitionTime: metav1.Time{Time: r.Clock.Now()},
+	}
+	if s.ready {
+		condition.Status = metav1.ConditionTrue
+	}
+	before := meta.FindStatusCondition(w.aggregate.Status.Conditions, conditionReady)
+	meta.SetStatusCondition(&changed.Status.Conditions, condition)
+	measure(changed)
+	if equality.Semantic.DeepEqual(changed.Status, w.aggregate.Status) {
+		return nil
+	}
+	if err := r.Client.Status().Update(ctx, changed); err != nil {
+		return fmt.Errorf("cannot write the status: %w", err)
+	}
+	if !s.ready && (before == nil || before.Reason != s.reason) {
+		event.Record(r.Events, w.aggregate, event.Warning, s.reason, s.message)
+	}
+	return nil
+}
+
+// messageLimit is the longest message that the API takes in a condition, in bytes.
+const messageLimit = 32768
+
+// faster reports whether somebody else was: they wrote what was read, or made what was not there.
+func faster(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+
+// again turns such an error into another look.
+func again(ctx context.Context, result reconcile.Result, err error) (reconcile.Result, error) {
+	if faster(err) {
+		log.FromContext(ctx).V(1).Info("somebody was faster", "error", err.Error())
+		return reconcile.Result{RequeueAfter: atOnce}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return result, nil
+}

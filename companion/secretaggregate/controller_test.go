@@ -1,0 +1,425 @@
+package secretaggregate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+const (
+	namespace = "team-a-prod-12345"
+	target    = "keystone-clouds"
+	secret    = "correct-horse-battery" // What must never be told.
+)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, c5c3v1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	return s
+}()
+
+func aggregate() *c5c3v1.SecretAggregate {
+	return &c5c3v1.SecretAggregate{
+		ObjectMeta: metav1.ObjectMeta{Name: target, Namespace: namespace, UID: "aggregate-uid", Generation: 1},
+		Spec: c5c3v1.SecretAggregateSpec{
+			TargetSecretName: target,
+			Sources:          []c5c3v1.SecretSource{source("password", "keystone-admin", "password"), source("ca", "keystone-tls", "ca.crt")},
+			Template:         map[string]c5c3v1.SecretTemplate{"clouds.yaml": "password: {{ .password | quote }}\n", "cacert": "{{ .ca }}"},
+		},
+	}
+}
+
+func secretOf(name string, data map[string]string) *corev1.Secret {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: types.UID(name)}, Data: map[string][]byte{}}
+	for k, v := range data {
+		s.Data[k] = []byte(v)
+	}
+	return s
+}
+
+func sources() []client.Object {
+	return []client.Object{
+		secretOf("keystone-admin", map[string]string{"username": "admin", "password": secret}),
+		secretOf("keystone-tls", map[string]string{"ca.crt": "authority"}),
+	}
+}
+
+// world of a test: the API server, and everything that the controller says.
+type cluster struct {
+	t      testing.TB
+	api    client.WithWatch
+	events *events.FakeRecorder
+	logs   *bytes.Buffer
+	random *rand.ChaCha8
+}
+
+func newCluster(t testing.TB, objects ...client.Object) *cluster {
+	t.Helper()
+	return &cluster{
+		t: t, api: crash.NewServer(scheme, []client.Object{&c5c3v1.SecretAggregate{}}, objects...),
+		events: events.NewFakeRecorder(10000), logs: &bytes.Buffer{}, random: rand.NewChaCha8([32]byte{1}),
+	}
+}
+
+func (c *cluster) reconciler(api client.Client) *Reconciler {
+	return &Reconciler{Client: api, Reader: api, Events: c.events, Random: c.random, Clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))}
+}
+
+func (c *cluster) pass(r *Reconciler, name string) (reconcile.Result, error) {
+	ctx := log.IntoContext(context.Background(), c.logger())
+	result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: key(name)})
+	if err != nil {
+		log.FromContext(ctx).Error(err, "Reconciler error")
+	}
+	return result, err
+}
+
+func (c *cluster) logger() logr.Logger { return zap.New(zap.WriteTo(c.logs), zap.UseDevMode(true)) }
+
+// run reconciles until the controller rests.
+func (c *cluster) run(r *Reconciler) {
+	c.t.Helper()
+	for range 20 {
+		if result, err := c.pass(r, target); err == nil && result.RequeueAfter == longest {
+			return
+		}
+	}
+	c.t.Fatal("does not come to rest")
+}
+
+func (c *cluster) settle() { c.t.Helper(); c.run(c.reconciler(c.api)) }
+
+func key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+func (c *cluster) aggregate() *c5c3v1.SecretAggregate {
+	a := &c5c3v1.SecretAggregate{}
+	c.must(c.api.Get(context.Background(), key(target), a))
+	return a
+}
+
+func (c *cluster) ready() metav1.Condition {
+	return *meta.FindStatusCondition(c.aggregate().Status.Conditions, conditionReady)
+}
+
+// target gives nil if there is none.
+func (c *cluster) target() *corev1.Secret {
+	s := &corev1.Secret{}
+	if c.api.Get(context.Background(), key(target), s) != nil {
+		return nil
+	}
+	return s
+}
+
+func (c *cluster) update(name string, change func(*corev1.Secret)) {
+	c.t.Helper()
+	s := &corev1.Secret{}
+	c.must(c.api.Get(context.Background(), key(name), s))
+	change(s)
+	c.must(c.api.Update(context.Background(), s))
+}
+
+func (c *cluster) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// said is everything that leaves the controller but for the Secret.
+func (c *cluster) said() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%+v %s", c.aggregate().Status, c.logs)
+	for len(c.events.Events) > 0 {
+		out.WriteString(<-c.events.Events)
+	}
+	return out.String()
+}
+
+var wantData = map[string][]byte{"clouds.yaml": []byte("password: \"" + secret + "\"\n"), "cacert": []byte("authority")}
+
+func TestWrites(t *testing.T) {
+	c := newCluster(t, append(sources(), aggregate())...)
+	c.settle()
+	got := c.target()
+	if diff := cmp.Diff(wantData, got.Data); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	if owner := metav1.GetControllerOf(got); owner == nil || owner.UID != "aggregate-uid" || owner.Kind != "SecretAggregate" || owner.APIVersion != "c5c3.io/v1alpha1" {
+		t.Errorf("owner %v", owner)
+	}
+	if got.Labels[managedByLabel] != managedBy || got.Type != corev1.SecretTypeOpaque {
+		t.Errorf("%v", got.ObjectMeta)
+	}
+	if r := c.ready(); r.Status != metav1.ConditionTrue || r.ObservedGeneration != 1 || c.aggregate().Status.ObservedGeneration != 1 {
+		t.Errorf("%v", r)
+	}
+	// Nothing is written that has not changed.
+	before := c.target().ResourceVersion + c.aggregate().ResourceVersion
+	c.settle()
+	if after := c.target().ResourceVersion + c.aggregate().ResourceVersion; after != before {
+		t.Error("it writes again and again")
+	}
+}
+
+func TestFollows(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*cluster)
+		want   map[string][]byte
+		ready  string // reason of the condition
+		says   string
+	}{
+		"SourceChanged": {
+			reason: "A change of a source is in the Secret.",
+			change: func(c *cluster) {
+				c.update("keystone-tls", func(s *corev1.Secret) { s.Data["ca.crt"] = []byte("new") })
+			},
+			want: map[string][]byte{"clouds.yaml": wantData["clouds.yaml"], "cacert": []byte("new")}, ready: "Written",
+		},
+		"TargetEdited": {
+			reason: "An edit is undone, what was added goes.",
+			change: func(c *cluster) {
+				c.update(target, func(s *corev1.Secret) { s.Data = map[string][]byte{"cacert": []byte("x"), "more": nil} })
+			},
+			want: wantData, ready: "Written",
+		},
+		"TargetDeleted": {
+			reason: "It is made again.",
+			change: func(c *cluster) { c.must(c.api.Delete(context.Background(), c.target())) },
+			want:   wantData, ready: "Written",
+		},
+		"OwnerLost": {
+			reason: "A copy that was put back is taken over.",
+			change: func(c *cluster) { c.update(target, func(s *corev1.Secret) { s.OwnerReferences = nil }) },
+			want:   wantData, ready: "Written",
+		},
+		"SourceGone": {
+			reason: "What is there stays: pods use it.",
+			change: func(c *cluster) { c.must(c.api.Delete(context.Background(), secretOf("keystone-tls", nil))) },
+			want:   wantData, ready: "SourceMissing", says: "waits for its sources: source ca: Secret keystone-tls does not exist",
+		},
+		"KeyGone": {
+			reason: "It says which key.",
+			change: func(c *cluster) { c.update("keystone-admin", func(s *corev1.Secret) { delete(s.Data, "password") }) },
+			want:   wantData, ready: "SourceMissing", says: "source password: Secret keystone-admin has no key password",
+		},
+		"TemplateChanged": {
+			reason: "Keys that are no longer wanted go.",
+			change: func(c *cluster) {
+				a := c.aggregate()
+				a.Generation, a.Spec.Template = 2, map[string]c5c3v1.SecretTemplate{"p": "{{ .password }}"}
+				c.must(c.api.Update(context.Background(), a))
+			},
+			want: map[string][]byte{"p": []byte(secret)}, ready: "Written",
+		},
+		"TemplateBroken": {
+			reason: "Never half: the key that would be in order is not written either.",
+			change: func(c *cluster) {
+				a := c.aggregate()
+				a.Spec.Template = map[string]c5c3v1.SecretTemplate{"cacert": "changed", "p": "{{ .nobody }}"}
+				c.must(c.api.Update(context.Background(), a))
+			},
+			want: wantData, ready: "Refused", says: `spec.template[p]: there is no source "nobody"`,
+		},
+		"ReadsItself": {
+			reason: "A Secret that is made of itself would grow for ever.",
+			change: func(c *cluster) {
+				a := c.aggregate()
+				a.Spec.Sources = append(a.Spec.Sources, source("self", target, "cacert"))
+				c.must(c.api.Update(context.Background(), a))
+			},
+			want: wantData, ready: "Refused", says: "which is the one that is made",
+		},
+		"ValueRefused": {
+			reason: "A value that would be two options is not written, and not told.",
+			change: func(c *cluster) {
+				a := c.aggregate()
+				a.Spec.Sources[0].Escape = "OsloConfig"
+				c.must(c.api.Update(context.Background(), a))
+				c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte(secret + "\n[x]") })
+			},
+			want: wantData, ready: "Refused", says: "source password (Secret keystone-admin, key password) cannot be written as OsloConfig",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, append(sources(), aggregate())...)
+			c.settle()
+			tc.change(c)
+			c.settle()
+			if diff := cmp.Diff(tc.want, c.target().Data); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			r := c.ready()
+			if r.Reason != tc.ready || (r.Status == metav1.ConditionTrue) != (tc.ready == "Written") || !strings.Contains(r.Message, tc.says) {
+				t.Errorf("%s: %v", tc.reason, r)
+			}
+			if metav1.GetControllerOf(c.target()) == nil {
+				t.Errorf("%s: no owner", tc.reason)
+			}
+			if said := c.said(); strings.Contains(said, secret) {
+				t.Errorf("%s: the secret is told: %s", tc.reason, said)
+			}
+		})
+	}
+}
+
+// TestNotOurs: what somebody else made is reported and not touched.
+func TestNotOurs(t *testing.T) {
+	isController := true
+	owner := func(kind, name string, uid types.UID) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{APIVersion: "x/v1", Kind: kind, Name: name, UID: uid, Controller: &isController}}
+	}
+	for name, tc := range map[string]struct {
+		owners []metav1.OwnerReference
+		says   string
+	}{
+		"Nobody":   {nil, "it was not made by this SecretAggregate"},
+		"Operator": {owner("ExternalSecret", "clouds", "1"), "it belongs to ExternalSecret clouds"},
+		"Sibling":  {owner("SecretAggregate", "other", "2"), "it belongs to SecretAggregate other"},
+		"Earlier":  {owner("SecretAggregate", target, "3"), "an earlier SecretAggregate of the same name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			theirs := secretOf(target, map[string]string{"theirs": "x"})
+			theirs.OwnerReferences = tc.owners
+			c := newCluster(t, append(sources(), aggregate(), theirs)...)
+			before := c.target()
+			c.settle()
+			if diff := cmp.Diff(before, c.target()); diff != "" {
+				t.Errorf("touched (-before +after):\n%s", diff)
+			}
+			if r := c.ready(); r.Reason != "NotOurs" || !strings.Contains(r.Message, tc.says) {
+				t.Errorf("%v", r)
+			}
+			if h := c.aggregate().Status.ContentHash; h != "" {
+				t.Errorf("hash %s of a Secret that is not ours", h)
+			}
+		})
+	}
+}
+
+// TestMetadataStays: K-ORC keeps a finalizer on the Secret that it logs in with.
+func TestMetadataStays(t *testing.T) {
+	c := newCluster(t, append(sources(), aggregate())...)
+	c.settle()
+	c.update(target, func(s *corev1.Secret) {
+		s.Finalizers, s.Labels["theirs"], s.Annotations["theirs"] = []string{"k-orc/project"}, "x", "y"
+	})
+	c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("new") })
+	c.settle()
+	got := c.target()
+	if got.Finalizers[0] != "k-orc/project" || got.Labels["theirs"] != "x" || got.Annotations["theirs"] != "y" || !strings.Contains(string(got.Data["clouds.yaml"]), "new") {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestContentHash: it changes with what the Secret holds, comes back with it, and is another one for the same content elsewhere.
+func TestContentHash(t *testing.T) {
+	c := newCluster(t, append(sources(), aggregate())...)
+	c.settle()
+	first := c.aggregate().Status.ContentHash
+	c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("new") })
+	c.settle()
+	second := c.aggregate().Status.ContentHash
+	c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte(secret) })
+	c.settle()
+	if third := c.aggregate().Status.ContentHash; len(first) != 64 || first == second || first != third {
+		t.Errorf("hashes %s, %s, %s", first, second, third)
+	}
+	c.must(c.api.Delete(context.Background(), c.target()))
+	c.settle()
+	if again := c.aggregate().Status.ContentHash; again == first {
+		t.Error("equal content has an equal hash in every Secret: a password could be guessed from it")
+	}
+	a, b := secretOf("x", map[string]string{"a": "bc"}), secretOf("x", map[string]string{"ab": "c"})
+	if contentHash(a) == contentHash(b) {
+		t.Error("keys and values run together")
+	}
+}
+
+// TestRefusedByAPI: the condition says so, without what the API server quotes.
+func TestRefusedByAPI(t *testing.T) {
+	c := newCluster(t, append(sources(), aggregate())...)
+	refuses := interceptor.NewClient(c.api, interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, target, errors.New("quota"))
+		},
+	})
+	r := c.reconciler(refuses)
+	if _, err := c.pass(r, target); err == nil {
+		t.Fatal("no error, so nobody tries again")
+	}
+	if r := c.ready(); r.Reason != "WriteFailed" || r.Message != "the API server refuses Secret keystone-clouds: Forbidden" {
+		t.Errorf("%v", r)
+	}
+	c.settle()
+	if r := c.ready(); r.Status != metav1.ConditionTrue {
+		t.Errorf("%v", r)
+	}
+}
+
+// TestGone: neither an aggregate that is gone nor one that goes makes anything.
+func TestGone(t *testing.T) {
+	going := aggregate()
+	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"foregroundDeletion"}
+	c := newCluster(t, append(sources(), going)...)
+	for _, name := range []string{target, "gone"} {
+		if result, err := c.pass(c.reconciler(c.api), name); err != nil || result.RequeueAfter != 0 || c.target() != nil {
+			t.Errorf("%s: %v, %v", name, result, err)
+		}
+	}
+}
+
+// TestConcerned: each source and the target wake it, in its namespace only.
+func TestConcerned(t *testing.T) {
+	a := aggregate()
+	for name, want := range map[string]bool{target: true, "keystone-admin": true, "keystone-tls": true, "keystone": false} {
+		if got := uses(a, name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestAdd wires the controller to a manager that talks to nobody.
+func TestAdd(t *testing.T) {
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(mgr); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,82 @@
+package secretaggregate
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+// life makes a Secret, whose sources come one after the other, changes both of them, and deletes and edits it.
+func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+	t.Helper()
+	c := newCluster(t, aggregate())
+	a := crash.New(c.api, at)
+	// Never half: what is there was made of sources as they were at one time.
+	made := map[string]bool{}
+	note := func(password, ca string) { made["password: \""+password+"\"\n"+ca] = true }
+	a.Written = func() {
+		if s := c.target(); s != nil && !made[string(s.Data["clouds.yaml"])+string(s.Data["cacert"])] {
+			t.Errorf("the Secret holds %q", s.Data)
+		}
+	}
+	a.Meanwhile = func() { c.run(c.reconciler(c.api)) }
+	r := c.reconciler(a.Client())
+	steps := []func(){
+		func() {},
+		func() { c.must(c.api.Create(context.Background(), sources()[0])) },
+		func() { note(secret, "authority"); c.must(c.api.Create(context.Background(), sources()[1])) },
+		func() {
+			note("new", "authority")
+			c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("new") })
+		},
+		func() {
+			note("new", "other")
+			c.update("keystone-tls", func(s *corev1.Secret) { s.Data["ca.crt"] = []byte("other") })
+		},
+		func() { c.must(client.IgnoreNotFound(c.api.Delete(context.Background(), c.target()))) },
+		func() {
+			made["x"] = true // Somebody's edit, which is there until it is undone.
+			c.update(target, func(s *corev1.Secret) { s.Data = map[string][]byte{"cacert": []byte("x")} })
+		},
+	}
+	for _, step := range steps {
+		step()
+		for range 20 {
+			result, err := c.pass(r, target)
+			a.PassEnded()
+			if err == nil && result.RequeueAfter == longest {
+				break
+			}
+		}
+		c.run(r) // A pass that saw the past may have rested; a watch wakes it.
+		a.PassEnded()
+		c.run(r)
+	}
+	return c, a
+}
+
+// TestCrash goes through a life once for every API call and every way in which it can go wrong.
+func TestCrash(t *testing.T) {
+	_, whole := life(t, crash.Nowhere)
+	points := whole.Points()
+	crash.Run(t, points, func(t *testing.T, p crash.Point) {
+		c, _ := life(t, p)
+		want := map[string][]byte{"clouds.yaml": []byte("password: \"new\"\n"), "cacert": []byte("other")}
+		if diff := cmp.Diff(want, c.target().Data); diff != "" {
+			t.Errorf("data (-want +got):\n%s", diff)
+		}
+		if r := c.ready(); r.Status != metav1.ConditionTrue {
+			t.Errorf("%v", r)
+		}
+		if hash := contentHash(c.target()); hash != c.aggregate().Status.ContentHash {
+			t.Error("the status has another hash")
+		}
+	})
+	t.Logf("%d API calls, %d of them writes; %d runs", whole.Calls, len(whole.Writes), len(points))
+}

@@ -1,0 +1,129 @@
+package secretaggregate
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+func source(name, secret, key string) c5c3v1.SecretSource {
+	return c5c3v1.SecretSource{Name: name, SecretKeyRef: common.SecretKeyReference{Name: common.ObjectName(secret), Key: common.SecretKey(key)}}
+}
+
+// render makes one key of one source.
+func render(text, escape, value string) (string, error) {
+	s := source("a", "secret", "key")
+	s.Escape = escape
+	spec := &c5c3v1.SecretAggregateSpec{Sources: []c5c3v1.SecretSource{s}, Template: map[string]c5c3v1.SecretTemplate{"out": c5c3v1.SecretTemplate(text)}}
+	templates, err := parsed(spec)
+	if err != nil {
+		return "", err
+	}
+	data, err := rendered(templates, spec.Sources, map[string]string{"a": value})
+	return string(data["out"]), err
+}
+
+func TestTemplates(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason              string
+		text, escape, value string
+		want, wantErr       string
+	}{
+		"Text":            {reason: "A text stays as it is.", text: "a: $b {c} <&>", want: "a: $b {c} <&>"},
+		"Empty":           {reason: "So does none.", text: ""},
+		"Value":           {reason: "A source is put in unchanged.", text: "<{{ .a }}>", value: "x\n\"'<&$%", want: "<x\n\"'<&$%>"},
+		"Binary":          {reason: "Whatever it is.", text: "{{ .a }}", value: "\xff\x00", want: "\xff\x00"},
+		"Syntax":          {reason: "A value is data, even if it looks like a template.", text: "{{ .a }}", value: "{{ .b }}{{ quote 1 }}", want: "{{ .b }}{{ quote 1 }}"},
+		"Trimmed":         {reason: "Spaces around an action can be cut.", text: "x  {{- .a -}}  y", value: "v", want: "xvy"},
+		"Comment":         {reason: "A comment is not in the Secret.", text: "a{{/* why */}}b", want: "ab"},
+		"Braces":          {reason: "Braces themselves are written as a string.", text: `{{ "{{" }} x`, want: "{{ x"},
+		"Quote":           {reason: "A string of YAML.", text: "p: {{ .a | quote }}", value: "a\"\\\n<é", want: `p: "a\"\\\n<é"`},
+		"QuoteCalled":     {reason: "A function may stand in front.", text: "{{ quote .a }}", value: "x", want: `"x"`},
+		"QuoteBinary":     {reason: "YAML is UTF-8.", text: "{{ quote .a }}", value: "\xffsecret", wantErr: "the value is not valid UTF-8"},
+		"Base64":          {reason: "As a Secret in a Secret.", text: "{{ .a | trim | base64 }}", value: " x\n", want: "eA=="},
+		"Oslo":            {reason: "oslo.config reads it literally.", text: "password = {{ .a }}", escape: "OsloConfig", value: `$x\$y`, want: `password = $$x\\$y`},
+		"OsloSpaces":      {reason: "Outer spaces need quotes.", text: "{{ .a }}", escape: "OsloConfig", value: " x", want: `" x"`},
+		"OsloTwoLines":    {reason: "An option is one line: the second would be another option.", text: "{{ .a }}", escape: "OsloConfig", value: "x\n[DEFAULT]", wantErr: "source a (Secret secret, key key) cannot be written as OsloConfig"},
+		"EscapeUnknown":   {reason: "The schema refuses it; so does the code.", text: "x", escape: "Shell", wantErr: `spec.sources[a].escape: "Shell" is not known`},
+		"NotATemplate":    {reason: "The error says where.", text: "x\n{{ .a", wantErr: "spec.template[out] cannot be read: template: out:2"},
+		"NoSource":        {reason: "A typing error is not an empty value.", text: "{{ .b }}", wantErr: `spec.template[out]: there is no source "b": the sources are a`},
+		"Nested":          {reason: "A source has no fields.", text: "{{ .a.b }}", wantErr: `there is no source "a.b"`},
+		"All":             {reason: "Not all sources at once.", text: "{{ . }}", wantErr: ". is no source"},
+		"Range":           {reason: "A loop might never end.", text: "{{ range 1000000000000 }}{{ end }}", wantErr: "and for nothing else"},
+		"If":              {reason: "What a Secret holds is not decided by a secret.", text: "{{ if .a }}x{{ end }}", wantErr: "and for nothing else"},
+		"Call":            {reason: "Other templates neither.", text: `{{ define "x" }}{{ end }}{{ template "x" }}`, wantErr: "and for nothing else"},
+		"Variable":        {reason: "Nor variables.", text: "{{ $x := .a }}", wantErr: "a template has no variables"},
+		"Printf":          {reason: "Go's own functions can make gigabytes.", text: `{{ printf "%1000000000d" 1 }}`, wantErr: "printf is no function of templates: these are base64, quote, trim"},
+		"PrintfPiped":     {reason: "Nor behind a pipe.", text: `{{ .a | printf "%1000000000s" }}`, wantErr: "printf is no function"},
+		"Inner":           {reason: "Nor in parentheses.", text: `{{ quote (printf "%1000000000s" .a) }}`, wantErr: "is no source"},
+		"TwoValues":       {reason: "Functions take one value.", text: `{{ quote .a .a }}`, wantErr: "quote takes one value"},
+		"NoValue":         {reason: "And not none.", text: `{{ quote }}`, wantErr: "quote takes one value"},
+		"PipedIntoSource": {reason: "A source is no function.", text: `{{ .a | .a }}`, wantErr: "is not a function"},
+		"Number":          {reason: "Nor is a number.", text: `{{ 1 }}`, wantErr: "1 is no source"},
+		"TooLarge":        {reason: "The API would refuse it.", text: strings.Repeat("{{ .a }}", 3), value: strings.Repeat("x", 400000), wantErr: "the Secret would have 1200000 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := render(tc.text, tc.escape, tc.value)
+			if got != tc.want {
+				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
+			}
+			switch {
+			case (err == nil) != (tc.wantErr == ""):
+				t.Errorf("%s: error %v", tc.reason, err)
+			case err != nil && !strings.Contains(err.Error(), tc.wantErr):
+				t.Errorf("%s: error %q, want one with %q", tc.reason, err, tc.wantErr)
+			case err != nil && len(tc.value) > 2 && strings.Contains(err.Error(), tc.value):
+				t.Errorf("%s: the value stands in the error: %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestQuote: what is quoted, YAML and JSON read back.
+func TestQuote(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.String().Draw(t, "text")
+		quoted, err := render("{{ .a | quote }}", "", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fromJSON string
+		if err := json.Unmarshal([]byte(quoted), &fromJSON); err != nil || fromJSON != text {
+			t.Fatalf("JSON reads %q: %v", fromJSON, err)
+		}
+		fromYAML := map[string]string{}
+		if err := yaml.Unmarshal([]byte("a: "+quoted+"\n"), &fromYAML); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[string]string{"a": text}, fromYAML); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// FuzzTemplate: no template panics or calls what it may not, whatever a value is.
+func FuzzTemplate(f *testing.F) {
+	for _, text := range []string{"", "{{ .a }}", "{{ .a | quote }}", "{{ range 3 }}{{ end }}", "{{ $ }}", "{{(.a).b}}", "{{ nil }}", "{{ break }}"} {
+		f.Add(text, "{{ .a }}")
+	}
+	f.Fuzz(func(t *testing.T, text, value string) {
+		got, err := render(text, "None", value)
+		if err != nil {
+			return
+		}
+		// What is accepted makes at most a fixed multiple of what it was given.
+		if most := (len(text) + 1) * (6*len(value) + 8); len(got) > most {
+			t.Errorf("%d bytes of %d and %d", len(got), len(text), len(value))
+		}
+		if plain, err := render("{{ .a }}", "None", value); err == nil && plain != value {
+			t.Errorf("%q became %q", value, plain)
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package secretaggregate
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+)
+
+const (
+	// sizeLimit of a Secret's data, in bytes.
+	sizeLimit = corev1.MaxSecretSize
+
+	managedByLabel = "app.kubernetes.io/managed-by"
+	managedBy      = "cobaltcore-companion"
+	// nameAnnotation of a Secret names the SecretAggregate that it is of: one that lost its owner is known by it.
+	nameAnnotation = "c5c3.io/secret-aggregate"
+	// saltAnnotation of a Secret is the key of its content's hash, which is public: without it, a password could be guessed from the
+	// hash. Whoever reads it reads the Secret itself.
+	saltAnnotation = "c5c3.io/content-salt"
+)
+
+// world is everything that a decision depends on, as it was read in one pass. It holds secret values: it is never printed.
+type world struct {
+	aggregate *c5c3v1.SecretAggregate
+	// values of the sources that are there, by their names.
+	values map[string]string
+	// missing says of each other source what is missing.
+	missing []string
+	// target is nil if there is none.
+	target *corev1.Secret
+}
+
+// observe reads the world live. Keys of one Secret are read at once, so they belong together.
+func observe(ctx context.Context, reader client.Reader, aggregate *c5c3v1.SecretAggregate) (*world, error) {
+	w := &world{aggregate: aggregate, values: map[string]string{}}
+	secrets := map[string]*corev1.Secret{}
+	get := func(name string) (*corev1.Secret, error) {
+		if s, ok := secrets[name]; ok {
+			return s, nil
+		}
+		s := &corev1.Secret{}
+		err := reader.Get(ctx, client.ObjectKey{Namespace: aggregate.Namespace, Name: name}, s)
+		switch {
+		case apierrors.IsNotFound(err):
+			s = nil
+		case err != nil:
+			return nil, fmt.Errorf("cannot read Secret %s: %w", name, err)
+		}
+		secrets[name] = s
+		return s, nil
+	}
+	for _, source := range aggregate.Spec.Sources {
+		ref := source.SecretKeyRef
+		s, err := get(string(ref.Name))
+		if err != nil {
+			return nil, err
+		}
+		if s == nil {
+			w.missing = append(w.missing, fmt.Sprintf("source %s: Secret %s does not exist", source.Name, ref.Name))
+			continue
+		}
+		value, ok := s.Data[string(ref.Key)]
+		if !ok {
+			w.missing = append(w.missing, fmt.Sprintf("source %s: Secret %s has no key %s", source.Name, ref.Name, ref.Key))
+			continue
+		}
+		w.values[source.Name] = string(value)
+	}
+	var err error
+	w.target, err = get(string(aggregate.Spec.TargetSecretName))
+	return w, err
+}
+
+// foreign says whose the Secret is that is there: no words if it is ours or there is none.
+func (w *world) foreign() string {
+	if w.target == nil {
+		return ""
+	}
+	owner := metav1.GetControllerOf(w.target)
+	switch {
+	case owner == nil && w.target.Labels[managedByLabel] == managedBy && w.target.Annotations[nameAnnotation] == w.aggregate.Name:
+		return "" // A copy that was put back has no owner.
+	case owner == nil:
+		return "it was not made by this SecretAggregate. Rename or delete it"
+	case owner.UID == w.aggregate.UID:
+		return ""
+	case owner.Kind == aggregateKind && owner.Name == w.aggregate.Name:
+		return "it is that of an earlier SecretAggregate of the same name, and is about to be deleted"
+	}
+	return fmt.Sprintf("it belongs to %s %s", owner.Kind, owner.Name)
+}
+
+// wanted is the Secret as it has to be with given data. What others have added to its metadata, such as finalizers, stays.
+func (w *world) wanted(data map[string][]byte, salt string) *corev1.Secret {
+	s := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: string(w.aggregate.Spec.TargetSecretName), Namespace: w.aggregate.Namespace},
+		Type:       corev1.SecretTypeOpaque,
+	}
+	if w.target != nil {
+		s = w.target.DeepCopy()
+	}
+	s.Data = data
+	s.Labels = with(s.Labels, map[string]string{"app.kubernetes.io/part-of": "openstack", managedByLabel: managedBy})
+	s.Annotations = with(s.Annotations, map[string]string{nameAnnotation: w.aggregate.Name, saltAnnotation: salt})
+	if metav1.GetControllerOf(s) == nil {
+		isController := true
+		s.OwnerReferences = append(s.OwnerReferences, metav1.OwnerReference{
+			APIVersion: c5c3v1.GroupVersion.String(), Kind: aggregateKind, Name: w.aggregate.Name, UID: w.aggregate.UID, Controller: &isController,
+		})
+	}
+	return s
+}
+
+func with(m, more map[string]string) map[string]string {
+	out := maps.Clone(m)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, more)
+	return out
+}
+
+// contentHash of a Secret.
+func contentHash(s *corev1.Secret) string {
+	h := hmac.New(sha256.New, []byte(s.Annotations[saltAnnotation]))
+	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
+		fmt.Fprintf(h, "%d:%s%d:", len(key), key, len(s.Data[key]))
+		h.Write(s.Data[key])
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (w *world) missingSources() string { return strings.Join(w.missing, "; ") }
