@@ -1,0 +1,151 @@
+//go:build linux
+
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
+)
+
+// Options of a cloud.
+type Options struct {
+	// Claim and Platform, in YAML.
+	Claim, Platform []byte
+	// Keystones are the virtual environments by release.
+	Keystones map[release.Release]string
+	// Secrets that the claim names and the tenant makes, by name.
+	Secrets map[string]map[string][]byte
+	// Prepare is called before anything is composed: for what is outside of the cloud, such as a directory. It may be nil.
+	Prepare func(*Cloud) error
+	// Dir is a folder for what the cloud keeps. It is the caller's to remove.
+	Dir string
+	// Progress is told what happens.
+	Progress io.Writer
+}
+
+// A Cloud is what a claim has become.
+type Cloud struct {
+	// Namespace of everything.
+	Namespace string
+	// Cluster and Operators it lives in.
+	Cluster   *cluster.Cluster
+	Operators *operators.Operators
+
+	options Options
+	world   *simulate.World
+	cancel  context.CancelFunc
+	bundle  string // the public authority's certificate
+}
+
+// Start makes a claim a running cloud. The caller stops it, also after an error, if there is a cloud.
+func Start(ctx context.Context, o Options) (*Cloud, error) {
+	result, err := preview.Run(o.Claim, o.Platform, kinds.Runners())
+	if err != nil {
+		return nil, err
+	}
+	c := &Cloud{Namespace: result.Instance, options: o, bundle: filepath.Join(o.Dir, "public.pem")}
+	if c.world, err = preview.World(o.Claim, o.Platform, kinds.Runners()); err != nil {
+		return nil, err
+	}
+	public, err := operators.NewAuthority("public")
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Join(o.Dir, "empty"), 0o755), os.WriteFile(c.bundle, public.PEM, 0o644)); err != nil {
+		return nil, err
+	}
+	if c.Cluster, err = cluster.New(o.Dir, c.image, o.Progress); err != nil {
+		return nil, err
+	}
+	alive, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c.cancel = cancel
+	c.Operators = operators.New(alive, c.Cluster, public, o.Dir)
+	c.world.Play = func(desired []map[string]any) error { return c.Operators.Play(alive, desired) }
+	for name, data := range o.Secrets {
+		if err := c.Operators.SetSecret(ctx, c.Namespace, name, data); err != nil {
+			return c, err
+		}
+	}
+	if o.Prepare != nil {
+		if err := o.Prepare(c); err != nil {
+			return c, fmt.Errorf("cannot prepare the cloud's surroundings: %w", err)
+		}
+	}
+	return c, c.converge()
+}
+
+// Change makes the cloud what another version of its claim says.
+func (c *Cloud) Change(claim []byte) error {
+	next, err := preview.World(claim, c.options.Platform, kinds.Runners())
+	if err != nil {
+		return err
+	}
+	c.world.XR.Fields["spec"] = next.XR.GetFields()["spec"]
+	return c.converge()
+}
+
+func (c *Cloud) converge() error { return c.world.Run(func(simulate.Step) {}) }
+
+// Restart rolls a Deployment, as kubectl rollout restart does.
+func (c *Cloud) Restart(ctx context.Context, name string) error {
+	d := &appsv1.Deployment{}
+	key := client.ObjectKey{Namespace: c.Namespace, Name: name}
+	err := c.Cluster.Patch(ctx, key, d, func() {
+		metav1.SetMetaDataAnnotation(&d.Spec.Template.ObjectMeta, "kubectl.kubernetes.io/restartedAt", time.Now().Format(time.RFC3339Nano))
+	})
+	if err != nil {
+		return err
+	}
+	return c.Operators.WaitForDeployment(ctx, key)
+}
+
+// Stop ends everything of the cloud, at once.
+func (c *Cloud) Stop() {
+	c.cancel()
+	c.Cluster.Stop()
+}
+
+// image tells what images are on this machine. An OpenStack service's has its virtual environment, whose programs are found by
+// PATH and whose modules uWSGI loads (UWSGI_VIRTUALENV); its own images have to bring the same two.
+func (c *Cloud) image(ref string) (cluster.Image, error) {
+	i := cluster.Image{Mounts: []sandbox.Mount{{Source: c.bundle, Target: "/etc/ssl/certs/ca-certificates.crt"}}}
+	name, tag, _ := strings.Cut(ref[strings.LastIndex(ref, "/")+1:], ":")
+	switch name {
+	case "keystone":
+		for r, venv := range c.options.Keystones {
+			if v, err := r.Version(name); err == nil && v == tag {
+				i.Mounts = append(i.Mounts, sandbox.Mount{Source: venv, Target: venv})
+				i.Env = []string{"PATH=" + venv + "/bin:/usr/bin:/bin", "UWSGI_VIRTUALENV=" + venv}
+				return i, nil
+			}
+		}
+		return i, fmt.Errorf("keystone %s is not installed", tag)
+	case release.Memcached:
+		i.Entrypoint = []string{"memcached"}
+	case operators.MariaDBImage:
+		i.Entrypoint = []string{"mariadbd"}
+	case release.FederationProxy:
+		i.Mounts = append(i.Mounts, sandbox.Mount{Source: filepath.Join(c.options.Dir, "empty"), Target: "/etc/apache2"})
+	default:
+		return i, fmt.Errorf("image %s is not known here", ref)
+	}
+	return i, nil
+}

@@ -1,0 +1,258 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// TestCloud: a Keystone of two pods serves tokens, the catalog, the tenant's options and rules and a directory's users, and the
+// companion rotates its keys.
+func TestCloud(t *testing.T) {
+	authority, err := operators.NewAuthority("directory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key, err := authority.Server(directoryHost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := start(t, read(t, "full.yaml"), func(o *Options) {
+		o.Secrets = map[string]map[string][]byte{"ldap-employees": {"password": []byte(directoryPassword), "ca.crt": authority.PEM}}
+		o.Prepare = func(c *Cloud) error { return directory(t, c, cert, key) }
+	})
+	internal, public := clientOf(t, c, false), clientOf(t, c, true)
+	t.Run("Tokens", func(t *testing.T) { testTokens(t, internal, public) })
+	t.Run("Catalog", func(t *testing.T) { testCatalog(t, internal, public) })
+	t.Run("ServiceUser", func(t *testing.T) { testServiceUser(t, internal) })
+	t.Run("Policy", func(t *testing.T) { testPolicy(t, internal) })
+	t.Run("Options", func(t *testing.T) { testOptions(t, internal) })
+	t.Run("Directory", func(t *testing.T) { testDirectory(t, c, internal) })
+	t.Run("FernetKeys", func(t *testing.T) { testFernetKeys(t, c, internal) })
+	t.Run("CredentialKeys", func(t *testing.T) { testCredentialKeys(t, c, internal) })
+}
+
+func clientOf(t testing.TB, c *Cloud, public bool) *Client {
+	t.Helper()
+	out, err := c.Client(context.Background(), public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// admin is a client with the administrator's token.
+type admin struct {
+	t     testing.TB
+	c     *Client
+	token string
+}
+
+func adminOf(t testing.TB, c *Client) admin {
+	t.Helper()
+	return login(t, c, c.Admin)
+}
+
+func login(t testing.TB, c *Client, auth map[string]any) admin {
+	t.Helper()
+	token, err := c.Issue(context.Background(), auth)
+	if err != nil {
+		t.Fatalf("cannot log in: %v", err)
+	}
+	return admin{t: t, c: c, token: token}
+}
+
+// try makes a request that may fail.
+func (a admin) try(method, path string, in, out any) error {
+	_, err := a.c.Do(context.Background(), method, path, http.Header{"X-Auth-Token": {a.token}}, in, out)
+	return err
+}
+
+// do makes a request that may not fail.
+func (a admin) do(method, path string, in, out any) {
+	a.t.Helper()
+	if err := a.try(method, path, in, out); err != nil {
+		a.t.Fatalf("%s %s: %v", method, path, err)
+	}
+}
+
+// named finds the one resource of a listing by its name: list is "projects", one of the API's plurals.
+func (a admin) named(list, query string) string {
+	a.t.Helper()
+	out := map[string]any{}
+	a.do(http.MethodGet, "/"+list+"?"+query, nil, &out)
+	items, _ := out[list].([]any)
+	if len(items) != 1 {
+		a.t.Fatalf("%d of %s fit %q, want 1", len(items), list, query)
+	}
+	id, _ := items[0].(map[string]any)["id"].(string)
+	return id
+}
+
+// create makes a resource: kind is "project", one of the API's singulars.
+func (a admin) create(kind string, fields map[string]any) string {
+	a.t.Helper()
+	out := map[string]struct{ ID string }{}
+	a.do(http.MethodPost, "/"+kind+"s", map[string]any{kind: fields}, &out)
+	return out[kind].ID
+}
+
+func testTokens(t *testing.T, internal, public *Client) {
+	for name, issuer := range map[string]*Client{"internal": internal, "public": public} {
+		token, err := issuer.Issue(context.Background(), issuer.Admin)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for other, validator := range map[string]*Client{"internal": internal, "public": public} {
+			got, err := validator.Validate(context.Background(), token, token)
+			if err != nil {
+				t.Fatalf("token of the %s address at the %s one: %v", name, other, err)
+			}
+			if got.User.Name != "root" || got.Project.Name != "admin" {
+				t.Errorf("the token is of user %q in project %q, want root in admin", got.User.Name, got.Project.Name)
+			}
+		}
+	}
+	wrong := Password("root", "Default", "wrong", Project("admin", "Default"))
+	if _, err := internal.Issue(context.Background(), wrong); StatusOf(err) != http.StatusUnauthorized {
+		t.Errorf("a wrong password: got %v, want 401", err)
+	}
+	if _, err := public.Do(context.Background(), http.MethodGet, "/../healthcheck", nil, nil, nil); err != nil {
+		t.Errorf("the public address has no health check: %v", err)
+	}
+}
+
+func testCatalog(t *testing.T, internal, public *Client) {
+	token, err := internal.Issue(context.Background(), internal.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := internal.Validate(context.Background(), token, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Catalog) != 1 {
+		t.Fatalf("the catalog has %d services, want 1: %+v", len(got.Catalog), got.Catalog)
+	}
+	service := got.Catalog[0]
+	slices.SortFunc(service.Endpoints, func(a, b Endpoint) int { return len(a.Interface) - len(b.Interface) })
+	if diff := cmp.Diff([]Endpoint{
+		{Interface: "public", URL: public.URL, Region: "eu-de-1"},
+		{Interface: "internal", URL: internal.URL, Region: "eu-de-1"},
+	}, service.Endpoints); service.Type != "identity" || service.Name != "keystone" || diff != "" {
+		t.Errorf("service %s of type %s (-want +got):\n%s", service.Name, service.Type, diff)
+	}
+	// What Keystone says of itself leads to where it was asked.
+	for name, c := range map[string]*Client{"internal": internal, "public": public} {
+		var version struct {
+			Version struct {
+				ID    string
+				Links []struct{ Rel, Href string }
+			}
+		}
+		if _, err := c.Do(context.Background(), http.MethodGet, "", nil, nil, &version); err != nil {
+			t.Fatal(err)
+		}
+		if len(version.Version.Links) == 0 || version.Version.Links[0].Href != c.URL+"/" {
+			t.Errorf("%s: the version document links to %+v, want %s/", name, version.Version.Links, c.URL)
+		}
+	}
+}
+
+// testServiceUser does what a service's slice asks of K-ORC: a user in the project service with two roles, and an application
+// credential, which only that user can make.
+func testServiceUser(t *testing.T, c *Client) {
+	a := adminOf(t, c)
+	project := a.named("projects", "name=service&domain_id=default") // K-ORC has made it
+	user := a.create("user", map[string]any{"name": "glance", "domain_id": "default", "password": "glance-password"})
+	var roles []map[string]any
+	for _, name := range []string{"admin", "service"} {
+		role := a.named("roles", "name="+name)
+		a.do(http.MethodPut, "/projects/"+project+"/users/"+user+"/roles/"+role, nil, nil)
+		roles = append(roles, map[string]any{"id": role})
+	}
+	glance := login(t, c, Password("glance", "Default", "glance-password", Project("service", "Default")))
+	var credential struct {
+		ApplicationCredential struct{ ID, Secret string } `json:"application_credential"`
+	}
+	glance.do(http.MethodPost, "/users/"+user+"/application_credentials",
+		map[string]any{"application_credential": map[string]any{"name": "one", "roles": roles}}, &credential)
+	made := credential.ApplicationCredential
+	token, err := c.Issue(context.Background(), ApplicationCredential(made.ID, made.Secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Validate(context.Background(), a.token, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range got.Roles {
+		names = append(names, r.Name)
+	}
+	for _, want := range []string{"admin", "service"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("the application credential has roles %v, but not %s", names, want)
+		}
+	}
+	if got.Project.Name != "service" || got.User.Name != "glance" {
+		t.Errorf("the application credential is of %s in %s, want glance in service", got.User.Name, got.Project.Name)
+	}
+	if err := a.try(http.MethodDelete, "/users/"+user+"/application_credentials/"+made.ID, nil, nil); err != nil {
+		t.Errorf("the administrator cannot revoke it: %v", err)
+	}
+	if _, err := c.Issue(context.Background(), ApplicationCredential(made.ID, made.Secret)); StatusOf(err) != http.StatusUnauthorized && StatusOf(err) != http.StatusNotFound {
+		t.Errorf("a revoked application credential: got %v, want a refusal", err)
+	}
+}
+
+// testPolicy: the claim lets the role auditor list projects, which Keystone's own rules do not.
+func testPolicy(t *testing.T, c *Client) {
+	a := adminOf(t, c)
+	project := a.named("projects", "name=admin&domain_id=default")
+	a.create("role", map[string]any{"name": "auditor"})
+	for role, want := range map[string]int{"auditor": 0, "member": http.StatusForbidden} {
+		user := a.create("user", map[string]any{"name": "is-" + role, "domain_id": "default", "password": "password"})
+		a.do(http.MethodPut, "/projects/"+project+"/users/"+user+"/roles/"+a.named("roles", "name="+role), nil, nil)
+		err := login(t, c, Password("is-"+role, "Default", "password", Project("admin", "Default"))).try(http.MethodGet, "/projects", nil, nil)
+		if StatusOf(err) != want || (want == 0 && err != nil) {
+			t.Errorf("role %s lists projects: got %v, want status %d", role, err, want)
+		}
+	}
+}
+
+// testOptions: the claim locks users out after two failures.
+func testOptions(t *testing.T, c *Client) {
+	adminOf(t, c).create("user", map[string]any{"name": "forgetful", "domain_id": "default", "password": "right"})
+	for _, password := range []string{"wrong", "wrong", "right"} {
+		_, err := c.Issue(context.Background(), Password("forgetful", "Default", password, nil))
+		if StatusOf(err) != http.StatusUnauthorized {
+			t.Errorf("password %s: got %v, want 401", password, err)
+		}
+	}
+}
+
+// testDirectory: users of the directory log in, if the filter lets them. Keystone reads the files of domains that exist when it
+// starts, so that its pods have to be restarted after the domain was made.
+func testDirectory(t *testing.T, cloud *Cloud, c *Client) {
+	a := adminOf(t, c)
+	domain := a.create("domain", map[string]any{"name": "employees"})
+	if err := cloud.Restart(context.Background(), "keystone"); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{"alice": 0, "bob": http.StatusUnauthorized} {
+		_, err := c.Issue(context.Background(), Password(name, "employees", name+"-password", nil))
+		if StatusOf(err) != want || (want == 0 && err != nil) {
+			t.Errorf("%s logs in: got %v, want status %d", name, err, want)
+		}
+	}
+	a.named("users", "domain_id="+domain)
+	a.named("groups", "domain_id="+domain)
+}

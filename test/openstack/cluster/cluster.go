@@ -1,0 +1,237 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// tick is how often controllers look.
+const tick = 150 * time.Millisecond
+
+// Cluster is one Kubernetes cluster of one node.
+type Cluster struct {
+	// Client is its API.
+	Client client.WithWatch
+	// Images tells what an image is on this machine.
+	Images func(ref string) (Image, error)
+	// Progress is told what happens.
+	Progress io.Writer
+
+	dir     string
+	network *network
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+
+	mu   sync.Mutex
+	pods map[types.UID]*pod
+}
+
+// Scheme has the kinds that have types here.
+func Scheme() (*runtime.Scheme, error) {
+	s := runtime.NewScheme()
+	return s, errors.Join(clientgoscheme.AddToScheme(s), openstackv1.AddToScheme(s), c5c3v1.AddToScheme(s))
+}
+
+// New makes a cluster with its files in a folder, and starts its controllers.
+func New(dir string, images func(string) (Image, error), progress io.Writer) (*Cluster, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{
+		Images: images, Progress: progress, dir: dir, network: newNetwork(),
+		pods: map[types.UID]*pod{},
+	}
+	c.Client = fake.NewClientBuilder().WithScheme(scheme).
+		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{},
+			&appsv1.Deployment{}, &appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.Pod{}).
+		WithInterceptorFuncs(interceptor.Funcs{Create: born}).Build()
+	ctx, cancel := context.WithCancel(context.Background())
+	c.cancel = cancel
+	for _, reconcile := range []func(context.Context) error{c.deployments, c.statefulSets, c.jobs, c.refreshVolumes} {
+		c.Loop(ctx, tick, reconcile)
+	}
+	return c, nil
+}
+
+// born gives an object what an API server gives it, which the fake one does not.
+func born(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+	if o.GetUID() == "" {
+		o.SetUID(uuid.NewUUID())
+	}
+	o.SetGeneration(1)
+	o.SetCreationTimestamp(metav1.Now())
+	return c.Create(ctx, o, opts...)
+}
+
+// Loop calls a function again and again until the cluster stops.
+func (c *Cluster) Loop(ctx context.Context, pause time.Duration, f func(context.Context) error) {
+	c.done.Go(func() {
+		for ctx.Err() == nil {
+			if err := f(ctx); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) {
+				fmt.Fprintln(c.Progress, "cluster:", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause):
+			}
+		}
+	})
+}
+
+// Stop ends everything that runs, at once.
+func (c *Cluster) Stop() {
+	c.cancel()
+	c.mu.Lock()
+	pods := make([]*pod, 0, len(c.pods))
+	for _, p := range c.pods {
+		pods = append(pods, p)
+	}
+	c.mu.Unlock()
+	for _, p := range pods {
+		p.kill()
+	}
+	c.network.close()
+	c.done.Wait()
+}
+
+// Apply makes an object be as it is desired. What others own is kept: annotations of a pod template, and the status.
+func (c *Cluster) Apply(ctx context.Context, desired client.Object) error {
+	seen, ok := desired.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("cannot copy %s", desired.GetName())
+	}
+	err := c.Client.Get(ctx, client.ObjectKeyFromObject(desired), seen)
+	switch {
+	case apierrors.IsNotFound(err):
+		err = c.Client.Create(ctx, desired)
+	case err == nil:
+		desired.SetResourceVersion(seen.GetResourceVersion())
+		desired.SetUID(seen.GetUID())
+		desired.SetCreationTimestamp(seen.GetCreationTimestamp())
+		desired.SetGeneration(seen.GetGeneration() + 1)
+		keepAnnotations(desired, seen)
+		err = c.Client.Update(ctx, desired)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot apply %s %s: %w", desired.GetObjectKind().GroupVersionKind().Kind, desired.GetName(), err)
+	}
+	if s, ok := desired.(*corev1.Service); ok {
+		return c.serve(s)
+	}
+	return nil
+}
+
+func keepAnnotations(desired, seen client.Object) {
+	d, ok := desired.(*appsv1.Deployment)
+	if !ok {
+		return
+	}
+	old, ok := seen.(*appsv1.Deployment)
+	if !ok {
+		return
+	}
+	for k, v := range old.Spec.Template.Annotations {
+		if _, ours := d.Spec.Template.Annotations[k]; !ours {
+			metav1.SetMetaDataAnnotation(&d.Spec.Template.ObjectMeta, k, v)
+		}
+	}
+}
+
+// Wait waits until a condition holds, and says for what it waited where it does not in time.
+func (c *Cluster) Wait(ctx context.Context, patience time.Duration, what string, holds func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		ok, err := holds(ctx)
+		if ok || (err != nil && ctx.Err() == nil) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waited %s in vain for %s%s", patience, what, c.trouble())
+		case <-time.After(tick):
+		}
+	}
+}
+
+// trouble is the end of the logs of pods that are not ready.
+func (c *Cluster) trouble() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := ""
+	for _, p := range c.pods {
+		if !p.ready.Load() {
+			text += "\n" + p.object.Name + ":\n" + p.tail(20)
+		}
+	}
+	return text
+}
+
+// Patch reads an object, lets it be changed, and writes it, again if somebody else did so in between.
+func (c *Cluster) Patch(ctx context.Context, key client.ObjectKey, o client.Object, change func()) error {
+	for {
+		if err := c.Client.Get(ctx, key, o); err != nil {
+			return fmt.Errorf("cannot read %s: %w", key.Name, err)
+		}
+		change()
+		o.SetGeneration(o.GetGeneration() + 1)
+		if err := c.Client.Update(ctx, o); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
+
+// setStatus changes the status of an object as it is now.
+func setStatus[T client.Object](ctx context.Context, c *Cluster, o T, change func(T)) error {
+	for {
+		err := c.Client.Get(ctx, client.ObjectKeyFromObject(o), o)
+		if err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		change(o)
+		if err = c.Client.Status().Update(ctx, o); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
+
+// Log is the file that a container of a pod writes to.
+func (c *Cluster) Log(namespace, pod, container string) string {
+	return filepath.Join(c.dir, "logs", namespace+"_"+pod+"_"+container+".log")
+}
+
+// Output is the end of what a container has written.
+func (c *Cluster) Output(_ context.Context, p *corev1.Pod, container string) (string, error) {
+	text, err := os.ReadFile(c.Log(p.Namespace, p.Name, container))
+	if err != nil {
+		return "", err
+	}
+	return lastLines(string(text), 50), nil
+}

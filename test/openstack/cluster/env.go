@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// environment is what a container is started with: the image's variables, then its own, in which $(NAME) stands for one
+// before it and $$ for a dollar sign
+// (https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/).
+func environment(ctx context.Context, api client.Reader, pod *corev1.Pod, container *corev1.Container, image []string) ([]string, error) {
+	known := map[string]string{}
+	out := append([]string{}, image...)
+	for _, e := range container.Env {
+		value := expand(e.Value, known)
+		if from := e.ValueFrom; from != nil {
+			var err error
+			if value, err = lookUp(ctx, api, pod, from); err != nil {
+				return nil, fmt.Errorf("cannot set %s of pod %s: %w", e.Name, pod.Name, err)
+			}
+		}
+		known[e.Name] = value
+		out = append(out, e.Name+"="+value)
+	}
+	return out, nil
+}
+
+func lookUp(ctx context.Context, api client.Reader, pod *corev1.Pod, from *corev1.EnvVarSource) (string, error) {
+	switch {
+	case from.SecretKeyRef != nil:
+		s := &corev1.Secret{}
+		if err := api.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: from.SecretKeyRef.Name}, s); err != nil {
+			return "", err
+		}
+		value, ok := s.Data[from.SecretKeyRef.Key]
+		if !ok {
+			return "", fmt.Errorf("secret %s has no key %s", s.Name, from.SecretKeyRef.Key)
+		}
+		return string(value), nil
+	case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.namespace":
+		return pod.Namespace, nil
+	case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.name":
+		return pod.Name, nil
+	}
+	return "", fmt.Errorf("a value from %v is not played", from)
+}
+
+// expand replaces $(NAME) by a known variable and $$ by $. What is not known stays as it is.
+func expand(text string, known map[string]string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		rest := text[i:]
+		switch {
+		case strings.HasPrefix(rest, "$$"):
+			b.WriteByte('$')
+			i++
+		case strings.HasPrefix(rest, "$("):
+			name, _, closed := strings.Cut(rest[2:], ")")
+			value, ok := known[name]
+			if !closed || !ok {
+				b.WriteByte('$')
+				continue
+			}
+			b.WriteString(value)
+			i += len(name) + 2
+		default:
+			b.WriteByte(text[i])
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,229 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
+)
+
+// numbers are those of addresses, which no two clusters of this machine share.
+var numbers atomic.Int32
+
+// network gives addresses and names. Names are lines of the machine's hosts file, which every pod has; lines are only ever
+// added, so that a reader never sees half of it.
+type network struct {
+	mu        sync.Mutex
+	addresses map[string]string // by name
+	listeners map[string]net.Listener
+	closed    bool
+}
+
+func newNetwork() *network {
+	return &network{addresses: map[string]string{}, listeners: map[string]net.Listener{}}
+}
+
+// newAddress of a pod or of a Service.
+func newAddress() string {
+	n := numbers.Add(1) + 1
+	return fmt.Sprintf("10.244.%d.%d", n/250, n%250+2)
+}
+
+// name gives the address of names that belong together: always the same one.
+func (n *network) name(names ...string) (address string, isNew bool, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if a, ok := n.addresses[names[0]]; ok {
+		return a, false, nil
+	}
+	address = newAddress()
+	line := address
+	for _, s := range names {
+		n.addresses[s] = address
+		line += " " + s
+	}
+	f, err := os.OpenFile(sandbox.Hosts, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return "", false, err
+	}
+	_, err = f.WriteString(line + "\n")
+	return address, true, errors.Join(err, f.Close())
+}
+
+// Dial connects to a name of the cluster. The resolver of Go would see new names after seconds only.
+func (c *Cluster) Dial(ctx context.Context, protocol, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	c.network.mu.Lock()
+	if a, ok := c.network.addresses[host]; ok {
+		host = a
+	}
+	c.network.mu.Unlock()
+	return (&net.Dialer{}).DialContext(ctx, protocol, net.JoinHostPort(host, port))
+}
+
+// Address gives the machine an address of its own by these names.
+func (c *Cluster) Address(names ...string) (string, error) {
+	address, isNew, err := c.network.name(names...)
+	if err == nil && isNew {
+		err = sandbox.AddAddress(address)
+	}
+	return address, err
+}
+
+// Listen listens at an address of its own for host names outside of the cluster, or for a Service that is played here.
+func (c *Cluster) Listen(port int, names ...string) (net.Listener, error) {
+	address, err := c.Address(names...)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
+	if err != nil {
+		return nil, err
+	}
+	c.network.mu.Lock()
+	defer c.network.mu.Unlock()
+	c.network.listeners[l.Addr().String()] = l
+	return l, nil
+}
+
+func (n *network) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.closed = true
+	for _, l := range n.listeners {
+		_ = l.Close()
+	}
+}
+
+// domains of a name in a namespace.
+func domains(name, namespace string) []string {
+	base := name + "." + namespace
+	return []string{base + ".svc.cluster.local", base + ".svc", base}
+}
+
+// serve makes a Service reachable, once. One without an address of its own is a name for each of its pods, given when they
+// start.
+func (c *Cluster) serve(s *corev1.Service) error {
+	if s.Spec.ClusterIP == corev1.ClusterIPNone {
+		return nil
+	}
+	names := domains(s.Name, s.Namespace)
+	for _, port := range s.Spec.Ports {
+		address, err := c.Address(names...)
+		if err != nil {
+			return err
+		}
+		at := net.JoinHostPort(address, strconv.Itoa(int(port.Port)))
+		c.network.mu.Lock()
+		_, served := c.network.listeners[at]
+		c.network.mu.Unlock()
+		if served {
+			continue
+		}
+		l, err := c.Listen(int(port.Port), names...)
+		if err != nil {
+			return fmt.Errorf("cannot serve Service %s: %w", s.Name, err)
+		}
+		go c.forward(l, s.DeepCopy(), port.TargetPort)
+	}
+	return nil
+}
+
+// forward hands each connection to a pod that is ready and not being stopped, in turns.
+func (c *Cluster) forward(l net.Listener, s *corev1.Service, target intstr.IntOrString) {
+	for turn := 0; ; turn++ {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		ends := c.endpoints(s, target)
+		if len(ends) == 0 {
+			fmt.Fprintf(c.Progress, "cluster: Service %s has no pod that is ready\n", s.Name)
+			_ = conn.Close()
+			continue
+		}
+		go c.splice(conn, ends[turn%len(ends)])
+	}
+}
+
+func (c *Cluster) endpoints(s *corev1.Service, target intstr.IntOrString) []string {
+	selector := labels.SelectorFromSet(s.Spec.Selector)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var oldestFirst []*pod
+	for _, p := range c.pods {
+		if p.object.Namespace == s.Namespace && selector.Matches(labels.Set(p.object.Labels)) && p.ready.Load() && !p.stopping.Load() {
+			oldestFirst = append(oldestFirst, p)
+		}
+	}
+	var out []string
+	for _, p := range oldestFirst {
+		if port := portOf(p.object, target); port != 0 {
+			out = append(out, net.JoinHostPort(p.address, strconv.Itoa(port)))
+		}
+	}
+	return out
+}
+
+func portOf(p *corev1.Pod, target intstr.IntOrString) int {
+	if target.Type == intstr.Int {
+		return target.IntValue()
+	}
+	for _, container := range p.Spec.Containers {
+		for _, port := range container.Ports {
+			if port.Name == target.StrVal {
+				return int(port.ContainerPort)
+			}
+		}
+	}
+	return 0
+}
+
+func (c *Cluster) splice(from net.Conn, address string) {
+	defer from.Close() //nolint:errcheck // the other end knows
+	to, err := net.Dial("tcp", address)
+	if err != nil {
+		fmt.Fprintln(c.Progress, "cluster: a pod takes no connection:", err)
+		return
+	}
+	defer to.Close() //nolint:errcheck // the other end knows
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(to, from)
+		if t, ok := to.(*net.TCPConn); ok {
+			_ = t.CloseWrite()
+		}
+	}()
+	_, _ = io.Copy(from, to)
+	if t, ok := from.(*net.TCPConn); ok {
+		_ = t.CloseWrite()
+	}
+	<-done
+}
+
+// namesOf a pod: those that a headless Service gives to pods of a StatefulSet.
+func namesOf(p *corev1.Pod) []string {
+	owner := metav1.GetControllerOf(p)
+	if owner == nil || owner.Kind != "StatefulSet" || p.Spec.Subdomain == "" {
+		return nil
+	}
+	return domains(p.Name+"."+p.Spec.Subdomain, p.Namespace)
+}

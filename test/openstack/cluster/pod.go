@@ -1,0 +1,362 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
+)
+
+// pod is a pod on the node.
+type pod struct {
+	object  *corev1.Pod
+	address string
+	// ready and stopping decide whether Services lead to it.
+	ready, stopping atomic.Bool
+	cluster         *Cluster
+	stop            chan struct{}
+	once            sync.Once
+	gone            chan struct{} // closed when nothing of it runs any more
+
+	mu         sync.Mutex
+	volumes    map[string]*volume
+	containers []*sandbox.Container // the first one holds the network
+	exit       map[string]int       // of containers that have ended for good
+}
+
+// restartPause is how long a container that has ended stays down.
+const restartPause = time.Second
+
+// start makes a pod of a template and runs it. The name is given; owner is who made it.
+func (c *Cluster) start(ctx context.Context, name string, owner client.Object, kind string, t *corev1.PodTemplateSpec) (*pod, error) {
+	object := &corev1.Pod{ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: *t.Spec.DeepCopy()}
+	object.Name, object.Namespace = name, owner.GetNamespace()
+	object.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: ptr.To(true),
+	}}
+	object.Status.Phase = corev1.PodPending
+	if err := c.Client.Create(ctx, object); err != nil {
+		return nil, fmt.Errorf("cannot make pod %s: %w", name, err)
+	}
+	p := &pod{object: object, cluster: c, stop: make(chan struct{}), gone: make(chan struct{}), exit: map[string]int{}}
+	c.mu.Lock()
+	c.pods[object.UID] = p
+	c.mu.Unlock()
+	c.done.Go(p.run)
+	return p, nil
+}
+
+// run is the life of a pod.
+func (p *pod) run() {
+	ctx := context.Background()
+	defer func() {
+		p.cluster.mu.Lock()
+		delete(p.cluster.pods, p.object.UID)
+		p.cluster.mu.Unlock()
+		close(p.gone)
+	}()
+	if err := p.begin(ctx); err != nil {
+		if !p.stopping.Load() {
+			p.tell(ctx, corev1.PodFailed, err.Error())
+		}
+		return
+	}
+	probing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p.cluster.done.Go(func() { p.probe(probing) })
+	for i := range p.object.Spec.Containers {
+		p.cluster.done.Go(func() { p.keep(ctx, i) })
+	}
+	p.tell(ctx, corev1.PodRunning, "")
+	p.watch(ctx)
+}
+
+// begin waits for the volumes, and takes an address.
+func (p *pod) begin(ctx context.Context) error {
+	if len(p.object.Spec.InitContainers) > 0 {
+		return errors.New("init containers are not played")
+	}
+	for {
+		volumes, err := p.cluster.volumes(ctx, p.object)
+		if err == nil {
+			p.mu.Lock()
+			p.volumes = volumes
+			p.mu.Unlock()
+			break
+		}
+		if p.wait(tick) {
+			return err
+		}
+	}
+	var err error
+	if names := namesOf(p.object); names != nil {
+		p.address, _, err = p.cluster.network.name(names...)
+	} else {
+		p.address = newAddress()
+	}
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // nothing is written
+	holder := sandbox.Spec{
+		Name: p.object.Name, Address: p.address, Args: []string{"/usr/bin/sleep", "infinity"},
+		Mounts: []sandbox.Mount{{Source: "/usr", Target: "/usr"}}, Links: baseLinks, UserID: 65535, GroupID: 65535,
+	}
+	network, err := sandbox.Start(holder, log)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.containers = make([]*sandbox.Container, len(p.object.Spec.Containers)+1)
+	p.containers[0] = network
+	p.mu.Unlock()
+	return nil
+}
+
+// wait waits, and reports whether the pod is to stop.
+func (p *pod) wait(d time.Duration) bool {
+	select {
+	case <-p.stop:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
+// keep runs a container, again and again if the pod is to be restarted.
+func (p *pod) keep(ctx context.Context, i int) {
+	container := &p.object.Spec.Containers[i]
+	for {
+		c, err := p.launch(ctx, i)
+		code := 128
+		if err != nil {
+			fmt.Fprintln(p.cluster.Progress, "cluster:", err)
+		} else {
+			code = c.ExitCode()
+		}
+		if p.stopping.Load() || p.object.Spec.RestartPolicy == corev1.RestartPolicyNever {
+			p.mu.Lock()
+			p.exit[container.Name] = code
+			p.mu.Unlock()
+			return
+		}
+		p.ready.Store(false)
+		fmt.Fprintf(p.cluster.Progress, "cluster: container %s of pod %s ended with %d; the end of its log:\n%s\n",
+			container.Name, p.object.Name, code, p.tail(15))
+		if p.wait(restartPause) {
+			return
+		}
+	}
+}
+
+// launch starts a container.
+func (p *pod) launch(ctx context.Context, i int) (*sandbox.Container, error) {
+	container := &p.object.Spec.Containers[i]
+	spec, err := p.spec(ctx, container)
+	if err != nil {
+		return nil, err
+	}
+	path := p.cluster.Log(p.object.Namespace, p.object.Name, container.Name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() //nolint:errcheck // the container has it
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopping.Load() {
+		return nil, fmt.Errorf("pod %s is being stopped", p.object.Name)
+	}
+	spec.Network = p.containers[0].PID()
+	c, err := sandbox.Start(spec, log)
+	if err != nil {
+		return nil, err
+	}
+	p.containers[i+1] = c
+	return c, nil
+}
+
+// spec is a container as the node runs it.
+func (p *pod) spec(ctx context.Context, container *corev1.Container) (sandbox.Spec, error) {
+	image, err := p.cluster.Images(container.Image)
+	if err != nil {
+		return sandbox.Spec{}, err
+	}
+	s := sandbox.Spec{Name: p.object.Name, Links: baseLinks, Dir: container.WorkingDir}
+	if security := p.object.Spec.SecurityContext; security != nil {
+		s.UserID, s.GroupID = int(ptr.Deref(security.RunAsUser, 0)), int(ptr.Deref(security.RunAsGroup, 0))
+		s.Groups = []int{int(ptr.Deref(security.FSGroup, 0))}
+	}
+	if s.UserID == 0 {
+		return s, fmt.Errorf("container %s of pod %s would run as root", container.Name, p.object.Name)
+	}
+	if c := container.SecurityContext; c == nil || !ptr.Deref(c.ReadOnlyRootFilesystem, false) {
+		return s, fmt.Errorf("container %s of pod %s does not want a read-only root, and no other is played", container.Name, p.object.Name)
+	}
+	s.Env = append([]string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"}, image.Env...)
+	if s.Env, err = environment(ctx, p.cluster.Client, p.object, container, s.Env); err != nil {
+		return s, err
+	}
+	if s.Mounts, err = p.cluster.base(image, s.UserID); err != nil {
+		return s, err
+	}
+	own, err := mounts(container, p.mounted())
+	s.Mounts = append(s.Mounts, own...)
+	if s.Args = container.Command; len(s.Args) == 0 {
+		s.Args = image.Entrypoint
+	}
+	s.Args = append(append([]string{}, s.Args...), container.Args...)
+	if len(s.Args) == 0 {
+		return s, fmt.Errorf("container %s of pod %s has no command, and image %s no entrypoint", container.Name, p.object.Name, container.Image)
+	}
+	return s, err
+}
+
+func (p *pod) mounted() map[string]*volume {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.volumes
+}
+
+// watch waits until the pod has ended, by itself or because it is stopped.
+func (p *pod) watch(ctx context.Context) {
+	for !p.wait(tick) {
+		p.mu.Lock()
+		ended, failed := len(p.exit) == len(p.object.Spec.Containers), false
+		for _, code := range p.exit {
+			failed = failed || code != 0
+		}
+		p.mu.Unlock()
+		if !ended {
+			continue
+		}
+		p.stopping.Store(true)
+		p.containers[0].Kill()
+		if failed {
+			p.tell(ctx, corev1.PodFailed, "")
+		} else {
+			p.tell(ctx, corev1.PodSucceeded, "")
+		}
+		return
+	}
+	p.end()
+	err := p.cluster.Client.Delete(ctx, p.object)
+	if client.IgnoreNotFound(err) != nil {
+		fmt.Fprintln(p.cluster.Progress, "cluster: cannot delete a pod:", err)
+	}
+}
+
+// terminate stops a pod as Kubernetes does; it does not wait.
+func (p *pod) terminate() {
+	p.stopping.Store(true)
+	p.once.Do(func() { close(p.stop) })
+}
+
+// kill stops a pod at once.
+func (p *pod) kill() {
+	p.stopping.Store(true)
+	p.mu.Lock()
+	for _, c := range p.containers {
+		if c != nil {
+			c.Kill()
+		}
+	}
+	p.mu.Unlock()
+	p.terminate()
+	<-p.gone
+}
+
+// end runs the hooks, then asks the containers to end, all within the grace period.
+func (p *pod) end() {
+	grace := time.Duration(ptr.Deref(p.object.Spec.TerminationGracePeriodSeconds, 30)) * time.Second
+	deadline := time.Now().Add(grace)
+	p.mu.Lock()
+	running := append([]*sandbox.Container{}, p.containers...)
+	p.mu.Unlock()
+	var wait sync.WaitGroup
+	for i, c := range running[1:] {
+		if c == nil {
+			continue
+		}
+		wait.Go(func() {
+			if l := p.object.Spec.Containers[i].Lifecycle; l != nil && l.PreStop != nil && l.PreStop.Sleep != nil && c.Running() {
+				time.Sleep(min(time.Duration(l.PreStop.Sleep.Seconds)*time.Second, grace))
+			}
+			if !c.Stop(time.Until(deadline)) {
+				fmt.Fprintf(p.cluster.Progress, "cluster: container %s of pod %s did not end within %s; the end of its log:\n%s",
+					p.object.Spec.Containers[i].Name, p.object.Name, grace, p.tail(15))
+			}
+		})
+	}
+	wait.Wait()
+	running[0].Kill()
+}
+
+// tell writes the pod's status.
+func (p *pod) tell(ctx context.Context, phase corev1.PodPhase, message string) {
+	p.mu.Lock()
+	exit := map[string]int{}
+	for k, v := range p.exit {
+		exit[k] = v
+	}
+	p.mu.Unlock()
+	err := setStatus(ctx, p.cluster, p.object.DeepCopy(), func(o *corev1.Pod) {
+		o.Status.Phase, o.Status.PodIP, o.Status.Message = phase, p.address, message
+		ready := corev1.ConditionFalse
+		if p.ready.Load() {
+			ready = corev1.ConditionTrue
+		}
+		o.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
+		o.Status.ContainerStatuses = nil
+		for _, c := range o.Spec.Containers {
+			s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, Ready: p.ready.Load()}
+			if code, ok := exit[c.Name]; ok {
+				s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: int32(code)} //nolint:gosec // 0 to 255
+			} else if phase == corev1.PodRunning {
+				s.State.Running = &corev1.ContainerStateRunning{}
+			}
+			o.Status.ContainerStatuses = append(o.Status.ContainerStatuses, s)
+		}
+	})
+	if err != nil {
+		fmt.Fprintln(p.cluster.Progress, "cluster: cannot write the status of a pod:", err)
+	}
+}
+
+// tail is the end of what the pod's containers have written.
+func (p *pod) tail(lines int) string {
+	var out strings.Builder
+	for _, c := range p.object.Spec.Containers {
+		text, err := os.ReadFile(p.cluster.Log(p.object.Namespace, p.object.Name, c.Name))
+		if err == nil {
+			out.WriteString(lastLines(string(text), lines))
+		}
+	}
+	return out.String()
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(lines[max(len(lines)-n, 0):], "\n") + "\n"
+}

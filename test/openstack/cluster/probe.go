@@ -1,0 +1,133 @@
+//go:build linux
+
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"k8s.io/utils/ptr"
+)
+
+// probe asks the containers whether they are ready, until the context ends: first by their startup probes, then by those of
+// readiness. A pod is ready when all of its containers are.
+func (p *pod) probe(ctx context.Context) {
+	for i := range p.object.Spec.Containers {
+		if !p.started(ctx, &p.object.Spec.Containers[i]) {
+			return
+		}
+	}
+	for failures := 0; ctx.Err() == nil; {
+		ready, why := true, error(nil)
+		period, limit := time.Second, int32(1)
+		for i := range p.object.Spec.Containers {
+			if probe := p.object.Spec.Containers[i].ReadinessProbe; probe != nil {
+				if err := p.ask(ctx, probe); err != nil {
+					ready, why = false, err
+				}
+				period, limit = interval(probe), max(probe.FailureThreshold, 1)
+			}
+		}
+		ready = ready && p.alive()
+		if failures++; ready {
+			failures = 0
+		}
+		if is := ready || (p.ready.Load() && failures < int(limit)); is != p.ready.Swap(is) && ctx.Err() == nil {
+			p.tell(ctx, corev1.PodRunning, "")
+			if !is && !p.stopping.Load() {
+				fmt.Fprintf(p.cluster.Progress, "cluster: pod %s is not ready any more: %v\n", p.object.Name, why)
+			}
+		}
+		if !p.ready.Load() {
+			period = min(period, time.Second)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(period):
+		}
+	}
+}
+
+// started waits until a container has started.
+func (p *pod) started(ctx context.Context, c *corev1.Container) bool {
+	probe := c.StartupProbe
+	for probe != nil && (!p.alive() || p.ask(ctx, probe) != nil) {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-p.stop:
+			return false
+		case <-time.After(min(interval(probe), time.Second/2)): // sooner than kubelet looks: nobody should wait for that here
+		}
+	}
+	return true
+}
+
+func (p *pod) alive() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.containers {
+		if c == nil || !c.Running() {
+			return false
+		}
+	}
+	return true
+}
+
+func interval(probe *corev1.Probe) time.Duration {
+	return time.Duration(max(probe.PeriodSeconds, 1)) * time.Second
+}
+
+// ask makes one probe.
+func (p *pod) ask(ctx context.Context, probe *corev1.Probe) error {
+	// Machines that run tests are busier than nodes: answers may take longer here.
+	const leniency = 4
+	ctx, cancel := context.WithTimeout(ctx, leniency*time.Duration(max(probe.TimeoutSeconds, 1))*time.Second)
+	defer cancel()
+	switch {
+	case probe.HTTPGet != nil:
+		h := probe.HTTPGet
+		scheme := "http"
+		if h.Scheme == corev1.URISchemeHTTPS {
+			scheme = "https"
+		}
+		url := fmt.Sprintf("%s://%s%s", scheme, net.JoinHostPort(p.address, strconv.Itoa(portOf(p.object, h.Port))), h.Path)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		response, err := prober.Do(request)
+		if err != nil {
+			return err
+		}
+		if err := response.Body.Close(); err != nil {
+			return err
+		}
+		if response.StatusCode < 200 || response.StatusCode > 399 {
+			return fmt.Errorf("%s answered %s", url, response.Status)
+		}
+		return nil
+	case probe.TCPSocket != nil:
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(p.address, strconv.Itoa(portOf(p.object, probe.TCPSocket.Port))))
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+	return fmt.Errorf("a probe of pod %s is of a kind that is not played", p.object.Name)
+}
+
+// prober does not look at certificates, as kubelet does not.
+var prober = &http.Client{Transport: &http.Transport{
+	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, //nolint:gosec // kubelet's way
+}}
+
+// replicasOf a workload.
+func replicasOf(n *int32) int { return int(ptr.Deref(n, 1)) }

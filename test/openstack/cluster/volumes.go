@@ -1,0 +1,204 @@
+//go:build linux
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
+)
+
+// dataLink is the name of the link that is switched when the content of a volume changes, as kubelet has it.
+const dataLink = "..data"
+
+// volume is a folder of a pod.
+type volume struct {
+	dir      string
+	writable bool
+	source   corev1.VolumeSource
+}
+
+// volumes makes the folders of a pod. It fails while a Secret or ConfigMap is missing.
+func (c *Cluster) volumes(ctx context.Context, p *corev1.Pod) (map[string]*volume, error) {
+	out := map[string]*volume{}
+	for _, v := range p.Spec.Volumes {
+		vol := &volume{source: v.VolumeSource, dir: filepath.Join(c.dir, "volumes", string(p.UID), v.Name)}
+		if v.HostPath != nil {
+			vol.dir, vol.writable = v.HostPath.Path, true
+			out[v.Name] = vol
+			continue
+		}
+		if err := os.MkdirAll(vol.dir, 0o755); err != nil {
+			return nil, err
+		}
+		if v.EmptyDir != nil {
+			vol.writable = true
+			if err := errors.Join(os.Chown(vol.dir, 0, group(p)), os.Chmod(vol.dir, 0o2777|os.ModeSetgid)); err != nil {
+				return nil, err
+			}
+		} else if err := c.fill(ctx, p, vol); err != nil {
+			return nil, err
+		}
+		out[v.Name] = vol
+	}
+	return out, nil
+}
+
+func group(p *corev1.Pod) int {
+	if s := p.Spec.SecurityContext; s != nil {
+		return int(ptr.Deref(s.FSGroup, 0))
+	}
+	return 0
+}
+
+// fill writes what a volume holds now, where it has changed.
+func (c *Cluster) fill(ctx context.Context, p *corev1.Pod, v *volume) error {
+	data, items, mode, err := c.content(ctx, p.Namespace, v.source)
+	if err != nil {
+		return err
+	}
+	if len(items) > 0 {
+		all := data
+		data = map[string][]byte{}
+		for _, i := range items {
+			value, ok := all[i.Key]
+			if !ok {
+				return fmt.Errorf("cannot mount a volume of pod %s: there is no key %s", p.Name, i.Key)
+			}
+			data[i.Path] = value
+		}
+	}
+	if same(filepath.Join(v.dir, dataLink), data) {
+		return nil
+	}
+	return write(v.dir, data, mode, group(p))
+}
+
+func (c *Cluster) content(ctx context.Context, namespace string, s corev1.VolumeSource) (
+	data map[string][]byte, items []corev1.KeyToPath, mode os.FileMode, err error,
+) {
+	const usual = 0o644
+	switch {
+	case s.Secret != nil:
+		o := &corev1.Secret{}
+		err = c.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: s.Secret.SecretName}, o)
+		return o.Data, s.Secret.Items, os.FileMode(ptr.Deref(s.Secret.DefaultMode, usual)), err //nolint:gosec // a file mode
+	case s.ConfigMap != nil:
+		o := &corev1.ConfigMap{}
+		err = c.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: s.ConfigMap.Name}, o)
+		data = map[string][]byte{}
+		for k, v := range o.Data {
+			data[k] = []byte(v)
+		}
+		return data, s.ConfigMap.Items, os.FileMode(ptr.Deref(s.ConfigMap.DefaultMode, usual)), err //nolint:gosec // a file mode
+	}
+	return nil, nil, 0, errors.New("cannot mount a volume of a kind that is not played")
+}
+
+func same(dir string, data map[string][]byte) bool {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != len(data) {
+		return false
+	}
+	for name, want := range data {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !bytes.Equal(got, want) {
+			return false
+		}
+	}
+	return true
+}
+
+// write puts files into a new folder, and then lets the volume's link point to it: a reader sees all of them or none.
+// With a group, files are also readable by it, as Kubernetes makes those of an fsGroup.
+func write(dir string, data map[string][]byte, mode os.FileMode, gid int) error {
+	name := ".." + strconv.FormatInt(time.Now().UnixNano(), 36)
+	old, _ := os.Readlink(filepath.Join(dir, dataLink))
+	if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+		return err
+	}
+	if gid != 0 {
+		mode |= 0o440
+	}
+	for key, value := range data {
+		file := filepath.Join(dir, name, key)
+		if err := errors.Join(os.WriteFile(file, value, mode), os.Chown(file, 0, gid), os.Chmod(file, mode)); err != nil {
+			return err
+		}
+		link := filepath.Join(dir, key)
+		if _, err := os.Lstat(link); err != nil {
+			if err := os.Symlink(filepath.Join(dataLink, key), link); err != nil {
+				return err
+			}
+		}
+	}
+	next := filepath.Join(dir, "..next")
+	if err := errors.Join(os.Symlink(name, next), os.Rename(next, filepath.Join(dir, dataLink))); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries { // keys that are gone
+		if _, ok := data[e.Name()]; !ok && e.Type()&os.ModeSymlink != 0 && e.Name() != dataLink {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	if old != "" {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, old)))
+	}
+	return err
+}
+
+// refreshVolumes brings changed Secrets to running pods, as kubelet does, only sooner.
+func (c *Cluster) refreshVolumes(ctx context.Context) error {
+	c.mu.Lock()
+	pods := make([]*pod, 0, len(c.pods))
+	for _, p := range c.pods {
+		pods = append(pods, p)
+	}
+	c.mu.Unlock()
+	for _, p := range pods {
+		for _, v := range p.mounted() {
+			if v.source.Secret == nil && v.source.ConfigMap == nil {
+				continue
+			}
+			if err := c.fill(ctx, p.object, v); err != nil && client.IgnoreNotFound(err) != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mounts brings a container's volumes to their places. A single file of a volume is bound as it is now, and never changes.
+func mounts(container *corev1.Container, volumes map[string]*volume) ([]sandbox.Mount, error) {
+	var out []sandbox.Mount
+	for _, m := range container.VolumeMounts {
+		v, ok := volumes[m.Name]
+		if !ok {
+			return nil, fmt.Errorf("container %s mounts %s, which is no volume of its pod", container.Name, m.Name)
+		}
+		source := v.dir
+		if m.SubPath != "" {
+			var err error
+			if source, err = filepath.EvalSymlinks(filepath.Join(v.dir, m.SubPath)); err != nil {
+				return nil, fmt.Errorf("container %s mounts %s of %s, which is not there: %w", container.Name, m.SubPath, m.Name, err)
+			}
+		}
+		out = append(out, sandbox.Mount{Source: source, Target: m.MountPath, Writable: v.writable && !m.ReadOnly})
+	}
+	return out, nil
+}

@@ -1,0 +1,201 @@
+//go:build linux
+
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+)
+
+// revisionLabel tells of which template a pod is.
+const revisionLabel = "pod-template-hash"
+
+// revision names a template.
+func revision(t *corev1.PodTemplateSpec) (string, error) {
+	text, err := json.Marshal(t)
+	return names.Hash(10, string(text)), err
+}
+
+// owned are the pods of an owner, the oldest first; those that are being stopped apart.
+func (c *Cluster) owned(uid types.UID) (running, stopping []*pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.pods {
+		switch owner := metav1.GetControllerOf(p.object); {
+		case owner == nil || owner.UID != uid:
+		case p.stopping.Load():
+			stopping = append(stopping, p)
+		default:
+			running = append(running, p)
+		}
+	}
+	slices.SortFunc(running, func(a, b *pod) int {
+		return cmp.Or(a.object.CreationTimestamp.Compare(b.object.CreationTimestamp.Time), strings.Compare(a.object.Name, b.object.Name))
+	})
+	return running, stopping
+}
+
+// deployments rolls Deployments: one pod more at first, and none is taken away before its successor is ready.
+func (c *Cluster) deployments(ctx context.Context) error {
+	list := &appsv1.DeploymentList{}
+	if err := c.Client.List(ctx, list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if err := c.deployment(ctx, &list.Items[i]); err != nil {
+			return fmt.Errorf("cannot roll Deployment %s: %w", list.Items[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) deployment(ctx context.Context, d *appsv1.Deployment) error {
+	hash, err := revision(&d.Spec.Template)
+	if err != nil {
+		return err
+	}
+	wanted := replicasOf(d.Spec.Replicas)
+	pods, _ := c.owned(d.UID)
+	var current, old []*pod
+	ready, updated := 0, 0
+	for _, p := range pods {
+		if p.object.Labels[revisionLabel] == hash {
+			current = append(current, p)
+			updated++
+		} else {
+			old = append(old, p)
+		}
+		if p.ready.Load() {
+			ready++
+		}
+	}
+	switch {
+	case len(current) < wanted && len(pods) < wanted+1:
+		template := d.Spec.Template.DeepCopy()
+		metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
+		name := fmt.Sprintf("%s-%s-%s", d.Name, hash, names.Hash(5, fmt.Sprint(numbers.Add(1))))
+		if _, err := c.start(ctx, name, d, "ReplicaSet", template); err != nil {
+			return err
+		}
+	case len(old) > 0 && (ready > wanted || !old[0].ready.Load()):
+		old[0].terminate()
+	case len(old) == 0 && len(current) > wanted:
+		current[0].terminate()
+	}
+	return setStatus(ctx, c, d, func(d *appsv1.Deployment) {
+		s := &d.Status
+		s.ObservedGeneration = d.Generation
+		s.Replicas, s.UpdatedReplicas = int32(len(pods)), int32(updated)  //nolint:gosec // a handful
+		s.ReadyReplicas, s.AvailableReplicas = int32(ready), int32(ready) //nolint:gosec // a handful
+	})
+}
+
+// statefulSets starts the pods of StatefulSets, and replaces those of an earlier template one by one.
+func (c *Cluster) statefulSets(ctx context.Context) error {
+	list := &appsv1.StatefulSetList{}
+	if err := c.Client.List(ctx, list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if err := c.statefulSet(ctx, &list.Items[i]); err != nil {
+			return fmt.Errorf("cannot roll StatefulSet %s: %w", list.Items[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error {
+	hash, err := revision(&s.Spec.Template)
+	if err != nil {
+		return err
+	}
+	running, stopping := c.owned(s.UID)
+	ready := 0
+	for i := range replicasOf(s.Spec.Replicas) {
+		name := fmt.Sprintf("%s-%d", s.Name, i)
+		is := func(p *pod) bool { return p.object.Name == name }
+		at := slices.IndexFunc(running, is)
+		switch {
+		case at < 0 && !slices.ContainsFunc(stopping, is):
+			template := s.Spec.Template.DeepCopy()
+			metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
+			template.Spec.Hostname, template.Spec.Subdomain = name, s.Spec.ServiceName
+			if _, err := c.start(ctx, name, s, "StatefulSet", template); err != nil {
+				return err
+			}
+		case at >= 0 && running[at].object.Labels[revisionLabel] != hash && len(stopping) == 0:
+			running[at].terminate()
+		case at >= 0 && running[at].ready.Load():
+			ready++
+		}
+	}
+	return setStatus(ctx, c, s, func(s *appsv1.StatefulSet) {
+		s.Status.ObservedGeneration = s.Generation
+		s.Status.Replicas, s.Status.ReadyReplicas = int32(len(running)), int32(ready) //nolint:gosec // a handful
+		s.Status.UpdatedReplicas, s.Status.AvailableReplicas = s.Status.Replicas, s.Status.ReadyReplicas
+	})
+}
+
+// jobs runs Jobs: one pod after the other, until one succeeds or there were too many.
+func (c *Cluster) jobs(ctx context.Context) error {
+	list := &batchv1.JobList{}
+	if err := c.Client.List(ctx, list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if err := c.job(ctx, &list.Items[i]); err != nil {
+			return fmt.Errorf("cannot run Job %s: %w", list.Items[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) job(ctx context.Context, j *batchv1.Job) error {
+	if len(j.Status.Conditions) > 0 || ptr.Deref(j.Spec.Suspend, false) {
+		return nil
+	}
+	pods := &corev1.PodList{}
+	if err := c.Client.List(ctx, pods, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil {
+		return err
+	}
+	succeeded, failed := 0, 0
+	for _, p := range pods.Items {
+		switch p.Status.Phase {
+		case corev1.PodSucceeded:
+			succeeded++
+		case corev1.PodFailed:
+			failed++
+		default:
+			return nil // it runs
+		}
+	}
+	limit := int(ptr.Deref(j.Spec.BackoffLimit, 6))
+	if succeeded == 0 && failed <= limit {
+		template := j.Spec.Template.DeepCopy()
+		metav1.SetMetaDataLabel(&template.ObjectMeta, batchv1.JobNameLabel, j.Name)
+		_, err := c.start(ctx, fmt.Sprintf("%s-%d", j.Name, len(pods.Items)), j, "Job", template)
+		return err
+	}
+	end := batchv1.JobCondition{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}
+	if succeeded == 0 {
+		end = batchv1.JobCondition{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "BackoffLimitExceeded"}
+	}
+	return setStatus(ctx, c, j, func(j *batchv1.Job) {
+		j.Status.Conditions = []batchv1.JobCondition{end}
+		j.Status.Succeeded, j.Status.Failed = int32(succeeded), int32(failed) //nolint:gosec // a handful
+	})
+}

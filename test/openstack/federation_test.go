@@ -1,0 +1,187 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	identityProvider = "https://keycloak.example.com/realms/cloud"
+	protocol         = "/OS-FEDERATION/identity_providers/keycloak/protocols/openid"
+	dashboard        = "https://dashboard.federated.tenant-a.example.com/auth/websso/"
+)
+
+// TestFederation: a user of an OpenID Connect provider logs in through the proxy that stands in each pod, on the command line
+// and through a dashboard; nobody else can say who they are.
+func TestFederation(t *testing.T) {
+	provider, err := newIssuer(identityProvider, "keystone", "client secret: 100%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cloud := start(t, read(t, "federation.yaml"), func(o *Options) {
+		o.Secrets = map[string]map[string][]byte{"keycloak-client": {"client-secret": []byte(provider.secret)}}
+		o.Prepare = func(c *Cloud) error { return c.Operators.HTTPS("keycloak.example.com", provider.ServeHTTP) }
+	})
+	c := clientOf(t, cloud, true)
+	federate(t, c)
+	t.Run("Login", func(t *testing.T) { testLogin(t, cloud, c, provider) })
+	t.Run("Dashboard", func(t *testing.T) { testDashboard(t, cloud, c) })
+	t.Run("Forged", func(t *testing.T) { testForged(t, cloud) })
+	t.Run("Passwords", func(t *testing.T) { testPasswords(t, cloud) })
+}
+
+// federate tells Keystone of the provider, and whom its users are mapped to.
+func federate(t *testing.T, c *Client) {
+	t.Helper()
+	a := adminOf(t, c)
+	group := a.create("group", map[string]any{"name": "federated", "domain_id": "default"})
+	project, role := a.named("projects", "name=admin&domain_id=default"), a.named("roles", "name=reader")
+	a.do(http.MethodPut, "/projects/"+project+"/groups/"+group+"/roles/"+role, nil, nil)
+	a.do(http.MethodPut, "/OS-FEDERATION/identity_providers/keycloak", map[string]any{"identity_provider": map[string]any{
+		"enabled": true, "remote_ids": []string{identityProvider}, "domain_id": "default",
+	}}, nil)
+	a.do(http.MethodPut, "/OS-FEDERATION/mappings/keycloak", map[string]any{"mapping": map[string]any{"rules": []any{map[string]any{
+		"local":  []any{map[string]any{"user": map[string]any{"name": "{0}"}, "group": map[string]any{"id": group}}},
+		"remote": []any{map[string]any{"type": "HTTP_OIDC_PREFERRED_USERNAME"}},
+	}}}}, nil)
+	a.do(http.MethodPut, protocol, map[string]any{"protocol": map[string]any{"mapping_id": "keycloak"}}, nil)
+}
+
+// browser keeps cookies and follows redirects, as far as a test lets it.
+func browser(t *testing.T, c *Cloud, follow bool) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: c.Operators.Public.Pool(), MinVersion: tls.VersionTLS12}, DialContext: c.Cluster.Dial,
+	}
+	b := &http.Client{Jar: jar, Transport: trusted}
+	if !follow {
+		b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	return b
+}
+
+// visit gives an answer with its text.
+func visit(t *testing.T, b *http.Client, method, address, body string, header http.Header) (*http.Response, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(context.Background(), method, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range header {
+		request.Header[k] = v
+	}
+	request.Header.Set("Accept", "text/html,*/*") // as browsers do; others get no redirect
+	response, err := b.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, string(text)
+}
+
+func testLogin(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
+	response, text := visit(t, browser(t, cloud, true), http.MethodGet, c.URL+protocol+"/auth", "", nil)
+	token := response.Header.Get("X-Subject-Token")
+	if response.StatusCode != http.StatusCreated || token == "" {
+		t.Fatalf("the login ends with %s at %s: %.500s", response.Status, response.Request.URL, text)
+	}
+	got, err := c.Validate(context.Background(), adminOf(t, c).token, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.User.Name != "carol" {
+		t.Errorf("the token is of %q, want carol", got.User.Name)
+	}
+	scoped, err := c.Issue(context.Background(), map[string]any{
+		"identity": map[string]any{"methods": []string{"token"}, "token": map[string]any{"id": token}}, "scope": Project("admin", "Default"),
+	})
+	if err != nil {
+		t.Fatalf("carol's group has a role in project admin, yet: %v", err)
+	}
+	if _, err := c.Validate(context.Background(), scoped, scoped); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"openid", "email", "profile"}; !slices.Equal(provider.asked, want) {
+		t.Errorf("the provider was asked for scopes %v, want %v", provider.asked, want)
+	}
+}
+
+// testDashboard: a dashboard that is trusted gets the token, another does not.
+func testDashboard(t *testing.T, cloud *Cloud, c *Client) {
+	for origin, want := range map[string]int{dashboard: http.StatusOK, "https://elsewhere.example.com/": http.StatusUnauthorized} {
+		address := strings.Replace(c.URL+protocol+"/websso?origin="+url.QueryEscape(origin), "/v3/OS-FEDERATION", "/v3/auth/OS-FEDERATION", 1)
+		response, text := visit(t, browser(t, cloud, true), http.MethodGet, address, "", nil)
+		if response.StatusCode != want {
+			t.Errorf("origin %s: got %s at %s, want %d: %.500s", origin, response.Status, response.Request.URL, want, text)
+			continue
+		}
+		if want == http.StatusOK && (!strings.Contains(text, origin) || !strings.Contains(text, `name="token"`)) {
+			t.Errorf("the form does not bring a token to the dashboard: %.500s", text)
+		}
+	}
+}
+
+// testForged: headers that say who a user is come from the proxy only.
+func testForged(t *testing.T, cloud *Cloud) {
+	forged := http.Header{}
+	for _, prefix := range []string{"OIDC-", "OIDC_"} {
+		forged[prefix+"iss"] = []string{identityProvider}
+		forged[prefix+"preferred_username"] = []string{"carol"}
+	}
+	forged.Set("Content-Type", "application/json")
+	for _, public := range []bool{true, false} {
+		c := clientOf(t, cloud, public)
+		b := browser(t, cloud, false)
+		if !public {
+			secret, err := cloud.Operators.Secret(context.Background(), cloud.Namespace, "keystone-tls")
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool := x509.NewCertPool()
+			pool.AppendCertsFromPEM(secret["ca.crt"])
+			b.Transport.(*http.Transport).TLSClientConfig.RootCAs = pool //nolint:forcetypeassert // made above
+		}
+		response, text := visit(t, b, http.MethodGet, c.URL+protocol+"/auth", "", forged)
+		// Users log in at the public address, which the provider sends them back to: at another one the proxy refuses.
+		if response.Header.Get("X-Subject-Token") != "" || response.StatusCode < 300 ||
+			(public && !strings.HasPrefix(response.Header.Get("Location"), identityProvider)) {
+			t.Errorf("forged headers at the login of %s: got %s to %q, want a redirect to the provider: %.300s",
+				c.URL, response.Status, response.Header.Get("Location"), text)
+		}
+		const body = `{"auth":{"identity":{"methods":["mapped"],"mapped":{"identity_provider":"keycloak","protocol":"openid"}}}}`
+		for _, b2 := range []string{body, strings.ReplaceAll(body, `"mapped"`, `"openid"`)} {
+			response, text = visit(t, b, http.MethodPost, c.URL+"/auth/tokens", b2, forged)
+			if response.StatusCode != http.StatusUnauthorized || response.Header.Get("X-Subject-Token") != "" {
+				t.Errorf("forged headers where tokens are given: got %s, want 401: %.300s", response.Status, text)
+			}
+		}
+	}
+}
+
+// testPasswords: who needs no provider logs in as ever, at both addresses.
+func testPasswords(t *testing.T, cloud *Cloud) {
+	for _, public := range []bool{true, false} {
+		c := clientOf(t, cloud, public)
+		if _, err := c.Issue(context.Background(), c.Admin); err != nil {
+			t.Errorf("%s: %v", c.URL, err)
+		}
+	}
+}

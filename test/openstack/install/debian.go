@@ -1,0 +1,92 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// programs are files that have to be there, and the Debian package of each.
+var programs = []struct{ path, pkg string }{
+	{"/usr/sbin/mariadbd", "mariadb-server-core"},
+	{"/usr/bin/mariadb-install-db", "mariadb-server-core"},
+	{"/usr/bin/mariadb", "mariadb-client-core"},
+	{"/usr/bin/memcached", "memcached"},
+	{"/usr/sbin/slapd", "slapd"},
+	{"/usr/sbin/slapadd", "slapd"},
+	{"/usr/sbin/apache2", "apache2-bin"},
+	{"/usr/lib/apache2/modules/mod_auth_openidc.so", "libapache2-mod-auth-openidc"},
+	{"/usr/sbin/ip", "iproute2"},
+	// What some of Keystone's dependencies are compiled with.
+	{"/usr/bin/gcc", "gcc"},
+	{"/usr/bin/pkg-config", "pkg-config"},
+	{"/usr/include/ldap.h", "libldap2-dev"},
+	{"/usr/include/sasl/sasl.h", "libsasl2-dev"},
+	{"/usr/include/openssl/ssl.h", "libssl-dev"},
+	{python, "python3"},
+}
+
+// Debian installs the packages that are missing. None of their services is started.
+//
+// The error says which are missing, where they cannot be installed.
+func Debian(ctx context.Context, log io.Writer) error {
+	var missing []string
+	for _, p := range programs {
+		if slices.Contains(missing, p.pkg) {
+			continue
+		}
+		if _, err := os.Stat(p.path); err != nil {
+			missing = append(missing, p.pkg)
+		}
+	}
+	if exec.CommandContext(ctx, python, "-c", "import ensurepip, sysconfig; open(sysconfig.get_path('include') + '/Python.h')").Run() != nil {
+		missing = append(missing, "python3-venv", "python3-dev")
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
+		return fmt.Errorf("cannot go on without the Debian packages %s: install them, or run as root where there is apt-get",
+			strings.Join(missing, ", "))
+	}
+	fmt.Fprintln(log, "installs Debian packages", strings.Join(missing, ", "))
+	release, err := quiet()
+	if err != nil {
+		return err
+	}
+	defer release()
+	for _, args := range [][]string{
+		{"update", "-qq"},
+		append([]string{"install", "-yqq", "--no-install-recommends"}, missing...),
+	} {
+		cmd := exec.CommandContext(ctx, "apt-get", args...)
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("cannot install the Debian packages %s (apt-get %s): %w\n%s",
+				strings.Join(missing, ", "), args[0], err, tail(out))
+		}
+	}
+	return nil
+}
+
+// quiet keeps packages from starting their services (https://manpages.debian.org/invoke-rc.d), until release is called.
+func quiet() (release func(), err error) {
+	const policy = "/usr/sbin/policy-rc.d"
+	if _, err := os.Stat(policy); err == nil {
+		return func() {}, nil
+	}
+	if err := os.WriteFile(policy, []byte("#!/bin/sh\nexit 101\n"), 0o755); err != nil {
+		return nil, err
+	}
+	return func() { _ = os.Remove(policy) }, nil
+}
+
+// tail is the end of an output.
+func tail(out []byte) string {
+	const enough = 2000
+	return string(out[max(len(out)-enough, 0):])
+}

@@ -1,0 +1,137 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// issuer is an OpenID Connect provider with one client, at which everybody is logged in as carol
+// (https://openid.net/specs/openid-connect-core-1_0.html, the authorization code flow).
+type issuer struct {
+	url, client, secret string
+	key                 *rsa.PrivateKey
+
+	mu     sync.Mutex
+	nonces map[string]string // by code
+	asked  []string          // scopes that were asked for
+}
+
+func newIssuer(url, client, secret string) (*issuer, error) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	return &issuer{url: url, client: client, secret: secret, key: key, nonces: map[string]string{}}, err
+}
+
+const keyID = "one"
+
+func (i *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	base, err := url.Parse(i.url)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	switch strings.TrimPrefix(r.URL.Path, base.Path) {
+	case "/.well-known/openid-configuration":
+		answer(w, map[string]any{
+			"issuer": i.url, "authorization_endpoint": i.url + "/auth", "token_endpoint": i.url + "/token",
+			"jwks_uri": i.url + "/keys", "userinfo_endpoint": i.url + "/userinfo",
+			"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
+			"id_token_signing_alg_values_supported": []string{"RS256"},
+			"token_endpoint_auth_methods_supported": []string{"client_secret_basic"},
+		})
+	case "/keys":
+		answer(w, map[string]any{"keys": []any{map[string]any{
+			"kty": "RSA", "use": "sig", "alg": "RS256", "kid": keyID,
+			"n": encoded(i.key.N.Bytes()), "e": encoded(big.NewInt(int64(i.key.E)).Bytes()),
+		}}})
+	case "/auth":
+		i.authorize(w, r)
+	case "/token":
+		i.token(w, r)
+	case "/userinfo":
+		answer(w, map[string]any{"sub": "carol-id", "preferred_username": "carol", "email": "carol@example.com"})
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// authorize sends the browser back with a code at once.
+func (i *issuer) authorize(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if q.Get("client_id") != i.client || q.Get("response_type") != "code" {
+		http.Error(w, "not this client", http.StatusBadRequest)
+		return
+	}
+	back, err := url.Parse(q.Get("redirect_uri"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	code := rand.Text()
+	i.mu.Lock()
+	i.nonces[code] = q.Get("nonce")
+	i.asked = strings.Fields(q.Get("scope"))
+	i.mu.Unlock()
+	back.RawQuery = url.Values{"code": {code}, "state": {q.Get("state")}}.Encode()
+	http.Redirect(w, r, back.String(), http.StatusFound)
+}
+
+// token changes a code for an identity, if the client proves itself by its secret.
+func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
+	name, secret, _ := r.BasicAuth()
+	name, _ = url.QueryUnescape(name)
+	secret, _ = url.QueryUnescape(secret)
+	i.mu.Lock()
+	nonce, known := i.nonces[r.FormValue("code")]
+	i.mu.Unlock()
+	if name != i.client || secret != i.secret || !known {
+		http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)
+		return
+	}
+	now := time.Now()
+	identity, err := i.sign(map[string]any{
+		"iss": i.url, "aud": i.client, "sub": "carol-id", "nonce": nonce, "preferred_username": "carol",
+		"iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+	})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	answer(w, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 3600, "id_token": identity})
+}
+
+// sign makes a JSON Web Token.
+func (i *issuer) sign(claims map[string]any) (string, error) {
+	var parts []string
+	for _, part := range []map[string]any{{"alg": "RS256", "typ": "JWT", "kid": keyID}, claims} {
+		text, err := json.Marshal(part)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, encoded(text))
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, ".")))
+	signature, err := rsa.SignPKCS1v15(rand.Reader, i.key, crypto.SHA256, sum[:])
+	return strings.Join(append(parts, encoded(signature)), "."), err
+}
+
+func encoded(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+func answer(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(body); err != nil {
+		panic(fmt.Sprint("cannot answer: ", err))
+	}
+}

@@ -1,0 +1,105 @@
+//go:build linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Load asks a cloud for tokens and validates them, again and again, and counts what fails.
+type Load struct {
+	// Issued and Validated tokens.
+	Issued, Validated atomic.Int64
+
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	mu     sync.Mutex
+	errs   []error
+	tokens []string // the oldest first
+}
+
+// kept is how many tokens stay under test, of all times since the start.
+const kept = 200
+
+// NewLoad starts clients that issue tokens and validate those that were issued by any of them, old and new.
+func NewLoad(ctx context.Context, c *Client, clients int) *Load {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &Load{cancel: cancel}
+	for i := range clients {
+		l.done.Go(func() { l.run(ctx, c, i) })
+	}
+	return l
+}
+
+func (l *Load) run(ctx context.Context, c *Client, i int) {
+	const pause = 50 * time.Millisecond
+	for n := i; ctx.Err() == nil; n++ {
+		token, err := c.Issue(ctx, c.Admin)
+		if l.count(ctx, &l.Issued, "issue a token", err) {
+			l.keep(token)
+		}
+		if old := l.pick(n); old != "" {
+			_, err := c.Validate(ctx, token, old)
+			l.count(ctx, &l.Validated, "validate a token", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// count notes the end of a request; one that was cut off by the end of the load does not count.
+func (l *Load) count(ctx context.Context, counter *atomic.Int64, what string, err error) bool {
+	if err == nil {
+		counter.Add(1)
+		return true
+	}
+	if ctx.Err() == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.errs = append(l.errs, fmt.Errorf("%s: cannot %s: %w", time.Now().Format(time.TimeOnly), what, err))
+	}
+	return false
+}
+
+// keep keeps a token; the very first ones stay for ever.
+func (l *Load) keep(token string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tokens = append(l.tokens, token); len(l.tokens) > kept {
+		l.tokens = append(l.tokens[:kept/2], l.tokens[kept/2+1:]...)
+	}
+}
+
+func (l *Load) pick(n int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.tokens) == 0 {
+		return ""
+	}
+	return l.tokens[n%len(l.tokens)]
+}
+
+// Tokens gives all tokens that are kept.
+func (l *Load) Tokens() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string{}, l.tokens...)
+}
+
+// Stop ends the load, and gives what failed.
+func (l *Load) Stop() []error {
+	l.cancel()
+	l.done.Wait()
+	return l.errs
+}
+
+// String says how much was asked for.
+func (l *Load) String() string {
+	return fmt.Sprintf("%d tokens issued, %d validated, %d requests failed", l.Issued.Load(), l.Validated.Load(), len(l.errs))
+}

@@ -1,0 +1,103 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
+)
+
+// keystones are the installed releases.
+var keystones = map[release.Release]string{}
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	flag.Parse()
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(code)
+}
+
+// run installs what is needed, while there is a network, and then runs the tests in a machine of their own.
+func run(m *testing.M) (int, error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return 0, err
+	}
+	ctx := context.Background()
+	if !sandbox.Entered() {
+		if err := install.Debian(ctx, os.Stderr); err != nil {
+			return 0, err
+		}
+	}
+	for _, r := range []release.Release{"2025.1", "2025.2", "2026.1"} {
+		if keystones[r], err = install.Keystone(ctx, root, r, os.Stderr); err != nil {
+			return 0, err
+		}
+	}
+	if !sandbox.Entered() {
+		return sandbox.Enter(nil)
+	}
+	if err := sandbox.Prepare(); err != nil {
+		return 0, err
+	}
+	ctrl.SetLogger(logr.Discard())
+	return m.Run(), nil
+}
+
+// progress is where clouds tell what happens, each line with its time.
+func progress() io.Writer {
+	if testing.Verbose() {
+		return &stamped{start: time.Now()}
+	}
+	return io.Discard
+}
+
+type stamped struct{ start time.Time }
+
+func (s *stamped) Write(text []byte) (int, error) {
+	return fmt.Fprintf(os.Stderr, "%6.1f %s", time.Since(s.start).Seconds(), text)
+}
+
+// read gives a file of testdata.
+func read(t testing.TB, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// start gives a cloud that ends with the test.
+func start(t testing.TB, claim []byte, change func(*Options)) *Cloud {
+	t.Helper()
+	o := Options{Claim: claim, Platform: read(t, "platform.yaml"), Keystones: keystones, Dir: t.TempDir(), Progress: progress()}
+	if change != nil {
+		change(&o)
+	}
+	c, err := Start(context.Background(), o)
+	if c != nil {
+		t.Cleanup(c.Stop)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

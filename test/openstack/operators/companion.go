@@ -1,0 +1,105 @@
+//go:build linux
+
+package operators
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
+	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+)
+
+// pass is how often each of the companion's objects is reconciled.
+const pass = 150 * time.Millisecond
+
+// clock is the machine's, set forward.
+type clock struct{ o *Operators }
+
+func (c clock) Now() time.Time { return time.Now().Add(time.Duration(c.o.skew.Load())) }
+
+func (c clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// Forward sets the companion's clock forward: what is due by then happens now.
+func (o *Operators) Forward(d time.Duration) { o.skew.Add(int64(d)) }
+
+// companion runs the companion's controllers, one pass after the other as its one worker would.
+func (o *Operators) companion(ctx context.Context) {
+	api := o.Cluster.Client
+	recorder := discard{}
+	keys := &keyrepository.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}, Random: rand.Reader}
+	schema := &databasesync.Reconciler{Client: api, Reader: api, Output: o.Cluster.Output, Events: recorder, Clock: clock{o}}
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, keys, &openstackv1.KeyRepositoryList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, schema, &openstackv1.DatabaseSyncList{}))
+}
+
+func reconcileAll(api client.Client, r reconcile.Reconciler, list client.ObjectList) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := api.List(ctx, list); err != nil {
+			return err
+		}
+		return apimeta.EachListItem(list, func(item runtime.Object) error {
+			object, ok := item.(client.Object)
+			if !ok {
+				return fmt.Errorf("%T is no object", item)
+			}
+			_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(object)})
+			return err
+		})
+	}
+}
+
+// discard takes events.
+type discard struct{}
+
+var _ events.EventRecorder = discard{}
+
+func (discard) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
+
+// ready reports whether an object is, at its present generation.
+func ready(o client.Object, conditions []metav1.Condition) bool {
+	c := apimeta.FindStatusCondition(conditions, "Ready")
+	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == o.GetGeneration()
+}
+
+// keyRepository waits until the companion has made the keys.
+func (o *Operators) keyRepository(ctx context.Context, u *unstructured.Unstructured) error {
+	if err := o.apply(ctx, u); err != nil {
+		return err
+	}
+	r := &openstackv1.KeyRepository{}
+	return o.Cluster.Wait(ctx, patience, "the keys of "+u.GetName(), func(ctx context.Context) (bool, error) {
+		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), r)
+		return ready(r, r.Status.Conditions), err
+	})
+}
+
+// databaseSync waits until the companion has brought the schema to where the release may run.
+func (o *Operators) databaseSync(ctx context.Context, u *unstructured.Unstructured) error {
+	if err := o.apply(ctx, u); err != nil {
+		return err
+	}
+	s := &openstackv1.DatabaseSync{}
+	err := o.Cluster.Wait(ctx, patience, "the schema of "+u.GetName(), func(ctx context.Context) (bool, error) {
+		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), s)
+		if s.Status.Phase == openstackv1.SyncPhaseFailed && err == nil {
+			err = fmt.Errorf("the schema change has failed: %+v", s.Status.Conditions)
+		}
+		return s.Status.InstalledRelease == s.Spec.Release && ready(s, s.Status.Conditions), err
+	})
+	if err != nil && len(s.Status.History) > 0 {
+		return fmt.Errorf("%w\n%s", err, s.Status.History[len(s.Status.History)-1].Log)
+	}
+	return err
+}

@@ -1,0 +1,155 @@
+//go:build linux
+
+package operators
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// gatewayPort is where the Gateway serves https.
+const gatewayPort = 443
+
+// route is what the Gateway does with requests for one host.
+type route struct {
+	prefix, replacement string
+	proxy               *httputil.ReverseProxy
+}
+
+// httpRoute is a Gateway that serves the host names of a route with certificates that everybody trusts, and hands requests on by
+// https, as the BackendTLSPolicy of the Service says.
+// https://gateway-api.sigs.k8s.io/reference/spec/
+func (o *Operators) httpRoute(ctx context.Context, u *unstructured.Unstructured) error {
+	rules, _, _ := unstructured.NestedSlice(u.Object, "spec", "rules")
+	if len(rules) != 1 {
+		return errors.New("several rules are not played")
+	}
+	rule := &unstructured.Unstructured{Object: rules[0].(map[string]any)} //nolint:forcetypeassert // its schema was checked
+	r := &route{prefix: "/", replacement: "/"}
+	if m := first(rule, "matches"); m != nil && text(m, "path", "type") == "PathPrefix" {
+		r.prefix, r.replacement = text(m, "path", "value"), text(m, "path", "value")
+	}
+	if f := first(rule, "filters"); f != nil {
+		if text(f, "urlRewrite", "path", "type") != "ReplacePrefixMatch" {
+			return errors.New("its filter is not played")
+		}
+		r.replacement = text(f, "urlRewrite", "path", "replacePrefixMatch")
+	}
+	backend := first(rule, "backendRefs")
+	port, _, _ := unstructured.NestedFieldNoCopy(backend.Object, "port")
+	target := fmt.Sprintf("%s.%s.svc:%v", text(backend, "name"), u.GetNamespace(), port)
+	transport, err := o.backendTLS(ctx, u.GetNamespace(), text(backend, "name"))
+	if err != nil {
+		return err
+	}
+	r.proxy = &httputil.ReverseProxy{
+		Transport: transport,
+		ErrorLog:  log.New(o.Cluster.Progress, "gateway: ", 0),
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetXForwarded()
+			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = "https", target, p.In.Host
+			p.Out.URL.Path = r.replacement + strings.TrimPrefix(strings.TrimPrefix(p.In.URL.Path, r.prefix), "/")
+			if r.replacement != "/" {
+				p.Out.URL.Path = strings.TrimSuffix(r.replacement, "/") + strings.TrimPrefix(p.In.URL.Path, strings.TrimSuffix(r.prefix, "/"))
+			}
+		},
+	}
+	for _, host := range texts(u, "spec", "hostnames") {
+		if err := o.serve(host, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func first(u *unstructured.Unstructured, field string) *unstructured.Unstructured {
+	list, _, _ := unstructured.NestedSlice(u.Object, field)
+	if len(list) == 0 {
+		return nil
+	}
+	m, _ := list[0].(map[string]any)
+	return &unstructured.Unstructured{Object: m}
+}
+
+// backendTLS is how the Gateway talks to a Service.
+func (o *Operators) backendTLS(ctx context.Context, namespace, service string) (*http.Transport, error) {
+	for _, p := range o.All("BackendTLSPolicy.gateway.networking.k8s.io") {
+		ref := first(&unstructured.Unstructured{Object: spec(p)}, "targetRefs")
+		if p.GetNamespace() != namespace || text(ref, "name") != service {
+			continue
+		}
+		validation, _, _ := unstructured.NestedMap(p.Object, "spec", "validation")
+		v := &unstructured.Unstructured{Object: validation}
+		data, err := o.Secret(ctx, namespace, text(first(v, "caCertificateRefs"), "name"))
+		if err != nil {
+			return nil, err
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(data["ca.crt"]) {
+			return nil, errors.New("its BackendTLSPolicy names no authority")
+		}
+		return &http.Transport{
+			TLSClientConfig:   &tls.Config{RootCAs: pool, ServerName: text(v, "hostname"), MinVersion: tls.VersionTLS12},
+			DisableKeepAlives: true, DialContext: o.Cluster.Dial,
+		}, nil
+	}
+	return nil, fmt.Errorf("no BackendTLSPolicy says how to reach Service %s", service)
+}
+
+func spec(u *unstructured.Unstructured) map[string]any {
+	m, _, _ := unstructured.NestedMap(u.Object, "spec")
+	return m
+}
+
+// serve makes a host name lead to a route.
+func (o *Operators) serve(host string, r *route) error {
+	o.mu.Lock()
+	_, served := o.routes[host]
+	o.routes[host] = r
+	o.mu.Unlock()
+	if served {
+		return nil
+	}
+	return o.HTTPS(host, func(w http.ResponseWriter, request *http.Request) {
+		o.mu.Lock()
+		r := o.routes[host]
+		o.mu.Unlock()
+		if !strings.HasPrefix(request.URL.Path, r.prefix) {
+			http.NotFound(w, request)
+			return
+		}
+		r.proxy.ServeHTTP(w, request)
+	})
+}
+
+// HTTPS serves a host name outside of the cluster, with a certificate that everybody trusts.
+func (o *Operators) HTTPS(host string, handler http.HandlerFunc) error {
+	cert, key, err := o.Public.Server(host)
+	if err != nil {
+		return err
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return err
+	}
+	l, err := o.Cluster.Listen(gatewayPort, host)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(o.Cluster.Progress, host+": ", 0),
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+	}
+	go func() { _ = server.ServeTLS(l, "", "") }() // ends with its listener
+	return nil
+}

@@ -1,0 +1,224 @@
+//go:build linux
+
+package operators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// MariaDBImage is the image of the servers.
+const MariaDBImage = "mariadb"
+
+const (
+	mariaDBPort = 3306
+	// mariaDBUser is the one that the operator lets servers run as.
+	mariaDBUser = 999
+	tlsDir      = "/etc/pki"
+)
+
+// mariaDB runs one server of a MariaDB object, with its configuration, on TLS where it asks for that. A Galera cluster is one
+// server here: what services see of it is the same.
+// https://github.com/mariadb-operator/mariadb-operator/blob/main/docs/api_reference.md
+func (o *Operators) mariaDB(ctx context.Context, u *unstructured.Unstructured) error {
+	namespace, name := u.GetNamespace(), u.GetName()
+	issuer, err := o.issuer(ctx, namespace, text(u, "spec", "tls", "serverCertIssuerRef", "kind"), text(u, "spec", "tls", "serverCertIssuerRef", "name"))
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, n := range []string{name, name + "-primary", name + "-internal"} {
+		names = append(names, n, n+"."+namespace, n+"."+namespace+".svc", n+"."+namespace+".svc.cluster.local")
+	}
+	cert, key, err := issuer.Server(names...)
+	if err != nil {
+		return err
+	}
+	root, err := o.Secret(ctx, namespace, text(u, "spec", "rootPasswordSecretKeyRef", "name"))
+	if err != nil {
+		return err
+	}
+	password := string(root[text(u, "spec", "rootPasswordSecretKeyRef", "key")])
+	init := fmt.Sprintf("CREATE OR REPLACE USER 'root'@'%%' IDENTIFIED BY %s;\nGRANT ALL PRIVILEGES ON *.* TO 'root'@'%%' WITH GRANT OPTION;\n",
+		quoted(password))
+	for secret, data := range map[string]map[string][]byte{
+		name + "-ca-bundle":   {"ca.crt": issuer.PEM},
+		name + "-server-cert": {"tls.crt": cert, "tls.key": key},
+		name + "-files":       {"my.cnf": []byte(text(u, "spec", "myCnf")), "init.sql": []byte(init)},
+	} {
+		if err := o.SetSecret(ctx, namespace, secret, data); err != nil {
+			return err
+		}
+	}
+	set, err := o.server(u)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(o.Cluster.Apply(ctx, set), o.Cluster.Apply(ctx, databaseService(name, namespace, name))); err != nil {
+		return err
+	}
+	return o.waitForStatefulSet(ctx, namespace, name)
+}
+
+// server is the StatefulSet of a MariaDB object, with a data folder that outlives its pods.
+func (o *Operators) server(u *unstructured.Unstructured) (*appsv1.StatefulSet, error) {
+	namespace, name := u.GetNamespace(), u.GetName()
+	dir := filepath.Join(o.Dir, "mariadb", namespace)
+	if err := initialise(dir); err != nil {
+		return nil, err
+	}
+	args := []string{
+		"--defaults-file=/etc/mysql/my.cnf", "--datadir=/var/lib/mysql", "--socket=/tmp/mysqld.sock", "--pid-file=/tmp/mysqld.pid",
+		"--tmpdir=/tmp", fmt.Sprintf("--port=%d", mariaDBPort), "--init-file=/etc/mysql/init.sql",
+		// A machine that runs everything has less memory than the servers of a cloud, and its disk is thrown away.
+		"--innodb-buffer-pool-size=128M", "--innodb-flush-log-at-trx-commit=2",
+		"--ssl-cert=" + tlsDir + "/tls.crt", "--ssl-key=" + tlsDir + "/tls.key",
+	}
+	if required, _, _ := unstructured.NestedBool(u.Object, "spec", "tls", "required"); required {
+		args = append(args, "--require-secure-transport=ON")
+	}
+	labels := map[string]string{"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": name}
+	secret := func(name string) corev1.VolumeSource {
+		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: ptr.To[int32](0o440)}}
+	}
+	probe := &corev1.Probe{
+		ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("mariadb")}},
+		PeriodSeconds: 1, FailureThreshold: 120,
+	}
+	return &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+		Spec: appsv1.StatefulSetSpec{
+			ServiceName: name + "-internal",
+			Selector:    &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					SecurityContext: &corev1.PodSecurityContext{
+						RunAsUser: ptr.To[int64](mariaDBUser), RunAsGroup: ptr.To[int64](mariaDBUser), FSGroup: ptr.To[int64](mariaDBUser),
+					},
+					Containers: []corev1.Container{{
+						Name: "mariadb", Image: MariaDBImage, Args: args,
+						Ports:           []corev1.ContainerPort{{Name: "mariadb", ContainerPort: mariaDBPort}},
+						SecurityContext: &corev1.SecurityContext{ReadOnlyRootFilesystem: ptr.To(true)},
+						StartupProbe:    probe, ReadinessProbe: probe,
+						VolumeMounts: []corev1.VolumeMount{
+							{Name: "data", MountPath: "/var/lib/mysql"}, {Name: "tmp", MountPath: "/tmp"},
+							{Name: "files", MountPath: "/etc/mysql"}, {Name: "tls", MountPath: tlsDir},
+						},
+					}},
+					Volumes: []corev1.Volume{
+						{Name: "data", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: dir}}},
+						{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+						{Name: "files", VolumeSource: secret(name + "-files")},
+						{Name: "tls", VolumeSource: secret(name + "-server-cert")},
+					},
+				},
+			},
+		},
+	}, nil
+}
+
+// databaseService leads to the server of a MariaDB object.
+func databaseService(name, namespace, server string) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+		Spec: corev1.ServiceSpec{
+			Selector: map[string]string{"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": server},
+			Ports:    []corev1.ServicePort{{Name: "mariadb", Port: mariaDBPort, TargetPort: intstr.FromString("mariadb")}},
+		},
+	}
+}
+
+// initialise makes an empty data folder.
+func initialise(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, "mysql")); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	out, err := exec.Command("mariadb-install-db", "--no-defaults", "--user=root", "--auth-root-authentication-method=normal",
+		"--skip-test-db", "--datadir="+dir).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("cannot make the data folder of MariaDB: %w\n%s", err, out)
+	}
+	return filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(path, mariaDBUser, mariaDBUser))
+	})
+}
+
+// maxScale is a name for the server behind it.
+func (o *Operators) maxScale(ctx context.Context, u *unstructured.Unstructured) error {
+	return o.Cluster.Apply(ctx, databaseService(u.GetName(), u.GetNamespace(), text(u, "spec", "mariaDbRef", "name")))
+}
+
+func (o *Operators) database(ctx context.Context, u *unstructured.Unstructured) error {
+	_, err := o.SQL(ctx, u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"), fmt.Sprintf(
+		"CREATE DATABASE IF NOT EXISTS `%s` CHARACTER SET %s COLLATE %s", text(u, "spec", "name"), text(u, "spec", "characterSet"), text(u, "spec", "collate")))
+	return err
+}
+
+func (o *Operators) databaseUser(ctx context.Context, u *unstructured.Unstructured) error {
+	ref, key := text(u, "spec", "passwordSecretKeyRef", "name"), text(u, "spec", "passwordSecretKeyRef", "key")
+	data, err := o.Secret(ctx, u.GetNamespace(), ref)
+	if err != nil {
+		return err
+	}
+	account := quoted(text(u, "spec", "name")) + "@" + quoted(text(u, "spec", "host"))
+	statement := fmt.Sprintf("CREATE USER IF NOT EXISTS %s IDENTIFIED BY %s", account, quoted(string(data[key])))
+	if ssl, _, _ := unstructured.NestedBool(u.Object, "spec", "require", "ssl"); ssl {
+		statement += " REQUIRE SSL"
+	}
+	connections, found, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "maxUserConnections")
+	if !found {
+		connections = 10 // the operator's default
+	}
+	_, err = o.SQL(ctx, u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"), fmt.Sprintf("%s WITH MAX_USER_CONNECTIONS %v", statement, connections))
+	return err
+}
+
+func (o *Operators) grant(ctx context.Context, u *unstructured.Unstructured) error {
+	_, err := o.SQL(ctx, u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"), fmt.Sprintf("GRANT %s ON `%s`.%s TO %s@%s",
+		strings.Join(texts(u, "spec", "privileges"), ", "), text(u, "spec", "database"), text(u, "spec", "table"),
+		quoted(text(u, "spec", "username")), quoted(text(u, "spec", "host"))))
+	return err
+}
+
+// SQL runs a statement on a server as root, and gives its output: a line for each row, values parted by tabs.
+func (o *Operators) SQL(ctx context.Context, namespace, server, statement string) (string, error) {
+	u, err := o.Find("MariaDB.k8s.mariadb.com", namespace, server)
+	if err != nil {
+		return "", err
+	}
+	root, err := o.Secret(ctx, namespace, text(u, "spec", "rootPasswordSecretKeyRef", "name"))
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "mariadb", "--no-defaults", "--ssl", "--skip-column-names", "--batch",
+		"--host="+server+"."+namespace+".svc", "--user=root")
+	cmd.Env = append(os.Environ(), "MYSQL_PWD="+string(root[text(u, "spec", "rootPasswordSecretKeyRef", "key")]))
+	cmd.Stdin = strings.NewReader(statement + ";\n")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("cannot run SQL: %w: %s", err, out)
+	}
+	return string(out), nil
+}
+
+// quoted is a text as SQL writes it.
+func quoted(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}

@@ -1,0 +1,185 @@
+//go:build linux
+
+package operators
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
+)
+
+// patience is how long anything may take to become ready on a busy machine.
+const patience = 3 * time.Minute
+
+// Operators own what is applied to a cluster.
+type Operators struct {
+	Cluster *cluster.Cluster
+	// Public is the authority that everybody trusts: it signs for ClusterIssuers, the Gateway and hosts outside.
+	Public *Authority
+	// Dir is a folder for what they keep.
+	Dir string
+
+	mu      sync.Mutex
+	objects map[string]*unstructured.Unstructured // everything applied, by kind, namespace and name
+	routes  map[string]*route                     // of the Gateway, by host name
+	skew    atomic.Int64                          // of the companion's clock, in nanoseconds
+}
+
+// New makes operators of a cluster and starts the companion's controllers.
+func New(ctx context.Context, c *cluster.Cluster, public *Authority, dir string) *Operators {
+	o := &Operators{
+		Cluster: c, Public: public, Dir: dir,
+		objects: map[string]*unstructured.Unstructured{}, routes: map[string]*route{},
+	}
+	o.companion(ctx)
+	return o
+}
+
+// An owner makes one object be ready.
+type owner struct {
+	kind string
+	play func(*Operators, context.Context, *unstructured.Unstructured) error
+}
+
+// owners in the order in which objects that appear together are played.
+var owners = []owner{
+	{"Password.generators.external-secrets.io", nil},
+	{"Issuer.cert-manager.io", nil},
+	{"ExternalSecret.external-secrets.io", (*Operators).externalSecret},
+	{"Certificate.cert-manager.io", (*Operators).certificate},
+	{"ConfigMap", (*Operators).apply},
+	{"SecretAggregate.c5c3.io", (*Operators).secretAggregate},
+	{"Service", (*Operators).apply},
+	{"StatefulSet.apps", (*Operators).statefulSet},
+	{"MariaDB.k8s.mariadb.com", (*Operators).mariaDB},
+	{"MaxScale.k8s.mariadb.com", (*Operators).maxScale},
+	{"Database.k8s.mariadb.com", (*Operators).database},
+	{"User.k8s.mariadb.com", (*Operators).databaseUser},
+	{"Grant.k8s.mariadb.com", (*Operators).grant},
+	{"KeyRepository.openstack.c5c3.io", (*Operators).keyRepository},
+	{"DatabaseSync.openstack.c5c3.io", (*Operators).databaseSync},
+	{"Job.batch", (*Operators).job},
+	{"CronJob.batch", (*Operators).apply},
+	{"Deployment.apps", (*Operators).deployment},
+	{"BackendTLSPolicy.gateway.networking.k8s.io", nil},
+	{"HTTPRoute.gateway.networking.k8s.io", (*Operators).httpRoute},
+	{"Domain.openstack.k-orc.cloud", (*Operators).domain},
+	{"Project.openstack.k-orc.cloud", (*Operators).project},
+	{"Role.openstack.k-orc.cloud", (*Operators).role},
+	{"User.openstack.k-orc.cloud", (*Operators).user},
+	{"Service.openstack.k-orc.cloud", (*Operators).service},
+	{"Endpoint.openstack.k-orc.cloud", (*Operators).endpoint},
+}
+
+// Play makes objects be ready that were desired anew or otherwise.
+func (o *Operators) Play(ctx context.Context, desired []map[string]any) error {
+	byKind := map[string][]*unstructured.Unstructured{}
+	for _, m := range desired {
+		u := &unstructured.Unstructured{Object: m}
+		kind := u.GroupVersionKind().GroupKind().String()
+		byKind[kind] = append(byKind[kind], u)
+		o.mu.Lock()
+		o.objects[key(kind, u.GetNamespace(), u.GetName())] = u
+		o.mu.Unlock()
+	}
+	for _, owner := range owners {
+		for _, u := range byKind[owner.kind] {
+			if owner.play == nil {
+				continue
+			}
+			fmt.Fprintf(o.Cluster.Progress, "operators: %s %s\n", u.GetKind(), u.GetName())
+			if err := owner.play(o, ctx, u.DeepCopy()); err != nil {
+				return fmt.Errorf("%s %s does not become ready: %w", u.GetKind(), u.GetName(), err)
+			}
+		}
+	}
+	return nil
+}
+
+func key(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
+
+// Find gives an object as it was desired last: "Kind.group", namespace and name.
+func (o *Operators) Find(kind, namespace, name string) (*unstructured.Unstructured, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	u, ok := o.objects[key(kind, namespace, name)]
+	if !ok {
+		return nil, fmt.Errorf("there is no %s %s in namespace %s", kind, name, namespace)
+	}
+	return u, nil
+}
+
+// All gives every object of a kind, by name.
+func (o *Operators) All(kind string) []*unstructured.Unstructured {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var out []*unstructured.Unstructured
+	for _, k := range slices.Sorted(maps.Keys(o.objects)) {
+		if strings.HasPrefix(k, kind+"/") {
+			out = append(out, o.objects[k])
+		}
+	}
+	return out
+}
+
+// typed gives an object its type, strictly: a field that the type does not have is an error.
+func (o *Operators) typed(u *unstructured.Unstructured) (client.Object, error) {
+	made, err := o.Cluster.Client.Scheme().New(u.GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, made, true); err != nil {
+		return nil, err
+	}
+	object, ok := made.(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("%T is no object", made)
+	}
+	return object, nil
+}
+
+func (o *Operators) apply(ctx context.Context, u *unstructured.Unstructured) error {
+	object, err := o.typed(u)
+	if err != nil {
+		return err
+	}
+	return o.Cluster.Apply(ctx, object)
+}
+
+// Secret gives the entries of a Secret.
+func (o *Operators) Secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+	s := &corev1.Secret{}
+	if err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s); err != nil {
+		return nil, fmt.Errorf("cannot read Secret %s: %w", name, err)
+	}
+	return s.Data, nil
+}
+
+// SetSecret writes a Secret.
+func (o *Operators) SetSecret(ctx context.Context, namespace, name string, data map[string][]byte) error {
+	return o.Cluster.Apply(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data})
+}
+
+func text(u *unstructured.Unstructured, path ...string) string {
+	s, _, _ := unstructured.NestedString(u.Object, path...)
+	return s
+}
+
+func texts(u *unstructured.Unstructured, path ...string) []string {
+	s, _, _ := unstructured.NestedStringSlice(u.Object, path...)
+	return s
+}

@@ -1,0 +1,147 @@
+//go:build linux
+
+package operators
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"math/big"
+	"strings"
+	"text/template"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+)
+
+// externalSecret is an ExternalSecret that is filled once by a generator.
+// https://external-secrets.io/latest/api/externalsecret/
+func (o *Operators) externalSecret(ctx context.Context, u *unstructured.Unstructured) error {
+	if p := text(u, "spec", "refreshPolicy"); p != "CreatedOnce" {
+		return fmt.Errorf("its refreshPolicy %q is not played", p)
+	}
+	name := text(u, "spec", "target", "name")
+	err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: u.GetNamespace(), Name: name}, &corev1.Secret{})
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	values := map[string]string{}
+	from, _, _ := unstructured.NestedSlice(u.Object, "spec", "dataFrom")
+	for _, f := range from {
+		source := &unstructured.Unstructured{Object: f.(map[string]any)} //nolint:forcetypeassert // its schema was checked
+		ref := func(field string) string { return text(source, "sourceRef", "generatorRef", field) }
+		generator, err := o.Find(ref("kind")+".generators.external-secrets.io", u.GetNamespace(), ref("name"))
+		if err != nil {
+			return err
+		}
+		if values["password"], err = password(generator); err != nil {
+			return err
+		}
+	}
+	if v := text(u, "spec", "target", "template", "engineVersion"); v != "v2" {
+		return fmt.Errorf("its template engine %q is not played", v)
+	}
+	templates, _, err := unstructured.NestedStringMap(u.Object, "spec", "target", "template", "data")
+	if err != nil {
+		return err
+	}
+	data, err := rendered(templates, values)
+	if err != nil {
+		return err
+	}
+	return o.SetSecret(ctx, u.GetNamespace(), name, data)
+}
+
+// password of a generator: as many digits and symbols as it says, letters for the rest.
+// https://external-secrets.io/latest/api/generator/password/
+func password(generator *unstructured.Unstructured) (string, error) {
+	number := func(field string) int {
+		n, _, _ := unstructured.NestedInt64(generator.Object, "spec", field)
+		if f, ok, _ := unstructured.NestedFloat64(generator.Object, "spec", field); ok {
+			n = int64(f)
+		}
+		return int(n)
+	}
+	const letters, digits, symbols = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789", "~!@#$%^&*()_+`-={}|[]\\:\"<>?,./"
+	alphabets := []string{}
+	for range number("digits") {
+		alphabets = append(alphabets, digits)
+	}
+	for range number("symbols") {
+		alphabets = append(alphabets, symbols)
+	}
+	for len(alphabets) < number("length") {
+		alphabets = append(alphabets, letters)
+	}
+	var b strings.Builder
+	for len(alphabets) > 0 {
+		i, err := rand.Int(rand.Reader, big.NewInt(int64(len(alphabets))))
+		if err != nil {
+			return "", err
+		}
+		at := int(i.Int64())
+		j, err := rand.Int(rand.Reader, big.NewInt(int64(len(alphabets[at]))))
+		if err != nil {
+			return "", err
+		}
+		b.WriteByte(alphabets[at][j.Int64()])
+		alphabets = append(alphabets[:at], alphabets[at+1:]...)
+	}
+	return b.String(), nil
+}
+
+// rendered fills templates; a value that there is not is an error.
+func rendered(templates, values map[string]string) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for key, text := range templates {
+		t, err := template.New(key).Option("missingkey=error").Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read template %s: %w", key, err)
+		}
+		var b strings.Builder
+		if err := t.Execute(&b, values); err != nil {
+			return nil, fmt.Errorf("cannot fill template %s: %w", key, err)
+		}
+		out[key] = []byte(b.String())
+	}
+	return out, nil
+}
+
+// secretAggregate makes one Secret of many.
+func (o *Operators) secretAggregate(ctx context.Context, u *unstructured.Unstructured) error {
+	object, err := o.typed(u)
+	if err != nil {
+		return err
+	}
+	spec := object.(*c5c3v1.SecretAggregate).Spec //nolint:forcetypeassert // of this kind
+	values := map[string]string{}
+	for _, s := range spec.Sources {
+		data, err := o.Secret(ctx, u.GetNamespace(), string(s.SecretKeyRef.Name))
+		if err != nil {
+			return err
+		}
+		value, ok := data[string(s.SecretKeyRef.Key)]
+		if !ok {
+			return fmt.Errorf("secret %s has no key %s", s.SecretKeyRef.Name, s.SecretKeyRef.Key)
+		}
+		values[s.Name] = string(value)
+		if s.Escape == "OsloConfig" {
+			// As oslo.config reads it back: quotes around, and no substitution.
+			values[s.Name] = `"` + strings.ReplaceAll(string(value), "$", "$$") + `"`
+		}
+	}
+	templates := map[string]string{}
+	for k, t := range spec.Template {
+		templates[k] = string(t)
+	}
+	data, err := rendered(templates, values)
+	if err != nil {
+		return err
+	}
+	return o.SetSecret(ctx, u.GetNamespace(), string(spec.TargetSecretName), data)
+}

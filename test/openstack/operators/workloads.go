@@ -1,0 +1,110 @@
+//go:build linux
+
+package operators
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+)
+
+func (o *Operators) statefulSet(ctx context.Context, u *unstructured.Unstructured) error {
+	if err := o.apply(ctx, u); err != nil {
+		return err
+	}
+	return o.waitForStatefulSet(ctx, u.GetNamespace(), u.GetName())
+}
+
+func (o *Operators) waitForStatefulSet(ctx context.Context, namespace, name string) error {
+	s := &appsv1.StatefulSet{}
+	return o.Cluster.Wait(ctx, patience, "the pods of StatefulSet "+name, func(ctx context.Context) (bool, error) {
+		err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s)
+		return s.Status.ObservedGeneration == s.Generation && s.Status.ReadyReplicas == ptr.Deref(s.Spec.Replicas, 1), err
+	})
+}
+
+// deployment runs a Deployment. The companion's is not run: its controllers are here already.
+func (o *Operators) deployment(ctx context.Context, u *unstructured.Unstructured) error {
+	object, err := o.typed(u)
+	if err != nil {
+		return err
+	}
+	companion, err := release.ImageFor(release.Companion, "", release.Override{})
+	if err != nil {
+		return err
+	}
+	_, companion, _ = strings.Cut(companion, "/")
+	if strings.HasSuffix(object.(*appsv1.Deployment).Spec.Template.Spec.Containers[0].Image, companion) { //nolint:forcetypeassert // of this kind
+		return nil
+	}
+	if err := o.Cluster.Apply(ctx, object); err != nil {
+		return err
+	}
+	return o.WaitForDeployment(ctx, client.ObjectKeyFromObject(object))
+}
+
+// WaitForDeployment waits until all pods of a Deployment are of its template and ready.
+func (o *Operators) WaitForDeployment(ctx context.Context, key client.ObjectKey) error {
+	d := &appsv1.Deployment{}
+	return o.Cluster.Wait(ctx, patience, "the pods of Deployment "+key.Name, func(ctx context.Context) (bool, error) {
+		err := o.Cluster.Client.Get(ctx, key, d)
+		return RolledOut(d), err
+	})
+}
+
+// RolledOut reports whether all pods of a Deployment are of its template and ready.
+func RolledOut(d *appsv1.Deployment) bool {
+	wanted := ptr.Deref(d.Spec.Replicas, 1)
+	return d.Status.ObservedGeneration == d.Generation && d.Status.Replicas == wanted && d.Status.UpdatedReplicas == wanted &&
+		d.Status.ReadyReplicas == wanted
+}
+
+// job runs a Job to its end.
+func (o *Operators) job(ctx context.Context, u *unstructured.Unstructured) error {
+	object, err := o.typed(u)
+	if err != nil {
+		return err
+	}
+	return o.RunJob(ctx, object.(*batchv1.Job)) //nolint:forcetypeassert // of this kind
+}
+
+// RunJob runs a Job to its end. The error has the end of its log.
+func (o *Operators) RunJob(ctx context.Context, j *batchv1.Job) error {
+	if err := o.Cluster.Apply(ctx, j); err != nil {
+		return err
+	}
+	err := o.Cluster.Wait(ctx, patience, "the end of Job "+j.Name, func(ctx context.Context) (bool, error) {
+		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(j), j)
+		return len(j.Status.Conditions) > 0, err
+	})
+	if err != nil {
+		return err
+	}
+	if j.Status.Conditions[0].Type == batchv1.JobFailed {
+		return fmt.Errorf("job %s failed; the end of its log:\n%s", j.Name, o.jobLog(ctx, j))
+	}
+	return nil
+}
+
+func (o *Operators) jobLog(ctx context.Context, j *batchv1.Job) string {
+	pods := &corev1.PodList{}
+	if err := o.Cluster.Client.List(ctx, pods, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil || len(pods.Items) == 0 {
+		return fmt.Sprint("no pod: ", err)
+	}
+	last := &pods.Items[len(pods.Items)-1]
+	text, err := o.Cluster.Output(ctx, last, last.Spec.Containers[0].Name)
+	if err != nil {
+		return err.Error()
+	}
+	return text + last.Status.Message
+}

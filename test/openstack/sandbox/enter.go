@@ -1,0 +1,123 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Variables by which a program that runs again knows what it is.
+const (
+	roleEnv       = "COBALTCORE_SANDBOX"
+	roleContainer = "container"
+	roleMachine   = "machine"
+)
+
+// Bridge is the network of all containers; the machine is its first address.
+const (
+	bridge  = "cobaltcore0"
+	Gateway = "10.244.0.1"
+	bits    = "16"
+)
+
+// Main takes over where this process is the start of a container; it then does not return. Call it first.
+func Main() {
+	if os.Getenv(roleEnv) != roleContainer {
+		return
+	}
+	err := contain() // returns only if it fails
+	fmt.Fprintln(os.Stderr, "cannot start the container:", err)
+	os.Exit(125)
+}
+
+// Entered reports whether this process is in a machine of its own.
+func Entered() bool { return os.Getenv(roleEnv) == roleMachine }
+
+// Enter runs this program again, with the same arguments, in a machine of its own: no process, mount, address or host name of
+// it is seen outside, and the kernel ends all of it with its first process. It gives that process's exit code. Started
+// is told the process's id; it may be nil.
+func Enter(started func(pid int)) (int, error) {
+	if os.Geteuid() != 0 {
+		return 0, errors.New("this needs root: network, mount and process namespaces of its own; run it with sudo, or in a container that may")
+	}
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = append(os.Environ(), roleEnv+"="+roleMachine)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
+		Pdeathsig:  syscall.SIGKILL,
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+	if err := start(cmd); err != nil {
+		return 0, fmt.Errorf("cannot enter namespaces of its own: %w", err)
+	}
+	if started != nil {
+		started(cmd.Process.Pid)
+	}
+	go func() {
+		for s := range signals {
+			_ = cmd.Process.Signal(s)
+		}
+	}()
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return max(exit.ExitCode(), 1), nil
+	}
+	return 0, err
+}
+
+// Hosts is the file with the names of the machine and all of its containers.
+const Hosts = "/etc/hosts"
+
+// Prepare sets up the machine that Enter made: its own view of processes, its own names, and the bridge.
+func Prepare() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("cannot keep mounts to itself: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+		return fmt.Errorf("cannot mount /proc: %w", err)
+	}
+	// Files of its own are in memory, and go with it.
+	const run, hosts = "/run", "/run/hosts"
+	if err := unix.Mount("run", run, "tmpfs", unix.MS_NOSUID, "mode=755"); err != nil {
+		return fmt.Errorf("cannot have files of its own: %w", err)
+	}
+	if err := os.Setenv("TMPDIR", run); err != nil {
+		return err
+	}
+	if err := os.WriteFile(hosts, []byte("127.0.0.1 localhost\n"), 0o644); err != nil {
+		return err
+	}
+	if err := unix.Mount(hosts, Hosts, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("cannot have names of its own: %w", err)
+	}
+	return errors.Join(
+		ip("link", "set", "lo", "up"),
+		ip("link", "add", bridge, "type", "bridge"),
+		ip("addr", "add", Gateway+"/"+bits, "dev", bridge),
+		ip("link", "set", bridge, "up"),
+	)
+}
+
+// AddAddress gives the machine one more address.
+func AddAddress(address string) error { return ip("addr", "add", address+"/32", "dev", bridge) }
+
+// ip configures the network with iproute2.
+func ip(args ...string) error {
+	out, err := exec.Command("ip", args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("cannot set up the network (ip %v): %w: %s", args, err, out)
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// message is what a container is started with.
+type message struct {
+	Spec Spec
+	// Root is an empty folder.
+	Root string
+}
+
+// contain makes this process the container. It returns only if it cannot.
+func contain() error {
+	runtime.LockOSThread() // what belongs to a thread has to be that of the one that becomes the program
+	pipe := os.NewFile(3, "specification")
+	m := message{}
+	if err := json.NewDecoder(pipe).Decode(&m); err != nil {
+		return fmt.Errorf("cannot read the specification: %w", err)
+	}
+	if err := pipe.Close(); err != nil {
+		return err
+	}
+	for _, step := range []func(message) error{network, root, privileges} {
+		if err := step(m); err != nil {
+			return err
+		}
+	}
+	s := m.Spec
+	if err := os.Chdir(filepath.Join("/", s.Dir)); err != nil {
+		return err
+	}
+	os.Clearenv()
+	for _, e := range s.Env {
+		if name, value, ok := strings.Cut(e, "="); ok && name == "PATH" {
+			if err := os.Setenv(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	program, err := exec.LookPath(s.Args[0])
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("cannot run %s: %w", program, unix.Exec(program, s.Args, s.Env))
+}
+
+func network(m message) error {
+	if m.Spec.Network != 0 {
+		ns, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", m.Spec.Network))
+		if err != nil {
+			return fmt.Errorf("cannot find the network to share: %w", err)
+		}
+		return errors.Join(unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET), ns.Close(), unix.Sethostname([]byte(m.Spec.Name)))
+	}
+	err := errors.Join(unix.Sethostname([]byte(m.Spec.Name)), ip("link", "set", "lo", "up"))
+	if m.Spec.Address == "" {
+		return err
+	}
+	return errors.Join(err,
+		ip("addr", "add", m.Spec.Address+"/"+bits, "dev", "eth0"),
+		ip("link", "set", "eth0", "up"),
+		ip("route", "add", "default", "via", Gateway),
+	)
+}
+
+// devices that every container has.
+var devices = []string{"null", "zero", "full", "random", "urandom"}
+
+// root builds the root file system and moves into it.
+func root(m message) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("cannot keep mounts to itself: %w", err)
+	}
+	if err := unix.Mount("root", m.Root, "tmpfs", unix.MS_NOSUID, "mode=755"); err != nil {
+		return fmt.Errorf("cannot make a root: %w", err)
+	}
+	in := func(path string) string { return filepath.Join(m.Root, path) }
+	// Shorter targets first: a mount hides what was mounted below it.
+	mounts := slices.Clone(m.Spec.Mounts)
+	slices.SortStableFunc(mounts, func(a, b Mount) int {
+		return strings.Count(filepath.Clean(a.Target), "/") - strings.Count(filepath.Clean(b.Target), "/")
+	})
+	for _, d := range devices {
+		mounts = append(mounts, Mount{Source: "/dev/" + d, Target: "/dev/" + d, Writable: true})
+	}
+	mounts = append(mounts, Mount{Target: "/dev/shm", Writable: true})
+	for _, mount := range mounts {
+		if err := mount.into(m.Root); err != nil {
+			return err
+		}
+	}
+	links := append(slices.Clone(m.Spec.Links),
+		Link{Target: "/proc/self/fd", Path: "/dev/fd"}, Link{Target: "/proc/self/fd/0", Path: "/dev/stdin"},
+		Link{Target: "/proc/self/fd/1", Path: "/dev/stdout"}, Link{Target: "/proc/self/fd/2", Path: "/dev/stderr"})
+	for _, l := range links {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(in(l.Path)), 0o755), os.Symlink(l.Target, in(l.Path))); err != nil {
+			return fmt.Errorf("cannot link %s: %w", l.Path, err)
+		}
+	}
+	for _, d := range []string{"/proc", "/old"} {
+		if err := os.MkdirAll(in(d), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := unix.Mount("proc", in("/proc"), "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("cannot mount /proc: %w", err)
+	}
+	if err := unix.PivotRoot(m.Root, in("/old")); err != nil {
+		return fmt.Errorf("cannot move to the new root: %w", err)
+	}
+	if err := errors.Join(os.Chdir("/"), unix.Unmount("/old", unix.MNT_DETACH), os.Remove("/old")); err != nil {
+		return fmt.Errorf("cannot leave the old root: %w", err)
+	}
+	return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID, "")
+}
+
+// into mounts below a root.
+func (m Mount) into(root string) error {
+	target := filepath.Join(root, m.Target)
+	if m.Source == "" {
+		if err := os.MkdirAll(target, 0o755); err != nil {
+			return err
+		}
+		return unix.Mount("scratch", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
+	}
+	info, err := os.Stat(m.Source)
+	if err != nil {
+		return fmt.Errorf("cannot mount at %s: %w", m.Target, err)
+	}
+	if info.IsDir() {
+		err = os.MkdirAll(target, 0o755)
+	} else if err = os.MkdirAll(filepath.Dir(target), 0o755); err == nil {
+		err = touch(target)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot make a place for %s: %w", m.Target, err)
+	}
+	if err := unix.Mount(m.Source, target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("cannot mount %s at %s: %w", m.Source, m.Target, err)
+	}
+	if m.Writable {
+		return nil
+	}
+	if err := unix.Mount("", target, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID, ""); err != nil {
+		return fmt.Errorf("cannot make %s read-only: %w", m.Target, err)
+	}
+	return nil
+}
+
+func touch(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// privileges gives up all of them: every capability, also those that a program could bring, and the user root.
+func privileges(m message) error {
+	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("cannot drop capability %d: %w", c, err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("cannot refuse new privileges: %w", err)
+	}
+	s := m.Spec
+	// A program may open /dev/stderr, so that it has to be its own, as container runtimes have it.
+	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() { // a device is everybody's
+			continue
+		}
+		if err := f.Chown(s.UserID, s.GroupID); err != nil {
+			return fmt.Errorf("cannot give it its output: %w", err)
+		}
+	}
+	if err := unix.Setgroups(s.Groups); err != nil {
+		return fmt.Errorf("cannot set groups: %w", err)
+	}
+	if err := unix.Setresgid(s.GroupID, s.GroupID, s.GroupID); err != nil {
+		return fmt.Errorf("cannot become group %d: %w", s.GroupID, err)
+	}
+	if err := unix.Setresuid(s.UserID, s.UserID, s.UserID); err != nil {
+		return fmt.Errorf("cannot become user %d: %w", s.UserID, err)
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+//go:build linux
+
+package sandbox
+
+// A Mount brings a file or folder of the machine into a container.
+type Mount struct {
+	// Source on the machine, and Target in the container; both absolute. An empty Source makes a scratch folder in memory.
+	Source, Target string
+	// Writable: the container may write there.
+	Writable bool
+}
+
+// A Link is a symbolic link in a container's root.
+type Link struct{ Target, Path string }
+
+// Spec is what a container is.
+type Spec struct {
+	// Name of the host.
+	Name string
+	// Mounts make up the root, in this order; what they do not cover is empty and read-only.
+	Mounts []Mount
+	Links  []Link
+	// UserID and GroupID of the process. Groups are further ones.
+	UserID, GroupID int
+	Groups          []int
+	// Env is its whole environment, Args its program (found by PATH of Env) and arguments, Dir where it starts (default /).
+	Env, Args []string
+	Dir       string
+	// Address on the bridge, such as 10.244.0.7, without which it has a loopback only.
+	Address string
+	// Network is the id of a container's first process whose network this one shares; it then has no address of its own.
+	Network int
+}

@@ -1,0 +1,149 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// A Container is a process that runs.
+type Container struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	root string
+}
+
+// starter starts every process: the kernel ends a child together with the *thread* that started it, so that has to be one that
+// lives as long as this process.
+var starter = sync.OnceValue(func() chan func() {
+	calls := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for call := range calls {
+			call()
+		}
+	}()
+	return calls
+})
+
+func start(cmd *exec.Cmd) error {
+	failed := make(chan error)
+	starter() <- func() { failed <- cmd.Start() }
+	return <-failed
+}
+
+// links numbers the network links of containers.
+var links atomic.Int64
+
+// Start starts a container whose output goes to a file. An error is one of the set-up; that of the program is its exit code.
+func Start(s Spec, log *os.File) (*Container, error) {
+	root, err := os.MkdirTemp("", "sandbox-")
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(message{Spec: s, Root: root})
+	if err != nil {
+		return nil, err
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer write.Close() //nolint:errcheck // a pipe
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args[0] = "container-" + s.Name
+	cmd.Env = []string{roleEnv + "=" + roleContainer, "PATH=" + os.Getenv("PATH")}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.ExtraFiles = []*os.File{read}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
+		Pdeathsig:  syscall.SIGKILL,
+	}
+	if s.Network == 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWNET
+	}
+	if err := errors.Join(start(cmd), read.Close()); err != nil {
+		return nil, fmt.Errorf("cannot start container %s: %w", s.Name, err)
+	}
+	c := &Container{cmd: cmd, done: make(chan struct{}), root: root}
+	if s.Network == 0 && s.Address != "" {
+		err = c.connect()
+	}
+	// The container waits for its specification, and with it for its link.
+	if _, e := write.Write(text); err == nil {
+		err = e
+	}
+	go func() {
+		_ = cmd.Wait() // its exit code is asked for
+		_ = os.RemoveAll(root)
+		close(c.done)
+	}()
+	if err != nil {
+		c.Kill()
+		return nil, fmt.Errorf("cannot start container %s: %w", s.Name, err)
+	}
+	return c, nil
+}
+
+// connect puts the end of a link into the container's network, the other one on the bridge.
+func (c *Container) connect() error {
+	link := "veth" + strconv.FormatInt(links.Add(1), 10)
+	return errors.Join(
+		ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", strconv.Itoa(c.cmd.Process.Pid)),
+		ip("link", "set", link, "master", bridge, "up"),
+	)
+}
+
+// Done is closed when the container has ended.
+func (c *Container) Done() <-chan struct{} { return c.done }
+
+// Running reports whether the container has not ended.
+func (c *Container) Running() bool {
+	select {
+	case <-c.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// ExitCode of a container that has ended: 128 and the signal's number where a signal ended it.
+func (c *Container) ExitCode() int {
+	<-c.done
+	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return c.cmd.ProcessState.ExitCode()
+}
+
+// Stop asks the container's first process to end, and makes it end after a time. It reports whether it ended by itself.
+func (c *Container) Stop(grace time.Duration) bool {
+	_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-c.done:
+		return true
+	case <-time.After(grace):
+		c.Kill()
+		return false
+	}
+}
+
+// Kill ends the container at once, and waits until it has.
+func (c *Container) Kill() {
+	_ = c.cmd.Process.Kill()
+	<-c.done
+}
+
+// PID of the container's first process, as this process sees it.
+func (c *Container) PID() int { return c.cmd.Process.Pid }
