@@ -21,7 +21,8 @@ tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git
 pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" -registry "$(REGISTRY)" $(if $(VERSION),-version "$(VERSION)")
 
 .DEFAULT_GOAL := help
-.PHONY: help generate verify-generated lint test fuzz bench preview render package push test-package crds registry vuln tools clean
+.PHONY: help generate verify-generated lint test fuzz bench preview demo demo-down render package push test-package test-platform \
+  bench-platform crds registry vuln tools clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +59,13 @@ preview: ## Show everything a claim becomes, without a cluster: CLAIM=file [OUT=
 	@go build -o "$(CACHE)/bin/cobaltcore" ./cmd/cobaltcore
 	@"$(CACHE)/bin/cobaltcore" preview $(if $(CLAIM),-f "$(CLAIM)") $(if $(OUT),--out "$(OUT)") $(if $(FORMAT),--format "$(FORMAT)")
 
+demo: ## Order a claim from a real Crossplane on this machine, and stay until stopped: [CLAIM=file] [ARGS=--remote]
+	@go build -o "$(CACHE)/bin/demo" ./test/platform/demo
+	@"$(CACHE)/bin/demo" $(if $(CLAIM),--claim="$(CLAIM)") $(ARGS)
+
+demo-down: ## Stop a demo that runs in another terminal, and remove what it wrote
+	@go run ./test/platform/demo --down
+
 render: ## Test the functions with the real crossplane CLI and Crossplane's own reconciler, without Docker
 	hack/tools/build.sh crossplane crossplane-core
 	RENDER="$(CURDIR)/hack/render/render.sh" go test -count=1 ./test/render/...
@@ -71,6 +79,12 @@ push: ## Build them for REGISTRY and push them there
 test-package: ## Test packages and chart with the real helm and crossplane CLI
 	HELM=$$(hack/tools/build.sh helm) && CROSSPLANE=$$(hack/tools/build.sh crossplane) && export HELM CROSSPLANE && \
 	  go test -count=1 ./hack/chart/... && go -C hack/package test -count=1 ./...
+
+test-platform: ## Test the packages and the chart on a real Crossplane, without Docker: [RUN=TestName]
+	go test -tags platform -count=1 -v -timeout 30m -run '$(RUN)' ./test/platform ./test/companion
+
+bench-platform: ## Measure what control planes cost a real Crossplane: [PLANES="1 10 50"]
+	go run ./test/platform/bench $(PLANES)
 
 crds: ## Fetch the CRDs of the operators that we order from
 	go run ./hack/crds/fetch

@@ -25,7 +25,7 @@ linker_flags() {
   local version
   echo -n "-s -w"
   case $1 in
-  crossplane-core)
+  crossplane-core*)
     # Crossplane compares a package's version constraint with this variable; unset, it refuses every constraint.
     echo -n " -X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=$(version "$1" github.com/crossplane/crossplane/v2)"
     # The RBAC manager serves metrics on a port that no flag changes, and exits where something else has it.

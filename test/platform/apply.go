@@ -74,11 +74,10 @@ func (c *Cluster) applyAll(ctx context.Context, objects []*unstructured.Unstruct
 func (c *Cluster) Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(kind)
-	err := c.Client.Get(ctx, name, u)
-	if client.IgnoreNotFound(err) == nil && err != nil {
-		return nil, nil
+	if err := c.Client.Get(ctx, name, u); err != nil {
+		return nil, client.IgnoreNotFound(err)
 	}
-	return u, err
+	return u, nil
 }
 
 // List reads all objects of a kind, in a namespace or (empty) everywhere.
@@ -91,7 +90,9 @@ func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionKind, namesp
 
 // WaitCondition waits until an object's condition has a status at the object's current generation, where the condition tells
 // one. Its error says what the object's conditions are.
-func (c *Cluster) WaitCondition(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, condition, status string) error {
+func (c *Cluster) WaitCondition(
+	ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, condition, status string,
+) error {
 	what := fmt.Sprintf("%s=%s of %s %s", condition, status, kind.Kind, name)
 	return wait(ctx, c.processes, what, func(ctx context.Context) (bool, error) {
 		u, err := c.Get(ctx, kind, name)

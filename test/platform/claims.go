@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,20 +63,5 @@ func (c *Cluster) Composed(ctx context.Context, namespace string) []unstructured
 	return out
 }
 
-// Failed gets an error when a process of the platform has ended that should not have.
-func (p *Platform) Failed() <-chan error {
-	p.watching.Do(func() {
-		p.failed = make(chan error, 1)
-		go func() {
-			const pause = 500 * time.Millisecond
-			for {
-				if err := p.processes.failed(); err != nil {
-					p.failed <- err
-					return
-				}
-				time.Sleep(pause)
-			}
-		}()
-	})
-	return p.failed
-}
+// Err is an error when a process of the platform has ended that should not have, with the end of its log.
+func (p *Platform) Err() error { return p.processes.failed() }

@@ -9,7 +9,9 @@ import (
 	"strconv"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -19,6 +21,11 @@ import (
 
 // loopback is where everything listens.
 const loopback = "127.0.0.1"
+
+// controllers are those of Kubernetes that something here depends on. Fewer start sooner.
+const controllers = "clusterrole-aggregation-controller,cronjob-controller,deployment-controller,disruption-controller," +
+	"garbage-collector-controller,job-controller,namespace-controller,pod-garbage-collector-controller,replicaset-controller," +
+	"root-ca-certificate-publisher-controller,serviceaccount-controller,statefulset-controller,ttl-after-finished-controller"
 
 // Cluster is one Kubernetes API: etcd, kube-apiserver and kube-controller-manager, without a node.
 type Cluster struct {
@@ -38,7 +45,7 @@ type Cluster struct {
 }
 
 // startCluster starts etcd and an API server; it does not wait until that answers.
-func startCluster(name, dir string, ps *processes) (*Cluster, error) {
+func startCluster(name, dir string, audited bool, ps *processes) (*Cluster, error) {
 	ports, err := freePorts(4)
 	if err != nil {
 		return nil, err
@@ -61,6 +68,10 @@ func startCluster(name, dir string, ps *processes) (*Cluster, error) {
 	c.Config.QPS = -1 // the API server is ours alone
 	c.Config.WarningHandler = rest.NoWarnings{}
 	etcd, peer := "http://"+address(ports[0]), "http://"+address(ports[1])
+	audit, err := c.audit(audited)
+	if err != nil {
+		return nil, err
+	}
 	// Nothing has to survive a crash of the machine, so etcd need not wait for the disk.
 	if err := ps.start(name+"-etcd", "etcd", nil,
 		"--name="+name, "--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--log-level=warn",
@@ -69,7 +80,7 @@ func startCluster(name, dir string, ps *processes) (*Cluster, error) {
 	); err != nil {
 		return nil, err
 	}
-	return c, ps.start(name+"-apiserver", "kube-apiserver", nil,
+	return c, ps.start(name+"-apiserver", "kube-apiserver", nil, append(audit,
 		"--etcd-servers="+etcd, "--bind-address="+loopback, "--advertise-address="+loopback, "--secure-port="+strconv.Itoa(ports[2]),
 		"--tls-cert-file="+c.file("apiserver/tls.crt"), "--tls-private-key-file="+c.file("apiserver/tls.key"),
 		"--client-ca-file="+c.file("apiserver/ca.crt"),
@@ -77,7 +88,20 @@ func startCluster(name, dir string, ps *processes) (*Cluster, error) {
 		"--service-account-key-file="+c.file("tokens/tls.key"), "--service-account-signing-key-file="+c.file("tokens/tls.key"),
 		"--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=RBAC", "--allow-privileged=true",
 		"--endpoint-reconciler-type=none", "--enable-priority-and-fairness=false",
-	)
+	)...)
+}
+
+// audit are the flags with which an API server records its requests.
+func (c *Cluster) audit(audited bool) ([]string, error) {
+	if !audited {
+		return nil, nil
+	}
+	const policy = `{"apiVersion":"audit.k8s.io/v1","kind":"Policy","omitStages":["RequestReceived","ResponseStarted"],"rules":[{"level":"Metadata"}]}`
+	path := c.file("audit.json")
+	if err := os.WriteFile(path, []byte(policy), 0o600); err != nil {
+		return nil, err
+	}
+	return []string{"--audit-policy-file=" + path, "--audit-log-path=" + c.file("audit.log")}, nil
 }
 
 func (c *Cluster) file(path string) string { return filepath.Join(c.dir, filepath.FromSlash(path)) }
@@ -143,14 +167,14 @@ func (c *Cluster) serving(ctx context.Context) error {
 	return c.processes.start(c.Name+"-controller-manager", "kube-controller-manager", nil,
 		"--kubeconfig="+config, "--authentication-kubeconfig="+config, "--authorization-kubeconfig="+config,
 		"--service-account-private-key-file="+c.file("tokens/tls.key"), "--root-ca-file="+c.file("apiserver/ca.crt"),
-		"--use-service-account-credentials=true", "--leader-elect=false",
+		"--use-service-account-credentials=true", "--leader-elect=false", "--controllers="+controllers,
 		"--bind-address="+loopback, "--secure-port="+strconv.Itoa(c.manager),
 	)
 }
 
-// serviceAccount waits for a service account and gives the path of a kubeconfig with a token of it, so that a process has the
-// rights that its pod would have.
-func (c *Cluster) serviceAccount(ctx context.Context, namespace, name string) (string, error) {
+// serviceAccount waits for a service account in Crossplane's namespace and gives the path of a kubeconfig with a token of it, so that
+// a process has the rights that its pod would have.
+func (c *Cluster) serviceAccount(ctx context.Context, name string) (string, error) {
 	set, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		return "", err
@@ -173,6 +197,24 @@ func (c *Cluster) serviceAccount(ctx context.Context, namespace, name string) (s
 	return path, c.kubeconfig(path, &clientcmdapi.AuthInfo{Token: token})
 }
 
+// may waits until a service account in Crossplane's namespace may do something with a resource. Rights that come by aggregation
+// come a moment later.
+func (c *Cluster) may(ctx context.Context, account, verb string, resource schema.GroupResource) error {
+	set, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return err
+	}
+	return wait(ctx, c.processes, "the rights of "+account, func(ctx context.Context) (bool, error) {
+		r, err := set.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User:               "system:serviceaccount:" + namespace + ":" + account,
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: resource.Group, Resource: resource.Resource},
+			},
+		}, metav1.CreateOptions{})
+		return err == nil && r.Status.Allowed, err
+	})
+}
+
 // As is a client for someone else: what a tenant may do, for example.
 func (c *Cluster) As(user string, groups ...string) (client.Client, error) {
 	config := rest.CopyConfig(c.Config)
@@ -186,7 +228,7 @@ func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(p
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for range n {
-		l, err := net.Listen("tcp", address(0))
+		l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.ParseIP(loopback)})
 		if err != nil {
 			return nil, fmt.Errorf("cannot find a free port: %w", err)
 		}

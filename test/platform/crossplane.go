@@ -22,16 +22,15 @@ const crossplaneModule = "github.com/crossplane/crossplane/v2"
 
 var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 
-// Crossplane's circuit breaker counts every event twice, and again for every other composed resource of the same kind that the
-// first composite resource had when core started: StartWatches starts a watch for each. Twenty Objects of one control plane are
-// twenty watches, so the limits have to be far from any that look sensible.
-const breakerBurst, breakerRate = "100000", "1000"
+// recommended are the flags that docs/install.md recommends.
+var recommended = []string{"--circuit-breaker-burst=1000", "--circuit-breaker-refill-rate=10"}
 
 // crossplane is Crossplane's core as its Helm chart installs it, but for its pods: they are processes here, with the service
 // accounts that the pods would have.
 type crossplane struct {
 	*Cluster
 	source    string     // folder of its module
+	args      []string   // flags of core
 	authority *authority // what it signs certificates with
 	webhook   int        // port
 	metrics   string     // URL
@@ -57,15 +56,22 @@ func (x *crossplane) start(ctx context.Context, chart []*unstructured.Unstructur
 	if err := x.applyAll(ctx, append([]*unstructured.Unstructured{namespaceObject(namespace)}, chart...)); err != nil {
 		return fmt.Errorf("cannot install Crossplane's chart: %w", err)
 	}
-	core, err := x.serviceAccount(ctx, namespace, "crossplane")
+	core, err := x.serviceAccount(ctx, "crossplane")
 	if err != nil {
 		return err
 	}
-	rbac, err := x.serviceAccount(ctx, namespace, "rbac-manager")
+	rbac, err := x.serviceAccount(ctx, "rbac-manager")
 	if err != nil {
 		return err
 	}
-	// The first tries fail: what it creates is not known to the API as soon as it is created.
+	// It defines its own kinds itself, but uses them before the API knows them, and fails; so they are defined before that, while its
+	// rights come together.
+	if err := together(ctx,
+		func(ctx context.Context) error { return x.may(ctx, "crossplane", "patch", definitionResource) },
+		func(ctx context.Context) error { return x.ownDefinitions(ctx) },
+	); err != nil {
+		return err
+	}
 	if err := wait(ctx, x.processes, "crossplane core init", func(ctx context.Context) (bool, error) {
 		_, err := x.processes.run(ctx, "crossplane-core", x.environment(core), "core", "init", "--enable-webhooks=false", "--activation=*")
 		return err == nil, err
@@ -76,6 +82,23 @@ func (x *crossplane) start(ctx context.Context, chart []*unstructured.Unstructur
 		return fmt.Errorf("cannot make Crossplane's certificates: %w", err)
 	}
 	return x.processesOf(ctx, core, rbac)
+}
+
+// ownDefinitions defines the kinds of Crossplane itself.
+func (x *crossplane) ownDefinitions(ctx context.Context) error {
+	files, err := filepath.Glob(filepath.Join(x.source, "cluster", "crds", "*.yaml"))
+	if err != nil {
+		return err
+	}
+	data, err := stream(files...)
+	if err != nil {
+		return err
+	}
+	definitions, err := Decode(data)
+	if err != nil {
+		return err
+	}
+	return x.define(ctx, definitions)
 }
 
 // certificates takes over those that Crossplane made, and makes one for what listens here instead of in a pod.
@@ -125,12 +148,11 @@ func (x *crossplane) processesOf(ctx context.Context, core, rbac string) error {
 	}
 	// Functions are called at an address, and ours cannot be that of a pod. A provider is called by nobody, so Crossplane may
 	// make a Deployment for it, with the service account and the rights that come with it.
-	if err := x.processes.start("crossplane", "crossplane-core", x.environment(core),
-		"core", "start", "--package-runtime=Function=External;Provider=Deployment", "--xpkg-cache-dir="+cache,
-		"--circuit-breaker-burst="+breakerBurst, "--circuit-breaker-refill-rate="+breakerRate,
-		"--webhook-port="+strconv.Itoa(ports[0]), "--metrics-port="+strconv.Itoa(ports[1]), "--health-probe-port="+strconv.Itoa(ports[2]),
-		"--tls-server-certs-dir="+x.serverCertificate(), "--tls-client-certs-dir="+x.file("crossplane/client"),
-	); err != nil {
+	if err := x.processes.start("crossplane", "crossplane-core", x.environment(core), append([]string{
+		"core", "start", "--package-runtime=Function=External;Provider=Deployment", "--xpkg-cache-dir=" + cache,
+		"--webhook-port=" + strconv.Itoa(ports[0]), "--metrics-port=" + strconv.Itoa(ports[1]), "--health-probe-port=" + strconv.Itoa(ports[2]),
+		"--tls-server-certs-dir=" + x.serverCertificate(), "--tls-client-certs-dir=" + x.file("crossplane/client"),
+	}, x.args...)...); err != nil {
 		return err
 	}
 	if err := x.processes.start("crossplane-rbac", "crossplane-core", x.environment(rbac),

@@ -17,6 +17,9 @@ import (
 
 var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
+// definitionResource is what an API server calls them.
+var definitionResource = schema.GroupResource{Group: definitionKind.Group, Resource: "customresourcedefinitions"}
+
 // thirdParty are the definitions of the kinds of other projects that we order, from their releases.
 func thirdParty(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	dir, err := crds.Fetch(ctx)

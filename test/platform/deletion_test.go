@@ -204,15 +204,7 @@ func TestDeleteRemote(t *testing.T) {
 	name := instance(t, ready(t, keep))
 	drop := claim(t, "tenant-delete-remote", set(remote, "spec", "cluster", "ref", "name"), set("Delete", "spec", "deletionPolicy"))
 	order(t, drop)
-	eventually(t, soon, func() error {
-		for _, o := range list(t, cloud.Cluster, objectKind, "") {
-			policies, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "managementPolicies")
-			if strings.HasPrefix(o.GetName(), name) && !slices.Equal(policies, []string{"*"}) {
-				return fmt.Errorf("Object %s is still to be kept: %v", o.GetName(), policies)
-			}
-		}
-		return nil
-	})
+	notKept(t, cloud, name)
 	ready(t, drop)
 
 	remove(t, drop)
@@ -229,4 +221,18 @@ func TestDeleteRemote(t *testing.T) {
 			t.Errorf("Object %s is left", o.GetName())
 		}
 	}
+}
+
+// notKept waits until nothing of a control plane is to outlive its claim: until an edit of deletionPolicy has reached every Object.
+func notKept(t *testing.T, p *platform.Platform, name string) {
+	t.Helper()
+	eventually(t, soon, func() error {
+		for _, o := range append(list(t, p.Cluster, objectKind, ""), list(t, p.Cluster, objectMKind, name)...) {
+			policies, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "managementPolicies")
+			if (o.GetNamespace() == name || strings.HasPrefix(o.GetName(), name)) && !slices.Equal(policies, []string{"*"}) {
+				return fmt.Errorf("Object %s is still to be kept: %v", o.GetName(), policies)
+			}
+		}
+		return nil
+	})
 }

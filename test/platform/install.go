@@ -15,32 +15,33 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
 
-// functionName is the name of the Function, as Compositions name it.
-const functionName = "c5c3-function-cobaltcore"
+// functionName is the name of the Function, as Compositions name it; functionImage is its package.
+const (
+	functionName  = "c5c3-function-cobaltcore"
+	functionImage = ours + "/function-cobaltcore"
+
+	configurationName = "c5c3-configuration-cobaltcore"
+)
 
 // install installs everything of ours in the way in which a platform team does: the provider, then the chart, which installs the
 // packages.
 func (p *Platform) install(ctx, background context.Context, x *crossplane, provider string) error {
-	chart, err := p.chart()
-	if err != nil {
-		return err
-	}
+	chart := chartOf(p.options.Tree)
 	version, err := chartVersion(chart)
 	if err != nil {
 		return err
 	}
 	providerVersion := provider[strings.LastIndex(provider, "@")+1:]
-	if p.registry, err = images(p.options.Root, p.options.Packages, "v"+version, provider, providerVersion); err != nil {
+	if p.registry, err = images(p.options.Tree, p.options.Packages, "v"+version, provider, providerVersion); err != nil {
 		return err
 	}
-	if err := p.registry.serve(); err != nil {
+	if err := p.registry.serve(ctx); err != nil {
 		return err
 	}
-	at, err := p.startFunction(x.serverCertificate())
-	if err != nil {
+	if err := p.startFunction(functionProgram, functionImage+":v"+version); err != nil {
 		return err
 	}
-	go x.runtime(background, func(string) string { return "dns:///" + at })
+	go x.runtime(background, p.functions.of)
 	if err := x.applyAll(ctx, []*unstructured.Unstructured{
 		p.registry.rewrite("cobaltcore", ours, "c5c3"),
 		p.registry.rewrite("upbound", providers, "upbound"),
@@ -48,7 +49,7 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 	}); err != nil {
 		return err
 	}
-	if err := p.helm(ctx, p.Cluster, chart, map[string]any{"provider": map[string]any{"configName": ""}}); err != nil {
+	if err := p.helm(ctx, p.Cluster, chart, managementValues("")); err != nil {
 		return err
 	}
 	if p.Operators, err = operators.Start(background, p.Config, p.Client.RESTMapper(), p.log); err != nil {
@@ -61,7 +62,7 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 		func(ctx context.Context) error { return p.healthy(ctx, "Function", functionName) },
 		func(ctx context.Context) error { return p.healthy(ctx, "Provider", providerName) },
 		func(ctx context.Context) error {
-			return p.healthy(ctx, "Configuration", "c5c3-configuration-cobaltcore")
+			return p.healthy(ctx, "Configuration", configurationName)
 		},
 	); err != nil {
 		return err
@@ -70,10 +71,18 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 	return p.offered(ctx)
 }
 
-// chart is the folder of our chart, or its archive.
-func (p *Platform) chart() (string, error) {
-	return filepath.Join(p.options.Root, "package", "chart"), nil
+// managementValues are the chart's values for the management cluster. The provider's way into it is a kubeconfig here, as there is no
+// pod. An empty version is the chart's own.
+func managementValues(version string) map[string]any {
+	return map[string]any{
+		"provider":  map[string]any{"configName": ""},
+		"packages":  map[string]any{"version": version},
+		"admission": map[string]any{"exemptGroups": []any{PlatformTeam}},
+	}
 }
+
+// PlatformTeam is the group that may set Crossplane's own fields of claims.
+const PlatformTeam = "platform-team"
 
 // helm installs our chart into a cluster.
 func (p *Platform) helm(ctx context.Context, c *Cluster, chart string, values map[string]any) error {
@@ -96,6 +105,9 @@ func (p *Platform) helm(ctx context.Context, c *Cluster, chart string, values ma
 		"upgrade", "--install", "cobaltcore", chart, "--namespace="+namespace, "--create-namespace", "--values="+file)
 	return err
 }
+
+// chartOf is the folder of the chart in a tree.
+func chartOf(tree string) string { return filepath.Join(tree, "package", "chart") }
 
 // template gives the objects of a chart.
 func (p *Platform) template(ctx context.Context, name, chart string) ([]*unstructured.Unstructured, error) {

@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,7 @@ import (
 const lockName = "lock"
 
 // occupy takes a folder for a new platform and removes what an earlier one left. The lock is held until the file is closed.
-func occupy(dir string) (*os.File, error) {
+func occupy(ctx context.Context, dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot make the platform's folder: %w", err)
 	}
@@ -31,7 +32,7 @@ func occupy(dir string) (*os.File, error) {
 		_ = lock.Close()
 		return nil, fmt.Errorf("a platform runs in %s already (process %s); stop it first, for example with make demo-down", dir, pid)
 	}
-	if err := clear(dir); err != nil {
+	if err := empty(ctx, dir); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	if err := lock.Truncate(0); err != nil {
@@ -41,9 +42,9 @@ func occupy(dir string) (*os.File, error) {
 	return lock, err
 }
 
-// clear ends what an earlier platform left running, and removes its files.
-func clear(dir string) error {
-	if err := sweep(dir); err != nil {
+// empty ends what an earlier platform left running, and removes its files.
+func empty(ctx context.Context, dir string) error {
+	if err := sweep(ctx, dir); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(dir)
@@ -62,7 +63,7 @@ func clear(dir string) error {
 }
 
 // Down stops the platform in a folder from another process, and removes everything that it wrote. It tells whether one was running.
-func Down(dir string) (bool, error) {
+func Down(ctx context.Context, dir string) (bool, error) {
 	path := filepath.Join(dir, lockName)
 	lock, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -86,7 +87,7 @@ func Down(dir string) (bool, error) {
 			return true, err
 		}
 	}
-	if err := clear(dir); err != nil {
+	if err := empty(ctx, dir); err != nil {
 		return running, err
 	}
 	return running, os.RemoveAll(dir)

@@ -11,6 +11,11 @@ import (
 
 // CircuitOpenings is how often Crossplane's circuit breakers have opened since the platform started.
 func (p *Platform) CircuitOpenings(ctx context.Context) (int, error) {
+	return p.metric(ctx, "circuit_breaker_opens_total{")
+}
+
+// metric is the sum of those metrics of Crossplane that begin with one text and contain the others.
+func (p *Platform) metric(ctx context.Context, prefix string, with ...string) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.crossplane.metrics, http.NoBody)
 	if err != nil {
 		return 0, err
@@ -23,14 +28,32 @@ func (p *Platform) CircuitOpenings(ctx context.Context) (int, error) {
 	sum := 0.0
 	lines := bufio.NewScanner(rsp.Body)
 	for lines.Scan() {
-		if !strings.HasPrefix(lines.Text(), "circuit_breaker_opens_total{") {
+		name, value, found := cutLast(lines.Text(), " ")
+		if !found || !strings.HasPrefix(name, prefix) || !containsAll(name, with) {
 			continue
 		}
-		value, err := strconv.ParseFloat(lines.Text()[strings.LastIndex(lines.Text(), " ")+1:], 64)
+		v, err := strconv.ParseFloat(value, 64)
 		if err != nil {
 			return 0, fmt.Errorf("cannot read Crossplane's metrics: %w", err)
 		}
-		sum += value
+		sum += v
 	}
 	return int(sum), lines.Err()
+}
+
+func containsAll(s string, parts []string) bool {
+	for _, p := range parts {
+		if !strings.Contains(s, p) {
+			return false
+		}
+	}
+	return true
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
 }

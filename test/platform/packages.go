@@ -59,11 +59,7 @@ func images(root, packages, tag, provider, providerVersion string) (*registry, e
 
 // addTree adds our packages as they are in this tree. They hold no program: it runs here.
 func addTree(r *registry, root, tag string) error {
-	function, err := stream(filepath.Join(root, "package", "function", "crossplane.yaml"))
-	if err != nil {
-		return err
-	}
-	if err := r.addPackage("c5c3/function-cobaltcore", tag, function); err != nil {
+	if err := addFunction(r, root, "function-cobaltcore", tag); err != nil {
 		return err
 	}
 	files := []string{filepath.Join(root, "package", "configuration", "crossplane.yaml")}
@@ -79,6 +75,15 @@ func addTree(r *registry, root, tag string) error {
 		return err
 	}
 	return r.addPackage("c5c3/configuration-cobaltcore", tag, configuration)
+}
+
+// addFunction adds the function's package under a name.
+func addFunction(r *registry, root, name, tag string) error {
+	function, err := stream(filepath.Join(root, "package", "function", "crossplane.yaml"))
+	if err != nil {
+		return err
+	}
+	return r.addPackage("c5c3/"+name, tag, function)
 }
 
 // stream joins YAML files.
@@ -126,12 +131,15 @@ func providerPackage(version string) *unstructured.Unstructured {
 
 // runtime is what Crossplane calls an external runtime of functions: it says of every revision where its function listens. It runs
 // until the context ends.
-func (x *crossplane) runtime(ctx context.Context, endpoint func(revision string) string) {
+func (x *crossplane) runtime(ctx context.Context, endpoint func(image string) string) {
 	const pause = 300 * time.Millisecond
 	for {
 		list, err := x.List(ctx, packageKind("FunctionRevision"), "")
 		for i := range list {
-			err = errors.Join(err, x.runs(ctx, &list[i], endpoint(list[i].GetName())))
+			image, _, _ := unstructured.NestedString(list[i].Object, "spec", "image")
+			if at := endpoint(image); at != "" {
+				err = errors.Join(err, x.runs(ctx, &list[i], at))
+			}
 		}
 		if err != nil && ctx.Err() == nil {
 			_ = os.WriteFile(x.file("runtime.log"), []byte(err.Error()+"\n"), 0o644)
@@ -187,7 +195,9 @@ func (x *crossplane) serverSecret(ctx context.Context, name string) error {
 }
 
 func namespaceObject(name string) *unstructured.Unstructured {
-	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
+	}}
 }
 
 func secretObject(namespace, name string, data map[string]any) *unstructured.Unstructured {

@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +24,12 @@ type Options struct {
 	Dir string
 	// Root is the folder of this repository. Empty: the one around the working directory.
 	Root string
+	// Tree is the folder of the repository whose packages, chart and function are installed. Empty: Root.
+	Tree string
+	// Core is the tool of hack/tools with Crossplane's core. Empty: crossplane-core, the oldest that we support.
+	Core string
+	// CrossplaneArgs are flags of Crossplane's core. Empty: those that docs/install.md recommends.
+	CrossplaneArgs []string
 	// Packages is a folder that `make package` made, whose packages and chart are installed. Empty: packages are made of this
 	// tree, which takes no time.
 	Packages string
@@ -33,6 +37,8 @@ type Options struct {
 	PlatformConfig []byte
 	// Remote is the name of a second cluster for workloads, which the PlatformConfig has to name. Empty: there is none.
 	Remote string
+	// Audit lets the API server of the management cluster record its requests, for Requests.
+	Audit bool
 	// Progress gets a line for each step. Nil: nobody does.
 	Progress io.Writer
 }
@@ -52,18 +58,17 @@ type Platform struct {
 	crossplane *crossplane
 	processes  *processes
 	registry   *registry
+	functions  endpoints
 	lock       *os.File
 	log        *os.File // of the players
 	end        context.CancelFunc
 	started    time.Time
-	watching   sync.Once
-	failed     chan error
 }
 
 // Start starts a platform and waits until it takes claims. When the context ends before that, or anything fails, nothing is left
 // running; afterwards only Stop stops it. An error says what is missing or has failed, with the end of its log.
 func Start(ctx context.Context, options Options) (_ *Platform, err error) {
-	p, err := prepare(options)
+	p, err := prepare(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +79,7 @@ func Start(ctx context.Context, options Options) (_ *Platform, err error) {
 			p.Stop()
 		}
 	}()
-	if err := build(ctx, p.options.Root, p.processes, p.options.Progress); err != nil {
+	if err := build(ctx, p.options.Root, p.options.Core, p.processes, p.options.Progress); err != nil {
 		return nil, err
 	}
 	p.started = time.Now() // what came before is done once
@@ -82,12 +87,21 @@ func Start(ctx context.Context, options Options) (_ *Platform, err error) {
 }
 
 // prepare makes the folder ready.
-func prepare(o Options) (*Platform, error) {
+func prepare(ctx context.Context, o Options) (*Platform, error) {
 	var err error
 	if o.Root == "" {
 		if o.Root, err = findRoot(); err != nil {
 			return nil, err
 		}
+	}
+	if o.Tree == "" {
+		o.Tree = o.Root
+	}
+	if o.Core == "" {
+		o.Core = defaultCore
+	}
+	if len(o.CrossplaneArgs) == 0 {
+		o.CrossplaneArgs = recommended
 	}
 	if o.Dir == "" {
 		cache, err := CacheDir()
@@ -103,11 +117,11 @@ func prepare(o Options) (*Platform, error) {
 		o.Progress = io.Discard
 	}
 	if o.PlatformConfig == nil {
-		if o.PlatformConfig, err = os.ReadFile(filepath.Join(o.Root, "examples", "platform", "platformconfig.yaml")); err != nil {
+		if o.PlatformConfig, err = os.ReadFile(filepath.Join(o.Tree, "examples", "platform", "platformconfig.yaml")); err != nil {
 			return nil, err
 		}
 	}
-	lock, err := occupy(o.Dir)
+	lock, err := occupy(ctx, o.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +145,8 @@ func (p *Platform) Stop() {
 	_ = p.lock.Close()
 }
 
-func (p *Platform) say(format string, args ...any) {
-	fmt.Fprintf(p.options.Progress, "%5.1f s  %s\n", time.Since(p.started).Seconds(), fmt.Sprintf(format, args...))
+func (p *Platform) say(what string) {
+	fmt.Fprintf(p.options.Progress, "%5.1f s  %s\n", time.Since(p.started).Seconds(), what)
 }
 
 // start is Start, once everything is built. The players go on until background ends.
@@ -140,29 +154,29 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 	var (
 		o        = p.options
 		provider string // folder of its module
-		x        = &crossplane{}
+		x        = &crossplane{args: o.CrossplaneArgs}
 		chart    []*unstructured.Unstructured
 		foreign  []*unstructured.Unstructured
 	)
-	if p.Cluster, err = startCluster("management", filepath.Join(p.Dir, "management"), p.processes); err != nil {
+	if p.Cluster, err = startCluster("management", filepath.Join(p.Dir, "management"), o.Audit, p.processes); err != nil {
 		return err
 	}
 	x.Cluster, p.crossplane = p.Cluster, x
 	if o.Remote != "" {
-		if p.Remote, err = startCluster(o.Remote, filepath.Join(p.Dir, "remote"), p.processes); err != nil {
+		if p.Remote, err = startCluster(o.Remote, filepath.Join(p.Dir, "remote"), false, p.processes); err != nil {
 			return err
 		}
 	}
 	if err := together(ctx,
-		func(ctx context.Context) error { return p.Cluster.serving(ctx) },
+		func(ctx context.Context) error { return p.serving(ctx) },
 		func(ctx context.Context) error { return p.remote(ctx) },
-		func(ctx context.Context) error { return buildFunction(ctx, o.Root, p.processes) },
+		func(ctx context.Context) error { return buildFunction(ctx, o.Tree, functionProgram, p.processes) },
 		func(ctx context.Context) (err error) {
 			provider, err = source(ctx, o.Root, "provider-kubernetes", providerModule)
 			return err
 		},
 		func(ctx context.Context) (err error) {
-			if x.source, err = source(ctx, o.Root, "crossplane-core", crossplaneModule); err != nil {
+			if x.source, err = source(ctx, o.Root, o.Core, crossplaneModule); err != nil {
 				return err
 			}
 			chart, err = p.template(ctx, "crossplane", filepath.Join(x.source, "cluster", "charts", "crossplane"))
@@ -178,7 +192,7 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 	p.say("Kubernetes serves")
 	if err := together(ctx,
 		func(ctx context.Context) error { return x.start(ctx, chart) },
-		func(ctx context.Context) error { return p.Cluster.define(ctx, foreign) },
+		func(ctx context.Context) error { return p.define(ctx, foreign) },
 		func(ctx context.Context) error { return p.defineRemote(ctx, foreign) },
 	); err != nil {
 		return err
@@ -196,17 +210,6 @@ func (p *Platform) Log(name string, lines int) string {
 		return tail(filepath.Join(p.Dir, "operators.log"), lines)
 	}
 	return tail(filepath.Join(p.Dir, "logs", name+".log"), lines)
-}
-
-// startFunction starts the function of this tree and gives its address.
-func (p *Platform) startFunction(certificates string) (string, error) {
-	ports, err := freePorts(1)
-	if err != nil {
-		return "", err
-	}
-	at := address(ports[0])
-	return at, p.processes.start("function", "function", nil,
-		"--address="+at, "--tls-certs-dir="+certificates, "--metrics-address=", "--max-recv-message-size="+strconv.Itoa(64))
 }
 
 // together does several things at once and waits for all. The first that fails ends the others.

@@ -68,7 +68,7 @@ func (ps *processes) link(name, path string) error {
 // command is a program that was linked, with arguments and additional environment.
 func (ps *processes) command(ctx context.Context, program string, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(ps.dir, "bin", program), args...)
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(append(os.Environ(), "GOGC=300"), env...) // memory is there for a while, processors are not
 	cmd.Dir = ps.dir
 	return cmd
 }
@@ -106,20 +106,6 @@ func (ps *processes) start(name, program string, env []string, args ...string) e
 	}()
 	ps.running = append(ps.running, p)
 	return os.WriteFile(filepath.Join(ps.dir, "pids", name), []byte(strconv.Itoa(p.cmd.Process.Pid)), 0o644)
-}
-
-// stop ends one process, if it runs.
-func (ps *processes) stop(name string) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	ps.running = slices.DeleteFunc(ps.running, func(p *process) bool {
-		if p.name != name {
-			return false
-		}
-		p.end()
-		return true
-	})
-	_ = os.Remove(filepath.Join(ps.dir, "pids", name))
 }
 
 // end kills a process with everything that it started, and waits until it is gone. What it holds is thrown away, so nothing is
@@ -188,7 +174,7 @@ func tail(path string, lines int) string {
 }
 
 // sweep ends what an earlier platform in this folder left running, where whoever started it could not.
-func sweep(dir string) error {
+func sweep(ctx context.Context, dir string) error {
 	entries, err := os.ReadDir(filepath.Join(dir, "pids"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -202,12 +188,12 @@ func sweep(dir string) error {
 			return err
 		}
 		pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
-		if err == nil && pid > 1 && startedFrom(dir, pid) {
+		if err == nil && pid > 1 && startedFrom(ctx, dir, pid) {
 			if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil {
 				return fmt.Errorf("cannot end process %d (%s), which an earlier platform left: %w", pid, e.Name(), err)
 			}
 			for range 50 {
-				if !startedFrom(dir, pid) {
+				if !startedFrom(ctx, dir, pid) {
 					break
 				}
 				time.Sleep(100 * time.Millisecond)
@@ -221,7 +207,7 @@ func sweep(dir string) error {
 }
 
 // startedFrom tells whether a process was started from a folder's bin, since its number may long be another's.
-func startedFrom(dir string, pid int) bool {
-	out, err := exec.Command("ps", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+func startedFrom(ctx context.Context, dir string, pid int) bool {
+	out, err := exec.CommandContext(ctx, "ps", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && strings.HasPrefix(string(out), filepath.Join(dir, "bin")+"/")
 }

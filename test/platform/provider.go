@@ -5,10 +5,7 @@ import (
 	"os"
 	"strconv"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes"
 )
 
 // local is the name of the provider configs for the management cluster itself.
@@ -16,11 +13,13 @@ const local = "in-cluster"
 
 // provider starts provider-kubernetes with the service account that its chart and Crossplane's RBAC manager gave rights to.
 func (x *crossplane) provider(ctx context.Context) error {
-	kubeconfig, err := x.serviceAccount(ctx, namespace, "provider-kubernetes")
+	kubeconfig, err := x.serviceAccount(ctx, "provider-kubernetes")
 	if err != nil {
 		return err
 	}
-	if err := x.mayWatchDefinitions(ctx, "provider-kubernetes"); err != nil {
+	// The last of the rights that Crossplane's RBAC manager gives to a provider. One that starts before that looks only once which
+	// kinds there are, and ends; a pod would be started again.
+	if err := x.may(ctx, "provider-kubernetes", "watch", definitionResource); err != nil {
 		return err
 	}
 	ports, err := freePorts(2)
@@ -35,26 +34,6 @@ func (x *crossplane) provider(ctx context.Context) error {
 		return err
 	}
 	return x.providerConfigs(ctx, local, kubeconfig)
-}
-
-// mayWatchDefinitions waits until a service account may see which kinds there are: the last of the rights that Crossplane's RBAC
-// manager gives to a provider. One that starts before that looks only once, and ends; a pod would be started again.
-func (x *crossplane) mayWatchDefinitions(ctx context.Context, account string) error {
-	set, err := kubernetes.NewForConfig(x.Config)
-	if err != nil {
-		return err
-	}
-	return wait(ctx, x.processes, "the rights of "+account, func(ctx context.Context) (bool, error) {
-		r, err := set.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{
-				User: "system:serviceaccount:" + namespace + ":" + account,
-				ResourceAttributes: &authorizationv1.ResourceAttributes{
-					Verb: "watch", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions",
-				},
-			},
-		}, metav1.CreateOptions{})
-		return err == nil && r.Status.Allowed, err
-	})
 }
 
 // providerConfigs tell provider-kubernetes the way into a cluster: for Objects with a namespace and without.

@@ -3,6 +3,7 @@ package platform
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,11 +13,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // registry serves images to Crossplane by the read-only half of the OCI distribution specification.
 // https://github.com/opencontainers/distribution-spec/blob/main/spec.md
 type registry struct {
+	mu        sync.RWMutex                 // for what is added while it serves
 	blobs     map[string][]byte            // by digest; manifests as well
 	types     map[string]string            // media types of manifests, by digest
 	tags      map[string]map[string]string // digests by repository and tag
@@ -59,6 +62,8 @@ func (r *registry) tag(repository, tag string, d descriptor) {
 // addPackage adds a Crossplane package without a program: an image with one layer that holds package.yaml.
 // https://github.com/crossplane/crossplane/blob/main/contributing/specifications/xpkg.md
 func (r *registry) addPackage(repository, tag string, stream []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
 	if err := w.WriteHeader(&tar.Header{Name: "package.yaml", Mode: 0o644, Size: int64(len(stream))}); err != nil {
@@ -73,7 +78,9 @@ func (r *registry) addPackage(repository, tag string, stream []byte) error {
 	l := r.blob(ociLayer, layer.Bytes())
 	l.Annotations = map[string]string{"io.crossplane.xpkg": "base"}
 	config, err := json.Marshal(map[string]any{
-		"os": "linux", "architecture": "amd64", "config": map[string]any{},
+		"os": "linux", "architecture": "amd64",
+		// No two versions are the same image: a released one has another program in it.
+		"config": map[string]any{"Labels": map[string]string{"org.opencontainers.image.version": tag}},
 		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{l.Digest}},
 	})
 	if err != nil {
@@ -128,8 +135,8 @@ func (r *registry) addLayout(dir, prefix string) error {
 }
 
 // serve serves on a free port, until it is closed.
-func (r *registry) serve() (err error) {
-	if r.listening, err = net.Listen("tcp", address(0)); err != nil {
+func (r *registry) serve(ctx context.Context) (err error) {
+	if r.listening, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address(0)); err != nil {
 		return err
 	}
 	go http.Serve(r.listening, r) //nolint:errcheck,gosec // it ends when it is closed, and only this machine reaches it
@@ -138,6 +145,8 @@ func (r *registry) serve() (err error) {
 
 // ServeHTTP answers /v2/, /v2/<repository>/tags/list, /v2/<repository>/manifests/<tag or digest> and /v2/<repository>/blobs/<digest>.
 func (r *registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	if len(parts) < 4 {
 		w.WriteHeader(http.StatusOK)
@@ -150,7 +159,13 @@ func (r *registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			tags = append(tags, t)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"name": repository, "tags": tags})
+		list := struct {
+			Name string   `json:"name"`
+			Tags []string `json:"tags"`
+		}{repository, tags}
+		if err := json.NewEncoder(w).Encode(list); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
 		return
 	}
 	if digest, ok := r.tags[repository][ref]; ok && what == "manifests" {

@@ -31,16 +31,13 @@ func (p *Platform) reachRemote(ctx, background context.Context, x *crossplane) e
 	if p.Remote == nil {
 		return nil
 	}
-	chart, err := p.chart()
-	if err != nil {
-		return err
-	}
-	if err := p.helm(ctx, p.Remote, chart, map[string]any{
+	if err := p.helm(ctx, p.Remote, chartOf(p.options.Tree), map[string]any{
 		"mode":     "workload",
 		"workload": map[string]any{"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": namespace, "name": remoteUser}}},
 	}); err != nil {
 		return err
 	}
+	var err error
 	if p.RemoteOperators, err = operators.Start(background, p.Remote.Config, p.Remote.Client.RESTMapper(), p.log); err != nil {
 		return err
 	}
@@ -49,7 +46,7 @@ func (p *Platform) reachRemote(ctx, background context.Context, x *crossplane) e
 	}}); err != nil {
 		return err
 	}
-	kubeconfig, err := p.Remote.serviceAccount(ctx, namespace, remoteUser)
+	kubeconfig, err := p.Remote.serviceAccount(ctx, remoteUser)
 	if err != nil {
 		return err
 	}

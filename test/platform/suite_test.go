@@ -50,7 +50,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	var progress io.Writer = io.Discard
+	progress := io.Discard
 	if testing.Verbose() {
 		progress = os.Stderr
 	}
@@ -87,7 +87,6 @@ var (
 	namespaceKind  = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
 	secretKind     = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 	serviceKind    = schema.GroupVersionKind{Version: "v1", Kind: "Service"}
-	usageKind      = schema.GroupVersionKind{Group: "protection.crossplane.io", Version: "v1beta1", Kind: "Usage"}
 )
 
 // edit changes a field of a claim.
@@ -165,6 +164,9 @@ func eventually(t *testing.T, patience time.Duration, so func() error) {
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(100 * time.Millisecond) {
 		if err = so(); err == nil {
 			return
+		}
+		if failed := cloud.Err(); failed != nil {
+			t.Fatal(failed)
 		}
 	}
 	t.Fatalf("after %s: %v", patience, err)

@@ -13,24 +13,30 @@ import (
 	"strings"
 )
 
+// defaultCore is the tool with the oldest Crossplane that we support.
+const defaultCore = "crossplane-core"
+
 // tools are the programs of a platform by the names that they are called with, and the tool of hack/tools that holds each.
 var tools = map[string]string{
 	"etcd":                    "kubernetes",
 	"kube-apiserver":          "kubernetes",
 	"kube-controller-manager": "kubernetes",
 	"kubectl":                 "kubernetes",
-	"crossplane-core":         "crossplane-core",
+	"crossplane-core":         defaultCore,
 	"provider-kubernetes":     "provider-kubernetes",
 	"helm":                    "helm",
 }
 
 // build builds what is not built yet, and makes every program known to the processes.
-func build(ctx context.Context, root string, ps *processes, log io.Writer) error {
+func build(ctx context.Context, root, core string, ps *processes, log io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return errors.New("cannot find the Go toolchain; install Go 1.26 or newer")
 	}
 	paths := map[string]string{}
 	for name, tool := range tools {
+		if tool == defaultCore {
+			tool = core
+		}
 		if paths[tool] == "" {
 			cmd := exec.CommandContext(ctx, filepath.Join(root, "hack", "tools", "build.sh"), tool)
 			cmd.Stderr = log
@@ -47,11 +53,11 @@ func build(ctx context.Context, root string, ps *processes, log io.Writer) error
 	return nil
 }
 
-// buildFunction builds the function of this tree.
-func buildFunction(ctx context.Context, root string, ps *processes) error {
-	path := filepath.Join(ps.dir, "bin", "function")
+// buildFunction builds the function of a tree, as a program of some name.
+func buildFunction(ctx context.Context, tree, name string, ps *processes) error {
+	path := filepath.Join(ps.dir, "bin", name)
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", path, "./functions")
-	cmd.Dir = root
+	cmd.Dir = tree
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot build the function: %w\n%s", err, out)
 	}
@@ -64,9 +70,13 @@ func source(ctx context.Context, root, tool, module string) (string, error) {
 	cmd.Dir = filepath.Join(root, "hack", "tools", tool)
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	out, err := cmd.Output()
-	var m struct{ Dir, Error string }
+	var m struct {
+		Dir   string `json:"Dir"`
+		Error string `json:"Error"`
+	}
 	if jsonErr := json.Unmarshal(out, &m); jsonErr != nil || m.Dir == "" {
-		return "", fmt.Errorf("cannot get the sources of %s (the module proxy is needed once): %w", module, errors.Join(err, jsonErr, errorOf(m.Error)))
+		return "", fmt.Errorf("cannot get the sources of %s (the module proxy is needed once): %w",
+			module, errors.Join(err, jsonErr, errorOf(m.Error)))
 	}
 	return m.Dir, nil
 }

@@ -64,9 +64,10 @@ func order(ctx context.Context, p *platform.Platform, claim *unstructured.Unstru
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("the claim is not ready: %w\n%s", context.Cause(ctx), strings.Join(conditions(u), "\n"))
-		case err := <-p.Failed():
-			return err
 		case <-time.After(200 * time.Millisecond):
+		}
+		if err := p.Err(); err != nil {
+			return err
 		}
 	}
 }
@@ -109,14 +110,14 @@ func conditions(u *unstructured.Unstructured) []string {
 }
 
 // next shows what there is now, and what to try.
-func next(p *platform.Platform, claim *unstructured.Unstructured, out io.Writer) {
-	u, err := p.Get(context.Background(), claim.GroupVersionKind(), client.ObjectKeyFromObject(claim))
+func next(ctx context.Context, p *platform.Platform, claim *unstructured.Unstructured, out io.Writer) {
+	u, err := p.Get(ctx, claim.GroupVersionKind(), client.ObjectKeyFromObject(claim))
 	if err != nil || u == nil {
 		return
 	}
 	instance, _, _ := unstructured.NestedString(u.Object, "status", "instance")
 	fmt.Fprintf(out, "\nIts objects are in the namespace %s:\n", instance)
-	for _, line := range tree(p, instance) {
+	for _, line := range tree(ctx, p, instance) {
 		fmt.Fprintln(out, "  "+line)
 	}
 	endpoints, _, _ := unstructured.NestedSlice(u.Object, "status", "endpoints")
@@ -142,9 +143,9 @@ Logs are in %s. Ctrl-C here, or make demo-down there, stops all of it.
 }
 
 // tree is a line for each kind of object in a namespace that somebody ordered.
-func tree(p *platform.Platform, namespace string) []string {
+func tree(ctx context.Context, p *platform.Platform, namespace string) []string {
 	names := map[string][]string{}
-	for _, o := range p.Composed(context.Background(), namespace) {
+	for _, o := range p.Composed(ctx, namespace) {
 		names[o.GetKind()] = append(names[o.GetKind()], o.GetName())
 	}
 	var out []string

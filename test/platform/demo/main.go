@@ -28,7 +28,7 @@ const remote = "west"
 type cli struct {
 	Claim    string        `default:"examples/controlplane/claim.yaml" help:"File with the claim to order." type:"existingfile"`
 	Dir      string        `help:"Folder of the platform. Default: demo in the cache folder."`
-	Packages string        `help:"Folder made by make package, whose packages are installed. Default: packages of this tree." type:"existingdir"`
+	Packages string        `help:"Folder made by make package, to install from. Default: packages of this tree." type:"existingdir"`
 	Remote   bool          `help:"Start a second cluster and order the workloads there."`
 	Timeout  time.Duration `default:"15m" help:"How long to wait until the claim is ready, building included."`
 	Once     bool          `help:"End when the claim is ready, instead of staying up."`
@@ -59,7 +59,7 @@ func (c *cli) run(ctx context.Context, out io.Writer) error {
 		c.Dir = filepath.Join(cache, "demo")
 	}
 	if c.Down {
-		return down(c.Dir, out)
+		return down(ctx, c.Dir, out)
 	}
 	claim, err := readClaim(c.Claim)
 	if err != nil {
@@ -85,18 +85,20 @@ func (c *cli) run(ctx context.Context, out io.Writer) error {
 	if c.Once {
 		return nil
 	}
-	next(p, claim, out)
-	select {
-	case <-ctx.Done():
-	case err := <-p.Failed():
-		return err
+	next(ctx, p, claim, out)
+	for p.Err() == nil {
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(out, "\nStopping.")
+			return nil
+		case <-time.After(time.Second):
+		}
 	}
-	fmt.Fprintln(out, "\nStopping.")
-	return nil
+	return p.Err()
 }
 
-func down(dir string, out io.Writer) error {
-	was, err := platform.Down(dir)
+func down(ctx context.Context, dir string, out io.Writer) error {
+	was, err := platform.Down(ctx, dir)
 	switch {
 	case err != nil:
 		return err

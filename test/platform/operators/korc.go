@@ -33,7 +33,7 @@ func (o *Operators) korc(ctx context.Context, i item, u *unstructured.Unstructur
 	u.SetFinalizers(slices.DeleteFunc(u.GetFinalizers(), func(f string) bool { return f == finalizer }))
 	_, err := o.client.Resource(i.resource).Namespace(i.namespace).Update(ctx, u, metav1.UpdateOptions{})
 	if err == nil {
-		o.say("%s %s/%s is detached from Keystone", u.GetKind(), i.namespace, i.name)
+		o.sayf("%s %s/%s is detached from Keystone", u.GetKind(), i.namespace, i.name)
 	}
 	return true, ignoreNotFound(err)
 }

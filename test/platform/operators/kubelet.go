@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // kubelet plays a node for a pod: it runs when everything that it mounts or reads is there; that of a Job ends well at once.
@@ -112,67 +111,4 @@ func (o *Operators) missing(ctx context.Context, pod *corev1.Pod) ([]string, err
 		}
 	}
 	return out, nil
-}
-
-// reference is what a pod needs: an object, and keys of it.
-type reference struct {
-	resource schema.GroupVersionResource
-	name     string
-	keys     []string
-}
-
-func references(pod *corev1.Pod) []reference {
-	var out []reference
-	add := func(resource schema.GroupVersionResource, name string, optional *bool, keys ...string) {
-		if name != "" && (optional == nil || !*optional) {
-			out = append(out, reference{resource: resource, name: name, keys: keys})
-		}
-	}
-	paths := func(items []corev1.KeyToPath) (keys []string) {
-		for _, i := range items {
-			keys = append(keys, i.Key)
-		}
-		return keys
-	}
-	for _, v := range pod.Spec.Volumes {
-		if s := v.Secret; s != nil {
-			add(secrets, s.SecretName, s.Optional, paths(s.Items)...)
-		}
-		if c := v.ConfigMap; c != nil {
-			add(configMaps, c.Name, c.Optional, paths(c.Items)...)
-		}
-		if v.Projected == nil {
-			continue
-		}
-		for _, p := range v.Projected.Sources {
-			if s := p.Secret; s != nil {
-				add(secrets, s.Name, s.Optional, paths(s.Items)...)
-			}
-			if c := p.ConfigMap; c != nil {
-				add(configMaps, c.Name, c.Optional, paths(c.Items)...)
-			}
-		}
-	}
-	for _, c := range append(append([]corev1.Container{}, pod.Spec.InitContainers...), pod.Spec.Containers...) {
-		for _, e := range c.EnvFrom {
-			if s := e.SecretRef; s != nil {
-				add(secrets, s.Name, s.Optional)
-			}
-			if m := e.ConfigMapRef; m != nil {
-				add(configMaps, m.Name, m.Optional)
-			}
-		}
-		for _, e := range c.Env {
-			if e.ValueFrom == nil {
-				continue
-			}
-			if s := e.ValueFrom.SecretKeyRef; s != nil {
-				add(secrets, s.Name, s.Optional, s.Key)
-			}
-			if m := e.ValueFrom.ConfigMapKeyRef; m != nil {
-				add(configMaps, m.Name, m.Optional, m.Key)
-			}
-		}
-	}
-	return out
 }

@@ -142,7 +142,7 @@ func (o *Operators) next(ctx context.Context) bool {
 	defer o.queue.Done(i)
 	if err := o.play(ctx, i); err != nil && ctx.Err() == nil {
 		if !apierrors.IsConflict(err) {
-			o.say("%s %s/%s: %v", o.kinds[i.resource].Kind, i.namespace, i.name, err)
+			o.sayf("%s %s/%s: %v", o.kinds[i.resource].Kind, i.namespace, i.name, err)
 		}
 		o.queue.AddRateLimited(i)
 		return true
@@ -151,7 +151,7 @@ func (o *Operators) next(ctx context.Context) bool {
 	return true
 }
 
-func (o *Operators) say(format string, args ...any) {
+func (o *Operators) sayf(format string, args ...any) {
 	o.writing.Lock()
 	defer o.writing.Unlock()
 	fmt.Fprintf(o.log, time.Now().Format("15:04:05.000")+" "+format+"\n", args...)
@@ -209,7 +209,7 @@ func (o *Operators) finish(ctx context.Context, i item, u *unstructured.Unstruct
 		return ignoreNotFound(err)
 	}
 	if after.GetResourceVersion() != u.GetResourceVersion() {
-		o.say("%s %s/%s is ready at generation %d", kind.Kind, i.namespace, i.name, u.GetGeneration())
+		o.sayf("%s %s/%s is ready at generation %d", kind.Kind, i.namespace, i.name, u.GetGeneration())
 	}
 	o.wrote(u, after.GetResourceVersion(), true)
 	return nil
@@ -264,7 +264,7 @@ func (o *Operators) Release(kind schema.GroupKind, namespace string) {
 		}
 		all, err := o.caches[resource].ByNamespace(namespace).List(labels.Everything())
 		if err != nil {
-			o.say("cannot look at %s again: %v", kind, err)
+			o.sayf("cannot look at %s again: %v", kind, err)
 		}
 		for _, obj := range all {
 			if u, ok := obj.(*unstructured.Unstructured); ok {

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+)
+
+// largest writes which object that is stored for a control plane is the largest, and how large the answers of the function become. An API
+// server takes 1.5 MiB, Crossplane 4 MiB.
+func (b *bench) largest(ctx context.Context) error {
+	for _, kind := range []schema.GroupVersionKind{
+		{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Kind: "Object"},
+		{Group: "kubernetes.m.crossplane.io", Version: "v1alpha1", Kind: "Object"},
+		{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XControlPlaneCluster"},
+		{Group: "keystone.openstack.c5c3.io", Version: "v1alpha1", Kind: "Keystone"},
+	} {
+		all, err := b.p.List(ctx, kind, "")
+		if err != nil {
+			return err
+		}
+		size, name := 0, ""
+		for _, o := range all {
+			data, err := o.MarshalJSON()
+			if err != nil {
+				return err
+			}
+			if len(data) > size {
+				size, name = len(data), o.GetName()
+			}
+		}
+		fmt.Fprintf(b.out, "largest of %d %s: %s, %.1f kB\n", len(all), kind.GroupKind(), name, float64(size)/1000)
+	}
+	full, err := examples.Files.ReadFile("controlplane/full.yaml")
+	if err != nil {
+		return err
+	}
+	for name, claim := range map[string][]byte{"claim.yaml": examples.Claim, "full.yaml": full} {
+		w, err := preview.World(claim, examples.Platform, kinds.Runners())
+		if err != nil {
+			return err
+		}
+		size := map[string]int{}
+		if err := w.Run(func(s simulate.Step) {
+			if data, err := wire.MarshalResponse(s.Response); err == nil {
+				size[s.Owner] = max(size[s.Owner], len(data))
+			}
+		}); err != nil {
+			return err
+		}
+		fmt.Fprintf(b.out, "largest answers for %s, in bytes: %v\n", name, size)
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+//go:build platform
+
+package platform_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+// badClaims are the claims of test/claims by their files' names. What is not even a claim, or has no name that a preview could show, is
+// left out.
+func badClaims(t *testing.T) map[string]*unstructured.Unstructured {
+	t.Helper()
+	files, err := filepath.Glob("../claims/testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no claims: %v", err)
+	}
+	out := map[string]*unstructured.Unstructured{}
+	for _, file := range files {
+		doc, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := platform.Decode(doc)
+		if err != nil || len(objects) != 1 {
+			continue
+		}
+		if u := objects[0]; u.GroupVersionKind() == claimKind && u.GetNamespace() != "" && u.GetGenerateName() == "" {
+			out[strings.TrimSuffix(filepath.Base(file), ".yaml")] = u
+		}
+	}
+	return out
+}
+
+// namespaceFor makes a namespace.
+func namespaceFor(t *testing.T, name string) {
+	t.Helper()
+	if err := cloud.Apply(t.Context(), fmt.Appendf(nil, "{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fieldErrors is what the preview says of the fields of a claim, before any function is called.
+func fieldErrors(t *testing.T, u *unstructured.Unstructured) field.ErrorList {
+	t.Helper()
+	v, err := definition.Validator(u.GetAPIVersion(), u.GetKind())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaulted := u.DeepCopy().Object
+	v.Default(defaulted)
+	return v.Validate(defaulted)
+}
+
+// TestRefused orders the claims of test/claims. What the preview says of fields, the API server says as well, in the same words,
+// before anything happens; what only the function can know, the API server lets pass.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	namespaceFor(t, "tenant-refused")
+	refused := 0
+	for name, u := range badClaims(t) {
+		u.SetNamespace("tenant-refused")
+		want := fieldErrors(t, u)
+		got := cloud.Client.Create(t.Context(), u, client.DryRunAll, client.FieldValidation("Strict"))
+		if refused := apierrors.IsInvalid(got) || apierrors.IsBadRequest(got); refused != (len(want) > 0) {
+			t.Errorf("%s:\nthe preview says: %v\nthe API server:   %v", name, want, got)
+			continue
+		}
+		if got == nil {
+			continue
+		}
+		refused++
+		said := inBody.ReplaceAllString(oneLine(got.Error()), "")
+		if strings.Contains(said, "cannot be handled as") {
+			continue // what does not decode, or has a field that is not known, is looked at no further, and put in other words
+		}
+		for _, w := range want {
+			if sentence := oneLine(w.Error()); !strings.Contains(said, sentence) {
+				t.Errorf("%s:\nthe preview says: %s\nthe API server:   %s", name, w, said)
+			}
+		}
+	}
+	if refused < 20 {
+		t.Errorf("only %d claims were refused by the API server: this tests nothing", refused)
+	}
+}
+
+// inBody is what an API server repeats of the field's name, and the preview leaves out.
+var inBody = regexp.MustCompile(`\S+ in body `)
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// TestInvalid orders those claims of test/claims that only the function can refuse: options of a service, and what the platform does not
+// allow in the claim's namespace (its limits and clusters). Each claim says what the preview says, and nothing is composed for it.
+func TestInvalid(t *testing.T) {
+	t.Parallel()
+	refused := map[string]*unstructured.Unstructured{}
+	said := map[string][]string{}
+	limits := 0
+	for name, u := range badClaims(t) {
+		if len(fieldErrors(t, u)) > 0 || len(u.GetLabels())+len(u.GetAnnotations()) > 0 {
+			continue
+		}
+		u.SetName(name)
+		u.SetNamespace(u.GetNamespace() + "-invalid")
+		doc, err := u.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r *preview.Refused
+		if _, err := preview.Run(doc, examples.Platform, kinds.Runners()); !errors.As(err, &r) {
+			continue
+		}
+		if strings.HasPrefix(name, "limit-") {
+			limits++
+		}
+		refused[name], said[name] = u, r.Sentences
+		order(t, u)
+	}
+	if len(refused) < 20 || limits < 5 {
+		t.Fatalf("only %d claims are refused by the function, %d of them by limits: this tests nothing", len(refused), limits)
+	}
+	for name, u := range refused {
+		for _, sentence := range said[name] {
+			specValid(t, u, "False", sentence)
+		}
+		is := get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName())
+		if c, _ := platform.ConditionOf(is, "Ready"); c.Status == "True" {
+			t.Errorf("%s: the claim is ready", name)
+		}
+		composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
+		if refs, _, _ := unstructured.NestedSlice(get(t, cloud.Cluster, compositeKind, "", composite).Object, "spec", "resourceRefs"); len(refs) > 0 {
+			t.Errorf("%s: %d objects are composed", name, len(refs))
+		}
+		if err := cloud.Client.Delete(t.Context(), u); err != nil {
+			t.Error(err)
+		}
+	}
+}

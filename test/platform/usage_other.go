@@ -1,0 +1,13 @@
+//go:build !linux
+
+package platform
+
+import (
+	"errors"
+	"time"
+)
+
+// Usage is only known on Linux.
+func (*Platform) Usage(string) (cpu time.Duration, memory int64, err error) {
+	return 0, 0, errors.New("what a process uses is only known on Linux")
+}
