@@ -22,7 +22,7 @@ pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" 
 
 .DEFAULT_GOAL := help
 .PHONY: help generate verify-generated lint test fuzz bench preview demo demo-down render package push test-package test-platform \
-  bench-platform crds registry vuln tools clean
+  bench-platform test-openstack openstack-up openstack-down crds registry vuln tools clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -86,6 +86,19 @@ test-platform: ## Test the packages and the chart on a real Crossplane, without 
 bench-platform: ## Measure what control planes cost a real Crossplane: [PLANES="1 10 50"]
 	go run ./test/platform/bench $(PLANES)
 
+# Needs root: the tests run in network, mount and process namespaces of their own.
+test-openstack: ## Test what a claim becomes with a real Keystone, MariaDB, memcached, Apache and OpenLDAP (Linux, root)
+	go test -tags openstack -count=1 -timeout 30m ./test/openstack/...
+
+openstack-up: ## Make a claim a running cloud on this machine, with a clouds.yaml: CLAIM=file (Linux, root)
+	@go build -o "$(CACHE)/bin/openstack-up" ./test/openstack/up
+	@"$(CACHE)/bin/openstack-up" -root "$(CURDIR)" -dir out/openstack -claim "$(or $(CLAIM),examples/controlplane/development.yaml)" \
+	  $(if $(PLATFORM),-platform "$(PLATFORM)")
+
+openstack-down: ## Stop it, and remove what it wrote
+	@go build -o "$(CACHE)/bin/openstack-up" ./test/openstack/up
+	@"$(CACHE)/bin/openstack-up" -dir out/openstack -down
+
 crds: ## Fetch the CRDs of the operators that we order from
 	go run ./hack/crds/fetch
 
@@ -99,4 +112,4 @@ tools: ## Build all developer tools into the cache
 	hack/tools/build.sh $(notdir $(patsubst %/go.mod,%,$(wildcard hack/tools/*/go.mod)))
 
 clean: ## Remove what was built: tools and caches outside the tree, and out/
-	rm -rf "$(CACHE)"/{bin,crds,registry} out
+	rm -rf "$(CACHE)"/{bin,crds,registry,openstack} out

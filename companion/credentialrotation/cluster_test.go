@@ -119,7 +119,7 @@ func rotationOf(target string) *c5c3v1.CredentialRotation {
 		Spec: c5c3v1.CredentialRotationSpec{
 			Target: target, UserName: userName, SecretName: secretName,
 			CloudCredentialsRef: c5c3v1.CloudCredentialsReference{SecretName: cloudsName, CloudName: "glance"},
-			IntervalDays:        90, PreRotationDays: 7, GracePeriodDays: 1,
+			IntervalDays:        90, PreRotationDays: new(int32(7)), GracePeriodDays: new(int32(1)),
 			Consumers: []c5c3v1.Consumer{{Kind: "Deployment", Name: "glance"}},
 		},
 	}

@@ -27,7 +27,7 @@ func (w way) RoundTrip(r *http.Request) (*http.Response, error) {
 	var response *http.Response
 	err := w.api.Other(written, func() error {
 		var err error
-		response, err = w.keystone.RoundTrip(r)
+		response, err = w.keystone.RoundTrip(r) //nolint:bodyclose // The client that asked closes it.
 		return err
 	})
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 const (
 	idKey             = "application_credential_id"
 	secretKey         = "application_credential_secret"
-	stagedSecretKey   = "staged_application_credential_secret"
+	stagedSecretKey   = "staged_application_credential_secret" //nolint:gosec // The name of a key.
 	passwordKey       = "password"
 	stagedPasswordKey = "staged_password"
 )

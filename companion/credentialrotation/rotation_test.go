@@ -260,6 +260,10 @@ func TestKeystoneDown(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
 	old, _ := c.offered()
 	c.keystone.SetDown(true)
+	c.pass(r)
+	if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue || got.Reason != "KeystoneAwaited" {
+		t.Errorf("%v", got)
+	}
 	c.clock.SetTime(c.clock.Now().Add(83 * day))
 	for range 5 {
 		c.pass(r)

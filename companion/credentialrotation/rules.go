@@ -142,7 +142,10 @@ func adopt(w *world) *step {
 	if w.rotation.Spec.Target != password || w.state == intact {
 		return nil
 	}
-	return &step{name: "PasswordAdopted", do: adoptPassword(w), note: fmt.Sprintf("took over the password in Secret %s", w.rotation.Spec.SecretName)}
+	return &step{
+		name: "PasswordAdopted", do: adoptPassword(w),
+		note: fmt.Sprintf("took over the password in Secret %s", w.rotation.Spec.SecretName),
+	}
 }
 
 // replaceBroken makes another application credential in the place of one that is missing, was edited or is revoked, suspended or
@@ -160,7 +163,8 @@ func replaceBroken(w *world) *step {
 		s.warning, s.note = true, fmt.Sprintf("Keystone has no application credential %s any more: another one takes its place. "+
 			"Taking a role from a user revokes its application credentials", w.record.ID)
 	case w.state == edited, w.state == unrecorded:
-		s.warning, s.note = true, fmt.Sprintf("Secret %s was edited: another application credential takes the place of what it holds", w.secret.Name)
+		s.warning, s.note = true, fmt.Sprintf("Secret %s was edited: another application credential takes the place of what it holds",
+			w.secret.Name)
 	}
 	return s
 }

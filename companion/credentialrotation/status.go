@@ -80,6 +80,8 @@ func judgeReady(w *world, s *step) (ok bool, reason, message string) {
 	case w.usable() && s.wait != "" && !w.rotation.Spec.Suspend && !w.due().After(w.now):
 		return true, "RotationWaits", fmt.Sprintf("credential %s is in use; the rotation that was due at %s waits: %s",
 			w.record.ID, w.due().Format(time.RFC3339), s.wait)
+	case w.usable() && w.problem != "":
+		return true, "KeystoneAwaited", fmt.Sprintf("credential %s is in use, but could not be replaced now: %s", w.record.ID, w.problem)
 	case w.usable():
 		return true, "CredentialInUse", fmt.Sprintf("credential %s is in use", w.record.ID)
 	case s.do == nil && s.wait != "":

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
@@ -68,7 +69,9 @@ type world struct {
 }
 
 // observe reads the world. Nothing comes from a cache: what a pass decides cannot be taken back.
-func observe(ctx context.Context, reader client.Reader, login identity.Login, rotation *c5c3v1.CredentialRotation, now time.Time) (*world, error) {
+func observe(
+	ctx context.Context, reader client.Reader, login identity.Login, rotation *c5c3v1.CredentialRotation, now time.Time,
+) (*world, error) {
 	w := &world{rotation: rotation, now: now.UTC().Truncate(time.Second)} // As times in a status are.
 	for _, ref := range rotation.Spec.Consumers {
 		c, err := consumer.Observe(ctx, reader, ref.Kind, w.key(string(ref.Name)))
@@ -148,8 +151,8 @@ func (w *world) ask(ctx context.Context, login identity.Login, clouds *corev1.Se
 	case w.rotation.Spec.Target == password:
 		w.askForPassword(ctx, login, cloud)
 	case cloud.Username != w.rotation.Spec.UserName:
-		w.problem = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s is of user %q, and only user %s itself can make its application credentials",
-			ref.CloudName, cloud.Username, w.rotation.Spec.UserName)
+		w.problem = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s is of user %q, and only user %s itself can make its application "+
+			"credentials", ref.CloudName, cloud.Username, w.rotation.Spec.UserName)
 	case cloud.ProjectName == "" && cloud.ProjectID == "":
 		w.problem = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s needs a project, which application credentials are for", ref.CloudName)
 	default:
@@ -199,8 +202,8 @@ func (w *world) askForPassword(ctx context.Context, login identity.Login, cloud 
 		}
 	}
 	w.lockedOut = true
-	w.problem = fmt.Sprintf("Keystone accepts neither the password in Secret %s nor the one that was to come: put the right one into its key %s",
-		w.secret.Name, passwordKey)
+	w.problem = fmt.Sprintf("Keystone accepts neither the password in Secret %s nor the one that was to come: "+
+		"put the right one into its key %s", w.secret.Name, passwordKey)
 }
 
 // prefix of the names of this rotation's application credentials. Names are unique for a user, and kept when the rotation is made
@@ -265,7 +268,7 @@ func (w *world) due() time.Time {
 		return w.record.Since
 	}
 	spec := w.rotation.Spec
-	return w.record.Since.Add(time.Duration(spec.IntervalDays-spec.PreRotationDays) * day)
+	return w.record.Since.Add(time.Duration(spec.IntervalDays-ptr.Deref(spec.PreRotationDays, 0)) * day)
 }
 
 // graceEnds is when what is no longer used may be revoked.
@@ -273,7 +276,7 @@ func (w *world) graceEnds() time.Time {
 	if w.record.Distributed == nil {
 		return time.Time{}
 	}
-	return w.record.Distributed.Add(time.Duration(w.rotation.Spec.GracePeriodDays) * day)
+	return w.record.Distributed.Add(time.Duration(ptr.Deref(w.rotation.Spec.GracePeriodDays, 0)) * day)
 }
 
 func (w *world) annotation() string {

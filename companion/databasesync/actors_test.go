@@ -144,13 +144,11 @@ func (c *cluster) ended(r record, code int32) {
 	if code != 0 {
 		return
 	}
-	switch phaseOf(&r) {
-	case syncing:
+	switch ph := phaseOf(&r); {
+	case ph == syncing:
 		c.serves = []string{r.Release}
-	case expanding:
-		if !slices.Contains(c.serves, r.Release) {
-			c.serves = append(c.serves, r.Release)
-		}
+	case ph == expanding && !slices.Contains(c.serves, r.Release):
+		c.serves = append(c.serves, r.Release)
 	}
 }
 

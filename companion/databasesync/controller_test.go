@@ -297,7 +297,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	r.Reader = interceptor.NewClient(c.api, interceptor.Funcs{
 		List: func(ctx context.Context, api client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 			if _, ok := l.(*batchv1.JobList); ok {
-				c.order("2025.2")
+				c.order("2025.2") //nolint:contextcheck // It is somebody else's.
 			}
 			return api.List(ctx, l, opts...)
 		},

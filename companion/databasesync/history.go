@@ -36,7 +36,7 @@ func open(history []record) *record {
 
 // latest is the last attempt of a step, if any.
 func latest(history []record, hash string) *record {
-	for i := len(history) - 1; i >= 0; i-- {
+	for i := range slices.Backward(history) {
 		if history[i].Hash == hash {
 			return &history[i]
 		}
@@ -47,7 +47,7 @@ func latest(history []record, hash string) *record {
 // done reports whether a step has succeeded. What was done to the schema for one release counts no more when something was
 // done to it for another.
 func done(history []record, s step) bool {
-	for i := len(history) - 1; i >= 0; i-- {
+	for i := range slices.Backward(history) {
 		r := &history[i]
 		switch {
 		case r.Hash == s.hash && r.Result == openstackv1.StepSucceeded:
@@ -81,7 +81,7 @@ func backoff(n int) time.Duration {
 
 // reached is the newest release that steps have begun to bring the schema to, and the phase that did. None: nothing ran yet.
 func reached(history []record) (release string, by phase) {
-	for i := len(history) - 1; i >= 0; i-- {
+	for i := range slices.Backward(history) {
 		if p := phaseOf(&history[i]); p.changesSchema() {
 			return history[i].Release, p
 		}

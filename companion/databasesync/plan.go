@@ -81,8 +81,9 @@ func turnBack(w *world) *plan {
 	case w.fresh(), !w.calledOff():
 		return nil
 	case by != expanding:
-		return w.refusal("CannotGoBack", fmt.Sprintf("steps that bring the schema to release %s in one go have run, and there is no way back to %s: "+
-			"set release to %s again, or restore the database and delete this DatabaseSync, which is made anew", release, spec.Release, release))
+		return w.refusal("CannotGoBack", fmt.Sprintf("steps that bring the schema to release %s in one go have run, and there is no "+
+			"way back to %s: set release to %s again, or restore the database and delete this DatabaseSync, which is made anew",
+			release, spec.Release, release))
 	case w.complete():
 		return nil
 	}
@@ -100,8 +101,8 @@ func refuse(w *world) *plan {
 		return nil
 	}
 	if status.ContractedRelease != status.InstalledRelease {
-		return w.refusal("UpgradeUnfinished", fmt.Sprintf("the upgrade to release %s is not finished, and release %s has to wait: set release to %s again until everything has run",
-			status.InstalledRelease, spec.Release, status.InstalledRelease))
+		return w.refusal("UpgradeUnfinished", fmt.Sprintf("the upgrade to release %s is not finished, and release %s has to wait: "+
+			"set release to %s again until everything has run", status.InstalledRelease, spec.Release, status.InstalledRelease))
 	}
 	from := []string{status.InstalledRelease}
 	if ahead, _ := w.ahead(); ahead != "" { // The schema has seen a release that the pods have not.
@@ -192,7 +193,8 @@ func (w *world) run(todo []step) *plan {
 		}
 	}
 	if len(w.missing) > 0 {
-		return w.wait(openstackv1.SyncPhasePending, "Waiting", fmt.Sprintf("step %s waits until there are %s", r.Step, strings.Join(w.missing, ", ")))
+		return w.wait(openstackv1.SyncPhasePending, "Waiting",
+			fmt.Sprintf("step %s waits until there are %s", r.Step, strings.Join(w.missing, ", ")))
 	}
 	p := w.save(shown[s.phase], w.begins(&r))
 	if w.job(&r) == nil {

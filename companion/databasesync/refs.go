@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,63 +19,62 @@ type reference struct{ kind, name string }
 
 // references are the Secrets and ConfigMaps that a pod needs, sorted. What it can do without is left out.
 func references(pod *corev1.PodSpec) []reference {
-	found := map[reference]bool{}
-	add := func(kind, name string, optional *bool) {
-		if name != "" && !ptr.Deref(optional, false) {
-			found[reference{kind, name}] = true
-		}
-	}
+	found := needed{}
 	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
-		for _, e := range c.EnvFrom {
-			if r := e.SecretRef; r != nil {
-				add("Secret", r.Name, r.Optional)
-			}
-			if r := e.ConfigMapRef; r != nil {
-				add("ConfigMap", r.Name, r.Optional)
-			}
-		}
-		for _, e := range c.Env {
-			if e.ValueFrom == nil {
-				continue
-			}
-			if r := e.ValueFrom.SecretKeyRef; r != nil {
-				add("Secret", r.Name, r.Optional)
-			}
-			if r := e.ValueFrom.ConfigMapKeyRef; r != nil {
-				add("ConfigMap", r.Name, r.Optional)
-			}
-		}
+		found.environment(&c)
 	}
-	for _, v := range pod.Volumes {
-		if s := v.Secret; s != nil {
-			add("Secret", s.SecretName, s.Optional)
-		}
-		if c := v.ConfigMap; c != nil {
-			add("ConfigMap", c.Name, c.Optional)
-		}
-		if v.Projected == nil {
-			continue
-		}
-		for _, s := range v.Projected.Sources {
-			if r := s.Secret; r != nil {
-				add("Secret", r.Name, r.Optional)
-			}
-			if r := s.ConfigMap; r != nil {
-				add("ConfigMap", r.Name, r.Optional)
-			}
-		}
+	for i := range pod.Volumes {
+		found.volume(&pod.Volumes[i].VolumeSource)
 	}
-	out := make([]reference, 0, len(found))
-	for r := range found {
-		out = append(out, r)
-	}
-	slices.SortFunc(out, func(a, b reference) int {
-		if a.kind != b.kind {
-			return cmp.Compare(b.kind, a.kind) // Secrets first: they are what is late.
-		}
-		return cmp.Compare(a.name, b.name)
+	return slices.SortedFunc(maps.Keys(found), func(a, b reference) int {
+		// Secrets first: they are what is late.
+		return cmp.Or(cmp.Compare(b.kind, a.kind), cmp.Compare(a.name, b.name))
 	})
-	return out
+}
+
+type needed map[reference]bool
+
+func (n needed) add(kind, name string, optional *bool) {
+	if name != "" && !ptr.Deref(optional, false) {
+		n[reference{kind, name}] = true
+	}
+}
+
+func (n needed) environment(c *corev1.Container) {
+	for _, e := range c.EnvFrom {
+		if r := e.SecretRef; r != nil {
+			n.add("Secret", r.Name, r.Optional)
+		}
+		if r := e.ConfigMapRef; r != nil {
+			n.add("ConfigMap", r.Name, r.Optional)
+		}
+	}
+	for _, e := range c.Env {
+		from := ptr.Deref(e.ValueFrom, corev1.EnvVarSource{})
+		if r := from.SecretKeyRef; r != nil {
+			n.add("Secret", r.Name, r.Optional)
+		}
+		if r := from.ConfigMapKeyRef; r != nil {
+			n.add("ConfigMap", r.Name, r.Optional)
+		}
+	}
+}
+
+func (n needed) volume(v *corev1.VolumeSource) {
+	if r := v.Secret; r != nil {
+		n.add("Secret", r.SecretName, r.Optional)
+	}
+	if r := v.ConfigMap; r != nil {
+		n.add("ConfigMap", r.Name, r.Optional)
+	}
+	for _, s := range ptr.Deref(v.Projected, corev1.ProjectedVolumeSource{}).Sources {
+		if r := s.Secret; r != nil {
+			n.add("Secret", r.Name, r.Optional)
+		}
+		if r := s.ConfigMap; r != nil {
+			n.add("ConfigMap", r.Name, r.Optional)
+		}
+	}
 }
 
 // missing gives the references that do not exist. Only metadata is read.

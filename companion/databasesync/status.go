@@ -3,6 +3,7 @@ package databasesync
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -64,28 +65,31 @@ func (w *world) begins(r *record) string {
 
 // running says what an attempt that is under way is doing.
 func (w *world) running(r *record, job *batchv1.Job) string {
-	out := fmt.Sprintf("step %s of release %s runs in Job %s", r.Step, r.Release, job.Name)
+	out := &strings.Builder{}
+	fmt.Fprintf(out, "step %s of release %s runs in Job %s", r.Step, r.Release, job.Name)
 	if w.outdated(r) {
-		out += " for an earlier wish, which is seen to its end"
+		out.WriteString(" for an earlier wish, which is seen to its end")
 	}
 	if r.Attempt > 1 {
-		out += fmt.Sprintf(", attempt %d", r.Attempt)
+		fmt.Fprintf(out, ", attempt %d", r.Attempt)
 	}
 	for _, p := range podsOf(job, w.pods) {
 		if o := obstacle(&p); o != "" {
-			out += fmt.Sprintf("; Pod %s cannot start: %s", p.Name, o)
+			fmt.Fprintf(out, "; Pod %s cannot start: %s", p.Name, o)
 		}
 	}
-	return out
+	return out.String()
 }
 
 func (w *world) busyMessage() string {
-	return fmt.Sprintf("waits until %s has ended, which still may change the schema: if its node is lost for good, delete it by force", w.busy())
+	return fmt.Sprintf("waits until %s has ended, which still may change the schema: if its node is lost for good, delete it by force",
+		w.busy())
 }
 
 // failure says how the last attempt of a step failed and when the next one is.
 func (w *world) failure(last *record, at time.Time) string {
-	out := fmt.Sprintf("step %s of release %s failed, attempt %d: %s. It runs again at %s, or at once when annotation %s is set to a new value",
+	out := fmt.Sprintf("step %s of release %s failed, attempt %d: %s. "+
+		"It runs again at %s, or at once when annotation %s is set to a new value",
 		last.Step, last.Release, last.Attempt, how(last), at.UTC().Format(time.RFC3339), RetryAnnotation)
 	if release, _ := reached(w.sync.Status.History[:len(w.sync.Status.History)-1]); w.fresh() && release != "" && release != last.Release {
 		out += fmt.Sprintf(". The schema was begun for release %s and may be of it: it cannot go back", release)

@@ -152,7 +152,7 @@ func (w *world) over(job *batchv1.Job) bool {
 // No words: nothing. A suspended Job of another DatabaseSync counts, since nobody knows who will release it.
 func (w *world) busy() string {
 	for i := range w.jobs {
-		if j := &w.jobs[i]; ending(j) == nil && !(suspended(j) && w.ours(j)) {
+		if j := &w.jobs[i]; ending(j) == nil && (!suspended(j) || !w.ours(j)) {
 			return "Job " + j.Name
 		}
 	}

@@ -6,24 +6,19 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	applyapps "k8s.io/client-go/applyconfigurations/apps/v1"
 	applycore "k8s.io/client-go/applyconfigurations/core/v1"
 	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 )
 
 // TestRollSurvivesApply shows that Crossplane, which applies the Deployment on the server again and again, does not take the
 // annotation away that it never named.
 func TestRollSurvivesApply(t *testing.T) {
-	s := runtime.NewScheme()
-	if err := appsv1.AddToScheme(s); err != nil {
-		t.Fatal(err)
-	}
-	api := fake.NewClientBuilder().WithScheme(s).Build()
+	api := fake.NewClientBuilder().WithScheme(scheme).Build()
 	ctx := context.Background()
 	apply := func(image string) {
 		labels := map[string]string{"app": "keystone"}
@@ -44,9 +39,11 @@ func TestRollSurvivesApply(t *testing.T) {
 		}
 		return d
 	}
-	d := observed()
-	c := consumer{Consumer: openstackv1.Consumer{Kind: "Deployment", Name: "keystone"}, object: d, template: &d.Spec.Template}
-	if err := c.name(ctx, api, podAnnotation(secretName), "hash"); err != nil {
+	c, err := consumer.Observe(ctx, api, "Deployment", key("keystone"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Roll(ctx, api, podAnnotation(secretName), "hash"); err != nil {
 		t.Fatal(err)
 	}
 	apply("keystone:1")

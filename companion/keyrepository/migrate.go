@@ -8,15 +8,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 )
 
 // migrationJob runs a command in the first container of a workload's pods, with its image, environment and files: those are
 // what reaches the database and the keys. Its name follows from the keys, so that there is one Job for each set of them, whoever
 // makes it. It is cleared away after a day: that it was successful is in the record.
-func migrationJob(w *world, from consumer) *batchv1.Job {
+func migrationJob(w *world, from consumer.Workload) *batchv1.Job {
 	const attempts, deadlineSeconds, daySeconds = 6, 30 * 60, 24 * 60 * 60
-	spec := *from.template.Spec.DeepCopy()
+	spec := *from.Template().Spec.DeepCopy()
 	main := spec.Containers[0]
 	main.Command, main.Args = nil, nil
 	for _, argument := range w.repo.Spec.Migrate.Command {

@@ -200,11 +200,11 @@ func clearPushes(w *world) *step {
 // after the keys were written, which is the proof that they have them.
 func rollPods(w *world) *step {
 	for _, c := range w.consumers {
-		if c.object != nil && !c.named(w.annotation(), w.record.Hash) {
+		if c.Exists() && !c.Named(w.annotation(), w.record.Hash) {
 			return &step{
 				name: "PodsRolled", note: fmt.Sprintf("rolls %s for it to have the keys with primary %d", c, w.set.Primary()),
 				do: func(ctx context.Context, r *Reconciler) error {
-					return c.name(ctx, r.Client, w.annotation(), w.record.Hash)
+					return c.Roll(ctx, r.Client, w.annotation(), w.record.Hash)
 				},
 			}
 		}

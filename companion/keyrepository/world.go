@@ -12,11 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
 // managedBy is the value of the label app.kubernetes.io/managed-by of what this controller makes.
 const managedBy = "cobaltcore-companion"
+
+// podAnnotationPrefix and the name of a Secret make the annotation of a pod template that names the keys in it. A changed
+// annotation rolls the pods, and a pod that carries it was started after the keys were written.
+const podAnnotationPrefix = "keys.openstack.c5c3.io/"
 
 // maxKeys is the most keys that a repository may have: what the schema allows in maxActiveKeys.
 const maxKeys = 200
@@ -56,7 +61,7 @@ type world struct {
 	// lost is the hash of keys that were there before, if any were.
 	lost string
 
-	consumers []consumer
+	consumers []consumer.Workload
 	backup    backup
 	// job of the migration to these keys, if it exists.
 	job *batchv1.Job
@@ -67,7 +72,7 @@ func observe(ctx context.Context, reader client.Reader, repo *openstackv1.KeyRep
 	w := &world{repo: repo, now: now}
 	w.derive()
 	for _, ref := range repo.Spec.Consumers {
-		c, err := observeConsumer(ctx, reader, repo.Namespace, ref)
+		c, err := consumer.Observe(ctx, reader, ref.Kind, w.key(string(ref.Name)))
 		if err != nil {
 			return nil, err
 		}
@@ -170,10 +175,8 @@ func (w *world) earlier() string {
 		return h
 	}
 	for _, c := range w.consumers {
-		if c.object != nil {
-			if h := c.template.Annotations[w.annotation()]; h != "" {
-				return h
-			}
+		if t := c.Template(); t != nil && t.Annotations[w.annotation()] != "" {
+			return t.Annotations[w.annotation()]
 		}
 	}
 	return ""
@@ -182,7 +185,7 @@ func (w *world) earlier() string {
 // waitsForPods says why it is not proven that every pod of every consumer has the keys: no words if it is.
 func (w *world) waitsForPods() string {
 	for _, c := range w.consumers {
-		if why := c.waitsFor(w.annotation(), w.record.Hash); why != "" {
+		if why := c.WaitsFor(w.annotation(), w.record.Hash, "earlier keys"); why != "" {
 			return why
 		}
 	}
@@ -194,6 +197,10 @@ func (w *world) migrates() bool {
 }
 
 func (w *world) annotation() string { return podAnnotation(string(w.repo.Spec.SecretName)) }
+
+func podAnnotation(secretName string) string {
+	return consumer.Annotation(podAnnotationPrefix, secretName)
+}
 
 func (w *world) key(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: w.repo.Namespace, Name: name}

@@ -137,7 +137,9 @@ func checkCommand(c *parse.CommandNode, piped bool, sources map[string]bool) err
 
 // rendered fills templates in with values by the names of their sources: all of them, or none. The values are data: templates
 // in them stay as they are. The error never has a value in it.
-func rendered(templates map[string]*template.Template, sources []c5c3v1.SecretSource, values map[string]string) (map[string][]byte, error) {
+func rendered(
+	templates map[string]*template.Template, sources []c5c3v1.SecretSource, values map[string]string,
+) (map[string][]byte, error) {
 	escaped := map[string]string{}
 	for _, s := range sources {
 		v, err := escapes[s.Escape](values[s.Name])

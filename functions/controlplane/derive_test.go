@@ -240,8 +240,11 @@ func TestRefusals(t *testing.T) {
 			reason: "The same of a directory.",
 			spec:   "{services: {keystone: {identityBackends: [{domain: a, ldap: {options: {x: y}}}]}}}", field: "spec.services.keystone.identityBackends[0].ldap.options.x",
 		},
-		"upgrade":    {reason: "The next release.", spec: "{openStackRelease: '2025.2'}", observed: keystoneRuns("2025.1")},
-		"downgrade":  {reason: "There is no way back.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("2025.2"), field: "spec.openStackRelease", words: "2025.2"},
+		"upgrade":   {reason: "The next release.", spec: "{openStackRelease: '2025.2'}", observed: keystoneRuns("2025.1")},
+		"downgrade": {reason: "There is no way back.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("2025.2"), field: "spec.openStackRelease", words: "2025.2"},
+		"called off": {reason: "The schema still serves the release before.", spec: "{openStackRelease: '2025.1'}", observed: map[string]*structpb.Struct{
+			"keystone": structOf(t, fields(t, "{status: {release: '2025.2', previousRelease: '2025.1'}}")),
+		}},
 		"no release": {reason: "The Keystone has not said yet what it runs.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("")},
 	}
 	for name, tc := range cases {

@@ -52,7 +52,7 @@ type model struct {
 
 type endpoints struct{ public, internal string }
 
-type keystoneSeen struct{ release, version string }
+type keystoneSeen struct{ release, previous, version string }
 
 func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, error) {
 	p, err := platform(in)
@@ -91,7 +91,9 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	}
 	m.proxyAwaited = awaitsProxy(in.Seen)
 	if k, ok := in.Seen.Get(keystoneResource); ok {
-		m.keystoneSeen = keystoneSeen{release: k.String("status", "release"), version: k.String("status", "version")}
+		m.keystoneSeen = keystoneSeen{
+			release: k.String("status", "release"), previous: k.String("status", "previousRelease"), version: k.String("status", "version"),
+		}
 	}
 	if err := m.checkUpgrade(); err != nil {
 		return nil, err
@@ -157,7 +159,8 @@ func first[T any](options ...*T) *T {
 
 // checkUpgrade refuses a step that OpenStack does not support before anything of it is composed.
 func (m *model) checkUpgrade() error {
-	if m.keystoneSeen.release == "" {
+	// An upgrade may be called off as long as the schema serves the release before.
+	if m.keystoneSeen.release == "" || m.keystoneSeen.previous == string(m.release) {
 		return nil
 	}
 	from, err := release.Parse(m.keystoneSeen.release)

@@ -76,7 +76,11 @@ func (m *model) barePod(image string, command []string) workload.Pod {
 func (m *model) pod(image string, f files, command []string) workload.Pod {
 	p := m.barePod(image, command)
 	c := &p.Containers[0]
-	for _, file := range []string{keystoneConf, policyYAML, uwsgiINI} {
+	mounted := []string{keystoneConf, policyYAML, uwsgiINI}
+	if m.spec.Federation != nil {
+		mounted = append(mounted, ssoPage)
+	}
+	for _, file := range mounted {
 		c.VolumeMounts = append(c.VolumeMounts, workload.MountFile("config", configDir+"/"+file, file))
 	}
 	p.Volumes = append(p.Volumes, workload.ConfigVolume("config", f.name))

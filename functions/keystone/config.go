@@ -35,6 +35,8 @@ const (
 	policyYAML   = "policy.yaml"
 	uwsgiINI     = "uwsgi.ini"
 	httpdConf    = "httpd.conf"
+	// ssoPage is where Keystone looks for the page by default.
+	ssoPage = "sso_callback_template.html"
 )
 
 // hashDigits is the length of hashes in names.
@@ -67,7 +69,7 @@ func (m *model) render(r release.Release) (files, error) {
 		return files{}, err
 	}
 	if m.spec.Federation != nil {
-		data[httpdConf] = m.httpd()
+		data[httpdConf], data[ssoPage] = m.httpd(), ssoForm
 	}
 	return files{name: m.sub("config-" + hashOf(data)), data: data}, nil
 }

@@ -20,7 +20,7 @@ func TestReleases(t *testing.T) {
 	cases := map[string]struct {
 		reason             string
 		release, installed string
-		running            string
+		previous, running  string
 		change             func(map[string]any)
 		want               want
 	}{
@@ -63,6 +63,11 @@ func TestReleases(t *testing.T) {
 			reason: "There is no way back.", release: "2025.1", installed: "2025.2",
 			want: want{Err: "spec.openStackRelease"},
 		},
+		"called off": {
+			reason:  "The schema serves the release before as well; pods change when the DatabaseSync has agreed.",
+			release: "2025.1", installed: "2025.2", previous: "2025.1", running: current,
+			want: want{Wanted: "2025.1", Effective: "2025.2", Image: current, SchemaImage: old, Version: version},
+		},
 		"unknown": {
 			reason: "A release that we do not have.", release: "2023.1",
 			want: want{Err: "spec.openStackRelease"},
@@ -94,7 +99,9 @@ func TestReleases(t *testing.T) {
 			}
 			observed := map[string]*structpb.Struct{}
 			if tc.installed != "" {
-				observed["schema"] = structOf(t, map[string]any{"status": map[string]any{"installedRelease": tc.installed}})
+				observed["schema"] = structOf(t, map[string]any{"status": map[string]any{
+					"installedRelease": tc.installed, "previousRelease": tc.previous,
+				}})
 			}
 			if tc.running != "" {
 				containers := []any{map[string]any{"name": "federation-proxy", "image": "proxy"}, map[string]any{"name": "keystone", "image": tc.running}}

@@ -19,6 +19,20 @@ const (
 	modules = "/usr/lib/apache2/modules"
 )
 
+// ssoForm is the page by which a user's browser brings a token to a dashboard; Keystone puts in $host and $token. The login of
+// a dashboard ends at it: https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html#configuring-keystone
+const ssoForm = `<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Login</title></head>
+<body onload="document.forms[0].submit()">
+<form method="post" action="$host">
+<input type="hidden" name="token" value="$token">
+<button>Continue to the dashboard</button>
+</form>
+</body>
+</html>
+`
+
 // proxy is Apache with mod_auth_openidc before uWSGI (https://docs.openstack.org/keystone/latest/admin/federation/).
 func (m *model) proxy() corev1.Container {
 	ref := m.spec.Federation.ClientSecretRef
@@ -75,6 +89,10 @@ func (m *model) httpd() string {
 	line("  OIDCClaimPrefix OIDC-")
 	line("  OIDCSessionType client-cookie")
 	line("  OIDCPassClaimsAs headers")
+	// Whatever stands before the pods, users come by https, and to the port that their request names or the default one: without
+	// this the module takes the pod's own port for theirs, and sends them there after the login. Early: before it looks.
+	line("  OIDCXForwardedHeaders X-Forwarded-Proto")
+	line("  RequestHeader set X-Forwarded-Proto https early")
 	for _, l := range []struct{ path, auth, action string }{
 		// Everywhere else the module only takes such headers out of requests. Keystone believes them on every path: also where it
 		// gives tokens, it maps whoever they name to a user.
@@ -91,7 +109,6 @@ func (m *model) httpd() string {
 		line("  </Location>")
 	}
 	line("  ProxyPreserveHost On")
-	line("  RequestHeader set X-Forwarded-Proto https")
 	line("  ProxyPass / http://127.0.0.1:%d/", localPort)
 	line("  ProxyPassReverse / http://127.0.0.1:%d/", localPort)
 	line("</VirtualHost>")

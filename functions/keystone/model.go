@@ -60,6 +60,8 @@ type model struct {
 	previous keystonev1.KeystoneStatus
 	// wanted is the release that the spec asks for, effective the one that may run now: the one whose schema is in place.
 	wanted, effective release.Release
+	// wayBack is the release that the schema still serves besides, so that an upgrade may be called off for it.
+	wayBack string
 	// image of the effective release, schemaImage of the wanted one, proxyImage of the federation proxy.
 	image, schemaImage, proxyImage string
 	workload                       workload.Workload
@@ -126,9 +128,9 @@ func (m *model) releases(in function.Input[keystonev1.Keystone]) error {
 	}
 	installed := ""
 	if sync, ok := in.Seen.Get(schemaResource); ok {
-		installed = sync.String("status", "installedRelease")
+		installed, m.wayBack = sync.String("status", "installedRelease"), sync.String("status", "previousRelease")
 	}
-	if m.effective, err = release.Effective(m.wanted, installed); err != nil {
+	if m.effective, err = release.Effective(m.wanted, installed, m.wayBack); err != nil {
 		return invalid.Field("spec.openStackRelease", "%s", err)
 	}
 	if m.image, err = m.imageOf(service, m.effective, m.spec.Image, "spec.image"); err != nil {
@@ -222,7 +224,7 @@ func status(m *model, plan compose.Plan) any {
 		Refs:        &keystonev1.References{AdminSecret: m.sub("admin")},
 	}
 	if part, _ := plan.Part("api"); part.Exists() {
-		s.Release, s.Version = string(m.effective), m.version()
+		s.Release, s.Version, s.PreviousRelease = string(m.effective), m.version(), m.wayBack
 	}
 	switch {
 	case plan.Ready():

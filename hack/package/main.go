@@ -48,6 +48,7 @@ type program struct {
 // programs are all programs. A row here is all that a new one needs.
 var programs = []program{
 	{name: "function-cobaltcore", main: "functions", title: "Composition functions of CobaltCore", pkg: "package/function"},
+	{name: "crossplane-cobaltcore-companion", main: "companion", title: "Companion controllers of CobaltCore", plainTag: true},
 }
 
 func main() {

@@ -20,7 +20,8 @@ const (
 	httpsPort      = 443
 )
 
-// rules are the companion's rights, all of them in its own namespace.
+// rules are the companion's rights, all of them in its own namespace: those that its controllers' markers ask for (a test of the
+// companion holds them together), and what the election of a leader needs.
 var rules = []rbacv1.PolicyRule{
 	// What it reconciles.
 	{
@@ -29,7 +30,7 @@ var rules = []rbacv1.PolicyRule{
 	},
 	{
 		APIGroups: []string{"openstack.c5c3.io"}, Resources: []string{"keyrepositories/status", "databasesyncs/status"},
-		Verbs: []string{"get", "update", "patch"},
+		Verbs: []string{"get", "update"},
 	},
 	{
 		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations", "secretaggregates"},
@@ -37,21 +38,27 @@ var rules = []rbacv1.PolicyRule{
 	},
 	{
 		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations/status", "secretaggregates/status"},
-		Verbs: []string{"get", "update", "patch"},
+		Verbs: []string{"get", "update"},
 	},
 	// Keys, credentials and aggregates are Secrets. It deletes none.
-	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch"}},
+	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "create", "update"}},
+	// What a schema Job refers to has to be there.
+	{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}},
 	// Backups of keys go through External Secrets: each push and each restore is an object of its own, and goes when it is done.
 	{
 		APIGroups: []string{"external-secrets.io"}, Resources: []string{"pushsecrets", "externalsecrets"},
-		Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete"},
+		Verbs: []string{"get", "list", "create", "delete"},
 	},
-	// Schema Jobs: they are made, watched and cleared away.
-	{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch", "create", "delete"}},
-	// What ran, what it wrote, and which pods have which keys.
-	{APIGroups: []string{""}, Resources: []string{"pods", "pods/log"}, Verbs: []string{"get", "list", "watch"}},
-	// Roll-outs that contract and rotations wait for; a changed credential rolls its consumers.
-	{APIGroups: []string{"apps"}, Resources: []string{"deployments", "statefulsets"}, Verbs: []string{"get", "list", "watch", "patch"}},
+	// Schema Jobs: they are made, released, watched and cleared away.
+	{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}},
+	// What ran, what it wrote, and which pods have which keys and credentials.
+	{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
+	{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
+	// Roll-outs that contract and rotations wait for; changed keys and credentials roll their consumers.
+	{
+		APIGroups: []string{"apps"}, Resources: []string{"deployments", "statefulsets", "daemonsets"},
+		Verbs: []string{"get", "list", "watch", "patch"},
+	},
 	// Leader election.
 	{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
 	{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},

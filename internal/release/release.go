@@ -99,15 +99,21 @@ func (r Release) steps() []Release {
 // A new service starts with the wanted release. One that is being upgraded stays with the installed release until the
 // wanted one's schema is expanded, and so reported as installed. The Jobs that expand it run the wanted release already.
 //
+// Previous is the release that the schema still serves besides, as the DatabaseSync reports it; empty: none. An upgrade to the
+// installed release may be called off for it. Until the DatabaseSync has agreed and reports it as installed, nothing changes.
+//
 // The error says that the step from the installed to the wanted release is not allowed, or that the installed one is not
 // supported.
-func Effective(wanted Release, installed string) (Release, error) {
+func Effective(wanted Release, installed, previous string) (Release, error) {
 	if installed == "" {
 		return Parse(string(wanted))
 	}
 	from, err := Parse(installed)
 	if err != nil {
 		return "", fmt.Errorf("cannot tell what may run on the database's schema: %w", err)
+	}
+	if previous != "" && string(wanted) == previous {
+		return from, nil
 	}
 	if err := CheckUpgrade(from, wanted); err != nil {
 		return "", err

@@ -200,8 +200,8 @@ func TestUpgradesAreThoseOfTheCalendar(t *testing.T) {
 
 func TestEffective(t *testing.T) {
 	type args struct {
-		wanted    release.Release
-		installed string
+		wanted              release.Release
+		installed, previous string
 	}
 	cases := map[string]struct {
 		reason string
@@ -209,17 +209,19 @@ func TestEffective(t *testing.T) {
 		want   release.Release
 		err    string
 	}{
-		"Fresh":     {"No schema yet.", args{"2025.2", ""}, "2025.2", ""},
-		"Installed": {"Nothing to upgrade.", args{"2025.2", "2025.2"}, "2025.2", ""},
-		"Upgrading": {"The schema is not expanded yet.", args{"2026.1", "2025.1"}, "2025.1", ""},
-		"TooFar":    {"An upgrade that is not allowed.", args{"2026.2", "2025.1"}, "", "upgrade to 2025.2 or 2026.1 first"},
-		"Back":      {"A way back.", args{"2025.1", "2025.2"}, "", "cannot go back"},
-		"Unknown":   {"A schema of a release that is not there.", args{"2025.1", "2024.2"}, "", `cannot tell what may run on the database's schema: OpenStack release "2024.2" is not supported`},
-		"NotParsed": {"A release that was not parsed.", args{"x", ""}, "", `"x" is not supported`},
+		"Fresh":       {"No schema yet.", args{"2025.2", "", ""}, "2025.2", ""},
+		"Installed":   {"Nothing to upgrade.", args{"2025.2", "2025.2", ""}, "2025.2", ""},
+		"Upgrading":   {"The schema is not expanded yet.", args{"2026.1", "2025.1", ""}, "2025.1", ""},
+		"TooFar":      {"An upgrade that is not allowed.", args{"2026.2", "2025.1", ""}, "", "upgrade to 2025.2 or 2026.1 first"},
+		"Back":        {"A way back.", args{"2025.1", "2025.2", ""}, "", "cannot go back"},
+		"CalledOff":   {"The schema serves the previous release, too; its DatabaseSync has to agree.", args{"2025.1", "2025.2", "2025.1"}, "2025.2", ""},
+		"FurtherBack": {"Not an earlier one.", args{"2025.1", "2026.1", "2025.2"}, "", "cannot go back"},
+		"Unknown":     {"A schema of a release that is not there.", args{"2025.1", "2024.2", ""}, "", `cannot tell what may run on the database's schema: OpenStack release "2024.2" is not supported`},
+		"NotParsed":   {"A release that was not parsed.", args{"x", "", ""}, "", `"x" is not supported`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := release.Effective(tc.args.wanted, tc.args.installed)
+			got, err := release.Effective(tc.args.wanted, tc.args.installed, tc.args.previous)
 			check(t, tc.reason, err, tc.err)
 			if got != tc.want {
 				t.Errorf("%s\ngot %q, want %q", tc.reason, got, tc.want)
@@ -236,7 +238,7 @@ func TestCodeNeverRunsAheadOfTheSchema(t *testing.T) {
 		installed := ""
 		for range 20 {
 			wanted := rapid.SampledFrom(release.Releases()).Draw(t, "wanted")
-			effective, err := release.Effective(wanted, installed)
+			effective, err := release.Effective(wanted, installed, "")
 			if err != nil {
 				continue // Refused: nothing changes.
 			}
@@ -250,7 +252,7 @@ func TestCodeNeverRunsAheadOfTheSchema(t *testing.T) {
 				t.Fatalf("%s runs after %s: %v", wanted, effective, err)
 			}
 			installed = string(wanted)
-			if got, err := release.Effective(wanted, installed); err != nil || got != wanted {
+			if got, err := release.Effective(wanted, installed, ""); err != nil || got != wanted {
 				t.Fatalf("got %s and error %v when the schema of %s is in place", got, err, wanted)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,6 +27,9 @@ type Client struct {
 	Admin map[string]any
 	HTTP  *http.Client
 }
+
+// answerWithin is how long a request may take, on a machine that is busy: longer is a failure.
+const answerWithin = 20 * time.Second
 
 // Client gives a client of the cloud, at the internal or the public address that Keystone was told at its bootstrap.
 func (c *Cloud) Client(ctx context.Context, public bool) (*Client, error) {
@@ -52,7 +56,7 @@ func (c *Cloud) Client(ctx context.Context, public bool) (*Client, error) {
 	return &Client{
 		URL:   url,
 		Admin: Password(string(admin["username"]), "Default", string(admin["password"]), Project("admin", "Default")),
-		HTTP: &http.Client{Transport: &http.Transport{
+		HTTP: &http.Client{Timeout: answerWithin, Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, DialContext: c.Cluster.Dial, DisableKeepAlives: true,
 		}},
 	}, nil

@@ -123,6 +123,14 @@ func (c *Cloud) Stop() {
 	c.Cluster.Stop()
 }
 
+// Venv gives the virtual environment of the cloud's release.
+func (c *Cloud) Venv() (string, error) {
+	spec := c.world.XR.GetFields()["spec"].GetStructValue().AsMap()
+	name, _ := spec["openStackRelease"].(string)
+	r, err := release.Parse(name)
+	return c.options.Keystones[r], err
+}
+
 // image tells what images are on this machine. An OpenStack service's has its virtual environment, whose programs are found by
 // PATH and whose modules uWSGI loads (UWSGI_VIRTUALENV); its own images have to bring the same two.
 func (c *Cloud) image(ref string) (cluster.Image, error) {

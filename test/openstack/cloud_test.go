@@ -16,6 +16,7 @@ import (
 // TestCloud: a Keystone of two pods serves tokens, the catalog, the tenant's options and rules and a directory's users, and the
 // companion rotates its keys.
 func TestCloud(t *testing.T) {
+	t.Parallel()
 	authority, err := operators.NewAuthority("directory")
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +35,8 @@ func TestCloud(t *testing.T) {
 	t.Run("ServiceUser", func(t *testing.T) { testServiceUser(t, internal) })
 	t.Run("Policy", func(t *testing.T) { testPolicy(t, internal) })
 	t.Run("Options", func(t *testing.T) { testOptions(t, internal) })
+	t.Run("TrustFlush", func(t *testing.T) { testTrustFlush(t, c) })
+	t.Run("Certificate", func(t *testing.T) { testCertificate(t, c, internal) })
 	t.Run("Directory", func(t *testing.T) { testDirectory(t, c, internal) })
 	t.Run("FernetKeys", func(t *testing.T) { testFernetKeys(t, c, internal) })
 	t.Run("CredentialKeys", func(t *testing.T) { testCredentialKeys(t, c, internal) })

@@ -24,6 +24,7 @@ const (
 // TestFederation: a user of an OpenID Connect provider logs in through the proxy that stands in each pod, on the command line
 // and through a dashboard; nobody else can say who they are.
 func TestFederation(t *testing.T) {
+	t.Parallel()
 	provider, err := newIssuer(identityProvider, "keystone", "client secret: 100%")
 	if err != nil {
 		t.Fatal(err)

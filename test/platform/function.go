@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -54,6 +55,7 @@ func (p *Platform) startFunction(program, image string) error {
 // Upgrade installs another tree of this repository as a later version, as a platform team does: the chart's definitions, then the chart,
 // which brings the packages. It waits until they are healthy. The function of that tree runs beside the one before; Image names it.
 func (p *Platform) Upgrade(ctx context.Context, tree, version string) error {
+	p.options.Tree = tree
 	program := functionProgram + "-" + version
 	if err := buildFunction(ctx, tree, program, p.processes); err != nil {
 		return err
@@ -112,6 +114,35 @@ func (p *Platform) AddFunction(ctx context.Context, name, version string) (strin
 		return "", err
 	}
 	return image, p.installed(ctx, "Function", name, image)
+}
+
+// AddChannel installs a later version of the Configuration, in which a Composition is of another channel and calls another Function, as a
+// platform team does that lets a new version work for some control planes first.
+func (p *Platform) AddChannel(ctx context.Context, version, composition, channel, function string) error {
+	configuration, err := configurationOf(p.options.Tree)
+	if err != nil {
+		return err
+	}
+	documents := bytes.Split(configuration, []byte("---\n"))
+	for i, d := range documents {
+		if bytes.Contains(d, []byte("kind: Composition\n")) && bytes.Contains(d, []byte("  name: "+composition+"\n")) {
+			d = bytes.ReplaceAll(d, []byte("channel: stable\n"), []byte("channel: "+channel+"\n"))
+			documents[i] = bytes.ReplaceAll(d, []byte("name: "+functionName+"\n"), []byte("name: "+function+"\n"))
+		}
+	}
+	if err := p.registry.addPackage("c5c3/configuration-cobaltcore", version, bytes.Join(documents, []byte("---\n"))); err != nil {
+		return err
+	}
+	image := ours + "/configuration-cobaltcore:" + version
+	if err := p.apply(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "pkg.crossplane.io/v1",
+		"kind":       "Configuration",
+		"metadata":   map[string]any{"name": configurationName},
+		"spec":       map[string]any{"package": image},
+	}}); err != nil {
+		return err
+	}
+	return p.installed(ctx, "Configuration", configurationName, image)
 }
 
 // installed waits until a package is healthy with an image.

@@ -62,19 +62,24 @@ func addTree(r *registry, root, tag string) error {
 	if err := addFunction(r, root, "function-cobaltcore", tag); err != nil {
 		return err
 	}
-	files := []string{filepath.Join(root, "package", "configuration", "crossplane.yaml")}
-	compositions, err := filepath.Glob(filepath.Join(root, "compositions", "*.yaml"))
-	if err != nil {
-		return err
-	}
-	for _, c := range compositions {
-		files = append(files, filepath.Join(root, "apis", strings.TrimSuffix(filepath.Base(c), ".yaml"), "definition.yaml"), c)
-	}
-	configuration, err := stream(files...)
+	configuration, err := configurationOf(root)
 	if err != nil {
 		return err
 	}
 	return r.addPackage("c5c3/configuration-cobaltcore", tag, configuration)
+}
+
+// configurationOf is the content of the Configuration of a tree.
+func configurationOf(root string) ([]byte, error) {
+	files := []string{filepath.Join(root, "package", "configuration", "crossplane.yaml")}
+	compositions, err := filepath.Glob(filepath.Join(root, "compositions", "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range compositions {
+		files = append(files, filepath.Join(root, "apis", strings.TrimSuffix(filepath.Base(c), ".yaml"), "definition.yaml"), c)
+	}
+	return stream(files...)
 }
 
 // addFunction adds the function's package under a name.

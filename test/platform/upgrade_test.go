@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -91,6 +92,8 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("Crossplane's circuit breakers opened %d times (%v)", opened, err)
 	}
 
+	t.Run("Channels", func(t *testing.T) { channels(t, p, u) })
+
 	drop := claim(t, "tenant-upgrade", set("Delete", "spec", "deletionPolicy"))
 	if err := p.Order(t.Context(), drop); err != nil {
 		t.Fatal(err)
@@ -124,6 +127,58 @@ func commitBefore(t *testing.T, root string) string {
 		t.Skip("there is no commit before this one, or it was not fetched")
 	}
 	return "HEAD~1"
+}
+
+// channels: a new function, as a second Function, works for some control planes first. What the platform team bound to the channel "stable"
+// stays with the first Function when the Composition gets a revision of the channel "next"; everything else follows.
+func channels(t *testing.T, p *platform.Platform, stable *unstructured.Unstructured) {
+	team, err := p.As("operator", platform.PlatformTeam, "system:masters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := `{"spec":{"compositionRevisionSelector":{"matchLabels":{"crossplane.c5c3.io/channel":"stable"}}}}`
+	if err := team.Patch(t.Context(), stable.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	const function, version = "function-cobaltcore-next", "v99.1.0"
+	image, err := p.AddFunction(ctx, function, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.AddChannel(ctx, version, "controlplane", "next", function); err != nil {
+		t.Fatal(err)
+	}
+	next := claim(t, "tenant-next")
+	if err := p.Order(ctx, next); err != nil {
+		t.Fatal(err)
+	}
+	for u, want := range map[*unstructured.Unstructured]string{stable: "stable", next: "next"} {
+		if err := p.WaitReady(ctx, u); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, soon, func() error {
+			if got := channelOf(t, p, u); got != want {
+				return fmt.Errorf("%s is composed by the channel %q, awaited is %s", u.GetNamespace(), got, want)
+			}
+			return nil
+		})
+	}
+	if n, err := p.Calls(t.Context(), image); err != nil || n == 0 {
+		t.Errorf("the new function was called %d times (%v)", n, err)
+	}
+}
+
+// channelOf is the channel of the Composition's revision that composes a claim.
+func channelOf(t *testing.T, p *platform.Platform, u *unstructured.Unstructured) string {
+	t.Helper()
+	is := get(t, p.Cluster, claimKind, u.GetNamespace(), u.GetName())
+	composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
+	xr := get(t, p.Cluster, compositeKind, "", composite)
+	revision, _, _ := unstructured.NestedString(xr.Object, "spec", "compositionRevisionRef", "name")
+	kind := schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Version: "v1", Kind: "CompositionRevision"}
+	return get(t, p.Cluster, kind, "", revision).GetLabels()["crossplane.c5c3.io/channel"]
 }
 
 // checkout writes the files of a commit into a folder.

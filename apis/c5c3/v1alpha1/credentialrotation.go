@@ -56,13 +56,13 @@ type CredentialRotationSpec struct {
 	// +kubebuilder:validation:Maximum=365
 	// +kubebuilder:default=7
 	// +optional
-	PreRotationDays int32 `json:"preRotationDays,omitempty"`
+	PreRotationDays *int32 `json:"preRotationDays,omitempty"`
 	// How long the old application credential is kept after every consumer has taken the new one, in days.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=365
 	// +kubebuilder:default=1
 	// +optional
-	GracePeriodDays int32 `json:"gracePeriodDays,omitempty"`
+	GracePeriodDays *int32 `json:"gracePeriodDays,omitempty"`
 	// Workloads that use the credential. Their pods are restarted in the course of a roll-out when it was replaced.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic

@@ -102,6 +102,16 @@ func (in *CredentialRotationList) DeepCopyObject() runtime.Object {
 func (in *CredentialRotationSpec) DeepCopyInto(out *CredentialRotationSpec) {
 	*out = *in
 	out.CloudCredentialsRef = in.CloudCredentialsRef
+	if in.PreRotationDays != nil {
+		in, out := &in.PreRotationDays, &out.PreRotationDays
+		*out = new(int32)
+		**out = **in
+	}
+	if in.GracePeriodDays != nil {
+		in, out := &in.GracePeriodDays, &out.GracePeriodDays
+		*out = new(int32)
+		**out = **in
+	}
 	if in.Consumers != nil {
 		in, out := &in.Consumers, &out.Consumers
 		*out = make([]Consumer, len(*in))

@@ -234,6 +234,10 @@ type KeystoneStatus struct {
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	Release string `json:"release,omitempty"`
+	// Release that the upgrade to the one that runs may still be called off for.
+	// +kubebuilder:validation:MaxLength=15
+	// +optional
+	PreviousRelease string `json:"previousRelease,omitempty"`
 	// Version of Keystone that runs.
 	// +kubebuilder:validation:MaxLength=128
 	// +optional

@@ -82,6 +82,9 @@ func (w Workload) String() string { return w.kind + " " + w.name }
 // Exists reports whether there is such a workload.
 func (w Workload) Exists() bool { return w.object != nil }
 
+// Template is what its pods are made of: nil if there is no such workload.
+func (w Workload) Template() *corev1.PodTemplateSpec { return w.template }
+
 // Named reports whether new pods are started with an annotation of that value.
 func (w Workload) Named(annotation, value string) bool {
 	return w.object != nil && w.template.Annotations[annotation] == value

@@ -24,13 +24,13 @@ import (
 type Fault string
 
 const (
-	// Before: the call does not reach the API server, and the process dies.
+	// Before means: the call does not reach the API server, and the process dies.
 	Before Fault = "fails before"
-	// After: the write is done, but the answer is lost, and the process dies.
+	// After means: the write is done, but the answer is lost, and the process dies.
 	After Fault = "fails after"
-	// Conflict: somebody else has written the object.
+	// Conflict means: somebody else has written the object.
 	Conflict Fault = "conflict"
-	// Rival: this leader sleeps while another one does what API.Meanwhile does, and then goes on with what it had read.
+	// Rival means: this leader sleeps while another one does what API.Meanwhile does, and then goes on with what it had read.
 	Rival Fault = "rival"
 )
 

@@ -25,7 +25,8 @@ import (
 func NewServer(scheme *runtime.Scheme, statuses []client.Object, objects ...client.Object) client.WithWatch {
 	// The default tracker keeps managed fields, which nobody here looks at.
 	tracker := clienttesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())
-	server := fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker).WithObjects(objects...).WithStatusSubresource(statuses...).Build()
+	server := fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker).
+		WithObjects(objects...).WithStatusSubresource(statuses...).Build()
 	s := &store{scheme: scheme, tracker: tracker}
 	return interceptor.NewClient(server, interceptor.Funcs{Create: s.create, Get: s.get, List: s.list})
 }

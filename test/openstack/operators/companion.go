@@ -16,9 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 )
 
 // pass is how often each of the companion's objects is reconciled.
@@ -40,6 +42,8 @@ func (o *Operators) companion(ctx context.Context) {
 	recorder := discard{}
 	keys := &keyrepository.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}, Random: rand.Reader}
 	schema := &databasesync.Reconciler{Client: api, Reader: api, Output: o.Cluster.Output, Events: recorder, Clock: clock{o}}
+	secrets := &secretaggregate.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}, Random: rand.Reader}
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, secrets, &c5c3v1.SecretAggregateList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, keys, &openstackv1.KeyRepositoryList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, schema, &openstackv1.DatabaseSyncList{}))
 }
@@ -83,6 +87,22 @@ func (o *Operators) keyRepository(ctx context.Context, u *unstructured.Unstructu
 		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), r)
 		return ready(r, r.Status.Conditions), err
 	})
+}
+
+// secretAggregate waits until the companion has made the Secret.
+func (o *Operators) secretAggregate(ctx context.Context, u *unstructured.Unstructured) error {
+	if err := o.apply(ctx, u); err != nil {
+		return err
+	}
+	a := &c5c3v1.SecretAggregate{}
+	err := o.Cluster.Wait(ctx, patience, "the Secret of "+u.GetName(), func(ctx context.Context) (bool, error) {
+		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), a)
+		return ready(a, a.Status.Conditions), err
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %+v", err, a.Status.Conditions)
+	}
+	return nil
 }
 
 // databaseSync waits until the companion has brought the schema to where the release may run.

@@ -15,8 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1 "k8s.io/api/core/v1"
-
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 )
 
 // externalSecret is an ExternalSecret that is filled once by a generator.
@@ -110,38 +108,4 @@ func rendered(templates, values map[string]string) (map[string][]byte, error) {
 		out[key] = []byte(b.String())
 	}
 	return out, nil
-}
-
-// secretAggregate makes one Secret of many.
-func (o *Operators) secretAggregate(ctx context.Context, u *unstructured.Unstructured) error {
-	object, err := o.typed(u)
-	if err != nil {
-		return err
-	}
-	spec := object.(*c5c3v1.SecretAggregate).Spec //nolint:forcetypeassert // of this kind
-	values := map[string]string{}
-	for _, s := range spec.Sources {
-		data, err := o.Secret(ctx, u.GetNamespace(), string(s.SecretKeyRef.Name))
-		if err != nil {
-			return err
-		}
-		value, ok := data[string(s.SecretKeyRef.Key)]
-		if !ok {
-			return fmt.Errorf("secret %s has no key %s", s.SecretKeyRef.Name, s.SecretKeyRef.Key)
-		}
-		values[s.Name] = string(value)
-		if s.Escape == "OsloConfig" {
-			// As oslo.config reads it back: quotes around, and no substitution.
-			values[s.Name] = `"` + strings.ReplaceAll(string(value), "$", "$$") + `"`
-		}
-	}
-	templates := map[string]string{}
-	for k, t := range spec.Template {
-		templates[k] = string(t)
-	}
-	data, err := rendered(templates, values)
-	if err != nil {
-		return err
-	}
-	return o.SetSecret(ctx, u.GetNamespace(), string(spec.TargetSecretName), data)
 }

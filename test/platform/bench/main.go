@@ -23,7 +23,7 @@ import (
 
 // cli are the flags.
 type cli struct {
-	Planes   []int         `arg:"" default:"1,10,50" help:"How many control planes there are to be, one number after the other."`
+	Planes   []int         `arg:"" optional:"" help:"How many control planes there are to be, one number after the other. Default: 1 10 50."`
 	Defaults bool          `help:"Run Crossplane with the circuit breaker's defaults."`
 	Rest     time.Duration `default:"60s" help:"How long to watch what is ready, in the end."`
 	Timeout  time.Duration `default:"30m" help:"How long to wait until control planes are ready."`
@@ -44,6 +44,9 @@ func (c *cli) run(ctx context.Context) error {
 	cache, err := platform.CacheDir()
 	if err != nil {
 		return err
+	}
+	if len(c.Planes) == 0 {
+		c.Planes = []int{1, 10, 50}
 	}
 	options := platform.Options{Dir: filepath.Join(cache, "platform-bench"), Audit: true, Progress: os.Stderr}
 	if c.Defaults {

@@ -306,7 +306,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) bool {
 func write(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body)
+	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // Maps of strings, which are always JSON.
 }
 
 func unauthorized(w http.ResponseWriter) {

@@ -1,0 +1,145 @@
+package consumer
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+)
+
+const annotation = "x.c5c3.io/secret"
+
+var (
+	labels   = map[string]string{"app": "glance"}
+	selector = &metav1.LabelSelector{MatchLabels: labels}
+	key      = types.NamespacedName{Namespace: "cloud", Name: "glance"}
+	meta     = metav1.ObjectMeta{Name: "glance", Namespace: "cloud", Generation: 2}
+)
+
+func template(value string) corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{annotation: value}}}
+}
+
+// workloads are one of each kind, whose controller has seen a generation and updated a number of two replicas.
+func workloads(value string, seen int64, updated int32) map[string]client.Object {
+	return map[string]client.Object{
+		"Deployment": &appsv1.Deployment{
+			ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Selector: selector, Template: template(value)},
+			Status: appsv1.DeploymentStatus{ObservedGeneration: seen, Replicas: 2, UpdatedReplicas: updated},
+		},
+		"StatefulSet": &appsv1.StatefulSet{
+			ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Selector: selector, Template: template(value)},
+			Status: appsv1.StatefulSetStatus{ObservedGeneration: seen, Replicas: 2, UpdatedReplicas: updated},
+		},
+		"DaemonSet": &appsv1.DaemonSet{
+			ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template(value)},
+			Status: appsv1.DaemonSetStatus{ObservedGeneration: seen, DesiredNumberScheduled: 2, UpdatedNumberScheduled: updated},
+		},
+	}
+}
+
+func pod(name, value string, phase corev1.PodPhase) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "cloud", Labels: labels, Annotations: map[string]string{annotation: value}},
+		Status:     corev1.PodStatus{Phase: phase},
+	}
+}
+
+func api(objects ...client.Object) client.Client {
+	return fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objects...).Build()
+}
+
+func TestWaitsFor(t *testing.T) {
+	other := pod("other", "old", corev1.PodRunning)
+	other.Labels = map[string]string{"app": "nova"}
+	for name, tc := range map[string]struct {
+		reason   string
+		template string
+		seen     int64
+		updated  int32
+		pods     []client.Object
+		want     string
+	}{
+		"All": {"Every pod was started with it.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), pod("b", "new", corev1.PodPending)}, ""},
+		"Old": {
+			"One runs on.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), pod("b", "old", corev1.PodRunning)},
+			"1 of 2 pods of %s glance were started with earlier keys",
+		},
+		"OldEnded":   {"What has ended does not work any more.", "new", 2, 2, []client.Object{pod("a", "old", corev1.PodSucceeded), pod("b", "old", corev1.PodFailed)}, ""},
+		"Other":      {"Other pods are none of its business.", "new", 2, 2, []client.Object{other}, ""},
+		"NotNamed":   {"The next pod would not have it.", "old", 2, 2, nil, "%s glance rolls out"},
+		"NotSeen":    {"Its controller may be about to make an old one.", "new", 1, 2, nil, "%s glance rolls out"},
+		"NotUpdated": {"An old one is still wanted.", "new", 2, 1, nil, "%s glance rolls out"},
+	} {
+		for kind, object := range workloads(tc.template, tc.seen, tc.updated) {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				w, err := Observe(context.Background(), api(append(tc.pods, object)...), kind, key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := w.WaitsFor(annotation, "new", "earlier keys"), strings.ReplaceAll(tc.want, "%s", kind); got != want {
+					t.Errorf("%s: %q, want %q", tc.reason, got, want)
+				}
+				if got := w.Named(annotation, "new"); got != (tc.template == "new") {
+					t.Errorf("%s: named %v", tc.reason, got)
+				}
+			})
+		}
+	}
+}
+
+func TestObserve(t *testing.T) {
+	w, err := Observe(context.Background(), api(), "Deployment", key)
+	if err != nil || w.Exists() || w.Named(annotation, "") || w.WaitsFor(annotation, "new", "") != "Deployment glance does not exist" {
+		t.Errorf("%v, %v", w, err)
+	}
+	if _, err := Observe(context.Background(), api(), "Job", key); err == nil {
+		t.Error("a Job")
+	}
+}
+
+// TestRoll: the pods are annotated, the rest stays, and only over the version that was observed.
+func TestRoll(t *testing.T) {
+	for kind, object := range workloads("old", 2, 2) {
+		t.Run(kind, func(t *testing.T) {
+			ctx, c := context.Background(), api(object)
+			w, err := Observe(ctx, c, kind, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Roll(ctx, c, annotation, "new"); err != nil {
+				t.Fatal(err)
+			}
+			after, err := Observe(ctx, c, kind, key)
+			if err != nil || !after.Named(annotation, "new") || after.template.Labels["app"] != "glance" || w.Named(annotation, "new") {
+				t.Errorf("%v, %v", after.template, err)
+			}
+			if err := w.Roll(ctx, c, annotation, "newer"); !apierrors.IsConflict(err) {
+				t.Errorf("over another version: %v", err)
+			}
+		})
+	}
+}
+
+func TestAnnotation(t *testing.T) {
+	long := strings.Repeat("a", 70)
+	for _, name := range []string{"short", long[:63]} {
+		if got := Annotation("keys/", name); got != "keys/"+name {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := Annotation("keys/", long); len(got) != len("keys/")+63 || !strings.HasPrefix(got, "keys/"+long[:52]+"-") {
+		t.Errorf("%s: %s", long, got)
+	}
+	if Annotation("keys/", long) == Annotation("keys/", long+"b") {
+		t.Error("two Secrets have one annotation")
+	}
+}

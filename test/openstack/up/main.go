@@ -1,0 +1,272 @@
+//go:build linux
+
+// Command up makes a claim a running cloud on this machine, and keeps it until it is told to stop.
+//
+//	up -claim FILE -dir FOLDER     start in the background, and return when the cloud is ready
+//	up -dir FOLDER -down           stop it; nothing is left
+//
+// The cloud has a network of its own. FOLDER then holds the administrator's clouds.yaml and a script enter, which runs a
+// command where the cloud's host names and addresses are those that were emitted:
+//
+//	FOLDER/enter openstack token issue
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
+)
+
+// Files in the folder.
+const (
+	pidFile, logFile     = "pid", "log"
+	readyFile            = "ready"
+	cloudsFile, caFile   = "clouds.yaml", "ca.crt"
+	enterFile            = "enter"
+	background           = "-background"
+	patience, stopWithin = 15 * time.Minute, 30 * time.Second
+)
+
+type options struct {
+	claim, platform, dir, root string
+	down, background           bool
+}
+
+func main() {
+	sandbox.Main()
+	o := options{}
+	flag.StringVar(&o.claim, "claim", "", "the claim")
+	flag.StringVar(&o.platform, "platform", "", "the PlatformConfig (default: that of the tests, without a secret store)")
+	flag.StringVar(&o.dir, "dir", "", "folder for the cloud's files")
+	flag.StringVar(&o.root, "root", ".", "folder of this project")
+	flag.BoolVar(&o.down, "down", false, "stop the cloud")
+	flag.BoolVar(&o.background, "background", false, "be the cloud itself")
+	flag.Parse()
+	ctrl.SetLogger(logr.Discard())
+	if err := o.run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func (o *options) run() error {
+	if o.dir == "" {
+		return errors.New("give -dir: the folder of the cloud's files")
+	}
+	for _, path := range []*string{&o.dir, &o.root} {
+		var err error
+		if *path, err = filepath.Abs(*path); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.down:
+		return o.stop()
+	case sandbox.Entered():
+		return o.serve()
+	case o.background:
+		code, err := sandbox.Enter(o.entered)
+		if err == nil && code != 0 {
+			err = fmt.Errorf("the cloud ended with %d", code)
+		}
+		return err
+	}
+	return o.start()
+}
+
+// start runs this program again in the background, and waits until the cloud is ready.
+func (o *options) start() error {
+	if o.claim == "" {
+		return errors.New("give -claim: the file of the claim, for example CLAIM=examples/controlplane/development.yaml")
+	}
+	if o.running() != 0 {
+		return fmt.Errorf("a cloud runs in %s already; stop it with make openstack-down", o.dir)
+	}
+	ctx := context.Background()
+	if err := install.Debian(ctx, os.Stderr); err != nil {
+		return err
+	}
+	if _, err := o.keystone(ctx); err != nil {
+		return err
+	}
+	if err := errors.Join(os.RemoveAll(o.dir), os.MkdirAll(o.dir, 0o755)); err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(o.dir, logFile))
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // the cloud has it
+	cmd := exec.Command("/proc/self/exe", "-claim", o.claim, "-platform", o.platform, "-dir", o.dir, "-root", o.root, background)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		if text, err := os.ReadFile(filepath.Join(o.dir, readyFile)); err == nil {
+			fmt.Fprint(os.Stdout, string(text))
+			return nil
+		}
+		select {
+		case err := <-ended:
+			text, _ := os.ReadFile(log.Name())
+			return fmt.Errorf("the cloud did not start (%v); the end of %s:\n%s", err, log.Name(), text[max(len(text)-4000, 0):])
+		default:
+		}
+	}
+	return errors.Join(fmt.Errorf("the cloud is not ready after %s; see %s", patience, log.Name()), o.stop())
+}
+
+// keystone gives the virtual environment of the claim's release, which is made if it is not there.
+func (o *options) keystone(ctx context.Context) (map[release.Release]string, error) {
+	text, err := os.ReadFile(o.claim)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the claim: %w", err)
+	}
+	claim := struct {
+		Spec struct {
+			OpenStackRelease release.Release `json:"openStackRelease"`
+		} `json:"spec"`
+	}{}
+	if err := yaml.Unmarshal(text, &claim); err != nil {
+		return nil, fmt.Errorf("cannot read the claim %s: %w", o.claim, err)
+	}
+	r := claim.Spec.OpenStackRelease
+	venv, err := install.Keystone(ctx, o.root, r, os.Stderr)
+	return map[release.Release]string{r: venv}, err
+}
+
+// entered notes the first process of the cloud, by which others enter and stop it.
+func (o *options) entered(pid int) {
+	if err := os.WriteFile(filepath.Join(o.dir, pidFile), []byte(strconv.Itoa(pid)), 0o644); err != nil {
+		fmt.Fprintln(os.Stderr, "cannot write the process id:", err)
+	}
+}
+
+// serve is the cloud.
+func (o *options) serve() error {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer cancel()
+	if o.platform == "" {
+		o.platform = filepath.Join(o.root, "test", "openstack", "testdata", "platform.yaml")
+	}
+	claim, err := os.ReadFile(o.claim)
+	if err != nil {
+		return err
+	}
+	platform, err := os.ReadFile(o.platform)
+	if err != nil {
+		return err
+	}
+	keystones, err := o.keystone(ctx)
+	if err != nil {
+		return err
+	}
+	if err := sandbox.Prepare(); err != nil {
+		return err
+	}
+	c, err := openstack.Start(ctx, openstack.Options{
+		Claim: claim, Platform: platform, Keystones: keystones, Dir: filepath.Join(os.TempDir(), "cloud"), Progress: os.Stderr,
+	})
+	if c != nil {
+		defer c.Stop()
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.tell(ctx, c); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// tell writes what a user needs.
+func (o *options) tell(ctx context.Context, c *openstack.Cloud) error {
+	data, err := c.Operators.Secret(ctx, c.Namespace, "keystone-clouds")
+	if err != nil {
+		return err
+	}
+	ca := filepath.Join(o.dir, caFile)
+	// The Secret has the authority beside the clouds.yaml, where K-ORC looks for it; a person's has to name the file.
+	clouds := strings.Replace(string(data["clouds.yaml"]), "    auth_type:", "    cacert: "+ca+"\n    auth_type:", 1)
+	pid, err := os.ReadFile(filepath.Join(o.dir, pidFile))
+	if err != nil {
+		return err
+	}
+	venv, err := c.Venv()
+	if err != nil {
+		return err
+	}
+	enter := fmt.Sprintf(`#!/bin/sh
+# Runs a command in the cloud's network, with the release's own client in PATH.
+OS_CLIENT_CONFIG_FILE=%q OS_CLOUD=admin PATH=%q:$PATH
+export OS_CLIENT_CONFIG_FILE OS_CLOUD PATH
+exec nsenter --target %s --mount --net --pid --wdns="$PWD" -- "$@"
+`, filepath.Join(o.dir, cloudsFile), filepath.Join(venv, "bin"), pid)
+	ready := fmt.Sprintf("the cloud is ready\n  %s openstack token issue\n", filepath.Join(o.dir, enterFile))
+	return errors.Join(
+		os.WriteFile(ca, data["cacert"], 0o644),
+		os.WriteFile(filepath.Join(o.dir, cloudsFile), []byte(clouds), 0o600),
+		os.WriteFile(filepath.Join(o.dir, enterFile), []byte(enter), 0o755), //nolint:gosec // a program
+		os.WriteFile(filepath.Join(o.dir, readyFile), []byte(ready), 0o644),
+	)
+}
+
+// running is the first process of the cloud: 0 if there is none.
+func (o *options) running() int {
+	text, err := os.ReadFile(filepath.Join(o.dir, pidFile))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		return 0
+	}
+	// Its number may long be another's.
+	args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil || !strings.Contains(string(args), "\x00"+o.dir+"\x00") {
+		return 0
+	}
+	return pid
+}
+
+// stop ends the cloud, with all of its processes, and removes its files.
+func (o *options) stop() error {
+	pid := o.running()
+	if pid != 0 {
+		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+			return fmt.Errorf("cannot stop the cloud (process %d): %w", pid, err)
+		}
+		for deadline := time.Now().Add(stopWithin); o.running() != 0; time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		fmt.Fprintln(os.Stdout, "the cloud is stopped")
+	} else {
+		fmt.Fprintln(os.Stdout, "no cloud runs in", o.dir)
+	}
+	return os.RemoveAll(o.dir)
+}
