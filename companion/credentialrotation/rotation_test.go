@@ -4,13 +4,9 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 )
@@ -184,7 +180,7 @@ func TestMends(t *testing.T) {
 			event:  "Secret glance-credential was edited",
 		},
 		"RoleTaken": {
-			reason: "Keystone revokes all application credentials of a user that loses a role.",
+			reason: "Keystone revokes the application credentials that have a role which the user loses.",
 			damage: func(c *cluster) { c.keystone.Remove(userName) },
 			lost:   true, event: "Keystone has no application credential",
 		},
@@ -291,189 +287,4 @@ func TestRefusedByKeystone(t *testing.T) {
 	}
 	c.keystone.Refuse("POST", "")
 	c.place(c.sound())
-}
-
-// TestPassword: the Secret that somebody made is taken over, its other keys stay, and the password is another one in time.
-func TestPassword(t *testing.T) {
-	c, r := start(t, rotationOf(password))
-	if s := c.secret(); text(s, passwordKey) != first || s.Labels["theirs"] != "x" {
-		t.Error("changed what works")
-	}
-	c.days(r, 83)
-	s := c.secret()
-	if text(s, passwordKey) == first || text(s, "username") != userName || len(s.Data) != 2 || s.Labels["theirs"] != "x" {
-		t.Errorf("keys %v", len(s.Data))
-	}
-	if !c.keystone.AcceptsPassword(userName, text(s, passwordKey)) {
-		t.Error("Keystone knows another one")
-	}
-	for pod, l := range c.loaded {
-		if l.value != text(s, passwordKey) {
-			t.Errorf("pod %s has the old one", pod)
-		}
-	}
-	for _, condition := range c.rotation().Status.Conditions {
-		if condition.Status != metav1.ConditionTrue {
-			t.Errorf("%v", condition)
-		}
-	}
-	c.checkSaid()
-}
-
-// TestPasswordChangedByHand: an administrator sets another one, and puts it into the Secret.
-func TestPasswordChangedByHand(t *testing.T) {
-	c, r := start(t, rotationOf(password))
-	c.keystone.SetPassword(userName, "by hand")
-	c.editSecret(func(s *corev1.Secret) { s.Data[passwordKey] = []byte("by hand") })
-	c.violations = nil
-	c.run(r)
-	for pod, l := range c.loaded {
-		if l.value != "by hand" {
-			t.Errorf("pod %s has the old one", pod)
-		}
-	}
-	c.untilRotation(r)
-	if len(c.violations) > 0 {
-		t.Error(c.violations)
-	}
-}
-
-// TestLockedOut: if nobody knows the password, it says so and does not try all the time.
-func TestLockedOut(t *testing.T) {
-	c, r := start(t, rotationOf(password))
-	c.keystone.SetPassword(userName, "unknown")
-	c.clock.SetTime(c.clock.Now().Add(83 * day))
-	rest := time.Duration(0)
-	for range 10 {
-		rest = max(rest, c.pass(r))
-	}
-	if got := c.condition(conditionReady); rest != longest || !strings.Contains(got.Message, "Keystone accepts neither the password in Secret glance-credential") {
-		t.Errorf("rests %s: %v", rest, got)
-	}
-	c.editSecret(func(s *corev1.Secret) { s.Data[passwordKey] = []byte("unknown") })
-	c.violations = nil
-	c.run(r)
-	if offered, _ := c.offered(); offered.value == "unknown" || !c.accepts(offered) || len(c.violations) > 0 {
-		t.Errorf("does not go on: %s %v", c.conditions(), c.violations)
-	}
-}
-
-// TestRefused: what cannot be is told, and nothing is touched.
-func TestRefused(t *testing.T) {
-	secretOf := func(labels, annotations, data map[string]string) *corev1.Secret {
-		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: namespace, Labels: labels, Annotations: annotations}, Data: map[string][]byte{}}
-		for k, v := range data {
-			s.Data[k] = []byte(v)
-		}
-		return s
-	}
-	ours := map[string]string{managedByLabel: managedBy}
-	for name, tc := range map[string]struct {
-		target string
-		secret *corev1.Secret // in the place of what a rotation expects; without data: none
-		change func(*c5c3v1.CredentialRotation)
-		clouds func(*corev1.Secret)
-		says   string
-	}{
-		"Foreign":         {target: applicationCredential, secret: secretOf(nil, nil, map[string]string{"a": "b"}), says: "it was not made by this CredentialRotation"},
-		"Sibling":         {target: applicationCredential, secret: secretOf(ours, map[string]string{recordAnnotation: `{"rotation":"nova"}`}, map[string]string{"a": "b"}), says: "it is that of CredentialRotation nova"},
-		"NoPassword":      {target: password, secret: secretOf(nil, nil, nil), says: "has to hold the user's present password in its key password"},
-		"NoPasswordKey":   {target: password, secret: secretOf(nil, nil, map[string]string{"a": "b"}), says: "has to hold the user's present password"},
-		"NoClouds":        {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.CloudCredentialsRef.SecretName = "gone" }, says: "spec.cloudCredentialsRef: Secret gone does not exist"},
-		"NoCloud":         {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.CloudCredentialsRef.CloudName = "gone" }, says: `has no cloud "gone": it has glance`},
-		"AnotherUser":     {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.UserName = "nova" }, says: "only user nova itself can make its application credentials"},
-		"NoProject":       {target: applicationCredential, clouds: replace("project_name: service", ""), says: "needs a project"},
-		"WrongPassword":   {target: applicationCredential, clouds: replace(first, "wrong"), says: "cannot log in as user glance: the password is not accepted by Keystone"},
-		"NoSuchAuthority": {target: applicationCredential, clouds: replace("https://", "http://"), says: "https://"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := rotationOf(tc.target)
-			if tc.change != nil {
-				tc.change(r)
-			}
-			c := newCluster(t, r)
-			if tc.secret != nil {
-				if s := c.secret(); s != nil {
-					c.must(c.api.Delete(context.Background(), s))
-				}
-				if len(tc.secret.Data) > 0 {
-					c.must(c.api.Create(context.Background(), tc.secret))
-				}
-			}
-			if tc.clouds != nil {
-				s := &corev1.Secret{}
-				c.must(c.api.Get(context.Background(), key(cloudsName), s))
-				tc.clouds(s)
-				c.must(c.api.Update(context.Background(), s))
-			}
-			before := c.secret()
-			reconciler := c.sound()
-			result, err := reconciler.Reconcile(context.Background(), ctrl.Request{NamespacedName: key("glance")})
-			if err != nil || result.RequeueAfter != poll {
-				t.Errorf("%v, %v", result, err)
-			}
-			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, tc.says) {
-				t.Errorf("%v", got)
-			}
-			if after := c.secret(); (before == nil) != (after == nil) || before != nil && before.ResourceVersion != after.ResourceVersion {
-				t.Error("touched the Secret")
-			}
-			if len(c.keystone.Credentials()) > 0 {
-				t.Error("made something in Keystone")
-			}
-		})
-	}
-}
-
-func replace(from, to string) func(*corev1.Secret) {
-	return func(s *corev1.Secret) {
-		s.Data["clouds.yaml"] = []byte(strings.ReplaceAll(string(s.Data["clouds.yaml"]), from, to))
-	}
-}
-
-// TestGone: one that is deleted leaves everything as it is; one that is made again goes on with it.
-func TestGone(t *testing.T) {
-	c, r := start(t, rotationOf(applicationCredential))
-	before, _ := c.offered()
-	c.must(c.api.Delete(context.Background(), c.rotation()))
-	if result, err := r.Reconcile(context.Background(), ctrl.Request{NamespacedName: key("glance")}); err != nil || result.RequeueAfter != 0 {
-		t.Errorf("%v, %v", result, err)
-	}
-	again := rotationOf(applicationCredential)
-	again.UID = "another"
-	c.must(c.api.Create(context.Background(), again))
-	c.run(r)
-	if after, _ := c.offered(); after != before || !c.accepts(after) {
-		t.Error("does not go on with what was there")
-	}
-}
-
-func TestUses(t *testing.T) {
-	r := rotationOf(applicationCredential)
-	for name, tc := range map[string]struct {
-		kind, name string
-		want       bool
-	}{
-		"ItsSecret":       {"Secret", secretName, true},
-		"ItsCloud":        {"Secret", cloudsName, true},
-		"AnotherSecret":   {"Secret", "glance", false},
-		"ItsConsumer":     {"Deployment", "glance", true},
-		"AnotherKind":     {"DaemonSet", "glance", false},
-		"AnotherWorkload": {"Deployment", "nova", false},
-	} {
-		if got := uses(r, tc.kind, tc.name); got != tc.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-// TestAdd wires the controller to a manager that talks to nobody.
-func TestAdd(t *testing.T) {
-	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Add(mgr); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -161,7 +161,7 @@ func replaceBroken(w *world) *step {
 	switch {
 	case w.gone():
 		s.warning, s.note = true, fmt.Sprintf("Keystone has no application credential %s any more: another one takes its place. "+
-			"Taking a role from a user revokes its application credentials", w.record.ID)
+			"Taking a role from a user revokes the application credentials that have it", w.record.ID)
 	case w.state == edited, w.state == unrecorded:
 		s.warning, s.note = true, fmt.Sprintf("Secret %s was edited: another application credential takes the place of what it holds",
 			w.secret.Name)

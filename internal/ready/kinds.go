@@ -220,13 +220,15 @@ func composite() Rule {
 				}
 				return inItsWords(Fail, "Synced", c)
 			}
-			if c, ok := o.Condition("Responsive"); ok && c.Status == "False" {
+			// An open circuit makes it slow, not untrue: what is ready as it is desired now is ready.
+			is := condition(o, "Ready")
+			if c, ok := o.Condition("Responsive"); ok && c.Status == "False" && !is.Ready {
 				return Wait(or(c.Reason, "NotReady"), "%s",
 					"it changes too often for Crossplane's circuit breaker, which lets one change through in 30 seconds")
 			}
-			return condition(o, "Ready")
+			return is
 		},
-		CEL: conditions("Ready").CEL + " && " + no("False", "SpecValid", "Synced", "Responsive"),
+		CEL: conditions("Ready").CEL + " && " + no("False", "SpecValid", "Synced"),
 		Finish: func(obj map[string]any) {
 			finishConditions(obj, "Synced", "Ready")
 		},

@@ -307,9 +307,15 @@ func TestCheck(t *testing.T) {
 		"CompositeUnresponsive": {
 			reason: "An open circuit closes by itself.",
 			kind:   keystone,
-			status: map[string]any{"conditions": []any{condition("Ready", "True"), condition("Synced", "True"), condition("Responsive", "False")}},
+			status: map[string]any{"conditions": []any{condition("Ready", "False"), condition("Synced", "True"), condition("Responsive", "False")}},
 			want: ready.Wait("Why",
 				"it changes too often for Crossplane's circuit breaker, which lets one change through in 30 seconds"),
+		},
+		"CompositeReadyUnresponsive": {
+			reason: "It stays open for minutes; nothing waits for that where everything is ready.",
+			kind:   keystone,
+			status: map[string]any{"conditions": []any{condition("Ready", "True"), condition("Synced", "True"), condition("Responsive", "False")}},
+			want:   ready.Yes,
 		},
 		"SchemaFailed": {
 			reason: "A failed schema Job does not mend itself.",

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -29,7 +30,7 @@ type Client struct {
 }
 
 // answerWithin is how long a request may take, on a machine that is busy: longer is a failure.
-const answerWithin = 20 * time.Second
+const answerWithin = time.Minute
 
 // Client gives a client of the cloud, at the internal or the public address that Keystone was told at its bootstrap.
 func (c *Cloud) Client(ctx context.Context, public bool) (*Client, error) {
@@ -163,9 +164,7 @@ func (c *Client) Do(ctx context.Context, method, path string, header http.Header
 	if err != nil {
 		return nil, err
 	}
-	for k, v := range header {
-		request.Header[k] = v
-	}
+	maps.Copy(request.Header, header)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := c.HTTP.Do(request)
 	if err != nil {

@@ -46,13 +46,16 @@ func testUpgrade(t *testing.T, from, to release.Release) {
 	user := a.create("user", map[string]any{"name": "old", "domain_id": "default", "password": "old-password"})
 	a.do("PUT", "/projects/"+a.named("projects", "name=service")+"/users/"+user+"/roles/"+a.named("roles", "name=member"), nil, nil)
 	load := NewLoad(ctx, c, 2)
-	time.Sleep(2 * time.Second)
+	err := cloud.Cluster.Wait(ctx, time.Minute, "the first tokens", func(context.Context) (bool, error) { return load.Issued.Load() > 4, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
 	before := load.Tokens()
 	if err := cloud.Change(claim(to)); err != nil {
 		t.Fatal(err)
 	}
 	s := &openstackv1.DatabaseSync{}
-	err := cloud.Cluster.Wait(ctx, time.Minute, "the contracted schema", func(ctx context.Context) (bool, error) {
+	err = cloud.Cluster.Wait(ctx, 3*time.Minute, "the contracted schema", func(ctx context.Context) (bool, error) {
 		err := cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: cloud.Namespace, Name: "keystone"}, s)
 		return s.Status.ContractedRelease == string(to) && s.Status.Phase == openstackv1.SyncPhaseDone, err
 	})

@@ -58,7 +58,7 @@ func testCertificate(t *testing.T, cloud *Cloud, c *Client) {
 	}
 	// The workers start anew behind the certificate: requests go on meanwhile.
 	enough := load.Issued.Load() + 20
-	err = cloud.Cluster.Wait(context.Background(), time.Minute, "tokens after the renewal", func(context.Context) (bool, error) {
+	err = cloud.Cluster.Wait(context.Background(), 3*time.Minute, "tokens after the renewal", func(context.Context) (bool, error) {
 		return load.Issued.Load() >= enough, nil
 	})
 	if err != nil {

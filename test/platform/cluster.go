@@ -96,7 +96,8 @@ func (c *Cluster) audit(audited bool) ([]string, error) {
 	if !audited {
 		return nil, nil
 	}
-	const policy = `{"apiVersion":"audit.k8s.io/v1","kind":"Policy","omitStages":["RequestReceived","ResponseStarted"],"rules":[{"level":"Metadata"}]}`
+	const policy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
+		"omitStages": ["RequestReceived", "ResponseStarted"], "rules": [{"level": "Metadata"}]}`
 	path := c.file("audit.json")
 	if err := os.WriteFile(path, []byte(policy), 0o600); err != nil {
 		return nil, err

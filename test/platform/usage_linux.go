@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,7 +21,7 @@ func (p *Platform) Usage(name string) (cpu time.Duration, memory int64, err erro
 		return 0, 0, err
 	}
 	// Fields 14, 15 and 24 of proc(5), counted after the name, which may hold spaces.
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const utime, stime, rss, tick = 11, 12, 21, 10 * time.Millisecond
 	if len(fields) <= rss {
 		return 0, 0, fmt.Errorf("cannot read what process %s uses", name)

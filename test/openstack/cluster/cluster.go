@@ -9,9 +9,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,11 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-
-	batchv1 "k8s.io/api/batch/v1"
-
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
@@ -185,13 +184,13 @@ func (c *Cluster) Wait(ctx context.Context, patience time.Duration, what string,
 func (c *Cluster) trouble() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	text := ""
+	var b strings.Builder
 	for _, p := range c.pods {
 		if !p.ready.Load() {
-			text += "\n" + p.object.Name + ":\n" + p.tail(20)
+			b.WriteString("\n" + p.object.Name + ":\n" + p.tail(20))
 		}
 	}
-	return text
+	return b.String()
 }
 
 // Patch reads an object, lets it be changed, and writes it, again if somebody else did so in between.

@@ -26,7 +26,7 @@ var (
 		{Target: "usr/bin", Path: "/bin"}, {Target: "usr/sbin", Path: "/sbin"},
 		{Target: "usr/lib", Path: "/lib"}, {Target: "usr/lib64", Path: "/lib64"},
 	}
-	baseFiles = map[string]string{
+	baseFiles = map[string]string{ //nolint:gosec // accounts without passwords
 		"passwd":        "root:x:0:0:root:/root:/usr/sbin/nologin\nservice:x:%[1]d:%[1]d::/nonexistent:/usr/sbin/nologin\n",
 		"group":         "root:x:0:\nservice:x:%[1]d:\n",
 		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",

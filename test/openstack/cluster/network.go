@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -51,11 +52,10 @@ func (n *network) name(names ...string) (address string, isNew bool, err error) 
 		return a, false, nil
 	}
 	address = newAddress()
-	line := address
 	for _, s := range names {
 		n.addresses[s] = address
-		line += " " + s
 	}
+	line := address + " " + strings.Join(names, " ")
 	f, err := os.OpenFile(sandbox.Hosts, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return "", false, err
@@ -93,7 +93,7 @@ func (c *Cluster) Listen(port int, names ...string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
+	l, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port))) //nolint:noctx // on this machine
 	if err != nil {
 		return nil, err
 	}
@@ -197,8 +197,8 @@ func portOf(p *corev1.Pod, target intstr.IntOrString) int {
 }
 
 func (c *Cluster) splice(from net.Conn, address string) {
-	defer from.Close() //nolint:errcheck // the other end knows
-	to, err := net.Dial("tcp", address)
+	defer from.Close()                  //nolint:errcheck // the other end knows
+	to, err := net.Dial("tcp", address) //nolint:noctx // on this machine
 	if err != nil {
 		fmt.Fprintln(c.Progress, "cluster: a pod takes no connection:", err)
 		return

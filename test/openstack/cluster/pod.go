@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,22 +43,22 @@ type pod struct {
 const restartPause = time.Second
 
 // start makes a pod of a template and runs it. The name is given; owner is who made it.
-func (c *Cluster) start(ctx context.Context, name string, owner client.Object, kind string, t *corev1.PodTemplateSpec) (*pod, error) {
+func (c *Cluster) start(ctx context.Context, name string, owner client.Object, kind string, t *corev1.PodTemplateSpec) error {
 	object := &corev1.Pod{ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: *t.Spec.DeepCopy()}
 	object.Name, object.Namespace = name, owner.GetNamespace()
 	object.OwnerReferences = []metav1.OwnerReference{{
-		APIVersion: "v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: ptr.To(true),
+		APIVersion: "v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: new(true),
 	}}
 	object.Status.Phase = corev1.PodPending
 	if err := c.Client.Create(ctx, object); err != nil {
-		return nil, fmt.Errorf("cannot make pod %s: %w", name, err)
+		return fmt.Errorf("cannot make pod %s: %w", name, err)
 	}
 	p := &pod{object: object, cluster: c, stop: make(chan struct{}), gone: make(chan struct{}), exit: map[string]int{}}
 	c.mu.Lock()
 	c.pods[object.UID] = p
 	c.mu.Unlock()
 	c.done.Go(p.run)
-	return p, nil
+	return nil
 }
 
 // run is the life of a pod.
@@ -316,10 +317,7 @@ func (p *pod) end() {
 // tell writes the pod's status.
 func (p *pod) tell(ctx context.Context, phase corev1.PodPhase, message string) {
 	p.mu.Lock()
-	exit := map[string]int{}
-	for k, v := range p.exit {
-		exit[k] = v
-	}
+	exit := maps.Clone(p.exit)
 	p.mu.Unlock()
 	err := setStatus(ctx, p.cluster, p.object.DeepCopy(), func(o *corev1.Pod) {
 		o.Status.Phase, o.Status.PodIP, o.Status.Message = phase, p.address, message

@@ -12,13 +12,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
 	"k8s.io/utils/ptr"
 )
 
 // probe asks the containers whether they are ready, until the context ends: first by their startup probes, then by those of
 // readiness. A pod is ready when all of its containers are.
-func (p *pod) probe(ctx context.Context) {
+func (p *pod) probe(ctx context.Context) { //nolint:gocognit // one loop over what kubelet looks at
 	for i := range p.object.Spec.Containers {
 		if !p.started(ctx, &p.object.Spec.Containers[i]) {
 			return

@@ -88,7 +88,7 @@ func (c *Cluster) deployment(ctx context.Context, d *appsv1.Deployment) error {
 		template := d.Spec.Template.DeepCopy()
 		metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
 		name := fmt.Sprintf("%s-%s-%s", d.Name, hash, names.Hash(5, fmt.Sprint(numbers.Add(1))))
-		if _, err := c.start(ctx, name, d, "ReplicaSet", template); err != nil {
+		if err := c.start(ctx, name, d, "ReplicaSet", template); err != nil {
 			return err
 		}
 	case len(old) > 0 && (ready > wanted || !old[0].ready.Load()):
@@ -134,7 +134,7 @@ func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error 
 			template := s.Spec.Template.DeepCopy()
 			metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
 			template.Spec.Hostname, template.Spec.Subdomain = name, s.Spec.ServiceName
-			if _, err := c.start(ctx, name, s, "StatefulSet", template); err != nil {
+			if err := c.start(ctx, name, s, "StatefulSet", template); err != nil {
 				return err
 			}
 		case at >= 0 && running[at].object.Labels[revisionLabel] != hash && len(stopping) == 0:
@@ -187,8 +187,7 @@ func (c *Cluster) job(ctx context.Context, j *batchv1.Job) error {
 	if succeeded == 0 && failed <= limit {
 		template := j.Spec.Template.DeepCopy()
 		metav1.SetMetaDataLabel(&template.ObjectMeta, batchv1.JobNameLabel, j.Name)
-		_, err := c.start(ctx, fmt.Sprintf("%s-%d", j.Name, len(pods.Items)), j, "Job", template)
-		return err
+		return c.start(ctx, fmt.Sprintf("%s-%d", j.Name, len(pods.Items)), j, "Job", template)
 	}
 	end := batchv1.JobCondition{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}
 	if succeeded == 0 {

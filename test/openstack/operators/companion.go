@@ -5,6 +5,7 @@ package operators
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
@@ -114,12 +115,15 @@ func (o *Operators) databaseSync(ctx context.Context, u *unstructured.Unstructur
 	err := o.Cluster.Wait(ctx, patience, "the schema of "+u.GetName(), func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), s)
 		if s.Status.Phase == openstackv1.SyncPhaseFailed && err == nil {
-			err = fmt.Errorf("the schema change has failed: %+v", s.Status.Conditions)
+			err = errors.New("the schema change has failed")
 		}
 		return s.Status.InstalledRelease == s.Spec.Release && ready(s, s.Status.Conditions), err
 	})
-	if err != nil && len(s.Status.History) > 0 {
-		return fmt.Errorf("%w\n%s", err, s.Status.History[len(s.Status.History)-1].Log)
+	if err != nil {
+		err = fmt.Errorf("%w: phase %s: %+v", err, s.Status.Phase, s.Status.Conditions)
+		for _, r := range s.Status.History {
+			err = fmt.Errorf("%w\nstep %s of release %s: %s %s", err, r.Step, r.Release, r.Result, r.Log)
+		}
 	}
 	return err
 }

@@ -56,7 +56,8 @@ func (o *Operators) Identity(ctx context.Context, namespace, secret, cloud strin
 }
 
 func (o *Operators) identityOf(ctx context.Context, u *unstructured.Unstructured) (*gophercloud.ServiceClient, error) {
-	return o.Identity(ctx, u.GetNamespace(), text(u, "spec", "cloudCredentialsRef", "secretName"), text(u, "spec", "cloudCredentialsRef", "cloudName"))
+	ref := func(field string) string { return text(u, "spec", "cloudCredentialsRef", field) }
+	return o.Identity(ctx, u.GetNamespace(), ref("secretName"), ref("cloudName"))
 }
 
 // id is where K-ORC keeps what an object is in Keystone; a copy in status.id serves references.
@@ -107,7 +108,8 @@ func wish(u *unstructured.Unstructured, field string) string {
 }
 
 // list gives the ids of what a listing finds.
-func list[T any](ctx context.Context, pager pagination.Pager, extract func(pagination.Page) ([]T, error), id func(T) string) ([]string, error) {
+func list[T any](ctx context.Context, pager pagination.Pager, extract func(pagination.Page) ([]T, error), id func(T) string,
+) ([]string, error) {
 	page, err := pager.AllPages(ctx)
 	if err != nil {
 		return nil, err
@@ -129,7 +131,8 @@ func (o *Operators) domain(ctx context.Context, u *unstructured.Unstructured) er
 		return err
 	}
 	return o.settle(u, func() ([]string, error) {
-		return list(ctx, domains.List(c, domains.ListOpts{Name: wish(u, "name")}), domains.ExtractDomains, func(d domains.Domain) string { return d.ID })
+		return list(ctx, domains.List(c, domains.ListOpts{Name: wish(u, "name")}), domains.ExtractDomains,
+			func(d domains.Domain) string { return d.ID })
 	}, nil)
 }
 

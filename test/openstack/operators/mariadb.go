@@ -12,12 +12,11 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // MariaDBImage is the image of the servers.
@@ -35,7 +34,8 @@ const (
 // https://github.com/mariadb-operator/mariadb-operator/blob/main/docs/api_reference.md
 func (o *Operators) mariaDB(ctx context.Context, u *unstructured.Unstructured) error {
 	namespace, name := u.GetNamespace(), u.GetName()
-	issuer, err := o.issuer(ctx, namespace, text(u, "spec", "tls", "serverCertIssuerRef", "kind"), text(u, "spec", "tls", "serverCertIssuerRef", "name"))
+	ref := func(field string) string { return text(u, "spec", "tls", "serverCertIssuerRef", field) }
+	issuer, err := o.issuer(ctx, namespace, ref("kind"), ref("name"))
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,8 @@ func (o *Operators) mariaDB(ctx context.Context, u *unstructured.Unstructured) e
 		return err
 	}
 	password := string(root[text(u, "spec", "rootPasswordSecretKeyRef", "key")])
-	init := fmt.Sprintf("CREATE OR REPLACE USER 'root'@'%%' IDENTIFIED BY %s;\nGRANT ALL PRIVILEGES ON *.* TO 'root'@'%%' WITH GRANT OPTION;\n",
+	init := fmt.Sprintf("CREATE OR REPLACE USER 'root'@'%%' IDENTIFIED BY %s;\n"+
+		"GRANT ALL PRIVILEGES ON *.* TO 'root'@'%%' WITH GRANT OPTION;\n",
 		quoted(password))
 	for secret, data := range map[string]map[string][]byte{
 		name + "-ca-bundle":   {"ca.crt": issuer.PEM},
@@ -112,7 +113,7 @@ func (o *Operators) server(u *unstructured.Unstructured) (*appsv1.StatefulSet, e
 					Containers: []corev1.Container{{
 						Name: "mariadb", Image: MariaDBImage, Args: args,
 						Ports:           []corev1.ContainerPort{{Name: "mariadb", ContainerPort: mariaDBPort}},
-						SecurityContext: &corev1.SecurityContext{ReadOnlyRootFilesystem: ptr.To(true)},
+						SecurityContext: &corev1.SecurityContext{ReadOnlyRootFilesystem: new(true)},
 						StartupProbe:    probe, ReadinessProbe: probe,
 						VolumeMounts: []corev1.VolumeMount{
 							{Name: "data", MountPath: "/var/lib/mysql"}, {Name: "tmp", MountPath: "/tmp"},
@@ -150,13 +151,14 @@ func initialise(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	out, err := exec.Command("mariadb-install-db", "--no-defaults", "--user=root", "--auth-root-authentication-method=normal",
+	out, err := exec.Command("mariadb-install-db", //nolint:noctx // short
+		"--no-defaults", "--user=root", "--auth-root-authentication-method=normal",
 		"--skip-test-db", "--datadir="+dir).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("cannot make the data folder of MariaDB: %w\n%s", err, out)
 	}
 	return filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
-		return errors.Join(err, os.Lchown(path, mariaDBUser, mariaDBUser))
+		return errors.Join(err, os.Lchown(path, mariaDBUser, mariaDBUser)) //nolint:gosec // made above, by nobody else
 	})
 }
 
@@ -167,7 +169,8 @@ func (o *Operators) maxScale(ctx context.Context, u *unstructured.Unstructured) 
 
 func (o *Operators) database(ctx context.Context, u *unstructured.Unstructured) error {
 	_, err := o.SQL(ctx, u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"), fmt.Sprintf(
-		"CREATE DATABASE IF NOT EXISTS `%s` CHARACTER SET %s COLLATE %s", text(u, "spec", "name"), text(u, "spec", "characterSet"), text(u, "spec", "collate")))
+		"CREATE DATABASE IF NOT EXISTS `%s` CHARACTER SET %s COLLATE %s", text(u, "spec", "name"),
+		text(u, "spec", "characterSet"), text(u, "spec", "collate")))
 	return err
 }
 
@@ -186,7 +189,8 @@ func (o *Operators) databaseUser(ctx context.Context, u *unstructured.Unstructur
 	if !found {
 		connections = 10 // the operator's default
 	}
-	_, err = o.SQL(ctx, u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"), fmt.Sprintf("%s WITH MAX_USER_CONNECTIONS %v", statement, connections))
+	_, err = o.SQL(ctx, u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"),
+		fmt.Sprintf("%s WITH MAX_USER_CONNECTIONS %v", statement, connections))
 	return err
 }
 

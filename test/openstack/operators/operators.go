@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long anything may take to become ready on a busy machine.
-const patience = 3 * time.Minute
+const patience = 6 * time.Minute
 
 // Operators own what is applied to a cluster.
 type Operators struct {

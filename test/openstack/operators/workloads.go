@@ -44,7 +44,8 @@ func (o *Operators) deployment(ctx context.Context, u *unstructured.Unstructured
 		return err
 	}
 	_, companion, _ = strings.Cut(companion, "/")
-	if strings.HasSuffix(object.(*appsv1.Deployment).Spec.Template.Spec.Containers[0].Image, companion) { //nolint:forcetypeassert // of this kind
+	pod := object.(*appsv1.Deployment).Spec.Template.Spec //nolint:forcetypeassert // of this kind
+	if strings.HasSuffix(pod.Containers[0].Image, companion) {
 		return nil
 	}
 	if err := o.Cluster.Apply(ctx, object); err != nil {
@@ -98,7 +99,8 @@ func (o *Operators) RunJob(ctx context.Context, j *batchv1.Job) error {
 
 func (o *Operators) jobLog(ctx context.Context, j *batchv1.Job) string {
 	pods := &corev1.PodList{}
-	if err := o.Cluster.Client.List(ctx, pods, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name}); err != nil || len(pods.Items) == 0 {
+	err := o.Cluster.Client.List(ctx, pods, client.InNamespace(j.Namespace), client.MatchingLabels{batchv1.JobNameLabel: j.Name})
+	if err != nil || len(pods.Items) == 0 {
 		return fmt.Sprint("no pod: ", err)
 	}
 	last := &pods.Items[len(pods.Items)-1]

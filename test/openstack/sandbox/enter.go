@@ -47,7 +47,7 @@ func Enter(started func(pid int)) (int, error) {
 	if os.Geteuid() != 0 {
 		return 0, errors.New("this needs root: network, mount and process namespaces of its own; run it with sudo, or in a container that may")
 	}
-	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...) //nolint:gosec,noctx // itself, until it ends
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(os.Environ(), roleEnv+"="+roleMachine)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -104,7 +104,8 @@ func Prepare() error {
 	}
 	return errors.Join(
 		ip("link", "set", "lo", "up"),
-		ip("link", "add", bridge, "type", "bridge"),
+		// An address of its own: otherwise it has that of one of its ports and changes with them, and containers lose it for a minute.
+		ip("link", "add", bridge, "address", "02:00:0a:f4:00:01", "type", "bridge"),
 		ip("addr", "add", Gateway+"/"+bits, "dev", bridge),
 		ip("link", "set", bridge, "up"),
 	)
@@ -115,7 +116,7 @@ func AddAddress(address string) error { return ip("addr", "add", address+"/32", 
 
 // ip configures the network with iproute2.
 func ip(args ...string) error {
-	out, err := exec.Command("ip", args...).CombinedOutput()
+	out, err := exec.Command("ip", args...).CombinedOutput() //nolint:noctx // short
 	if err != nil {
 		return fmt.Errorf("cannot set up the network (ip %v): %w: %s", args, err, out)
 	}

@@ -28,7 +28,7 @@ func contain() error {
 	runtime.LockOSThread() // what belongs to a thread has to be that of the one that becomes the program
 	pipe := os.NewFile(3, "specification")
 	m := message{}
-	if err := json.NewDecoder(pipe).Decode(&m); err != nil {
+	if err := json.NewDecoder(pipe).Decode(&m); err != nil { //nolint:musttag // between two of this program
 		return fmt.Errorf("cannot read the specification: %w", err)
 	}
 	if err := pipe.Close(); err != nil {

@@ -51,7 +51,7 @@ func Start(s Spec, log *os.File) (*Container, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(message{Spec: s, Root: root})
+	text, err := json.Marshal(message{Spec: s, Root: root}) //nolint:musttag // between two of this program
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func Start(s Spec, log *os.File) (*Container, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer write.Close() //nolint:errcheck // a pipe
-	cmd := exec.Command("/proc/self/exe")
+	defer write.Close()                   //nolint:errcheck // a pipe
+	cmd := exec.Command("/proc/self/exe") //nolint:noctx // Stop ends it
 	cmd.Args[0] = "container-" + s.Name
 	cmd.Env = []string{roleEnv + "=" + roleContainer, "PATH=" + os.Getenv("PATH")}
 	cmd.Stdout, cmd.Stderr = log, log

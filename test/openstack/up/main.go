@@ -131,7 +131,7 @@ func (o *options) start() error {
 		select {
 		case err := <-ended:
 			text, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("the cloud did not start (%v); the end of %s:\n%s", err, log.Name(), text[max(len(text)-4000, 0):])
+			return fmt.Errorf("the cloud did not start (%w); the end of %s:\n%s", err, log.Name(), text[max(len(text)-4000, 0):])
 		default:
 		}
 	}
@@ -229,7 +229,7 @@ exec nsenter --target %s --mount --net --pid --wdns="$PWD" -- "$@"
 	return errors.Join(
 		os.WriteFile(ca, data["cacert"], 0o644),
 		os.WriteFile(filepath.Join(o.dir, cloudsFile), []byte(clouds), 0o600),
-		os.WriteFile(filepath.Join(o.dir, enterFile), []byte(enter), 0o755), //nolint:gosec // a program
+		os.WriteFile(filepath.Join(o.dir, enterFile), []byte(enter), 0o755),
 		os.WriteFile(filepath.Join(o.dir, readyFile), []byte(ready), 0o644),
 	)
 }

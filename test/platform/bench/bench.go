@@ -81,8 +81,8 @@ func (b *bench) grow(ctx context.Context, n int, first bool) error {
 		return err
 	}
 	if first {
-		fmt.Fprintln(b.out, "| control planes | ready after (median, last) | writes each: Crossplane | provider | calls each | function CPU each, memory |"+
-			" Crossplane | provider | API server | openings |")
+		fmt.Fprintln(b.out, "| control planes | ready after (median, last) | writes each: Crossplane | provider | calls each |"+
+			" function CPU each, memory | Crossplane | provider | API server | openings |")
 		fmt.Fprintln(b.out, "|---|---|---|---|---|---|---|---|---|---|")
 	}
 	each := float64(len(ordered))

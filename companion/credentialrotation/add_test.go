@@ -1,0 +1,57 @@
+package credentialrotation
+
+import (
+	"context"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// TestGone: one that is deleted leaves everything as it is; one that is made again goes on with it.
+func TestGone(t *testing.T) {
+	c, r := start(t, rotationOf(applicationCredential))
+	before, _ := c.offered()
+	c.must(c.api.Delete(context.Background(), c.rotation()))
+	if result, err := r.Reconcile(context.Background(), ctrl.Request{NamespacedName: key("glance")}); err != nil || result.RequeueAfter != 0 {
+		t.Errorf("%v, %v", result, err)
+	}
+	again := rotationOf(applicationCredential)
+	again.UID = "another"
+	c.must(c.api.Create(context.Background(), again))
+	c.run(r)
+	if after, _ := c.offered(); after != before || !c.accepts(after) {
+		t.Error("does not go on with what was there")
+	}
+}
+
+func TestUses(t *testing.T) {
+	r := rotationOf(applicationCredential)
+	for name, tc := range map[string]struct {
+		kind, name string
+		want       bool
+	}{
+		"ItsSecret":       {"Secret", secretName, true},
+		"ItsCloud":        {"Secret", cloudsName, true},
+		"AnotherSecret":   {"Secret", "glance", false},
+		"ItsConsumer":     {"Deployment", "glance", true},
+		"AnotherKind":     {"DaemonSet", "glance", false},
+		"AnotherWorkload": {"Deployment", "nova", false},
+	} {
+		if got := uses(r, tc.kind, tc.name); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestAdd wires the controller to a manager that talks to nobody.
+func TestAdd(t *testing.T) {
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(mgr); err != nil {
+		t.Fatal(err)
+	}
+}

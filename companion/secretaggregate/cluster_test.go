@@ -1,0 +1,162 @@
+package secretaggregate
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+const (
+	namespace = "team-a-prod-12345"
+	target    = "keystone-clouds"
+	secret    = "correct-horse-battery" // What must never be told.
+)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, c5c3v1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	return s
+}()
+
+func aggregate() *c5c3v1.SecretAggregate {
+	return &c5c3v1.SecretAggregate{
+		ObjectMeta: metav1.ObjectMeta{Name: target, Namespace: namespace, UID: "aggregate-uid", Generation: 1},
+		Spec: c5c3v1.SecretAggregateSpec{
+			TargetSecretName: target,
+			Sources:          []c5c3v1.SecretSource{source("password", "keystone-admin", "password"), source("ca", "keystone-tls", "ca.crt")},
+			Template:         map[string]c5c3v1.SecretTemplate{"clouds.yaml": "password: {{ .password | quote }}\n", "cacert": "{{ .ca }}"},
+		},
+	}
+}
+
+func secretOf(name string, data map[string]string) *corev1.Secret {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: types.UID(name)}, Data: map[string][]byte{}}
+	for k, v := range data {
+		s.Data[k] = []byte(v)
+	}
+	return s
+}
+
+func sources() []client.Object {
+	return []client.Object{
+		secretOf("keystone-admin", map[string]string{"username": "admin", "password": secret}),
+		secretOf("keystone-tls", map[string]string{"ca.crt": "authority"}),
+	}
+}
+
+// world of a test: the API server, and everything that the controller says.
+type cluster struct {
+	t      testing.TB
+	api    client.WithWatch
+	events *events.FakeRecorder
+	logs   *bytes.Buffer
+	random *rand.ChaCha8
+}
+
+func newCluster(t testing.TB, objects ...client.Object) *cluster {
+	t.Helper()
+	return &cluster{
+		t: t, api: crash.NewServer(scheme, []client.Object{&c5c3v1.SecretAggregate{}}, objects...),
+		events: events.NewFakeRecorder(10000), logs: &bytes.Buffer{}, random: rand.NewChaCha8([32]byte{1}),
+	}
+}
+
+func (c *cluster) reconciler(api client.Client) *Reconciler {
+	return &Reconciler{Client: api, Reader: api, Events: c.events, Random: c.random, Clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))}
+}
+
+func (c *cluster) pass(r *Reconciler, name string) (reconcile.Result, error) {
+	ctx := log.IntoContext(context.Background(), c.logger())
+	result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: key(name)})
+	if err != nil {
+		log.FromContext(ctx).Error(err, "Reconciler error")
+	}
+	return result, err
+}
+
+func (c *cluster) logger() logr.Logger { return zap.New(zap.WriteTo(c.logs), zap.UseDevMode(true)) }
+
+// run reconciles until the controller rests.
+func (c *cluster) run(r *Reconciler) {
+	c.t.Helper()
+	for range 20 {
+		if result, err := c.pass(r, target); err == nil && result.RequeueAfter == longest {
+			return
+		}
+	}
+	c.t.Fatal("does not come to rest")
+}
+
+func (c *cluster) settle() { c.t.Helper(); c.run(c.reconciler(c.api)) }
+
+func key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+func (c *cluster) aggregate() *c5c3v1.SecretAggregate {
+	a := &c5c3v1.SecretAggregate{}
+	c.must(c.api.Get(context.Background(), key(target), a))
+	return a
+}
+
+func (c *cluster) ready() metav1.Condition {
+	return *meta.FindStatusCondition(c.aggregate().Status.Conditions, conditionReady)
+}
+
+// target gives nil if there is none.
+func (c *cluster) target() *corev1.Secret {
+	s := &corev1.Secret{}
+	if c.api.Get(context.Background(), key(target), s) != nil {
+		return nil
+	}
+	return s
+}
+
+func (c *cluster) update(name string, change func(*corev1.Secret)) {
+	c.t.Helper()
+	s := &corev1.Secret{}
+	c.must(c.api.Get(context.Background(), key(name), s))
+	change(s)
+	c.must(c.api.Update(context.Background(), s))
+}
+
+func (c *cluster) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// said is everything that leaves the controller but for the Secret.
+func (c *cluster) said() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%+v %s", c.aggregate().Status, c.logs)
+	for len(c.events.Events) > 0 {
+		out.WriteString(<-c.events.Events)
+	}
+	return out.String()
+}
