@@ -115,7 +115,8 @@ func (o *options) start() error {
 		return err
 	}
 	defer log.Close() //nolint:errcheck // the cloud has it
-	cmd := exec.Command("/proc/self/exe", "-claim", o.claim, "-platform", o.platform, "-dir", o.dir, "-root", o.root, background)
+	args := []string{"-claim", o.claim, "-platform", o.platform, "-dir", o.dir, "-root", o.root, background}
+	cmd := exec.Command("/proc/self/exe", args...) //nolint:noctx // it outlives this process
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
