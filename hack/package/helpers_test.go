@@ -15,7 +15,7 @@ import (
 
 const repository = "../.."
 
-// checkout is a repository of one commit with our packages, and a program that is quick to build.
+// checkout is a repository of one commit with our packages, and programs that are quick to build.
 func checkout(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -27,6 +27,7 @@ func checkout(t *testing.T) string {
 	for file, text := range map[string]string{
 		"go.mod":            "module example.org/m\n\ngo 1.26\n",
 		"functions/main.go": "package main\n\nfunc main() { println(1) }\n",
+		"companion/main.go": "package main\n\nfunc main() { println(3) }\n",
 		versions:            "package release\n\nconst Version = \"0.3.0\"\n",
 	} {
 		path := filepath.Join(root, file)

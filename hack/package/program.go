@@ -76,7 +76,6 @@ func (b builder) built(ctx context.Context, p program, arch, scratch string) (v1
 
 // compile builds a static program. What the machine's environment would change is set.
 func compile(ctx context.Context, folder, path, arch string) error {
-	//nolint:gosec // the arguments are ours
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", path, ".")
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(),

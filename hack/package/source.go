@@ -78,7 +78,7 @@ func (s source) tag() string { return "v" + s.version }
 
 // git runs git in a folder and gives what it prints.
 func git(ctx context.Context, folder string, args ...string) (string, error) {
-	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", folder}, args...)...).Output() //nolint:gosec // they are ours
+	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", folder}, args...)...).Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return "", fmt.Errorf("cannot ask git for the commit (a clone with .git is needed): %s", strings.TrimSpace(string(exit.Stderr)))
 	}
