@@ -30,7 +30,7 @@ type Client struct {
 }
 
 // answerWithin is how long a request may take, on a machine that is busy: longer is a failure.
-const answerWithin = time.Minute
+const answerWithin = 20 * time.Second
 
 // Client gives a client of the cloud, at the internal or the public address that Keystone was told at its bootstrap.
 func (c *Cloud) Client(ctx context.Context, public bool) (*Client, error) {
