@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/conflict"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 )
@@ -32,7 +33,7 @@ import (
 const (
 	// atOnce is after a step, poll while something is awaited (workloads and Secrets are watched, Keystone and pods are not), and
 	// longest the time after which it looks in any case: whether Keystone still has the credential.
-	atOnce  = 100 * time.Millisecond
+	atOnce  = conflict.AtOnce
 	poll    = 30 * time.Second
 	longest = 10 * time.Minute
 )
@@ -138,7 +139,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	s := next(w)
 	if err := r.tell(ctx, w, s); err != nil {
-		return again(ctx, err)
+		return conflict.Again(ctx, reconcile.Result{}, err)
 	}
 	if s.do == nil {
 		return reconcile.Result{RequeueAfter: w.patience(s)}, nil
@@ -147,7 +148,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if s.keystone {
 			event.Record(r.Events, rotation, event.Warning, "KeystoneRefuses", err.Error())
 		}
-		return again(ctx, err)
+		return conflict.Again(ctx, reconcile.Result{}, err)
 	}
 	log.FromContext(ctx).Info("took a step", "step", s.name)
 	if s.note != "" {
@@ -188,13 +189,4 @@ func (r *Reconciler) tell(ctx context.Context, w *world, s *step) error {
 		event.Record(r.Events, w.rotation, event.Warning, after.Reason, after.Message)
 	}
 	return nil
-}
-
-// again turns a conflict into another look: somebody was faster.
-func again(ctx context.Context, err error) (reconcile.Result, error) {
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		log.FromContext(ctx).V(1).Info("somebody was faster", "error", err.Error())
-		return reconcile.Result{RequeueAfter: atOnce}, nil
-	}
-	return reconcile.Result{}, err
 }

@@ -25,13 +25,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/conflict"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
 )
 
 const (
 	// atOnce is after a step, poll while something is awaited (pods, Secrets and ConfigMaps are not watched), and longest the
 	// time after which it looks in any case.
-	atOnce  = 100 * time.Millisecond
+	atOnce  = conflict.AtOnce
 	poll    = 5 * time.Second
 	longest = 10 * time.Minute
 )
@@ -112,11 +113,7 @@ func consumers(reader client.Reader, kind string) handler.EventHandler {
 // Reconcile takes one step.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	rest, err := r.pass(ctx, req.NamespacedName)
-	if apierrors.IsConflict(err) {
-		log.FromContext(ctx).V(1).Info("somebody was faster", "error", err.Error())
-		return reconcile.Result{RequeueAfter: atOnce}, nil
-	}
-	return reconcile.Result{RequeueAfter: rest}, err
+	return conflict.Again(ctx, reconcile.Result{RequeueAfter: rest}, err)
 }
 
 // pass observes, decides and does that. It gives how long to rest: zero if there is no such DatabaseSync.

@@ -26,13 +26,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/conflict"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
 )
 
 const (
 	// atOnce is after a step, poll while something is awaited (External Secrets is not watched: it may not be installed),
 	// and longest the time after which it looks in any case.
-	atOnce  = 100 * time.Millisecond
+	atOnce  = conflict.AtOnce
 	poll    = 10 * time.Second
 	longest = 10 * time.Minute
 )
@@ -135,13 +136,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	s := next(w)
 	if err := r.tell(ctx, w, s); err != nil {
-		return again(ctx, err)
+		return conflict.Again(ctx, reconcile.Result{}, err)
 	}
 	if s.do == nil {
 		return reconcile.Result{RequeueAfter: w.patience(s)}, nil
 	}
 	if err := s.do(ctx, r); err != nil {
-		return again(ctx, err)
+		return conflict.Again(ctx, reconcile.Result{}, err)
 	}
 	log.FromContext(ctx).Info("took a step", "step", s.name)
 	if s.note != "" {
@@ -186,13 +187,4 @@ func (r *Reconciler) event(repo *openstackv1.KeyRepository, warning bool, reason
 		kind = event.Warning
 	}
 	event.Record(r.Events, repo, kind, reason, note)
-}
-
-// again turns a conflict into another look: somebody was faster.
-func again(ctx context.Context, err error) (reconcile.Result, error) {
-	if apierrors.IsConflict(err) {
-		log.FromContext(ctx).V(1).Info("somebody was faster", "error", err.Error())
-		return reconcile.Result{RequeueAfter: atOnce}, nil
-	}
-	return reconcile.Result{}, err
 }

@@ -25,12 +25,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/conflict"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
 )
 
 const (
 	// atOnce is after a write; longest the longest time without a look, though every Secret is watched.
-	atOnce  = 100 * time.Millisecond
+	atOnce  = conflict.AtOnce
 	longest = 10 * time.Minute
 
 	// conditionReady: the Secret holds what its sources and templates make today.
@@ -131,17 +132,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	s := next(w, salt)
 	if s.write == nil {
-		return again(ctx, reconcile.Result{RequeueAfter: longest}, r.tell(ctx, w, s))
+		return conflict.Again(ctx, reconcile.Result{RequeueAfter: longest}, r.tell(ctx, w, s))
 	}
 	err = r.write(ctx, w, s)
-	if reason := apierrors.ReasonForError(err); err != nil && !faster(err) && reason != metav1.StatusReasonUnknown {
+	if reason := apierrors.ReasonForError(err); err != nil && !conflict.Is(err) && reason != metav1.StatusReasonUnknown {
 		// What the API server says is left out: nobody knows what an admission webhook quotes.
 		failed := step{reason: "WriteFailed", message: fmt.Sprintf("the API server refuses Secret %s: %s", s.write.Name, reason)}
 		if err := r.tell(ctx, w, failed); err != nil {
-			return again(ctx, reconcile.Result{}, err)
+			return conflict.Again(ctx, reconcile.Result{}, err)
 		}
 	}
-	return again(ctx, reconcile.Result{RequeueAfter: atOnce}, err)
+	return conflict.Again(ctx, reconcile.Result{RequeueAfter: atOnce}, err)
 }
 
 func (r *Reconciler) salt() (string, error) {
@@ -201,18 +202,3 @@ func (r *Reconciler) tell(ctx context.Context, w *world, s step) error {
 
 // messageLimit is the longest message that the API takes in a condition, in bytes.
 const messageLimit = 32768
-
-// faster reports whether somebody else was: they wrote what was read, or made what was not there.
-func faster(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
-
-// again turns such an error into another look.
-func again(ctx context.Context, result reconcile.Result, err error) (reconcile.Result, error) {
-	if faster(err) {
-		log.FromContext(ctx).V(1).Info("somebody was faster", "error", err.Error())
-		return reconcile.Result{RequeueAfter: atOnce}, nil
-	}
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	return result, nil
-}

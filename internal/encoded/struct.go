@@ -29,9 +29,6 @@ func Seal(s Struct) *structpb.Struct {
 	return out
 }
 
-// Sealed tells whether a message came from Seal, of a Struct with any field.
-func Sealed(s *structpb.Struct) bool { return len(s.ProtoReflect().GetUnknown()) > 0 }
-
 // Open is s as a tree, sealed Structs within it, too. What is malformed is absent.
 func Open(s *structpb.Struct) *structpb.Struct { return Of(s).Tree() }
 

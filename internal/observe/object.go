@@ -58,9 +58,6 @@ func (o *Object) Namespace() string { return o.String("metadata", "namespace") }
 // Annotation is the value of an annotation.
 func (o *Object) Annotation(key string) string { return o.String("metadata", "annotations", key) }
 
-// Label is the value of a label.
-func (o *Object) Label(key string) string { return o.String("metadata", "labels", key) }
-
 // Generation counts the changes of the object's spec. It is 0 if the object's kind has no generations.
 func (o *Object) Generation() int64 {
 	n, _ := o.Int("metadata", "generation")

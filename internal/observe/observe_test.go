@@ -122,7 +122,7 @@ func TestObject(t *testing.T) {
 			each(t, o, func(t *testing.T, o *observe.Object) {
 				got := map[string]any{
 					"exists": o.Exists(), "wrapped": o.Wrapped(), "apiVersion": o.APIVersion(), "kind": o.Kind(), "name": o.Name(), "namespace": o.Namespace(),
-					"hash": o.Annotation("example.org/hash"), "noAnnotation": o.Annotation("x"), "app": o.Label("app"), "generation": o.Generation(), "deleting": o.Deleting(),
+					"hash": o.Annotation("example.org/hash"), "noAnnotation": o.Annotation("x"), "app": o.String("metadata", "labels", "app"), "generation": o.Generation(), "deleting": o.Deleting(),
 				}
 				want := map[string]any{
 					"exists": true, "wrapped": name == "Wrapped", "apiVersion": "apps/v1", "kind": "Deployment", "name": "keystone-api", "namespace": "cloud",

@@ -44,7 +44,7 @@ type runner struct {
 func (r *runner) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	left := 0
 	for _, o := range req.GetObserved().GetResources() {
-		if encoded.Sealed(o.GetResource()) {
+		if len(o.GetResource().GetFields()) == 0 && len(encoded.Of(o.GetResource())) > 0 {
 			left++
 		}
 	}
