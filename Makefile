@@ -21,11 +21,11 @@ tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git
 pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" -registry "$(REGISTRY)" $(if $(VERSION),-version "$(VERSION)")
 
 .DEFAULT_GOAL := help
-.PHONY: help generate verify-generated lint test fuzz bench preview demo demo-down render package push test-package test-platform \
-  bench-platform test-openstack openstack-up openstack-down crds registry vuln tools clean
+.PHONY: help generate verify-generated lint test fuzz bench preview demo demo-down render package push test-package test-platform test-chainsaw \
+  bench-platform images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean
 
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 generate: ## Generate deep copies, definitions and reference tables from the Go types
 	$(call run,controller-gen) object paths=./apis/...
@@ -76,12 +76,21 @@ package: ## Build packages, images and chart into out/packages, without Docker: 
 push: ## Build them for REGISTRY and push them there
 	$(pack) -push
 
-test-package: ## Test packages and chart with the real helm and crossplane CLI
+images: ## Build container images, without Docker: SERVICE="keystone …" [RELEASE=2025.2] [SOURCE=folder] [BASE=image] [ENGINE=podman|buildah]
+	@go run ./hack/images $(if $(RELEASE),-release "$(RELEASE)") $(if $(SOURCE),-source "$(SOURCE)") $(if $(BASE),-base "$(BASE)") \
+	  $(if $(ENGINE),-engine "$(ENGINE)") $(if $(OUT),-out "$(OUT)") $(SERVICE)
+
+test-package: ## Test packages and chart with the real helm and crossplane CLI, and alerts with Prometheus's parser
+	PROMQL=$$(hack/tools/build.sh promql) && export PROMQL && go test -count=1 -run TestExpressions ./test/emitted
 	HELM=$$(hack/tools/build.sh helm) && CROSSPLANE=$$(hack/tools/build.sh crossplane) && export HELM CROSSPLANE && \
 	  go test -count=1 ./hack/chart/... && go -C hack/package test -count=1 ./...
 
 test-platform: ## Test the packages and the chart on a real Crossplane, without Docker: [RUN=TestName]
+	hack/tools/build.sh kubernetes crossplane-core crossplane-core-newest provider-kubernetes helm >/dev/null
 	go test -tags platform -count=1 -v -timeout 30m -run '$(RUN)' ./test/platform ./test/companion
+
+test-chainsaw: ## Run the Chainsaw suite on the same platform
+	CHAINSAW=$$(hack/tools/build.sh chainsaw) && export CHAINSAW && $(MAKE) --no-print-directory test-platform RUN=TestChainsaw
 
 bench-platform: ## Measure what control planes cost a real Crossplane: [PLANES="1 10 50"]
 	go run ./test/platform/bench $(PLANES)
@@ -99,6 +108,21 @@ openstack-down: ## Stop it, and remove what it wrote
 	@go build -o "$(CACHE)/bin/openstack-up" ./test/openstack/up
 	@"$(CACHE)/bin/openstack-up" -dir out/openstack -down
 
+tempest: ## Run Tempest's identity tests against the cloud of openstack-up: [RUN=regex]
+	@test/openstack/tempest/run.sh $(if $(RUN),'$(RUN)')
+
+# Needs root and Linux: the node runs in network, mount and process namespaces of its own.
+node-up: ## Start a real node on this machine, without Docker: [ARGS=-platform] adds the operators, Crossplane and everything of ours
+	@go build -o "$(CACHE)/bin/node-up" ./test/node/up
+	@"$(CACHE)/bin/node-up" -root "$(CURDIR)" $(ARGS)
+
+node-down: ## Stop it, and remove what it wrote
+	@go build -o "$(CACHE)/bin/node-up" ./test/node/up
+	@"$(CACHE)/bin/node-up" -down
+
+test-e2e: ## Order a claim from a real Crossplane on a real node, with the real operators: [RUN=TestName]
+	go test -tags node -count=1 -v -timeout 60m -run '$(RUN)' ./test/node
+
 crds: ## Fetch the CRDs of the operators that we order from
 	go run ./hack/crds/fetch
 
@@ -112,4 +136,4 @@ tools: ## Build all developer tools into the cache
 	hack/tools/build.sh $(notdir $(patsubst %/go.mod,%,$(wildcard hack/tools/*/go.mod)))
 
 clean: ## Remove what was built: tools and caches outside the tree, and out/
-	rm -rf "$(CACHE)"/{bin,crds,registry,openstack} out
+	rm -rf "$(CACHE)"/{bin,crds,images,node,registry,openstack} out

@@ -32,6 +32,16 @@ var controlPlaneCases = kindCases{
 			field:   "spec.services.keystone.replicas",
 			message: "should be less than or equal to 32",
 		},
+		"CredentialEveryWeek": {
+			reason: "Replaced every six days, used for one more.",
+			spec:   `korc: {credentialRotation: {intervalDays: 7, preRotationDays: 1}}`,
+		},
+		"CredentialWindowLongerThanInterval": {
+			reason:  "The default window is a week.",
+			spec:    `korc: {credentialRotation: {intervalDays: 7}}`,
+			field:   "spec.korc.credentialRotation",
+			message: "preRotationDays must be smaller than intervalDays: a new credential would be due before the last one is in use",
+		},
 		"HostnameWithSpace": {
 			reason:  "Host names have a form.",
 			spec:    `global: {domain: "cloud example.com"}`,

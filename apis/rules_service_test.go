@@ -22,6 +22,12 @@ issuerRef: {name: internal, kind: Issuer}`,
 			field:   "spec.cache.servers[0]",
 			message: "should match",
 		},
+		"CredentialWindowLongerThanInterval": {
+			reason:  "The default window is a week.",
+			spec:    `korcCredential: {intervalDays: 7}`,
+			field:   "spec.korcCredential",
+			message: "preRotationDays must be smaller than intervalDays: a new credential would be due before the last one is in use",
+		},
 		"TooFewKeys": {
 			reason:  "A repository has a staged, a primary and a secondary key.",
 			spec:    `fernet: {maxActiveKeys: 2}`,
@@ -118,12 +124,51 @@ var credentialRotationCases = kindCases{
 			field:   "spec",
 			message: "preRotationDays must be smaller than intervalDays: a new credential would be due before the last one is in use",
 		},
+		"CopyOfPassword": {
+			reason:  "Whoever logs in by the copy would be locked out until it is renewed.",
+			spec:    `consumers: [{kind: SecretAggregate, name: clouds}]`,
+			field:   "spec",
+			message: "a SecretAggregate can only be a consumer of an application credential: of a password its copy would be late, since Keystone knows one at a time",
+		},
+		"CopyOfApplicationCredential": {
+			reason: "The old one is valid until the copy is renewed.",
+			spec:   `{target: ApplicationCredential, consumers: [{kind: SecretAggregate, name: clouds}]}`,
+		},
 		"TargetChanged": {
 			reason:  "A password is not an application credential.",
 			old:     new(`{}`),
 			spec:    `target: ApplicationCredential`,
 			field:   "spec",
 			message: "target, userName and secretName cannot be changed: make another CredentialRotation",
+		},
+	},
+}
+
+var roleAssignmentCases = kindCases{
+	base: `{cloudCredentialsRef: {secretName: clouds, cloudName: admin}, resource: {roleRef: admin, userRef: glance, projectRef: service}}`,
+	cases: map[string]specCase{
+		"System": {
+			reason: "A role on the system is in no project.",
+			spec:   `{resource: {roleRef: admin, groupRef: operators, projectRef: null, userRef: null, system: all}}`,
+		},
+		"UserAndGroup": {
+			reason:  "It is one assignment.",
+			spec:    `{resource: {roleRef: admin, userRef: glance, groupRef: operators, projectRef: service}}`,
+			field:   "spec.resource",
+			message: "give the role to either a user (userRef) or a group (groupRef)",
+		},
+		"TwoPlaces": {
+			reason:  "It is one assignment.",
+			spec:    `{resource: {roleRef: admin, userRef: glance, projectRef: service, domainRef: default}}`,
+			field:   "spec.resource",
+			message: "give the role in one place: a project (projectRef), a domain (domainRef) or the system (system: all)",
+		},
+		"ResourceChanged": {
+			reason:  "The old assignment would be left behind.",
+			old:     new(`{}`),
+			spec:    `{resource: {roleRef: member, userRef: glance, projectRef: service}}`,
+			field:   "spec.resource",
+			message: "resource cannot be changed: make another RoleAssignment",
 		},
 	},
 }

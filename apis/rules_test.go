@@ -39,6 +39,7 @@ var allCases = map[string]kindCases{
 	"PlatformConfig":      platformCases,
 	"KeyRepository":       keyRepositoryCases,
 	"DatabaseSync":        databaseSyncCases,
+	"RoleAssignment":      roleAssignmentCases,
 	"CredentialRotation":  credentialRotationCases,
 	"SecretAggregate":     secretAggregateCases,
 }

@@ -33,8 +33,9 @@ func crds(t testing.TB) map[string]*apiextensionsv1.CustomResourceDefinition {
 
 func TestKinds(t *testing.T) {
 	want := []string{
-		"ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "HypervisorCluster", "KeyRepository", "Keystone",
-		"PlatformConfig", "SecretAggregate", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster", "XStorageCluster",
+		"ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion", "HypervisorCluster", "IdentityCheck", "KeyRepository",
+		"Keystone", "PlatformConfig", "RoleAssignment", "SecretAggregate", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster",
+		"XStorageCluster",
 	}
 	if got := slices.Sorted(maps.Keys(crds(t))); !slices.Equal(got, want) {
 		t.Errorf("kinds:\n got %v\nwant %v", got, want)

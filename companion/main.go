@@ -1,10 +1,14 @@
 // Command companion reconciles, in the namespace of one control plane, what a composition function cannot do because it
-// needs memory, randomness or a running service: keys that rotate, schema changes, secrets made of others.
+// needs memory, randomness or a running service: keys that rotate, schema changes, secrets made of others, what K-ORC cannot do in
+// Keystone, and what only Keystone itself can tell.
 package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,27 +23,53 @@ import (
 	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
+	"github.com/c5c3/crossplane-cobaltcore/companion/endpointregion"
+	"github.com/c5c3/crossplane-cobaltcore/companion/identitycheck"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
+	rights "github.com/c5c3/crossplane-cobaltcore/internal/companion"
 )
 
 type cli struct {
-	Namespace      string `help:"Namespace to watch, and the only one: rights are those of a Role." required:""`
-	LeaderElect    bool   `help:"Wait until no other pod leads."`
-	MetricsAddress string `default:":8443" help:"Address of the Prometheus metrics."`
-	HealthAddress  string `default:":8081" help:"Address of /healthz and /readyz."`
-	Debug          bool   `help:"Log more." short:"d"`
+	Namespace      string   `help:"Namespace to watch, and the only one: rights are those of a Role." required:""`
+	Controllers    []string `help:"Names of the controllers to run, such as databasesync. Default: all."`
+	LeaderElect    bool     `help:"Wait until no other pod leads."`
+	MetricsAddress string   `default:":8443" help:"Address of the Prometheus metrics."`
+	HealthAddress  string   `default:":8081" help:"Address of /healthz and /readyz."`
+	Debug          bool     `help:"Log more." short:"d"`
 }
 
-// controllers is the list of all controllers.
-var controllers = []func(ctrl.Manager) error{
-	credentialrotation.Add,
-	databasesync.Add,
-	keyrepository.Add,
-	secretaggregate.Add,
+// controllers are all controllers, by the names of what they reconcile.
+var controllers = map[string]func(ctrl.Manager) error{
+	"credentialrotation": credentialrotation.Add,
+	"databasesync":       databasesync.Add,
+	"endpointregion":     endpointregion.Add,
+	"identitycheck":      identitycheck.Add,
+	"keyrepository":      keyrepository.Add,
+	"roleassignment":     roleassignment.Add,
+	"secretaggregate":    secretaggregate.Add,
+}
+
+// chosen are the names of the controllers to run.
+func (c *cli) chosen() ([]string, error) {
+	all := slices.Sorted(maps.Keys(controllers))
+	if len(c.Controllers) == 0 {
+		return all, nil
+	}
+	for _, name := range c.Controllers {
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("there is no controller %q; there are %s", name, strings.Join(all, ", "))
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(c.Controllers))), nil
 }
 
 func (c *cli) Run() error {
+	names, err := c.chosen()
+	if err != nil {
+		return err
+	}
 	ctrl.SetLogger(zap.New(zap.UseDevMode(c.Debug)))
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -57,7 +87,7 @@ func (c *cli) Run() error {
 		Scheme:                  scheme,
 		Cache:                   cache.Options{DefaultNamespaces: map[string]cache.Config{c.Namespace: {}}},
 		LeaderElection:          c.LeaderElect,
-		LeaderElectionID:        "companion.cobaltcore.c5c3.io",
+		LeaderElectionID:        rights.Lease,
 		LeaderElectionNamespace: c.Namespace,
 		// The next leader need not wait for the lease of one that stops in order.
 		LeaderElectionReleaseOnCancel: true,
@@ -67,9 +97,9 @@ func (c *cli) Run() error {
 	if err != nil {
 		return fmt.Errorf("cannot make a manager: %w", err)
 	}
-	for _, add := range controllers {
-		if err := add(mgr); err != nil {
-			return fmt.Errorf("cannot add a controller: %w", err)
+	for _, name := range names {
+		if err := controllers[name](mgr); err != nil {
+			return fmt.Errorf("cannot add the controller %s: %w", name, err)
 		}
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {

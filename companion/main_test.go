@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,23 +77,56 @@ func add(to map[string]bool, groups, resources, verbs []string) {
 	}
 }
 
-// TestControllers: all of them fit into one manager.
-func TestControllers(t *testing.T) {
+// added adds all controllers to a manager, once: their metrics are the program's.
+var added = sync.OnceValue(func() error {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	for _, add := range controllers {
+	var errs []error
+	for name, add := range controllers {
 		if err := add(mgr); err != nil {
-			t.Error(err)
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
+	}
+	return errors.Join(errs...)
+})
+
+// TestControllers: all of them fit into one manager.
+func TestControllers(t *testing.T) {
+	if err := added(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestChosen(t *testing.T) {
+	all := slices.Sorted(maps.Keys(controllers))
+	for name, tc := range map[string]struct {
+		reason string
+		flag   []string
+		want   []string
+		err    string
+	}{
+		"All":     {reason: "Nobody has to know their names.", want: all},
+		"Some":    {reason: "Each runs once, however often it is named.", flag: []string{"keyrepository", "databasesync", "keyrepository"}, want: []string{"databasesync", "keyrepository"}},
+		"Unknown": {reason: "A misspelled name would switch a controller off.", flag: []string{"keyrepositories"}, err: `there is no controller "keyrepositories"; there are ` + strings.Join(all, ", ")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := (&cli{Controllers: tc.flag}).chosen()
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
+			}
+			if text := fmt.Sprint(err); err != nil && text != tc.err || err == nil && tc.err != "" {
+				t.Errorf("%s\nerror %v, want %q", tc.reason, err, tc.err)
+			}
+		})
 	}
 }

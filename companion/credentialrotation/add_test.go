@@ -27,7 +27,7 @@ func TestGone(t *testing.T) {
 }
 
 func TestUses(t *testing.T) {
-	r := rotationOf(applicationCredential)
+	r := copied(rotationOf(applicationCredential))
 	for name, tc := range map[string]struct {
 		kind, name string
 		want       bool
@@ -36,6 +36,7 @@ func TestUses(t *testing.T) {
 		"ItsCloud":        {"Secret", cloudsName, true},
 		"AnotherSecret":   {"Secret", "glance", false},
 		"ItsConsumer":     {"Deployment", "glance", true},
+		"ItsCopy":         {"SecretAggregate", copyName, true},
 		"AnotherKind":     {"DaemonSet", "glance", false},
 		"AnotherWorkload": {"Deployment", "nova", false},
 	} {

@@ -34,6 +34,7 @@ import (
 const (
 	namespace  = "team-a-prod-12345"
 	secretName = "glance-credential"
+	copyName   = "glance-copy"
 	cloudsName = "glance-clouds"
 	userName   = "glance"
 	first      = "correct-horse-battery" // The user's first password.
@@ -65,6 +66,8 @@ type cluster struct {
 	loaded    map[string]loaded
 	podCount  int
 	noRollout bool
+	// noCopy stops the SecretAggregate's controller.
+	noCopy bool
 	// inUse counts the credentials that were in use.
 	inUse map[string]bool
 	// onPass is called after each pass.
@@ -239,6 +242,50 @@ func (c *cluster) check() {
 			c.violatedf("%s: pod %s is left with a revoked credential", at, pod)
 		}
 	}
+	if s, l := c.copyOf(); s != nil && !c.accepts(l) {
+		c.violatedf("%s: the SecretAggregate's Secret holds a revoked credential", at)
+	}
+}
+
+// copied adds a SecretAggregate to a rotation's consumers.
+func copied(r *c5c3v1.CredentialRotation) *c5c3v1.CredentialRotation {
+	r.Spec.Consumers = append(r.Spec.Consumers, c5c3v1.Consumer{Kind: aggregateKind, Name: copyName})
+	return r
+}
+
+func aggregate() *c5c3v1.SecretAggregate {
+	return &c5c3v1.SecretAggregate{
+		ObjectMeta: metav1.ObjectMeta{Name: copyName, Namespace: namespace},
+		Spec:       c5c3v1.SecretAggregateSpec{TargetSecretName: copyName},
+	}
+}
+
+// copyOf is what the SecretAggregate's Secret holds.
+func (c *cluster) copyOf() (*corev1.Secret, loaded) {
+	s := &corev1.Secret{}
+	if c.api.Get(context.Background(), key(copyName), s) != nil {
+		return nil, loaded{}
+	}
+	id, value, _ := strings.Cut(text(s, "login"), " ")
+	return s, loaded{id: id, value: value}
+}
+
+// aggregates copy the credential, if there is a SecretAggregate.
+func (c *cluster) aggregates() {
+	ctx := context.Background()
+	offered, ok := c.offered()
+	if c.noCopy || !ok || c.api.Get(ctx, key(copyName), &c5c3v1.SecretAggregate{}) != nil {
+		return
+	}
+	s, has := c.copyOf()
+	data := map[string][]byte{"login": []byte(offered.id + " " + offered.value)}
+	switch {
+	case s == nil:
+		c.must(c.api.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: copyName, Namespace: namespace}, Data: data}))
+	case has != offered:
+		s.Data = data
+		c.must(c.api.Update(ctx, s))
+	}
 }
 
 // deployments replace one pod at a time, the new one first.
@@ -302,6 +349,7 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 	if err != nil || result.RequeueAfter > atOnce {
 		c.clock.SetTime(c.clock.Now().Add(max(result.RequeueAfter, time.Second)))
 		c.deployments()
+		c.aggregates()
 		c.check()
 	}
 	return 0

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -56,11 +57,17 @@ type Reconciler struct {
 	Random io.Reader
 }
 
+// Through is a Login through what transport gives for the certificate of an authority.
+func Through(transport func(ca []byte) (http.RoundTripper, error)) identity.Login {
+	return identity.Through(transport)
+}
+
 // Add adds the controller to a manager.
 //
 // +kubebuilder:rbac:groups=c5c3.io,resources=credentialrotations,verbs=get;list;watch
 // +kubebuilder:rbac:groups=c5c3.io,resources=credentialrotations/status,verbs=get;update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;update
+// +kubebuilder:rbac:groups=c5c3.io,resources=secretaggregates,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
 // +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -84,6 +91,7 @@ func Add(mgr ctrl.Manager) error {
 		For(&c5c3v1.CredentialRotation{}, builder.WithPredicates(
 			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		WatchesMetadata(&corev1.Secret{}, concerned(mgr.GetClient(), "Secret")).
+		WatchesMetadata(&c5c3v1.SecretAggregate{}, concerned(mgr.GetClient(), aggregateKind)).
 		WatchesMetadata(&appsv1.Deployment{}, concerned(mgr.GetClient(), "Deployment")).
 		WatchesMetadata(&appsv1.StatefulSet{}, concerned(mgr.GetClient(), "StatefulSet")).
 		WatchesMetadata(&appsv1.DaemonSet{}, concerned(mgr.GetClient(), "DaemonSet")).

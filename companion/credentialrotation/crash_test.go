@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
@@ -39,7 +41,11 @@ func (w way) RoundTrip(r *http.Request) (*http.Response, error) {
 // life makes a first credential, starts pods and rotates twice. A rotation that a rival has done is one, too.
 func life(t testing.TB, target string, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
-	c := newCluster(t, rotationOf(target))
+	rotation, around := rotationOf(target), []client.Object{}
+	if target == applicationCredential {
+		rotation, around = copied(rotation), append(around, aggregate())
+	}
+	c := newCluster(t, rotation, around...)
 	c.keystone.Add(userName, "not of a rotation")
 	c.keystone.Add("nova", "of another user")
 	a := crash.New(c.api, at)
@@ -84,6 +90,9 @@ func verify(t testing.TB, c *cluster, target string) {
 		if l != offered {
 			t.Errorf("pod %s has another credential than the Secret", pod)
 		}
+	}
+	if s, l := c.copyOf(); target == applicationCredential && (s == nil || l != offered) {
+		t.Error("the SecretAggregate's Secret has another credential than the Secret")
 	}
 	for _, condition := range c.rotation().Status.Conditions {
 		if condition.Status != "True" {

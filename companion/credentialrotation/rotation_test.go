@@ -84,9 +84,25 @@ func TestHeldBack(t *testing.T) {
 			},
 			says: "DaemonSet agent does not exist",
 		},
+		"Copy": {
+			reason:   "A SecretAggregate that is late: who logs in by its Secret has the old one.",
+			rotation: func(r *c5c3v1.CredentialRotation) { copied(r) },
+			hold:     func(c *cluster) { c.noCopy = true },
+			free:     func(c *cluster) { c.noCopy = false },
+			says:     "the Secret of SecretAggregate glance-copy does not hold the credential yet",
+		},
+		"NoAggregate": {
+			reason: "It may come with what it had.",
+			hold: func(c *cluster) {
+				c.edit(func(r *c5c3v1.CredentialRotation) { copied(r).Spec.Consumers[1].Name = "other" })
+			},
+			free: func(c *cluster) {
+				c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Consumers = r.Spec.Consumers[:1] })
+			},
+			says: "SecretAggregate other does not exist",
+		},
 		"Remote": {
-			reason:   "Another cluster.",
-			rotation: func(*c5c3v1.CredentialRotation) {},
+			reason: "Another cluster.",
 			hold: func(c *cluster) {
 				c.edit(func(r *c5c3v1.CredentialRotation) {
 					r.Spec.RemoteConsumers = []c5c3v1.RemoteConsumer{{Name: "west", ObservedID: r.Status.CurrentID}}
@@ -99,14 +115,18 @@ func TestHeldBack(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, r := start(t, rotationOf(applicationCredential))
+			rotation := rotationOf(applicationCredential)
+			if tc.rotation != nil {
+				tc.rotation(rotation)
+			}
+			c, r := start(t, rotation, aggregate())
 			old, _ := c.offered()
 			tc.hold(c)
 			c.clock.SetTime(c.clock.Now().Add(83 * day))
 			for range 30 {
 				c.pass(r)
 			}
-			if name == "Missing" { // What has nobody to have it is not replaced.
+			if name == "Missing" || name == "NoAggregate" { // What has nobody to have it is not replaced.
 				if got, _ := c.offered(); got != old {
 					t.Errorf("%s: replaced", tc.reason)
 				}

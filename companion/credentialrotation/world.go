@@ -57,6 +57,7 @@ type world struct {
 	whose  string // whose a foreign Secret is
 
 	consumers []consumer.Workload
+	copies    []secretCopy
 
 	// user is logged in; problem says why nobody is. It is locked out if no password is left that Keystone accepts.
 	user      identity.User
@@ -74,6 +75,14 @@ func observe(
 ) (*world, error) {
 	w := &world{rotation: rotation, now: now.UTC().Truncate(time.Second)} // As times in a status are.
 	for _, ref := range rotation.Spec.Consumers {
+		if ref.Kind == aggregateKind {
+			c, err := observeCopy(ctx, reader, w.key(string(ref.Name)))
+			if err != nil {
+				return nil, err
+			}
+			w.copies = append(w.copies, c)
+			continue
+		}
 		c, err := consumer.Observe(ctx, reader, ref.Kind, w.key(string(ref.Name)))
 		if err != nil {
 			return nil, err
@@ -251,6 +260,11 @@ func (w *world) usable() bool { return w.state == intact && !w.gone() }
 func (w *world) waitsForConsumers() string {
 	for _, c := range w.consumers {
 		if why := c.WaitsFor(w.annotation(), w.record.ID, "an earlier credential"); why != "" {
+			return why
+		}
+	}
+	for _, c := range w.copies {
+		if why := c.waitsFor(w.record.ID); why != "" {
 			return why
 		}
 	}

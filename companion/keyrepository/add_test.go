@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -61,6 +62,21 @@ func TestMetrics(t *testing.T) {
 	if after := count(); after != 0 {
 		t.Errorf("%d series before, %d after", before, after)
 	}
+}
+
+// TestMetricsOfConditions: what no longer applies does not stay false for ever, or it would be told of for ever.
+func TestMetricsOfConditions(t *testing.T) {
+	r := fernet()
+	r.Name = "backed-up-once"
+	r.Status.Conditions = []metav1.Condition{{Type: conditionBackedUp, Status: metav1.ConditionFalse}, {Type: conditionReady, Status: metav1.ConditionTrue}}
+	measure(r)
+	with := seriesOf(t, r.Name)
+	r.Status.Conditions = r.Status.Conditions[1:]
+	measure(r)
+	if without := seriesOf(t, r.Name); without != with-1 {
+		t.Errorf("%d series with the condition, %d without", with, without)
+	}
+	forget(r.Namespace, r.Name)
 }
 
 // seriesOf counts the series about one KeyRepository.

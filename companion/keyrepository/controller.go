@@ -148,7 +148,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if s.note != "" {
 		r.event(repo, s.warning, s.name, s.note)
 	}
-	return reconcile.Result{RequeueAfter: atOnce}, nil
+	return reconcile.Result{RequeueAfter: max(s.rest, atOnce)}, nil
 }
 
 // patience is how long a pass may rest that has nothing to do.

@@ -205,6 +205,15 @@ func TestStoreBeforeTheFirstKeys(t *testing.T) {
 	}
 }
 
+// TestStoreHasAMoment: a store that answers within a moment is not asked for the first keys until the next poll.
+func TestStoreHasAMoment(t *testing.T) {
+	c := newCluster(t, withBackup(credential()))
+	result, err := c.reconciler(c.api, c.api).Reconcile(context.Background(), c.request())
+	if err != nil || result.RequeueAfter != storeAnswers {
+		t.Errorf("looks again after %s: %v", result.RequeueAfter, err)
+	}
+}
+
 func TestNoExternalSecrets(t *testing.T) {
 	c := newCluster(t, withBackup(fernet()))
 	absent := interceptor.NewClient(c.api, interceptor.Funcs{

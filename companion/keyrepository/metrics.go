@@ -45,6 +45,12 @@ func measure(r *openstackv1.KeyRepository) {
 	lastBackup.WithLabelValues(l...).Set(unix(s.LastBackup))
 	activeKeys.WithLabelValues(l...).Set(float64(len(s.Keys)))
 	neededKeys.WithLabelValues(l...).Set(float64(s.NeededKeys))
+	// A condition that applies no longer is not shown.
+	for _, name := range []string{conditionBackedUp, conditionMigrated} {
+		if meta.FindStatusCondition(s.Conditions, name) == nil {
+			conditions.DeleteLabelValues(append(l, name)...)
+		}
+	}
 	for _, c := range s.Conditions {
 		value := 0.0
 		if meta.IsStatusConditionTrue(s.Conditions, c.Type) {

@@ -20,6 +20,8 @@ const (
 
 	// retryMigration is how long a failed migration rests.
 	retryMigration = time.Hour
+	// storeAnswers is how long a store mostly takes to answer: whoever looks before that waits for the next poll.
+	storeAnswers = time.Second
 )
 
 // A step is what a pass comes to: something to do, or something to wait for.
@@ -28,6 +30,8 @@ type step struct {
 	name string
 	// do takes the step; nil waits.
 	do action
+	// rest is how long to wait after the step was taken; zero: look again at once.
+	rest time.Duration
 	// note tells the event that follows the step, none if it is empty; warning makes it one.
 	note    string
 	warning bool
@@ -114,7 +118,7 @@ func restore(w *world) *step {
 	case w.backup.missing != nil:
 		return &step{name: "StoreUnknown", wait: w.backup.missing.Error()}
 	case w.backup.restore == nil:
-		return &step{name: "AskStore", do: create(w.externalSecret())}
+		return &step{name: "AskStore", do: create(w.externalSecret()), rest: storeAnswers}
 	}
 	switch w.backup.answer() {
 	case noEntry:

@@ -59,8 +59,12 @@ func (m *model) catalogEntries() []entry {
 	)
 }
 
-// wantedEntries are those that the claim asks for; by default all.
+// wantedEntries are those that the claim asks for, by default all, and the domains that Keystone needs.
 func (m *model) wantedEntries() []entry {
+	return append(m.wantedOfBootstrap(), m.directoryDomains()...)
+}
+
+func (m *model) wantedOfBootstrap() []entry {
 	all := m.catalogEntries()
 	if m.spec.KORC == nil || m.spec.KORC.BootstrapResources == nil {
 		return all
@@ -76,14 +80,15 @@ func (m *model) wantedEntries() []entry {
 // catalog shows in Kubernetes what is in Keystone, so that other objects can refer to it. It belongs to the control plane
 // and not to the Keystone composite resource: K-ORC has to log in to delete it, so it goes first.
 func catalog(m *model) ([]compose.Stage, error) {
-	c := korc.Credentials{Secret: keystoneName + "-clouds", Cloud: "admin"}
+	c := korc.Credentials{Secret: keystoneName + "-korc-clouds", Cloud: "korc"}
 	var stage compose.Stage
-	for _, e := range m.wantedEntries() {
+	wanted := m.wantedEntries()
+	for _, e := range wanted {
 		o := c.Import(e.kind, m.meta(e.name), e.filter)
 		if e.managed != nil {
 			o = c.Managed(e.kind, m.meta(e.name), e.managed)
 		}
 		stage = append(stage, compose.Resource{Name: e.resource, Object: o})
 	}
-	return []compose.Stage{stage}, nil
+	return []compose.Stage{stage, m.beyondKORC(wanted)}, nil
 }

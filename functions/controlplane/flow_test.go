@@ -118,13 +118,13 @@ func TestClusters(t *testing.T) {
 // TestKeystone: it gets a whole spec.
 func TestKeystone(t *testing.T) {
 	o := desired(t, ready(t, `{size: medium, services: {keystone: {config: {token: {expiration: 600}}, hostname: a.example.org, bootstrap: {adminUser: root}}},
-		global: {region: eu, exposure: {type: Ingress}}}`, bare))["keystone"].Map()
+		global: {region: eu, exposure: {type: Ingress}}, korc: {credentialRotation: {intervalDays: 30, suspend: true}}}`, bare))["keystone"].Map()
 	spec, _ := o["spec"].(map[string]any)
 	for path, want := range map[string]any{
 		"openStackRelease": "2025.2", "replicas": 3.0, "region": "eu", "database.host": "maxscale." + instance + ".svc.cluster.local", "database.galera": true,
 		"endpoints.public": "https://a.example.org/v3", "exposure.hostname": "a.example.org", "exposure.type": "Ingress", "issuerRef.name": "internal-ca",
 		"bootstrap.adminUser": "root", "deletionPolicy": "Retain", "target.providerConfig": "in-cluster", "config.token.expiration": 600.0,
-		"resources.requests.memory": "1Gi",
+		"resources.requests.memory": "1Gi", "korcCredential.intervalDays": 30.0, "korcCredential.suspend": true,
 	} {
 		if got := at(spec, strings.Split(path, ".")...); got != want {
 			t.Errorf("%s is %v, want %v", path, got, want)
@@ -135,6 +135,28 @@ func TestKeystone(t *testing.T) {
 	}
 	if diff := cmp.Diff([]any{"foregroundDeletion"}, at(o, "metadata", "finalizers")); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)
+	}
+}
+
+// TestChannel: a service is bound to the channel of its control plane, and to none if that is not.
+func TestChannel(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, spec string
+		want         any
+	}{
+		"Bound": {
+			"Composition and services of a control plane follow the same channel.",
+			`{compositionRevisionSelector: {matchLabels: {crossplane.c5c3.io/channel: stable}}}`,
+			map[string]any{"compositionRevisionSelector": map[string]any{"matchLabels": map[string]any{"crossplane.c5c3.io/channel": "stable"}}},
+		},
+		"Free": {"Absent is the newest, for both.", `{}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := desired(t, ready(t, tc.spec, bare))["keystone"].Map()
+			if diff := cmp.Diff(tc.want, at(o, "spec", "crossplane")); diff != "" {
+				t.Errorf("%s\nspec.crossplane (-want +got):\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 

@@ -90,9 +90,15 @@ func companionController(m *model) ([]compose.Stage, error) {
 		{Name: "companion-network-policy", Object: companion.Network(w)},
 	}
 	if m.monitoring.Enabled {
-		run = append(run, compose.Resource{
-			Name: "companion-monitor", Object: monitoring.Service(w.Meta(), m.monitoring, "metrics", w.Selector()),
-		})
+		dashboard, err := companion.Dashboard(w, m.monitoring)
+		if err != nil {
+			return nil, err
+		}
+		run = append(run,
+			compose.Resource{Name: "companion-monitor", Object: monitoring.Service(w.Meta(), m.monitoring, "metrics", w.Selector())},
+			compose.Resource{Name: "companion-alerts", Object: companion.Alerts(w, m.monitoring)},
+			compose.Resource{Name: "companion-dashboard", Object: dashboard},
+		)
 	}
 	return []compose.Stage{access, run}, nil
 }

@@ -28,6 +28,7 @@ func keystone(m *model) ([]compose.Stage, error) {
 			Finalizers: []string{foregroundFinalizer},
 		},
 		Spec: keystonev1.KeystoneSpec{
+			Crossplane:       m.crossplane(),
 			OpenStackRelease: string(m.release),
 			Target:           common.Target{ProviderConfig: common.ObjectName(m.providerConfig), Remote: m.remote},
 			Workload:         k.Workload,
@@ -49,9 +50,11 @@ func keystone(m *model) ([]compose.Stage, error) {
 			Fernet:           ptr.Deref(k.Fernet, keystonev1.Fernet{}),
 			CredentialKeys:   ptr.Deref(k.CredentialKeys, keystonev1.CredentialKeys{}),
 			IdentityBackends: k.IdentityBackends,
+			DomainIDs:        m.domainIDs,
 			Federation:       k.Federation,
 			TrustFlush:       ptr.Deref(k.TrustFlush, keystonev1.TrustFlush{}),
 			UWSGI:            ptr.Deref(k.UWSGI, keystonev1.UWSGI{}),
+			KORCCredential:   m.korcCredential(),
 			Monitoring:       m.monitoring,
 			SecretStore:      m.secretStore,
 			DeletionPolicy:   m.spec.DeletionPolicy,
@@ -67,11 +70,27 @@ func keystone(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{{{Name: keystoneResource, Object: xr, Management: true}}}, nil
 }
 
+// crossplane binds a service to the channel that the control plane is bound to, so that a new function that is tried for some
+// control planes composes theirs alone.
+func (m *model) crossplane() *common.Crossplane {
+	if len(m.channel) == 0 {
+		return nil
+	}
+	return &common.Crossplane{CompositionRevisionSelector: &metav1.LabelSelector{MatchLabels: m.channel}}
+}
+
 func (m *model) adminUser() string {
 	if b := m.spec.Services.Keystone.Bootstrap; b != nil && b.AdminUser != "" {
 		return b.AdminUser
 	}
 	return "admin"
+}
+
+func (m *model) korcCredential() common.Rotation {
+	if m.spec.KORC == nil {
+		return common.Rotation{}
+	}
+	return ptr.Deref(m.spec.KORC.CredentialRotation, common.Rotation{})
 }
 
 func (m *model) keystoneCache() []keystonev1.CacheServer {

@@ -7,6 +7,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
@@ -23,6 +24,8 @@ const internalCA = "internal-ca"
 // model is everything that builders read, derived once.
 type model struct {
 	claim function.Claim
+	// channel are the labels of the Composition's revisions that may compose it; empty: any.
+	channel map[string]string
 	// instance is the namespace of the workloads, and of the service composite resources on the management cluster.
 	instance string
 	spec     controlplanev1.ControlPlaneClusterSpec
@@ -46,20 +49,25 @@ type model struct {
 	identity  *common.ServiceExposure
 	// seen facts of the Keystone that is there.
 	keystoneSeen keystoneSeen
+	// domainIDs are those of the directories' domains that there are.
+	domainIDs map[string]keystonev1.DomainID
 	// proxyAwaited: services do not connect to the database's proxy yet.
 	proxyAwaited bool
 }
 
 type endpoints struct{ public, internal string }
 
-type keystoneSeen struct{ release, previous, version string }
+type keystoneSeen struct {
+	release, previous, version string
+	live                       *common.Live
+}
 
 func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, error) {
 	p, err := platform(in)
 	if err != nil {
 		return nil, err
 	}
-	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p}
+	m := &model{claim: in.Claim, channel: in.Channel, spec: in.XR.Spec, previous: in.XR.Status, platform: p}
 	if m.claim.Name == "" {
 		// A composite resource without a claim is the platform team's own.
 		m.claim.Name = in.XR.Name
@@ -93,8 +101,10 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if k, ok := in.Seen.Get(keystoneResource); ok {
 		m.keystoneSeen = keystoneSeen{
 			release: k.String("status", "release"), previous: k.String("status", "previousRelease"), version: k.String("status", "version"),
+			live: live(k),
 		}
 	}
+	m.findDomains(in.Seen)
 	if err := m.checkUpgrade(); err != nil {
 		return nil, err
 	}

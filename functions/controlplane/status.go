@@ -1,9 +1,14 @@
 package controlplane
 
 import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
 )
 
@@ -26,7 +31,7 @@ func status(m *model, plan compose.Plan) any {
 		Instance: m.instance,
 		Release:  m.keystoneSeen.release,
 	}
-	e := common.Endpoint{Service: keystoneName, Internal: common.URL(m.endpoints.internal)}
+	e := common.Endpoint{Service: keystoneName, Internal: common.URL(m.endpoints.internal), Live: m.keystoneSeen.live}
 	if m.identity != nil {
 		e.Public = common.URL(m.endpoints.public)
 	}
@@ -46,4 +51,17 @@ func (m *model) updatePhase(plan compose.Plan) string {
 		return common.UpdatePhaseUpdating
 	}
 	return common.UpdatePhaseIdle
+}
+
+// live is what a service's status repeats of what the service itself tells.
+func live(service *observe.Object) *common.Live {
+	reachable := service.String("status", "live", "reachable")
+	if reachable != string(metav1.ConditionTrue) && reachable != string(metav1.ConditionFalse) {
+		return nil
+	}
+	l := &common.Live{Reachable: reachable, APIVersion: service.String("status", "live", "apiVersion")}
+	if t, err := time.Parse(time.RFC3339, service.String("status", "live", "lastToken")); err == nil {
+		l.LastToken = &metav1.Time{Time: t}
+	}
+	return l
 }

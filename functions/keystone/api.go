@@ -1,12 +1,17 @@
 package keystone
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
@@ -106,6 +111,9 @@ func api(m *model) ([]compose.Stage, error) {
 func (m *model) apiPod() workload.Pod {
 	p := m.pod(m.image, m.files, []string{"uwsgi", "--ini", configDir + "/" + uwsgiINI})
 	p.GraceSeconds = workload.Grace(mercy)
+	if d := m.spec.DomainIDs; len(d) > 0 {
+		p.Annotations = map[string]string{domainsAnnotation: domainsHash(d)}
+	}
 	p.Volumes = append(p.Volumes, workload.SecretVolume("tls", m.sub("tls"), certificate.CertKey, certificate.KeyKey))
 	front := &p.Containers[0]
 	if m.spec.Federation != nil {
@@ -118,6 +126,17 @@ func (m *model) apiPod() workload.Pod {
 	workload.Probes(front, portName, healthPath)
 	workload.Drain(front)
 	return p
+}
+
+// domainsAnnotation of the API's pods says which domains there were when they started.
+const domainsAnnotation = "keystone.openstack.c5c3.io/domains"
+
+func domainsHash(ids map[string]keystonev1.DomainID) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
+		parts = append(parts, name, string(ids[name]))
+	}
+	return names.Hash(hashDigits, parts...)
 }
 
 // inbound: users come from outside by the exposure's namespaces, other services from this one and from other clusters'

@@ -29,6 +29,8 @@ var graph = compose.Graph[*model]{
 	{Name: "api", Needs: []string{"bootstrap", "certificate"}, Build: api, Version: (*model).version},
 	{Name: "exposure", Enabled: (*model).exposed, Needs: []string{"certificate"}, Build: exposed},
 	{Name: "clouds", Needs: []string{"credentials", "certificate"}, Build: clouds},
+	{Name: "catalog-access", Needs: []string{"api", "clouds"}, Build: catalogAccess},
+	{Name: "login", Needs: []string{"api", "clouds"}, Build: login},
 	{Name: "trust-flush", Needs: []string{"bootstrap"}, Build: trustFlush},
 	{Name: "monitoring", Enabled: (*model).monitored, Build: alerts},
 }

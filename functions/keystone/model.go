@@ -37,12 +37,17 @@ const (
 	defaultTokens    = 3600
 	// defaultWindow is Keystone's own default of [token] allow_expired_window.
 	defaultWindow = 172800
+	// defaultInterval and the others, in days, are those of a CredentialRotation.
+	defaultInterval    = 90
+	defaultPreRotation = 7
+	defaultGrace       = 1
 )
 
 // Names of composed resources that are read back.
 const (
 	schemaResource     = "schema"
 	deploymentResource = "deployment"
+	loginResource      = "login"
 )
 
 // Phases of a Keystone.
@@ -55,6 +60,7 @@ const (
 // model is everything that builders read, derived once.
 type model struct {
 	name, namespace string
+	generation      int64
 	spec            keystonev1.KeystoneSpec
 	// previous is the status of the last call.
 	previous keystonev1.KeystoneStatus
@@ -65,14 +71,19 @@ type model struct {
 	// image of the effective release, schemaImage of the wanted one, proxyImage of the federation proxy.
 	image, schemaImage, proxyImage string
 	workload                       workload.Workload
+	// live is what the running Keystone tells.
+	live *common.Live
 	// config of each release.
 	files, schemaFiles files
 }
 
 func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	xr := in.XR
-	m := &model{name: xr.Name, namespace: xr.Namespace, spec: xr.Spec, previous: xr.Status}
+	m := &model{name: xr.Name, namespace: xr.Namespace, generation: xr.Generation, spec: xr.Spec, previous: xr.Status}
 	m.setDefaults()
+	if check, ok := in.Seen.Get(loginResource); ok {
+		m.live = live(check)
+	}
 	if err := m.releases(in); err != nil {
 		return nil, err
 	}
@@ -110,6 +121,9 @@ func (m *model) setDefaults() {
 	s.UWSGI.Processes = or(s.UWSGI.Processes, defaultProcesses)
 	s.UWSGI.Threads = or(s.UWSGI.Threads, defaultThreads)
 	s.UWSGI.HarakiriSeconds = or(s.UWSGI.HarakiriSeconds, defaultHarakiri)
+	s.KORCCredential.IntervalDays = or(s.KORCCredential.IntervalDays, defaultInterval)
+	s.KORCCredential.PreRotationDays = new(ptr.Deref(s.KORCCredential.PreRotationDays, defaultPreRotation))
+	s.KORCCredential.GracePeriodDays = new(ptr.Deref(s.KORCCredential.GracePeriodDays, defaultGrace))
 }
 
 func or[T comparable](value, fallback T) T {
@@ -217,9 +231,12 @@ func place(m *model) respond.Place {
 
 func status(m *model, plan compose.Plan) any {
 	s := keystonev1.KeystoneStatus{
+		ObservedGeneration: m.generation,
+
 		Phase:       phaseCreating,
 		UpdatePhase: common.UpdatePhaseIdle,
 		Endpoint:    m.spec.Endpoints.Public,
+		Live:        m.live,
 		Components:  respond.Components(plan, m.previous.Components),
 		Refs:        &keystonev1.References{AdminSecret: m.sub("admin")},
 	}

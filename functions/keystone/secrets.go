@@ -116,8 +116,8 @@ func clouds(m *model) ([]compose.Stage, error) {
     auth_type: password
     auth:
       auth_url: %s
-      username: %s
-      password: "{{ .password }}"
+      username: %q
+      password: {{ .password | quote }}
       project_name: admin
       user_domain_name: Default
       project_domain_name: Default

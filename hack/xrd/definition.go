@@ -70,6 +70,10 @@ func namespaced(name string, crd *apiextensionsv1.CustomResourceDefinition) (any
 		spec:   union(xcrd.CompositeResourceSpecProps(xv1.CompositeResourceScopeNamespaced, nil)),
 		status: union(xcrd.CompositeResourceStatusProps(xv1.CompositeResourceScopeNamespaced)),
 	}
+	for _, v := range crd.Spec.Versions {
+		// Our type names it, so that who composes such a resource can write it; the definition gets it from Crossplane.
+		delete(v.Schema.OpenAPIV3Schema.Properties["spec"].Properties, "crossplane")
+	}
 	spec, err := newSpec(name, crd, reserved)
 	if err != nil {
 		return nil, err

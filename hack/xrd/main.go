@@ -30,7 +30,10 @@ var folders = []folder{
 	{"storage", claimable, "definition.yaml", []string{"crossplane.c5c3.io_storageclusters.yaml"}},
 	{"keystone", namespaced, "definition.yaml", []string{"keystone.openstack.c5c3.io_keystones.yaml"}},
 	{"platform", plain, "crd.yaml", []string{"crossplane.c5c3.io_platformconfigs.yaml"}},
-	{"openstack", plain, "crd.yaml", []string{"openstack.c5c3.io_databasesyncs.yaml", "openstack.c5c3.io_keyrepositories.yaml"}},
+	{"openstack", plain, "crd.yaml", []string{
+		"openstack.c5c3.io_databasesyncs.yaml", "openstack.c5c3.io_endpointregions.yaml", "openstack.c5c3.io_identitychecks.yaml",
+		"openstack.c5c3.io_keyrepositories.yaml", "openstack.c5c3.io_roleassignments.yaml",
+	}},
 	{"c5c3", plain, "crd.yaml", []string{"c5c3.io_credentialrotations.yaml", "c5c3.io_secretaggregates.yaml"}},
 }
 

@@ -2,6 +2,7 @@ package companion
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
 
@@ -83,5 +86,31 @@ func TestDeployment(t *testing.T) {
 	}
 	if in := n.Spec.Ingress[0]; len(in.From) > 0 || in.Ports[0].Port.IntVal != s.Spec.Ports[0].Port {
 		t.Errorf("Prometheus comes in by %v", in)
+	}
+}
+
+// TestAlerts: each has a name of its own, a sentence on what is wrong and one on what to do, and asks for this namespace only.
+func TestAlerts(t *testing.T) {
+	rules := Alerts(companion, common.Monitoring{}).(*unstructured.Unstructured)
+	groups, _, err := unstructured.NestedSlice(rules.Object, "spec", "groups")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, r := range groups[0].(map[string]any)["rules"].([]any) {
+		rule := r.(map[string]any)
+		name, expr := rule["alert"].(string), rule["expr"].(string)
+		if names[name] {
+			t.Errorf("%s is there twice", name)
+		}
+		names[name] = true
+		for what, text := range rule["annotations"].(map[string]any) {
+			if !strings.HasSuffix(text.(string), ".") {
+				t.Errorf("%s: %s is no sentence: %q", name, what, text)
+			}
+		}
+		if strings.Count(expr, "{") != strings.Count(expr, `{namespace="cloud"`) {
+			t.Errorf("%s looks into other namespaces: %s", name, expr)
+		}
 	}
 }

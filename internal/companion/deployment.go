@@ -25,12 +25,23 @@ const (
 var rules = []rbacv1.PolicyRule{
 	// What it reconciles.
 	{
-		APIGroups: []string{"openstack.c5c3.io"}, Resources: []string{"keyrepositories", "databasesyncs"},
-		Verbs: []string{"get", "list", "watch"},
+		APIGroups: []string{"openstack.c5c3.io"},
+		Resources: []string{"keyrepositories", "databasesyncs", "endpointregions", "identitychecks", "roleassignments"},
+		Verbs:     []string{"get", "list", "watch"},
 	},
 	{
-		APIGroups: []string{"openstack.c5c3.io"}, Resources: []string{"keyrepositories/status", "databasesyncs/status"},
+		APIGroups: []string{"openstack.c5c3.io"},
+		Resources: []string{
+			"keyrepositories/status", "databasesyncs/status", "endpointregions/status", "identitychecks/status", "roleassignments/status",
+		},
 		Verbs: []string{"get", "update"},
+	},
+	// A role that is given has to be taken away before its object goes: the finalizer is written.
+	{APIGroups: []string{"openstack.c5c3.io"}, Resources: []string{"roleassignments"}, Verbs: []string{"update"}},
+	// What K-ORC's objects are in Keystone.
+	{
+		APIGroups: []string{"openstack.k-orc.cloud"}, Resources: []string{"domains", "endpoints", "groups", "projects", "roles", "users"},
+		Verbs: []string{"get"},
 	},
 	{
 		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations", "secretaggregates"},

@@ -24,9 +24,29 @@ func DatabaseSync(meta object.Meta, spec openstackv1.DatabaseSyncSpec) *openstac
 	return &openstackv1.DatabaseSync{TypeMeta: kind(openstackAPI, "DatabaseSync"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
+// RoleAssignment makes a role of a user or a group.
+func RoleAssignment(meta object.Meta, spec openstackv1.RoleAssignmentSpec) *openstackv1.RoleAssignment {
+	return &openstackv1.RoleAssignment{TypeMeta: kind(openstackAPI, "RoleAssignment"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
+// EndpointRegion makes the region of an endpoint.
+func EndpointRegion(meta object.Meta, spec openstackv1.EndpointRegionSpec) *openstackv1.EndpointRegion {
+	return &openstackv1.EndpointRegion{TypeMeta: kind(openstackAPI, "EndpointRegion"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
+// IdentityCheck makes regular logins to Keystone.
+func IdentityCheck(meta object.Meta, spec openstackv1.IdentityCheckSpec) *openstackv1.IdentityCheck {
+	return &openstackv1.IdentityCheck{TypeMeta: kind(openstackAPI, "IdentityCheck"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
 // SecretAggregate makes a Secret of others.
 func SecretAggregate(meta object.Meta, spec c5c3v1.SecretAggregateSpec) *c5c3v1.SecretAggregate {
 	return &c5c3v1.SecretAggregate{TypeMeta: kind(c5c3API, "SecretAggregate"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
+// CredentialRotation makes a credential that is replaced regularly.
+func CredentialRotation(meta object.Meta, spec c5c3v1.CredentialRotationSpec) *c5c3v1.CredentialRotation {
+	return &c5c3v1.CredentialRotation{TypeMeta: kind(c5c3API, "CredentialRotation"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
 func kind(apiVersion, name string) metav1.TypeMeta {

@@ -22,6 +22,8 @@ type Input[X any] struct {
 	XR X
 	// Claim is the claim that the composite resource was made for; its name is empty where there is none.
 	Claim Claim
+	// Channel are the labels of the Composition's revisions that the composite resource is bound to; empty where it is not.
+	Channel map[string]string
 	// Seen are the composed resources as they are observed.
 	Seen observe.State
 	// Required are the resources that the Composition asks for, by requirement name. A name that is missing was not asked for;
@@ -72,7 +74,7 @@ func (k Kind[X, M]) Run(req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResp
 func (k Kind[X, M]) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
 	none := compose.Plan{}
 	composite := req.GetObserved().GetComposite().GetResource()
-	in := Input[X]{Required: required(req), Claim: claim(composite)}
+	in := Input[X]{Required: required(req), Claim: claim(composite), Channel: channel(composite)}
 	if err := Decode(composite, &in.XR); err != nil {
 		// A status that cannot be read, such as one of another version, is no reason to stop: it is written anew.
 		in.XR = *new(X)
@@ -115,6 +117,20 @@ func Decode(s *structpb.Struct, into any) error {
 func claim(xr *structpb.Struct) Claim {
 	ref := xr.GetFields()["spec"].GetStructValue().GetFields()["claimRef"].GetStructValue().GetFields()
 	return Claim{Namespace: ref["namespace"].GetStringValue(), Name: ref["name"].GetStringValue()}
+}
+
+// channel reads the selector of a claimed composite resource, whose fields for Crossplane are in its spec.
+func channel(xr *structpb.Struct) map[string]string {
+	selector := xr.GetFields()["spec"].GetStructValue().GetFields()["compositionRevisionSelector"].GetStructValue().GetFields()
+	labels := selector["matchLabels"].GetStructValue().GetFields()
+	if len(labels) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(labels))
+	for k, v := range labels {
+		out[k] = v.GetStringValue()
+	}
+	return out
 }
 
 func required(req *fnv1.RunFunctionRequest) map[string][]*structpb.Struct {

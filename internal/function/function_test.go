@@ -161,6 +161,7 @@ func TestRun(t *testing.T) {
 func TestInput(t *testing.T) {
 	req := request(t, map[string]any{
 		"replicas": 2, "claimRef": map[string]any{"kind": "Thing", "namespace": "tenant", "name": "mine"},
+		"compositionRevisionSelector": map[string]any{"matchLabels": map[string]any{"channel": "stable"}},
 	}, map[string]any{"phase": "Before"})
 	req.GetObserved().GetComposite().GetResource().Fields["metadata"] = structpb.NewStructValue(structOf(t, map[string]any{
 		"name": "mine-x7k2p", "labels": map[string]any{"crossplane.io/claim-namespace": "somebody-else", "crossplane.io/claim-name": "theirs"},
@@ -179,6 +180,9 @@ func TestInput(t *testing.T) {
 	}
 	if diff := cmp.Diff(function.Claim{Namespace: "tenant", Name: "mine"}, in.Claim); diff != "" {
 		t.Errorf("Claim: -want, +got: labels are a tenant's to write\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"channel": "stable"}, in.Channel); diff != "" {
+		t.Errorf("Channel: -want, +got:\n%s", diff)
 	}
 	want := map[string][]*structpb.Struct{"absent": {}, "platform": {platform}}
 	if diff := cmp.Diff(want, in.Required, protocmp.Transform()); diff != "" {

@@ -38,7 +38,7 @@ type Server struct {
 	// BufferPool is the memory for pages (1G), Connections the most that there may be.
 	BufferPool  string
 	Connections int64
-	// RestoreFrom is where a new server starts from, RestoreTime the moment (RFC 3339) that the backup must not be younger than.
+	// RestoreFrom is where a new server starts from, RestoreTime the moment (RFC 3339) that the backup is to be closest to.
 	RestoreFrom *Bucket
 	RestoreTime string
 }

@@ -1,6 +1,7 @@
 package monitoring
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,5 +47,51 @@ func TestService(t *testing.T) {
 	want := object.Map{"selector": object.Map{"matchLabels": object.Map{"a": "b"}}, "endpoints": object.List{object.Map{"port": "metrics", "interval": "30s"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestDashboard: Grafana's sidecar finds it, no two control planes' are one, and panels do not lie on each other.
+func TestDashboard(t *testing.T) {
+	type panel struct {
+		GridPos struct {
+			X int `json:"x"`
+			Y int `json:"y"`
+		} `json:"gridPos"`
+		Targets []struct {
+			RefID string `json:"refId"`
+		} `json:"targets"`
+	}
+	read := func(namespace string) (uid string, panels []panel) {
+		t.Helper()
+		meta := object.Meta{Name: "companion-dashboard", Namespace: namespace, Labels: map[string]string{"app": "companion"}}
+		conf := common.Monitoring{Labels: map[string]common.LabelValue{"prometheus": "platform"}}
+		lines := []Line{{Expr: "a", Legend: "{{name}}"}, {Expr: "b"}}
+		o, err := Dashboard(meta, conf, "Companion", Panel{Title: "One", Lines: lines}, Panel{Title: "Two"}, Panel{Title: "Three"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{"app": "companion", "prometheus": "platform", "grafana_dashboard": "1"}
+		if diff := cmp.Diff(want, o.Labels); diff != "" {
+			t.Errorf("labels (-want +got):\n%s", diff)
+		}
+		var dashboard struct {
+			UID    string  `json:"uid"`
+			Panels []panel `json:"panels"`
+		}
+		if err := json.Unmarshal([]byte(o.Data["companion-dashboard.json"]), &dashboard); err != nil {
+			t.Fatal(err)
+		}
+		return dashboard.UID, dashboard.Panels
+	}
+	uid, panels := read("one")
+	if other, _ := read("two"); uid == other || uid == "" || len(uid) > 40 {
+		t.Errorf("dashboards %q and %q", uid, other)
+	}
+	places := map[[2]int]bool{}
+	for _, p := range panels {
+		places[[2]int{p.GridPos.X, p.GridPos.Y}] = true
+	}
+	if len(panels) != 3 || len(places) != 3 || len(panels[0].Targets) != 2 || panels[0].Targets[1].RefID != "B" {
+		t.Errorf("panels %+v", panels)
 	}
 }

@@ -207,7 +207,13 @@ func accepted() Rule {
 	}
 }
 
+// phaseReady is the phase of a composite resource of ours whose function found everything ready.
+const phaseReady = "Ready"
+
 // composite: a composite resource of ours. What keeps it from being ready is lifted, so that the claim tells.
+//
+// Its condition alone does not do: Crossplane dates what a pass found to the generation at the pass's end, so a pass that began
+// before an edit calls the edit ready. Phase and generation that the function writes are written together, of what it saw.
 func composite() Rule {
 	return Rule{
 		Check: func(o *observe.Object) Verdict {
@@ -226,13 +232,43 @@ func composite() Rule {
 				return Wait(or(c.Reason, "NotReady"), "%s",
 					"it changes too often for Crossplane's circuit breaker, which lets one change through in 30 seconds")
 			}
+			seen, ok := o.Int("status", "observedGeneration")
+			if is.Ready && ok && (seen != o.Generation() || o.String("status", "phase") != phaseReady) {
+				return Wait("Reconciling", "its function has not seen the last change yet")
+			}
 			return is
 		},
-		CEL: conditions("Ready").CEL + " && " + no("False", "SpecValid", "Synced"),
+		CEL: conditions("Ready").CEL + " && " + no("False", "SpecValid", "Synced") +
+			" && (!has(object.status.observedGeneration) || object.status.observedGeneration == object.metadata.generation" +
+			" && has(object.status.phase) && object.status.phase == '" + phaseReady + "')",
 		Finish: func(obj map[string]any) {
 			finishConditions(obj, "Synced", "Ready")
+			set(obj, generation(obj), "status", "observedGeneration")
+			set(obj, phaseReady, "status", "phase")
 		},
 	}
+}
+
+// identified: what it is in OpenStack has an ID, which others read.
+func identified(r Rule) Rule {
+	finish := r.Finish
+	r.Finish = func(obj map[string]any) {
+		finish(obj)
+		set(obj, "id-of-"+text(obj, "metadata", "name"), "status", "id")
+	}
+	return r
+}
+
+// identityCheck: Keystone gives tokens.
+func identityCheck() Rule {
+	r := conditions("Reachable")
+	finish := r.Finish
+	r.Finish = func(obj map[string]any) {
+		finish(obj)
+		set(obj, "v3.14", "status", "apiVersion")
+		set(obj, finishedAt, "status", "lastToken")
+	}
+	return r
 }
 
 // databaseSync: the schema serves the wanted release. Contract comes later and holds nothing up.

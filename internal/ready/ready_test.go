@@ -317,6 +317,24 @@ func TestCheck(t *testing.T) {
 			status: map[string]any{"conditions": []any{condition("Ready", "True"), condition("Synced", "True"), condition("Responsive", "False")}},
 			want:   ready.Yes,
 		},
+		"CompositeOfThisGeneration": {
+			reason: "Its function saw the spec as it is, and found everything ready.",
+			kind:   keystone,
+			status: map[string]any{"observedGeneration": int64(3), "phase": "Ready", "conditions": []any{condition("Ready", "True"), condition("Synced", "True")}},
+			want:   ready.Yes,
+		},
+		"CompositeDatedTooLate": {
+			reason: "A pass that began before an edit calls the edit ready when it ends.",
+			kind:   keystone,
+			status: map[string]any{"observedGeneration": int64(2), "phase": "Ready", "conditions": []any{condition("Ready", "True"), condition("Synced", "True")}},
+			want:   ready.Wait("Reconciling", "its function has not seen the last change yet"),
+		},
+		"CompositeNotYetDenied": {
+			reason: "The next pass writes what its function found before it takes the condition back.",
+			kind:   keystone,
+			status: map[string]any{"observedGeneration": int64(3), "phase": "Updating", "conditions": []any{condition("Ready", "True"), condition("Synced", "True")}},
+			want:   ready.Wait("Reconciling", "its function has not seen the last change yet"),
+		},
 		"SchemaFailed": {
 			reason: "A failed schema Job does not mend itself.",
 			kind:   databaseSync,

@@ -58,7 +58,7 @@ var rules = table(
 	row("monitoring.coreos.com", "PrometheusRule", exists()),
 
 	// K-ORC has no Ready condition.
-	row("openstack.k-orc.cloud", "Domain", conditions("Available")),
+	row("openstack.k-orc.cloud", "Domain", identified(conditions("Available"))),
 	row("openstack.k-orc.cloud", "Project", conditions("Available")),
 	row("openstack.k-orc.cloud", "Role", conditions("Available")),
 	row("openstack.k-orc.cloud", "User", conditions("Available")),
@@ -69,6 +69,9 @@ var rules = table(
 	row("keystone.openstack.c5c3.io", "Keystone", composite()),
 	row("openstack.c5c3.io", "KeyRepository", conditions("Ready")),
 	row("openstack.c5c3.io", "DatabaseSync", databaseSync()),
+	row("openstack.c5c3.io", "EndpointRegion", conditions("Available")),
+	row("openstack.c5c3.io", "IdentityCheck", identityCheck()),
+	row("openstack.c5c3.io", "RoleAssignment", conditions("Available")),
 	row("c5c3.io", "CredentialRotation", conditions("Ready")),
 	row("c5c3.io", "SecretAggregate", conditions("Ready")),
 )

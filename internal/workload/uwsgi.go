@@ -45,6 +45,9 @@ func (u UWSGI) Config() string {
 		"die-on-term = true",
 		"exit-on-reload = false",
 		"hook-master-start = unix_signal:15 gracefully_kill_them_all",
+		// A worker that still loads the module does not hear what tells the others to finish, and would go on: it ends at once. Having
+		// loaded, uWSGI puts its own handler in this one's place.
+		"hook-post-fork = unix_signal:1 end_me",
 		fmt.Sprintf("worker-reload-mercy = %d", int(u.Mercy.Seconds())),
 		// uWSGI's http-socket does not keep connections, so say so.
 		"add-header = Connection: close",

@@ -62,7 +62,8 @@ var specs = map[string]string{
 			fernet: {rotationSchedule: "*/30 0-5 * * MON-FRI", maxActiveKeys: 9, tokenExpirationSeconds: 300, allowExpiredWindowSeconds: 0, suspend: true},
 			credentialKeys: {suspend: true}, bootstrap: {adminUser: Root.1}, trustFlush: {suspend: true}, uwsgi: {processes: 32, threads: 64, harakiriSeconds: 3600}}}}`,
 	"nothing optional": `{infrastructure: {rabbitmq: {enabled: false}, valkey: {enabled: false}}, korc: {bootstrapResources: []}}`,
-	"some imports":     `{korc: {bootstrapResources: [users]}}`,
+	"some imports":     `{korc: {bootstrapResources: [users], credentialRotation: {intervalDays: 30, preRotationDays: 0, gracePeriodDays: 0, suspend: true}}}`,
+	"name of digits":   `{services: {keystone: {bootstrap: {adminUser: "1.5"}}}}`,
 }
 
 // platforms are a rich one and a bare one. The claims that need no more of a platform are played on both.

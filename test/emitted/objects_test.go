@@ -51,9 +51,9 @@ func TestObjects(t *testing.T) {
 	}
 	// What is never composed is never checked.
 	for _, kind := range []string{
-		"BackendTLSPolicy", "Certificate", "ConfigMap", "CronJob", "Database", "DatabaseSync", "Deployment", "Domain", "Endpoint", "ExternalSecret", "Grant",
-		"HTTPRoute", "Ingress", "Issuer", "Job", "KeyRepository", "Keystone", "MariaDB", "MaxScale", "Namespace", "NetworkPolicy", "Password",
-		"PhysicalBackup", "PodDisruptionBudget", "Project", "PrometheusRule", "PushSecret", "RabbitmqCluster", "Role", "RoleBinding", "SecretAggregate",
+		"BackendTLSPolicy", "Certificate", "ConfigMap", "CredentialRotation", "CronJob", "Database", "DatabaseSync", "Deployment", "Domain", "Endpoint", "EndpointRegion", "ExternalSecret", "Grant",
+		"HTTPRoute", "IdentityCheck", "Ingress", "Issuer", "Job", "KeyRepository", "Keystone", "MariaDB", "MaxScale", "Namespace", "NetworkPolicy", "Password",
+		"PhysicalBackup", "PodDisruptionBudget", "Project", "PrometheusRule", "PushSecret", "RabbitmqCluster", "Role", "RoleAssignment", "RoleBinding", "SecretAggregate",
 		"Service", "ServiceAccount", "ServiceMonitor", "StatefulSet", "Usage", "User", "Valkey", "wrapped Deployment", "wrapped Namespace", "wrapped User",
 	} {
 		if !seen[kind] {

@@ -239,7 +239,7 @@ var (
 	// secretURL is an address with a password in it.
 	secretURL = regexp.MustCompile(`://[^/\s:@]*:([^@\s/]*)@`)
 	// placeholder is what Kubernetes, Apache or the companion puts a secret in place of.
-	placeholder = regexp.MustCompile(`^"?(\$\([A-Z_]+\)|\$\{[A-Z_]+\}|\{\{ \.[a-z0-9]+ \}\})"?$`)
+	placeholder = regexp.MustCompile(`^"?(\$\([A-Z_]+\)|\$\{[A-Z_]+\}|\{\{ \.[a-z0-9]+(?: \| quote)? \}\})"?$`)
 )
 
 func checkText(t *rapid.T, path, text string) {

@@ -55,6 +55,7 @@ var wishes = map[string]wish{
 			delete(o, "routing")
 		}
 	}},
+	"credentialRotation": rotations, "korcCredential": rotations,
 	"image":      {fix: tagOrDigest},
 	"proxyImage": {fix: tagOrDigest},
 	"tolerations[]": {fix: func(o object) {
@@ -97,6 +98,9 @@ var wishes = map[string]wish{
 
 var (
 	crons = sample("0 0 * * 0", "*/15 1-5 * * *", "30 1 1 * 1-5")
+	// The default window is a week.
+	rotations = sample(object{}, object{"intervalDays": int64(8)}, object{"suspend": true, "gracePeriodDays": int64(0)},
+		object{"intervalDays": int64(1), "preRotationDays": int64(0), "gracePeriodDays": int64(365)})
 	names = sample("dc=example,dc=com", `cn="a b",ou=Käse,dc=example`, "o=$x")
 )
 

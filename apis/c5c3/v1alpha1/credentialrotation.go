@@ -14,7 +14,7 @@ import (
 // +kubebuilder:printcolumn:name="Target",type=string,JSONPath=`.spec.target`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
-// +kubebuilder:printcolumn:name="Next rotation",type=date,JSONPath=`.status.nextRotation`
+// +kubebuilder:printcolumn:name="Next rotation",type=string,JSONPath=`.status.nextRotation`
 type CredentialRotation struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -28,6 +28,7 @@ type CredentialRotation struct {
 
 // CredentialRotationSpec is what is wanted of a rotation.
 // +kubebuilder:validation:XValidation:rule="self.preRotationDays < self.intervalDays",message="preRotationDays must be smaller than intervalDays: a new credential would be due before the last one is in use"
+// +kubebuilder:validation:XValidation:rule="self.target == 'ApplicationCredential' || !has(self.consumers) || !self.consumers.exists(c, c.kind == 'SecretAggregate')",message="a SecretAggregate can only be a consumer of an application credential: of a password its copy would be late, since Keystone knows one at a time"
 // +kubebuilder:validation:XValidation:rule="self.target == oldSelf.target && self.userName == oldSelf.userName && self.secretName == oldSelf.secretName",message="target, userName and secretName cannot be changed: make another CredentialRotation"
 type CredentialRotationSpec struct {
 	// What is rotated. ApplicationCredential: one of the user's; the old one is valid until every consumer has the new one. Password: the
@@ -63,12 +64,14 @@ type CredentialRotationSpec struct {
 	// +kubebuilder:default=1
 	// +optional
 	GracePeriodDays *int32 `json:"gracePeriodDays,omitempty"`
-	// Workloads that use the credential. Their pods are restarted in the course of a roll-out when it was replaced.
+	// What uses the credential. Pods of workloads are restarted in the course of a roll-out when it was replaced; a SecretAggregate puts it
+	// into a Secret that is read anew for each login.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
 	Consumers []Consumer `json:"consumers,omitempty"`
-	// What uses the credential in other clusters. Whoever sees it there says which one it has.
+	// What uses the credential in other clusters. Whoever sees it there says which one it has, such as the function that composes the
+	// workload there. Until each has the one in use, nothing is revoked.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
@@ -79,12 +82,12 @@ type CredentialRotationSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 }
 
-// Consumer is a workload that uses a credential.
+// Consumer is what uses a credential.
 type Consumer struct {
-	// Kind of the workload.
-	// +kubebuilder:validation:Enum=Deployment;StatefulSet;DaemonSet
+	// Kind of the consumer.
+	// +kubebuilder:validation:Enum=Deployment;StatefulSet;DaemonSet;SecretAggregate
 	Kind string `json:"kind"`
-	// Name of the workload.
+	// Name of the consumer.
 	Name common.ObjectName `json:"name"`
 }
 

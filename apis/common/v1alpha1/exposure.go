@@ -56,7 +56,7 @@ type TLS struct {
 
 // Monitoring says whether Prometheus objects are made.
 type Monitoring struct {
-	// Make ServiceMonitors and PrometheusRules.
+	// Make ServiceMonitors, PrometheusRules and, in ConfigMaps, dashboards.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 	// Labels of these objects, by which a Prometheus selects them.

@@ -74,6 +74,23 @@ type Endpoint struct {
 	// Address inside the cluster.
 	// +optional
 	Internal URL `json:"internal,omitempty"`
+	// What the service itself tells.
+	// +optional
+	Live *Live `json:"live,omitempty"`
+}
+
+// Live is what only a running service tells. The companion asks it.
+type Live struct {
+	// True: it lets the companion log in. False: it has failed to, three times in a row.
+	// +kubebuilder:validation:Enum="True";"False"
+	Reachable string `json:"reachable"`
+	// Version of its API, as it calls it: v3.14.
+	// +kubebuilder:validation:MaxLength=15
+	// +optional
+	APIVersion string `json:"apiVersion,omitempty"`
+	// When it last gave a token. It is at most ten minutes behind.
+	// +optional
+	LastToken *metav1.Time `json:"lastToken,omitempty"`
 }
 
 // CloudStatus is the state that every claim reports.

@@ -112,7 +112,7 @@ type Backup struct {
 type RestoreFrom struct {
 	// Bucket that the backup lies in.
 	S3 S3 `json:"s3"`
-	// Take the newest backup that is not younger than this moment (RFC 3339, UTC): 2026-05-01T03:00:00Z. Absent: the newest.
+	// Take the backup that is closest to this moment (RFC 3339, UTC), before or after it: 2026-05-01T03:00:00Z. Absent: the newest.
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z$`
 	// +optional

@@ -168,6 +168,9 @@ type KORC struct {
 	// +listType=set
 	// +optional
 	BootstrapResources []BootstrapResource `json:"bootstrapResources,omitempty"`
+	// Replacement of the application credential that K-ORC logs in to Keystone by. Absent: every 90 days.
+	// +optional
+	CredentialRotation *common.Rotation `json:"credentialRotation,omitempty"`
 }
 
 // BootstrapResource is a kind of resource that Keystone's bootstrap makes.

@@ -176,7 +176,9 @@ func (in *ControlPlaneClusterStatus) DeepCopyInto(out *ControlPlaneClusterStatus
 	if in.Endpoints != nil {
 		in, out := &in.Endpoints, &out.Endpoints
 		*out = make([]commonv1alpha1.Endpoint, len(*in))
-		copy(*out, *in)
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
 	}
 }
 
@@ -345,6 +347,11 @@ func (in *KORC) DeepCopyInto(out *KORC) {
 		in, out := &in.BootstrapResources, &out.BootstrapResources
 		*out = make([]BootstrapResource, len(*in))
 		copy(*out, *in)
+	}
+	if in.CredentialRotation != nil {
+		in, out := &in.CredentialRotation, &out.CredentialRotation
+		*out = new(commonv1alpha1.Rotation)
+		(*in).DeepCopyInto(*out)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 // +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Update",type=string,JSONPath=`.status.updatePhase`,priority=1
+// +kubebuilder:printcolumn:name="Reachable",type=string,JSONPath=`.status.live.reachable`
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`
 type Keystone struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -27,6 +28,9 @@ type Keystone struct {
 
 // KeystoneSpec is what is wanted of a Keystone.
 type KeystoneSpec struct {
+	// What Crossplane is told. Its fields are those that Crossplane adds to every definition.
+	// +optional
+	Crossplane *common.Crossplane `json:"crossplane,omitempty"`
 	// OpenStack release.
 	// +kubebuilder:validation:Enum="2025.1";"2025.2";"2026.1";"2026.2"
 	OpenStackRelease string `json:"openStackRelease"`
@@ -71,6 +75,11 @@ type KeystoneSpec struct {
 	// +listMapKey=domain
 	// +optional
 	IdentityBackends []IdentityBackend `json:"identityBackends,omitempty"`
+	// IDs of the domains of identityBackends, as far as there are any. Keystone reads a domain's file when it starts, and only if the domain
+	// exists, so that its pods are replaced when one was made.
+	// +kubebuilder:validation:MaxProperties=32
+	// +optional
+	DomainIDs map[string]DomainID `json:"domainIDs,omitempty"`
 	// Login through an OpenID Connect provider.
 	// +optional
 	Federation *Federation `json:"federation,omitempty"`
@@ -80,6 +89,9 @@ type KeystoneSpec struct {
 	// Processes of each pod.
 	// +optional
 	UWSGI UWSGI `json:"uwsgi,omitempty"`
+	// Replacement of the application credential that K-ORC logs in by.
+	// +optional
+	KORCCredential common.Rotation `json:"korcCredential,omitempty"`
 	// Prometheus objects.
 	// +optional
 	Monitoring common.Monitoring `json:"monitoring,omitempty"`
@@ -92,6 +104,11 @@ type KeystoneSpec struct {
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
+
+// DomainID is the ID of a domain in Keystone.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=128
+type DomainID string
 
 // Database is the server that the service's database lies on.
 type Database struct {
@@ -222,6 +239,9 @@ type UWSGI struct {
 
 // KeystoneStatus is what there is of a Keystone.
 type KeystoneStatus struct {
+	// Generation that the phase is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Phase of the service.
 	// +kubebuilder:validation:Enum=Pending;Creating;Ready;Updating
 	// +optional
@@ -245,6 +265,9 @@ type KeystoneStatus struct {
 	// Public address.
 	// +optional
 	Endpoint common.URL `json:"endpoint,omitempty"`
+	// What Keystone itself tells: whether it gives tokens.
+	// +optional
+	Live *common.Live `json:"live,omitempty"`
 	// State of each component.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map

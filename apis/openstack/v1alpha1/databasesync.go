@@ -18,7 +18,9 @@ import (
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Wanted",type=string,JSONPath=`.spec.release`
 // +kubebuilder:printcolumn:name="Installed",type=string,JSONPath=`.status.installedRelease`
+// +kubebuilder:printcolumn:name="Contracted",type=string,JSONPath=`.status.contractedRelease`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Last step",type=string,JSONPath=`.status.history[-1:].step`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
 type DatabaseSync struct {
 	metav1.TypeMeta   `json:",inline"`

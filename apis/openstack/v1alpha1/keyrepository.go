@@ -19,9 +19,14 @@ const (
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Type",type=string,JSONPath=`.spec.type`
-// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
 // +kubebuilder:printcolumn:name="Primary",type=integer,JSONPath=`.status.primary`
-// +kubebuilder:printcolumn:name="Next rotation",type=date,JSONPath=`.status.nextRotation`
+// +kubebuilder:printcolumn:name="Keys",type=string,JSONPath=`.status.keys`,priority=1
+// +kubebuilder:printcolumn:name="Rotated",type=date,JSONPath=`.status.lastRotation`
+// +kubebuilder:printcolumn:name="Distributed",type=string,JSONPath=`.status.conditions[?(@.type=='Distributed')].status`
+// +kubebuilder:printcolumn:name="Migrated",type=string,JSONPath=`.status.conditions[?(@.type=='Migrated')].status`
+// +kubebuilder:printcolumn:name="Backed up",type=string,JSONPath=`.status.conditions[?(@.type=='BackedUp')].status`
+// +kubebuilder:printcolumn:name="Next rotation",type=string,JSONPath=`.status.nextRotation`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
 type KeyRepository struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -11,7 +11,9 @@ var GroupVersion = schema.GroupVersion{Group: "openstack.c5c3.io", Version: "v1a
 
 // AddToScheme makes the kinds of this package known to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &KeyRepository{}, &KeyRepositoryList{}, &DatabaseSync{}, &DatabaseSyncList{})
+	s.AddKnownTypes(GroupVersion,
+		&DatabaseSync{}, &DatabaseSyncList{}, &EndpointRegion{}, &EndpointRegionList{}, &IdentityCheck{}, &IdentityCheckList{},
+		&KeyRepository{}, &KeyRepositoryList{}, &RoleAssignment{}, &RoleAssignmentList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

@@ -46,45 +46,56 @@ type Login func(ctx context.Context, c Cloud) (User, error)
 // IsRefused reports whether a login failed because Keystone does not accept the password.
 func IsRefused(err error) bool { return errors.Is(err, errRefused) }
 
-// Through logs in through what transport gives for the certificate of an authority.
-func Through(transport func(ca []byte) (http.RoundTripper, error)) Login {
+// Transport gives a way to Keystone for the certificate of an authority.
+type Transport func(ca []byte) (http.RoundTripper, error)
+
+// Through logs in through a transport.
+func Through(transport Transport) Login {
 	return func(ctx context.Context, c Cloud) (User, error) {
-		way, err := transport(c.CA)
+		u, err := open(ctx, transport, c)
 		if err != nil {
 			return nil, err
 		}
-		provider, err := openstack.NewClient(c.AuthURL)
-		if err != nil {
-			return nil, fmt.Errorf("cannot use auth_url %q as an address", c.AuthURL)
-		}
-		provider.HTTPClient = http.Client{
-			Transport: way, Timeout: timeout,
-			// A password goes where it was meant to go.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
-		service, err := openstack.NewIdentityV3(provider, gophercloud.EndpointOpts{})
-		if err != nil {
-			return nil, fmt.Errorf("cannot use auth_url %q as an address", c.AuthURL)
-		}
-		result := tokens.Create(ctx, service, &tokens.AuthOptions{
-			Username: c.Username, Password: c.Password, DomainName: c.UserDomainName, DomainID: domainID(c.UserDomainName, c.UserDomainID),
-			Scope: c.scope(),
-		})
-		if gophercloud.ResponseCodeIs(result.Err, http.StatusUnauthorized) {
-			return nil, fmt.Errorf("cannot log in as user %s: %w", c.Username, errRefused)
-		}
-		if result.Err != nil {
-			return nil, explain("log in as user "+c.Username, result.Err, c.Password)
-		}
-		who, err := result.ExtractUser()
-		if err != nil || who == nil {
-			return nil, errors.New("cannot log in: Keystone's answer names no user")
-		}
-		if err := provider.SetTokenAndAuthResult(result); err != nil {
-			return nil, errors.New("cannot log in: Keystone's answer has no token")
-		}
-		return &user{service: service, id: who.ID}, nil
+		return u, nil
 	}
+}
+
+func open(ctx context.Context, transport Transport, c Cloud) (*user, error) {
+	way, err := transport(c.CA)
+	if err != nil {
+		return nil, err
+	}
+	provider, err := openstack.NewClient(c.AuthURL)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use auth_url %q as an address", c.AuthURL)
+	}
+	provider.HTTPClient = http.Client{
+		Transport: way, Timeout: timeout,
+		// A password goes where it was meant to go.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	service, err := openstack.NewIdentityV3(provider, gophercloud.EndpointOpts{})
+	if err != nil {
+		return nil, fmt.Errorf("cannot use auth_url %q as an address", c.AuthURL)
+	}
+	result := tokens.Create(ctx, service, &tokens.AuthOptions{
+		Username: c.Username, Password: c.Password, DomainName: c.UserDomainName, DomainID: domainID(c.UserDomainName, c.UserDomainID),
+		Scope: c.scope(),
+	})
+	if gophercloud.ResponseCodeIs(result.Err, http.StatusUnauthorized) {
+		return nil, fmt.Errorf("cannot log in as user %s: %w", c.Username, errRefused)
+	}
+	if result.Err != nil {
+		return nil, explain("log in as user "+c.Username, result.Err, c.Password)
+	}
+	who, err := result.ExtractUser()
+	if err != nil || who == nil {
+		return nil, errors.New("cannot log in: Keystone's answer names no user")
+	}
+	if err := provider.SetTokenAndAuthResult(result); err != nil {
+		return nil, errors.New("cannot log in: Keystone's answer has no token")
+	}
+	return &user{service: service, id: who.ID}, nil
 }
 
 // domainID gives way to a name: Keystone takes one of them.

@@ -1,5 +1,6 @@
 // Package identitytest plays Keystone for tests: logins by password, application credentials of a user, and the change of its own
-// password, with the requests, answers and refusals of the real one (https://docs.openstack.org/api-ref/identity/v3/).
+// password; for an administrator, roles that are given and the regions of endpoints; with the requests, answers and refusals of the
+// real one (https://docs.openstack.org/api-ref/identity/v3/).
 package identitytest
 
 import (
@@ -36,6 +37,9 @@ type Keystone struct {
 	made   int
 	down   bool
 	refuse map[string]string
+	// given are roles, by the path of the assignment; regions those of endpoints, by ID.
+	given   map[string]bool
+	regions map[string]string
 }
 
 type token struct {
@@ -43,10 +47,14 @@ type token struct {
 	project bool
 }
 
+// administrator is the user that may do everything, in a project of the same name.
+const administrator = "admin"
+
 // New is a Keystone with users and their passwords.
 func New(passwords map[string]string) *Keystone {
 	return &Keystone{
 		passwords: maps.Clone(passwords), credentials: map[string]Credential{}, tokens: map[string]token{}, refuse: map[string]string{},
+		given: map[string]bool{}, regions: map[string]string{},
 	}
 }
 
@@ -137,6 +145,10 @@ func (k *Keystone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		k.login(w, r)
 		return
 	}
+	if r.URL.Path == "/v3" || r.URL.Path == "/v3/" {
+		write(w, http.StatusOK, map[string]any{"version": map[string]any{"id": "v3.14", "status": "stable"}})
+		return
+	}
 	t, ok := k.tokens[r.Header.Get("X-Auth-Token")]
 	if !ok {
 		unauthorized(w)
@@ -144,6 +156,10 @@ func (k *Keystone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if message := k.refuse[r.Method]; message != "" {
 		fail(w, http.StatusForbidden, message)
+		return
+	}
+	if t.user == administrator && t.project && path[0] != "users" {
+		k.administer(w, r, path)
 		return
 	}
 	if len(path) < 3 || path[0] != "users" || path[1] != "id-"+t.user {
@@ -197,7 +213,11 @@ func (k *Keystone) login(w http.ResponseWriter, r *http.Request) {
 		"user": map[string]any{"id": "id-" + u.Name, "name": u.Name, "domain": in, "password_expires_at": nil},
 	}
 	if s := body.Auth.Scope; s != nil && s.Project != nil {
-		if s.Project.Name != project || s.Project.Domain.Name != domain {
+		home := project
+		if u.Name == administrator {
+			home = administrator
+		}
+		if s.Project.Name != home || s.Project.Domain.Name != domain {
 			unauthorized(w)
 			return
 		}

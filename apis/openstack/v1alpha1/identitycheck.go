@@ -1,0 +1,60 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+)
+
+// An IdentityCheck logs in to Keystone every minute, as its clients do, and tells whether it got a token. Nothing is done with the token.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
+// +kubebuilder:printcolumn:name="Reachable",type=string,JSONPath=`.status.conditions[?(@.type=='Reachable')].status`
+// +kubebuilder:printcolumn:name="API",type=string,JSONPath=`.status.apiVersion`
+// +kubebuilder:printcolumn:name="Last token",type=date,JSONPath=`.status.lastToken`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='Reachable')].message`,priority=1
+type IdentityCheck struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What is wanted.
+	Spec IdentityCheckSpec `json:"spec"`
+	// What there is.
+	// +optional
+	Status IdentityCheckStatus `json:"status,omitempty"`
+}
+
+// IdentityCheckSpec is what is wanted of a check.
+type IdentityCheckSpec struct {
+	// Where Keystone is, and who logs in.
+	CloudCredentialsRef c5c3v1.CloudCredentialsReference `json:"cloudCredentialsRef"`
+}
+
+// IdentityCheckStatus is what a check has found.
+type IdentityCheckStatus struct {
+	// State: Reachable. It becomes False when three logins in a row have failed.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Version of Keystone's API, as it calls it: v3.14.
+	// +kubebuilder:validation:MaxLength=15
+	// +optional
+	APIVersion string `json:"apiVersion,omitempty"`
+	// When Keystone last gave a token. It is written every ten minutes at most, as long as nothing else changes.
+	// +optional
+	LastToken *metav1.Time `json:"lastToken,omitempty"`
+	// Logins in a row that have failed, counted up to three.
+	// +optional
+	Failures int32 `json:"failures,omitempty"`
+}
+
+// IdentityCheckList is a list of IdentityChecks.
+// +kubebuilder:object:root=true
+type IdentityCheckList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []IdentityCheck `json:"items"`
+}

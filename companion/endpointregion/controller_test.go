@@ -1,0 +1,240 @@
+package endpointregion
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
+)
+
+const (
+	namespace = "team-a-prod-12345"
+	name      = "glance-public"
+	password  = "correct-horse-battery" // What must never be told.
+)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, openstackv1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	s.AddKnownTypeWithName(korc.Version.WithKind("Endpoint"), &unstructured.Unstructured{})
+	return s
+}()
+
+// cluster is what is around the controller, and everything that it says.
+type cluster struct {
+	t        testing.TB
+	api      client.WithWatch
+	keystone *identitytest.Keystone
+	events   *events.FakeRecorder
+	logs     *bytes.Buffer
+}
+
+func newCluster(t testing.TB, objects ...client.Object) *cluster {
+	t.Helper()
+	return &cluster{
+		t: t, keystone: identitytest.New(map[string]string{"admin": password}),
+		api:    crash.NewServer(scheme, []client.Object{&openstackv1.EndpointRegion{}}, objects...),
+		events: events.NewFakeRecorder(10000), logs: &bytes.Buffer{},
+	}
+}
+
+// endpoint is an object of K-ORC.
+func endpoint(id string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(korc.Version.WithKind("Endpoint"))
+	u.SetNamespace(namespace)
+	u.SetName("glance-public")
+	if id != "" {
+		u.Object["status"] = map[string]any{"id": id}
+	}
+	return u
+}
+
+func region() *openstackv1.EndpointRegion {
+	e := &openstackv1.EndpointRegion{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Generation: 1},
+		Spec:       openstackv1.EndpointRegionSpec{EndpointRef: "glance-public", Region: "eu-de-1"},
+	}
+	e.Spec.CloudCredentialsRef.SecretName, e.Spec.CloudCredentialsRef.CloudName = "clouds", "admin"
+	return e
+}
+
+func clouds() client.Object { return identitytest.Clouds(namespace, "clouds", password) }
+
+// reconciler talks to the API server by a client, and to Keystone by a way.
+func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconciler {
+	return &Reconciler{
+		Client: api, Reader: api, Events: c.events, Clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)),
+		Transport: func([]byte) (http.RoundTripper, error) { return way, nil },
+	}
+}
+
+func (c *cluster) sound() *Reconciler { return c.reconciler(c.api, c.keystone) }
+
+// run reconciles until the controller rests, or has waited three times.
+func (c *cluster) run(r *Reconciler, ended func()) {
+	c.t.Helper()
+	waited := 0
+	for range 30 {
+		ctx := log.IntoContext(context.Background(), zap.New(zap.WriteTo(c.logs), zap.UseDevMode(true)))
+		result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}})
+		if err != nil {
+			log.FromContext(ctx).Error(err, "Reconciler error")
+		}
+		ended()
+		if err == nil && result.RequeueAfter == poll {
+			waited++
+		}
+		if waited == 3 || err == nil && result.RequeueAfter == longest {
+			return
+		}
+	}
+	c.t.Fatal("does not come to rest")
+}
+
+func (c *cluster) available() metav1.Condition {
+	e := &openstackv1.EndpointRegion{}
+	if err := c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, e); err != nil {
+		c.t.Fatal(err)
+	}
+	if condition := meta.FindStatusCondition(e.Status.Conditions, conditionAvailable); condition != nil {
+		return *condition
+	}
+	return metav1.Condition{}
+}
+
+func TestReconcile(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		objects []client.Object
+		before  string
+		prepare func(*identitytest.Keystone)
+		after   string
+		events  int
+		status  metav1.Condition
+	}{
+		"Without": {
+			reason: "As K-ORC makes them.", objects: []client.Object{region(), clouds(), endpoint("e")}, after: "eu-de-1", events: 1,
+			status: metav1.Condition{Status: "True", Reason: "RegionSet", Message: "the endpoint is in its region"},
+		},
+		"Another": {
+			reason: "Somebody moved it.", objects: []client.Object{region(), clouds(), endpoint("e")}, before: "RegionOne", after: "eu-de-1", events: 1,
+			status: metav1.Condition{Status: "True", Reason: "RegionSet", Message: "the endpoint is in its region"},
+		},
+		"There": {
+			reason: "As bootstrap makes them: nothing is to be done.", objects: []client.Object{region(), clouds(), endpoint("e")}, before: "eu-de-1", after: "eu-de-1",
+			status: metav1.Condition{Status: "True", Reason: "RegionSet", Message: "the endpoint is in its region"},
+		},
+		"NotMadeYet": {
+			reason: "K-ORC makes it beside.", objects: []client.Object{region(), clouds(), endpoint("")}, events: 1,
+			status: metav1.Condition{Status: "False", Reason: "Waiting", Message: "K-ORC has not found or made Endpoint glance-public in Keystone yet"},
+		},
+		"Gone": {
+			reason: "Somebody deleted it; K-ORC will make another.", objects: []client.Object{region(), clouds(), endpoint("other")}, events: 1,
+			status: metav1.Condition{
+				Status: "False", Reason: "KeystoneUnavailable",
+				Message: "cannot look at endpoint other: Keystone answers 404: Could not find endpoint: other.",
+			},
+		},
+		"Refused": {
+			reason: "Keystone's own words.", objects: []client.Object{region(), clouds(), endpoint("e")}, events: 1,
+			prepare: func(k *identitytest.Keystone) { k.Refuse("PATCH", "You are not authorized.") },
+			status: metav1.Condition{
+				Status: "False", Reason: "KeystoneRefuses",
+				Message: "cannot put endpoint e into region eu-de-1: Keystone answers 403: You are not authorized.",
+			},
+		},
+		"NoCredentials": {
+			reason: "They are made beside Keystone.", objects: []client.Object{region(), endpoint("e")}, events: 1,
+			status: metav1.Condition{Status: "False", Reason: "KeystoneUnavailable", Message: "spec.cloudCredentialsRef: Secret clouds does not exist"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, tc.objects...)
+			c.keystone.SetRegion("e", tc.before)
+			if tc.prepare != nil {
+				tc.prepare(c.keystone)
+			}
+			c.run(c.sound(), func() {})
+			if got := c.keystone.Region("e"); got != tc.after {
+				t.Errorf("%s: the region is %q, want %q", tc.reason, got, tc.after)
+			}
+			tc.status.Type, tc.status.ObservedGeneration = conditionAvailable, 1
+			if diff := cmp.Diff(tc.status, c.available(), cmpopts.IgnoreFields(metav1.Condition{}, "LastTransitionTime")); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if got := len(c.events.Events); got != tc.events {
+				t.Errorf("%s: %d events, want %d", tc.reason, got, tc.events)
+			}
+			if strings.Contains(c.logs.String(), password) {
+				t.Error("the password is in the log")
+			}
+		})
+	}
+}
+
+// TestCrash goes through an endpoint that comes late, is moved, and is made anew, once for every call to Kubernetes and Keystone and every
+// way in which it can go wrong.
+func TestCrash(t *testing.T) {
+	life := func(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+		c := newCluster(t, region(), clouds())
+		a := crash.New(c.api, at)
+		a.Meanwhile = func() { c.run(c.sound(), func() {}) }
+		r := c.reconciler(a.Client(), a.HTTP(c.keystone))
+		replace := func(id string) {
+			c.keystone.SetRegion(id, "")
+			if err := client.IgnoreNotFound(c.api.Delete(context.Background(), endpoint(""))); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.api.Create(context.Background(), endpoint(id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, step := range []func(){
+			func() {}, func() { replace("e1") }, func() { c.keystone.SetRegion("e1", "RegionOne") }, func() { replace("e2") },
+		} {
+			step()
+			c.run(r, a.PassEnded)
+			c.run(r, a.PassEnded) // What a pass missed is found the next time that it looks.
+		}
+		c.run(c.sound(), func() {})
+		return c, a
+	}
+	_, whole := life(t, crash.Nowhere)
+	points := whole.Points()
+	crash.Run(t, points, func(t *testing.T, p crash.Point) {
+		c, _ := life(t, p)
+		if first, second := c.keystone.Region("e1"), c.keystone.Region("e2"); first != "eu-de-1" || second != "eu-de-1" {
+			t.Errorf("regions %q and %q", first, second)
+		}
+		if s := c.available(); s.Status != metav1.ConditionTrue {
+			t.Errorf("%v", s)
+		}
+	})
+	t.Logf("%d calls, %d of them writes; %d runs", whole.Calls, len(whole.Writes), len(points))
+}

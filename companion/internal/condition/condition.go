@@ -1,0 +1,37 @@
+// Package condition sets the one condition of a kind that has no more.
+package condition
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
+)
+
+// limit is the longest message that the API takes, in bytes.
+const limit = 32768
+
+// A State is what a condition says.
+type State struct {
+	True            bool
+	Reason, Message string
+}
+
+// Set sets a condition, and reports whether it is false for a reason that it did not have before: people want to hear of that.
+func Set(conditions *[]metav1.Condition, name string, generation int64, now time.Time, s State) bool {
+	reason := ""
+	if before := meta.FindStatusCondition(*conditions, name); before != nil {
+		reason = before.Reason
+	}
+	c := metav1.Condition{
+		Type: name, Status: metav1.ConditionFalse, Reason: s.Reason, Message: event.Cut(s.Message, limit),
+		ObservedGeneration: generation, LastTransitionTime: metav1.Time{Time: now},
+	}
+	if s.True {
+		c.Status = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(conditions, c)
+	return !s.True && s.Reason != reason
+}

@@ -1,0 +1,32 @@
+package crash
+
+import (
+	"net/http"
+	"strings"
+)
+
+// HTTP is a way to a service that goes wrong as the API does. A login writes nothing.
+func (a *API) HTTP(service http.RoundTripper) http.RoundTripper { return way{a, service} }
+
+type way struct {
+	api     *API
+	service http.RoundTripper
+}
+
+// RoundTrip makes a request.
+func (w way) RoundTrip(r *http.Request) (*http.Response, error) {
+	written := ""
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && !strings.HasSuffix(r.URL.Path, "/auth/tokens") {
+		written = r.Method + " " + r.URL.Path
+	}
+	var response *http.Response
+	err := w.api.Other(written, func() error {
+		var err error
+		response, err = w.service.RoundTrip(r) //nolint:bodyclose // The client that asked closes it.
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return response, nil
+}

@@ -1,0 +1,112 @@
+package identitytest
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Given are the paths of all roles that are given: projects/ID/users/ID/roles/ID, system/groups/ID/roles/ID and so on.
+func (k *Keystone) Given() []string {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return slices.Sorted(maps.Keys(k.given))
+}
+
+// Give gives a role as somebody else does.
+func (k *Keystone) Give(path string) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.given[path] = true
+}
+
+// Take takes a role away as somebody else does.
+func (k *Keystone) Take(path string) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	delete(k.given, path)
+}
+
+// SetRegion makes an endpoint of that ID, or puts it into another region; none: "".
+func (k *Keystone) SetRegion(endpoint, region string) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.regions[endpoint] = region
+}
+
+// Region of an endpoint.
+func (k *Keystone) Region(endpoint string) string {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return k.regions[endpoint]
+}
+
+// administer answers an administrator.
+func (k *Keystone) administer(w http.ResponseWriter, r *http.Request, path []string) {
+	switch {
+	case len(path) >= 5 && path[len(path)-2] == "roles":
+		k.assignment(w, r, strings.Join(path, "/"))
+	case len(path) == 2 && path[0] == "endpoints":
+		k.endpoint(w, r, path[1])
+	default:
+		fail(w, http.StatusNotFound, "Not Found")
+	}
+}
+
+func (k *Keystone) assignment(w http.ResponseWriter, r *http.Request, path string) {
+	switch {
+	case r.Method == http.MethodPut:
+		k.given[path] = true
+	case !k.given[path]:
+		fail(w, http.StatusNotFound, "Could not find role assignment.")
+		return
+	case r.Method == http.MethodDelete:
+		delete(k.given, path)
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (k *Keystone) endpoint(w http.ResponseWriter, r *http.Request, id string) {
+	var body struct {
+		Endpoint struct{ Region string } `json:"endpoint"`
+	}
+	region, ok := k.regions[id]
+	switch {
+	case !ok:
+		fail(w, http.StatusNotFound, "Could not find endpoint: "+id+".")
+		return
+	case r.Method == http.MethodPatch:
+		if !read(w, r, &body) {
+			return
+		}
+		region = body.Endpoint.Region
+		k.regions[id] = region
+	}
+	answer := map[string]any{"id": id, "interface": "public", "url": "https://glance.example.com", "service_id": "service-id", "enabled": true}
+	answer["region"], answer["region_id"] = nil, nil
+	if region != "" {
+		answer["region"], answer["region_id"] = region, region
+	}
+	write(w, http.StatusOK, map[string]any{"endpoint": answer})
+}
+
+// Clouds is the Secret of an administrator, with a cloud named admin.
+func Clouds(namespace, name, password string) *corev1.Secret {
+	text := `clouds:
+  admin:
+    auth:
+      auth_url: https://keystone.cloud.svc:5000/v3
+      username: admin
+      password: "` + password + `"
+      project_name: admin
+      user_domain_name: Default
+      project_domain_name: Default
+`
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string][]byte{"clouds.yaml": []byte(text)},
+	}
+}

@@ -1,0 +1,152 @@
+package roleassignment
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
+)
+
+const (
+	namespace = "team-a-prod-12345"
+	name      = "glance-service"
+	password  = "correct-horse-battery" // What must never be told.
+)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, openstackv1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	for _, kind := range []string{"Role", "User", "Group", "Project", "Domain"} {
+		s.AddKnownTypeWithName(korc.Version.WithKind(kind), &unstructured.Unstructured{})
+	}
+	return s
+}()
+
+// cluster is what is around the controller, and everything that it says.
+type cluster struct {
+	t        testing.TB
+	api      client.WithWatch
+	keystone *identitytest.Keystone
+	events   *events.FakeRecorder
+	logs     *bytes.Buffer
+	// ended is called after each pass.
+	ended func()
+}
+
+func newCluster(t testing.TB, objects ...client.Object) *cluster {
+	t.Helper()
+	return &cluster{
+		t: t, keystone: identitytest.New(map[string]string{"admin": password}),
+		api:    crash.NewServer(scheme, []client.Object{&openstackv1.RoleAssignment{}}, objects...),
+		events: events.NewFakeRecorder(10000), logs: &bytes.Buffer{}, ended: func() {},
+	}
+}
+
+// known is an object of K-ORC.
+func known(kind, name, id string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(korc.Version.WithKind(kind))
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	if id != "" {
+		u.Object["status"] = map[string]any{"id": id}
+	}
+	return u
+}
+
+func assignment(change func(*openstackv1.RoleAssignment)) *openstackv1.RoleAssignment {
+	a := &openstackv1.RoleAssignment{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Generation: 1},
+		Spec: openstackv1.RoleAssignmentSpec{
+			Resource: openstackv1.RoleAssignmentResource{RoleRef: "service", UserRef: "glance", ProjectRef: "service"},
+		},
+	}
+	a.Spec.CloudCredentialsRef.SecretName, a.Spec.CloudCredentialsRef.CloudName = "clouds", "admin"
+	if change != nil {
+		change(a)
+	}
+	return a
+}
+
+func clouds() client.Object { return identitytest.Clouds(namespace, "clouds", password) }
+
+// reconciler talks to the API server by a client, and to Keystone by a way.
+func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconciler {
+	return &Reconciler{
+		Client: api, Reader: api, Events: c.events, Clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)),
+		Transport: func([]byte) (http.RoundTripper, error) { return way, nil },
+	}
+}
+
+func (c *cluster) sound() *Reconciler { return c.reconciler(c.api, c.keystone) }
+
+func (c *cluster) pass(r *Reconciler) (reconcile.Result, error) {
+	ctx := log.IntoContext(context.Background(), zap.New(zap.WriteTo(c.logs), zap.UseDevMode(true)))
+	result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}})
+	if err != nil {
+		log.FromContext(ctx).Error(err, "Reconciler error")
+	}
+	c.ended()
+	return result, err
+}
+
+// run reconciles until the controller rests, or has waited three times.
+func (c *cluster) run(r *Reconciler) {
+	c.t.Helper()
+	waited := 0
+	for range 30 {
+		result, err := c.pass(r)
+		if err == nil && result.RequeueAfter == poll {
+			waited++
+		}
+		if waited == 3 || err == nil && result.RequeueAfter != atOnce && result.RequeueAfter != poll {
+			return
+		}
+	}
+	c.t.Fatal("does not come to rest")
+}
+
+// assignment gives nil if there is none.
+func (c *cluster) assignment() *openstackv1.RoleAssignment {
+	a := &openstackv1.RoleAssignment{}
+	if c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, a) != nil {
+		return nil
+	}
+	return a
+}
+
+func (c *cluster) available() metav1.Condition {
+	if condition := meta.FindStatusCondition(c.assignment().Status.Conditions, conditionAvailable); condition != nil {
+		return *condition
+	}
+	return metav1.Condition{}
+}
+
+func (c *cluster) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}

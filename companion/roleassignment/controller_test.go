@@ -1,0 +1,144 @@
+package roleassignment
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
+)
+
+func TestReconcile(t *testing.T) {
+	resource := func(r openstackv1.RoleAssignmentResource) *openstackv1.RoleAssignment {
+		return assignment(func(a *openstackv1.RoleAssignment) { a.Spec.Resource = r })
+	}
+	role, user, group := known("Role", "service", "r"), known("User", "glance", "u"), known("Group", "operators", "g")
+	project, domain := known("Project", "service", "p"), known("Domain", "default", "d")
+	for name, tc := range map[string]struct {
+		reason  string
+		objects []client.Object
+		prepare func(*identitytest.Keystone)
+		given   []string
+		status  metav1.Condition
+	}{
+		"UserInProject": {
+			reason:  "As service users have theirs.",
+			objects: []client.Object{assignment(nil), clouds(), role, user, project},
+			given:   []string{"projects/p/users/u/roles/r"},
+			status:  metav1.Condition{Status: "True", Reason: "Given", Message: "the role is given"},
+		},
+		"GroupInDomain": {
+			reason: "As a domain's administrators have theirs.",
+			objects: []client.Object{
+				resource(openstackv1.RoleAssignmentResource{RoleRef: "service", GroupRef: "operators", DomainRef: "default"}), clouds(), role, group, domain,
+			},
+			given:  []string{"domains/d/groups/g/roles/r"},
+			status: metav1.Condition{Status: "True", Reason: "Given", Message: "the role is given"},
+		},
+		"UserOnSystem": {
+			reason:  "As bootstrap gives the administrator his.",
+			objects: []client.Object{resource(openstackv1.RoleAssignmentResource{RoleRef: "service", UserRef: "glance", System: "all"}), clouds(), role, user},
+			given:   []string{"system/users/u/roles/r"},
+			status:  metav1.Condition{Status: "True", Reason: "Given", Message: "the role is given"},
+		},
+		"GivenAlready": {
+			reason:  "What is there is taken over.",
+			objects: []client.Object{assignment(nil), clouds(), role, user, project},
+			prepare: func(k *identitytest.Keystone) { k.Give("projects/p/users/u/roles/r") },
+			given:   []string{"projects/p/users/u/roles/r"},
+			status:  metav1.Condition{Status: "True", Reason: "Given", Message: "the role is given"},
+		},
+		"NoUser": {
+			reason:  "K-ORC's objects come with it, in any order.",
+			objects: []client.Object{assignment(nil), clouds(), role, project},
+			status:  metav1.Condition{Status: "False", Reason: "Waiting", Message: "K-ORC's User glance does not exist"},
+		},
+		"NotFoundYet": {
+			reason:  "K-ORC has not looked yet.",
+			objects: []client.Object{assignment(nil), clouds(), known("Role", "service", ""), user, project},
+			status:  metav1.Condition{Status: "False", Reason: "Waiting", Message: "K-ORC has not found or made Role service in Keystone yet"},
+		},
+		"NoCredentials": {
+			reason:  "They are made beside Keystone.",
+			objects: []client.Object{assignment(nil), role, user, project},
+			status:  metav1.Condition{Status: "False", Reason: "KeystoneUnavailable", Message: "spec.cloudCredentialsRef: Secret clouds does not exist"},
+		},
+		"WrongPassword": {
+			reason:  "Somebody changed it.",
+			objects: []client.Object{assignment(nil), identitytest.Clouds(namespace, "clouds", "another"), role, user, project},
+			status: metav1.Condition{
+				Status: "False", Reason: "KeystoneUnavailable", Message: "cannot log in as user admin: the password is not accepted by Keystone",
+			},
+		},
+		"Refused": {
+			reason:  "Keystone's own words.",
+			objects: []client.Object{assignment(nil), clouds(), role, user, project},
+			prepare: func(k *identitytest.Keystone) { k.Refuse("PUT", "You are not authorized.") },
+			status: metav1.Condition{
+				Status: "False", Reason: "KeystoneRefuses", Message: "cannot give the role: Keystone answers 403: You are not authorized.",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, tc.objects...)
+			if tc.prepare != nil {
+				tc.prepare(c.keystone)
+			}
+			c.run(c.sound())
+			if diff := cmp.Diff(tc.given, c.keystone.Given()); diff != "" {
+				t.Errorf("%s: given (-want +got):\n%s", tc.reason, diff)
+			}
+			tc.status.Type, tc.status.ObservedGeneration = conditionAvailable, 1
+			if diff := cmp.Diff(tc.status, c.available(), cmpopts.IgnoreFields(metav1.Condition{}, "LastTransitionTime")); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if tc.status.Status == "True" && c.assignment().Status.ID != tc.given[0] {
+				t.Errorf("%s: status.id is %s", tc.reason, c.assignment().Status.ID)
+			}
+			if strings.Contains(c.logs.String(), password) {
+				t.Error("the password is in the log")
+			}
+		})
+	}
+}
+
+// TestDelete: what was given is taken away though nothing of what it refers to is there any more, once Keystone answers again.
+func TestDelete(t *testing.T) {
+	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u"), known("Project", "service", "p"))
+	c.run(c.sound())
+	for _, o := range []client.Object{c.assignment(), known("Role", "service", ""), known("User", "glance", ""), known("Project", "service", "")} {
+		c.must(c.api.Delete(context.Background(), o))
+	}
+	c.keystone.SetDown(true)
+	c.run(c.sound())
+	const want = "cannot take the role away: cannot log in as user admin: Keystone answers 503: Service Unavailable"
+	if got := c.available().Message; got != want {
+		t.Errorf("while Keystone is down, it says %q, want %q", got, want)
+	}
+	c.keystone.SetDown(false)
+	c.run(c.sound())
+	if c.assignment() != nil || len(c.keystone.Given()) > 0 {
+		t.Errorf("the object is there: %v, given are %v", c.assignment() != nil, c.keystone.Given())
+	}
+}
+
+// TestDetach: an object that is told to leave the role goes without Keystone.
+func TestDetach(t *testing.T) {
+	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u"), known("Project", "service", "p"))
+	c.run(c.sound())
+	a := c.assignment()
+	a.Spec.ManagedOptions.OnDelete = openstackv1.OnDeleteDetach
+	c.must(c.api.Update(context.Background(), a))
+	c.run(c.sound())
+	c.keystone.SetDown(true)
+	c.must(c.api.Delete(context.Background(), c.assignment()))
+	if c.assignment() != nil || len(c.keystone.Given()) != 1 {
+		t.Errorf("the object is there: %v, given are %v", c.assignment() != nil, c.keystone.Given())
+	}
+}

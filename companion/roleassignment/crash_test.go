@@ -1,0 +1,113 @@
+package roleassignment
+
+import (
+	"context"
+	"flag"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+// stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them. Of what is written, none is left out.
+var stride = flag.Int("crash.every", 11, "make every n-th run of TestCrash")
+
+const (
+	foreign = "projects/p/users/somebody/roles/r"
+	first   = "projects/p/users/u1/roles/r"
+	second  = "projects/p/users/u2/roles/r"
+)
+
+// life gives a role to a user who comes late, once more when somebody has taken it away, and to the user who has that name then; takes it
+// away with its object; and leaves it with an object that says so.
+func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+	t.Helper()
+	ctx := context.Background()
+	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("Project", "service", "p"))
+	c.keystone.Give(foreign)
+	a := crash.New(c.api, at)
+	// Nothing is given that nobody would take away, but for what was to be left.
+	left := []string{foreign}
+	a.Written = func() {
+		for _, path := range c.keystone.Given() {
+			o := c.assignment()
+			if !slices.Contains(left, path) && (o == nil || o.Status.ID != path || len(o.Finalizers) == 0) {
+				t.Errorf("%s is given, and no object knows of it", path)
+			}
+		}
+	}
+	a.Meanwhile = func() { c.run(c.sound()) }
+	c.ended = a.PassEnded
+	r := c.reconciler(a.Client(), a.HTTP(c.keystone))
+	for _, step := range []struct {
+		do    func()
+		given []string // when nothing is left to do
+	}{
+		{func() {}, []string{foreign}},
+		{func() { c.must(c.api.Create(ctx, known("User", "glance", ""))) }, []string{foreign}},
+		{func() {
+			c.must(c.api.Delete(ctx, known("User", "glance", "")))
+			c.must(c.api.Create(ctx, known("User", "glance", "u1")))
+		}, []string{foreign, first}},
+		{func() { c.keystone.Take(first) }, []string{foreign, first}},
+		{func() {
+			c.must(c.api.Delete(ctx, known("User", "glance", "u1")))
+			c.must(c.api.Create(ctx, known("User", "glance", "u2")))
+		}, []string{foreign, second}},
+		{func() { c.must(c.api.Delete(ctx, assignment(nil))) }, []string{foreign}},
+		{func() {
+			left = append(left, second)
+			c.must(c.api.Create(ctx, assignment(func(a *openstackv1.RoleAssignment) {
+				a.Spec.ManagedOptions.OnDelete = openstackv1.OnDeleteDetach
+			})))
+		}, []string{foreign, second}},
+	} {
+		step.do()
+		c.run(r)
+		c.run(c.sound()) // What a pass missed that saw the past is found the next time that somebody looks.
+		given := c.keystone.Given()
+		slices.Sort(step.given)
+		if diff := cmp.Diff(step.given, given); diff != "" {
+			t.Errorf("given (-want +got):\n%s", diff)
+		}
+	}
+	return c, a
+}
+
+// TestCrash goes through a life once for every call to Kubernetes and Keystone and every way in which it can go wrong.
+func TestCrash(t *testing.T) {
+	_, whole := life(t, crash.Nowhere)
+	all := whole.Points()
+	var points []crash.Point
+	for i, p := range all {
+		if i%*stride == 0 || whole.Writes[p.Call] != "" {
+			points = append(points, p)
+		}
+	}
+	crash.Run(t, points, func(t *testing.T, p crash.Point) {
+		c, _ := life(t, p)
+		if diff := cmp.Diff([]string{foreign, second}, c.keystone.Given()); diff != "" {
+			t.Errorf("given (-want +got):\n%s", diff)
+		}
+		if s := c.available(); s.Status != metav1.ConditionTrue {
+			t.Errorf("%v", s)
+		}
+		c.must(c.api.Delete(context.Background(), c.assignment()))
+		c.run(c.sound())
+		if c.assignment() != nil {
+			t.Error("the object stays, though nothing is to be taken away")
+		}
+		if diff := cmp.Diff([]string{foreign, second}, c.keystone.Given()); diff != "" {
+			t.Errorf("given in the end (-want +got):\n%s", diff)
+		}
+		if strings.Contains(c.logs.String(), password) {
+			t.Error("the password is in the log")
+		}
+	})
+	t.Logf("%d calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(all))
+}

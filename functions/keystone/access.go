@@ -1,0 +1,53 @@
+package keystone
+
+import (
+	"fmt"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+)
+
+// KORCCloud is the name of the cloud in the clouds.yaml of Secret <name>-korc-clouds: the one that K-ORC logs in to.
+const KORCCloud = "korc"
+
+// catalogAccess is what K-ORC logs in by: an application credential of the administrator's, and not the password. With it K-ORC
+// can do what it has to, but makes no other credential (https://docs.openstack.org/keystone/latest/user/application_credentials.html),
+// and it is replaced regularly. K-ORC reads the Secret for each login, so that nothing has to be rolled.
+func catalogAccess(m *model) ([]compose.Stage, error) {
+	name, clouds := m.sub("korc"), m.sub("korc-clouds")
+	r := m.spec.KORCCredential
+	rotation := companion.CredentialRotation(m.meta(name), c5c3v1.CredentialRotationSpec{
+		Target:              "ApplicationCredential",
+		UserName:            m.spec.Bootstrap.AdminUser,
+		CloudCredentialsRef: c5c3v1.CloudCredentialsReference{SecretName: common.ObjectName(m.sub("clouds")), CloudName: CloudsCloud},
+		SecretName:          common.ObjectName(name),
+		IntervalDays:        r.IntervalDays,
+		PreRotationDays:     r.PreRotationDays,
+		GracePeriodDays:     r.GracePeriodDays,
+		Suspend:             r.Suspend,
+		Consumers:           []c5c3v1.Consumer{{Kind: "SecretAggregate", Name: common.ObjectName(clouds)}},
+	})
+	yaml := fmt.Sprintf(`clouds:
+  %s:
+    auth_type: v3applicationcredential
+    auth:
+      auth_url: %s
+      application_credential_id: {{ .id | quote }}
+      application_credential_secret: {{ .secret | quote }}
+    identity_api_version: 3
+    interface: internal
+`, KORCCloud, m.spec.Endpoints.Internal)
+	aggregate := companion.SecretAggregate(m.meta(clouds), c5c3v1.SecretAggregateSpec{
+		TargetSecretName: common.ObjectName(clouds),
+		Sources: []c5c3v1.SecretSource{
+			source("id", name, "application_credential_id"),
+			source("secret", name, "application_credential_secret"),
+			source("ca", m.sub("tls"), certificate.CAKey),
+		},
+		Template: map[string]c5c3v1.SecretTemplate{"clouds.yaml": c5c3v1.SecretTemplate(yaml), "cacert": "{{ .ca }}"},
+	})
+	return []compose.Stage{{{Name: "korc-credential", Object: rotation}}, {{Name: "korc-clouds", Object: aggregate}}}, nil
+}

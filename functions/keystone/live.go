@@ -1,0 +1,38 @@
+package keystone
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+)
+
+// login is the companion's regular login at the internal address, by which the administrator's password, the certificate, the database
+// and the keys are proven. Nothing waits for it: Keystone is not ready while it fails, but goes on as it is.
+func login(m *model) ([]compose.Stage, error) {
+	return aggregate(loginResource, companion.IdentityCheck(m.meta(m.name), openstackv1.IdentityCheckSpec{
+		CloudCredentialsRef: c5c3v1.CloudCredentialsReference{SecretName: common.ObjectName(m.sub("clouds")), CloudName: CloudsCloud},
+	})), nil
+}
+
+// live is what the companion has found: nil if it has not looked yet.
+func live(check *observe.Object) *common.Live {
+	c, ok := check.Condition("Reachable")
+	if !ok {
+		return nil
+	}
+	l := &common.Live{Reachable: string(metav1.ConditionFalse), APIVersion: check.String("status", "apiVersion")}
+	if c.Status == string(metav1.ConditionTrue) {
+		l.Reachable = c.Status
+	}
+	if t, err := time.Parse(time.RFC3339, check.String("status", "lastToken")); err == nil {
+		l.LastToken = &metav1.Time{Time: t}
+	}
+	return l
+}

@@ -1,0 +1,29 @@
+// Command promql parses expressions of Prometheus, one on each line of its input, with Prometheus's own parser. It prints what is
+// wrong, and ends with 1 if anything is.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+func main() {
+	wrong := 0
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		if _, err := parser.NewParser(parser.Options{}).ParseExpr(lines.Text()); err != nil {
+			fmt.Printf("%s: %v\n", lines.Text(), err)
+			wrong++
+		}
+	}
+	if err := lines.Err(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if wrong > 0 {
+		os.Exit(1)
+	}
+}

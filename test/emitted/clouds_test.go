@@ -1,0 +1,102 @@
+package emitted
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
+)
+
+// aggregated is the Secret that the companion makes of an emitted SecretAggregate, each of whose sources has one value.
+func aggregated(t *testing.T, c testCase, name string, values map[string]string) map[string][]byte {
+	t.Helper()
+	a := &c5c3v1.SecretAggregate{}
+	emittedAs(t, c, "SecretAggregate", name, a)
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, c5c3v1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secrets := map[string]*corev1.Secret{}
+	for _, s := range a.Spec.Sources {
+		ref := s.SecretKeyRef
+		if secrets[string(ref.Name)] == nil {
+			secrets[string(ref.Name)] = &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Name: string(ref.Name), Namespace: a.Namespace}, Data: map[string][]byte{},
+			}
+		}
+		secrets[string(ref.Name)].Data[string(ref.Key)] = []byte(values[s.Name])
+	}
+	objects := []client.Object{a}
+	for _, s := range secrets {
+		objects = append(objects, s)
+	}
+	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(a).Build()
+	r := &secretaggregate.Reconciler{Client: api, Reader: api, Events: events.NewFakeRecorder(100), Clock: clock.RealClock{}, Random: rand.Reader}
+	key := client.ObjectKey{Namespace: a.Namespace, Name: string(a.Spec.TargetSecretName)}
+	for range 3 {
+		if _, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(a)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := &corev1.Secret{}
+	if err := api.Get(context.Background(), key, made); err != nil {
+		t.Fatalf("%v: %+v", err, a.Status)
+	}
+	return made.Data
+}
+
+// hostile is a password with all that means something in YAML, JSON, templates and shells.
+const hostile = "a\"b\\c'd: #e {{ .id }} ${f} %g\t\u00e9 \n- &h *i !j |k >l @m `n ,o"
+
+// TestClouds: whatever the names and secrets are, what logs in by a clouds.yaml reads them as they are.
+func TestClouds(t *testing.T) {
+	type login struct{ User, Password, Project, ID, Secret string }
+	for name, want := range map[string]map[string]login{
+		"development.yaml 2025.2": {
+			"keystone-clouds":      {User: "admin", Password: hostile, Project: "admin"},
+			"keystone-korc-clouds": {ID: "0123e4", Secret: hostile},
+		},
+		"name of digits on a bare platform": {"keystone-clouds": {User: "1.5", Password: hostile, Project: "admin"}},
+	} {
+		for _, aggregate := range slices.Sorted(maps.Keys(want)) {
+			t.Run(name+" "+aggregate, func(t *testing.T) {
+				data := aggregated(t, caseOf(t, name), aggregate, map[string]string{
+					"password": hostile, "id": "0123e4", "secret": hostile, "ca": "-----BEGIN CERTIFICATE-----\n",
+				})
+				cloud := map[string]string{"keystone-clouds": "admin", "keystone-korc-clouds": "korc"}[aggregate]
+				auth, _, _, err := clouds.Parse(clouds.WithCloudsYAML(bytes.NewReader(data["clouds.yaml"])), clouds.WithCloudName(cloud))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := login{auth.Username, auth.Password, "", auth.ApplicationCredentialID, auth.ApplicationCredentialSecret}
+				if auth.Scope != nil {
+					got.Project = auth.Scope.ProjectName
+				}
+				if diff := cmp.Diff(want[aggregate], got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				if string(data["cacert"]) != "-----BEGIN CERTIFICATE-----\n" {
+					t.Errorf("cacert is %q", data["cacert"])
+				}
+			})
+		}
+	}
+}
