@@ -133,12 +133,16 @@ func versions(t *testing.T, namespace string) map[thing]string {
 	t.Helper()
 	out := map[thing]string{}
 	for _, o := range cloud.Composed(t.Context(), namespace) {
-		out[thingOf(o)] = strconv.FormatInt(o.GetGeneration(), 10)
-		if o.GetGeneration() == 0 {
-			out[thingOf(o)] = o.GetResourceVersion()
-		}
+		out[thingOf(o)] = versionOf(o)
 	}
 	return out
+}
+
+func versionOf(o unstructured.Unstructured) string {
+	if o.GetGeneration() == 0 {
+		return o.GetResourceVersion()
+	}
+	return strconv.FormatInt(o.GetGeneration(), 10)
 }
 
 // TestEdit: an edit changes the objects that the preview says differ, and no other is written to at all.

@@ -173,29 +173,31 @@ func (c *Cluster) serving(ctx context.Context) error {
 	)
 }
 
-// serviceAccount waits for a service account in Crossplane's namespace and gives the path of a kubeconfig with a token of it, so that
-// a process has the rights that its pod would have.
+// serviceAccount waits for a service account in Crossplane's namespace and gives what tokenOf gives.
 func (c *Cluster) serviceAccount(ctx context.Context, name string) (string, error) {
+	var path string
+	err := wait(ctx, c.processes, fmt.Sprintf("the service account %s/%s", namespace, name), func(ctx context.Context) (bool, error) {
+		var err error
+		path, err = c.tokenOf(ctx, namespace, name)
+		return err == nil, err
+	})
+	return path, err
+}
+
+// tokenOf gives the path of a kubeconfig with a token of a service account, so that a process has the rights that its pod would have.
+func (c *Cluster) tokenOf(ctx context.Context, namespace, name string) (string, error) {
 	set, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		return "", err
 	}
-	var token string
 	day := int64(24 * 60 * 60)
-	err = wait(ctx, c.processes, fmt.Sprintf("the service account %s/%s", namespace, name), func(ctx context.Context) (bool, error) {
-		r, err := set.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name,
-			&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}, metav1.CreateOptions{})
-		if err != nil {
-			return false, err
-		}
-		token = r.Status.Token
-		return true, nil
-	})
+	r, err := set.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name,
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &day}}, metav1.CreateOptions{})
 	if err != nil {
 		return "", err
 	}
-	path := c.file(name + ".kubeconfig")
-	return path, c.kubeconfig(path, &clientcmdapi.AuthInfo{Token: token})
+	path := c.file(namespace + "-" + name + ".kubeconfig")
+	return path, c.kubeconfig(path, &clientcmdapi.AuthInfo{Token: r.Status.Token})
 }
 
 // may waits until a service account in Crossplane's namespace may do something with a resource. Rights that come by aggregation

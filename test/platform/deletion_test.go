@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -43,7 +44,7 @@ func TestRetain(t *testing.T) {
 	remove(t, u)
 	left := map[thing]types.UID{}
 	for _, o := range cloud.Composed(t.Context(), name) {
-		if !kubernetesOwn(o) {
+		if !kubernetesOwn(o) && !companionOwn(o) {
 			left[thingOf(o)] = o.GetUID()
 		}
 	}
@@ -91,6 +92,12 @@ func secretsIn(t *testing.T, namespace string) map[string]string {
 // kubernetesOwn are objects that Kubernetes makes in every namespace.
 func kubernetesOwn(o unstructured.Unstructured) bool {
 	return o.GetName() == "kube-root-ca.crt" || o.GetKind() == "ServiceAccount" && o.GetName() == "default"
+}
+
+// companionOwn are objects that the companion makes for what it looks after, and that go with that: Jobs, and what pushes keys to a store.
+func companionOwn(o unstructured.Unstructured) bool {
+	owner := metav1.GetControllerOf(&o)
+	return owner != nil && slices.Contains([]string{keysKind.Kind, schemaKind.Kind}, owner.Kind)
 }
 
 // TestDelete: with deletionPolicy Delete nothing is left, and everything goes before what it needs in order to go: the catalog

@@ -57,7 +57,7 @@ func (p *Platform) startFunction(program, image string) error {
 func (p *Platform) Upgrade(ctx context.Context, tree, version string) error {
 	p.options.Tree = tree
 	program := functionProgram + "-" + version
-	if err := buildFunction(ctx, tree, program, p.processes); err != nil {
+	if err := p.buildProgram(ctx, tree, "functions", program); err != nil {
 		return err
 	}
 	if err := p.startFunction(program, Image(version)); err != nil {
@@ -116,16 +116,16 @@ func (p *Platform) AddFunction(ctx context.Context, name, version string) (strin
 	return image, p.installed(ctx, "Function", name, image)
 }
 
-// AddChannel installs a later version of the Configuration, in which a Composition is of another channel and calls another Function, as a
+// AddChannel installs a later version of the Configuration, whose Compositions are of another channel and call another Function, as a
 // platform team does that lets a new version work for some control planes first.
-func (p *Platform) AddChannel(ctx context.Context, version, composition, channel, function string) error {
+func (p *Platform) AddChannel(ctx context.Context, version, channel, function string) error {
 	configuration, err := configurationOf(p.options.Tree)
 	if err != nil {
 		return err
 	}
 	documents := bytes.Split(configuration, []byte("---\n"))
 	for i, d := range documents {
-		if bytes.Contains(d, []byte("kind: Composition\n")) && bytes.Contains(d, []byte("  name: "+composition+"\n")) {
+		if bytes.Contains(d, []byte("kind: Composition\n")) {
 			d = bytes.ReplaceAll(d, []byte("channel: stable\n"), []byte("channel: "+channel+"\n"))
 			documents[i] = bytes.ReplaceAll(d, []byte("name: "+functionName+"\n"), []byte("name: "+function+"\n"))
 		}

@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
-
-	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
 
 // functionName is the name of the Function, as Compositions name it; functionImage is its package.
@@ -52,7 +50,7 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 	if err := p.helm(ctx, p.Cluster, chart, managementValues("")); err != nil {
 		return err
 	}
-	if p.Operators, err = operators.Start(background, p.Config, p.Client.RESTMapper(), p.log); err != nil {
+	if p.Operators, err = p.play(background, p.Cluster); err != nil {
 		return err
 	}
 	p.say("the chart is installed")

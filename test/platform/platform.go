@@ -37,11 +37,18 @@ type Options struct {
 	PlatformConfig []byte
 	// Remote is the name of a second cluster for workloads, which the PlatformConfig has to name. Empty: there is none.
 	Remote string
+	// PlayCompanion plays our companion instead of running it: a process for each control plane is much where there are many.
+	PlayCompanion bool
 	// Audit lets the API server of the management cluster record its requests, for Requests.
 	Audit bool
+	// Timeout is how long the start may take, without the tools that are built the first time. 0: five minutes.
+	Timeout time.Duration
 	// Progress gets a line for each step. Nil: nobody does.
 	Progress io.Writer
 }
+
+// patience with a start, which takes 15 seconds where nothing else runs.
+const patience = 5 * time.Minute
 
 // Platform is a management cluster with Crossplane and everything of ours, and what it may reach.
 type Platform struct {
@@ -83,6 +90,8 @@ func Start(ctx context.Context, options Options) (_ *Platform, err error) {
 		return nil, err
 	}
 	p.started = time.Now() // what came before is done once
+	ctx, cancel := context.WithTimeoutCause(ctx, p.options.Timeout, fmt.Errorf("the platform has not started within %s", p.options.Timeout))
+	defer cancel()
 	return p, p.start(ctx, background)
 }
 
@@ -112,6 +121,9 @@ func prepare(ctx context.Context, o Options) (*Platform, error) {
 	}
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return nil, err
+	}
+	if o.Timeout == 0 {
+		o.Timeout = patience
 	}
 	if o.Progress == nil {
 		o.Progress = io.Discard
@@ -170,7 +182,8 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 	if err := together(ctx,
 		func(ctx context.Context) error { return p.serving(ctx) },
 		func(ctx context.Context) error { return p.remote(ctx) },
-		func(ctx context.Context) error { return buildFunction(ctx, o.Tree, functionProgram, p.processes) },
+		func(ctx context.Context) error { return p.buildProgram(ctx, o.Tree, "functions", functionProgram) },
+		func(ctx context.Context) error { return p.buildCompanion(ctx) },
 		func(ctx context.Context) (err error) {
 			provider, err = source(ctx, o.Root, "provider-kubernetes", providerModule)
 			return err
@@ -210,6 +223,11 @@ func (p *Platform) Log(name string, lines int) string {
 		return tail(filepath.Join(p.Dir, "operators.log"), lines)
 	}
 	return tail(filepath.Join(p.Dir, "logs", name+".log"), lines)
+}
+
+// Kubectl runs kubectl in the management cluster, as its administrator, and gives what it prints.
+func (p *Platform) Kubectl(ctx context.Context, args ...string) ([]byte, error) {
+	return p.processes.run(ctx, "kubectl", []string{env("KUBECONFIG", p.Kubeconfig)}, args...)
 }
 
 // together does several things at once and waits for all. The first that fails ends the others.

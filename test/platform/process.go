@@ -34,10 +34,11 @@ type processes struct {
 
 // process is one program that runs.
 type process struct {
-	name string
-	log  string
-	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended
+	name   string
+	log    string
+	cmd    *exec.Cmd
+	mayEnd bool          // that it ends is nobody's failure
+	done   chan struct{} // closed when it has ended
 }
 
 // starter starts every process. The kernel ends a child when the *thread* that started it ends, so that has to be one that
@@ -73,22 +74,33 @@ func (ps *processes) command(ctx context.Context, program string, env []string, 
 	return cmd
 }
 
-// start starts a program that was linked; name is that of its log.
+// start starts a program that was linked, for as long as the platform runs; name is that of its log.
 func (ps *processes) start(name, program string, env []string, args ...string) error {
+	p, err := ps.launch(name, program, env, args...)
+	if err == nil {
+		ps.mu.Lock()
+		p.mayEnd = false
+		ps.mu.Unlock()
+	}
+	return err
+}
+
+// launch starts a program that was linked and that may end before the platform does; name is that of its log.
+func (ps *processes) launch(name, program string, env []string, args ...string) (*process, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if ps.stopped {
-		return fmt.Errorf("cannot start %s: the platform is being stopped", name)
+		return nil, fmt.Errorf("cannot start %s: the platform is being stopped", name)
 	}
 	for _, d := range []string{"logs", "pids"} {
 		if err := os.MkdirAll(filepath.Join(ps.dir, d), 0o755); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	p := &process{name: name, log: filepath.Join(ps.dir, "logs", name+".log"), done: make(chan struct{})}
-	log, err := os.Create(p.log)
+	p := &process{name: name, log: filepath.Join(ps.dir, "logs", name+".log"), mayEnd: true, done: make(chan struct{})}
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// The end of the process is our business, not that of a context that may be shorter.
 	p.cmd = ps.command(context.Background(), program, env, args...)
@@ -97,7 +109,7 @@ func (ps *processes) start(name, program string, env []string, args ...string) e
 	failed := make(chan error)
 	starter() <- func() { failed <- p.cmd.Start() }
 	if err := <-failed; err != nil {
-		return fmt.Errorf("cannot start %s: %w", name, errors.Join(err, log.Close()))
+		return nil, fmt.Errorf("cannot start %s: %w", name, errors.Join(err, log.Close()))
 	}
 	go func() {
 		_ = p.cmd.Wait() // its log says more than its exit code
@@ -105,14 +117,41 @@ func (ps *processes) start(name, program string, env []string, args ...string) e
 		close(p.done)
 	}()
 	ps.running = append(ps.running, p)
-	return os.WriteFile(filepath.Join(ps.dir, "pids", name), []byte(strconv.Itoa(p.cmd.Process.Pid)), 0o644)
+	return p, os.WriteFile(filepath.Join(ps.dir, "pids", name), []byte(strconv.Itoa(p.cmd.Process.Pid)), 0o644)
+}
+
+// forget is what follows the end of a process that may end; nil is none.
+func (ps *processes) forget(p *process) {
+	if p == nil {
+		return
+	}
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.running = slices.DeleteFunc(ps.running, func(r *process) bool { return r == p })
+	_ = os.Remove(filepath.Join(ps.dir, "pids", p.name))
 }
 
 // end kills a process with everything that it started, and waits until it is gone. What it holds is thrown away, so nothing is
 // lost by being quick.
 func (p *process) end() {
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	p.signal(syscall.SIGKILL)
 	<-p.done
+}
+
+// signal sends a signal to a process and everything that it started, unless it has ended: its number may be another's then.
+func (p *process) signal(s syscall.Signal) {
+	if !p.hasEnded() {
+		_ = syscall.Kill(-p.cmd.Process.Pid, s)
+	}
+}
+
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // stopAll ends everything, last started first, and lets nothing start any more.
@@ -135,10 +174,8 @@ func (ps *processes) failed() error {
 		return errors.New("the platform was stopped")
 	}
 	for _, p := range ps.running {
-		select {
-		case <-p.done:
+		if p.hasEnded() && !p.mayEnd {
 			return fmt.Errorf("%s has ended (%s); the end of %s:\n%s", p.name, p.cmd.ProcessState, p.log, tail(p.log, 12))
-		default:
 		}
 	}
 	return nil

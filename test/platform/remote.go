@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
 
 // remoteUser is as whom the provider comes to the remote cluster.
@@ -38,7 +36,7 @@ func (p *Platform) reachRemote(ctx, background context.Context, x *crossplane) e
 		return err
 	}
 	var err error
-	if p.RemoteOperators, err = operators.Start(background, p.Remote.Config, p.Remote.Client.RESTMapper(), p.log); err != nil {
+	if p.RemoteOperators, err = p.play(background, p.Remote); err != nil {
 		return err
 	}
 	if err := p.Remote.apply(ctx, &unstructured.Unstructured{Object: map[string]any{

@@ -54,9 +54,7 @@ func run(m *testing.M) int {
 	if testing.Verbose() {
 		progress = os.Stderr
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute) // the first time, everything is built
-	defer cancel()
-	cloud, err = platform.Start(ctx, platform.Options{
+	cloud, err = platform.Start(context.Background(), platform.Options{
 		Dir: filepath.Join(cache, "platform-test"), Remote: remote, Progress: progress,
 		Packages: os.Getenv("PACKAGES"),
 	})

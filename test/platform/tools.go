@@ -3,6 +3,7 @@ package platform
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,13 +54,24 @@ func build(ctx context.Context, root, core string, ps *processes, log io.Writer)
 	return nil
 }
 
-// buildFunction builds the function of a tree, as a program of some name.
-func buildFunction(ctx context.Context, tree, name string, ps *processes) error {
-	path := filepath.Join(ps.dir, "bin", name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", path, "./functions")
+// buildProgram builds the program in a folder of a tree, and makes it known by a name. That of the tree that we are in is kept in the
+// cache folder, where it is linked anew only if it has changed.
+func (p *Platform) buildProgram(ctx context.Context, tree, folder, name string) error {
+	path := filepath.Join(p.Dir, "bin", name)
+	if tree == p.options.Root {
+		cache, err := CacheDir()
+		if err != nil {
+			return err
+		}
+		path = filepath.Join(cache, "bin", fmt.Sprintf("platform-%s-%x", folder, sha256.Sum256([]byte(tree)))[:40])
+		if err := p.processes.link(name, path); err != nil {
+			return err
+		}
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", path, "./"+folder)
 	cmd.Dir = tree
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("cannot build the function: %w\n%s", err, out)
+		return fmt.Errorf("cannot build %s: %w\n%s", folder, err, out)
 	}
 	return nil
 }

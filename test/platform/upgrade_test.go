@@ -130,7 +130,7 @@ func commitBefore(t *testing.T, root string) string {
 }
 
 // channels: a new function, as a second Function, works for some control planes first. What the platform team bound to the channel "stable"
-// stays with the first Function when the Composition gets a revision of the channel "next"; everything else follows.
+// stays with the first Function when the Compositions get revisions of the channel "next", and so do its services; everything else follows.
 func channels(t *testing.T, p *platform.Platform, stable *unstructured.Unstructured) {
 	team, err := p.As("operator", platform.PlatformTeam, "system:masters")
 	if err != nil {
@@ -147,7 +147,7 @@ func channels(t *testing.T, p *platform.Platform, stable *unstructured.Unstructu
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.AddChannel(ctx, version, "controlplane", "next", function); err != nil {
+	if err := p.AddChannel(ctx, version, "next", function); err != nil {
 		t.Fatal(err)
 	}
 	next := claim(t, "tenant-next")
@@ -159,8 +159,15 @@ func channels(t *testing.T, p *platform.Platform, stable *unstructured.Unstructu
 			t.Fatal(err)
 		}
 		eventually(t, soon, func() error {
-			if got := channelOf(t, p, u); got != want {
+			is := get(t, p.Cluster, claimKind, u.GetNamespace(), u.GetName())
+			composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
+			xr := get(t, p.Cluster, compositeKind, "", composite)
+			if got := channelOf(t, p, xr, "spec"); got != want {
 				return fmt.Errorf("%s is composed by the channel %q, awaited is %s", u.GetNamespace(), got, want)
+			}
+			keystone := get(t, p.Cluster, keystoneKind, instance(t, is), "keystone")
+			if got := channelOf(t, p, keystone, "spec", "crossplane"); got != want {
+				return fmt.Errorf("the Keystone of %s is composed by the channel %q, awaited is %s", u.GetNamespace(), got, want)
 			}
 			return nil
 		})
@@ -170,13 +177,10 @@ func channels(t *testing.T, p *platform.Platform, stable *unstructured.Unstructu
 	}
 }
 
-// channelOf is the channel of the Composition's revision that composes a claim.
-func channelOf(t *testing.T, p *platform.Platform, u *unstructured.Unstructured) string {
+// channelOf is the channel of the Composition's revision that composes a composite resource, which refers to it below a path.
+func channelOf(t *testing.T, p *platform.Platform, xr *unstructured.Unstructured, path ...string) string {
 	t.Helper()
-	is := get(t, p.Cluster, claimKind, u.GetNamespace(), u.GetName())
-	composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
-	xr := get(t, p.Cluster, compositeKind, "", composite)
-	revision, _, _ := unstructured.NestedString(xr.Object, "spec", "compositionRevisionRef", "name")
+	revision, _, _ := unstructured.NestedString(xr.Object, append(path, "compositionRevisionRef", "name")...)
 	kind := schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Version: "v1", Kind: "CompositionRevision"}
 	return get(t, p.Cluster, kind, "", revision).GetLabels()["crossplane.c5c3.io/channel"]
 }
@@ -213,7 +217,7 @@ func uids(t *testing.T, p *platform.Platform, namespace string) map[thing]types.
 	t.Helper()
 	out := map[thing]types.UID{}
 	for _, o := range p.Composed(t.Context(), namespace) {
-		if o.GetKind() != "ConfigMap" && !kubernetesOwn(o) {
+		if o.GetKind() != "ConfigMap" && !kubernetesOwn(o) && !companionOwn(o) {
 			out[thingOf(o)] = o.GetUID()
 		}
 	}

@@ -128,10 +128,10 @@ func next(ctx context.Context, p *platform.Platform, claim *unstructured.Unstruc
 	}
 	resource := strings.ToLower(claim.GetKind())
 	fmt.Fprintf(out, `
-Crossplane, its provider and the function are real; databases, queues and pods are played. In another terminal:
+Crossplane, its provider, the function and the companion are real; databases, queues and pods are played. In another terminal:
 
   export KUBECONFIG=%s PATH=%s:$PATH
-  kubectl get %s,keystones -A
+  kubectl get %s,keystones,keyrepositories,databasesyncs -A
   kubectl get %s %s -n %s -o yaml
   kubectl get events -n %s
   kubectl edit %s %s -n %s          # an unknown option of Keystone, say: the claim tells

@@ -30,7 +30,7 @@ type cli struct {
 	Dir      string        `help:"Folder of the platform. Default: demo in the cache folder."`
 	Packages string        `help:"Folder made by make package, to install from. Default: packages of this tree." type:"existingdir"`
 	Remote   bool          `help:"Start a second cluster and order the workloads there."`
-	Timeout  time.Duration `default:"15m" help:"How long to wait until the claim is ready, building included."`
+	Timeout  time.Duration `default:"15m" help:"How long to wait for the platform, and then for the claim; building is not counted."`
 	Once     bool          `help:"End when the claim is ready, instead of staying up."`
 	Down     bool          `help:"Stop a demo that runs, and remove what it wrote."`
 }
@@ -65,20 +65,20 @@ func (c *cli) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	options := platform.Options{Dir: c.Dir, Packages: c.Packages, Progress: out}
+	options := platform.Options{Dir: c.Dir, Packages: c.Packages, Progress: out, Timeout: c.Timeout}
 	if c.Remote {
 		options.Remote = remote
 		if err := unstructured.SetNestedField(claim.Object, remote, "spec", "cluster", "ref", "name"); err != nil {
 			return err
 		}
 	}
-	soon, cancel := context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("%s are over", c.Timeout))
-	defer cancel()
-	p, err := platform.Start(soon, options)
+	p, err := platform.Start(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer p.Stop()
+	soon, cancel := context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("%s are over", c.Timeout))
+	defer cancel()
 	if err := order(soon, p, claim, out); err != nil {
 		return fmt.Errorf("%w\nLogs are in %s", err, filepath.Join(p.Dir, "logs"))
 	}

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"time"
@@ -13,33 +14,28 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// kubelet plays a node for a pod: it runs when everything that it mounts or reads is there; that of a Job ends well at once.
+// kubelet plays a node for a pod. The pod runs when everything that it mounts or reads is there; that of a Job ends well, a moment
+// later. A pod of a program that is real runs as that does.
 func (o *Operators) kubelet(ctx context.Context, u *unstructured.Unstructured) error {
 	client := o.client.Resource(pods).Namespace(u.GetNamespace())
 	if u.GetDeletionTimestamp() != nil {
-		now := int64(0)
-		return ignoreNotFound(client.Delete(ctx, u.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &now}))
+		at := int64(0)
+		return ignoreNotFound(client.Delete(ctx, u.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &at}))
 	}
 	var pod corev1.Pod
 	if err := into(u, &pod); err != nil {
 		return err
 	}
-	if pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodSucceeded {
-		return nil
-	}
-	missing, err := o.missing(ctx, &pod)
+	before := pod.Status.DeepCopy()
+	again, err := o.live(ctx, &pod)
 	if err != nil {
 		return err
 	}
-	before := pod.Status.DeepCopy()
-	if len(missing) > 0 {
-		setReady(&pod, corev1.ConditionFalse, "CreateContainerConfigError", strings.Join(missing, ", ")+" not found")
-		o.queue.AddAfter(item{resource: pods, namespace: pod.Namespace, name: pod.Name}, 300*time.Millisecond)
-		if before.String() == pod.Status.String() {
-			return nil
-		}
-	} else {
-		o.runs(&pod)
+	if again > 0 {
+		o.queue.AddAfter(item{resource: pods, namespace: pod.Namespace, name: pod.Name}, again)
+	}
+	if before.String() == pod.Status.String() {
+		return nil
 	}
 	done, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&pod)
 	if err != nil {
@@ -49,31 +45,94 @@ func (o *Operators) kubelet(ctx context.Context, u *unstructured.Unstructured) e
 	return ignoreNotFound(err)
 }
 
-// runs lets a pod run, or have run.
-func (o *Operators) runs(pod *corev1.Pod) {
+// live is what becomes of a pod that is not deleted. It gives the time after which to look again; zero: when something changes.
+func (o *Operators) live(ctx context.Context, pod *corev1.Pod) (time.Duration, error) {
+	const (
+		soon    = 300 * time.Millisecond
+		probing = time.Second
+	)
+	isReal, isJob := o.real.Runs(pod), controlledBy(pod, "Job")
+	switch running := pod.Status.Phase == corev1.PodRunning; {
+	case pod.Status.Phase == corev1.PodSucceeded, running && !isJob && !isReal:
+		return 0, nil
+	case running && isJob:
+		ended(pod)
+		return 0, nil
+	}
+	missing, err := o.missing(ctx, pod)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(missing) > 0:
+		setReady(pod, corev1.ConditionFalse, "CreateContainerConfigError", strings.Join(missing, ", ")+" not found")
+		return soon, nil
+	case isJob:
+		started(pod, Running{})
+		return soon, nil
+	case !isReal:
+		started(pod, Running{Ready: true})
+		return 0, nil
+	case o.stopped(pod.Namespace):
+		return 0, nil
+	}
+	is, err := o.real.Run(ctx, pod)
+	if err != nil {
+		return 0, err
+	}
+	started(pod, is)
+	if !is.Ready {
+		return soon, nil
+	}
+	return probing, nil
+}
+
+// started is a pod whose containers run.
+func started(pod *corev1.Pod, is Running) {
 	now := metav1.Now()
-	pod.Status.StartTime = &now
-	job := false
-	for _, r := range pod.OwnerReferences {
-		job = job || r.Kind == "Job"
-	}
-	pod.Status.ContainerStatuses = nil
-	for _, c := range pod.Spec.Containers {
-		s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, Ready: !job}
-		if job {
-			s.State.Terminated = &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: now, FinishedAt: now}
-		} else {
-			s.State.Running = &corev1.ContainerStateRunning{StartedAt: now}
-		}
-		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, s)
-	}
-	if job {
-		pod.Status.Phase = corev1.PodSucceeded
-		setReady(pod, corev1.ConditionFalse, "PodCompleted", "")
-		return
+	if pod.Status.StartTime == nil {
+		pod.Status.StartTime = &now
 	}
 	pod.Status.Phase = corev1.PodRunning
-	setReady(pod, corev1.ConditionTrue, "", "")
+	pod.Status.ContainerStatuses = nil
+	for _, c := range pod.Spec.Containers {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: c.Name, Image: c.Image, ImageID: digested(c.Image), Ready: is.Ready, Started: &is.Ready, RestartCount: is.Restarts,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: *pod.Status.StartTime}},
+		})
+	}
+	if is.Ready {
+		setReady(pod, corev1.ConditionTrue, "", "")
+	} else {
+		setReady(pod, corev1.ConditionFalse, "ContainersNotReady", "")
+	}
+}
+
+// ended is a pod whose containers have ended well.
+func ended(pod *corev1.Pod) {
+	now := metav1.Now()
+	pod.Status.Phase = corev1.PodSucceeded
+	for i := range pod.Status.ContainerStatuses {
+		c := &pod.Status.ContainerStatuses[i]
+		c.Ready, c.Started = false, new(false)
+		c.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			Reason: "Completed", StartedAt: *pod.Status.StartTime, FinishedAt: now,
+		}}
+	}
+	setReady(pod, corev1.ConditionFalse, "PodCompleted", "")
+}
+
+// digested is an image as a node names the one that it runs: by a digest, which here is that of the name.
+func digested(image string) string {
+	name, _, _ := strings.Cut(image, "@")
+	if at := strings.LastIndex(name, ":"); at > strings.LastIndex(name, "/") {
+		name = name[:at]
+	}
+	return fmt.Sprintf("%s@sha256:%x", name, sha256.Sum256([]byte(image)))
+}
+
+func controlledBy(pod *corev1.Pod, kind string) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.Kind == kind
 }
 
 func setReady(pod *corev1.Pod, status corev1.ConditionStatus, reason, message string) {

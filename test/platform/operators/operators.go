@@ -1,7 +1,9 @@
-// Package operators plays who works in a cluster beside Kubernetes' own controllers: the operators of other projects, our
-// companion, and the kubelet. What they make ready is what internal/ready says that they report, at the generation that they saw;
-// and they make the Secrets that others wait for. Deployments, StatefulSets, Jobs and namespaces are not played: Kubernetes' own
-// controllers look after them, with pods that are played to run.
+// Package operators plays who works in a cluster beside Kubernetes' own controllers: the operators of other projects, and the
+// kubelet. What they make ready is what internal/ready says that they report, at the generation that they saw; and they make the
+// Secrets that others wait for. Deployments, StatefulSets, Jobs and namespaces are not played: Kubernetes' own controllers look
+// after them, with pods that are played to run.
+//
+// Our companion is played only as far as it is not Real: with it, pods of its Deployments are processes, and what it owns is left to it.
 package operators
 
 import (
@@ -38,6 +40,8 @@ type Operators struct {
 	queue   workqueue.TypedRateLimitingInterface[item]
 	kinds   map[schema.GroupVersionResource]schema.GroupKind
 	caches  map[schema.GroupVersionResource]cache.GenericLister
+	real    Real
+	store   store
 	writing sync.Mutex // the log
 
 	mu      sync.Mutex
@@ -71,15 +75,20 @@ var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
-// Start lets the players play until the context ends. They say what they do, and what stops them, in the log. The kinds that
-// they play have to be there; the error is that one is not.
-func Start(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, log io.Writer) (*Operators, error) {
+// Start lets the players play until the context ends. They say what they do, and what stops them, in the log. What is real is
+// not played; nil: nothing is. The kinds that they play have to be there, but for kinds of ours that an upgrade may bring; the error is
+// that one is not.
+func Start(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, companion Real, log io.Writer) (*Operators, error) {
+	if companion == nil {
+		companion = nothing{}
+	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
 	o := &Operators{
 		client: client,
+		real:   companion,
 		log:    log,
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[item](100*time.Millisecond, 5*time.Second)),
@@ -88,14 +97,19 @@ func Start(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, log
 		held:   map[held]bool{}, written: map[types.UID]string{},
 	}
 	for _, kind := range ready.Kinds() {
-		if slices.Contains(unplayed, kind.Group) {
+		if slices.Contains(unplayed, kind.Group) || companion.Owns(kind) {
 			continue
 		}
 		m, err := mapper.RESTMapping(kind)
-		if err != nil {
+		switch {
+		case err == nil:
+			o.kinds[m.Resource] = kind
+		case meta.IsNoMatchError(err) && strings.HasSuffix(kind.Group, "c5c3.io"):
+			later, _ := meta.UnsafeGuessKindToResource(kind.WithVersion("v1alpha1"))
+			o.kinds[later] = kind
+		default:
 			return nil, fmt.Errorf("cannot play the operator of %s: %w", kind, err)
 		}
-		o.kinds[m.Resource] = kind
 	}
 	return o, o.watch(ctx)
 }
@@ -114,6 +128,12 @@ func (o *Operators) watch(ctx context.Context) error {
 		}
 		if _, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc: enqueue, UpdateFunc: func(_, obj any) { enqueue(obj) },
+			DeleteFunc: func(obj any) {
+				if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+					obj = last.Obj
+				}
+				enqueue(obj)
+			},
 		}); err != nil {
 			return err
 		}
@@ -164,10 +184,10 @@ func (o *Operators) play(ctx context.Context, i item) error {
 		lister = o.caches[i.resource].ByNamespace(i.namespace)
 	}
 	obj, err := lister.Get(i.name)
-	if apierrors.IsNotFound(err) {
-		return nil
+	if apierrors.IsNotFound(err) && i.resource == pods {
+		return o.gone(i)
 	} else if err != nil {
-		return err
+		return ignoreNotFound(err)
 	}
 	u, _ := obj.(*unstructured.Unstructured)
 	u = u.DeepCopy()
@@ -178,7 +198,7 @@ func (o *Operators) play(ctx context.Context, i item) error {
 	if i.resource == pods {
 		return o.kubelet(ctx, u)
 	}
-	if kind.Group == "openstack.k-orc.cloud" {
+	if kind.Group == korcGroup {
 		if done, err := o.korc(ctx, i, u); done || err != nil {
 			return err
 		}
@@ -186,20 +206,32 @@ func (o *Operators) play(ctx context.Context, i item) error {
 	if u.GetDeletionTimestamp() != nil {
 		return nil
 	}
+	reason := ""
+	switch entry := entryOf(u); {
+	case kind.Group != korcGroup && text(u, "spec", "cloudCredentialsRef", "secretName") != "":
+		err = o.keystone(ctx, u)
+	case kind.Kind == "PushSecret":
+		err = o.push(ctx, u)
+	case kind.Kind == "ExternalSecret" && entry != "":
+		reason, err = o.pull(ctx, u, entry)
+	}
+	if err != nil {
+		return err
+	}
 	for _, s := range secretsOf(u) {
 		if err := o.make(ctx, u, s); err != nil {
 			return err
 		}
 	}
-	return o.finish(ctx, i, u, kind)
+	return o.finish(ctx, i, u, kind, reason)
 }
 
-// finish writes the status of what is done.
-func (o *Operators) finish(ctx context.Context, i item, u *unstructured.Unstructured, kind schema.GroupKind) error {
+// finish writes the status of what is done, with a reason where others read it.
+func (o *Operators) finish(ctx context.Context, i item, u *unstructured.Unstructured, kind schema.GroupKind, reason string) error {
 	rule, _ := ready.For(kind)
 	done := u.DeepCopy()
 	rule.Finish(done.Object)
-	dated(done, u)
+	completed(done, u, reason)
 	// Some definitions have no room for all that Finish says, so what was written is remembered by its version.
 	if equality.Semantic.DeepEqual(u.Object["status"], done.Object["status"]) || o.wrote(u, u.GetResourceVersion(), false) {
 		return nil
@@ -225,8 +257,12 @@ func (o *Operators) wrote(u *unstructured.Unstructured, version string, remember
 	return o.written[u.GetUID()] == version
 }
 
-// dated gives conditions the time at which they became what they are.
-func dated(done, before *unstructured.Unstructured) {
+// completed gives conditions the time at which they became what they are and, if there is one, a reason; and a PushSecret the time
+// at which it was pushed.
+func completed(done, before *unstructured.Unstructured, reason string) {
+	if done.GetKind() == "PushSecret" && text(done, "status", "refreshTime") == "" {
+		_ = unstructured.SetNestedField(done.Object, now(), "status", "refreshTime") // Finish made a map of the status
+	}
 	since := map[any]any{}
 	old, _, _ := unstructured.NestedSlice(before.Object, "status", "conditions")
 	for _, c := range old {
@@ -238,7 +274,10 @@ func dated(done, before *unstructured.Unstructured) {
 	for _, c := range list {
 		m, _ := c.(map[string]any)
 		if m["lastTransitionTime"] = since[m["type"]]; m["lastTransitionTime"] == nil {
-			m["lastTransitionTime"] = time.Now().UTC().Format(time.RFC3339)
+			m["lastTransitionTime"] = now()
+		}
+		if reason != "" {
+			m["reason"] = reason
 		}
 	}
 	if len(list) > 0 {
@@ -246,11 +285,16 @@ func dated(done, before *unstructured.Unstructured) {
 	}
 }
 
-// Hold lets the owner of a kind do nothing more in a namespace, as if it were busy or gone: what it said stays.
+// Hold lets the owner of a kind do nothing more in a namespace, as if it were busy or gone: what it said stays. One that is real
+// is stopped.
 func (o *Operators) Hold(kind schema.GroupKind, namespace string) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.held[held{kind, namespace}] = true
+	o.mu.Unlock()
+	const pause = 50 * time.Millisecond
+	for o.real.Owns(kind) && !o.real.Keep(namespace, nil) {
+		time.Sleep(pause)
+	}
 }
 
 // Release lets the owner of a kind go on in a namespace, also with what came in between.
@@ -259,7 +303,7 @@ func (o *Operators) Release(kind schema.GroupKind, namespace string) {
 	delete(o.held, held{kind, namespace})
 	o.mu.Unlock()
 	for resource, k := range o.kinds {
-		if k != kind {
+		if k != kind && (resource != pods || !o.real.Owns(kind)) {
 			continue
 		}
 		all, err := o.caches[resource].ByNamespace(namespace).List(labels.Everything())
@@ -279,6 +323,8 @@ func (o *Operators) isHeld(kind schema.GroupKind, namespace string) bool {
 	defer o.mu.Unlock()
 	return o.held[held{kind, namespace}]
 }
+
+func now() string { return time.Now().UTC().Format(time.RFC3339) }
 
 func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {

@@ -22,12 +22,9 @@ type made struct {
 func secretsOf(u *unstructured.Unstructured) []made {
 	switch u.GetKind() {
 	case "ExternalSecret":
-		name := text(u, "spec", "target", "name")
-		if name == "" {
-			name = u.GetName()
+		if entryOf(u) == "" {
+			return []made{ofExternalSecret(u)}
 		}
-		policy := text(u, "spec", "target", "creationPolicy")
-		return []made{{name: name, keys: keysOf(u, "spec", "target", "template", "data"), owned: policy == "" || policy == "Owner"}}
 	case "Certificate":
 		return []made{{name: text(u, "spec", "secretName"), keys: []string{"ca.crt", "tls.crt", "tls.key"}}}
 	case "MariaDB":
@@ -36,8 +33,20 @@ func secretsOf(u *unstructured.Unstructured) []made {
 		return []made{{name: text(u, "spec", "secretName"), keys: []string{"0", "1"}}}
 	case "SecretAggregate":
 		return []made{{name: text(u, "spec", "targetSecretName"), keys: keysOf(u, "spec", "template"), owned: true}}
+	case "CredentialRotation":
+		return []made{{name: text(u, "spec", "secretName"), keys: []string{"application_credential_id", "application_credential_secret"}}}
 	}
 	return nil
+}
+
+// ofExternalSecret is the Secret of an ExternalSecret.
+func ofExternalSecret(u *unstructured.Unstructured) made {
+	name := text(u, "spec", "target", "name")
+	if name == "" {
+		name = u.GetName()
+	}
+	policy := text(u, "spec", "target", "creationPolicy")
+	return made{name: name, keys: keysOf(u, "spec", "target", "template", "data"), owned: policy == "" || policy == "Owner"}
 }
 
 func keysOf(u *unstructured.Unstructured, path ...string) []string {
@@ -61,14 +70,19 @@ func (o *Operators) make(ctx context.Context, u *unstructured.Unstructured, s ma
 	for _, k := range s.keys {
 		data[k] = base64.StdEncoding.EncodeToString([]byte(rand.Text()))
 	}
+	return o.create(ctx, u, s.name, data, s.owned)
+}
+
+// create makes a Secret for an object, unless there is one.
+func (o *Operators) create(ctx context.Context, u *unstructured.Unstructured, name string, data map[string]any, owned bool) error {
 	secret := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "data": data,
-		"metadata": map[string]any{"name": s.name, "namespace": u.GetNamespace()},
+		"metadata": map[string]any{"name": name, "namespace": u.GetNamespace()},
 	}}
-	if s.owned {
+	if owned {
 		secret.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(u, u.GroupVersionKind())})
 	}
-	_, err = client.Create(ctx, secret, metav1.CreateOptions{})
+	_, err := o.client.Resource(secrets).Namespace(u.GetNamespace()).Create(ctx, secret, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}

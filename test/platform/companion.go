@@ -1,0 +1,202 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
+)
+
+// companionProgram is the program of our companion, and the name of the container that runs it.
+const companionProgram = "companion"
+
+// reconciled are the controllers of the companion that are real here, and what each looks after. What the others look after is in a
+// Keystone, which is not there: the players play them.
+var reconciled = map[string]schema.GroupKind{
+	"databasesync":    {Group: "openstack.c5c3.io", Kind: "DatabaseSync"},
+	"keyrepository":   {Group: "openstack.c5c3.io", Kind: "KeyRepository"},
+	"secretaggregate": {Group: "c5c3.io", Kind: "SecretAggregate"},
+}
+
+// companions are the companions of a cluster: a process for all pods of a ReplicaSet, of which only one would lead. It has the arguments,
+// the environment and the service account of the pods, and with that their rights; it starts with the first of them and ends with the last.
+type companions struct {
+	*Cluster
+
+	mu      sync.Mutex
+	running map[types.UID]*companion // by the ReplicaSet
+}
+
+var _ operators.Real = &companions{}
+
+// companion is one process.
+type companion struct {
+	name, namespace string
+	pods            []types.UID
+	process         *process
+	health          string    // URL of the readiness probe
+	since           time.Time // the process was started
+	restarts        int32
+	ending          time.Time // it was told to end
+}
+
+func newCompanions(c *Cluster) *companions {
+	return &companions{Cluster: c, running: map[types.UID]*companion{}}
+}
+
+// buildCompanion builds the companion, of this tree whichever is installed: as when it is updated after the functions.
+func (p *Platform) buildCompanion(ctx context.Context) error {
+	if p.options.PlayCompanion {
+		return nil
+	}
+	return p.buildProgram(ctx, p.options.Root, "companion", companionProgram)
+}
+
+// play lets the players of a cluster play, with a companion that is real unless Options say otherwise.
+func (p *Platform) play(ctx context.Context, c *Cluster) (*operators.Operators, error) {
+	var owner operators.Real
+	if !p.options.PlayCompanion {
+		owner = newCompanions(c)
+	}
+	return operators.Start(ctx, c.Config, c.Client.RESTMapper(), owner, p.log)
+}
+
+// Owns tells whether the companion looks after a kind.
+func (*companions) Owns(kind schema.GroupKind) bool {
+	for _, k := range reconciled {
+		if k == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// Runs tells whether a pod is one of a companion.
+func (*companions) Runs(pod *corev1.Pod) bool { return pod.Spec.Containers[0].Name == companionProgram }
+
+// Run starts the process of a pod where there is none, and asks it whether it is ready. One that has ended by itself is started again.
+func (cs *companions) Run(ctx context.Context, pod *corev1.Pod) (operators.Running, error) {
+	health, restarts, err := cs.run(ctx, pod)
+	if err != nil || health == "" {
+		return operators.Running{Restarts: restarts}, err
+	}
+	ready, _ := answers(ctx, health) // one that does not answer is not ready
+	return operators.Running{Ready: ready, Restarts: restarts}, nil
+}
+
+func (cs *companions) run(ctx context.Context, pod *corev1.Pod) (health string, restarts int32, err error) {
+	const backoff = 2 * time.Second
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	set := metav1.GetControllerOf(pod)
+	if set == nil {
+		return "", 0, errors.New("it is not of a Deployment")
+	}
+	c := cs.running[set.UID]
+	if c == nil {
+		c = &companion{name: strings.Join([]string{cs.Name, pod.Namespace, set.Name}, "-"), namespace: pod.Namespace}
+		cs.running[set.UID] = c
+	}
+	if !slices.Contains(c.pods, pod.UID) {
+		c.pods = append(c.pods, pod.UID)
+	}
+	switch ended := c.process == nil || c.process.hasEnded(); {
+	case !ended && c.ending.IsZero():
+		return c.health, c.restarts, nil
+	case !ended, c.process != nil && time.Since(c.since) < backoff:
+		return "", c.restarts, nil
+	case c.process != nil && c.ending.IsZero():
+		c.restarts++
+	}
+	return "", c.restarts, cs.launch(ctx, c, pod)
+}
+
+// launch starts the process of a companion.
+func (cs *companions) launch(ctx context.Context, c *companion, pod *corev1.Pod) error {
+	kubeconfig, err := cs.tokenOf(ctx, pod.Namespace, pod.Spec.ServiceAccountName)
+	if err != nil {
+		return err
+	}
+	ports, err := freePorts(1)
+	if err != nil {
+		return err
+	}
+	container := &pod.Spec.Containers[0]
+	variables := environmentOf(container, pod)
+	environment := []string{env("KUBECONFIG", kubeconfig), env("GOMAXPROCS", "1"), env("GOGC", "50")} // there may be many
+	var args []string
+	for _, a := range container.Args {
+		args = append(args, expanded(a, variables))
+	}
+	for name, value := range variables {
+		environment = append(environment, env(name, value))
+	}
+	args = append(args, "--controllers="+strings.Join(slices.Sorted(maps.Keys(reconciled)), ","),
+		"--health-address="+address(ports[0]), "--metrics-address="+address(0))
+	c.health = "http://" + address(ports[0]) + container.ReadinessProbe.HTTPGet.Path
+	c.since, c.ending = time.Now(), time.Time{}
+	cs.processes.forget(c.process)
+	c.process, err = cs.processes.launch(c.name, companionProgram, environment, args...)
+	return err
+}
+
+// Keep tells the processes of a namespace to end that run for no pod but these, and tells whether they have ended.
+func (cs *companions) Keep(namespace string, pods []types.UID) bool {
+	const patience = 5 * time.Second
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	all := true
+	for set, c := range cs.running {
+		if c.namespace != namespace {
+			continue
+		}
+		c.pods = slices.DeleteFunc(c.pods, func(uid types.UID) bool { return !slices.Contains(pods, uid) })
+		switch {
+		case len(c.pods) > 0 && c.ending.IsZero():
+			continue
+		case c.process == nil || c.process.hasEnded():
+			delete(cs.running, set)
+			cs.processes.forget(c.process)
+			continue
+		case c.ending.IsZero():
+			c.ending = time.Now()
+			c.process.signal(syscall.SIGTERM)
+		case time.Since(c.ending) > patience:
+			c.process.signal(syscall.SIGKILL)
+		}
+		all = false
+	}
+	return all
+}
+
+// environmentOf are the variables of a container that its pod tells.
+func environmentOf(c *corev1.Container, pod *corev1.Pod) map[string]string {
+	fields := map[string]string{"metadata.namespace": pod.Namespace, "metadata.name": pod.Name}
+	out := map[string]string{}
+	for _, e := range c.Env {
+		out[e.Name] = e.Value
+		if e.ValueFrom != nil && e.ValueFrom.FieldRef != nil {
+			out[e.Name] = fields[e.ValueFrom.FieldRef.FieldPath]
+		}
+	}
+	return out
+}
+
+// expanded is an argument with the values of variables in it, as a kubelet passes it on.
+func expanded(arg string, variables map[string]string) string {
+	for name, value := range variables {
+		arg = strings.ReplaceAll(arg, "$("+name+")", value)
+	}
+	return arg
+}

@@ -1,0 +1,82 @@
+package operators
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Real is an owner that is not played: its program runs, as processes of this machine, for the pods that Kubernetes makes of its
+// Deployments.
+type Real interface {
+	// Owns tells whether the program looks after a kind.
+	Owns(kind schema.GroupKind) bool
+	// Runs tells whether a pod is to run the program.
+	Runs(pod *corev1.Pod) bool
+	// Run lets the program run for a pod, and tells how it is.
+	Run(ctx context.Context, pod *corev1.Pod) (Running, error)
+	// Keep ends what runs in a namespace for other pods than these, and tells whether it has ended.
+	Keep(namespace string, pods []types.UID) bool
+}
+
+// Running is how a program is.
+type Running struct {
+	// Ready is the answer to the readiness probe.
+	Ready bool
+	// Restarts is how often it ended by itself and was started again.
+	Restarts int32
+}
+
+// nothing is Real where everything is played.
+type nothing struct{}
+
+func (nothing) Owns(schema.GroupKind) bool                        { return false }
+func (nothing) Runs(*corev1.Pod) bool                             { return false }
+func (nothing) Run(context.Context, *corev1.Pod) (Running, error) { return Running{}, nil }
+func (nothing) Keep(string, []types.UID) bool                     { return true }
+
+// keep ends the programs of pods that are gone from a namespace, or of all pods if what the program owns is held there. It tells
+// whether they have ended.
+func (o *Operators) keep(namespace string) (bool, error) {
+	if o.stopped(namespace) {
+		return o.real.Keep(namespace, nil), nil
+	}
+	all, err := o.caches[pods].ByNamespace(namespace).List(labels.Everything())
+	if err != nil {
+		return false, err
+	}
+	var uids []types.UID
+	for _, obj := range all {
+		if u, ok := obj.(*unstructured.Unstructured); ok {
+			uids = append(uids, u.GetUID())
+		}
+	}
+	return o.real.Keep(namespace, uids), nil
+}
+
+// gone ends the program of a pod that is gone.
+func (o *Operators) gone(i item) error {
+	const pause = 100 * time.Millisecond
+	ended, err := o.keep(i.namespace)
+	if err == nil && !ended {
+		o.queue.AddAfter(i, pause)
+	}
+	return err
+}
+
+// stopped tells whether something that the real program owns is held in a namespace.
+func (o *Operators) stopped(namespace string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for h := range o.held {
+		if h.namespace == namespace && o.real.Owns(h.kind) {
+			return true
+		}
+	}
+	return false
+}
