@@ -10,11 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
-
-	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
@@ -33,6 +28,8 @@ type Options struct {
 	Keystones map[release.Release]string
 	// Secrets that the claim names and the tenant makes, by name.
 	Secrets map[string]map[string][]byte
+	// MariaDBOperator is the program of hack/tools/mariadb-operator. Without it, databases are not backed up.
+	MariaDBOperator string
 	// Prepare is called before anything is composed: for what is outside of the cloud, such as a directory. It may be nil.
 	Prepare func(*Cloud) error
 	// Dir is a folder for what the cloud keeps. It is the caller's to remove.
@@ -77,7 +74,8 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	}
 	alive, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
-	c.Operators = operators.New(alive, c.Cluster, public, o.Dir)
+	c.Operators = operators.New(alive, c.Cluster, public)
+	c.Operators.MariaDBOperator = o.MariaDBOperator
 	c.world.Play = func(desired []map[string]any) error { return c.Operators.Play(alive, desired) }
 	for name, data := range o.Secrets {
 		if err := c.Operators.SetSecret(ctx, c.Namespace, name, data); err != nil {
@@ -103,19 +101,6 @@ func (c *Cloud) Change(claim []byte) error {
 }
 
 func (c *Cloud) converge() error { return c.world.Run(func(simulate.Step) {}) }
-
-// Restart rolls a Deployment, as kubectl rollout restart does.
-func (c *Cloud) Restart(ctx context.Context, name string) error {
-	d := &appsv1.Deployment{}
-	key := client.ObjectKey{Namespace: c.Namespace, Name: name}
-	err := c.Cluster.Patch(ctx, key, d, func() {
-		metav1.SetMetaDataAnnotation(&d.Spec.Template.ObjectMeta, "kubectl.kubernetes.io/restartedAt", time.Now().Format(time.RFC3339Nano))
-	})
-	if err != nil {
-		return err
-	}
-	return c.Operators.WaitForDeployment(ctx, key)
-}
 
 // Stop ends everything of the cloud, at once.
 func (c *Cloud) Stop() {
@@ -150,6 +135,9 @@ func (c *Cloud) image(ref string) (cluster.Image, error) {
 		i.Entrypoint = []string{"memcached"}
 	case operators.MariaDBImage:
 		i.Entrypoint = []string{"mariadbd"}
+	case operators.OperatorImage:
+		i.Mounts = append(i.Mounts, sandbox.Mount{Source: c.options.MariaDBOperator, Target: c.options.MariaDBOperator})
+		i.Entrypoint = []string{c.options.MariaDBOperator}
 	case release.FederationProxy:
 		i.Mounts = append(i.Mounts, sandbox.Mount{Source: filepath.Join(c.options.Dir, "empty"), Target: "/etc/apache2"})
 	default:

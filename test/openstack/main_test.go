@@ -23,6 +23,9 @@ import (
 // keystones are the installed releases.
 var keystones = map[release.Release]string{}
 
+// mariaDBOperator is the program of hack/tools/mariadb-operator.
+var mariaDBOperator string
+
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	flag.Parse()
@@ -50,6 +53,9 @@ func run(m *testing.M) (int, error) {
 		if keystones[r], err = install.Keystone(ctx, root, r, os.Stderr); err != nil {
 			return 0, err
 		}
+	}
+	if mariaDBOperator, err = install.Tool(ctx, root, "mariadb-operator", os.Stderr); err != nil {
+		return 0, err
 	}
 	if !sandbox.Entered() {
 		return sandbox.Enter(nil)

@@ -18,7 +18,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -28,6 +30,7 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/korc"
 )
 
 // tick is how often controllers look.
@@ -54,6 +57,10 @@ type Cluster struct {
 // Scheme has the kinds that have types here.
 func Scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
+	// The companion reads K-ORC's objects, for which there are no types.
+	for _, kind := range []string{"Domain", "Endpoint", "Group", "Project", "Role", "Service", "User"} {
+		s.AddKnownTypeWithName(schema.FromAPIVersionAndKind(korc.APIVersion, kind), &unstructured.Unstructured{})
+	}
 	return s, errors.Join(clientgoscheme.AddToScheme(s), openstackv1.AddToScheme(s), c5c3v1.AddToScheme(s))
 }
 
@@ -68,7 +75,8 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 		pods: map[types.UID]*pod{},
 	}
 	c.Client = fake.NewClientBuilder().WithScheme(scheme).
-		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{},
+		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{}, &c5c3v1.CredentialRotation{},
+			&openstackv1.EndpointRegion{}, &openstackv1.IdentityCheck{}, &openstackv1.RoleAssignment{},
 			&appsv1.Deployment{}, &appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.Pod{}).
 		WithInterceptorFuncs(interceptor.Funcs{Create: born}).Build()
 	ctx, cancel := context.WithCancel(context.Background())

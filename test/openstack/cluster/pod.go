@@ -4,11 +4,11 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,9 +70,18 @@ func (p *pod) run() {
 		p.cluster.mu.Unlock()
 		close(p.gone)
 	}()
-	if err := p.begin(ctx); err != nil {
-		if !p.stopping.Load() {
+	err := p.begin(ctx)
+	if err == nil {
+		err = p.prepare(ctx)
+	}
+	if err != nil {
+		if !p.stopping.Swap(true) {
 			p.tell(ctx, corev1.PodFailed, err.Error())
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.containers) > 0 {
+			p.containers[0].Kill()
 		}
 		return
 	}
@@ -88,9 +97,6 @@ func (p *pod) run() {
 
 // begin waits for the volumes, and takes an address.
 func (p *pod) begin(ctx context.Context) error {
-	if len(p.object.Spec.InitContainers) > 0 {
-		return errors.New("init containers are not played")
-	}
 	for {
 		volumes, err := p.cluster.volumes(ctx, p.object)
 		if err == nil {
@@ -132,6 +138,21 @@ func (p *pod) begin(ctx context.Context) error {
 	return nil
 }
 
+// prepare runs the init containers, one after the other. The pod fails with the first that does: Jobs have further pods.
+func (p *pod) prepare(ctx context.Context) error {
+	for i := range p.object.Spec.InitContainers {
+		container := &p.object.Spec.InitContainers[i]
+		c, err := p.launch(ctx, container, 1)
+		if err != nil {
+			return err
+		}
+		if code := c.ExitCode(); code != 0 {
+			return fmt.Errorf("init container %s ended with %d", container.Name, code)
+		}
+	}
+	return nil
+}
+
 // wait waits, and reports whether the pod is to stop.
 func (p *pod) wait(d time.Duration) bool {
 	select {
@@ -142,18 +163,18 @@ func (p *pod) wait(d time.Duration) bool {
 	}
 }
 
-// keep runs a container, again and again if the pod is to be restarted.
+// keep runs a container, again and again if the pod is to be restarted. Those of Jobs are not: a Job has further pods.
 func (p *pod) keep(ctx context.Context, i int) {
 	container := &p.object.Spec.Containers[i]
 	for {
-		c, err := p.launch(ctx, i)
+		c, err := p.launch(ctx, container, i+1)
 		code := 128
 		if err != nil {
 			fmt.Fprintln(p.cluster.Progress, "cluster:", err)
 		} else {
 			code = c.ExitCode()
 		}
-		if p.stopping.Load() || p.object.Spec.RestartPolicy == corev1.RestartPolicyNever {
+		if p.stopping.Load() || (p.object.Spec.RestartPolicy != "" && p.object.Spec.RestartPolicy != corev1.RestartPolicyAlways) {
 			p.mu.Lock()
 			p.exit[container.Name] = code
 			p.mu.Unlock()
@@ -168,9 +189,8 @@ func (p *pod) keep(ctx context.Context, i int) {
 	}
 }
 
-// launch starts a container.
-func (p *pod) launch(ctx context.Context, i int) (*sandbox.Container, error) {
-	container := &p.object.Spec.Containers[i]
+// launch starts a container as the i-th of the pod.
+func (p *pod) launch(ctx context.Context, container *corev1.Container, i int) (*sandbox.Container, error) {
 	spec, err := p.spec(ctx, container)
 	if err != nil {
 		return nil, err
@@ -194,7 +214,7 @@ func (p *pod) launch(ctx context.Context, i int) (*sandbox.Container, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.containers[i+1] = c
+	p.containers[i] = c
 	return c, nil
 }
 
@@ -345,7 +365,7 @@ func (p *pod) tell(ctx context.Context, phase corev1.PodPhase, message string) {
 // tail is the end of what the pod's containers have written.
 func (p *pod) tail(lines int) string {
 	var out strings.Builder
-	for _, c := range p.object.Spec.Containers {
+	for _, c := range slices.Concat(p.object.Spec.InitContainers, p.object.Spec.Containers) {
 		text, err := os.ReadFile(p.cluster.Log(p.object.Namespace, p.object.Name, c.Name))
 		if err == nil {
 			out.WriteString(lastLines(string(text), lines))

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -34,15 +35,13 @@ func (c *Cluster) volumes(ctx context.Context, p *corev1.Pod) (map[string]*volum
 	out := map[string]*volume{}
 	for _, v := range p.Spec.Volumes {
 		vol := &volume{source: v.VolumeSource, dir: filepath.Join(c.dir, "volumes", string(p.UID), v.Name)}
-		if v.HostPath != nil {
-			vol.dir, vol.writable = v.HostPath.Path, true
-			out[v.Name] = vol
-			continue
+		if v.PersistentVolumeClaim != nil {
+			vol.dir = c.ClaimDir(p.Namespace, v.PersistentVolumeClaim.ClaimName)
 		}
 		if err := os.MkdirAll(vol.dir, 0o755); err != nil {
 			return nil, err
 		}
-		if v.EmptyDir != nil {
+		if v.EmptyDir != nil || v.PersistentVolumeClaim != nil {
 			vol.writable = true
 			if err := errors.Join(os.Chown(vol.dir, 0, group(p)), os.Chmod(vol.dir, 0o2777|os.ModeSetgid)); err != nil {
 				return nil, err
@@ -53,6 +52,11 @@ func (c *Cluster) volumes(ctx context.Context, p *corev1.Pod) (map[string]*volum
 		out[v.Name] = vol
 	}
 	return out, nil
+}
+
+// ClaimDir is the folder of a PersistentVolumeClaim, which outlives its pods.
+func (c *Cluster) ClaimDir(namespace, name string) string {
+	return filepath.Join(c.dir, "claims", namespace, name)
 }
 
 func group(p *corev1.Pod) int {
@@ -68,21 +72,29 @@ func (c *Cluster) fill(ctx context.Context, p *corev1.Pod, v *volume) error {
 	if err != nil {
 		return err
 	}
-	if len(items) > 0 {
-		all := data
-		data = map[string][]byte{}
-		for _, i := range items {
-			value, ok := all[i.Key]
-			if !ok {
-				return fmt.Errorf("cannot mount a volume of pod %s: there is no key %s", p.Name, i.Key)
-			}
-			data[i.Path] = value
-		}
+	if data, err = chosen(data, items); err != nil {
+		return fmt.Errorf("cannot mount a volume of pod %s: %w", p.Name, err)
 	}
 	if same(filepath.Join(v.dir, dataLink), data) {
 		return nil
 	}
 	return write(v.dir, data, mode, group(p))
+}
+
+// chosen are the keys that a volume wants, by the paths that it gives them: all, where it names none.
+func chosen(data map[string][]byte, items []corev1.KeyToPath) (map[string][]byte, error) {
+	if len(items) == 0 {
+		return data, nil
+	}
+	out := map[string][]byte{}
+	for _, i := range items {
+		value, ok := data[i.Key]
+		if !ok {
+			return nil, fmt.Errorf("there is no key %s", i.Key)
+		}
+		out[i.Path] = value
+	}
+	return out, nil
 }
 
 func (c *Cluster) content(ctx context.Context, namespace string, s corev1.VolumeSource) (
@@ -102,6 +114,23 @@ func (c *Cluster) content(ctx context.Context, namespace string, s corev1.Volume
 			data[k] = []byte(v)
 		}
 		return data, s.ConfigMap.Items, os.FileMode(ptr.Deref(s.ConfigMap.DefaultMode, usual)), err //nolint:gosec // a file mode
+	case s.Projected != nil:
+		data = map[string][]byte{}
+		for _, source := range s.Projected.Sources {
+			if source.Secret == nil {
+				return nil, nil, 0, errors.New("cannot mount a projected volume of anything but Secrets")
+			}
+			o := &corev1.Secret{}
+			if err := c.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: source.Secret.Name}, o); err != nil {
+				return nil, nil, 0, err
+			}
+			some, err := chosen(o.Data, source.Secret.Items)
+			if err != nil {
+				return nil, nil, 0, err
+			}
+			maps.Copy(data, some)
+		}
+		return data, nil, os.FileMode(ptr.Deref(s.Projected.DefaultMode, usual)), nil //nolint:gosec // a file mode
 	}
 	return nil, nil, 0, errors.New("cannot mount a volume of a kind that is not played")
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -124,8 +125,14 @@ func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error 
 		return err
 	}
 	running, stopping := c.owned(s.UID)
-	ready := 0
-	for i := range replicasOf(s.Spec.Replicas) {
+	ready, wanted := 0, replicasOf(s.Spec.Replicas)
+	for _, p := range running {
+		number, err := strconv.Atoi(strings.TrimPrefix(p.object.Name, s.Name+"-"))
+		if err == nil && number >= wanted {
+			p.terminate()
+		}
+	}
+	for i := range wanted {
 		name := fmt.Sprintf("%s-%d", s.Name, i)
 		is := func(p *pod) bool { return p.object.Name == name }
 		at := slices.IndexFunc(running, is)

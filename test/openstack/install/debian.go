@@ -15,6 +15,8 @@ var programs = []struct{ path, pkg string }{
 	{"/usr/sbin/mariadbd", "mariadb-server-core"},
 	{"/usr/bin/mariadb-install-db", "mariadb-server-core"},
 	{"/usr/bin/mariadb", "mariadb-client-core"},
+	{"/usr/bin/mariadb-backup", "mariadb-backup"},
+	{"/usr/bin/mbstream", "mariadb-backup"},
 	{"/usr/bin/memcached", "memcached"},
 	{"/usr/sbin/slapd", "slapd"},
 	{"/usr/sbin/slapadd", "slapd"},

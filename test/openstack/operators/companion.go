@@ -5,8 +5,11 @@ package operators
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -19,13 +22,17 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 )
 
-// pass is how often each of the companion's objects is reconciled.
-const pass = 150 * time.Millisecond
+// pass is how often each of the companion's objects is reconciled; loginPass is that of those that log in to Keystone.
+const (
+	pass      = 150 * time.Millisecond
+	loginPass = time.Second
+)
 
 // clock is the machine's, set forward.
 type clock struct{ o *Operators }
@@ -37,6 +44,9 @@ func (c clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 // Forward sets the companion's clock forward: what is due by then happens now.
 func (o *Operators) Forward(d time.Duration) { o.skew.Add(int64(d)) }
 
+// Now is the time by the companion's clock.
+func (o *Operators) Now() time.Time { return clock{o}.Now() }
+
 // companion runs the companion's controllers, one pass after the other as its one worker would.
 func (o *Operators) companion(ctx context.Context) {
 	api := o.Cluster.Client
@@ -44,9 +54,25 @@ func (o *Operators) companion(ctx context.Context) {
 	keys := &keyrepository.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}, Random: rand.Reader}
 	schema := &databasesync.Reconciler{Client: api, Reader: api, Output: o.Cluster.Output, Events: recorder, Clock: clock{o}}
 	secrets := &secretaggregate.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}, Random: rand.Reader}
+	credentials := &credentialrotation.Reconciler{
+		Client: api, Reader: api, Login: credentialrotation.Through(o.transport), Events: recorder, Clock: clock{o}, Random: rand.Reader,
+	}
+	o.administration(ctx)
+	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, credentials, &c5c3v1.CredentialRotationList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, secrets, &c5c3v1.SecretAggregateList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, keys, &openstackv1.KeyRepositoryList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, schema, &openstackv1.DatabaseSyncList{}))
+}
+
+// transport is a way into the cluster for clients that trust one authority.
+func (o *Operators) transport(ca []byte) (http.RoundTripper, error) {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(ca) {
+		return nil, errors.New("that is no certificate of an authority")
+	}
+	return &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, DialContext: o.Cluster.Dial, DisableKeepAlives: true,
+	}, nil
 }
 
 func reconcileAll(api client.Client, r reconcile.Reconciler, list client.ObjectList) func(context.Context) error {
@@ -88,6 +114,22 @@ func (o *Operators) keyRepository(ctx context.Context, u *unstructured.Unstructu
 		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), r)
 		return ready(r, r.Status.Conditions), err
 	})
+}
+
+// credentialRotation waits until the companion has made the credential.
+func (o *Operators) credentialRotation(ctx context.Context, u *unstructured.Unstructured) error {
+	if err := o.apply(ctx, u); err != nil {
+		return err
+	}
+	r := &c5c3v1.CredentialRotation{}
+	err := o.Cluster.Wait(ctx, patience, "the credential of "+u.GetName(), func(ctx context.Context) (bool, error) {
+		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), r)
+		return ready(r, r.Status.Conditions), err
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %+v", err, r.Status.Conditions)
+	}
+	return nil
 }
 
 // secretAggregate waits until the companion has made the Secret.

@@ -23,6 +23,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
 	"github.com/gophercloud/gophercloud/v2/pagination"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // What K-ORC does with an object: it finds what exists by the filter of an import, which has to fit exactly one, or makes what
@@ -76,8 +77,10 @@ func (o *Operators) id(kind string, u *unstructured.Unstructured, ref string) (s
 	return id, nil
 }
 
-// settle finds what an object stands for, or makes it, and notes its id.
-func (o *Operators) settle(u *unstructured.Unstructured, found func() ([]string, error), create func() (string, error)) error {
+// settle finds what an object stands for, or makes it, and notes its id, where the companion reads it.
+func (o *Operators) settle(
+	ctx context.Context, u *unstructured.Unstructured, found func() ([]string, error), create func() (string, error),
+) error {
 	ids, err := found()
 	if err != nil {
 		return err
@@ -94,9 +97,17 @@ func (o *Operators) settle(u *unstructured.Unstructured, found func() ([]string,
 		return fmt.Errorf("%d resources in Keystone fit, not one", len(ids))
 	}
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	kept := o.objects[key(u.GroupVersionKind().GroupKind().String(), u.GetNamespace(), u.GetName())]
-	return unstructured.SetNestedField(kept.Object, ids[0], "status", "id")
+	err = unstructured.SetNestedField(kept.Object, ids[0], "status", "id")
+	known := kept.DeepCopy()
+	o.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := client.IgnoreNotFound(o.Cluster.Client.Delete(ctx, kept.DeepCopy())); err != nil {
+		return err
+	}
+	return o.Cluster.Client.Create(ctx, known)
 }
 
 // wish gives a field of the filter of an import, or of the resource that is managed.
@@ -130,10 +141,16 @@ func (o *Operators) domain(ctx context.Context, u *unstructured.Unstructured) er
 	if err != nil {
 		return err
 	}
-	return o.settle(u, func() ([]string, error) {
+	return o.settle(ctx, u, func() ([]string, error) {
 		return list(ctx, domains.List(c, domains.ListOpts{Name: wish(u, "name")}), domains.ExtractDomains,
 			func(d domains.Domain) string { return d.ID })
-	}, nil)
+	}, func() (string, error) {
+		d, err := domains.Create(ctx, c, domains.CreateOpts{Name: wish(u, "name"), Description: wish(u, "description")}).Extract()
+		if err != nil {
+			return "", err
+		}
+		return d.ID, nil
+	})
 }
 
 func (o *Operators) project(ctx context.Context, u *unstructured.Unstructured) error {
@@ -145,7 +162,7 @@ func (o *Operators) project(ctx context.Context, u *unstructured.Unstructured) e
 	if err != nil {
 		return err
 	}
-	return o.settle(u, func() ([]string, error) {
+	return o.settle(ctx, u, func() ([]string, error) {
 		return list(ctx, projects.List(c, projects.ListOpts{Name: wish(u, "name"), DomainID: domain}), projects.ExtractProjects,
 			func(p projects.Project) string { return p.ID })
 	}, func() (string, error) {
@@ -164,7 +181,7 @@ func (o *Operators) role(ctx context.Context, u *unstructured.Unstructured) erro
 	if err != nil {
 		return err
 	}
-	return o.settle(u, func() ([]string, error) {
+	return o.settle(ctx, u, func() ([]string, error) {
 		return list(ctx, roles.List(c, roles.ListOpts{Name: wish(u, "name")}), roles.ExtractRoles, func(r roles.Role) string { return r.ID })
 	}, nil)
 }
@@ -178,10 +195,22 @@ func (o *Operators) user(ctx context.Context, u *unstructured.Unstructured) erro
 	if err != nil {
 		return err
 	}
-	return o.settle(u, func() ([]string, error) {
+	return o.settle(ctx, u, func() ([]string, error) {
 		return list(ctx, users.List(c, users.ListOpts{Name: wish(u, "name"), DomainID: domain}), users.ExtractUsers,
 			func(x users.User) string { return x.ID })
-	}, nil)
+	}, func() (string, error) {
+		data, err := o.Secret(ctx, u.GetNamespace(), wish(u, "passwordRef"))
+		if err != nil {
+			return "", err
+		}
+		x, err := users.Create(ctx, c, users.CreateOpts{
+			Name: wish(u, "name"), DomainID: domain, Password: string(data["password"]), Description: wish(u, "description"),
+		}).Extract()
+		if err != nil {
+			return "", err
+		}
+		return x.ID, nil
+	})
 }
 
 func (o *Operators) service(ctx context.Context, u *unstructured.Unstructured) error {
@@ -189,10 +218,18 @@ func (o *Operators) service(ctx context.Context, u *unstructured.Unstructured) e
 	if err != nil {
 		return err
 	}
-	return o.settle(u, func() ([]string, error) {
+	return o.settle(ctx, u, func() ([]string, error) {
 		return list(ctx, services.List(c, services.ListOpts{Name: wish(u, "name"), ServiceType: wish(u, "type")}), services.ExtractServices,
 			func(s services.Service) string { return s.ID })
-	}, nil)
+	}, func() (string, error) {
+		s, err := services.Create(ctx, c, services.CreateOpts{
+			Type: wish(u, "type"), Extra: map[string]any{"name": wish(u, "name")},
+		}).Extract()
+		if err != nil {
+			return "", err
+		}
+		return s.ID, nil
+	})
 }
 
 func (o *Operators) endpoint(ctx context.Context, u *unstructured.Unstructured) error {
@@ -207,9 +244,17 @@ func (o *Operators) endpoint(ctx context.Context, u *unstructured.Unstructured) 
 	if service == "" {
 		return errors.New("it names no service")
 	}
-	return o.settle(u, func() ([]string, error) {
+	return o.settle(ctx, u, func() ([]string, error) {
 		return list(ctx, endpoints.List(c, endpoints.ListOpts{
 			ServiceID: service, Availability: gophercloud.Availability(wish(u, "interface")),
 		}), endpoints.ExtractEndpoints, func(e endpoints.Endpoint) string { return e.ID })
-	}, nil)
+	}, func() (string, error) {
+		e, err := endpoints.Create(ctx, c, endpoints.CreateOpts{
+			ServiceID: service, Availability: gophercloud.Availability(wish(u, "interface")), URL: wish(u, "url"),
+		}).Extract()
+		if err != nil {
+			return "", err
+		}
+		return e.ID, nil
+	})
 }

@@ -40,7 +40,7 @@ func (o *Operators) mariaDB(ctx context.Context, u *unstructured.Unstructured) e
 		return err
 	}
 	var names []string
-	for _, n := range []string{name, name + "-primary", name + "-internal"} {
+	for _, n := range []string{name, name + "-primary", name + "-internal", name + "-0." + name + "-internal"} {
 		names = append(names, n, n+"."+namespace, n+"."+namespace+".svc", n+"."+namespace+".svc.cluster.local")
 	}
 	cert, key, err := issuer.Server(names...)
@@ -57,17 +57,18 @@ func (o *Operators) mariaDB(ctx context.Context, u *unstructured.Unstructured) e
 		quoted(password))
 	for secret, data := range map[string]map[string][]byte{
 		name + "-ca-bundle":   {"ca.crt": issuer.PEM},
-		name + "-server-cert": {"tls.crt": cert, "tls.key": key},
+		name + "-server-cert": {"tls.crt": cert, "tls.key": key, "ca.crt": issuer.PEM},
+		name + "-client-cert": {"tls.crt": cert, "tls.key": key, "ca.crt": issuer.PEM},
 		name + "-files":       {"my.cnf": []byte(text(u, "spec", "myCnf")), "init.sql": []byte(init)},
 	} {
 		if err := o.SetSecret(ctx, namespace, secret, data); err != nil {
 			return err
 		}
 	}
-	set, err := o.server(u)
-	if err != nil {
+	if err := o.initialise(ctx, u); err != nil {
 		return err
 	}
+	set := o.server(u)
 	if err := errors.Join(o.Cluster.Apply(ctx, set), o.Cluster.Apply(ctx, databaseService(name, namespace, name))); err != nil {
 		return err
 	}
@@ -75,18 +76,14 @@ func (o *Operators) mariaDB(ctx context.Context, u *unstructured.Unstructured) e
 }
 
 // server is the StatefulSet of a MariaDB object, with a data folder that outlives its pods.
-func (o *Operators) server(u *unstructured.Unstructured) (*appsv1.StatefulSet, error) {
+func (o *Operators) server(u *unstructured.Unstructured) *appsv1.StatefulSet {
 	namespace, name := u.GetNamespace(), u.GetName()
-	dir := filepath.Join(o.Dir, "mariadb", namespace)
-	if err := initialise(dir); err != nil {
-		return nil, err
-	}
 	args := []string{
 		"--defaults-file=/etc/mysql/my.cnf", "--datadir=/var/lib/mysql", "--socket=/tmp/mysqld.sock", "--pid-file=/tmp/mysqld.pid",
 		"--tmpdir=/tmp", fmt.Sprintf("--port=%d", mariaDBPort), "--init-file=/etc/mysql/init.sql",
 		// A machine that runs everything has less memory than the servers of a cloud, and its disk is thrown away.
 		"--innodb-buffer-pool-size=128M", "--innodb-flush-log-at-trx-commit=2",
-		"--ssl-cert=" + tlsDir + "/tls.crt", "--ssl-key=" + tlsDir + "/tls.key",
+		"--ssl-ca=" + tlsDir + "/ca.crt", "--ssl-cert=" + tlsDir + "/tls.crt", "--ssl-key=" + tlsDir + "/tls.key",
 	}
 	if required, _, _ := unstructured.NestedBool(u.Object, "spec", "tls", "required"); required {
 		args = append(args, "--require-secure-transport=ON")
@@ -121,7 +118,9 @@ func (o *Operators) server(u *unstructured.Unstructured) (*appsv1.StatefulSet, e
 						},
 					}},
 					Volumes: []corev1.Volume{
-						{Name: "data", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: dir}}},
+						{Name: "data", VolumeSource: corev1.VolumeSource{
+							PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: dataClaim(name)},
+						}},
 						{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 						{Name: "files", VolumeSource: secret(name + "-files")},
 						{Name: "tls", VolumeSource: secret(name + "-server-cert")},
@@ -129,7 +128,7 @@ func (o *Operators) server(u *unstructured.Unstructured) (*appsv1.StatefulSet, e
 				},
 			},
 		},
-	}, nil
+	}
 }
 
 // databaseService leads to the server of a MariaDB object.
@@ -143,15 +142,22 @@ func databaseService(name, namespace, server string) *corev1.Service {
 	}
 }
 
-// initialise makes an empty data folder.
-func initialise(dir string) error {
+// dataClaim is the claim of the only member's data.
+func dataClaim(server string) string { return "storage-" + server + "-0" }
+
+// initialise makes the data folder, where there is none: an empty one, or the one of the backup that the server starts from.
+func (o *Operators) initialise(ctx context.Context, u *unstructured.Unstructured) error {
+	dir := o.Cluster.ClaimDir(u.GetNamespace(), dataClaim(u.GetName()))
 	if _, err := os.Stat(filepath.Join(dir, "mysql")); err == nil {
 		return nil
+	}
+	if _, restore, _ := unstructured.NestedMap(u.Object, "spec", "bootstrapFrom"); restore {
+		return o.restore(ctx, u)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	out, err := exec.Command("mariadb-install-db", //nolint:noctx // short
+	out, err := exec.CommandContext(ctx, "mariadb-install-db",
 		"--no-defaults", "--user=root", "--auth-root-authentication-method=normal",
 		"--skip-test-db", "--datadir="+dir).CombinedOutput()
 	if err != nil {

@@ -29,8 +29,8 @@ type Operators struct {
 	Cluster *cluster.Cluster
 	// Public is the authority that everybody trusts: it signs for ClusterIssuers, the Gateway and hosts outside.
 	Public *Authority
-	// Dir is a folder for what they keep.
-	Dir string
+	// MariaDBOperator is the program of hack/tools/mariadb-operator, without which there are no backups.
+	MariaDBOperator string
 
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured // everything applied, by kind, namespace and name
@@ -39,9 +39,9 @@ type Operators struct {
 }
 
 // New makes operators of a cluster and starts the companion's controllers.
-func New(ctx context.Context, c *cluster.Cluster, public *Authority, dir string) *Operators {
+func New(ctx context.Context, c *cluster.Cluster, public *Authority) *Operators {
 	o := &Operators{
-		Cluster: c, Public: public, Dir: dir,
+		Cluster: c, Public: public,
 		objects: map[string]*unstructured.Unstructured{}, routes: map[string]*route{},
 	}
 	o.companion(ctx)
@@ -61,11 +61,13 @@ var owners = []owner{
 	{"ExternalSecret.external-secrets.io", (*Operators).externalSecret},
 	{"Certificate.cert-manager.io", (*Operators).certificate},
 	{"ConfigMap", (*Operators).apply},
+	{"CredentialRotation.c5c3.io", (*Operators).credentialRotation},
 	{"SecretAggregate.c5c3.io", (*Operators).secretAggregate},
 	{"Service", (*Operators).apply},
 	{"StatefulSet.apps", (*Operators).statefulSet},
 	{"MariaDB.k8s.mariadb.com", (*Operators).mariaDB},
 	{"MaxScale.k8s.mariadb.com", (*Operators).maxScale},
+	{"PhysicalBackup.k8s.mariadb.com", (*Operators).physicalBackup},
 	{"Database.k8s.mariadb.com", (*Operators).database},
 	{"User.k8s.mariadb.com", (*Operators).databaseUser},
 	{"Grant.k8s.mariadb.com", (*Operators).grant},
@@ -82,6 +84,9 @@ var owners = []owner{
 	{"User.openstack.k-orc.cloud", (*Operators).user},
 	{"Service.openstack.k-orc.cloud", (*Operators).service},
 	{"Endpoint.openstack.k-orc.cloud", (*Operators).endpoint},
+	{"EndpointRegion.openstack.c5c3.io", (*Operators).endpointRegion},
+	{"IdentityCheck.openstack.c5c3.io", (*Operators).identityCheck},
+	{"RoleAssignment.openstack.c5c3.io", (*Operators).roleAssignment},
 }
 
 // Play makes objects be ready that were desired anew or otherwise.

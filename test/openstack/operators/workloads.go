@@ -5,6 +5,7 @@ package operators
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -102,10 +103,11 @@ func (o *Operators) jobLog(ctx context.Context, j *batchv1.Job) string {
 	if err != nil || len(pods.Items) == 0 {
 		return fmt.Sprint("no pod: ", err)
 	}
-	last := &pods.Items[len(pods.Items)-1]
-	text, err := o.Cluster.Output(ctx, last, last.Spec.Containers[0].Name)
-	if err != nil {
-		return err.Error()
+	last, out := &pods.Items[len(pods.Items)-1], ""
+	for _, c := range slices.Concat(last.Spec.InitContainers, last.Spec.Containers) {
+		if text, err := o.Cluster.Output(ctx, last, c.Name); err == nil { // else it never ran
+			out += text
+		}
 	}
-	return text + last.Status.Message
+	return out + last.Status.Message
 }

@@ -40,6 +40,7 @@ const (
 	pidFile, logFile     = "pid", "log"
 	readyFile            = "ready"
 	cloudsFile, caFile   = "clouds.yaml", "ca.crt"
+	claimFile            = "claim.yaml"
 	enterFile            = "enter"
 	background           = "-background"
 	patience, stopWithin = 15 * time.Minute, 30 * time.Second
@@ -196,7 +197,7 @@ func (o *options) serve() error {
 	if err != nil {
 		return err
 	}
-	if err := o.tell(ctx, c); err != nil {
+	if err := o.tell(ctx, c, claim); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -204,7 +205,7 @@ func (o *options) serve() error {
 }
 
 // tell writes what a user needs.
-func (o *options) tell(ctx context.Context, c *openstack.Cloud) error {
+func (o *options) tell(ctx context.Context, c *openstack.Cloud, claim []byte) error {
 	data, err := c.Operators.Secret(ctx, c.Namespace, "keystone-clouds")
 	if err != nil {
 		return err
@@ -229,6 +230,7 @@ exec nsenter --target %s --mount --net --pid --wdns="$PWD" -- "$@"
 	ready := fmt.Sprintf("the cloud is ready\n  %s openstack token issue\n", filepath.Join(o.dir, enterFile))
 	return errors.Join(
 		os.WriteFile(ca, data["cacert"], 0o644),
+		os.WriteFile(filepath.Join(o.dir, claimFile), claim, 0o644),
 		os.WriteFile(filepath.Join(o.dir, cloudsFile), []byte(clouds), 0o600),
 		os.WriteFile(filepath.Join(o.dir, enterFile), []byte(enter), 0o755),
 		os.WriteFile(filepath.Join(o.dir, readyFile), []byte(ready), 0o644),

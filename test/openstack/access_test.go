@@ -1,0 +1,206 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/projects"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+)
+
+// credential is an application credential as it is in the Secret of a CredentialRotation.
+type credential struct{ id, secret string }
+
+func credentialOf(t testing.TB, c *Cloud) (*c5c3v1.CredentialRotation, credential) {
+	t.Helper()
+	r := &c5c3v1.CredentialRotation{}
+	if err := c.Cluster.Client.Get(context.Background(), client.ObjectKey{Namespace: c.Namespace, Name: "keystone-korc"}, r); err != nil {
+		t.Fatal(err)
+	}
+	data, err := c.Operators.Secret(context.Background(), c.Namespace, string(r.Spec.SecretName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, credential{string(data["application_credential_id"]), string(data["application_credential_secret"])}
+}
+
+// testCatalogAccess: the credential that the function ordered for K-ORC is replaced when the claim says so. Whoever reads the
+// clouds.yaml for each login, as K-ORC does, is never refused; the old credential works until its grace is over, and then no more.
+func testCatalogAccess(t *testing.T, cloud *Cloud, c *Client) {
+	const day = 24 * time.Hour
+	ctx := context.Background()
+	issue := func(is credential) error {
+		_, err := c.Issue(ctx, ApplicationCredential(is.id, is.secret))
+		return err
+	}
+	wait := func(what string, condition func(*c5c3v1.CredentialRotation, credential) bool) credential {
+		t.Helper()
+		var is credential
+		err := cloud.Cluster.Wait(ctx, 3*time.Minute, what, func(context.Context) (bool, error) {
+			var r *c5c3v1.CredentialRotation
+			r, is = credentialOf(t, cloud)
+			return condition(r, is), nil
+		})
+		if err != nil {
+			r, _ := credentialOf(t, cloud)
+			t.Fatalf("%v\n%+v", err, r.Status)
+		}
+		return is
+	}
+	distributed := func(r *c5c3v1.CredentialRotation) bool {
+		return apimeta.IsStatusConditionTrue(r.Status.Conditions, "Distributed")
+	}
+	// The tests before have set the clock forward.
+	old := wait("the rotations that were due", func(r *c5c3v1.CredentialRotation, is credential) bool {
+		due := r.Status.NextRotation
+		return distributed(r) && r.Status.CurrentID == is.id && due != nil && due.After(cloud.Operators.Now())
+	})
+	testRestricted(t, c, old)
+	korc := newKORC(cloud)
+	t.Cleanup(korc.cancel)
+	first := korc.logins(t, 1)
+
+	cloud.Operators.Forward(day)
+	fresh := wait("a rotation", func(r *c5c3v1.CredentialRotation, is credential) bool {
+		return is != old && r.Status.CurrentID == is.id && distributed(r)
+	})
+	for name, is := range map[string]credential{"the new one": fresh, "the old one, in its grace": old} {
+		if err := issue(is); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	second := korc.logins(t, 3)
+	if first == second || second != fresh.id {
+		t.Errorf("K-ORC logs in by %s after %s; the new one is %s", second, first, fresh.id)
+	}
+
+	cloud.Operators.Forward(day)
+	wait("the old one to be revoked", func(*c5c3v1.CredentialRotation, credential) bool {
+		status := StatusOf(issue(old))
+		return status == http.StatusUnauthorized || status == http.StatusNotFound
+	})
+	// It is a day old: another one takes its place, and it has a day of grace.
+	if err := issue(fresh); err != nil {
+		t.Errorf("the one before the present one: %v", err)
+	}
+	if errs := korc.stop(); len(errs) > 0 {
+		t.Errorf("K-ORC is refused: %v", errs)
+	}
+	t.Logf("K-ORC has logged in %d times, by %d credentials", korc.count, len(korc.seen))
+}
+
+// testRestricted: it is an application credential of the administrator's, in the project that K-ORC works in, and makes no other.
+func testRestricted(t *testing.T, c *Client, is credential) {
+	t.Helper()
+	ctx := context.Background()
+	a := login(t, c, ApplicationCredential(is.id, is.secret))
+	got, err := c.Validate(ctx, a.token, a.token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.User.Name != "root" || got.Project.Name != "admin" || fmt.Sprint(got.Methods) != "[application_credential]" {
+		t.Errorf("the token is of %s in %s, by %v", got.User.Name, got.Project.Name, got.Methods)
+	}
+	err = a.try(http.MethodPost, "/users/"+got.User.ID+"/application_credentials",
+		map[string]any{"application_credential": map[string]any{"name": "another"}}, nil)
+	if StatusOf(err) != http.StatusForbidden {
+		t.Errorf("it makes another application credential: got %v, want 403", err)
+	}
+}
+
+// korc logs in again and again by what the clouds.yaml holds at that time, and lists projects.
+type korc struct {
+	cloud  *Cloud
+	cancel context.CancelFunc
+	done   chan struct{}
+	told   chan string // the credential of each login that somebody waits for
+
+	count int
+	seen  map[string]bool
+	errs  []error
+}
+
+func newKORC(cloud *Cloud) *korc {
+	ctx, cancel := context.WithCancel(context.Background())
+	k := &korc{cloud: cloud, cancel: cancel, done: make(chan struct{}), told: make(chan string), seen: map[string]bool{}}
+	go k.run(ctx)
+	return k
+}
+
+func (k *korc) run(ctx context.Context) {
+	defer close(k.done)
+	for ctx.Err() == nil {
+		id, err := k.login(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			k.errs = append(k.errs, err)
+		default:
+			k.count++
+			k.seen[id] = true
+			select {
+			case k.told <- id:
+			default:
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func (k *korc) login(ctx context.Context) (string, error) {
+	service, err := k.cloud.Operators.Identity(ctx, k.cloud.Namespace, "keystone-korc-clouds", "korc")
+	if err != nil {
+		return "", err
+	}
+	if _, err := projects.List(service, nil).AllPages(ctx); err != nil {
+		return "", err
+	}
+	return credentialIn(ctx, service)
+}
+
+// credentialIn is the application credential that a token was issued for.
+func credentialIn(ctx context.Context, service *gophercloud.ServiceClient) (string, error) {
+	var out struct {
+		Token struct {
+			ApplicationCredential struct{ ID string } `json:"application_credential"`
+		}
+	}
+	token := service.Token()
+	_, err := service.Get(ctx, service.ServiceURL("auth", "tokens"), &out, &gophercloud.RequestOpts{
+		MoreHeaders: map[string]string{"X-Subject-Token": token}, OkCodes: []int{http.StatusOK},
+	})
+	return out.Token.ApplicationCredential.ID, err
+}
+
+// logins waits for so many logins, and gives the credential of the last.
+func (k *korc) logins(t *testing.T, n int) string {
+	t.Helper()
+	id := ""
+	for range n {
+		select {
+		case id = <-k.told:
+		case <-time.After(time.Minute):
+			t.Fatal("K-ORC does not log in")
+		}
+	}
+	return id
+}
+
+func (k *korc) stop() []error {
+	k.cancel()
+	<-k.done
+	return k.errs
+}

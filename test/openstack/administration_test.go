@@ -1,0 +1,184 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/roles"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// glance is what a service's slice will order in Keystone: a user with two roles, and a catalog entry with endpoints in the claim's region.
+// Of K-ORC's objects, the first list needs nothing; of the companion's, the second list needs those.
+const (
+	glanceByKORC = `[
+  {apiVersion: openstack.k-orc.cloud/v1alpha1, kind: User, metadata: {name: glance}, spec: {managementPolicy: managed, resource: {
+    name: glance, domainRef: default, passwordRef: glance-password}}},
+  {apiVersion: openstack.k-orc.cloud/v1alpha1, kind: Service, metadata: {name: glance}, spec: {managementPolicy: managed, resource: {
+    name: glance, type: image}}},
+  {apiVersion: openstack.k-orc.cloud/v1alpha1, kind: Endpoint, metadata: {name: glance-internal}, spec: {managementPolicy: managed, resource: {
+    interface: internal, serviceRef: glance, url: "https://glance.example.com:9292"}}}]`
+	glanceByCompanion = `[
+  {apiVersion: openstack.c5c3.io/v1alpha1, kind: RoleAssignment, metadata: {name: glance-admin}, spec: {resource: {
+    roleRef: admin, userRef: glance, projectRef: service}}},
+  {apiVersion: openstack.c5c3.io/v1alpha1, kind: RoleAssignment, metadata: {name: glance-service}, spec: {resource: {
+    roleRef: service, userRef: glance, projectRef: service}}},
+  {apiVersion: openstack.c5c3.io/v1alpha1, kind: EndpointRegion, metadata: {name: glance-internal}, spec: {
+    endpointRef: glance-internal, region: eu-de-1}}]`
+)
+
+// order orders objects in the cloud's namespace, with the administrator's login.
+func order(t *testing.T, cloud *Cloud, text string) {
+	t.Helper()
+	var list []map[string]any
+	if err := yaml.Unmarshal([]byte(text), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range list {
+		meta, _ := o["metadata"].(map[string]any)
+		spec, _ := o["spec"].(map[string]any)
+		meta["namespace"] = cloud.Namespace
+		spec["cloudCredentialsRef"] = map[string]any{"secretName": "keystone-clouds", "cloudName": "admin"}
+	}
+	if err := cloud.Operators.Play(context.Background(), list); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testServiceUser does what a service's slice asks of K-ORC and the companion: a user in the project service with two roles, and an
+// application credential, which only that user can make. A role that somebody takes away comes back; one whose object goes, goes.
+func testServiceUser(t *testing.T, cloud *Cloud, c *Client) {
+	ctx := context.Background()
+	if err := cloud.Operators.SetSecret(ctx, cloud.Namespace, "glance-password", map[string][]byte{"password": []byte("glance-password")}); err != nil {
+		t.Fatal(err)
+	}
+	order(t, cloud, glanceByKORC)
+	testRegionFilter(t, cloud, false)
+	order(t, cloud, glanceByCompanion)
+	testRegionFilter(t, cloud, true)
+
+	a := adminOf(t, c)
+	auth := Password("glance", "Default", "glance-password", Project("service", "Default"))
+	token, err := c.Issue(ctx, auth)
+	if err != nil {
+		t.Fatalf("the user cannot log in: %v", err)
+	}
+	checkRoles(t, c, a.token, token, "admin", "service")
+	testApplicationCredential(t, c, a)
+
+	keystone, err := cloud.Operators.Identity(ctx, cloud.Namespace, "keystone-clouds", "admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := &openstackv1.RoleAssignment{}
+	if err := cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: cloud.Namespace, Name: "glance-admin"}, given); err != nil {
+		t.Fatal(err)
+	}
+	is := *given.Status.Resource
+	if err := roles.Unassign(ctx, keystone, is.RoleID, roles.UnassignOpts{UserID: is.UserID, ProjectID: is.ProjectID}).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	a.do(http.MethodPatch, "/endpoints/"+a.endpointOf("image"), map[string]any{"endpoint": map[string]any{"region_id": nil}}, nil)
+	testRegionFilter(t, cloud, false)
+	holds := func() bool {
+		return roles.Validate(ctx, keystone, is.RoleID, roles.ValidateOpts{UserID: is.UserID, ProjectID: is.ProjectID}).ExtractErr() == nil
+	}
+	if holds() {
+		t.Error("the role was taken away, and is still given")
+	}
+	wait := func(what string, condition func() bool) {
+		t.Helper()
+		cloud.Operators.Forward(10 * time.Minute)
+		if err := cloud.Cluster.Wait(ctx, time.Minute, what, func(context.Context) (bool, error) { return condition(), nil }); err != nil {
+			t.Error(err)
+		}
+	}
+	wait("the role that was taken away", holds)
+	wait("the region that was taken away", func() bool { return findsGlance(t, cloud) == nil })
+	if err := cloud.Cluster.Client.Delete(ctx, given); err != nil {
+		t.Fatal(err)
+	}
+	wait("the end of the role", func() bool { return !holds() })
+	if token, err = c.Issue(ctx, auth); err != nil {
+		t.Fatalf("the user cannot log in by the role that is left: %v", err)
+	}
+	checkRoles(t, c, a.token, token, "service")
+}
+
+// endpointOf finds the one endpoint of services of a type.
+func (a admin) endpointOf(kind string) string {
+	a.t.Helper()
+	var out struct{ Services []struct{ ID string } }
+	a.do(http.MethodGet, "/services?type="+kind, nil, &out)
+	if len(out.Services) != 1 {
+		a.t.Fatalf("%d services of type %s", len(out.Services), kind)
+	}
+	return a.named("endpoints", "service_id="+out.Services[0].ID)
+}
+
+// checkRoles fails unless a token has exactly these roles, and those that they imply.
+func checkRoles(t *testing.T, c *Client, with, token string, want ...string) {
+	t.Helper()
+	got, err := c.Validate(context.Background(), with, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range got.Roles {
+		names = append(names, r.Name)
+	}
+	for _, name := range []string{"admin", "service"} {
+		if slices.Contains(names, name) != slices.Contains(want, name) {
+			t.Errorf("the token has roles %v, want %v", names, want)
+		}
+	}
+}
+
+// findsGlance looks for the image service in the claim's region, as a client does with a new token.
+func findsGlance(t *testing.T, cloud *Cloud) error {
+	t.Helper()
+	keystone, err := cloud.Operators.Identity(context.Background(), cloud.Namespace, "keystone-clouds", "admin")
+	if err != nil {
+		return err
+	}
+	found, err := keystone.EndpointLocator(gophercloud.EndpointOpts{
+		Type: "image", Region: "eu-de-1", Availability: gophercloud.AvailabilityInternal,
+	})
+	if err == nil && found != "https://glance.example.com:9292/" {
+		t.Errorf("the endpoint is %s", found)
+	}
+	return err
+}
+
+// testRegionFilter: a client that asks for the region finds K-ORC's endpoint if it was put there, and else not.
+func testRegionFilter(t *testing.T, cloud *Cloud, found bool) {
+	t.Helper()
+	err := findsGlance(t, cloud)
+	var missing *gophercloud.ErrEndpointNotFound
+	if found && err != nil || !found && !errors.As(err, &missing) {
+		t.Errorf("a client that asks for the region: %v, and was to find the endpoint: %v", err, found)
+	}
+}
+
+// testLive: the companion knows that Keystone gives tokens, and which version its API has.
+func testLive(t *testing.T, cloud *Cloud) {
+	check := &openstackv1.IdentityCheck{}
+	if err := cloud.Cluster.Client.Get(context.Background(), client.ObjectKey{Namespace: cloud.Namespace, Name: "keystone"}, check); err != nil {
+		t.Fatal(err)
+	}
+	s := check.Status
+	if !apimeta.IsStatusConditionTrue(s.Conditions, "Reachable") || s.APIVersion != "v3.14" || s.LastToken == nil || time.Since(s.LastToken.Time) > time.Hour {
+		t.Errorf("%+v", s)
+	}
+}

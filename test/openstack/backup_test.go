@@ -1,0 +1,130 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// TestBackup: the database is backed up and lost. Restored, it has every row of the backup and none that came later; users log
+// in, and tokens of before are valid.
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	const keyID = "backups"
+	var bucket *operators.Bucket
+	cloud := start(t, read(t, "backup.yaml"), func(o *Options) {
+		o.MariaDBOperator = mariaDBOperator
+		o.Secrets = map[string]map[string][]byte{"backup-s3": {"access-key-id": []byte(keyID), "secret-access-key": []byte("unchecked")}}
+		o.Prepare = func(c *Cloud) (err error) {
+			bucket, err = c.Operators.Bucket("s3.example.com", "tenant-a", keyID)
+			return err
+		}
+	})
+	ctx, c := context.Background(), clientOf(t, cloud, false)
+	a := adminOf(t, c)
+	member := Password("saved", "Default", "saved-password", Project("saved", "Default"))
+	fill(t, a)
+	token, err := c.Issue(ctx, member)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := rows(t, cloud)
+	saved := time.Now().UTC().Add(-time.Second)
+	backUp(t, cloud)
+	backups := bucket.Names()
+	if n := len(backups); n != 2 || !strings.HasPrefix(backups[n-1], "cloud/physicalbackup-") || !strings.HasSuffix(backups[n-1], ".xb.bz2") {
+		t.Fatalf("the bucket has %q, want the first backup and the one of now, compressed", backups)
+	}
+	if diff := cmp.Diff(before, rows(t, cloud)); diff != "" {
+		t.Fatalf("something wrote to the database while it was saved (-before +after):\n%s", diff)
+	}
+	a.create("user", map[string]any{"name": "later", "domain_id": "default", "password": "later-password"})
+	if err := cloud.Operators.LoseDatabase(ctx, cloud.Namespace, "mariadb"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Issue(ctx, member); err == nil {
+		t.Fatal("a user logs in without a database")
+	}
+	claim := bytes.Replace(read(t, "backup.yaml"), []byte("# restoreFrom: {s3: *bucket}"),
+		[]byte("restoreFrom: {s3: *bucket, targetRecoveryTime: "+saved.Format(time.RFC3339)+"}"), 1)
+	if err := cloud.Change(claim); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, rows(t, cloud)); diff != "" {
+		t.Errorf("rows of the restored database (-backup +restored):\n%s", diff)
+	}
+	t.Logf("%d tables with %d rows are as they were", len(before), count(before))
+	if _, err := c.Validate(ctx, adminOf(t, c).token, token); err != nil {
+		t.Errorf("a token of before the loss is not valid: %v", err)
+	}
+	if _, err := c.Issue(ctx, member); err != nil {
+		t.Errorf("a user of the backup does not log in: %v", err)
+	}
+	if _, err := c.Issue(ctx, Password("later", "Default", "later-password", nil)); StatusOf(err) != http.StatusUnauthorized {
+		t.Errorf("a user who is younger than the backup: %v, want 401", err)
+	}
+}
+
+// fill makes a project with users, one of whom has a role, an application credential and an encrypted credential.
+func fill(t *testing.T, a admin) {
+	t.Helper()
+	project := a.create("project", map[string]any{"name": "saved", "domain_id": "default", "description": "Ümläute, 'quotes' and \\n"})
+	user := a.create("user", map[string]any{"name": "saved", "domain_id": "default", "password": "saved-password"})
+	for _, name := range []string{"a", "b", "c"} {
+		a.create("user", map[string]any{"name": "saved-" + name, "domain_id": "default", "password": "saved-password"})
+	}
+	a.do(http.MethodPut, "/projects/"+project+"/users/"+user+"/roles/"+a.named("roles", "name=member"), nil, nil)
+	a.create("credential", map[string]any{"type": "ec2", "blob": `{"access":"a","secret":"s"}`, "user_id": user, "project_id": project})
+	own := login(t, a.c, Password("saved", "Default", "saved-password", Project("saved", "Default")))
+	own.do(http.MethodPost, "/users/"+user+"/application_credentials",
+		map[string]any{"application_credential": map[string]any{"name": "saved", "secret": "application-secret"}}, nil)
+}
+
+// backUp makes a backup now, as its schedule does later.
+func backUp(t *testing.T, c *Cloud) {
+	t.Helper()
+	u, err := c.Operators.Find("PhysicalBackup.k8s.mariadb.com", c.Namespace, "mariadb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Operators.Play(context.Background(), []map[string]any{u.DeepCopy().Object}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rows of every table of Keystone's database, in order.
+func rows(t *testing.T, c *Cloud) map[string][]string {
+	t.Helper()
+	query := func(statement string) []string {
+		out, err := c.Operators.SQL(context.Background(), c.Namespace, "mariadb", statement)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.FieldsFunc(out, func(r rune) bool { return r == '\n' })
+		slices.Sort(lines)
+		return lines
+	}
+	out := map[string][]string{}
+	for _, table := range query("SELECT table_name FROM information_schema.tables WHERE table_schema = 'keystone'") {
+		out[table] = query("SELECT * FROM keystone.`" + table + "`")
+	}
+	return out
+}
+
+func count(rows map[string][]string) int {
+	n := 0
+	for _, r := range rows {
+		n += len(r)
+	}
+	return n
+}

@@ -1,0 +1,77 @@
+//go:build linux
+
+package operators
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/endpointregion"
+	"github.com/c5c3/crossplane-cobaltcore/companion/identitycheck"
+	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
+)
+
+// administration runs the companion's controllers that log in to Keystone as an administrator.
+func (o *Operators) administration(ctx context.Context) {
+	api, recorder := o.Cluster.Client, discard{}
+	roles := &roleassignment.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
+	regions := &endpointregion.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
+	checks := &identitycheck.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(roles), &openstackv1.RoleAssignmentList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(regions), &openstackv1.EndpointRegionList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(checks), &openstackv1.IdentityCheckList{}))
+}
+
+// due lets a reconciler be only when it wants to, by the companion's clock: each of these passes costs Keystone a login.
+func (o *Operators) due(r reconcile.Reconciler) reconcile.Reconciler {
+	next := map[reconcile.Request]time.Time{}
+	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		if o.Now().Before(next[req]) {
+			return reconcile.Result{}, nil
+		}
+		result, err := r.Reconcile(ctx, req)
+		next[req] = o.Now().Add(result.RequeueAfter)
+		return result, err
+	})
+}
+
+// available waits until the companion has made an object's condition true at its present generation.
+func (o *Operators) available(ctx context.Context, u *unstructured.Unstructured, made client.Object, condition string,
+	conditions func() []metav1.Condition,
+) error {
+	if err := o.apply(ctx, u); err != nil {
+		return err
+	}
+	err := o.Cluster.Wait(ctx, patience, u.GetKind()+" "+u.GetName(), func(ctx context.Context) (bool, error) {
+		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), made)
+		c := apimeta.FindStatusCondition(conditions(), condition)
+		return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == made.GetGeneration(), err
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %+v", err, conditions())
+	}
+	return nil
+}
+
+func (o *Operators) endpointRegion(ctx context.Context, u *unstructured.Unstructured) error {
+	e := &openstackv1.EndpointRegion{}
+	return o.available(ctx, u, e, "Available", func() []metav1.Condition { return e.Status.Conditions })
+}
+
+func (o *Operators) identityCheck(ctx context.Context, u *unstructured.Unstructured) error {
+	c := &openstackv1.IdentityCheck{}
+	return o.available(ctx, u, c, "Reachable", func() []metav1.Condition { return c.Status.Conditions })
+}
+
+func (o *Operators) roleAssignment(ctx context.Context, u *unstructured.Unstructured) error {
+	a := &openstackv1.RoleAssignment{}
+	return o.available(ctx, u, a, "Available", func() []metav1.Condition { return a.Status.Conditions })
+}

@@ -1,0 +1,131 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+)
+
+// slowModule takes its time to load, says so, and to answer.
+const slowModule = `import pathlib, time
+pathlib.Path("loading").touch()
+time.sleep(%d)
+
+def application(environ, start):
+    pathlib.Path("answering").touch()
+    time.sleep(3)
+    start("200 OK", [])
+    return [b"late"]
+`
+
+// TestStop: uWSGI that is told to stop while its workers load the application stops at once, instead of at the end of the pod's grace; one
+// that answers a request answers it first.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		load    int
+		request bool
+		until   string
+	}{
+		"Loading":   {load: 60, until: "loading"},
+		"Answering": {load: 0, request: true, until: "answering"},
+	} {
+		t.Run(name, func(t *testing.T) { testStop(t, fmt.Sprintf(slowModule, tc.load), tc.request, tc.until) })
+	}
+}
+
+func testStop(t *testing.T, module string, request bool, until string) {
+	dir, address := t.TempDir(), freeAddress(t)
+	u := workload.UWSGI{
+		Module: "slow:application", Listen: address, Processes: 2, Threads: 1, Harakiri: time.Minute, Mercy: time.Minute,
+	}
+	for file, text := range map[string]string{"slow.py": module, "uwsgi.ini": u.Config()} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var venv string
+	for _, venv = range keystones {
+		break
+	}
+	command := exec.Command(filepath.Join(venv, "bin", "uwsgi"), "--ini", "uwsgi.ini")
+	command.Dir, command.Env = dir, append(os.Environ(), "UWSGI_VIRTUALENV="+venv)
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close() // it is read by its name
+	command.Stdout, command.Stderr = log, log
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	t.Cleanup(func() { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }) // it has mostly ended
+	answered := make(chan int, 1)
+	if request {
+		go func() { answered <- ask("http://" + address) }()
+	}
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, until)); err == nil {
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			text, _ := os.ReadFile(log.Name()) // it is only shown
+			t.Fatalf("uWSGI is not %s after a minute:\n%s", until, text)
+		}
+	}
+	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		text, _ := os.ReadFile(log.Name()) // it is only shown
+		t.Fatalf("uWSGI has not stopped after 30 s:\n%s", text)
+	}
+	if request {
+		if status := <-answered; status != http.StatusOK {
+			t.Errorf("the request that was being answered got %d", status)
+		}
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() // it is only asked for its address
+	return l.Addr().String()
+}
+
+// ask makes one request as soon as somebody listens, and gives its status: 0 if it got none.
+func ask(url string) int {
+	for range 100 {
+		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
+		if err != nil {
+			return 0
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err == nil {
+			response.Body.Close() // nobody reads it
+			return response.StatusCode
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	return 0
+}
