@@ -1,0 +1,165 @@
+package images_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/images"
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+)
+
+// table is the table, which has to be readable.
+func table(t *testing.T) []images.Image {
+	t.Helper()
+	all, err := images.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestTable: every row can be built, and is what internal/release calls for.
+func TestTable(t *testing.T) {
+	debian := regexp.MustCompile(`^[a-z0-9][a-z0-9.+-]+$`)
+	for _, i := range table(t) {
+		t.Run(i.Name, func(t *testing.T) {
+			for _, r := range release.Releases() {
+				if _, err := i.Reference(r); err != nil {
+					t.Errorf("no function asks for this image: %v", err)
+				}
+			}
+			if service := slices.Contains(release.Services(), i.Name); service != (i.Package != "") {
+				t.Errorf("a service has a package, and nothing else has one: %q", i.Package)
+			}
+			recipe, err := i.Containerfile()
+			if err != nil {
+				t.Fatalf("its recipe is missing: %v", err)
+			}
+			last := recipe[strings.LastIndex(recipe, "\nFROM "):]
+			if !regexp.MustCompile(`(?m)^USER [1-9][0-9]*:[1-9][0-9]*$`).MatchString(last) {
+				t.Error("Kubernetes sees that a user is not root only where it is a number")
+			}
+			if strings.Contains(last, "COMPILE") || strings.Contains(last, "gcc") {
+				t.Error("no compiler belongs into what runs")
+			}
+			for _, p := range append(slices.Clone(i.Compile), i.Runtime...) {
+				if !debian.MatchString(p) {
+					t.Errorf("%q is not the name of a Debian package", p)
+				}
+			}
+		})
+	}
+}
+
+// TestRevisions: what is patched has a revision in its tag, and only that.
+func TestRevisions(t *testing.T) {
+	for _, i := range table(t) {
+		for _, r := range release.Releases() {
+			patches, err := i.Patches(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			overrides, err := i.Overrides(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if changed := len(patches)+len(overrides) > 0; changed != (i.Revisions[r] > 0) {
+				t.Errorf("%s in %s: %d patches, %d overrides, revision %d", i.Name, r, len(patches), len(overrides), i.Revisions[r])
+			}
+			for _, p := range patches {
+				if !regexp.MustCompile(`^[0-9]{4}-[a-z0-9.-]+\.patch$`).MatchString(p.Name) {
+					t.Errorf("%s in %s: %s does not say its place, as in 0001-what-it-does.patch", i.Name, r, p.Name)
+				}
+				if !strings.Contains(string(p.Text), "\n+++ b/") {
+					t.Errorf("%s in %s: %s is no patch of git", i.Name, r, p.Name)
+				}
+			}
+		}
+	}
+}
+
+func TestReference(t *testing.T) {
+	i := images.Image{Name: "keystone", Package: "keystone", Revisions: map[release.Release]int{"2025.2": 3}}
+	for r, want := range map[release.Release]string{
+		"2025.1": "ghcr.io/c5c3/keystone:27.1.0",
+		"2025.2": "ghcr.io/c5c3/keystone:28.1.0-p3",
+	} {
+		got, err := i.Reference(r)
+		if err != nil || got != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+		tag := got[strings.LastIndex(got, ":")+1:]
+		if _, err := release.ImageFor(i.Name, r, release.Override{Tag: tag}); err != nil {
+			t.Errorf("a claim cannot ask for the tag: %v", err)
+		}
+	}
+}
+
+func TestRequirements(t *testing.T) {
+	i := images.Image{Name: "keystone", Package: "keystone", Requires: []string{"PyMySQL"}}
+	if diff := cmp.Diff([]string{"keystone==28.1.0", "PyMySQL"}, i.Requirements("28.1.0", "")); diff != "" {
+		t.Errorf("a release: -want +got\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"keystone @ file:///src", "PyMySQL"}, i.Requirements("28.1.0", "/src")); diff != "" {
+		t.Errorf("sources: -want +got\n%s", diff)
+	}
+}
+
+func TestConstrain(t *testing.T) {
+	const constraints = "oslo.db==17.4.0\n# why\noslo.log==7.2.1;python_version>='3.10'\n"
+	cases := map[string]struct {
+		reason    string
+		overrides []string
+		want, err string
+	}{
+		"None":       {"They stay as they are.", nil, "oslo.db==17.4.0\noslo.log==7.2.1;python_version>='3.10'\n", ""},
+		"One":        {"It takes the place of the release's.", []string{"oslo.db==17.4.1"}, "oslo.db==17.4.1\noslo.log==7.2.1;python_version>='3.10'\n", ""},
+		"Spelling":   {"Names are compared as the index does.", []string{"Oslo_Log==8.0.0"}, "oslo.db==17.4.0\nOslo_Log==8.0.0\n", ""},
+		"Misspelled": {"One that changes nothing is a mistake.", []string{"oslo.bd==1"}, "", `the override "oslo.bd==1" is of a distribution`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := images.Constrain(constraints, tc.overrides)
+			if (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Fatalf("%s\ngot error %v, want %q", tc.reason, err, tc.err)
+			}
+			if got != tc.want {
+				t.Errorf("%s\ngot %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestOverrides: every override is of something that the release constrains.
+func TestOverrides(t *testing.T) {
+	for _, i := range table(t) {
+		for _, r := range release.Releases() {
+			overrides, err := i.Overrides(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			constraints, err := os.ReadFile(filepath.Join("..", "hack", "registry", "constraints", string(r)+".txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := images.Constrain(string(constraints), overrides); err != nil {
+				t.Errorf("%s in %s: %v", i.Name, r, err)
+			}
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	if _, err := images.Find("keystone"); err != nil {
+		t.Error(err)
+	}
+	if _, err := images.Find("keystoen"); err == nil || !strings.Contains(err.Error(), "choose one of keystone") {
+		t.Errorf("got %v, want an error with the names that there are", err)
+	}
+}
