@@ -22,7 +22,8 @@ pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" 
 
 .DEFAULT_GOAL := help
 .PHONY: help generate verify-generated lint test fuzz bench preview demo demo-down render package push test-package test-platform test-chainsaw \
-  bench-platform images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean
+  bench-platform images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
+  node-up node-down test-e2e
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,36 @@
+// Command kubernetes-node is what turns a machine into a node of a control plane of ../kubernetes: kubelet, kube-proxy and
+// kube-scheduler, in one binary that is one of them by the name it is called with:
+//
+//	ln -s kubernetes-node kubelet && ./kubelet --help
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
+
+	"github.com/spf13/cobra"
+	"k8s.io/component-base/cli"
+)
+
+// programs are what this binary can be, by name.
+var programs = map[string]func() *cobra.Command{
+	"kubelet":        func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) },
+	"kube-proxy":     proxy.NewProxyCommand,
+	"kube-scheduler": func() *cobra.Command { return scheduler.NewSchedulerCommand() },
+}
+
+func main() {
+	name := filepath.Base(os.Args[0])
+	program, ok := programs[name]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "%s: call this binary by the name kubelet, kube-proxy or kube-scheduler (by symbolic links)\n", name)
+		os.Exit(2)
+	}
+	os.Exit(cli.Run(program()))
+}

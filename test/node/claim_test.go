@@ -1,0 +1,304 @@
+//go:build node && linux
+
+package node_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/projects"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+// region is where a claim's endpoints are if it does not say.
+const region = "RegionOne"
+
+// TestClaim: a claim becomes a Keystone that strangers can use, and goes without a trace.
+func TestClaim(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	defer cancel()
+	claim := order(ctx, t, "../../examples/controlplane/development.yaml")
+	namespace := instance(ctx, t, claim)
+
+	cloud := login(ctx, t, namespace)
+	t.Run("Token", func(t *testing.T) { testToken(ctx, t, cloud) })
+	t.Run("Catalog", func(t *testing.T) { testCatalog(ctx, t, cloud) })
+	t.Run("Project", func(t *testing.T) { testProject(ctx, t, cloud) })
+	t.Run("ApplicationCredential", func(t *testing.T) { testApplicationCredential(ctx, t, cloud) })
+	t.Run("Restricted", func(t *testing.T) { testRestricted(ctx, t, namespace) })
+	t.Run("Delete", func(t *testing.T) { testDelete(ctx, t, claim, namespace) })
+}
+
+// order makes a claim and waits until it is ready. It logs when each of its conditions became true.
+func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstructured {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := platform.Decode(data)
+	if err != nil || len(objects) != 1 {
+		t.Fatalf("%s has %d objects: %v", file, len(objects), err)
+	}
+	claim := objects[0]
+	if err := cluster.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: claim.GetNamespace()}}); err != nil {
+		t.Fatal(err)
+	}
+	started := time.Now()
+	if err := cluster.Apply(ctx, data); err != nil {
+		t.Fatal(err)
+	}
+	ready, stop := context.WithTimeout(ctx, 8*time.Minute)
+	defer stop()
+	if err := cluster.WaitCondition(ready, claim.GroupVersionKind(), client.ObjectKeyFromObject(claim), "Ready"); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("ready after %.0f s", time.Since(started).Seconds())
+	if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim); err != nil {
+		t.Fatal(err)
+	}
+	conditions, _, _ := unstructured.NestedSlice(claim.Object, "status", "conditions")
+	for _, c := range conditions {
+		m, _ := c.(map[string]any)
+		if at, err := time.Parse(time.RFC3339, fmt.Sprint(m["lastTransitionTime"])); err == nil {
+			t.Logf("  %4.0f s  %s=%s", at.Sub(started).Seconds(), m["type"], m["status"])
+		}
+	}
+	return claim
+}
+
+// instance is the namespace of a claim's workloads.
+func instance(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) string {
+	t.Helper()
+	all := &corev1.NamespaceList{}
+	if err := cluster.Client.List(ctx, all); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range all.Items {
+		if strings.HasPrefix(n.Name, claim.GetNamespace()+"-"+claim.GetName()+"-") {
+			return n.Name
+		}
+	}
+	t.Fatal("the claim has no namespace for its workloads")
+	return ""
+}
+
+// cloud is what a client is told: address, authority, and the administrator's password.
+type cloud struct {
+	url, user, password string
+	provider            *gophercloud.ProviderClient
+	identity            *gophercloud.ServiceClient
+}
+
+// login logs in from outside of every pod, with what the claim's Secrets say, over a TLS that is verified.
+func login(ctx context.Context, t *testing.T, namespace string) *cloud {
+	t.Helper()
+	admin, certificate := secret(ctx, t, namespace, "keystone-admin"), secret(ctx, t, namespace, "keystone-tls")
+	c := &cloud{
+		url: "https://keystone." + namespace + ".svc:5000/v3", user: string(admin["username"]), password: string(admin["password"]),
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(certificate["ca.crt"]) {
+		t.Fatal("Keystone's certificate names no authority")
+	}
+	provider, err := openstack.NewClient(c.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// No name server of the machine knows the names of Services.
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		name, in, _ := strings.Cut(strings.TrimSuffix(host, ".svc"), ".")
+		service := &corev1.Service{}
+		if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: in, Name: name}, service); err != nil {
+			return nil, err
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(service.Spec.ClusterIP, port))
+	}
+	provider.HTTPClient = http.Client{Timeout: time.Minute, Transport: &http.Transport{
+		DialContext: dial, TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+	}}
+	c.provider = provider
+	if err := openstack.Authenticate(ctx, provider, gophercloud.AuthOptions{
+		IdentityEndpoint: c.url, Username: c.user, Password: c.password, DomainName: "Default", TenantName: "admin",
+		Scope: &gophercloud.AuthScope{ProjectName: "admin", DomainName: "Default"},
+	}); err != nil {
+		t.Fatalf("nobody can log in: %v", err)
+	}
+	if c.identity, err = openstack.NewIdentityV3(provider, gophercloud.EndpointOpts{Region: region, Availability: gophercloud.AvailabilityInternal}); err != nil {
+		t.Fatalf("who asks for the region %s finds nothing: %v", region, err)
+	}
+	return c
+}
+
+func secret(ctx context.Context, t *testing.T, namespace, name string) map[string][]byte {
+	t.Helper()
+	s := &corev1.Secret{}
+	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Data
+}
+
+func testToken(ctx context.Context, t *testing.T, c *cloud) {
+	token := c.provider.Token()
+	valid, err := tokens.Validate(ctx, c.identity, token)
+	if err != nil || !valid {
+		t.Errorf("the token is not valid: %v", err)
+	}
+}
+
+// testCatalog: the catalog has what the claim declares, each in its region.
+func testCatalog(ctx context.Context, t *testing.T, c *cloud) {
+	catalog, err := tokens.Get(ctx, c.identity, c.provider.Token()).ExtractServiceCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, entry := range catalog.Entries {
+		for _, e := range entry.Endpoints {
+			got[entry.Type] = append(got[entry.Type], e.Interface+" "+e.Region+" "+e.URL)
+		}
+		slices.Sort(got[entry.Type])
+	}
+	want := map[string][]string{"identity": {"internal " + region + " " + c.url, "public " + region + " " + c.url}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("catalog: -want +got\n%s", diff)
+	}
+}
+
+// testProject: what K-ORC reports is there.
+func testProject(ctx context.Context, t *testing.T, c *cloud) {
+	pages, err := projects.List(c.identity, projects.ListOpts{Name: "service"}).AllPages(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := projects.ExtractProjects(pages)
+	if err != nil || len(all) != 1 || !all[0].Enabled {
+		t.Errorf("got projects %+v, %v", all, err)
+	}
+}
+
+// testApplicationCredential: one can be made, and logs in.
+func testApplicationCredential(ctx context.Context, t *testing.T, c *cloud) {
+	token, err := tokens.Get(ctx, c.identity, c.provider.Token()).ExtractUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := applicationcredentials.Create(ctx, c.identity, token.ID, applicationcredentials.CreateOpts{Name: "test"}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := openstack.NewClient(c.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.HTTPClient = c.provider.HTTPClient
+	if err := openstack.Authenticate(ctx, other, gophercloud.AuthOptions{
+		IdentityEndpoint: c.url, ApplicationCredentialID: made.ID, ApplicationCredentialSecret: made.Secret,
+	}); err != nil {
+		t.Errorf("it does not log in: %v", err)
+	}
+}
+
+// unrestricted are pods that do not meet the restricted Pod Security Standard, each with the reason.
+var unrestricted = map[string]string{
+	"mariadb-0": "mariadb-operator's own pod",
+}
+
+// warnings collects what an API server warns of.
+type warnings struct{ all []string }
+
+func (w *warnings) HandleWarningHeader(_ int, _, text string) { w.all = append(w.all, text) }
+
+// testRestricted: Kubernetes itself says which pods would not be allowed if the namespace enforced the restricted standard.
+func testRestricted(ctx context.Context, t *testing.T, namespace string) {
+	said := &warnings{}
+	config := rest.CopyConfig(cluster.Config)
+	config.WarningHandler = said
+	set, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const patch = `{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`
+	if _, err := set.CoreV1().Namespaces().Patch(ctx, namespace, types.MergePatchType, []byte(patch),
+		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range said.all {
+		pod, _, ok := strings.Cut(text, ": ")
+		if !ok || strings.HasPrefix(text, "existing pods") {
+			continue
+		}
+		if unrestricted[pod] == "" {
+			t.Error(text)
+		}
+	}
+}
+
+// testDelete: with deletionPolicy Delete, nothing is left, on the cluster and in the namespace.
+func testDelete(ctx context.Context, t *testing.T, claim *unstructured.Unstructured, namespace string) {
+	started := time.Now()
+	if err := cluster.Client.Delete(ctx, claim); err != nil {
+		t.Fatal(err)
+	}
+	gone := func() error {
+		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim.DeepCopy()); !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("the claim is still there"), err)
+		}
+		if err := cluster.Client.Get(ctx, types.NamespacedName{Name: namespace}, &corev1.Namespace{}); !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("its namespace is still there"), err)
+		}
+		for _, kind := range []string{"kubernetes.crossplane.io/v1alpha2", "kubernetes.m.crossplane.io/v1alpha1"} {
+			list := &unstructured.UnstructuredList{}
+			list.SetAPIVersion(kind)
+			list.SetKind("ObjectList")
+			if err := cluster.Client.List(ctx, list); err != nil || len(list.Items) > 0 {
+				return errors.Join(fmt.Errorf("%d Objects are left", len(list.Items)), err)
+			}
+		}
+		volumes := &corev1.PersistentVolumeList{}
+		if err := cluster.Client.List(ctx, volumes); err != nil || len(volumes.Items) > 0 {
+			return errors.Join(fmt.Errorf("%d volumes are left", len(volumes.Items)), err)
+		}
+		return nil
+	}
+	for {
+		err := gone()
+		if err == nil {
+			t.Logf("nothing is left after %.0f s", time.Since(started).Seconds())
+			return
+		}
+		if time.Since(started) > 4*time.Minute {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+	}
+}

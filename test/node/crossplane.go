@@ -1,0 +1,249 @@
+//go:build linux
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+// Platform are the values of our chart for a node: what the platform decides. There is no gateway, so services are reached where they are.
+const Platform = `
+function: {replicas: 1}
+platformConfig:
+  spec:
+    domain: cloud.example.com
+    exposure: {type: None}
+    tls: {enabled: true, issuerRef: {name: platform, kind: ClusterIssuer}}
+    storageClass: hostpath
+    providerConfig: in-cluster
+`
+
+// system is Crossplane's namespace.
+const system = "crossplane-system"
+
+// crossplane is Crossplane itself, which docs/install.md installs with these values.
+var crossplane = operator{
+	name: "crossplane", namespace: system, tool: "crossplane-core",
+	module: "github.com/crossplane/crossplane/v2", chart: "cluster/charts/crossplane",
+	values: `{args: [--circuit-breaker-burst=100000, --circuit-breaker-refill-rate=1000]}`,
+	files:  map[string]string{"cluster/crds": "crds", "cluster/webhookconfigurations": "webhookconfigurations"},
+}
+
+// Names of the packages, as they are in the world, and of what they become.
+const (
+	ours     = "ghcr.io/c5c3"
+	upbound  = "xpkg.upbound.io/upbound"
+	provider = "upbound-provider-kubernetes"
+)
+
+// packages makes the packages and the companion's image of this tree, and that of provider-kubernetes, each with its program.
+func (r renderer) packages(ctx context.Context) error {
+	l := layout{filepath.Join(r.folder, "images")}
+	tag := "v" + release.Version
+	for _, p := range []struct{ main, name, pkg string }{
+		{"functions", ours + "/function-cobaltcore:" + tag, "package/function/crossplane.yaml"},
+		{"companion", ours + "/crossplane-cobaltcore-companion:" + release.Version, ""},
+	} {
+		path := filepath.Join(r.folder, "bin", p.main)
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path, "./"+p.main)
+		cmd.Dir, cmd.Env = r.root, append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("cannot build %s: %w\n%s", p.main, err, out)
+		}
+		var pkg []byte
+		if p.pkg != "" {
+			var err error
+			if pkg, err = os.ReadFile(filepath.Join(r.root, filepath.FromSlash(p.pkg))); err != nil {
+				return err
+			}
+		}
+		if err := l.programPackage(p.name, p.main, path, pkg); err != nil {
+			return err
+		}
+	}
+	// Only what can be composed is part of it.
+	parts := []string{"package/configuration/crossplane.yaml"}
+	compositions, err := filepath.Glob(filepath.Join(r.root, "compositions", "*.yaml"))
+	if err != nil {
+		return err
+	}
+	for _, c := range compositions {
+		name := filepath.Base(c)
+		parts = append(parts, "apis/"+strings.TrimSuffix(name, ".yaml")+"/definition.yaml", "compositions/"+name)
+	}
+	configuration, err := stream(r.root, parts...)
+	if err != nil {
+		return err
+	}
+	if err := l.add(ours+"/configuration-cobaltcore:"+tag, map[string]any{}, []file{{"package.yaml", 0o644, configuration}}); err != nil {
+		return err
+	}
+	if err := r.providerPackage(ctx, l); err != nil {
+		return err
+	}
+	return l.prune() // an earlier tree's
+}
+
+// providerPackage makes the package of provider-kubernetes.
+func (r renderer) providerPackage(ctx context.Context, l layout) error {
+	path, err := install.Tool(ctx, r.root, "provider-kubernetes", r.log)
+	if err != nil {
+		return err
+	}
+	dir, err := output(ctx, filepath.Join(r.root, "hack", "tools", "provider-kubernetes"),
+		"go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", "github.com/crossplane-contrib/provider-kubernetes")
+	if err != nil {
+		return err
+	}
+	dir = strings.TrimSpace(dir)
+	pkg, err := stream(dir, "package/crossplane.yaml", "package/crds/*.yaml")
+	if err != nil {
+		return err
+	}
+	return l.programPackage(upbound+"/provider-kubernetes:"+providerVersion, "provider", path, pkg)
+}
+
+// providerVersion is that of docs/install.md and hack/tools.
+const providerVersion = "v1.3.0"
+
+// stream joins YAML files of a folder.
+func stream(dir string, globs ...string) ([]byte, error) {
+	var out bytes.Buffer
+	for _, g := range globs {
+		all, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(g)))
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == 0 {
+			return nil, fmt.Errorf("there is no %s in %s", g, dir)
+		}
+		for _, f := range all {
+			data, err := os.ReadFile(f)
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(&out, "---\n%s\n", bytes.TrimSpace(data))
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// Crossplane installs Crossplane with its normal package runtime, and everything of ours, as docs/install.md says. Packages come from our
+// registry. Values are those of our chart. It is ready for claims when this returns.
+func (n *Node) Crossplane(ctx context.Context, root, values string) error {
+	if err := n.deploy(ctx, crossplane); err != nil {
+		return err
+	}
+	n.say("Crossplane runs")
+	for name, prefix := range map[string]string{"c5c3": ours, "upbound": upbound} {
+		if err := n.eventually(ctx, fmt.Sprintf(`apiVersion: pkg.crossplane.io/v1beta1
+kind: ImageConfig
+metadata: {name: %s}
+spec:
+  matchImages: [{prefix: %s}]
+  rewriteImage: {prefix: "%s:%s/%s"}
+`, name, prefix, nodeAddress, registryPort, name)); err != nil {
+			return err
+		}
+	}
+	if err := n.eventually(ctx, fmt.Sprintf(`apiVersion: pkg.crossplane.io/v1
+kind: Provider
+metadata: {name: %s}
+spec: {package: "%s/provider-kubernetes:%s"}
+`, provider, upbound, providerVersion)); err != nil {
+		return err
+	}
+	if err := n.healthy(ctx, "Provider", provider); err != nil {
+		return err
+	}
+	n.say("the provider is healthy")
+	if err := n.helm(ctx, filepath.Join(root, "package", "chart"), values); err != nil {
+		return err
+	}
+	if err := n.eventually(ctx, fmt.Sprintf(`apiVersion: pkg.crossplane.io/v1
+kind: Provider
+metadata: {name: %s}
+spec:
+  package: "%s/provider-kubernetes:%s"
+  runtimeConfigRef: {name: provider-kubernetes}
+`, provider, upbound, providerVersion)); err != nil {
+		return err
+	}
+	for kind, name := range map[string]string{
+		"Function": "c5c3-function-cobaltcore", "Configuration": "c5c3-configuration-cobaltcore", "Provider": provider,
+	} {
+		if err := n.healthy(ctx, kind, name); err != nil {
+			return err
+		}
+	}
+	n.say("the packages are healthy")
+	return nil
+}
+
+// helm installs our chart.
+func (n *Node) helm(ctx context.Context, chart, values string) error {
+	file := filepath.Join(n.state, "values.yaml")
+	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(n.processes.bin, "helm"), "upgrade", "--install", "cobaltcore", chart,
+		"--namespace="+system, "--values="+file)
+	home := filepath.Join(n.state, "helm")
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+n.Kubeconfig, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot install our chart: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// eventually applies objects until the API takes them.
+func (n *Node) eventually(ctx context.Context, text string) error {
+	return n.processes.wait(ctx, "an object of the platform", func(ctx context.Context) (bool, error) {
+		err := n.Apply(ctx, []byte(text))
+		return err == nil, err
+	})
+}
+
+// healthy waits until a package is.
+func (n *Node) healthy(ctx context.Context, kind, name string) error {
+	return n.WaitCondition(ctx, schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: kind},
+		types.NamespacedName{Name: name}, "Healthy")
+}
+
+// WaitCondition waits until a condition of an object is true, of today's object where the condition says of which it is. The error says
+// what its conditions are.
+func (n *Node) WaitCondition(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, condition string) error {
+	return n.processes.wait(ctx, fmt.Sprintf("%s of %s %s", condition, kind.Kind, name), func(ctx context.Context) (bool, error) {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(kind)
+		if err := n.Client.Get(ctx, name, u); err != nil {
+			return false, err
+		}
+		c, ok := platform.ConditionOf(u, condition)
+		if ok && c.Status == "True" && (c.ObservedGeneration == 0 || c.ObservedGeneration == u.GetGeneration()) {
+			return true, nil
+		}
+		var said []error
+		for _, c := range platform.Conditions(u) {
+			if c.Status != "True" {
+				said = append(said, fmt.Errorf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message))
+			}
+		}
+		return false, errors.Join(said...)
+	})
+}

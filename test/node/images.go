@@ -1,0 +1,84 @@
+//go:build linux
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/c5c3/crossplane-cobaltcore/images"
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+)
+
+// others are images that a platform takes from elsewhere, and that are made of Debian's packages here: the name that is asked for, and
+// the folder in ./images.
+var others = []struct{ name, folder string }{
+	{"library/memcached:1.6", "memcached"},
+	{"library/mariadb:11.8.5", "mariadb"},             // that mariadb-operator asks for
+	{"library/rabbitmq:4.1.3-management", "rabbitmq"}, // that RabbitMQ's cluster operator asks for
+}
+
+// InstallImages builds the images that a control plane runs from and that are not there yet: OpenStack's of some releases, and those that a
+// platform takes from elsewhere. Like Install, it needs the network.
+func InstallImages(ctx context.Context, root string, log io.Writer, releases ...release.Release) error {
+	folder, err := Folder()
+	if err != nil {
+		return err
+	}
+	b := builder{root: root, log: log}
+	table, err := images.Table()
+	if err != nil {
+		return err
+	}
+	openstack := layout{filepath.Join(folder, "..", "images", "oci")}
+	for _, i := range table {
+		for _, r := range releases {
+			reference, err := i.Reference(r)
+			if err != nil {
+				return err
+			}
+			if err := b.build(ctx, openstack, reference, "-release", string(r), i.Name); err != nil {
+				return err
+			}
+		}
+	}
+	local := layout{filepath.Join(folder, "images")}
+	for _, o := range others {
+		dir := filepath.Join(root, "test", "node", "images", o.folder)
+		if err := b.build(ctx, local, o.name, "-suite", "trixie", "-out", local.dir, "-name", o.name, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// builder calls hack/images.
+type builder struct {
+	root string
+	log  io.Writer
+}
+
+// build builds an image, unless a layout has it. What it says is shown only when it fails.
+func (b builder) build(ctx context.Context, l layout, name string, args ...string) error {
+	all, err := l.images()
+	if err != nil {
+		return err
+	}
+	for have := range all {
+		if withoutRegistry(have) == withoutRegistry(name) {
+			return nil
+		}
+	}
+	fmt.Fprintln(b.log, "builds the image", name, "(once)")
+	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "./hack/images"}, args...)...)
+	cmd.Dir, cmd.Env = b.root, os.Environ()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		const enough = 4000
+		return fmt.Errorf("cannot build the image %s: %w\n%s", name, err, out[max(len(out)-enough, 0):])
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+//go:build linux
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+// debian are files that have to be there, and the package of each.
+var debian = []struct{ path, pkg string }{
+	{"/usr/bin/containerd", "containerd"},
+	{"/usr/sbin/runc", "runc"},
+	{"/usr/lib/cni/bridge", "containernetworking-plugins"},
+	{"/usr/sbin/iptables", "iptables"},
+	{"/usr/sbin/nft", "nftables"},
+	{"/usr/sbin/conntrack", "conntrack"},
+	{"/usr/sbin/ip", "iproute2"},
+	{"/usr/bin/mount", "mount"},
+}
+
+// programs are what runs as processes, and the tool of hack/tools that holds each.
+var programs = map[string]string{
+	"etcd":                    "kubernetes",
+	"kube-apiserver":          "kubernetes",
+	"kube-controller-manager": "kubernetes",
+	"kubectl":                 "kubernetes",
+	"kubelet":                 "kubernetes-node",
+	"kube-proxy":              "kubernetes-node",
+	"kube-scheduler":          "kubernetes-node",
+	"helm":                    "helm",
+}
+
+// pods are tools that run as pods: each becomes an image of one program.
+var pods = []string{"coredns", "hostpath-provisioner"}
+
+// Install brings what a node needs and is not there yet: Debian packages, programs and images. It needs the network, so it has to
+// run before the machine of the node's own is entered; it says what it does in log. Root is the folder of this project.
+func Install(ctx context.Context, root string, log io.Writer) error {
+	if err := packages(ctx, log); err != nil {
+		return err
+	}
+	folder, err := Folder()
+	if err != nil {
+		return err
+	}
+	bin := filepath.Join(folder, "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return err
+	}
+	for name, tool := range programs {
+		path, err := install.Tool(ctx, root, tool, log)
+		if err != nil {
+			return err
+		}
+		if err := replace(path, filepath.Join(bin, name)); err != nil {
+			return err
+		}
+	}
+	layout := layout{filepath.Join(folder, "images")}
+	for _, name := range pods {
+		path, err := install.Tool(ctx, root, name, log)
+		if err != nil {
+			return err
+		}
+		if err := layout.program(local(name), name, path); err != nil {
+			return fmt.Errorf("cannot make the image of %s: %w", name, err)
+		}
+	}
+	pause := filepath.Join(bin, "pause")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", pause, "./test/node/pause")
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot build the pause program: %w\n%s", err, out)
+	}
+	return layout.program(local("pause"), "pause", pause)
+}
+
+// local is the name of an image that no other registry has.
+func local(name string) string { return "cobaltcore.test/" + name + ":1" }
+
+// Folder is that of everything here, below the cache: bin and images stay, state is of the node that runs.
+func Folder() (string, error) {
+	cache, err := platform.CacheDir()
+	return filepath.Join(cache, "node"), err
+}
+
+// replace links a program.
+func replace(path, link string) error {
+	if err := os.Remove(link); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.Symlink(path, link)
+}
+
+// packages installs the Debian packages that are missing. The error says which, where they cannot be installed.
+func packages(ctx context.Context, log io.Writer) error {
+	var missing []string
+	for _, p := range debian {
+		if _, err := os.Stat(p.path); err != nil {
+			missing = append(missing, p.pkg)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	names := strings.Join(missing, ", ")
+	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
+		return fmt.Errorf("cannot go on without the Debian packages %s: install them, or run as root where there is apt-get", names)
+	}
+	fmt.Fprintln(log, "installs Debian packages", names)
+	for _, args := range [][]string{{"update", "-qq"}, append([]string{"install", "-yqq", "--no-install-recommends"}, missing...)} {
+		cmd := exec.CommandContext(ctx, "apt-get", args...)
+		// What is installed starts nothing.
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("cannot install the Debian packages %s (apt-get %s): %w\n%s", names, args[0], err, out)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWithoutRegistry(t *testing.T) {
+	for name, want := range map[string]string{
+		"controller:latest":                    "library/controller:latest",
+		"c5c3/keystone:28.1.0":                 "c5c3/keystone:28.1.0",
+		"ghcr.io/c5c3/keystone:28.1.0":         "c5c3/keystone:28.1.0",
+		"localhost/topology:v0.0.1":            "topology:v0.0.1",
+		"registry:5000/a/b:1":                  "a/b:1",
+		"docker-registry1.example.com/lib/m:1": "lib/m:1",
+	} {
+		if got := withoutRegistry(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestRegistry: what was put into a layout is what a client pulls, by tag and by digest.
+func TestRegistry(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "program")
+	if err := os.WriteFile(program, []byte("binary"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l := layout{filepath.Join(dir, "layout")}
+	for range 2 { // the second replaces the first
+		if err := l.programPackage("ghcr.io/c5c3/function:v1", "function", program, []byte("kind: Function\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i, err := l.index()
+	if err != nil || len(i.Manifests) != 1 {
+		t.Fatalf("got %d images, %v", len(i.Manifests), err)
+	}
+	stray, err := l.put(typeLayer, []byte("an earlier image's"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.prune(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(l.blob(stray.Digest)); !os.IsNotExist(err) {
+		t.Errorf("what belongs to no image is still there: %v", err)
+	}
+	r, err := newRegistry(context.Background(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.listener.Close()
+	if err := r.Add(l.dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Add(filepath.Join(dir, "none")); err != nil {
+		t.Errorf("a layout that is not there: %v", err)
+	}
+	get := func(path string) (int, string, []byte) {
+		t.Helper()
+		resp, err := http.Get("http://" + r.listener.Addr().String() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		data, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, resp.Header.Get("Content-Type"), data
+	}
+	status, kind, data := get("/v2/c5c3/function/manifests/v1")
+	var manifest struct {
+		Layers []descriptor `json:"layers"`
+	}
+	if err := json.Unmarshal(data, &manifest); err != nil || status != http.StatusOK || kind != typeManifest || len(manifest.Layers) != 2 {
+		t.Fatalf("got %d %s %s, %v", status, kind, data, err)
+	}
+	if diff := cmp.Diff(packaged, manifest.Layers[1].Annotations); diff != "" {
+		t.Errorf("Crossplane does not find the package: -want +got\n%s", diff)
+	}
+	for _, layer := range manifest.Layers {
+		if status, _, data := get("/v2/c5c3/function/blobs/" + layer.Digest); status != http.StatusOK || int64(len(data)) != layer.Size {
+			t.Errorf("layer %s: got %d, %d bytes, want %d", layer.Digest, status, len(data), layer.Size)
+		}
+	}
+	if status, _, _ := get("/v2/c5c3/function/manifests/" + i.Manifests[0].Digest); status != http.StatusOK {
+		t.Errorf("by digest: got %d", status)
+	}
+	if status, _, _ := get("/v2/c5c3/function/manifests/v2"); status != http.StatusNotFound {
+		t.Errorf("a tag that is not there: got %d", status)
+	}
+}

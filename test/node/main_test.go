@@ -1,0 +1,70 @@
+//go:build node && linux
+
+package node_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/node"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
+)
+
+// cluster is the node with everything of ours, which all tests share.
+var cluster *node.Node
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	flag.Parse()
+	ctrl.SetLogger(logr.Discard())
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(code)
+}
+
+// run installs what is needed, while there is a network, and then runs the tests in a machine of their own.
+func run(m *testing.M) (code int, err error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	if !sandbox.Entered() {
+		install := context.Background() // the first time it builds everything
+		if err := node.Install(install, root, os.Stderr); err != nil {
+			return 0, err
+		}
+		if err := node.InstallOperators(install, root, os.Stderr); err != nil {
+			return 0, err
+		}
+		if err := node.InstallImages(install, root, os.Stderr, "2025.2"); err != nil {
+			return 0, err
+		}
+		code, err := sandbox.Enter(nil)
+		return code, errors.Join(err, node.Clean())
+	}
+	if cluster, err = node.Start(ctx, os.Stdout); err != nil {
+		return 0, err
+	}
+	defer cluster.Stop()
+	if err := cluster.Operators(ctx); err != nil {
+		return 0, err
+	}
+	if err := cluster.Crossplane(ctx, root, node.Platform); err != nil {
+		return 0, err
+	}
+	return m.Run(), nil
+}

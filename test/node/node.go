@@ -1,0 +1,340 @@
+//go:build linux
+
+package node
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+//go:embed manifests
+var manifests embed.FS
+
+// owner owns the fields that are applied.
+const owner = client.FieldOwner("node")
+
+// Node is a cluster of one node.
+type Node struct {
+	// Kubeconfig is the path of the administrator's kubeconfig, Config the same for client-go.
+	Kubeconfig string
+	Config     *rest.Config
+	// Client reads and writes anything, as the administrator.
+	Client client.WithWatch
+	// Registry serves all images.
+	Registry *Registry
+
+	state     string
+	lock      *os.File
+	processes *processes
+	progress  io.Writer
+	started   time.Time
+}
+
+// Start starts a node, in a machine of its own (sandbox.Enter), after Install. It is ready for pods when this returns. The error says
+// what is missing or has failed, with the end of its log. There can be one at a time.
+func Start(ctx context.Context, progress io.Writer) (_ *Node, err error) {
+	folder, err := Folder()
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{
+		state: filepath.Join(folder, "state"), progress: progress, started: time.Now(),
+		processes: &processes{bin: filepath.Join(folder, "bin"), logs: filepath.Join(folder, "logs")},
+	}
+	if n.lock, err = occupy(folder); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			n.Stop()
+		}
+	}()
+	if err := n.machine(); err != nil {
+		return n, err
+	}
+	if n.Registry, err = newRegistry(ctx, nodeAddress+":"+registryPort); err != nil {
+		return n, err
+	}
+	// Those of Install, and those that `make images` built.
+	for _, dir := range []string{filepath.Join(folder, "images"), filepath.Join(folder, "..", "images", "oci")} {
+		if err := n.Registry.Add(dir); err != nil {
+			return n, err
+		}
+	}
+	if err := n.controlPlane(ctx); err != nil {
+		return n, err
+	}
+	n.say("Kubernetes serves")
+	if err := n.agents(ctx); err != nil {
+		return n, err
+	}
+	n.say("the node is ready")
+	if err := n.basics(ctx); err != nil {
+		return n, err
+	}
+	n.say("names and volumes are there")
+	return n, nil
+}
+
+// Stop ends all programs. Their pods end with the machine.
+func (n *Node) Stop() {
+	n.processes.stop()
+	if n.Registry != nil {
+		_ = n.Registry.listener.Close()
+	}
+	_ = n.lock.Close()
+}
+
+// occupy takes the folder for one node, until the file is closed.
+func occupy(folder string) (*os.File, error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(errors.New("a node runs already; stop it with make node-down"), lock.Close())
+	}
+	return lock, nil
+}
+
+// Err is an error when a program has ended that should not have, with the end of its log.
+func (n *Node) Err() error { return n.processes.failed() }
+
+func (n *Node) say(what string) {
+	fmt.Fprintf(n.progress, "%5.1f s  %s\n", time.Since(n.started).Seconds(), what)
+}
+
+// machine prepares the machine of the node's own, and its folders.
+func (n *Node) machine() error {
+	if !sandbox.Entered() {
+		return errors.New("a node needs a machine of its own: call sandbox.Enter")
+	}
+	if err := sandbox.Prepare(); err != nil {
+		return err
+	}
+	// What a container mounts has to be seen by the kubelet, in this machine.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, ""); err != nil {
+		return fmt.Errorf("cannot share mounts with pods: %w", err)
+	}
+	if err := os.RemoveAll(n.state); err != nil {
+		return err
+	}
+	for _, dir := range []string{filepath.Join(n.state, "pki"), filepath.Join(n.state, "pods"), n.processes.logs} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	return errors.Join(write(n.state), network())
+}
+
+// controlPlane starts the control plane and waits until it serves.
+func (n *Node) controlPlane(ctx context.Context) error {
+	a, err := newAuthority(filepath.Join(n.state, "pki"), "https://"+nodeAddress+":6443")
+	if err != nil {
+		return err
+	}
+	for _, who := range identities {
+		if err := a.issue(who); err != nil {
+			return fmt.Errorf("cannot make the certificate of %s: %w", who.name, err)
+		}
+	}
+	n.Kubeconfig = a.file("admin.kubeconfig")
+	if n.Config, err = clientcmd.BuildConfigFromFlags("", n.Kubeconfig); err != nil {
+		return err
+	}
+	n.Config.QPS, n.Config.WarningHandler = -1, rest.NoWarnings{}
+	if err := n.processes.start("etcd", etcd(n.state)...); err != nil {
+		return err
+	}
+	if err := n.processes.start("kube-apiserver", apiServer(n.state)...); err != nil {
+		return err
+	}
+	// Its images are unpacked while the API server starts.
+	if err := n.processes.start("/usr/bin/containerd", "--config", filepath.Join(n.state, "containerd.toml")); err != nil {
+		return err
+	}
+	set, err := kubernetes.NewForConfig(n.Config)
+	if err != nil {
+		return err
+	}
+	if err := n.processes.wait(ctx, "the API server", func(ctx context.Context) (bool, error) {
+		_, err := set.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+		return err == nil, err
+	}); err != nil {
+		return err
+	}
+	n.Client, err = client.NewWithWatch(n.Config, client.Options{})
+	return err
+}
+
+// agents start the rest of the control plane and what runs on a node, and wait until that is ready.
+func (n *Node) agents(ctx context.Context) error {
+	if err := n.processes.wait(ctx, "containerd", func(context.Context) (bool, error) {
+		_, err := os.Stat(socket)
+		return err == nil, err
+	}); err != nil {
+		return err
+	}
+	for _, p := range []struct {
+		name string
+		args []string
+	}{
+		{"kube-controller-manager", controllerManager(n.state)},
+		{"kube-scheduler", clientFlags(n.state, "kube-scheduler")},
+		{"kubelet", kubelet(n.state)},
+		{"kube-proxy", []string{"--config=" + filepath.Join(n.state, "kube-proxy.yaml")}},
+	} {
+		if err := n.processes.start(p.name, p.args...); err != nil {
+			return err
+		}
+	}
+	return n.processes.wait(ctx, "the node", func(ctx context.Context) (bool, error) {
+		node := &corev1.Node{}
+		if err := n.Client.Get(ctx, types.NamespacedName{Name: nodeName}, node); err != nil {
+			return false, err
+		}
+		for _, c := range node.Status.Conditions {
+			if c.Type == corev1.NodeReady {
+				return c.Status == corev1.ConditionTrue, fmt.Errorf("%s: %s", c.Reason, c.Message)
+			}
+		}
+		return false, errors.New("it has not said that it is ready")
+	})
+}
+
+// basics install what every cluster has, and wait until it runs.
+func (n *Node) basics(ctx context.Context) error {
+	all, err := fs.Glob(manifests, "manifests/*.yaml")
+	if err != nil {
+		return err
+	}
+	for _, name := range all {
+		data, err := manifests.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		text := strings.ReplaceAll(string(data), "$VOLUMES", filepath.Join(n.state, "volumes"))
+		if err := n.Apply(ctx, []byte(text)); err != nil {
+			return err
+		}
+	}
+	return n.WaitDeployments(ctx, "kube-system")
+}
+
+// Apply applies the objects of YAML documents on the server's side. The error is that of the first object that is refused.
+func (n *Node) Apply(ctx context.Context, data []byte) error {
+	objects, err := platform.Decode(data)
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if err := n.apply(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Node) apply(ctx context.Context, o *unstructured.Unstructured) error {
+	if err := n.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), owner, client.ForceOwnership); err != nil {
+		return fmt.Errorf("cannot apply %s %s: %w", o.GetKind(), o.GetName(), err)
+	}
+	return nil
+}
+
+// WaitDeployments waits until every Deployment of a namespace is available. The error says what its pods wait for.
+func (n *Node) WaitDeployments(ctx context.Context, namespace string) error {
+	return n.processes.wait(ctx, "the Deployments of "+namespace, func(ctx context.Context) (bool, error) {
+		all := &appsv1.DeploymentList{}
+		if err := n.Client.List(ctx, all, client.InNamespace(namespace)); err != nil {
+			return false, err
+		}
+		for _, d := range all.Items {
+			if d.Status.ObservedGeneration != d.Generation || d.Status.AvailableReplicas < *d.Spec.Replicas {
+				return false, fmt.Errorf("%s is not available: %s", d.Name, n.Waiting(ctx, namespace))
+			}
+		}
+		return len(all.Items) > 0, nil
+	})
+}
+
+// Waiting says what the containers of a namespace that do not run wait for.
+func (n *Node) Waiting(ctx context.Context, namespace string) string {
+	pods := &corev1.PodList{}
+	if err := n.Client.List(ctx, pods, client.InNamespace(namespace)); err != nil {
+		return err.Error()
+	}
+	var out []string
+	for _, p := range pods.Items {
+		for _, c := range append(p.Status.InitContainerStatuses, p.Status.ContainerStatuses...) {
+			switch {
+			case c.State.Waiting != nil:
+				out = append(out, fmt.Sprintf("%s/%s: %s %s", p.Name, c.Name, c.State.Waiting.Reason, c.State.Waiting.Message))
+			case c.State.Terminated != nil && c.State.Terminated.ExitCode != 0:
+				out = append(out, fmt.Sprintf("%s/%s: ended with %d", p.Name, c.Name, c.State.Terminated.ExitCode))
+			case c.State.Running != nil && !c.Ready:
+				out = append(out, fmt.Sprintf("%s/%s: runs, but is not ready", p.Name, c.Name))
+			}
+		}
+		if len(p.Status.ContainerStatuses) == 0 {
+			out = append(out, p.Name+": has not started")
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// Clean removes what a node that has ended leaves: its state, and its control groups, which are the kernel's and not of a machine.
+// Logs stay until the next start. It is an error while a node runs.
+func Clean() error {
+	folder, err := Folder()
+	if err != nil {
+		return err
+	}
+	lock, err := occupy(folder)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() //nolint:errcheck // nothing was written
+	groups, err := filepath.Glob("/sys/fs/cgroup/*/kubepods")
+	if err != nil {
+		return err
+	}
+	for _, g := range append(groups, "/sys/fs/cgroup/kubepods") {
+		var all []string
+		_ = filepath.WalkDir(g, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				all = append(all, path)
+			}
+			return nil
+		})
+		for _, dir := range slices.Backward(all) { // the innermost first
+			_ = os.Remove(dir)
+		}
+	}
+	return os.RemoveAll(filepath.Join(folder, "state"))
+}

@@ -1,0 +1,217 @@
+//go:build linux
+
+// Command up starts a cluster of one real node on this machine, and keeps it until it is told to stop.
+//
+//	up               start in the background, and return when it is ready
+//	up -platform     the same, with the operators of other projects, Crossplane, and everything of ours
+//	up -down         stop it; nothing is left
+//
+// The cluster has a network of its own. The script that it names runs a command there, with the administrator's kubeconfig:
+//
+//	~/.cache/cobaltcore/node/enter kubectl get pods -A
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/node"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
+)
+
+// patience is how long a start may take when everything is built.
+const patience = 10 * time.Minute
+
+func main() {
+	sandbox.Main()
+	root := flag.String("root", ".", "folder of this project")
+	down := flag.Bool("down", false, "stop the cluster")
+	background := flag.Bool("background", false, "be the cluster")
+	platform := flag.Bool("platform", false, "install the operators of other projects, Crossplane and everything of ours, too")
+	flag.Parse()
+	ctrl.SetLogger(logr.Discard())
+	folder, err := node.Folder()
+	if err == nil {
+		*root, err = filepath.Abs(*root)
+	}
+	if err == nil {
+		u := up{folder: folder, platform: *platform, root: *root}
+		switch {
+		case *down:
+			err = u.stop()
+		case sandbox.Entered():
+			err = u.serve()
+		case *background:
+			err = u.enter()
+		default:
+			err = u.start()
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "node:", err)
+		os.Exit(1)
+	}
+}
+
+// up is a cluster that runs in the background. Its files are in a folder: pid, of the process outside of its machine; log; and ready,
+// which is there when it is.
+type up struct {
+	folder   string
+	root     string
+	platform bool
+}
+
+func (u up) file(name string) string { return filepath.Join(u.folder, name) }
+
+// start runs this program again in the background, and waits until the cluster is ready.
+func (u up) start() error {
+	if pid := u.running(); pid != 0 {
+		return fmt.Errorf("a node runs already (process %d); stop it with make node-down", pid)
+	}
+	if err := node.Install(context.Background(), u.root, os.Stderr); err != nil {
+		return err
+	}
+	if u.platform {
+		if err := node.InstallOperators(context.Background(), u.root, os.Stderr); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(node.Clean(), os.RemoveAll(u.file("ready"))); err != nil {
+		return err
+	}
+	log, err := os.Create(u.file("log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // the cluster has it
+	args := []string{"-background", "-root=" + u.root, fmt.Sprintf("-platform=%t", u.platform)}
+	cmd := exec.Command("/proc/self/exe", args...) //nolint:noctx // it outlives this process
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		if text, err := os.ReadFile(u.file("ready")); err == nil {
+			fmt.Fprint(os.Stdout, string(text))
+			return nil
+		}
+		select {
+		case err := <-ended:
+			text, _ := os.ReadFile(log.Name())
+			return fmt.Errorf("it did not start (%w):\n%s", err, text[max(len(text)-4000, 0):])
+		default:
+		}
+	}
+	return errors.Join(fmt.Errorf("it is not ready after %s; see %s", patience, log.Name()), u.stop())
+}
+
+// enter is the process outside of the cluster's machine, for as long as that lives.
+func (u up) enter() error {
+	if err := os.WriteFile(u.file("pid"), []byte(strconv.Itoa(os.Getpid())), 0o644); err != nil {
+		return err
+	}
+	code, err := sandbox.Enter(u.entered)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("it ended with %d", code)
+	}
+	return errors.Join(err, node.Clean(), os.Remove(u.file("pid")))
+}
+
+// entered writes the script that enters the machine whose first process has an id.
+func (u up) entered(pid int) {
+	script := fmt.Sprintf("#!/bin/sh\n# Runs a command in the machine of the node.\nexport KUBECONFIG=%s PATH=%s:$PATH\n"+
+		"exec nsenter -t %d -n -m -p -u -i -- \"$@\"\n", u.file("state/pki/admin.kubeconfig"), u.file("bin"), pid)
+	if err := os.WriteFile(u.file("enter"), []byte(script), 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, "cannot write the script that enters the machine:", err)
+	}
+}
+
+// serve is the first process of the cluster's machine.
+func (u up) serve() error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	starting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	n, err := node.Start(starting, os.Stdout)
+	if err != nil {
+		return err
+	}
+	defer n.Stop()
+	if u.platform {
+		if err := errors.Join(n.Operators(starting), n.Crossplane(starting, u.root, node.Platform)); err != nil {
+			return err
+		}
+	}
+	text := fmt.Sprintf("the node is ready; try\n  %s kubectl get pods -A\nand stop it with make node-down\n", u.file("enter"))
+	if err := os.WriteFile(u.file("ready"), []byte(text), 0o644); err != nil {
+		return err
+	}
+	for tick := time.NewTicker(time.Second); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := n.Err(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// running is the process of a cluster, or 0.
+func (u up) running() int {
+	text, err := os.ReadFile(u.file("pid"))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	// Its number may long be another's.
+	command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil || !strings.Contains(string(command), "-background") {
+		return 0
+	}
+	return pid
+}
+
+// stop ends the cluster, and removes what it left.
+func (u up) stop() error {
+	pid := u.running()
+	// Its machine goes with its first process, whatever happens to that.
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		if pid == 0 {
+			break
+		}
+		if err := syscall.Kill(pid, signal); err != nil {
+			return err
+		}
+		for waited := 0; u.running() != 0 && waited < 300; waited++ {
+			time.Sleep(100 * time.Millisecond)
+		}
+		pid = u.running()
+	}
+	for _, name := range []string{"pid", "ready", "enter"} {
+		if err := os.RemoveAll(u.file(name)); err != nil {
+			return err
+		}
+	}
+	return node.Clean()
+}
