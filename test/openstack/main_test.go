@@ -17,6 +17,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
@@ -28,6 +29,7 @@ var mariaDBOperator string
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	flag.DurationVar(&operators.Patience, "patience", operators.Patience, "how long anything may take to become ready")
 	flag.Parse()
 	code, err := run(m)
 	if err != nil {

@@ -85,7 +85,7 @@ func (o *Operators) LoseDatabase(ctx context.Context, namespace, name string) er
 	if err := o.Cluster.Patch(ctx, key, set, func() { set.Spec.Replicas = new(int32(0)) }); err != nil {
 		return err
 	}
-	err := o.Cluster.Wait(ctx, patience, "the end of the database", func(ctx context.Context) (bool, error) {
+	err := o.Cluster.Wait(ctx, Patience, "the end of the database", func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name + "-0"}, &corev1.Pod{})
 		return err != nil, client.IgnoreNotFound(err)
 	})

@@ -21,8 +21,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
 )
 
-// patience is how long anything may take to become ready on a busy machine.
-const patience = 6 * time.Minute
+// Patience is how long anything may take to become ready; what is set here does on a busy machine.
+var Patience = 6 * time.Minute
 
 // Operators own what is applied to a cluster.
 type Operators struct {
