@@ -340,6 +340,9 @@ func (p *pod) tell(ctx context.Context, phase corev1.PodPhase, message string) {
 	exit := maps.Clone(p.exit)
 	p.mu.Unlock()
 	err := setStatus(ctx, p.cluster, p.object.DeepCopy(), func(o *corev1.Pod) {
+		if o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed {
+			return // a probe that was asked before the end, and answers after it, does not bring the pod back
+		}
 		o.Status.Phase, o.Status.PodIP, o.Status.Message = phase, p.address, message
 		ready := corev1.ConditionFalse
 		if p.ready.Load() {
