@@ -102,7 +102,9 @@ func (c *Cluster) audit(audited bool) ([]string, error) {
 	if err := os.WriteFile(path, []byte(policy), 0o600); err != nil {
 		return nil, err
 	}
-	return []string{"--audit-policy-file=" + path, "--audit-log-path=" + c.file("audit.log")}, nil
+	// Of a log that is rotated, as by default at 100 MB, only the end is counted.
+	const megabytes = "1000000"
+	return []string{"--audit-policy-file=" + path, "--audit-log-path=" + c.file("audit.log"), "--audit-log-maxsize=" + megabytes}, nil
 }
 
 func (c *Cluster) file(path string) string { return filepath.Join(c.dir, filepath.FromSlash(path)) }
