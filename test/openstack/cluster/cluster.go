@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -130,23 +132,9 @@ func (c *Cluster) Stop() {
 
 // Apply makes an object be as it is desired. What others own is kept: annotations of a pod template, and the status.
 func (c *Cluster) Apply(ctx context.Context, desired client.Object) error {
-	seen, ok := desired.DeepCopyObject().(client.Object)
-	if !ok {
-		return fmt.Errorf("cannot copy %s", desired.GetName())
-	}
-	err := c.Client.Get(ctx, client.ObjectKeyFromObject(desired), seen)
-	switch {
-	case apierrors.IsNotFound(err):
-		err = c.Client.Create(ctx, desired)
-	case err == nil:
-		desired.SetResourceVersion(seen.GetResourceVersion())
-		desired.SetUID(seen.GetUID())
-		desired.SetCreationTimestamp(seen.GetCreationTimestamp())
-		desired.SetGeneration(seen.GetGeneration() + 1)
-		keepAnnotations(desired, seen)
-		err = c.Client.Update(ctx, desired)
-	}
-	if err != nil {
+	wanted := templateAnnotations(desired)
+	// As with server-side apply, nobody who writes at the same time gets in the way.
+	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return c.write(ctx, desired, wanted) }); err != nil {
 		return fmt.Errorf("cannot apply %s %s: %w", desired.GetObjectKind().GroupVersionKind().Kind, desired.GetName(), err)
 	}
 	if s, ok := desired.(*corev1.Service); ok {
@@ -155,20 +143,36 @@ func (c *Cluster) Apply(ctx context.Context, desired client.Object) error {
 	return nil
 }
 
-func keepAnnotations(desired, seen client.Object) {
-	d, ok := desired.(*appsv1.Deployment)
+func (c *Cluster) write(ctx context.Context, desired client.Object, wanted map[string]string) error {
+	seen, ok := desired.DeepCopyObject().(client.Object)
 	if !ok {
-		return
+		return errors.New("it cannot be copied")
 	}
-	old, ok := seen.(*appsv1.Deployment)
-	if !ok {
-		return
+	err := c.Client.Get(ctx, client.ObjectKeyFromObject(desired), seen)
+	if apierrors.IsNotFound(err) {
+		return c.Client.Create(ctx, desired)
+	} else if err != nil {
+		return err
 	}
-	for k, v := range old.Spec.Template.Annotations {
-		if _, ours := d.Spec.Template.Annotations[k]; !ours {
+	desired.SetResourceVersion(seen.GetResourceVersion())
+	desired.SetUID(seen.GetUID())
+	desired.SetCreationTimestamp(seen.GetCreationTimestamp())
+	desired.SetGeneration(seen.GetGeneration() + 1)
+	if d, ok := desired.(*appsv1.Deployment); ok {
+		d.Spec.Template.Annotations = templateAnnotations(seen) // those of others stay
+		for k, v := range wanted {
 			metav1.SetMetaDataAnnotation(&d.Spec.Template.ObjectMeta, k, v)
 		}
 	}
+	return c.Client.Update(ctx, desired)
+}
+
+// templateAnnotations are those of a Deployment's pods.
+func templateAnnotations(o client.Object) map[string]string {
+	if d, ok := o.(*appsv1.Deployment); ok {
+		return maps.Clone(d.Spec.Template.Annotations)
+	}
+	return nil
 }
 
 // Wait waits until a condition holds, and says for what it waited where it does not in time.
