@@ -37,7 +37,9 @@ func (c *cluster) jobController() {
 			if ttl := time.Duration(*j.Spec.TTLSecondsAfterFinished) * time.Second; c.clock.Now().Sub(end.LastTransitionTime.Time) >= ttl {
 				c.must(c.api.Delete(ctx, &j))
 			}
-		case ptr.Deref(j.Spec.Suspend, false):
+		case ptr.Deref(j.Spec.Suspend, false) && len(own) == 0:
+		case ptr.Deref(j.Spec.Suspend, false) && running(&own[0]):
+			c.stop(&own[0])
 		case len(own) == 0:
 			pod := &corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{
@@ -154,22 +156,26 @@ func (c *cluster) ended(r record, code int32) {
 
 // garbage stops the pods of Jobs that are gone, which takes those that run a step, and clears them away.
 func (c *cluster) garbage() {
-	ctx := context.Background()
 	alive := map[string]bool{}
 	for _, j := range c.jobs() {
 		alive[string(j.UID)] = true
 	}
 	for _, p := range c.stepPods() {
 		owner := metav1.GetControllerOf(&p)
-		switch {
-		case owner == nil || alive[string(owner.UID)]:
-		case p.Status.Phase == corev1.PodRunning && p.Annotations["stopping"] == "":
-			p.Annotations["stopping"] = "true"
-			c.must(c.api.Update(ctx, &p))
-		default:
-			c.must(c.api.Delete(ctx, &p))
+		if owner != nil && !alive[string(owner.UID)] {
+			c.stop(&p)
 		}
 	}
+}
+
+// stop clears a pod away, which takes one that runs a step.
+func (c *cluster) stop(p *corev1.Pod) {
+	if p.Status.Phase == corev1.PodRunning && p.Annotations["stopping"] == "" {
+		p.Annotations["stopping"] = "true"
+		c.must(c.api.Update(context.Background(), p))
+		return
+	}
+	c.must(c.api.Delete(context.Background(), p))
 }
 
 // crossplane runs what the schema serves: the composition function decides by the installed release, too.

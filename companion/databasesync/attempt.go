@@ -55,15 +55,29 @@ func attend(w *world) *plan {
 		res := resultOf(job, w.pods)
 		s, _ := w.step(r.Hash) // Of a step that is no longer in the spec, 0 is success.
 		return w.ended(r, s.judge(res.code), res)
-	case job.DeletionTimestamp == nil && w.outdated(r) && !w.begun(job):
-		// The record goes first: should the Job start before it is cleared away, adopt writes the record again.
-		p := w.save(at, fmt.Sprintf("step %s of release %s has not started and is not wanted any more", r.Step, r.Release))
-		p.status.History = p.status.History[:len(p.status.History)-1]
-		return p
+	case job.DeletionTimestamp == nil && w.outdated(r) && (suspended(job) || !w.begun(job)):
+		return w.callBack(r, job)
 	case job.DeletionTimestamp == nil && suspended(job):
 		return w.release(r, job)
 	}
 	return w.wait(at, "Running", w.running(r, job))
+}
+
+// callBack takes back an attempt that has not started and is not wanted any more: the release of its Job first, and the record
+// when no pod of it is left, so that nothing runs that is not recorded.
+func (w *world) callBack(r *record, job *batchv1.Job) *plan {
+	p := w.save(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s is not wanted any more and is called back", r.Step, r.Release))
+	switch {
+	case !suspended(job):
+		p.suspend = job
+	case w.begun(job): // It started in that moment. What has been done is not known: it counts as an attempt whose Job vanished.
+		p.remove = job
+	case len(podsOf(job, w.pods)) > 0:
+		p.again = false
+	default:
+		p.status.History = p.status.History[:len(p.status.History)-1]
+	}
+	return p
 }
 
 // release lets the Job of a recorded attempt start.

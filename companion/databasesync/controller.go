@@ -156,7 +156,9 @@ func (r *Reconciler) carryOut(ctx context.Context, w *world, p *plan) error {
 	case p.create != nil:
 		err = r.create(ctx, w, p)
 	case p.release != nil:
-		err = r.release(ctx, p.release)
+		err = r.suspend(ctx, p.release, false)
+	case p.suspend != nil:
+		err = r.suspend(ctx, p.suspend, true)
 	case p.remove != nil:
 		err = r.remove(ctx, p.remove)
 	}
@@ -179,13 +181,13 @@ func (r *Reconciler) create(ctx context.Context, w *world, p *plan) error {
 	return nil
 }
 
-// release lets a Job start, as it was seen and no other.
-func (r *Reconciler) release(ctx context.Context, job *batchv1.Job) error {
-	released := job.DeepCopy()
-	released.Spec.Suspend = new(false)
+// suspend keeps a Job from starting, or lets it start, as it was seen and no other.
+func (r *Reconciler) suspend(ctx context.Context, job *batchv1.Job, held bool) error {
+	changed := job.DeepCopy()
+	changed.Spec.Suspend = &held
 	asSeen := client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Patch(ctx, released, asSeen); err != nil {
-		return fmt.Errorf("cannot let Job %s start: %w", job.Name, err)
+	if err := r.Client.Patch(ctx, changed, asSeen); err != nil {
+		return fmt.Errorf("cannot set spec.suspend of Job %s to %t: %w", job.Name, held, err)
 	}
 	return nil
 }

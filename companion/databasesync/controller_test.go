@@ -281,7 +281,7 @@ func TestTooSlow(t *testing.T) {
 	c.until(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })
 	seen := c.jobs()[0]
 	c.until(r, "a start", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
-	if err := r.release(context.Background(), &seen); err == nil {
+	if err := r.suspend(context.Background(), &seen, false); err == nil {
 		t.Error("released a Job that it had not seen")
 	}
 	if err := r.remove(context.Background(), &seen); err == nil || len(c.jobs()) != 1 {

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
 )
 
-// plan is what to do next. At most one of create, release, remove and a changed history is meant; a plan with none of them
+// plan is what to do next. At most one of create, release, suspend, remove and a changed history is meant; a plan with none of them
 // waits.
 type plan struct {
 	// status from now on, without conditions, which report adds.
@@ -23,7 +23,9 @@ type plan struct {
 	of     step
 	// release is a suspended Job that may start now.
 	release *batchv1.Job
-	// remove is a Job that never started and is not wanted any more.
+	// suspend is a released Job that has not started and is not wanted any more.
+	suspend *batchv1.Job
+	// remove is a suspended Job that is not wanted any more.
 	remove *batchv1.Job
 	// failed is how the attempt that the status records last failed; its output goes into the record.
 	failed *result

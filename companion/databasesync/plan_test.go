@@ -96,7 +96,7 @@ func upgraded() given {
 
 // decision is what is compared of a plan.
 type decision struct {
-	// Does is "create expand/expand #1", "record …", "release", "remove", "end Failed", "drop"; no words for waiting.
+	// Does is "create expand/expand #1", "record …", "release", "suspend", "remove", "end Failed", "drop"; no words for waiting.
 	Does  string
 	Phase string
 	// Installed is what is installed from then on, and what may be turned back to.
@@ -114,6 +114,8 @@ func decide(w *world) (decision, string) {
 		d.Does = "create " + p.create.Step + " " + p.create.Release
 	case p.release != nil:
 		d.Does = "release"
+	case p.suspend != nil:
+		d.Does = "suspend"
 	case p.remove != nil:
 		d.Does = "remove"
 	case len(after) < len(before):
@@ -222,7 +224,34 @@ func TestNext(t *testing.T) {
 				g.has(released(job, ""), corev1.PodPending)
 				g.edited()
 				return g
+			}, decision{Does: "suspend", Phase: "Syncing"}, "is called back",
+		},
+		"CalledBack": {
+			"The record stays as long as a pod may start.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.has(job, corev1.PodPending)
+				g.edited()
+				return g
+			}, decision{Phase: "Syncing"}, "is called back",
+		},
+		"CalledBackForGood": {
+			"Then it goes.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.has(job, "")
+				g.edited()
+				return g
 			}, decision{Does: "drop", Phase: "Syncing"}, "",
+		},
+		"CalledBackTooLate": {
+			"The record of one that has started stays.", func() given {
+				g := at("", one)
+				_, job := g.attempt(syncing, 1, "")
+				g.has(job, corev1.PodRunning)
+				g.edited()
+				return g
+			}, decision{Does: "remove", Phase: "Syncing"}, "",
 		},
 		"RunsForAnEarlierWish": {
 			"One that runs is not stopped.", func() given {
