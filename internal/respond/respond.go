@@ -15,8 +15,9 @@ import (
 
 const (
 	// waitingTTL is how soon Crossplane calls again while anything is awaited: an open circuit breaker drops events, so that
-	// nothing else might call.
-	waitingTTL = 10 * time.Second
+	// nothing else might call. Each pass writes every composed resource again: calls that are sooner than needed keep
+	// everybody waiting where many install at once (docs/performance.md).
+	waitingTTL = time.Minute
 	// readyTTL is how soon Crossplane calls again when all is ready: a changed PlatformConfig is seen no later (core 2.3 does
 	// not watch required resources).
 	readyTTL = 5 * time.Minute

@@ -88,7 +88,7 @@ func TestGood(t *testing.T) {
 			reason: "While anything is awaited, the composite resource is not ready, and the next call is soon.",
 			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Wait("Later", "it takes its time"))}},
 			ready:  fnv1.Ready_READY_FALSE,
-			ttl:    10 * time.Second,
+			ttl:    time.Minute,
 			last:   told("PartReady", no, "Later", "A my-a: it takes its time"),
 		},
 	}
@@ -164,7 +164,7 @@ func TestBad(t *testing.T) {
 				}
 			}
 			want := &fnv1.RunFunctionResponse{
-				Meta:       &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(10 * time.Second)},
+				Meta:       &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(time.Minute)},
 				Context:    req.GetContext(),
 				Conditions: []*fnv1.Condition{told(tc.typ, no, tc.words, tc.sentence)},
 				// A claim shows no fatal result, so the warning comes first.
