@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// waitingTTL is how soon Crossplane calls again while anything is awaited: an open circuit breaker drops events, so that
-	// nothing else might call. Each pass writes every composed resource again: calls that are sooner than needed keep
-	// everybody waiting where many install at once (docs/performance.md).
-	waitingTTL = time.Minute
-	// readyTTL is how soon Crossplane calls again when all is ready: a changed PlatformConfig is seen no later (core 2.3 does
-	// not watch required resources).
-	readyTTL = 5 * time.Minute
+	// goodTTL is how soon Crossplane calls again without an event. Events say when anything that is awaited changes; this is for
+	// what has none: a changed PlatformConfig (core 2.3 does not watch required resources), and events that an open circuit
+	// breaker dropped. Each pass applies every composed resource again, so calls that are sooner than needed keep everybody
+	// waiting where many install at once (docs/performance.md).
+	goodTTL = 5 * time.Minute
+	// badTTL is the same after an error, which somebody may be mending right now.
+	badTTL = time.Minute
 )
 
 // Condition types of ours. Ready and Synced are Crossplane's.
@@ -35,10 +35,7 @@ const (
 // makes it readable.
 func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status encoded.Struct) *fnv1.RunFunctionResponse {
 	done := plan.Ready()
-	rsp := answer(req, readyTTL)
-	if !done {
-		rsp.Meta.Ttl = durationpb.New(waitingTTL)
-	}
+	rsp := answer(req, goodTTL)
 	rsp.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{}}
 	maps.Copy(rsp.GetDesired().GetResources(), req.GetDesired().GetResources())
 	for _, i := range plan.Items() {
@@ -71,7 +68,7 @@ func Open(rsp *fnv1.RunFunctionResponse) *fnv1.RunFunctionResponse {
 // Bad answers with an error. Crossplane then changes nothing, and leaves the status and the claim's Ready as they were: the
 // tenant hears of it by a condition and by the event of a warning, which has to come before the fatal result.
 func Bad(req *fnv1.RunFunctionRequest, err error) *fnv1.RunFunctionResponse {
-	rsp := answer(req, waitingTTL)
+	rsp := answer(req, badTTL)
 	reason, typ := "InternalError", Composed
 	if invalid.Is(err) {
 		reason, typ = "InvalidSpec", SpecValid

@@ -74,21 +74,18 @@ func TestGood(t *testing.T) {
 		reason string
 		plan   compose.Plan
 		ready  fnv1.Ready
-		ttl    time.Duration
 		last   *fnv1.Condition
 	}{
 		"Ready": {
-			reason: "When all is ready, nothing but a changed PlatformConfig is waited for.",
+			reason: "Everything is ready.",
 			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Yes)}},
 			ready:  fnv1.Ready_READY_TRUE,
-			ttl:    5 * time.Minute,
 			last:   told("PartReady", yes, "Ready", ""),
 		},
 		"Waiting": {
 			reason: "While anything is awaited, the composite resource is not ready, and the next call is soon.",
 			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Wait("Later", "it takes its time"))}},
 			ready:  fnv1.Ready_READY_FALSE,
-			ttl:    time.Minute,
 			last:   told("PartReady", no, "Later", "A my-a: it takes its time"),
 		},
 	}
@@ -97,7 +94,7 @@ func TestGood(t *testing.T) {
 			req := request(t)
 			got := respond.Open(respond.Good(req, tc.plan, respond.Place{}, encoded.Of(structOf(t, map[string]any{"phase": "X"}))))
 			want := &fnv1.RunFunctionResponse{
-				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(tc.ttl)},
+				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(5 * time.Minute)},
 				Context: req.GetContext(),
 				Desired: &fnv1.State{
 					Composite: &fnv1.Resource{Ready: tc.ready, Resource: structOf(t, map[string]any{

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +29,7 @@ type Options struct {
 	Tree string
 	// Core is the tool of hack/tools with Crossplane's core. Empty: crossplane-core, the oldest that we support.
 	Core string
-	// CrossplaneArgs are flags of Crossplane's core. Empty: those that docs/install.md recommends.
+	// CrossplaneArgs are flags of Crossplane's core, after those that docs/install.md recommends.
 	CrossplaneArgs []string
 	// Packages is a folder that `make package` made, whose packages and chart are installed. Empty: packages are made of this
 	// tree, which takes no time.
@@ -109,9 +110,6 @@ func prepare(ctx context.Context, o Options) (*Platform, error) {
 	if o.Core == "" {
 		o.Core = defaultCore
 	}
-	if len(o.CrossplaneArgs) == 0 {
-		o.CrossplaneArgs = recommended
-	}
 	if o.Dir == "" {
 		cache, err := CacheDir()
 		if err != nil {
@@ -166,7 +164,7 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 	var (
 		o        = p.options
 		provider string // folder of its module
-		x        = &crossplane{args: o.CrossplaneArgs}
+		x        = &crossplane{args: slices.Concat(recommended, o.CrossplaneArgs)}
 		chart    []*unstructured.Unstructured
 		foreign  []*unstructured.Unstructured
 	)

@@ -25,6 +25,7 @@ import (
 type cli struct {
 	Planes   []int         `arg:"" optional:"" help:"How many control planes there are to be, one number after the other. Default: 1 10 50."`
 	Defaults bool          `help:"Run Crossplane with the circuit breaker's defaults."`
+	Flags    []string      `help:"Further flags of Crossplane's core."`
 	Rest     time.Duration `default:"60s" help:"How long to watch what is ready, in the end."`
 	Timeout  time.Duration `default:"30m" help:"How long to wait until control planes are ready."`
 }
@@ -52,6 +53,7 @@ func (c *cli) run(ctx context.Context) error {
 	if c.Defaults {
 		options.CrossplaneArgs = []string{"--circuit-breaker-burst=100", "--circuit-breaker-refill-rate=1"}
 	}
+	options.CrossplaneArgs = append(options.CrossplaneArgs, c.Flags...)
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	p, err := platform.Start(ctx, options)
