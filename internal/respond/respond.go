@@ -14,11 +14,14 @@ import (
 )
 
 const (
-	// goodTTL is how soon Crossplane calls again without an event. Events say when anything that is awaited changes; this is for
-	// what has none: a changed PlatformConfig (core 2.3 does not watch required resources), and events that an open circuit
-	// breaker dropped. Each pass applies every composed resource again, so calls that are sooner than needed keep everybody
-	// waiting where many install at once (docs/performance.md).
-	goodTTL = 5 * time.Minute
+	// readyTTL and waitingTTL are how soon Crossplane calls again without an event, when all is ready and while anything is
+	// awaited. Events say when what is composed changes; this is for what has none: a changed PlatformConfig (core 2.3 does not
+	// watch required resources), and a circuit breaker that opened after the last call. Each pass applies every composed
+	// resource again, so shorter ones keep everybody waiting where many install at once (docs/performance.md).
+	readyTTL   = 5 * time.Minute
+	waitingTTL = 2 * time.Minute
+	// openTTL is the same while the circuit breaker is open, which drops events: nothing else might call.
+	openTTL = 10 * time.Second
 	// badTTL is the same after an error, which somebody may be mending right now.
 	badTTL = time.Minute
 )
@@ -35,7 +38,7 @@ const (
 // makes it readable.
 func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status encoded.Struct) *fnv1.RunFunctionResponse {
 	done := plan.Ready()
-	rsp := answer(req, goodTTL)
+	rsp := answer(req, patience(req, done))
 	rsp.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{}}
 	maps.Copy(rsp.GetDesired().GetResources(), req.GetDesired().GetResources())
 	for _, i := range plan.Items() {
@@ -52,6 +55,30 @@ func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status e
 		rsp.Conditions = append(rsp.Conditions, partCondition(part))
 	}
 	return rsp
+}
+
+// patience is how soon to be called again.
+func patience(req *fnv1.RunFunctionRequest, done bool) time.Duration {
+	switch {
+	case done:
+		return readyTTL
+	case circuitOpen(req):
+		return openTTL
+	}
+	return waitingTTL
+}
+
+// circuitOpen reports whether Crossplane drops events of the composite resource: core says so in its condition Responsive before it
+// calls.
+func circuitOpen(req *fnv1.RunFunctionRequest) bool {
+	status := req.GetObserved().GetComposite().GetResource().GetFields()["status"].GetStructValue()
+	for _, v := range status.GetFields()["conditions"].GetListValue().GetValues() {
+		c := v.GetStructValue().GetFields()
+		if c["type"].GetStringValue() == "Responsive" {
+			return c["status"].GetStringValue() == "False"
+		}
+	}
+	return false
 }
 
 // Open makes everything that is sealed in a response readable.

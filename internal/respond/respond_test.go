@@ -8,6 +8,7 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -73,18 +74,30 @@ func TestGood(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		plan   compose.Plan
+		open   bool
+		ttl    time.Duration
 		ready  fnv1.Ready
 		last   *fnv1.Condition
 	}{
 		"Ready": {
-			reason: "Everything is ready.",
+			reason: "When all is ready, nothing but a changed PlatformConfig is waited for.",
 			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Yes)}},
+			ttl:    5 * time.Minute,
 			ready:  fnv1.Ready_READY_TRUE,
 			last:   told("PartReady", yes, "Ready", ""),
 		},
 		"Waiting": {
-			reason: "While anything is awaited, the composite resource is not ready, and the next call is soon.",
+			reason: "While anything is awaited, the composite resource is not ready.",
 			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Wait("Later", "it takes its time"))}},
+			ttl:    2 * time.Minute,
+			ready:  fnv1.Ready_READY_FALSE,
+			last:   told("PartReady", no, "Later", "A my-a: it takes its time"),
+		},
+		"Deaf": {
+			reason: "Where Crossplane drops events, the next call is soon.",
+			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Wait("Later", "it takes its time"))}},
+			open:   true,
+			ttl:    10 * time.Second,
 			ready:  fnv1.Ready_READY_FALSE,
 			last:   told("PartReady", no, "Later", "A my-a: it takes its time"),
 		},
@@ -92,9 +105,15 @@ func TestGood(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			req := request(t)
+			if tc.open {
+				req.Observed.Composite.Resource.Fields["status"] = structpb.NewStructValue(structOf(t, map[string]any{
+					"conditions": []any{map[string]any{"type": "Synced", "status": "True"}, map[string]any{"type": "Responsive", "status": "False"}},
+				}))
+			}
+			before := proto.Clone(req)
 			got := respond.Open(respond.Good(req, tc.plan, respond.Place{}, encoded.Of(structOf(t, map[string]any{"phase": "X"}))))
 			want := &fnv1.RunFunctionResponse{
-				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(5 * time.Minute)},
+				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(tc.ttl)},
 				Context: req.GetContext(),
 				Desired: &fnv1.State{
 					Composite: &fnv1.Resource{Ready: tc.ready, Resource: structOf(t, map[string]any{
@@ -112,7 +131,7 @@ func TestGood(t *testing.T) {
 			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 				t.Errorf("%s\nGood(...): -want, +got:\n%s", tc.reason, diff)
 			}
-			if diff := cmp.Diff(request(t), req, protocmp.Transform()); diff != "" {
+			if diff := cmp.Diff(before, req, protocmp.Transform()); diff != "" {
 				t.Errorf("the request was changed: %s", diff)
 			}
 		})
