@@ -89,14 +89,14 @@ func checkBad(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) {
 	if warning.GetMessage() != message || fatal.GetMessage() != message {
 		t.Errorf("8: the results of an error are %v, want the message %s", results, message)
 	}
-	if rsp.GetMeta().GetTtl().AsDuration() != 10*time.Second {
+	if rsp.GetMeta().GetTtl().AsDuration() != time.Minute {
 		t.Errorf("7: the TTL is %v", rsp.GetMeta().GetTtl().AsDuration())
 	}
 }
 
 // checkTold holds invariants 7 and 8 for a good answer.
 func checkTold(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
-	ready, ttl := fnv1.Ready_READY_FALSE, 10*time.Second
+	ready, ttl := fnv1.Ready_READY_FALSE, 2*time.Minute
 	if plan.Ready() {
 		ready, ttl = fnv1.Ready_READY_TRUE, 5*time.Minute
 	}
