@@ -33,9 +33,10 @@ var cloud *platform.Platform
 // remote is the name of the second cluster, which the PlatformConfig of the examples offers to namespaces called tenant-….
 const remote = "west"
 
-// Patience with what takes moments, and with a deletion: each level of Usages is looked at every half minute.
+// Patience with what takes moments on an idle machine, also on a busy one, and with a deletion: each level of Usages is looked at every
+// half minute.
 const (
-	soon     = 2 * time.Minute
+	soon     = 5 * time.Minute
 	deletion = 6 * time.Minute
 )
 
