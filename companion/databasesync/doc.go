@@ -27,9 +27,10 @@
 // the last pod of the schema has gone: an interrupted step of OpenStack goes on where it was.
 //
 // A wish may change at any time. An attempt that runs is seen to its end first, and its result is recorded; one whose pods
-// have not started, because an image cannot be pulled, is called back: its Job is suspended again, and its record goes when no pod
-// of it is left. (A pod that starts in that moment is stopped at once; if it has gone before the next pass sees it, nothing
-// tells of it.) An upgrade can be called off while expand runs and until contract begins, because an expanded schema serves
-// both releases; the schema then stays ahead of what runs, and no step of the old release touches it. An upgrade by sync cannot be called off once it ran. During the first sync every wish
-// is tried: the service's own tool knows what it finds in the database, and refuses a schema that is newer.
+// have not started, because an image cannot be pulled, is called back: its Job is suspended again, and its record goes
+// when no pod of it is left. (A pod that starts in that moment is stopped at once; if it has gone before the next pass
+// sees it, nothing tells of it.) An upgrade can be called off while expand runs and until contract begins, because an
+// expanded schema serves both releases; the schema then stays ahead of what runs, and no step of the old release touches
+// it. An upgrade by sync cannot be called off once it ran. During the first sync every wish is tried: the service's own
+// tool knows what it finds in the database, and refuses a schema that is newer.
 package databasesync

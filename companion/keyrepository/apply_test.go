@@ -15,19 +15,23 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 )
 
+// applyDeployment is what Crossplane applies.
+func applyDeployment(image string) *applyapps.DeploymentApplyConfiguration {
+	labels := map[string]string{"app": "keystone"}
+	return applyapps.Deployment("keystone", namespace).WithSpec(applyapps.DeploymentSpec().
+		WithReplicas(2).
+		WithSelector(applymeta.LabelSelector().WithMatchLabels(labels)).
+		WithTemplate(applycore.PodTemplateSpec().WithLabels(labels).WithAnnotations(map[string]string{"theirs": image}).
+			WithSpec(applycore.PodSpec().WithContainers(applycore.Container().WithName("keystone").WithImage(image)))))
+}
+
 // TestRollSurvivesApply shows that Crossplane, which applies the Deployment on the server again and again, does not take the
 // annotation away that it never named.
 func TestRollSurvivesApply(t *testing.T) {
 	api := fake.NewClientBuilder().WithScheme(scheme).Build()
 	ctx := context.Background()
 	apply := func(image string) {
-		labels := map[string]string{"app": "keystone"}
-		d := applyapps.Deployment("keystone", namespace).WithSpec(applyapps.DeploymentSpec().
-			WithReplicas(2).
-			WithSelector(applymeta.LabelSelector().WithMatchLabels(labels)).
-			WithTemplate(applycore.PodTemplateSpec().WithLabels(labels).WithAnnotations(map[string]string{"theirs": image}).
-				WithSpec(applycore.PodSpec().WithContainers(applycore.Container().WithName("keystone").WithImage(image)))))
-		if err := api.Apply(ctx, d, client.FieldOwner("crossplane"), client.ForceOwnership); err != nil {
+		if err := api.Apply(ctx, applyDeployment(image), client.FieldOwner("crossplane"), client.ForceOwnership); err != nil {
 			t.Fatal(err)
 		}
 	}

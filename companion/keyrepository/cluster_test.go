@@ -269,6 +269,16 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 	return 0
 }
 
+// removePods ends all pods, as those of a Deployment end that is gone.
+func (c *cluster) removePods() {
+	pods := &corev1.PodList{}
+	c.must(c.api.List(context.Background(), pods))
+	for i := range pods.Items {
+		c.must(c.api.Delete(context.Background(), &pods.Items[i]))
+	}
+	clear(c.mounted)
+}
+
 // run reconciles until nothing is left to do but wait for a time. It fails the test if that does not happen.
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()

@@ -3,6 +3,7 @@ package keyrepository
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,9 @@ type record struct {
 	Lifetime int64 `json:"lifetimeSeconds"`
 	// Distributed is when it was seen that every pod has the keys.
 	Distributed *time.Time `json:"distributed,omitempty"`
+	// Awaited are the consumers that did not exist when the keys were already in the Secret: whenever they are made, all of their
+	// pods are started with these keys.
+	Awaited []string `json:"awaited,omitempty"`
 	// Migrated is set when everything stored is encrypted with the primary key.
 	Migrated bool `json:"migrated,omitempty"`
 	// NeededUntil says of keys that no longer encrypt how long they still decrypt something.
@@ -82,6 +86,12 @@ func (r record) distributed(set keys.Set, now time.Time, lifetime time.Duration)
 	at := now.UTC()
 	r.Distributed = &at
 	r.NeededUntil = r.NeededUntil.Retire(set, now, max(lifetime, time.Duration(r.Lifetime)*time.Second))
+	return r
+}
+
+// awaiting is the record when some consumers were found not to exist.
+func (r record) awaiting(absent []string) record {
+	r.Awaited = append(slices.Clone(r.Awaited), absent...)
 	return r
 }
 

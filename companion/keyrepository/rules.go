@@ -3,6 +3,7 @@ package keyrepository
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -49,6 +50,8 @@ var rules = []func(*world) *step{
 	clearRestore,
 	pushKeys,
 	clearPushes,
+	awaitConsumers,
+	markConsumers,
 	rollPods,
 	recordDistribution,
 	migrateKeys,
@@ -200,11 +203,38 @@ func clearPushes(w *world) *step {
 	return nil
 }
 
-// rollPods restarts the pods of every consumer in the course of their roll-out: those that carry the annotation were started
+// awaitConsumers writes down which consumers do not exist while the keys are there. This pass has read the Secret before it looked for
+// them, and writes over the version that it read: what is made later mounts these keys or later ones.
+func awaitConsumers(w *world) *step {
+	var absent []string
+	for _, c := range w.consumers {
+		if !c.Exists() && !slices.Contains(w.record.Awaited, c.String()) {
+			absent = append(absent, c.String())
+		}
+	}
+	if len(absent) == 0 {
+		return nil
+	}
+	return &step{name: "ConsumersAwaited", do: writeKeys(w, w.set, w.record.awaiting(absent))}
+}
+
+// markConsumers notes on a consumer that it was made after the keys, so that a new one is not rolled to have what it has.
+func markConsumers(w *world) *step {
+	for _, c := range w.consumers {
+		if c.Unnamed(w.annotation()) && !c.Marked(w.annotation(), w.record.Hash) && slices.Contains(w.record.Awaited, c.String()) {
+			return &step{name: "ConsumerMarked", do: func(ctx context.Context, r *Reconciler) error {
+				return c.Mark(ctx, r.Client, w.annotation(), w.record.Hash)
+			}}
+		}
+	}
+	return nil
+}
+
+// rollPods restarts the pods of every other consumer in the course of their roll-out: those that carry the annotation were started
 // after the keys were written, which is the proof that they have them.
 func rollPods(w *world) *step {
 	for _, c := range w.consumers {
-		if c.Exists() && !c.Named(w.annotation(), w.record.Hash) {
+		if c.Exists() && !c.Named(w.annotation(), w.record.Hash) && !c.Marked(w.annotation(), w.record.Hash) {
 			return &step{
 				name: "PodsRolled", note: fmt.Sprintf("rolls %s for it to have the keys with primary %d", c, w.set.Primary()),
 				do: func(ctx context.Context, r *Reconciler) error {

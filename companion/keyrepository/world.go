@@ -67,10 +67,18 @@ type world struct {
 	job *batchv1.Job
 }
 
-// observe reads the world. Nothing comes from a cache: a pass is rare, and what it decides cannot be taken back.
+// observe reads the world. Nothing comes from a cache: a pass is rare, and what it decides cannot be taken back. The Secret is read
+// first: a consumer that does not exist then is made after it was written (awaitConsumers).
 func observe(ctx context.Context, reader client.Reader, repo *openstackv1.KeyRepository, now time.Time) (*world, error) {
 	w := &world{repo: repo, now: now}
 	w.derive()
+	secret := &corev1.Secret{}
+	switch err := reader.Get(ctx, w.key(string(repo.Spec.SecretName)), secret); {
+	case apierrors.IsNotFound(err):
+		secret = nil
+	case err != nil:
+		return nil, fmt.Errorf("cannot read Secret %s: %w", repo.Spec.SecretName, err)
+	}
 	for _, ref := range repo.Spec.Consumers {
 		c, err := consumer.Observe(ctx, reader, ref.Kind, w.key(string(ref.Name)))
 		if err != nil {
@@ -83,14 +91,6 @@ func observe(ctx context.Context, reader client.Reader, repo *openstackv1.KeyRep
 		if w.backup, err = observeBackup(ctx, reader, w); err != nil {
 			return nil, err
 		}
-	}
-	secret := &corev1.Secret{}
-	switch err := reader.Get(ctx, w.key(string(repo.Spec.SecretName)), secret); {
-	case apierrors.IsNotFound(err):
-		w.judge(nil)
-		return w, nil
-	case err != nil:
-		return nil, fmt.Errorf("cannot read Secret %s: %w", repo.Spec.SecretName, err)
 	}
 	w.judge(secret)
 	if w.state == intact && w.migrates() {
@@ -175,8 +175,8 @@ func (w *world) earlier() string {
 		return h
 	}
 	for _, c := range w.consumers {
-		if t := c.Template(); t != nil && t.Annotations[w.annotation()] != "" {
-			return t.Annotations[w.annotation()]
+		if h := c.Earlier(w.annotation()); h != "" {
+			return h
 		}
 	}
 	return ""

@@ -1,10 +1,12 @@
 // Package consumer rolls workloads that read a Secret, and proves that every pod was started after it was written: an
-// annotation of the pod template names what is in the Secret, so a pod that carries it is later than the write.
+// annotation of the pod template names what is in the Secret, so a pod that carries it is later than the write. A workload that
+// was made after the write carries the annotation itself: all of its pods are later, and none has to be replaced.
 package consumer
 
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -90,6 +92,37 @@ func (w Workload) Named(annotation, value string) bool {
 	return w.object != nil && w.template.Annotations[annotation] == value
 }
 
+// Unnamed reports whether nothing has ever been named to its pods, and so none was rolled for it.
+func (w Workload) Unnamed(annotation string) bool {
+	return w.object != nil && w.template.Annotations[annotation] == ""
+}
+
+// Marked reports whether the workload itself carries the annotation with that value (Mark), and its pods none.
+func (w Workload) Marked(annotation, value string) bool {
+	return w.Unnamed(annotation) && w.object.GetAnnotations()[annotation] == value
+}
+
+// Earlier is what an annotation named last, on the pods or on the workload: nothing if it is not there.
+func (w Workload) Earlier(annotation string) string {
+	if w.object == nil {
+		return ""
+	}
+	if named := w.template.Annotations[annotation]; named != "" {
+		return named
+	}
+	return w.object.GetAnnotations()[annotation]
+}
+
+// has reports whether a pod was started with an annotation of that value, or is one of a workload that was made later than what
+// the annotation names. A pod that is older than the workload is another one's, of the same name.
+func (w Workload) has(p corev1.Pod, annotation, value string) bool {
+	if named := p.Annotations[annotation]; named != "" {
+		return named == value
+	}
+	made := w.object.GetCreationTimestamp()
+	return w.Marked(annotation, value) && !p.CreationTimestamp.Before(&made)
+}
+
 // WaitsFor says why it is not proven that every pod was started with an annotation of that value: no words if it is. Pods that
 // are stopping count: they still work. What names in the plural what the others have, such as "earlier keys".
 func (w Workload) WaitsFor(annotation, value, what string) string {
@@ -98,14 +131,14 @@ func (w Workload) WaitsFor(annotation, value, what string) string {
 	}
 	without := 0
 	for _, p := range w.pods {
-		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed && p.Annotations[annotation] != value {
+		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed && !w.has(p, annotation, value) {
 			without++
 		}
 	}
 	switch {
 	case without > 0:
 		return fmt.Sprintf("%d of %d pods of %s were started with %s", without, len(w.pods), w, what)
-	case !w.Named(annotation, value) || !w.settled:
+	case !w.Named(annotation, value) && !w.Marked(annotation, value) || !w.settled:
 		return w.String() + " rolls out"
 	}
 	return ""
@@ -114,19 +147,37 @@ func (w Workload) WaitsFor(annotation, value, what string) string {
 // Roll makes the workload start pods with an annotation of that value, which replaces those that run. It writes over exactly
 // the version that was observed.
 func (w Workload) Roll(ctx context.Context, writer client.Writer, annotation, value string) error {
+	if err := w.patch(ctx, writer, func(o client.Object) {
+		metav1.SetMetaDataAnnotation(&templateOf(o).ObjectMeta, annotation, value)
+	}); err != nil {
+		return fmt.Errorf("cannot roll %s: %w", w, err)
+	}
+	return nil
+}
+
+// Mark notes on the workload that it was made after what the annotation names, and so all of its pods were. No pod is replaced. It
+// writes over exactly the version that was observed; with the workload, the mark goes.
+func (w Workload) Mark(ctx context.Context, writer client.Writer, annotation, value string) error {
+	if err := w.patch(ctx, writer, func(o client.Object) {
+		all := maps.Clone(o.GetAnnotations())
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[annotation] = value
+		o.SetAnnotations(all)
+	}); err != nil {
+		return fmt.Errorf("cannot annotate %s: %w", w, err)
+	}
+	return nil
+}
+
+func (w Workload) patch(ctx context.Context, writer client.Writer, change func(client.Object)) error {
 	changed, ok := w.object.DeepCopyObject().(client.Object)
 	if !ok {
 		return fmt.Errorf("cannot copy %s", w)
 	}
-	template := templateOf(changed)
-	if template.Annotations == nil {
-		template.Annotations = map[string]string{}
-	}
-	template.Annotations[annotation] = value
-	if err := writer.Patch(ctx, changed, client.MergeFromWithOptions(w.object, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("cannot roll %s: %w", w, err)
-	}
-	return nil
+	change(changed)
+	return writer.Patch(ctx, changed, client.MergeFromWithOptions(w.object, client.MergeFromWithOptimisticLock{}))
 }
 
 func templateOf(o client.Object) *corev1.PodTemplateSpec {

@@ -1,9 +1,11 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -98,7 +100,7 @@ func TestWaitsFor(t *testing.T) {
 
 func TestObserve(t *testing.T) {
 	w, err := Observe(context.Background(), api(), "Deployment", key)
-	if err != nil || w.Exists() || w.Named(annotation, "") || w.WaitsFor(annotation, "new", "") != "Deployment glance does not exist" {
+	if err != nil || w.Exists() || w.Named(annotation, "") || w.Unnamed(annotation) || w.Marked(annotation, "") || w.Earlier(annotation) != "" || w.WaitsFor(annotation, "new", "") != "Deployment glance does not exist" {
 		t.Errorf("%v, %v", w, err)
 	}
 	if _, err := Observe(context.Background(), api(), "Job", key); err == nil {
@@ -126,6 +128,58 @@ func TestRoll(t *testing.T) {
 				t.Errorf("over another version: %v", err)
 			}
 		})
+	}
+}
+
+// TestMark: of a workload that was made later than what is named, every pod has it that is its own and names nothing else; no pod is
+// replaced, and with what comes next the mark is of no use.
+func TestMark(t *testing.T) {
+	made := metav1.Now()
+	younger, older := pod("younger", "", corev1.PodRunning), pod("older", "", corev1.PodRunning)
+	younger.CreationTimestamp, older.CreationTimestamp = made, metav1.NewTime(made.Add(-time.Minute))
+	for name, tc := range map[string]struct {
+		reason, template, value string
+		pods                    []client.Object
+		want                    string
+	}{
+		"All":     {"Every pod was started later than the write.", "", "new", []client.Object{younger}, ""},
+		"Another": {"A pod of a workload of the same name that is gone, and still stops.", "", "new", []client.Object{younger, older}, "1 of 2 pods of %s glance were started with earlier keys"},
+		"Changed": {"It was made before what came next.", "", "newer", []client.Object{younger}, "1 of 1 pods of %s glance were started with earlier keys"},
+		"Rolled": {
+			"After a roll-out only what the pods name counts: what was marked may have come back.", "old", "new",
+			[]client.Object{pod("rolled", "old", corev1.PodRunning)}, "1 of 1 pods of %s glance were started with earlier keys",
+		},
+	} {
+		for kind, object := range workloads(tc.template, 2, 2) {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				ctx := context.Background()
+				object.SetCreationTimestamp(made)
+				c := api(append(tc.pods, object)...)
+				before, err := Observe(ctx, c, kind, key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := before.Mark(ctx, c, annotation, "new"); err != nil {
+					t.Fatal(err)
+				}
+				w, err := Observe(ctx, c, kind, key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := w.WaitsFor(annotation, tc.value, "earlier keys"), strings.ReplaceAll(tc.want, "%s", kind); got != want {
+					t.Errorf("%s: %q, want %q", tc.reason, got, want)
+				}
+				if got, want := w.Earlier(annotation), cmp.Or(tc.template, "new"); got != want {
+					t.Errorf("earlier: %q, want %q", got, want)
+				}
+				if w.template.Annotations[annotation] != tc.template || w.Named(annotation, "new") {
+					t.Error("its pods are replaced")
+				}
+				if err := before.Mark(ctx, c, annotation, "newer"); !apierrors.IsConflict(err) {
+					t.Errorf("over another version: %v", err)
+				}
+			})
+		}
 	}
 }
 

@@ -1,0 +1,141 @@
+package keyrepository
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// born makes keys, and then the Deployment, as a control plane does, and lets the controller come to rest.
+func born(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconciler) {
+	t.Helper()
+	c := newCluster(t, repo)
+	r := c.reconciler(c.api, c.api)
+	c.passes(r)
+	c.deploy(r)
+	return c, r
+}
+
+// deploy makes the Deployment and its pods.
+func (c *cluster) deploy(r *Reconciler) {
+	c.t.Helper()
+	c.must(c.api.Create(context.Background(), deployment()))
+	for range 3 {
+		c.tick()
+		c.run(r)
+	}
+}
+
+// TestBirth: a workload that is made after the keys is not rolled for them, and with the next ones it is.
+func TestBirth(t *testing.T) {
+	for name, repo := range map[string]*openstackv1.KeyRepository{"fernet": fernet(), "credential": withBackup(credential())} {
+		t.Run(name, func(t *testing.T) {
+			c, r := born(t, repo)
+			if told := c.told(); c.podCount != 2 || strings.Contains(told, "PodsRolled") {
+				t.Errorf("%d pods for 2 replicas:\n%s", c.podCount, told)
+			}
+			c.expect("Distributed", "True EveryPod")
+			c.untilRotation(r)
+			if told := c.told(); c.podCount != 4 || strings.Count(told, "PodsRolled") != 1 {
+				t.Errorf("%d pods after a rotation:\n%s", c.podCount, told)
+			}
+			c.expect("Distributed", "True EveryPod")
+			c.clean()
+		})
+	}
+}
+
+// TestBornAnew: the next workload of the same Secret is not rolled either.
+func TestBornAnew(t *testing.T) {
+	c, r := born(t, fernet())
+	c.untilRotation(r)
+	pods, d := c.podCount, &appsv1.Deployment{}
+	c.must(c.api.Get(context.Background(), key("keystone"), d))
+	c.must(c.api.Delete(context.Background(), d))
+	c.removePods()
+	c.passes(r)
+	c.deploy(r)
+	if c.podCount != pods+2 {
+		t.Errorf("%d pods for 2 replicas", c.podCount-pods)
+	}
+	c.untilRotation(r)
+	c.clean()
+}
+
+// TestNotBorn: who may have been started with other keys is rolled, whatever was true of those before.
+func TestNotBorn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		repo   *openstackv1.KeyRepository
+		do     func(*cluster)
+		want   string
+	}{
+		"MadeAnew": {
+			"Its pods run with the keys that were lost.", fernet(), (*cluster).deleteSecret, "True KeysReady",
+		},
+		"Known": {
+			"The workload still names the keys that were there, though it was never rolled.", credential(), func(c *cluster) {
+				c.deleteSecret()
+				repo := c.repo()
+				repo.Status = openstackv1.KeyRepositoryStatus{}
+				c.must(c.api.Status().Update(context.Background(), repo))
+			}, "False SecretMissing",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, r := born(t, tc.repo)
+			lost := c.set().Hash()
+			c.sealed = nil
+			tc.do(c)
+			c.passes(r)
+			c.expect("Ready", tc.want)
+			if set := c.set(); set != nil {
+				if set.Hash() == lost || c.podCount != 4 {
+					t.Errorf("%d pods for 2 replicas. %s", c.podCount, tc.reason)
+				}
+				c.expect("Distributed", "True EveryPod")
+			}
+		})
+	}
+}
+
+// TestSecretFirst: what is written down of consumers that do not exist rests on the order of reads.
+func TestSecretFirst(t *testing.T) {
+	c := newCluster(t, fernet())
+	var read []string
+	watched := interceptor.NewClient(c.api, interceptor.Funcs{
+		Get: func(ctx context.Context, api client.WithWatch, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			read = append(read, fmt.Sprintf("%T", o))
+			return api.Get(ctx, k, o, opts...)
+		},
+	})
+	c.pass(c.reconciler(c.api, watched))
+	secret, deployment := slices.Index(read, "*v1.Secret"), slices.Index(read, "*v1.Deployment")
+	if secret < 0 || deployment < secret {
+		t.Errorf("read %v", read)
+	}
+}
+
+// TestMarkSurvivesApply shows that Crossplane does not take the mark away either.
+func TestMarkSurvivesApply(t *testing.T) {
+	c, _ := born(t, fernet())
+	d := &appsv1.Deployment{}
+	c.must(c.api.Get(context.Background(), key("keystone"), d))
+	if d.Annotations[podAnnotation(secretName)] != c.set().Hash() || d.Spec.Template.Annotations[podAnnotation(secretName)] != "" {
+		t.Fatalf("%v, pods %v", d.Annotations, d.Spec.Template.Annotations)
+	}
+	applied := applyDeployment("keystone:2")
+	c.must(c.api.Apply(context.Background(), applied, client.FieldOwner("crossplane"), client.ForceOwnership))
+	c.must(c.api.Get(context.Background(), key("keystone"), d))
+	if d.Annotations[podAnnotation(secretName)] != c.set().Hash() {
+		t.Errorf("%v", d.Annotations)
+	}
+}
