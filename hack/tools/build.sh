@@ -15,10 +15,15 @@ fail() {
   exit 1
 }
 
-# version prints the version of a module that a tool is built from.
+# version prints the version of a module that a tool is built from, as its go.mod says.
 version() {
-  (cd "$here/$1" && GOWORK=off go list -mod=readonly -m -f '{{.Version}}' "$2")
+  awk -v module="$2" '$1 == module && $2 ~ /^v/ { print $2; found = 1; exit } END { exit !found }' "$here/$1/go.mod" ||
+    fail "hack/tools/$1/go.mod does not require $2"
 }
+
+# settings and options of every build.
+settings=(CGO_ENABLED=0 GOWORK=off)
+options=(-mod=readonly -buildvcs=false -trimpath)
 
 # linker_flags prints the -ldflags of a tool that needs more than smaller binaries.
 linker_flags() {
@@ -27,12 +32,13 @@ linker_flags() {
   case $1 in
   crossplane-core*)
     # Crossplane compares a package's version constraint with this variable; unset, it refuses every constraint.
-    echo -n " -X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=$(version "$1" github.com/crossplane/crossplane/v2)"
+    version=$(version "$1" github.com/crossplane/crossplane/v2)
+    echo -n " -X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=$version"
     # The RBAC manager serves metrics on a port that no flag changes, and exits where something else has it.
     echo -n " -X sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress=0"
     ;;
-  kubernetes)
-    # Clients and charts ask the API server for its version.
+  kubernetes | kubernetes-node)
+    # Clients and charts ask the API server for its version, and a node says that of its kubelet.
     version=$(version "$1" k8s.io/kubernetes)
     echo -n " -X k8s.io/component-base/version.gitVersion=$version -X k8s.io/client-go/pkg/version.gitVersion=$version"
     version=${version#v}
@@ -41,10 +47,11 @@ linker_flags() {
   esac
 }
 
-# fingerprint prints what decides the binary: sources, recipe, and toolchain (a linter understands only the Go it is built with).
+# fingerprint prints what decides the binary: sources, settings, and toolchain (a linter understands only the Go it is built with). What
+# concerns other tools alone is none of it.
 fingerprint() {
   {
-    cat "$here/build.sh"
+    echo "${settings[@]}" "${options[@]}" "$2"
     go env GOVERSION GOOS GOARCH
     cd "$here/$1" && find . -type f \( -name '*.go' -o -name go.mod -o -name go.sum \) -print0 | LC_ALL=C sort -z | xargs -0 cat
   } | git hash-object --stdin | cut -c1-12
@@ -53,7 +60,8 @@ fingerprint() {
 build() {
   local name=$1 out flags started=$SECONDS
   [ -f "$here/$name/go.mod" ] || fail "there is no tool \"$name\"; choose from: $(cd "$here" && dirname */go.mod | xargs)"
-  out=$bin/$name-$(fingerprint "$name")
+  flags=$(linker_flags "$name")
+  out=$bin/$name-$(fingerprint "$name" "$flags")
   if [ ! -x "$out" ]; then
     mkdir -p "$bin"
     # The lock saves a second caller the build; the rename below keeps both correct where there is no flock.
@@ -61,9 +69,8 @@ build() {
     if command -v flock >/dev/null; then flock 9; fi
     if [ ! -x "$out" ]; then
       echo "hack/tools: building $name (once; kept in $bin)" >&2
-      flags=$(linker_flags "$name")
-      (cd "$here/$name" && CGO_ENABLED=0 GOWORK=off nice \
-        go build -mod=readonly -buildvcs=false -trimpath -ldflags "$flags" -o "$out.$$" tool 9>&-) >&2 ||
+      (cd "$here/$name" && env "${settings[@]}" nice \
+        go build "${options[@]}" -ldflags "$flags" -o "$out.$$" tool 9>&-) >&2 ||
         fail "cannot build $name; Go's message is above. The build needs Go 1.26 or newer and a Go module proxy (go env GOPROXY)"
       mv "$out.$$" "$out"
       echo "hack/tools: built $name in $((SECONDS - started)) s" >&2
