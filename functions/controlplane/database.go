@@ -8,6 +8,7 @@ import (
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
@@ -23,19 +24,23 @@ const (
 // database is MariaDB, with a proxy and backups where they are wanted.
 func database(m *model) ([]compose.Stage, error) {
 	root := m.meta(mariaDBName + "-root")
-	credentials := compose.Stage{
-		{Name: "database-root-generator", Object: secret.Generator(root)},
-		{Name: "database-root-secret", Object: secret.Generated(root, "root"), Retain: true},
+	var credentials compose.Stage
+	if m.root.generator {
+		credentials = append(credentials, compose.Resource{Name: rootGeneratorResource, Object: secret.Generator(root)})
+	}
+	if m.root.secret {
+		credentials = append(credentials, compose.Resource{Name: rootSecretResource, Object: secret.Generated(root, "root", nil), Retain: true})
 	}
 	if s := m.secretStore; s != nil {
 		credentials = append(credentials, compose.Resource{
 			Name: "database-root-backup", Object: secret.Backup(root, *s, m.instance, secret.UsernameKey, secret.PasswordKey),
 		})
 	}
-	stages := []compose.Stage{
-		credentials,
-		{{Name: databaseResource, Object: m.server().Object(), Retain: true}},
+	var stages []compose.Stage
+	if len(credentials) > 0 {
+		stages = append(stages, credentials)
 	}
+	stages = append(stages, compose.Stage{{Name: databaseResource, Object: m.server().Object(), Retain: true}})
 	var around compose.Stage
 	if n := m.maxScaleReplicas(); n > 0 {
 		around = append(around, compose.Resource{
@@ -111,6 +116,35 @@ func (m *model) databaseHost() string {
 		name = mariaDBName + "-primary"
 	}
 	return fmt.Sprintf("%s.%s.svc.cluster.local", name, m.instance)
+}
+
+// checkMembers refuses to make a cluster of a server alone: members of a Galera cluster have a volume more, and the operator changes the
+// pods of the StatefulSet that it has made, but not its volumes, which Kubernetes refuses. A cluster may grow.
+func (m *model) checkMembers(seen observe.State) error {
+	db, ok := seen.Get(databaseResource)
+	if !ok {
+		return nil
+	}
+	if is, ok := db.Int("spec", "replicas"); ok && is == 1 && m.databaseReplicas() > 1 {
+		return invalid.Field("spec.infrastructure.mariadb.replicas",
+			"the database is one server alone, of which its operator makes no cluster of %d; say 1 here to keep it, or make "+
+				"a backup and claim a new cloud with infrastructure.mariadb.restoreFrom", m.databaseReplicas())
+	}
+	return nil
+}
+
+// rootPassword says which of the objects that generate the password of the database's root are wanted.
+type rootPassword struct{ generator, secret bool }
+
+// rootOf is both for a new database. One that starts from a backup has the password of the backup, which somebody has to put into the
+// Secret: a new one would not open the database, and would take the old one's place in the secret store. None is ever made for a database
+// that runs, either, whatever became of restoreFrom. What there is stays.
+func rootOf(restored bool, seen observe.State) rootPassword {
+	_, generator := seen.Get(rootGeneratorResource)
+	_, generated := seen.Get(rootSecretResource)
+	_, runs := seen.Get(databaseResource)
+	fresh := !restored && !runs
+	return rootPassword{generator: generator || generated || fresh, secret: generated || fresh}
 }
 
 // awaitsProxy tells whether there is a Keystone that must not be sent to the proxy yet: a proxy that is added to a running

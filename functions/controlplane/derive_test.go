@@ -9,6 +9,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
@@ -148,6 +149,66 @@ func TestProxyAwaited(t *testing.T) {
 	}
 }
 
+// TestPodSecurity: pods are held to what all of them have been seen to pass.
+func TestPodSecurity(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, spec, want string }{
+		"one":    {"Every pod passes.", "{size: development, infrastructure: {valkey: {enabled: false}}}", "restricted"},
+		"Galera": {"Its members' init container does not.", "{size: medium, infrastructure: {valkey: {enabled: false}}}", "baseline"},
+		"MaxScale": {
+			"Nor does it.", "{size: development, infrastructure: {valkey: {enabled: false}, mariadb: {maxScale: {enabled: true}}}}", "baseline",
+		},
+		"Valkey": {"Nobody has seen its pods.", "{size: development}", "baseline"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := derived(t, tc.spec, bare).podSecurity(); got != tc.want {
+				t.Errorf("%s\ngot %s", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestRootPassword: a password is never generated for a database that has one.
+func TestRootPassword(t *testing.T) {
+	const restored = `{infrastructure: {mariadb: {restoreFrom: {s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
+	thing := structOf(t, map[string]any{})
+	for name, tc := range map[string]struct {
+		reason, spec string
+		observed     map[string]*structpb.Struct
+		want         rootPassword
+	}{
+		"New":      {"A new database gets a new one.", "{}", nil, rootPassword{true, true}},
+		"Restored": {"It is in the backup.", restored, nil, rootPassword{}},
+		"Edited": {
+			"restoreFrom came later: the database was lost, and its Secrets are there.", restored,
+			map[string]*structpb.Struct{"database-root-secret": thing, "database": thing}, rootPassword{true, true},
+		},
+		"EditedAtOnce": {
+			"restoreFrom came before there was a password: what there is stays, and no more is made.", restored,
+			map[string]*structpb.Struct{"database-root-generator": thing}, rootPassword{generator: true},
+		},
+		"Done": {
+			"restoreFrom went, and the database has the password that was given.", "{}", map[string]*structpb.Struct{"database": thing}, rootPassword{},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := derive(input(t, tc.spec, bare, tc.observed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			stages, err := database(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			has := func(name string) bool {
+				return slices.ContainsFunc(slices.Concat(stages...), func(r compose.Resource) bool { return r.Name == name })
+			}
+			if got := (rootPassword{has(rootGeneratorResource), has(rootSecretResource)}); got != tc.want || m.root != tc.want {
+				t.Errorf("%s\ngot %+v, want %+v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
 // TestSizes: sizes are in order, a claim's own number beats its size, and every cluster can vote.
 func TestSizes(t *testing.T) {
 	order := []string{
@@ -208,6 +269,9 @@ func TestRefusals(t *testing.T) {
 	keystoneRuns := func(release string) map[string]*structpb.Struct {
 		return map[string]*structpb.Struct{"keystone": structOf(t, fields(t, "{status: {release: '"+release+"'}}"))}
 	}
+	databaseHas := func(members string) map[string]*structpb.Struct {
+		return map[string]*structpb.Struct{"database": structOf(t, fields(t, "{spec: {replicas: "+members+"}}"))}
+	}
 	cases := map[string]struct {
 		reason, spec string
 		observed     map[string]*structpb.Struct
@@ -245,7 +309,17 @@ func TestRefusals(t *testing.T) {
 		"called off": {reason: "The schema still serves the release before.", spec: "{openStackRelease: '2025.1'}", observed: map[string]*structpb.Struct{
 			"keystone": structOf(t, fields(t, "{status: {release: '2025.2', previousRelease: '2025.1'}}")),
 		}},
-		"no release": {reason: "The Keystone has not said yet what it runs.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("")},
+		"cluster of a server": {
+			reason: "The operator adds no volumes.", spec: "{infrastructure: {mariadb: {replicas: 3}}}", observed: databaseHas("1"),
+			field: "spec.infrastructure.mariadb.replicas", words: "cluster of 3",
+		},
+		"larger size": {
+			reason: "The same, where the size says how many.", spec: "{size: small}", observed: databaseHas("1"),
+			field: "spec.infrastructure.mariadb.replicas", words: "say 1 here to keep it",
+		},
+		"larger size, kept": {reason: "The claim keeps the server.", spec: "{size: small, infrastructure: {mariadb: {replicas: 1}}}", observed: databaseHas("1")},
+		"larger cluster":    {reason: "A cluster grows.", spec: "{infrastructure: {mariadb: {replicas: 5}}}", observed: databaseHas("3")},
+		"no release":        {reason: "The Keystone has not said yet what it runs.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -20,11 +20,13 @@ import (
 
 // Names of composed resources that other parts refer to.
 const (
-	namespaceResource = "namespace"
-	databaseResource  = "database"
-	proxyResource     = "database-proxy"
-	keystoneResource  = "keystone"
-	keystoneName      = "keystone"
+	namespaceResource     = "namespace"
+	databaseResource      = "database"
+	rootSecretResource    = "database-root-secret"
+	rootGeneratorResource = "database-root-generator"
+	proxyResource         = "database-proxy"
+	keystoneResource      = "keystone"
+	keystoneName          = "keystone"
 )
 
 const (
@@ -43,10 +45,8 @@ func namespace(m *model) ([]compose.Stage, error) {
 		return &corev1.Namespace{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
 			ObjectMeta: metav1.ObjectMeta{Name: m.instance, Labels: map[string]string{
-				"app.kubernetes.io/managed-by": "crossplane-cobaltcore",
-				// Our own pods pass restricted. Those that third parties' operators make are held to baseline until each of them is
-				// proven on a real node: a pod that admission refuses takes the database down.
-				"pod-security.kubernetes.io/enforce": "baseline",
+				"app.kubernetes.io/managed-by":       "crossplane-cobaltcore",
+				"pod-security.kubernetes.io/enforce": m.podSecurity(),
 				"pod-security.kubernetes.io/warn":    "restricted",
 				"pod-security.kubernetes.io/audit":   "restricted",
 			}},
@@ -57,6 +57,18 @@ func namespace(m *model) ([]compose.Stage, error) {
 		stage = append(stage, compose.Resource{Name: "workload-namespace", Object: ns(), Retain: true})
 	}
 	return []compose.Stage{stage}, nil
+}
+
+// podSecurity is the Pod Security Standard that pods are held to. A pod that admission refuses takes a database down, so it is restricted
+// only where all pods have been seen to pass that on a real node. These have not:
+//   - members of a Galera cluster. The operator's init container has no security context unless its image is named: the operator's own;
+//   - MaxScale, whose user the operator chooses by its image, and only if nothing else is said of the pod's security;
+//   - Valkey, whose operator has not run there.
+func (m *model) podSecurity() string {
+	if m.databaseReplicas() > 1 || m.maxScaleReplicas() > 0 || m.locks() {
+		return "baseline"
+	}
+	return "restricted"
 }
 
 // certificates is the control plane's own authority, for what is only reached inside the cluster.
@@ -183,7 +195,7 @@ func messaging(m *model) ([]compose.Stage, error) {
 		"resources":                     object.Resources(res),
 		"persistence": object.With(object.Map{"storage": string(ptr.Deref(r.StorageSize, storageSize(m.size.messagingStorage)))},
 			object.Map{"storageClassName": string(or(r.StorageClass, m.platform.StorageClass))}),
-		"rabbitmq": object.Map{"additionalConfig": "cluster_partition_handling = pause_minority\ndisk_free_limit.relative = 1.0\n"},
+		"rabbitmq": object.Map{"additionalConfig": "cluster_partition_handling = pause_minority\n" + diskLimit(res)},
 		"tls":      object.Map{"secretName": tls.Name, "caSecretName": tls.Name, "disableNonTLSListeners": true},
 	}
 	spec = object.With(spec, object.Map{
@@ -196,6 +208,15 @@ func messaging(m *model) ([]compose.Stage, error) {
 			host, host+".cluster.local", nodes, nodes+".cluster.local")}},
 		{{Name: "messaging", Object: object.New("rabbitmq.com/v1beta1", "RabbitmqCluster", m.meta(name), spec), Retain: true}},
 	}, nil
+}
+
+// diskLimit is how much of the disk has to be free before the queue takes no more: as much as it may have in memory, and write down. It is
+// said as a number: the operator's default is one, of 2 GB, and a number goes before a share of the memory.
+func diskLimit(res *common.Resources) string {
+	if res.Limits == nil || res.Limits.Memory == nil {
+		return ""
+	}
+	return fmt.Sprintf("disk_free_limit.absolute = %d\n", res.Limits.Memory.Value())
 }
 
 // locks is Valkey. Its operator makes the binding Secret with address and password.

@@ -53,6 +53,8 @@ type model struct {
 	domainIDs map[string]keystonev1.DomainID
 	// proxyAwaited: services do not connect to the database's proxy yet.
 	proxyAwaited bool
+	// root is how the database's root gets its password.
+	root rootPassword
 }
 
 type endpoints struct{ public, internal string }
@@ -98,6 +100,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 		return nil, err
 	}
 	m.proxyAwaited = awaitsProxy(in.Seen)
+	m.root = rootOf(m.spec.Infrastructure.MariaDB.RestoreFrom != nil, in.Seen)
 	if k, ok := in.Seen.Get(keystoneResource); ok {
 		m.keystoneSeen = keystoneSeen{
 			release: k.String("status", "release"), previous: k.String("status", "previousRelease"), version: k.String("status", "version"),
@@ -105,7 +108,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 		}
 	}
 	m.findDomains(in.Seen)
-	if err := m.checkUpgrade(); err != nil {
+	if err := errors.Join(m.checkUpgrade(), m.checkMembers(in.Seen)); err != nil {
 		return nil, err
 	}
 	return m, nil

@@ -39,6 +39,7 @@ func catalogAccess(m *model) ([]compose.Stage, error) {
       application_credential_secret: {{ .secret | quote }}
     identity_api_version: 3
     interface: internal
+    endpoint_type: internal
 `, KORCCloud, m.spec.Endpoints.Internal)
 	aggregate := companion.SecretAggregate(m.meta(clouds), c5c3v1.SecretAggregateSpec{
 		TargetSecretName: common.ObjectName(clouds),

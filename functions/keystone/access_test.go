@@ -74,3 +74,30 @@ func TestCatalogAccessOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestPasswordsAreMissed: a password's Secret that somebody deletes is not made again, so somebody has to say that it is gone: the
+// SecretAggregate that reads it.
+func TestPasswordsAreMissed(t *testing.T) {
+	sources, _ := at(desired(t, ready(t, xr(t, "small")))["clouds"], "spec", "sources").([]any)
+	got := map[any]bool{}
+	for _, s := range sources {
+		got[at(s, "secretKeyRef", "name")] = true
+	}
+	for _, name := range []string{"keystone-admin", "keystone-database"} {
+		if !got[name] {
+			t.Errorf("nobody looks whether Secret %s is there", name)
+		}
+	}
+}
+
+// TestInternalAddress: whoever logs in by a clouds.yaml of ours asks at the internal address afterwards, too. K-ORC reads endpoint_type only,
+// and finds nothing, without a word of why, where it does not reach the public address.
+func TestInternalAddress(t *testing.T) {
+	all := desired(t, ready(t, xr(t, "small")))
+	text, _ := at(all["korc-clouds"], "spec", "template", "clouds.yaml").(string)
+	for _, want := range []string{"\n    interface: internal\n", "\n    endpoint_type: internal\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("K-ORC's clouds.yaml lacks %q:\n%s", want, text)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/korc"
 	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
@@ -140,13 +141,17 @@ func domainsHash(ids map[string]keystonev1.DomainID) string {
 }
 
 // inbound: users come from outside by the exposure's namespaces, other services from this one and from other clusters'
-// pods by the public address.
+// pods by the public address. K-ORC logs in at the internal address.
 func (m *model) inbound() []workload.Flow {
 	from := exposure.Namespaces(m.spec.Exposure)
 	if len(from) == 0 {
 		return []workload.Flow{{Anywhere: true, Ports: []int32{apiPort}}}
 	}
-	return []workload.Flow{{Ports: []int32{apiPort}}, {Namespaces: from, Ports: []int32{apiPort}}}
+	return []workload.Flow{
+		{Ports: []int32{apiPort}},
+		{Namespaces: from, Ports: []int32{apiPort}},
+		{Namespaces: []string{korc.Namespace}, Ports: []int32{apiPort}},
+	}
 }
 
 func (m *model) outbound() []workload.Flow {

@@ -117,7 +117,10 @@ func (m *model) options() oslo.Config {
 			"memcache_servers": m.cacheServers(),
 		},
 		"database": {
-			"max_retries":             -1,
+			"max_retries": -1,
+			// A request waits so long for the next try to connect, in seconds. With the ten of oslo.db, one failed look-up of a name in a
+			// new pod kept its first client waiting for longer than clients wait.
+			"retry_interval":          1,
 			"connection_recycle_time": 600,
 		},
 		"token": {

@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 )
 
@@ -24,19 +25,23 @@ type backend = keystonev1.IdentityBackend
 // credentials are the passwords of the database account and of the administrator, and the passphrase that federation
 // proxies share.
 func credentials(m *model) ([]compose.Stage, error) {
-	users := []struct{ name, user string }{
-		{"database", m.databaseName()},
-		{"admin", m.spec.Bootstrap.AdminUser},
+	type account struct {
+		name, user string
+		labels     object.Map
+	}
+	users := []account{
+		{"database", m.databaseName(), mariadb.Watched()},
+		{"admin", m.spec.Bootstrap.AdminUser, nil},
 	}
 	if m.spec.Federation != nil {
-		users = append(users, struct{ name, user string }{"federation", "proxy"})
+		users = append(users, account{"federation", "proxy", nil})
 	}
 	var stage compose.Stage
 	for _, u := range users {
 		meta := m.meta(m.sub(u.name))
 		stage = append(stage,
 			compose.Resource{Name: u.name + "-generator", Object: secret.Generator(meta)},
-			compose.Resource{Name: u.name + "-secret", Object: secret.Generated(meta, u.user), Retain: true},
+			compose.Resource{Name: u.name + "-secret", Object: secret.Generated(meta, u.user, u.labels), Retain: true},
 		)
 		if s := m.spec.SecretStore; s != nil {
 			stage = append(stage, compose.Resource{
@@ -129,6 +134,8 @@ func clouds(m *model) ([]compose.Stage, error) {
 		Sources: []c5c3v1.SecretSource{
 			source("password", m.sub("admin"), secret.PasswordKey),
 			source("ca", m.sub("tls"), certificate.CAKey),
+			// Nobody else looks whether this one is still there: External Secrets does not, and pods that run have it.
+			source("database", m.sub("database"), secret.PasswordKey),
 		},
 		Template: map[string]c5c3v1.SecretTemplate{"clouds.yaml": c5c3v1.SecretTemplate(yaml), "cacert": "{{ .ca }}"},
 	})), nil

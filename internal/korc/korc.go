@@ -12,6 +12,9 @@ import (
 // APIVersion of K-ORC's objects.
 const APIVersion = "openstack.k-orc.cloud/v1alpha1"
 
+// Namespace is where K-ORC's own manifests install it.
+const Namespace = "orc-system"
+
 // Credentials name the Secret with the clouds.yaml that K-ORC logs in by, and the cloud in it.
 type Credentials struct {
 	Secret, Cloud string

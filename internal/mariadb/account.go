@@ -14,6 +14,9 @@ import (
 
 const apiVersion = "k8s.mariadb.com/v1alpha1"
 
+// Watched are the labels of a Secret whose changes the operator follows at once; else it looks every ten hours.
+func Watched() object.Map { return object.Map{"k8s.mariadb.com/watch": "true"} }
+
 // Account is one service's database on a server, with a user that may do everything in it and nothing elsewhere.
 type Account struct {
 	// Meta of the objects; its name is also the name of the database and of the user.

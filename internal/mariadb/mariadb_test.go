@@ -36,12 +36,12 @@ func TestServer(t *testing.T) {
 		want   map[string]any // by path, nil: not there
 	}{
 		"Galera": {
-			"Several members are a Galera cluster on different nodes.", server,
-			map[string]any{"replicas": int64(3), "galera.enabled": true, "affinity.antiAffinityEnabled": true, "maxScaleRef": nil, "bootstrapFrom": nil, "storage.storageClassName": nil},
+			"Several members are a Galera cluster.", server,
+			map[string]any{"replicas": int64(3), "galera.enabled": true, "maxScaleRef": nil, "bootstrapFrom": nil, "storage.storageClassName": nil},
 		},
 		"one": {
 			"One server alone is no cluster.", with(func(s *Server) { s.Replicas = 1 }),
-			map[string]any{"replicas": int64(1), "galera": nil, "affinity": nil},
+			map[string]any{"replicas": int64(1), "galera": nil, "affinity": nil, "topologySpreadConstraints": nil},
 		},
 		"TLS": {
 			"Nobody connects without TLS, by certificates of our own authority.", server,
@@ -123,6 +123,7 @@ func TestBackup(t *testing.T) {
 	want := object.Map{
 		"mariaDbRef": object.Map{"name": "mariadb"}, "schedule": object.Map{"cron": "0 1 * * *", "immediate": true},
 		"maxRetention": "720h", "target": "PreferReplica", "compression": "bzip2",
+		"podSecurityContext": pod(999), "securityContext": container(),
 		"storage": object.Map{"s3": object.Map{
 			"bucket": "b", "endpoint": "s3:443", "region": "eu", "prefix": "a/b", "tls": object.Map{"enabled": true},
 			"accessKeyIdSecretKeyRef":     object.Map{"name": "s3", "key": "access-key-id"},
@@ -131,6 +132,41 @@ func TestBackup(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, o["spec"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRestricted: everything that the operator lets one say of the security of its pods is said.
+func TestRestricted(t *testing.T) {
+	one, metered := server, server
+	one.Replicas, metered.Metrics = 1, true
+	meta := object.Meta{Name: "x", Namespace: "cloud"}
+	for name, tc := range map[string]struct {
+		object map[string]any
+		path   string
+		user   int64
+	}{
+		"one":               {one.Object().Object, "spec", 999},
+		"Galera":            {server.Object().Object, "spec", 999},
+		"exporter":          {metered.Object().Object, "spec.metrics.exporter", 65534},
+		"backup":            {PhysicalBackup(meta, "mariadb", "0 1 * * *", 30, Bucket{}).Object, "spec", 999},
+		"exporter of proxy": {MaxScale(meta, "mariadb", 2, 3306, true).Object, "spec.metrics.exporter", 65534},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := at(tc.object, strings.Split(tc.path, ".")...)
+			if at(spec, "podSecurityContext", "runAsUser") != tc.user || at(spec, "podSecurityContext", "runAsNonRoot") != true ||
+				at(spec, "podSecurityContext", "seccompProfile", "type") != "RuntimeDefault" {
+				t.Errorf("pod: %v", at(spec, "podSecurityContext"))
+			}
+			if diff := cmp.Diff(any(container()), at(spec, "securityContext")); diff != "" {
+				t.Errorf("container (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if diff := cmp.Diff(any(container()), at(server.Object().Object, "spec", "galera", "agent", "securityContext")); diff != "" {
+		t.Errorf("agent (-want +got):\n%s", diff)
+	}
+	if at(server.Object().Object, "spec", "metrics", "exporter") != nil {
+		t.Error("an exporter that is not wanted")
 	}
 }
 
@@ -143,5 +179,25 @@ func TestMaxScale(t *testing.T) {
 	}
 	if spec["replicas"] != int64(2) || at(spec, "metrics", "enabled") != true || at(spec, "mariaDbRef", "name") != "mariadb" {
 		t.Errorf("spec %v", spec)
+	}
+}
+
+// TestSpread: members are apart as far as there are nodes. The operator's own rule, which needs a node for each, is not left to it.
+func TestSpread(t *testing.T) {
+	spec, _ := server.Object().Object["spec"].(map[string]any)
+	members := map[string]any{"matchLabels": map[string]any{"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": "mariadb"}}
+	want := map[string]any{
+		"affinity": map[string]any{"antiAffinityEnabled": true, "podAntiAffinity": map[string]any{
+			"preferredDuringSchedulingIgnoredDuringExecution": []any{map[string]any{
+				"weight": int64(100), "podAffinityTerm": map[string]any{"labelSelector": members, "topologyKey": "topology.kubernetes.io/zone"},
+			}},
+		}},
+		"topologySpreadConstraints": []any{map[string]any{
+			"maxSkew": int64(1), "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": members,
+		}},
+	}
+	got := map[string]any{"affinity": spec["affinity"], "topologySpreadConstraints": spec["topologySpreadConstraints"]}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

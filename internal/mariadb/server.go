@@ -3,6 +3,7 @@ package mariadb
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -46,7 +47,7 @@ type Server struct {
 // Object makes the MariaDB object.
 func (s Server) Object() *unstructured.Unstructured {
 	issuer := object.Map{"name": s.Issuer, "kind": "Issuer"}
-	spec := object.Map{
+	spec := restrict(object.Map{
 		"replicas":                 int64(s.Replicas),
 		"rootPasswordSecretKeyRef": object.Map{"name": s.RootSecret, "key": secret.PasswordKey, "generate": false},
 		"storage":                  object.With(object.Map{"size": s.StorageSize}, object.Map{"storageClassName": s.StorageClass}),
@@ -55,16 +56,20 @@ func (s Server) Object() *unstructured.Unstructured {
 			"serverCertIssuerRef": issuer, "clientCertIssuerRef": issuer,
 		},
 		"myCnf":               s.config(),
-		"metrics":             object.Map{"enabled": s.Metrics},
+		"metrics":             exporter(s.Metrics),
 		"podDisruptionBudget": object.Map{"maxUnavailable": int64(1)},
 		"updateStrategy":      object.Map{"type": "ReplicasFirstPrimaryLast"},
 		// The operator's defaults wait 20 s for every member in turn.
 		"startupProbe":   object.Map{"initialDelaySeconds": int64(1), "periodSeconds": int64(2), "failureThreshold": int64(300)},
 		"readinessProbe": object.Map{"initialDelaySeconds": int64(1), "periodSeconds": int64(5)},
-	}
+	}, serverUser)
 	if s.Replicas > 1 {
-		spec["galera"] = object.Map{"enabled": true, "sst": "mariabackup", "recovery": object.Map{"enabled": true}}
-		spec["affinity"] = object.Map{"antiAffinityEnabled": true}
+		spec["galera"] = object.Map{
+			"enabled": true, "sst": "mariabackup", "recovery": object.Map{"enabled": true},
+			// Of its init container nothing can be said without its image, which is that of the operator.
+			"agent": object.Map{"securityContext": container()},
+		}
+		spec["affinity"], spec["topologySpreadConstraints"] = s.spread()
 	}
 	if s.MaxScale != "" {
 		spec["maxScaleRef"] = object.Map{"name": s.MaxScale, "namespace": s.Meta.Namespace}
@@ -80,6 +85,24 @@ func (s Server) Object() *unstructured.Unstructured {
 		"imagePullSecrets": pullSecrets(s.PullSecrets),
 	})
 	return object.New(apiVersion, "MariaDB", s.Meta, spec)
+}
+
+// spread puts each member on a node of its own where there are enough nodes, and in a zone of its own if that can be had. The operator's
+// own way (antiAffinityEnabled alone) leaves a cluster with fewer nodes than members without a database. It stays set because the
+// operator refuses its change.
+func (s Server) spread() (affinity object.Map, constraints object.List) {
+	members := func() object.Map {
+		return object.Map{"matchLabels": object.Map{"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": s.Meta.Name}}
+	}
+	const most = 100
+	affinity = object.Map{"antiAffinityEnabled": true, "podAntiAffinity": object.Map{
+		"preferredDuringSchedulingIgnoredDuringExecution": object.List{object.Map{
+			"weight": int64(most), "podAffinityTerm": object.Map{"labelSelector": members(), "topologyKey": corev1.LabelTopologyZone},
+		}},
+	}}
+	return affinity, object.List{object.Map{
+		"maxSkew": int64(1), "topologyKey": corev1.LabelHostname, "whenUnsatisfiable": string(corev1.DoNotSchedule), "labelSelector": members(),
+	}}
 }
 
 // config is the server's own configuration (https://mariadb.com/kb/en/server-system-variables/). Galera needs rows in the
@@ -108,7 +131,7 @@ func MaxScale(meta object.Meta, server string, replicas, port int32, metrics boo
 			"listener": object.Map{"port": int64(port), "protocol": "MariaDBProtocol"},
 		}},
 		"tls":                 object.Map{"enabled": true},
-		"metrics":             object.Map{"enabled": metrics},
+		"metrics":             exporter(metrics),
 		"podDisruptionBudget": object.Map{"maxUnavailable": int64(1)},
 	})
 }
@@ -125,14 +148,14 @@ type Bucket struct {
 // PhysicalBackup makes regular backups of a server, taken from a member that takes no writes.
 func PhysicalBackup(meta object.Meta, server, cron string, days int32, b Bucket) *unstructured.Unstructured {
 	const hoursPerDay = 24
-	return object.New(apiVersion, "PhysicalBackup", meta, object.Map{
+	return object.New(apiVersion, "PhysicalBackup", meta, restrict(object.Map{
 		"mariaDbRef":   object.Map{"name": server},
 		"schedule":     object.Map{"cron": cron, "immediate": true},
 		"maxRetention": fmt.Sprintf("%dh", int(days)*hoursPerDay),
 		"target":       "PreferReplica",
 		"compression":  "bzip2",
 		"storage":      object.Map{"s3": b.s3()},
-	})
+	}, serverUser))
 }
 
 func (b Bucket) s3() object.Map {

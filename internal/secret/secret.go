@@ -28,20 +28,24 @@ func Generator(meta object.Meta) *unstructured.Unstructured {
 }
 
 // Generated makes a Secret with a password of the generator of the same name, and a user name. It is filled once and stays
-// when the ExternalSecret goes.
-func Generated(meta object.Meta, username string) *unstructured.Unstructured {
+// when the ExternalSecret goes. A Secret that is gone is not made again, until the ExternalSecret is. Labels are the Secret's.
+func Generated(meta object.Meta, username string, labels object.Map) *unstructured.Unstructured {
+	template := object.Map{
+		"engineVersion": "v2",
+		"data": object.Map{
+			UsernameKey: username,
+			PasswordKey: "{{ .password }}",
+		},
+	}
+	if len(labels) > 0 {
+		template["metadata"] = object.Map{"labels": labels}
+	}
 	return object.New("external-secrets.io/v1", "ExternalSecret", meta, object.Map{
 		"refreshPolicy": "CreatedOnce",
 		"target": object.Map{
 			"name":           meta.Name,
 			"creationPolicy": "Orphan",
-			"template": object.Map{
-				"engineVersion": "v2",
-				"data": object.Map{
-					UsernameKey: username,
-					PasswordKey: "{{ .password }}",
-				},
-			},
+			"template":       template,
 		},
 		"dataFrom": object.List{object.Map{"sourceRef": object.Map{"generatorRef": object.Map{
 			"apiVersion": "generators.external-secrets.io/v1alpha1",

@@ -18,13 +18,17 @@ func spec(o interface{ UnstructuredContent() map[string]any }) map[string]any {
 
 // TestGenerated: the password is made once, by the generator of the same name, and outlives the object that asks for it.
 func TestGenerated(t *testing.T) {
-	s := spec(Generated(meta, "keystone"))
+	s := spec(Generated(meta, "keystone", object.Map{"watched": "true"}))
 	if s["refreshPolicy"] != "CreatedOnce" {
 		t.Errorf("refreshPolicy %v: a password that changes locks everybody out", s["refreshPolicy"])
 	}
 	target, _ := s["target"].(map[string]any)
 	if target["creationPolicy"] != "Orphan" || target["name"] != meta.Name {
 		t.Errorf("target %v: the Secret has to stay when the ExternalSecret goes", target)
+	}
+	template, _ := target["template"].(object.Map)
+	if diff := cmp.Diff(object.Map{"labels": object.Map{"watched": "true"}}, template["metadata"]); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 	want := object.List{object.Map{"sourceRef": object.Map{"generatorRef": object.Map{
 		"apiVersion": "generators.external-secrets.io/v1alpha1", "kind": "Password", "name": Generator(meta).GetName(),
