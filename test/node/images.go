@@ -22,6 +22,9 @@ var others = []struct{ name, folder string }{
 	{"library/rabbitmq:4.1.3-management", "rabbitmq"}, // that RabbitMQ's cluster operator asks for
 }
 
+// Releases are those of OpenStack that a node has images of: tests go from one to the next.
+var Releases = []release.Release{"2025.1", "2025.2", "2026.1"}
+
 // InstallImages builds the images that a control plane runs from and that are not there yet: OpenStack's of some releases, and those that a
 // platform takes from elsewhere. Like Install, it needs the network.
 func InstallImages(ctx context.Context, root string, log io.Writer, releases ...release.Release) error {

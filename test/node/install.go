@@ -41,7 +41,7 @@ var programs = map[string]string{
 }
 
 // pods are tools that run as pods: each becomes an image of one program.
-var pods = []string{"coredns", "hostpath-provisioner"}
+var pods = []string{"coredns", "hostpath-provisioner", "versitygw"}
 
 // Install brings what a node needs and is not there yet: Debian packages, programs and images. It needs the network, so it has to
 // run before the machine of the node's own is entered; it says what it does in log. Root is the folder of this project.

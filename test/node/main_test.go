@@ -19,6 +19,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
+// running says that the tests are in the machine of a node that `make node-up ARGS=-platform` started.
+var running = flag.Bool("running", false, "use the node that runs, in whose machine this is, instead of starting one")
+
 // cluster is the node with everything of ours, which all tests share.
 var cluster *node.Node
 
@@ -42,6 +45,12 @@ func run(m *testing.M) (code int, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
+	if *running {
+		if cluster, err = node.Attach(os.Stdout); err != nil {
+			return 0, err
+		}
+		return m.Run(), nil
+	}
 	if !sandbox.Entered() {
 		install := context.Background() // the first time it builds everything
 		if err := node.Install(install, root, os.Stderr); err != nil {
@@ -50,7 +59,7 @@ func run(m *testing.M) (code int, err error) {
 		if err := node.InstallOperators(install, root, os.Stderr); err != nil {
 			return 0, err
 		}
-		if err := node.InstallImages(install, root, os.Stderr, "2025.2"); err != nil {
+		if err := node.InstallImages(install, root, os.Stderr, node.Releases...); err != nil {
 			return 0, err
 		}
 		code, err := sandbox.Enter(nil)

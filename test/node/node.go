@@ -98,6 +98,34 @@ func Start(ctx context.Context, progress io.Writer) (_ *Node, err error) {
 	return n, nil
 }
 
+// Attach is the node that `make node-up` started, for a process in its machine: the script that enters it puts one there. It stays up, and
+// has no registry here.
+func Attach(progress io.Writer) (*Node, error) {
+	folder, err := Folder()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(folder, "ready")); err != nil {
+		return nil, fmt.Errorf("no node is ready; start one with make node-up ARGS=-platform: %w", err)
+	}
+	n := &Node{
+		state: filepath.Join(folder, "state"), progress: progress, started: time.Now(),
+		processes: &processes{bin: filepath.Join(folder, "bin"), logs: filepath.Join(folder, "logs")},
+	}
+	return n, n.connect(filepath.Join(n.state, "pki", "admin.kubeconfig"))
+}
+
+// connect makes the administrator's client. The API need not serve yet.
+func (n *Node) connect(kubeconfig string) (err error) {
+	n.Kubeconfig = kubeconfig
+	if n.Config, err = clientcmd.BuildConfigFromFlags("", n.Kubeconfig); err != nil {
+		return err
+	}
+	n.Config.QPS, n.Config.WarningHandler = -1, rest.NoWarnings{}
+	n.Client, err = client.NewWithWatch(n.Config, client.Options{})
+	return err
+}
+
 // Stop ends all programs. Their pods end with the machine.
 func (n *Node) Stop() {
 	n.processes.stop()
@@ -163,11 +191,9 @@ func (n *Node) controlPlane(ctx context.Context) error {
 			return fmt.Errorf("cannot make the certificate of %s: %w", who.name, err)
 		}
 	}
-	n.Kubeconfig = a.file("admin.kubeconfig")
-	if n.Config, err = clientcmd.BuildConfigFromFlags("", n.Kubeconfig); err != nil {
+	if err := n.connect(a.file("admin.kubeconfig")); err != nil {
 		return err
 	}
-	n.Config.QPS, n.Config.WarningHandler = -1, rest.NoWarnings{}
 	if err := n.processes.start("etcd", etcd(n.state)...); err != nil {
 		return err
 	}
@@ -182,14 +208,10 @@ func (n *Node) controlPlane(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := n.processes.wait(ctx, "the API server", func(ctx context.Context) (bool, error) {
+	return n.processes.wait(ctx, "the API server", func(ctx context.Context) (bool, error) {
 		_, err := set.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 		return err == nil, err
-	}); err != nil {
-		return err
-	}
-	n.Client, err = client.NewWithWatch(n.Config, client.Options{})
-	return err
+	})
 }
 
 // agents start the rest of the control plane and what runs on a node, and wait until that is ready.

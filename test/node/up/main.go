@@ -88,6 +88,9 @@ func (u up) start() error {
 		if err := node.InstallOperators(context.Background(), u.root, os.Stderr); err != nil {
 			return err
 		}
+		if err := node.InstallImages(context.Background(), u.root, os.Stderr, node.Releases...); err != nil {
+			return err
+		}
 	}
 	if err := errors.Join(node.Clean(), os.RemoveAll(u.file("ready"))); err != nil {
 		return err
@@ -136,7 +139,7 @@ func (u up) enter() error {
 // entered writes the script that enters the machine whose first process has an id.
 func (u up) entered(pid int) {
 	script := fmt.Sprintf("#!/bin/sh\n# Runs a command in the machine of the node.\nexport KUBECONFIG=%s PATH=%s:$PATH\n"+
-		"exec nsenter -t %d -n -m -p -u -i -- \"$@\"\n", u.file("state/pki/admin.kubeconfig"), u.file("bin"), pid)
+		"exec nsenter -t %d -n -m -p -u -i --wdns=\"$PWD\" -- \"$@\"\n", u.file("state/pki/admin.kubeconfig"), u.file("bin"), pid)
 	if err := os.WriteFile(u.file("enter"), []byte(script), 0o755); err != nil {
 		fmt.Fprintln(os.Stderr, "cannot write the script that enters the machine:", err)
 	}

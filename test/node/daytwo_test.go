@@ -1,0 +1,562 @@
+//go:build node && linux
+
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/projects"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+// Kinds that are looked at.
+var (
+	keysKind     = schema.GroupVersionKind{Group: "openstack.c5c3.io", Version: "v1alpha1", Kind: "KeyRepository"}
+	schemaKind   = schema.GroupVersionKind{Group: "openstack.c5c3.io", Version: "v1alpha1", Kind: "DatabaseSync"}
+	rotationKind = schema.GroupVersionKind{Group: "c5c3.io", Version: "v1alpha1", Kind: "CredentialRotation"}
+	keystoneKind = schema.GroupVersionKind{Group: "keystone.openstack.c5c3.io", Version: "v1alpha1", Kind: "Keystone"}
+	mariaDBKind  = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MariaDB"}
+)
+
+// dayTwo is a control plane in use, which tests change by its claim.
+type dayTwo struct {
+	// claim is what was applied last, without a status.
+	claim     *unstructured.Unstructured
+	namespace string
+	load      *load
+}
+
+// TestDayTwo: everything that a tenant does with a control plane after it was made, while clients use it. No request is lost; what the
+// database and the Secrets hold outlives the claim, until it is told to go.
+func TestDayTwo(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
+	defer cancel()
+	d := &dayTwo{claim: decode(t, "testdata/daytwo.yaml")}
+	made := order(ctx, t, "testdata/daytwo.yaml")
+	d.namespace = instance(ctx, t, made)
+	d.load = startLoad(ctx, t, d.namespace)
+	for _, step := range []struct {
+		name string
+		run  func(context.Context, *testing.T)
+	}{
+		{"Keys", d.testKeys},
+		{"CatalogCredential", d.testCatalogCredential},
+		{"Option", d.testOption},
+		{"Cluster", d.testCluster},
+		{"Upgrade", d.testUpgrade("2025.2")},
+		{"SLURP", d.testUpgrade("2026.1")},
+	} {
+		started := time.Now()
+		t.Run(step.name, func(t *testing.T) { step.run(ctx, t) })
+		counts := d.load.take()
+		counts.lossless(t, fmt.Sprintf("%s, %.0f s", step.name, time.Since(started).Seconds()))
+	}
+	t.Run("Retain", func(t *testing.T) { d.testRetain(ctx, t) })
+	t.Run("Order", func(t *testing.T) { d.testOrder(ctx, t) })
+}
+
+func decode(t *testing.T, file string) *unstructured.Unstructured {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := platform.Decode(data)
+	if err != nil || len(objects) != 1 {
+		t.Fatalf("%s has %d objects: %v", file, len(objects), err)
+	}
+	return objects[0]
+}
+
+// edit changes a field of the claim.
+func (d *dayTwo) edit(ctx context.Context, t *testing.T, value any, path ...string) {
+	t.Helper()
+	if err := unstructured.SetNestedField(d.claim.Object, value, append([]string{"spec"}, path...)...); err != nil {
+		t.Fatal(err)
+	}
+	data, err := d.claim.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Apply(ctx, data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ready waits until the claim is ready as it is now. Right after an edit a claim still says what its composite resource was before it, so
+// that is asked, too.
+func (d *dayTwo) ready(ctx context.Context, t *testing.T) {
+	t.Helper()
+	eventually(ctx, t, 5*time.Minute, func() error {
+		u := d.claim.DeepCopy()
+		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(d.claim), u); err != nil {
+			return err
+		}
+		c, _ := platform.ConditionOf(u, "Ready")
+		if c.ObservedGeneration != u.GetGeneration() {
+			return errors.New("the claim's last edit was not seen yet")
+		}
+		xr := u.DeepCopy()
+		xr.SetKind("X" + u.GetKind())
+		name, _, _ := unstructured.NestedString(u.Object, "spec", "resourceRef", "name")
+		if err := cluster.Client.Get(ctx, types.NamespacedName{Name: name}, xr); err != nil {
+			return err
+		}
+		is, _ := platform.ConditionOf(xr, "Ready")
+		if c.Status != "True" || is.Status != "True" || is.ObservedGeneration != xr.GetGeneration() {
+			return fmt.Errorf("Ready is %s, and %s at generation %d of %d of the composite resource:%s",
+				c.Status, is.Status, is.ObservedGeneration, xr.GetGeneration(), untrue(u))
+		}
+		return nil
+	})
+}
+
+// untrue says which conditions of an object are not true.
+func untrue(u *unstructured.Unstructured) string {
+	var out strings.Builder
+	for _, c := range platform.Conditions(u) {
+		if c.Status != "True" {
+			fmt.Fprintf(&out, "\n  %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	return out.String()
+}
+
+// object reads an object of the control plane.
+func (d *dayTwo) object(ctx context.Context, t *testing.T, kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(kind)
+	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: d.namespace, Name: name}, u); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// status is a text in an object's status.
+func status(u *unstructured.Unstructured, field string) string {
+	s, _, _ := unstructured.NestedString(u.Object, "status", field)
+	return s
+}
+
+// eventually asks until there is no error any more.
+func eventually(ctx context.Context, t *testing.T, patience time.Duration, so func() error) {
+	t.Helper()
+	for started := time.Now(); ; time.Sleep(500 * time.Millisecond) {
+		err := so()
+		if err == nil {
+			return
+		}
+		if time.Since(started) > patience || ctx.Err() != nil {
+			t.Fatalf("after %.0f s: %v", time.Since(started).Seconds(), err)
+		}
+	}
+}
+
+// testKeys: a schedule of the claim that has been due in the minute that runs, and is only due again in a year, rotates both sets of keys
+// once. In the end every pod has them, and what is stored is encrypted with the new one.
+func (d *dayTwo) testKeys(ctx context.Context, t *testing.T) {
+	all := map[string]string{"keystone-fernet-keys": "fernet", "keystone-credential-keys": "credentialKeys"}
+	primary := func(name string) int64 {
+		n, _, _ := unstructured.NestedInt64(d.object(ctx, t, keysKind, name).Object, "status", "primary")
+		return n
+	}
+	before := map[string]int64{}
+	now := time.Now().UTC()
+	schedule := fmt.Sprintf("%d %d %d %d *", now.Minute(), now.Hour(), now.Day(), now.Month())
+	for name, field := range all {
+		before[name] = primary(name)
+		d.edit(ctx, t, schedule, "services", "keystone", field, "rotationSchedule")
+	}
+	eventually(ctx, t, 4*time.Minute, func() error {
+		for name := range all {
+			u := d.object(ctx, t, keysKind, name)
+			for _, want := range []string{"Ready", "Distributed", "Migrated"} {
+				if c, ok := platform.ConditionOf(u, want); ok && c.Status != "True" {
+					return fmt.Errorf("%s: %s: %s", name, c.Reason, c.Message)
+				}
+			}
+			if n := primary(name); n != before[name]+1 {
+				return fmt.Errorf("the primary key of %s is %d, it was %d", name, n, before[name])
+			}
+		}
+		return nil
+	})
+	d.ready(ctx, t)
+}
+
+// testCatalogCredential: K-ORC's credential is replaced as docs/operations.md says, and both log in.
+func (d *dayTwo) testCatalogCredential(ctx context.Context, t *testing.T) {
+	u := d.object(ctx, t, rotationKind, "keystone-korc")
+	before, old := status(u, "currentID"), secret(ctx, t, d.namespace, "keystone-korc")
+	patch := fmt.Sprintf(`{"metadata": {"annotations": {"c5c3.io/rotate": %q}}}`, before)
+	if err := cluster.Client.Patch(ctx, u, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+	var current string
+	eventually(ctx, t, 2*time.Minute, func() error {
+		u := d.object(ctx, t, rotationKind, "keystone-korc")
+		c, _ := platform.ConditionOf(u, "Distributed")
+		if current = status(u, "currentID"); current == before || c.Status != "True" {
+			return fmt.Errorf("the credential is %s, it was %s; distributed: %s", current, before, c.Message)
+		}
+		return nil
+	})
+	for _, s := range []map[string][]byte{old, secret(ctx, t, d.namespace, "keystone-korc")} {
+		if err := d.authenticate(ctx, t, gophercloud.AuthOptions{
+			ApplicationCredentialID:     string(s["application_credential_id"]),
+			ApplicationCredentialSecret: string(s["application_credential_secret"]),
+		}); err != nil {
+			t.Errorf("the credential %s does not log in: %v", s["application_credential_id"], err)
+		}
+	}
+	if yaml := string(secret(ctx, t, d.namespace, "keystone-korc-clouds")["clouds.yaml"]); !strings.Contains(yaml, current) {
+		t.Error("K-ORC's clouds.yaml has another credential")
+	}
+}
+
+// authenticate logs in anew.
+func (d *dayTwo) authenticate(ctx context.Context, t *testing.T, o gophercloud.AuthOptions) error {
+	t.Helper()
+	c := login(ctx, t, d.namespace)
+	o.IdentityEndpoint = c.url
+	other, err := openstack.NewClient(c.url)
+	if err != nil {
+		return err
+	}
+	other.HTTPClient = c.provider.HTTPClient
+	return openstack.Authenticate(ctx, other, o)
+}
+
+// testOption: an option of the claim is what Keystone goes by when the claim is ready, in one more pod than before.
+func (d *dayTwo) testOption(ctx context.Context, t *testing.T) {
+	d.edit(ctx, t, "^.{10,}$", "services", "keystone", "config", "security_compliance", "password_regex")
+	d.edit(ctx, t, int64(3), "services", "keystone", "replicas")
+	d.ready(ctx, t)
+	if n := d.pods(ctx, t, ""); n != 3 {
+		t.Errorf("Keystone has %d pods", n)
+	}
+	c := login(ctx, t, d.namespace)
+	for password, want := range map[string]int{"short": http.StatusBadRequest, "long enough for it": http.StatusCreated} {
+		_, err := users.Create(ctx, c.identity, users.CreateOpts{Name: "tenant", Password: password, DomainID: "default"}).Extract()
+		got := http.StatusCreated
+		if u := (gophercloud.ErrUnexpectedResponseCode{}); errors.As(err, &u) {
+			got = u.Actual
+		}
+		if got != want {
+			t.Errorf("a user with the password %q: got %d (%v), want %d", password, got, err, want)
+		}
+	}
+}
+
+// pods counts the pods of Keystone's API that stay, and run an image of a tag.
+func (d *dayTwo) pods(ctx context.Context, t *testing.T, tag string) int {
+	t.Helper()
+	api, all := &appsv1.Deployment{}, &corev1.PodList{}
+	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: d.namespace, Name: "keystone"}, api); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Client.List(ctx, all, client.InNamespace(d.namespace), client.MatchingLabels(api.Spec.Selector.MatchLabels)); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, p := range all.Items {
+		if p.DeletionTimestamp == nil && strings.HasSuffix(p.Spec.Containers[0].Image, tag) {
+			n++
+		}
+	}
+	return n
+}
+
+// testCluster: a server alone cannot become a Galera cluster, since its operator adds no volumes; the claim says so, and nothing changes.
+func (d *dayTwo) testCluster(ctx context.Context, t *testing.T) {
+	before := d.object(ctx, t, mariaDBKind, "mariadb")
+	d.edit(ctx, t, int64(3), "infrastructure", "mariadb", "replicas")
+	valid := func(want string) func() error {
+		return func() error {
+			u := d.claim.DeepCopy()
+			if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(d.claim), u); err != nil {
+				return err
+			}
+			c, _ := platform.ConditionOf(u, "SpecValid")
+			if c.Status != want || want == "False" && !strings.Contains(c.Message, "spec.infrastructure.mariadb.replicas") {
+				return fmt.Errorf("SpecValid is %s: %s", c.Status, c.Message)
+			}
+			return nil
+		}
+	}
+	eventually(ctx, t, time.Minute, valid("False"))
+	if after := d.object(ctx, t, mariaDBKind, "mariadb"); after.GetGeneration() != before.GetGeneration() {
+		t.Error("the database was changed")
+	}
+	d.edit(ctx, t, int64(1), "infrastructure", "mariadb", "replicas")
+	eventually(ctx, t, time.Minute, valid("True"))
+	d.ready(ctx, t)
+}
+
+// testUpgrade goes to another release, by two pods.
+func (d *dayTwo) testUpgrade(to release.Release) func(context.Context, *testing.T) {
+	return func(ctx context.Context, t *testing.T) {
+		version, err := to.Version("keystone")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unstructured.SetNestedField(d.claim.Object, int64(2), "spec", "services", "keystone", "replicas"); err != nil {
+			t.Fatal(err)
+		}
+		d.edit(ctx, t, string(to), "openStackRelease")
+		eventually(ctx, t, 4*time.Minute, func() error {
+			if s := d.object(ctx, t, schemaKind, "keystone"); status(s, "contractedRelease") != string(to) || status(s, "phase") != "Done" {
+				c, _ := platform.ConditionOf(s, "Contracted")
+				return fmt.Errorf("the schema is in phase %s: %s", status(s, "phase"), c.Message)
+			}
+			return nil
+		})
+		d.ready(ctx, t)
+		u := d.claim.DeepCopy()
+		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(d.claim), u); err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]string{status(u, "release"), status(u, "updatePhase")}; got != [2]string{string(to), "Idle"} {
+			t.Errorf("the claim is ready with release and updatePhase %v", got)
+		}
+		if n := d.pods(ctx, t, ":"+version); n != 2 {
+			t.Errorf("%d pods run %s", n, version)
+		}
+	}
+}
+
+// kept are Secrets that must outlive a claim: without them nobody gets at the data.
+var kept = []string{"mariadb-root", "keystone-database", "keystone-admin", "keystone-fernet-keys", "keystone-credential-keys"}
+
+// testRetain: what a claim leaves, the same claim takes over: database, volumes, passwords and keys. Tokens and users of before are valid.
+func (d *dayTwo) testRetain(ctx context.Context, t *testing.T) {
+	old := d.load.kept()
+	d.load.stop()
+	look := func() map[string]any {
+		out := map[string]any{"database": d.object(ctx, t, mariaDBKind, "mariadb").GetUID()}
+		for _, name := range kept {
+			out[name] = secret(ctx, t, d.namespace, name)
+		}
+		volumes := &corev1.PersistentVolumeClaimList{}
+		if err := cluster.Client.List(ctx, volumes, client.InNamespace(d.namespace)); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range volumes.Items {
+			out["volume "+v.Name] = v.UID
+		}
+		return out
+	}
+	before, project := look(), d.project(ctx, t)
+	started := time.Now()
+	d.remove(ctx, t)
+	eventually(ctx, t, 3*time.Minute, func() error {
+		left := &appsv1.DeploymentList{}
+		if err := cluster.Client.List(ctx, left, client.InNamespace(d.namespace)); err != nil || len(left.Items) > 0 {
+			return errors.Join(fmt.Errorf("%d Deployments are left", len(left.Items)), err)
+		}
+		return nil
+	})
+	t.Logf("gone after %.0f s", time.Since(started).Seconds())
+	if diff := cmp.Diff(before, look()); diff != "" {
+		t.Errorf("without the claim: -before +after\n%s", diff)
+	}
+	started = time.Now()
+	d.edit(ctx, t, "Retain", "deletionPolicy")
+	d.ready(ctx, t)
+	t.Logf("back after %.0f s", time.Since(started).Seconds())
+	if diff := cmp.Diff(before, look()); diff != "" {
+		t.Errorf("with the claim again: -before +after\n%s", diff)
+	}
+	if again := d.project(ctx, t); again != project {
+		t.Errorf("the project of the services was %s, and is %s", project, again)
+	}
+	c := login(ctx, t, d.namespace)
+	for _, token := range old {
+		if err := tokens.Get(ctx, c.identity, token).Err; err != nil {
+			t.Fatalf("a token of before is not valid: %v", err)
+		}
+	}
+	t.Logf("%d tokens of before are valid", len(old))
+	if err := d.authenticate(ctx, t, gophercloud.AuthOptions{Username: "tenant", Password: "long enough for it", DomainName: "Default"}); err != nil {
+		t.Errorf("a user of before does not log in: %v", err)
+	}
+}
+
+// project is the ID of the project that K-ORC has made.
+func (d *dayTwo) project(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	pages, err := projects.List(login(ctx, t, d.namespace).identity, projects.ListOpts{Name: "service"}).AllPages(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := projects.ExtractProjects(pages)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("there are %d projects called service: %v", len(all), err)
+	}
+	return all[0].ID
+}
+
+// remove deletes the claim and waits until it is gone.
+func (d *dayTwo) remove(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if err := cluster.Client.Delete(ctx, d.claim.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(ctx, t, 4*time.Minute, func() error {
+		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(d.claim), d.claim.DeepCopy()); !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("the claim is still there"), err)
+		}
+		return nil
+	})
+}
+
+// testOrder: a claim that kept its data and is told to delete it leaves nothing, and everything goes before what it needs in order to go.
+func (d *dayTwo) testOrder(ctx context.Context, t *testing.T) {
+	d.edit(ctx, t, "Delete", "deletionPolicy")
+	eventually(ctx, t, 2*time.Minute, func() error {
+		all, err := wrappers(ctx, d.namespace)
+		if err != nil {
+			return err
+		}
+		for _, o := range all {
+			if p, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "managementPolicies"); !slices.Equal(p, []string{"*"}) {
+				return fmt.Errorf("Object %s is still to be kept: %v", o.GetName(), p)
+			}
+		}
+		return nil
+	})
+	d.ready(ctx, t)
+
+	kinds := []schema.GroupVersionKind{keystoneKind, mariaDBKind, {Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "Namespace"}}
+	for _, kind := range []string{"Domain", "Project", "Role", "User", "Service", "Endpoint"} {
+		kinds = append(kinds, schema.GroupVersionKind{Group: "openstack.k-orc.cloud", Version: "v1alpha1", Kind: kind})
+	}
+	gone := watchGone(ctx, t, d.namespace, kinds...)
+	started := time.Now()
+	d.remove(ctx, t)
+	eventually(ctx, t, 4*time.Minute, func() error { return left(ctx, d.namespace) })
+	t.Logf("nothing is left after %.0f s", time.Since(started).Seconds())
+
+	when := gone()
+	entries := 0
+	api, service, database, namespace := when["Deployment keystone"], when["Keystone keystone"], when["MariaDB mariadb"], when["Namespace "+d.namespace]
+	for name, version := range when {
+		if kind, _, _ := strings.Cut(name, " "); slices.Contains([]string{"Domain", "Project", "Role", "User", "Service", "Endpoint"}, kind) {
+			if entries++; version >= api {
+				t.Errorf("%s went after Keystone's pods", name)
+			}
+		}
+	}
+	if entries < 10 {
+		t.Errorf("only %d catalog entries were seen to go", entries)
+	}
+	if api == 0 || service == 0 || service >= database || database >= namespace {
+		t.Errorf("Keystone has to go before its database, and that before the namespace")
+	}
+	order := slices.SortedFunc(maps.Keys(when), func(a, b string) int { return int(when[a] - when[b]) })
+	t.Logf("gone, in this order: %s", strings.Join(order, ", "))
+}
+
+// wrappers are the Objects of provider-kubernetes of a control plane.
+func wrappers(ctx context.Context, namespace string) ([]unstructured.Unstructured, error) {
+	var out []unstructured.Unstructured
+	for _, version := range []string{"kubernetes.crossplane.io/v1alpha2", "kubernetes.m.crossplane.io/v1alpha1"} {
+		all := &unstructured.UnstructuredList{}
+		all.SetAPIVersion(version)
+		all.SetKind("ObjectList")
+		if err := cluster.Client.List(ctx, all); err != nil {
+			return nil, err
+		}
+		for _, o := range all.Items {
+			if o.GetNamespace() == namespace || strings.HasPrefix(o.GetName(), namespace+"-") {
+				out = append(out, o)
+			}
+		}
+	}
+	return out, nil
+}
+
+// left is an error that says what is left of a control plane.
+func left(ctx context.Context, namespace string) error {
+	if err := cluster.Client.Get(ctx, types.NamespacedName{Name: namespace}, &corev1.Namespace{}); !apierrors.IsNotFound(err) {
+		return errors.Join(errors.New("its namespace is still there"), err)
+	}
+	if all, err := wrappers(ctx, namespace); err != nil || len(all) > 0 {
+		return errors.Join(fmt.Errorf("%d Objects are left", len(all)), err)
+	}
+	volumes := &corev1.PersistentVolumeList{}
+	if err := cluster.Client.List(ctx, volumes); err != nil {
+		return err
+	}
+	for _, v := range volumes.Items {
+		if v.Spec.ClaimRef != nil && v.Spec.ClaimRef.Namespace == namespace {
+			return fmt.Errorf("volume %s is left", v.Name)
+		}
+	}
+	return nil
+}
+
+// watchGone watches kinds, and gives a function that tells at which version of the whole cluster each object went.
+func watchGone(ctx context.Context, t *testing.T, namespace string, kinds ...schema.GroupVersionKind) func() map[string]int64 {
+	t.Helper()
+	var mu sync.Mutex
+	gone := map[string]int64{}
+	for _, kind := range kinds {
+		all := &unstructured.UnstructuredList{}
+		all.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		var in []client.ListOption
+		if kind.Kind != "Namespace" {
+			in = append(in, client.InNamespace(namespace))
+		}
+		w, err := cluster.Client.Watch(ctx, all, in...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(w.Stop)
+		go func() {
+			for e := range w.ResultChan() {
+				u, ok := e.Object.(*unstructured.Unstructured)
+				if !ok || e.Type != watch.Deleted || kind.Kind == "Namespace" && u.GetName() != namespace {
+					continue
+				}
+				if version, err := strconv.ParseInt(u.GetResourceVersion(), 10, 64); err == nil {
+					mu.Lock()
+					gone[kind.Kind+" "+u.GetName()] = version
+					mu.Unlock()
+				}
+			}
+		}()
+	}
+	return func() map[string]int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return maps.Clone(gone)
+	}
+}

@@ -1,0 +1,330 @@
+//go:build node && linux
+
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+// detection is how long a claim may say that it is ready though nobody gets a token: the companion logs in every minute, and after a
+// failure every ten seconds; the third in a row counts (docs/operations.md). Each may take half a minute.
+const detection = 60*time.Second + 2*10*time.Second + 3*30*time.Second
+
+// steady is how long everything has to be well before a fault counts as over.
+const steady = 5 * time.Second
+
+// fault is something that goes wrong.
+type fault struct {
+	// name is that of the row in docs/reliability.md.
+	name string
+	// strike breaks something, and mend is what somebody then does about it. Recovery counts from the end of the first.
+	strike, mend func(context.Context, *broken) error
+	// lossless: no request may be lost. Schema: it is meant to change the database's.
+	lossless, schema bool
+}
+
+// keystonePods are those of Keystone's API.
+const keystonePods = "app.kubernetes.io/name=keystone,app.kubernetes.io/component=api"
+
+// faults are all of them, in an order in which what one leaves is least in the way of the next.
+var faults = []fault{
+	{name: "a pod of Keystone is deleted", strike: remove(keystonePods, 1, nil), lossless: true},
+	{name: "a pod of Keystone is killed", strike: remove(keystonePods, 1, new(int64))},
+	{name: "the processes of a pod of Keystone crash", strike: crash(keystonePods)},
+	{name: "memcached is killed", strike: remove("app.kubernetes.io/component=memcached", 1, new(int64)), lossless: true},
+	{name: "the companion is killed", strike: remove("app.kubernetes.io/component=companion", 1, new(int64)), lossless: true},
+	{name: "RabbitMQ is killed", strike: remove("app.kubernetes.io/component=rabbitmq", 1, new(int64)), lossless: true},
+	{name: "the member of MariaDB that takes writes is killed", strike: killPrimary},
+	{name: "another member of MariaDB is killed", strike: killReplica, lossless: true},
+	{name: "all members of MariaDB are killed at once", strike: remove("app.kubernetes.io/instance=mariadb", 0, new(int64))},
+	{name: "the Service of Keystone is deleted", strike: lose(&corev1.Service{}, "keystone")},
+	{name: "the ConfigMap of Keystone is deleted, then a pod", strike: both(loseConfig, remove(keystonePods, 1, nil)), lossless: true},
+	{name: "the Secret of the database's user is deleted, then a pod of Keystone", strike: loseSecret, mend: renewSecret, lossless: true},
+	{name: "the queue's disk is full", strike: fillDisk, mend: clearDisk, lossless: true},
+	{name: "an image that does not exist is ordered", strike: orderImage, mend: withdrawImage, lossless: true},
+	{
+		name:   "Crossplane is stopped in the middle of an upgrade, and a pod of Keystone deleted meanwhile",
+		strike: stopCrossplane, mend: startCrossplane, lossless: true, schema: true,
+	},
+}
+
+// broken is a control plane that is used while it is broken.
+type broken struct {
+	claim     *unstructured.Unstructured
+	namespace string
+	load      *load
+	said      *said
+	// disk is where the queue's volume is.
+	disk string
+}
+
+// TestFaults: whatever goes wrong, no data is lost, everything comes back by itself or when its cause is gone, the claim says so, and where
+// there is a second pod, nobody notices.
+func TestFaults(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Minute)
+	defer cancel()
+	seen := watchFlows(ctx, t)
+	b := &broken{claim: order(ctx, t, "testdata/faults.yaml")}
+	b.namespace = instance(ctx, t, b.claim)
+	t.Run("Restricted", func(t *testing.T) { testRestricted(ctx, t, b.namespace) })
+	if err := b.smallDisk(ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.said = b.listen(ctx, t)
+	b.load = startLoad(ctx, t, b.namespace)
+	if _, err := b.recovered(ctx, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	cloud := login(ctx, t, b.namespace)
+	endow(ctx, t, cloud)
+	table := []string{"| Fault | Requests lost | of | Longest time without a token | Everything is back after | The claim was not ready for | Data lost |", "|---|---|---|---|---|---|---|"}
+	for _, f := range faults {
+		t.Run(strings.ReplaceAll(f.name, " ", "_"), func(t *testing.T) { table = append(table, b.suffer(ctx, t, f)) })
+	}
+	t.Logf("\n%s", strings.Join(table, "\n"))
+	b.load.stop()
+	if err := unix.Unmount(b.disk, unix.MNT_DETACH); err != nil {
+		t.Error(err)
+	}
+	t.Run("NetworkPolicies", func(t *testing.T) { seen.checkPolicies(ctx, t, b.namespace) })
+	t.Run("Delete", func(t *testing.T) { testDelete(ctx, t, b.claim, b.namespace) })
+}
+
+// suffer is one fault, and its row of the table.
+func (b *broken) suffer(ctx context.Context, t *testing.T, f fault) string {
+	before := holdings(ctx, t, b.namespace, !f.schema)
+	b.load.take()
+	started := time.Now()
+	if err := f.strike(ctx, b); err != nil {
+		t.Errorf("cannot bring it about: %v", err)
+	}
+	from := time.Now()
+	if f.mend != nil {
+		if err := f.mend(ctx, b); err != nil {
+			t.Errorf("cannot mend it: %v", err)
+		}
+	}
+	back, err := b.recovered(ctx, from)
+	if err != nil {
+		t.Error(err)
+	}
+	counts := b.load.take()
+	t.Log(counts)
+	for _, text := range counts.first {
+		t.Log(text)
+		if f.lossless {
+			t.Errorf("with a second pod, nobody should have noticed")
+		}
+	}
+	if !back.After(from) {
+		back = from
+	}
+	unready := b.said.check(t, started, counts.outages)
+	lost, after := 0, holdings(ctx, t, b.namespace, !f.schema)
+	for what, value := range before {
+		if after[what] != value {
+			lost++
+		}
+	}
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("data changed: -before +after\n%s", diff)
+	}
+	row := fmt.Sprintf("| %s | %d | %d | %.1f s | %.0f s | %.0f s | %d |", f.name, counts.lost, counts.lost+counts.issued+counts.validated,
+		counts.silence.Seconds(), back.Sub(from).Seconds(), unready.Seconds(), lost)
+	t.Log(row)
+	return row
+}
+
+// recovered waits until everything has been well for a while, and gives the time since when: the claim says so, every pod that should run
+// runs, and clients get what they ask for. It starts to look a little later than the fault, so that everybody had time to notice.
+func (b *broken) recovered(ctx context.Context, since time.Time) (time.Time, error) {
+	const patience, notice = 5 * time.Minute, 3 * time.Second
+	var well time.Time
+	for {
+		err := b.well(ctx)
+		now := time.Now()
+		switch {
+		case err != nil:
+			well = time.Time{}
+		case well.IsZero():
+			well = now
+		case now.Sub(well) >= steady && now.Sub(since) >= notice+steady:
+			return well, nil
+		}
+		if now.Sub(since) > patience {
+			return now, fmt.Errorf("it has not recovered after %.0f s: %w", patience.Seconds(), err)
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+}
+
+// well is no error if everything is.
+func (b *broken) well(ctx context.Context) error {
+	if !b.load.steady(2 * time.Second) {
+		return errors.New("requests are lost")
+	}
+	claim := b.claim.DeepCopy()
+	if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim); err != nil {
+		return err
+	}
+	for _, c := range platform.Conditions(claim) {
+		if c.Status != "True" || c.ObservedGeneration != 0 && c.ObservedGeneration != claim.GetGeneration() {
+			return fmt.Errorf("the claim's %s is %s: %s %s", c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	pods := &corev1.PodList{}
+	if err := cluster.Client.List(ctx, pods, client.InNamespace(b.namespace)); err != nil {
+		return err
+	}
+	for _, p := range pods.Items {
+		if p.DeletionTimestamp != nil {
+			return fmt.Errorf("pod %s stops", p.Name)
+		}
+	}
+	deployments, sets := &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}
+	if err := errors.Join(cluster.Client.List(ctx, deployments, client.InNamespace(b.namespace)),
+		cluster.Client.List(ctx, sets, client.InNamespace(b.namespace))); err != nil {
+		return err
+	}
+	for _, d := range deployments.Items {
+		if s := d.Status; s.ObservedGeneration != d.Generation || s.UpdatedReplicas != *d.Spec.Replicas || s.AvailableReplicas != s.UpdatedReplicas || s.Replicas != s.UpdatedReplicas {
+			return fmt.Errorf("deployment %s has %d of %d pods: %s", d.Name, s.AvailableReplicas, *d.Spec.Replicas, cluster.Waiting(ctx, b.namespace))
+		}
+	}
+	for _, d := range sets.Items {
+		if s := d.Status; s.ObservedGeneration != d.Generation || s.ReadyReplicas != *d.Spec.Replicas || s.Replicas != s.ReadyReplicas {
+			return fmt.Errorf("set %s has %d of %d pods: %s", d.Name, s.ReadyReplicas, *d.Spec.Replicas, cluster.Waiting(ctx, b.namespace))
+		}
+	}
+	return nil
+}
+
+// said is what a claim says of itself, from moment to moment.
+type said struct {
+	mu  sync.Mutex
+	all []saying
+}
+
+type saying struct {
+	at    time.Time
+	ready bool
+	why   string
+}
+
+// listen watches the claim until the end of the test.
+func (b *broken) listen(ctx context.Context, t *testing.T) *said {
+	t.Helper()
+	s := &said{}
+	ctx, cancel := context.WithCancel(ctx)
+	done := sync.WaitGroup{}
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(b.claim.GroupVersionKind())
+	done.Go(func() {
+		for ; ctx.Err() == nil; wait(ctx, time.Second) {
+			w, err := cluster.Client.Watch(ctx, list, client.InNamespace(b.claim.GetNamespace()), client.MatchingFields{"metadata.name": b.claim.GetName()})
+			if err != nil {
+				continue
+			}
+			for event := range w.ResultChan() {
+				if claim, ok := event.Object.(*unstructured.Unstructured); ok {
+					s.note(claim)
+				}
+			}
+			w.Stop()
+		}
+	})
+	t.Cleanup(func() { cancel(); done.Wait() })
+	return s
+}
+
+func (s *said) note(claim *unstructured.Unstructured) {
+	now := saying{at: time.Now()}
+	c, _ := platform.ConditionOf(claim, "Ready")
+	now.ready = c.Status == "True"
+	for _, c := range platform.Conditions(claim) {
+		if c.Status != "True" {
+			now.why += fmt.Sprintf("%s=%s %s: %s; ", c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.all); n == 0 || s.all[n-1].ready != now.ready || s.all[n-1].why != now.why {
+		s.all = append(s.all, now)
+	}
+}
+
+// check compares what the claim has said since a time with what clients met, and gives how long it was not ready. While nobody got a token
+// for longer than that takes to be noticed, it must have said that it is not ready.
+func (s *said) check(t *testing.T, since time.Time, outages []outage) (unready time.Duration) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for i, w := range s.all {
+		end := now
+		if i+1 < len(s.all) {
+			end = s.all[i+1].at
+		}
+		if end.Before(since) {
+			continue
+		}
+		if w.at.After(since) {
+			t.Logf("%5.1f s  ready: %t  %.300s", w.at.Sub(since).Seconds(), w.ready, w.why)
+		}
+		if !w.ready {
+			unready += end.Sub(later(w.at, since))
+		}
+		for _, o := range outages {
+			to := o.to
+			if to.IsZero() {
+				to = now
+			}
+			lie := earlier(end, to).Sub(later(w.at, o.from.Add(detection)))
+			if w.ready && lie > 0 {
+				t.Errorf("the claim said for %.0f s that it is ready when nobody had got a token for %.0f s", lie.Seconds(), detection.Seconds())
+			}
+		}
+	}
+	return unready
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// awaits waits until the claim says something of why it is not ready.
+func (s *said) awaits(ctx context.Context, text string) error {
+	return within(ctx, 2*time.Minute, func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if last := s.all[len(s.all)-1]; last.ready || !strings.Contains(last.why, text) {
+			return fmt.Errorf("the claim does not say %q, but %+v", text, last)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,216 @@
+//go:build node && linux
+
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/node/policy"
+)
+
+// flows are the connections that the kernel of the node tracks, and the pods that there are meanwhile. The node's network enforces no
+// policy, so whatever anybody wants to reach, it reaches, and is seen.
+type flows struct {
+	mu   sync.Mutex
+	seen map[policy.Connection]time.Time
+	pods map[types.UID]*corev1.Pod
+}
+
+// watchFlows begins to look, until the end of the test. The kernel remembers a closed connection for ten seconds at least, so that looking
+// every two misses none. An address is that of one pod for 254 others.
+func watchFlows(ctx context.Context, t *testing.T) *flows {
+	t.Helper()
+	f := &flows{seen: map[policy.Connection]time.Time{}, pods: map[types.UID]*corev1.Pod{}}
+	if err := f.look(ctx); err != nil {
+		t.Fatalf("cannot see connections: %v", err)
+	}
+	for c := range f.seen {
+		f.seen[c] = time.Time{} // of a time before, perhaps by pods that are gone
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := sync.WaitGroup{}
+	done.Go(func() {
+		for ; ctx.Err() == nil; wait(ctx, time.Second) {
+			f.watchPods(ctx)
+		}
+	})
+	done.Go(func() {
+		for ; ctx.Err() == nil; wait(ctx, 2*time.Second) {
+			if err := f.look(ctx); err != nil && ctx.Err() == nil {
+				t.Errorf("cannot see connections: %v", err)
+				return
+			}
+		}
+	})
+	t.Cleanup(func() { cancel(); done.Wait() })
+	return f
+}
+
+// wait waits for a time, or until there is no need to.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+func (f *flows) look(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, "conntrack", "-L", "-o", "extended").Output()
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range policy.ParseConntrack(string(out)) {
+		if _, ok := f.seen[c]; !ok {
+			f.seen[c] = time.Now()
+		}
+	}
+	return nil
+}
+
+// watchPods notes pods with their addresses until the watch ends.
+func (f *flows) watchPods(ctx context.Context) {
+	w, err := cluster.Client.Watch(ctx, &corev1.PodList{})
+	if err != nil {
+		return
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		if pod, ok := event.Object.(*corev1.Pod); ok && pod.Status.PodIP != "" && !pod.Spec.HostNetwork {
+			f.mu.Lock()
+			f.pods[pod.UID] = pod
+			f.mu.Unlock()
+		}
+	}
+}
+
+// of are the flows from or to pods of a namespace.
+func (f *flows) of(t *testing.T, namespace string) []policy.Flow {
+	t.Helper()
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	end := func(a netip.Addr, at time.Time) policy.End {
+		e := policy.End{Address: a}
+		for _, p := range f.pods {
+			// The youngest that was there.
+			if p.Status.PodIP == a.String() && !p.CreationTimestamp.After(at) &&
+				(e.Pod == nil || e.Pod.CreationTimestamp.Before(&p.CreationTimestamp)) {
+				e.Pod = p
+			}
+		}
+		e.Node = e.Pod == nil && slices.ContainsFunc(own, func(o net.Addr) bool {
+			prefix, err := netip.ParsePrefix(o.String())
+			return err == nil && prefix.Addr() == a
+		})
+		return e
+	}
+	var out []policy.Flow
+	for c, at := range f.seen {
+		if at.IsZero() {
+			continue
+		}
+		flow := policy.Flow{From: end(c.From, at), To: end(c.To, at), Protocol: c.Protocol, Port: c.Port}
+		for _, e := range []policy.End{flow.From, flow.To} {
+			if e.Pod != nil && e.Pod.Namespace == namespace {
+				out = append(out, flow)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// unused are ports of network policies that nobody needs in a test, each with the reason why it is there.
+var unused = map[string]string{
+	"companion Ingress 0 TCP 8443": "Prometheus, which is not here",
+	"companion Egress 1 TCP 443":   "API servers of other clusters listen there",
+	"companion Egress 0 TCP 53":    "long answers of name servers",
+	"keystone Egress 0 TCP 53":     "long answers of name servers",
+	"memcached Egress 0 UDP 53":    "memcached asks for no name; every pod may",
+	"memcached Egress 0 TCP 53":    "memcached asks for no name; every pod may",
+	"keystone Ingress 1 TCP 5000":  "the gateway, which is not here",
+}
+
+// checkPolicies compares what was seen with what the network policies of a namespace let through: nothing that happened would be refused,
+// and what they let through is needed, or on the list.
+func (f *flows) checkPolicies(ctx context.Context, t *testing.T, namespace string) {
+	t.Helper()
+	all, policies := &corev1.NamespaceList{}, &networkingv1.NetworkPolicyList{}
+	if err := cluster.Client.List(ctx, all); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Client.List(ctx, policies, client.InNamespace(namespace)); err != nil {
+		t.Fatal(err)
+	}
+	c := policy.Cluster{Policies: policies.Items, Namespaces: map[string]labels.Set{}}
+	for _, n := range all.Items {
+		c.Namespaces[n.Name] = n.Labels
+	}
+	seen := f.of(t, namespace)
+	refused := map[string]bool{}
+	kinds := map[string]int{}
+	for _, flow := range seen {
+		kinds[kind(flow)]++
+		if why := c.Refused(flow); why != "" {
+			refused[why] = true
+		}
+	}
+	t.Logf("%d policies, %d flows", len(policies.Items), len(seen))
+	for _, k := range slices.Sorted(maps.Keys(kinds)) {
+		t.Logf("  %3d  %s", kinds[k], k)
+	}
+	for _, why := range slices.Sorted(maps.Keys(refused)) {
+		t.Error(why)
+	}
+	if len(policies.Items) == 0 || len(seen) == 0 {
+		t.Error("there is nothing to compare")
+	}
+	needed := c.Needed(seen)
+	for _, title := range slices.Sorted(maps.Keys(needed)) {
+		switch reason := unused[title]; {
+		case needed[title]:
+		case reason == "":
+			t.Errorf("nobody needed %s", title)
+		default:
+			t.Logf("  not needed: %s (%s)", title, reason)
+		}
+	}
+}
+
+// kind is a flow as one between kinds of pods.
+func kind(f policy.Flow) string {
+	return fmt.Sprintf("%s → %s %s %d", kindOf(f.From), kindOf(f.To), f.Protocol, f.Port)
+}
+
+func kindOf(e policy.End) string {
+	if e.Pod == nil {
+		return e.String()
+	}
+	l := e.Pod.Labels
+	if name := strings.TrimSpace(l["app.kubernetes.io/name"] + " " + l["app.kubernetes.io/component"]); name != "" {
+		return name
+	}
+	name, _, _ := strings.Cut(e.Pod.Name, "-")
+	return e.Pod.Namespace + "/" + name
+}

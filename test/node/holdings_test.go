@@ -1,0 +1,133 @@
+//go:build node && linux
+
+package node_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/credentials"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/projects"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/node"
+)
+
+// endow gives a tenant of a Keystone something to lose: a project, a user, an application credential, and a stored credential, which is
+// encrypted with the keys.
+func endow(ctx context.Context, t *testing.T, c *cloud) {
+	t.Helper()
+	project, err := projects.Create(ctx, c.identity, projects.CreateOpts{Name: "tenant", DomainID: "default"}).Extract()
+	if gophercloud.ResponseCodeIs(err, http.StatusConflict) {
+		return // it has, of a test before
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, err := users.Create(ctx, c.identity, users.CreateOpts{Name: "tenant", DomainID: "default", Password: "correct-horse-battery"}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := credentials.Create(ctx, c.identity, credentials.CreateOpts{
+		UserID: user.ID, ProjectID: project.ID, Type: "ec2", Blob: `{"access": "tenant", "secret": "battery-staple"}`,
+	}).Err; err != nil {
+		t.Fatal(err)
+	}
+	admin, err := tokens.Get(ctx, c.identity, c.provider.Token()).ExtractUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := applicationcredentials.Create(ctx, c.identity, admin.ID, applicationcredentials.CreateOpts{Name: "tenant"}).Err; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// holdings are what a control plane holds of its tenants: projects, users, and what needs database and keys, stored credentials, as Keystone
+// gives them; the keys and passwords; and, if so wanted, every table of Keystone's database. Of what is large, or secret, its checksum.
+func holdings(ctx context.Context, t *testing.T, namespace string, rows bool) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	if rows {
+		checksums(ctx, t, namespace, out)
+	}
+	for _, name := range []string{"keystone-fernet-keys", "keystone-credential-keys", "keystone-admin", "mariadb-root"} {
+		data := secret(ctx, t, namespace, name)
+		hash := sha256.New()
+		for _, k := range slices.Sorted(maps.Keys(data)) {
+			fmt.Fprintf(hash, "%s %q\n", k, data[k])
+		}
+		out[name] = fmt.Sprintf("%x", hash.Sum(nil))
+	}
+	c := login(ctx, t, namespace)
+	pages, err := projects.List(c.identity, projects.ListOpts{}).AllPages(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := projects.ExtractProjects(pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		out["project "+p.ID] = p.Name
+	}
+	if pages, err = users.List(c.identity, users.ListOpts{}).AllPages(ctx); err != nil {
+		t.Fatal(err)
+	}
+	people, err := users.ExtractUsers(pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range people {
+		out["user "+u.ID] = u.Name
+	}
+	if pages, err = credentials.List(c.identity, credentials.ListOpts{}).AllPages(ctx); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := credentials.ExtractCredentials(pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range stored {
+		out["credential "+s.ID] = s.Blob
+	}
+	return out
+}
+
+// checksums are those of all tables of Keystone's database: that of a table is the sum of its rows'.
+func checksums(ctx context.Context, t *testing.T, namespace string, out map[string]string) {
+	t.Helper()
+	tables := sql(ctx, t, namespace, "SET SESSION group_concat_max_len = 100000; SELECT CONCAT('CHECKSUM TABLE ', "+
+		"GROUP_CONCAT('keystone.', table_name)) FROM information_schema.tables WHERE table_schema = 'keystone'")
+	for line := range strings.Lines(sql(ctx, t, namespace, tables)) {
+		table, sum, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		out[table] = sum
+	}
+}
+
+// sql asks a member of MariaDB, as root, on the pod itself.
+func sql(ctx context.Context, t *testing.T, namespace, text string) string {
+	t.Helper()
+	folder, err := node.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(folder, "bin", "kubectl"), "--kubeconfig="+cluster.Kubeconfig, "exec", "-i", "-n", namespace,
+		"mariadb-0", "-c", "mariadb", "--", "bash", "-c", `mariadb -u root -p"$MARIADB_ROOT_PASSWORD" -N -B`)
+	cmd.Stdin = strings.NewReader(text)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("cannot ask the database: %v\n%s", err, out)
+	}
+	return string(out)
+}

@@ -1,0 +1,315 @@
+//go:build node && linux
+
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// running are the pods with some labels that run.
+func (b *broken) running(ctx context.Context, selector string) ([]corev1.Pod, error) {
+	s, err := labels.Parse(selector)
+	if err != nil {
+		return nil, err
+	}
+	pods := &corev1.PodList{}
+	if err := cluster.Client.List(ctx, pods, client.InNamespace(b.namespace), client.MatchingLabelsSelector{Selector: s}); err != nil {
+		return nil, err
+	}
+	out := slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil })
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no pod %s runs", selector)
+	}
+	return out, nil
+}
+
+// remove removes pods by label, some or all (0): with the time that they want, or at once, which kills their processes.
+func remove(selector string, number int, grace *int64) func(context.Context, *broken) error {
+	return func(ctx context.Context, b *broken) error {
+		pods, err := b.running(ctx, selector)
+		if err != nil {
+			return err
+		}
+		if number > 0 {
+			pods = pods[:min(number, len(pods))]
+		}
+		for i := range pods {
+			err = errors.Join(err, cluster.Client.Delete(ctx, &pods[i], &client.DeleteOptions{GracePeriodSeconds: grace}))
+		}
+		return err
+	}
+}
+
+// crash kills all processes of a pod's containers, as the kernel does when memory runs out. The pod stays, and its containers start anew.
+func crash(selector string) func(context.Context, *broken) error {
+	return func(ctx context.Context, b *broken) error {
+		pods, err := b.running(ctx, selector)
+		if err != nil {
+			return err
+		}
+		all, err := filepath.Glob("/proc/[0-9]*/cgroup")
+		if err != nil {
+			return err
+		}
+		killed := 0
+		for _, path := range all {
+			group, _ := os.ReadFile(path)
+			name, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "comm"))
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			if err == nil && strings.Contains(string(group), string(pods[0].UID)) && strings.TrimSpace(string(name)) != "pause" {
+				if err := unix.Kill(pid, unix.SIGKILL); err == nil {
+					killed++
+				}
+			}
+		}
+		if killed == 0 {
+			return fmt.Errorf("pod %s has no processes", pods[0].Name)
+		}
+		return nil
+	}
+}
+
+// primary is the member of MariaDB that takes writes.
+func (b *broken) primary(ctx context.Context) (string, error) {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("k8s.mariadb.com/v1alpha1")
+	u.SetKind("MariaDB")
+	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: b.namespace, Name: "mariadb"}, u); err != nil {
+		return "", err
+	}
+	name, _, _ := unstructured.NestedString(u.Object, "status", "currentPrimary")
+	return name, nil
+}
+
+func killPrimary(ctx context.Context, b *broken) error {
+	name, err := b.primary(ctx)
+	if err != nil {
+		return err
+	}
+	return remove("statefulset.kubernetes.io/pod-name="+name, 1, new(int64))(ctx, b)
+}
+
+func killReplica(ctx context.Context, b *broken) error {
+	name, err := b.primary(ctx)
+	if err != nil {
+		return err
+	}
+	return remove("app.kubernetes.io/instance=mariadb,statefulset.kubernetes.io/pod-name!="+name, 1, new(int64))(ctx, b)
+}
+
+// lose deletes an object, and waits until there is one again.
+func lose(o client.Object, name string) func(context.Context, *broken) error {
+	return func(ctx context.Context, b *broken) error {
+		o := o.DeepCopyObject().(client.Object)
+		key := types.NamespacedName{Namespace: b.namespace, Name: name}
+		if err := cluster.Client.Get(ctx, key, o); err != nil {
+			return err
+		}
+		was := o.GetUID()
+		if err := cluster.Client.Delete(ctx, o); err != nil {
+			return err
+		}
+		return within(ctx, 2*time.Minute, func() error {
+			if err := cluster.Client.Get(ctx, key, o); err != nil {
+				return err
+			}
+			if o.GetUID() == was {
+				return fmt.Errorf("%s is still there", name)
+			}
+			return nil
+		})
+	}
+}
+
+// within asks until there is no error any more, and gives the last one.
+func within(ctx context.Context, patience time.Duration, so func() error) error {
+	for started := time.Now(); ; wait(ctx, 100*time.Millisecond) {
+		if err := so(); err == nil || ctx.Err() != nil || time.Since(started) > patience {
+			return err
+		}
+	}
+}
+
+func loseConfig(ctx context.Context, b *broken) error {
+	d := &appsv1.Deployment{}
+	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: b.namespace, Name: "keystone"}, d); err != nil {
+		return err
+	}
+	for _, v := range d.Spec.Template.Spec.Volumes {
+		if v.ConfigMap != nil {
+			return lose(&corev1.ConfigMap{}, v.ConfigMap.Name)(ctx, b)
+		}
+	}
+	return errors.New("its pods have none")
+}
+
+// loseSecret deletes a password that nobody else knows. Whoever has it goes on, but nobody starts any more, and the claim has to tell.
+func loseSecret(ctx context.Context, b *broken) error {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "keystone-database"}}
+	if err := cluster.Client.Delete(ctx, secret); err != nil {
+		return err
+	}
+	if err := b.said.awaits(ctx, "KeystoneReady=False"); err != nil {
+		return err
+	}
+	return remove(keystonePods, 1, nil)(ctx, b)
+}
+
+// renewSecret is what docs/operations.md says: a new password, and pods that start with it.
+func renewSecret(ctx context.Context, b *broken) error {
+	order := &unstructured.Unstructured{}
+	order.SetAPIVersion("external-secrets.io/v1")
+	order.SetKind("ExternalSecret")
+	order.SetNamespace(b.namespace)
+	order.SetName("keystone-database")
+	if err := cluster.Client.Delete(ctx, order); err != nil {
+		return err
+	}
+	key := client.ObjectKeyFromObject(order)
+	if err := within(ctx, time.Minute, func() error { return cluster.Client.Get(ctx, key, &corev1.Secret{}) }); err != nil {
+		return err
+	}
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "keystone"}}
+	return cluster.Client.Patch(ctx, d, client.RawPatch(types.MergePatchType, fmt.Appendf(nil,
+		`{"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": %q}}}}}`, time.Now().Format(time.RFC3339))))
+}
+
+func both(first, second func(context.Context, *broken) error) func(context.Context, *broken) error {
+	return func(ctx context.Context, b *broken) error {
+		if err := first(ctx, b); err != nil {
+			return err
+		}
+		return second(ctx, b)
+	}
+}
+
+// edit changes fields of the claim's spec by a merge patch.
+func (b *broken) edit(ctx context.Context, spec string) error {
+	return cluster.Client.Patch(ctx, b.claim.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec": `+spec+`}`)))
+}
+
+// scaleCrossplane starts or stops Crossplane itself; functions and providers go on.
+func scaleCrossplane(ctx context.Context, replicas int) error {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "crossplane-system", Name: "crossplane"}}
+	return cluster.Client.Patch(ctx, d, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, replicas)))
+}
+
+// upgraded is the release that the claim is brought to.
+const upgraded = "2025.2"
+
+// stopCrossplane orders another release, and stops Crossplane when that has begun: the companion goes on as far as it may.
+func stopCrossplane(ctx context.Context, b *broken) error {
+	if err := b.edit(ctx, `{"openStackRelease": "`+upgraded+`"}`); err != nil {
+		return err
+	}
+	if err := b.schema(ctx, func(s *unstructured.Unstructured) bool { return status(s, "phase") == "Expanding" }); err != nil {
+		return err
+	}
+	if err := scaleCrossplane(ctx, 0); err != nil {
+		return err
+	}
+	if err := b.schema(ctx, func(s *unstructured.Unstructured) bool { return status(s, "phase") == "RollingOut" }); err != nil {
+		return err
+	}
+	if err := remove(keystonePods, 1, nil)(ctx, b); err != nil {
+		return err
+	}
+	wait(ctx, 30*time.Second)
+	return nil
+}
+
+// startCrossplane lets it finish.
+func startCrossplane(ctx context.Context, b *broken) error {
+	return errors.Join(scaleCrossplane(ctx, 1),
+		b.schema(ctx, func(s *unstructured.Unstructured) bool { return status(s, "contractedRelease") == upgraded }))
+}
+
+// schema waits until the schema of Keystone is somewhere.
+func (b *broken) schema(ctx context.Context, there func(*unstructured.Unstructured) bool) error {
+	return within(ctx, 3*time.Minute, func() error {
+		s := &unstructured.Unstructured{}
+		s.SetGroupVersionKind(schemaKind)
+		if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: b.namespace, Name: "keystone"}, s); err != nil {
+			return err
+		}
+		if !there(s) {
+			return fmt.Errorf("the schema is in phase %s", status(s, "phase"))
+		}
+		return nil
+	})
+}
+
+// smallDisk puts the queue's volume on a disk of its own, which can be filled. Its pod starts anew there.
+func (b *broken) smallDisk(ctx context.Context) error {
+	const queue = "rabbitmq-server-0"
+	c, v := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
+	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: b.namespace, Name: "persistence-" + queue}, c); err != nil {
+		return err
+	}
+	if err := cluster.Client.Get(ctx, types.NamespacedName{Name: c.Spec.VolumeName}, v); err != nil {
+		return err
+	}
+	b.disk = v.Spec.HostPath.Path
+	var disk unix.Statfs_t
+	if err := unix.Statfs(b.disk, &disk); err != nil || disk.Type == unix.TMPFS_MAGIC {
+		return err // it has one, of a test before
+	}
+	if err := unix.Mount("queue", b.disk, "tmpfs", 0, "mode=777,size=700m"); err != nil {
+		return fmt.Errorf("cannot make a small disk: %w", err)
+	}
+	return remove("statefulset.kubernetes.io/pod-name="+queue, 1, new(int64))(ctx, b)
+}
+
+// full is the file that fills the disk.
+const full = "/full"
+
+func fillDisk(ctx context.Context, b *broken) error {
+	f, err := os.Create(b.disk + full)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for block := make([]byte, 1<<20); err == nil; {
+		_, err = f.Write(block)
+	}
+	if !errors.Is(err, unix.ENOSPC) {
+		return err
+	}
+	wait(ctx, 30*time.Second)
+	return nil
+}
+
+func clearDisk(_ context.Context, b *broken) error { return os.Remove(b.disk + full) }
+
+// orderImage orders an image that nobody has, and waits until the claim says so.
+func orderImage(ctx context.Context, b *broken) error {
+	if err := b.edit(ctx, `{"services": {"keystone": {"image": {"tag": "1.2.3"}}}}`); err != nil {
+		return err
+	}
+	if err := b.said.awaits(ctx, "KeystoneReady=False"); err != nil {
+		return err
+	}
+	wait(ctx, 15*time.Second)
+	return nil
+}
+
+func withdrawImage(ctx context.Context, b *broken) error {
+	return b.edit(ctx, `{"services": {"keystone": {"image": null}}}`)
+}
