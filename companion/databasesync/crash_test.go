@@ -93,6 +93,24 @@ var lives = map[string]life{
 		},
 		serves: "2025.2",
 	},
+	"called back": {
+		from: "2025.1",
+		live: func(c *cluster, r *Reconciler) {
+			c.unpullable = image1("2025.2")
+			c.order("2025.2")
+			c.until(r, "a pod that waits", func(*openstackv1.DatabaseSync) bool {
+				pods := c.stepPods()
+				return len(pods) > 0 && obstacle(&pods[0]) != ""
+			})
+			c.wish(func(s *openstackv1.DatabaseSync) { s.Spec.Template.Spec.Containers[0].Image += "-b" })
+			c.until(r, "the end", finished)
+		},
+		want: []string{
+			"check/upgrade-check 2025.2 #1", "expand/expand 2025.2 #1", "expand/expand 2025.2 #2", "contract/contract 2025.2 #1",
+			"migrate/online 2025.2 #1", "migrate/online 2025.2 #2", "migrate/online 2025.2 #3",
+		},
+		serves: "2025.2",
+	},
 	"vanished Jobs": {
 		from: "2025.1",
 		live: func(c *cluster, r *Reconciler) {
