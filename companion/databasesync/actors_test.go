@@ -147,8 +147,8 @@ func (c *cluster) ended(r record, code int32) {
 		return
 	}
 	switch ph := phaseOf(&r); {
-	case ph == syncing:
-		c.serves = []string{r.Release}
+	case ph == syncing: // What an attempt that was cut off had begun for another release counts no more.
+		c.serves, c.begun = []string{r.Release}, []string{r.Release}
 	case ph == expanding && !slices.Contains(c.serves, r.Release):
 		c.serves = append(c.serves, r.Release)
 	}
