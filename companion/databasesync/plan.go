@@ -25,7 +25,7 @@ type plan struct {
 	release *batchv1.Job
 	// suspend is a released Job that has not started and is not wanted any more.
 	suspend *batchv1.Job
-	// remove is a suspended Job that is not wanted any more.
+	// remove is a Job that is not wanted any more: suspended, or released and not started.
 	remove *batchv1.Job
 	// failed is how the attempt that the status records last failed; its output goes into the record.
 	failed *result

@@ -119,16 +119,24 @@ func (m *model) databaseHost() string {
 }
 
 // checkMembers refuses to make a cluster of a server alone: members of a Galera cluster have a volume more, and the operator changes the
-// pods of the StatefulSet that it has made, but not its volumes, which Kubernetes refuses. A cluster may grow.
+// pods of the StatefulSet that it has made, but not its volumes, which Kubernetes refuses. The other way changes the same StatefulSet, and
+// nobody has seen it keep the data. A cluster may grow and shrink.
 func (m *model) checkMembers(seen observe.State) error {
 	db, ok := seen.Get(databaseResource)
 	if !ok {
 		return nil
 	}
-	if is, ok := db.Int("spec", "replicas"); ok && is == 1 && m.databaseReplicas() > 1 {
-		return invalid.Field("spec.infrastructure.mariadb.replicas",
-			"the database is one server alone, of which its operator makes no cluster of %d; say 1 here to keep it, or make "+
-				"a backup and claim a new cloud with infrastructure.mariadb.restoreFrom", m.databaseReplicas())
+	is, ok := db.Int("spec", "replicas")
+	want := int64(m.databaseReplicas())
+	const (
+		field = "spec.infrastructure.mariadb.replicas"
+		out   = "say %d here to keep it, or make a backup and claim a new cloud with infrastructure.mariadb.restoreFrom"
+	)
+	switch {
+	case ok && is == 1 && want > 1:
+		return invalid.Field(field, "the database is one server alone, of which its operator makes no cluster of %d; "+out, want, is)
+	case ok && is > 1 && want == 1:
+		return invalid.Field(field, "the database is a Galera cluster of %d, which cannot become one server alone; "+out, is, is)
 	}
 	return nil
 }

@@ -318,8 +318,13 @@ func TestRefusals(t *testing.T) {
 			field: "spec.infrastructure.mariadb.replicas", words: "say 1 here to keep it",
 		},
 		"larger size, kept": {reason: "The claim keeps the server.", spec: "{size: small, infrastructure: {mariadb: {replicas: 1}}}", observed: databaseHas("1")},
-		"larger cluster":    {reason: "A cluster grows.", spec: "{infrastructure: {mariadb: {replicas: 5}}}", observed: databaseHas("3")},
-		"no release":        {reason: "The Keystone has not said yet what it runs.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("")},
+		"server of a cluster": {
+			reason: "Nobody has seen that keep the data.", spec: "{infrastructure: {mariadb: {replicas: 1}}}", observed: databaseHas("3"),
+			field: "spec.infrastructure.mariadb.replicas", words: "say 3 here to keep it",
+		},
+		"smaller cluster": {reason: "A cluster shrinks.", spec: "{infrastructure: {mariadb: {replicas: 3}}}", observed: databaseHas("5")},
+		"larger cluster":  {reason: "A cluster grows.", spec: "{infrastructure: {mariadb: {replicas: 5}}}", observed: databaseHas("3")},
+		"no release":      {reason: "The Keystone has not said yet what it runs.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
-	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
 // testBackup: the claim's database is backed up into an object store, and a new claim starts from that, with every row; with the keys, tokens
@@ -160,19 +159,9 @@ func change(ctx context.Context, t *testing.T, u *unstructured.Unstructured, pat
 // restore makes the claim that starts from the backup, and holds it up when its database is ready: before there is a Keystone that writes.
 func restore(ctx context.Context, t *testing.T, namespace string) *unstructured.Unstructured {
 	t.Helper()
-	data, err := os.ReadFile("testdata/restored.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.Apply(ctx, data); err != nil {
-		t.Fatal(err)
-	}
-	objects, err := platform.Decode(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	claim, server := objects[0], &unstructured.Unstructured{}
-	server.SetGroupVersionKind(schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MariaDB"})
+	claim, server := decode(t, "testdata/restored.yaml"), &unstructured.Unstructured{}
+	apply(ctx, t, claim)
+	server.SetGroupVersionKind(mariaDBKind)
 	for cluster.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: "mariadb"}, server) != nil {
 		if ctx.Err() != nil {
 			t.Fatal("there is no database")

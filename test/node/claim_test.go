@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -30,8 +29,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
 // region is where a claim's endpoints are if it does not say.
@@ -57,23 +54,13 @@ func TestClaim(t *testing.T) {
 // order makes a claim and waits until it is ready. It logs when each of its conditions became true.
 func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstructured {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := platform.Decode(data)
-	if err != nil || len(objects) != 1 {
-		t.Fatalf("%s has %d objects: %v", file, len(objects), err)
-	}
-	claim := objects[0]
+	claim := decode(t, file)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: claim.GetNamespace()}}
 	if err := cluster.Client.Create(ctx, namespace); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
 	started := time.Now()
-	if err := cluster.Apply(ctx, data); err != nil {
-		t.Fatal(err)
-	}
+	apply(ctx, t, claim)
 	ready, stop := context.WithTimeout(ctx, 8*time.Minute)
 	defer stop()
 	if err := cluster.WaitCondition(ready, claim.GroupVersionKind(), client.ObjectKeyFromObject(claim), "Ready"); err != nil {

@@ -81,6 +81,7 @@ func TestDayTwo(t *testing.T) {
 	t.Run("Order", func(t *testing.T) { d.testOrder(ctx, t) })
 }
 
+// decode reads the one object of a file.
 func decode(t *testing.T, file string) *unstructured.Unstructured {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -100,7 +101,13 @@ func (d *dayTwo) edit(ctx context.Context, t *testing.T, value any, path ...stri
 	if err := unstructured.SetNestedField(d.claim.Object, value, append([]string{"spec"}, path...)...); err != nil {
 		t.Fatal(err)
 	}
-	data, err := d.claim.MarshalJSON()
+	apply(ctx, t, d.claim)
+}
+
+// apply applies an object on the server's side.
+func apply(ctx context.Context, t *testing.T, u *unstructured.Unstructured) {
+	t.Helper()
+	data, err := u.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,14 +175,8 @@ func status(u *unstructured.Unstructured, field string) string {
 // eventually asks until there is no error any more.
 func eventually(ctx context.Context, t *testing.T, patience time.Duration, so func() error) {
 	t.Helper()
-	for started := time.Now(); ; time.Sleep(500 * time.Millisecond) {
-		err := so()
-		if err == nil {
-			return
-		}
-		if time.Since(started) > patience || ctx.Err() != nil {
-			t.Fatalf("after %.0f s: %v", time.Since(started).Seconds(), err)
-		}
+	if err := within(ctx, patience, so); err != nil {
+		t.Fatalf("after %.0f s: %v", patience.Seconds(), err)
 	}
 }
 

@@ -89,8 +89,7 @@ func crash(selector string) func(context.Context, *broken) error {
 // primary is the member of MariaDB that takes writes.
 func (b *broken) primary(ctx context.Context) (string, error) {
 	u := &unstructured.Unstructured{}
-	u.SetAPIVersion("k8s.mariadb.com/v1alpha1")
-	u.SetKind("MariaDB")
+	u.SetGroupVersionKind(mariaDBKind)
 	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: b.namespace, Name: "mariadb"}, u); err != nil {
 		return "", err
 	}

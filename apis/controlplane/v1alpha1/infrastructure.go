@@ -46,7 +46,8 @@ type StorageSize string
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: an even Galera cluster can split into halves that both stop"
 // +kubebuilder:validation:XValidation:rule="!(has(self.replicas) && self.replicas > 1 && has(self.backup) && has(self.backup.pointInTimeRecovery) && self.backup.pointInTimeRecovery)",message="backup.pointInTimeRecovery does not work with Galera (replicas above 1); use replicas 1, or schedule backups more often"
 type MariaDB struct {
-	// Members. One, or an odd number for Galera. One server alone cannot become a cluster later. Absent: by the claim's size.
+	// Members. One, or an odd number for Galera. One server alone cannot become a cluster later, nor a cluster
+	// one server. Absent: by the claim's size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	// +optional
