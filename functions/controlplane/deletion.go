@@ -10,15 +10,20 @@ import (
 // https://docs.crossplane.io/latest/managed-resources/usages/
 //
 //   - Catalog entries use Keystone: K-ORC logs in to delete them.
-//   - Keystone uses its database, and the namespace that it lives in. A namespace that goes before the Objects in it leaves
-//     them hanging for ever.
+//   - Keystone uses its database, and the namespaces that it and its pods live in. A namespace that goes before the Objects in it
+//     leaves them hanging for ever; one that goes before Keystone takes the pods along that K-ORC has to log in at.
 //
 // They are composed whatever the deletion policy is, so that the policy of a living claim can be changed.
 func deletionOrder(m *model) ([]compose.Stage, error) {
-	return []compose.Stage{{
+	stage := compose.Stage{
 		m.usage("keystone-uses-namespace", keystoneReference, m.object(namespaceResource), "Keystone lives in the namespace"),
 		m.usage("keystone-uses-database", keystoneReference, m.object(databaseResource), "Keystone needs the database until it is gone"),
-	}}, nil
+	}
+	if m.remote {
+		stage = append(stage, m.usage("keystone-uses-workload-namespace", keystoneReference, m.object(workloadNamespaceResource),
+			"Keystone's pods live in the namespace"))
+	}
+	return []compose.Stage{stage}, nil
 }
 
 // catalogDeletionOrder keeps Keystone until its catalog entries are gone.

@@ -26,32 +26,36 @@ const remote = `{domain: example.com, clusters: [{name: east, providerConfig: ea
 // TestUsages: each names its two objects by reference, says of a cluster-scoped one that it has no namespace, and replays
 // the deletion that it held up.
 func TestUsages(t *testing.T) {
-	for name, tc := range map[string]struct{ spec, userKind string }{
-		"here":   {"{}", ""},
-		"remote": {"{cluster: {ref: {name: east}}}", "Object"},
+	for name, tc := range map[string]struct {
+		spec, userKind string
+		// keystone is what Keystone uses; the other Usages are one for each of the twelve catalog entries.
+		keystone []string
+	}{
+		"here":   {"{}", "", []string{"database", "namespace"}},
+		"remote": {"{cluster: {ref: {name: east}}}", "Object", []string{"database", "namespace", "workload-namespace"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := desired(t, ready(t, tc.spec, remote))
-			count := 0
+			entries, keystone := 0, []string{}
 			for name, o := range all {
 				u := o.Map()
 				if u["kind"] != "Usage" {
 					continue
 				}
-				count++
 				resource, used, _ := strings.Cut(name, "-uses-")
 				of := map[string]any{"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "resourceRef": map[string]any{
 					"name": instance + "-" + used, "namespace": "",
 				}}
 				by := map[string]any{"apiVersion": "keystone.openstack.c5c3.io/v1alpha1", "kind": "Keystone", "resourceRef": map[string]any{"name": "keystone"}}
 				if used == "keystone" {
+					entries++
 					of = by
 					user := all[resource].Map()
 					by = map[string]any{"apiVersion": user["apiVersion"], "kind": user["kind"], "resourceRef": map[string]any{"name": at(user, "metadata", "name")}}
 					if tc.userKind != "" && user["kind"] != tc.userKind {
 						t.Errorf("%s is composed as %v", resource, user["kind"])
 					}
-				} else if all[used] == nil || all[used].Map()["kind"] != "Object" || at(all[used].Map(), "metadata", "name") != instance+"-"+used {
+				} else if keystone = append(keystone, used); all[used] == nil || all[used].Map()["kind"] != "Object" || at(all[used].Map(), "metadata", "name") != instance+"-"+used {
 					t.Errorf("%s is used and not an Object of that name: %v", used, all[used])
 				}
 				want := map[string]any{"of": of, "by": by, "replayDeletion": true, "reason": at(u, "spec", "reason")}
@@ -62,8 +66,9 @@ func TestUsages(t *testing.T) {
 					t.Errorf("%s lies in %v, for the reason %q", name, at(u, "metadata", "namespace"), reason)
 				}
 			}
-			if count != 14 {
-				t.Errorf("%d Usages, want one for each catalog entry and two for Keystone", count)
+			slices.Sort(keystone)
+			if diff := cmp.Diff(tc.keystone, keystone); diff != "" || entries != 12 {
+				t.Errorf("%d catalog entries use Keystone, want 12; Keystone uses (-want +got):\n%s", entries, diff)
 			}
 		})
 	}

@@ -20,13 +20,15 @@ import (
 
 // Names of composed resources that other parts refer to.
 const (
-	namespaceResource     = "namespace"
-	databaseResource      = "database"
-	rootSecretResource    = "database-root-secret"
-	rootGeneratorResource = "database-root-generator"
-	proxyResource         = "database-proxy"
-	keystoneResource      = "keystone"
-	keystoneName          = "keystone"
+	namespaceResource = "namespace"
+	// workloadNamespaceResource is its like in another cluster, for a control plane whose pods run there.
+	workloadNamespaceResource = "workload-namespace"
+	databaseResource          = "database"
+	rootSecretResource        = "database-root-secret"
+	rootGeneratorResource     = "database-root-generator"
+	proxyResource             = "database-proxy"
+	keystoneResource          = "keystone"
+	keystoneName              = "keystone"
 )
 
 const (
@@ -54,7 +56,7 @@ func namespace(m *model) ([]compose.Stage, error) {
 	}
 	stage := compose.Stage{{Name: namespaceResource, Object: ns(), Retain: true, Management: true}}
 	if m.remote {
-		stage = append(stage, compose.Resource{Name: "workload-namespace", Object: ns(), Retain: true})
+		stage = append(stage, compose.Resource{Name: workloadNamespaceResource, Object: ns(), Retain: true})
 	}
 	return []compose.Stage{stage}, nil
 }

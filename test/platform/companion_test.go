@@ -179,7 +179,7 @@ func look(t *testing.T, namespace string) state {
 		s.secrets[o.GetName()] = secret{uid: o.GetUID(), data: data}
 	}
 	for _, o := range list(t, cloud.Cluster, podKind, namespace) {
-		if phase, _, _ := unstructured.NestedString(o.Object, "status", "phase"); phase != string(corev1.PodSucceeded) {
+		if owner := metav1.GetControllerOf(&o); owner == nil || owner.Kind != "Job" {
 			s.pods[pod{o.GetName(), o.GetUID()}] = true
 		}
 		p := &corev1.Pod{}
@@ -191,7 +191,7 @@ func look(t *testing.T, namespace string) state {
 		}
 	}
 	for _, o := range cloud.Composed(t.Context(), namespace) {
-		if !companionOwn(o) {
+		if !controllersOwn(o) {
 			s.versions[thingOf(o)] = versionOf(o)
 		}
 	}

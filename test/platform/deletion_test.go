@@ -44,7 +44,7 @@ func TestRetain(t *testing.T) {
 	remove(t, u)
 	left := map[thing]types.UID{}
 	for _, o := range cloud.Composed(t.Context(), name) {
-		if !kubernetesOwn(o) && !companionOwn(o) {
+		if !kubernetesOwn(o) && !controllersOwn(o) {
 			left[thingOf(o)] = o.GetUID()
 		}
 	}
@@ -94,10 +94,11 @@ func kubernetesOwn(o unstructured.Unstructured) bool {
 	return o.GetName() == "kube-root-ca.crt" || o.GetKind() == "ServiceAccount" && o.GetName() == "default"
 }
 
-// companionOwn are objects that the companion makes for what it looks after, and that go with that: Jobs, and what pushes keys to a store.
-func companionOwn(o unstructured.Unstructured) bool {
+// controllersOwn are objects that a controller makes for what it looks after, and that go with that: the companion's Jobs, and what pushes
+// keys to a store; Kubernetes' Jobs by the clock.
+func controllersOwn(o unstructured.Unstructured) bool {
 	owner := metav1.GetControllerOf(&o)
-	return owner != nil && slices.Contains([]string{keysKind.Kind, schemaKind.Kind}, owner.Kind)
+	return owner != nil && slices.Contains([]string{keysKind.Kind, schemaKind.Kind, "CronJob"}, owner.Kind)
 }
 
 // TestDelete: with deletionPolicy Delete nothing is left, and everything goes before what it needs in order to go: the catalog
@@ -109,11 +110,7 @@ func TestDelete(t *testing.T) {
 	is := ready(t, u)
 	name := instance(t, is)
 	composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
-	catalog := []schema.GroupVersionKind{}
-	for _, kind := range []string{"Domain", "Project", "Role", "User", "Service", "Endpoint"} {
-		catalog = append(catalog, schema.GroupVersionKind{Group: "openstack.k-orc.cloud", Version: "v1alpha1", Kind: kind})
-	}
-	gone := watchGone(t, name, append(catalog, keystoneKind, deploymentKind, mariaDBKind, namespaceKind)...)
+	gone := watchGone(t, cloud.Cluster, name, keystoneKind)
 
 	remove(t, u)
 	eventually(t, deletion, func() error {
@@ -131,50 +128,63 @@ func TestDelete(t *testing.T) {
 	}
 
 	when := gone()
-	first := func(kind schema.GroupVersionKind, of string) int64 {
-		at, ok := when[thing{kind.Group, kind.Kind, name, of}]
-		if kind == namespaceKind {
-			at, ok = when[thing{kind.Group, kind.Kind, "", of}]
-		}
+	inOrder(t, when, name)
+	if when[thing{keystoneKind.Group, keystoneKind.Kind, name, "keystone"}] >= when[thing{mariaDBKind.Group, mariaDBKind.Kind, name, "mariadb"}] {
+		t.Error("Keystone went after its database")
+	}
+}
+
+// catalogKinds are K-ORC's, which logs in at Keystone to delete what they stand for.
+var catalogKinds = func() (out []schema.GroupVersionKind) {
+	for _, kind := range []string{"Domain", "Project", "Role", "User", "Service", "Endpoint"} {
+		out = append(out, schema.GroupVersionKind{Group: "openstack.k-orc.cloud", Version: "v1alpha1", Kind: kind})
+	}
+	return out
+}()
+
+// inOrder fails a test if the workloads of a control plane did not go as they need each other.
+func inOrder(t *testing.T, when map[thing]int64, name string) {
+	t.Helper()
+	first := func(kind schema.GroupVersionKind, namespace, of string) int64 {
+		at, ok := when[thing{kind.Group, kind.Kind, namespace, of}]
 		if !ok {
 			t.Fatalf("%s %s was never seen to go; gone are %v", kind.Kind, of, slices.Collect(maps.Keys(when)))
 		}
 		return at
 	}
+	api, database, namespace := first(deploymentKind, name, "keystone"), first(mariaDBKind, name, "mariadb"), first(namespaceKind, "", name)
 	entries := 0
 	for id, at := range when {
-		if id.Group != "openstack.k-orc.cloud" {
+		if id.Group != catalogKinds[0].Group {
 			continue
 		}
 		entries++
-		if api := first(deploymentKind, "keystone"); at >= api {
-			t.Errorf("%s %s went after Keystone's pods", id.Kind, id.Name)
+		if at >= min(api, database) {
+			t.Errorf("%s %s went after Keystone's pods or their database", id.Kind, id.Name)
 		}
 	}
 	if entries < 10 {
 		t.Errorf("only %d catalog entries were seen to go", entries)
 	}
-	if first(keystoneKind, "keystone") >= first(mariaDBKind, "mariadb") {
-		t.Error("Keystone went after its database")
-	}
-	if first(mariaDBKind, "mariadb") >= first(namespaceKind, name) {
+	if database >= namespace {
 		t.Error("the database went after its namespace")
 	}
 }
 
-// watchGone watches kinds, and gives a function that tells at which version of the whole cluster each object was gone.
-func watchGone(t *testing.T, namespace string, all ...schema.GroupVersionKind) func() map[thing]int64 {
+// watchGone watches the kinds of workloads whose order matters, and others, in a cluster. It gives a function that tells at which version of
+// the whole cluster each object was gone.
+func watchGone(t *testing.T, in *platform.Cluster, namespace string, others ...schema.GroupVersionKind) func() map[thing]int64 {
 	t.Helper()
 	var mu sync.Mutex
 	gone := map[thing]int64{}
-	for _, kind := range all {
+	for _, kind := range slices.Concat(catalogKinds, others, []schema.GroupVersionKind{deploymentKind, mariaDBKind, namespaceKind}) {
 		objects := &unstructured.UnstructuredList{}
 		objects.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		in := client.InNamespace(namespace)
+		where := client.InNamespace(namespace)
 		if kind == namespaceKind {
-			in = ""
+			where = ""
 		}
-		w, err := cloud.Client.Watch(t.Context(), objects, in)
+		w, err := in.Client.Watch(t.Context(), objects, where)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +213,7 @@ func watchGone(t *testing.T, namespace string, all ...schema.GroupVersionKind) f
 }
 
 // TestDeleteRemote: the same in another cluster, by a claim that was made to keep its data and was told otherwise later. Nothing is
-// left there or here.
+// left there or here, and what is there goes in the same order.
 func TestDeleteRemote(t *testing.T) {
 	t.Parallel()
 	keep := claim(t, "tenant-delete-remote", set(remote, "spec", "cluster", "ref", "name"))
@@ -213,6 +223,7 @@ func TestDeleteRemote(t *testing.T) {
 	order(t, drop)
 	notKept(t, cloud, name)
 	ready(t, drop)
+	gone := watchGone(t, cloud.Remote, name)
 
 	remove(t, drop)
 	for _, c := range []*platform.Cluster{cloud.Cluster, cloud.Remote} {
@@ -228,6 +239,7 @@ func TestDeleteRemote(t *testing.T) {
 			t.Errorf("Object %s is left", o.GetName())
 		}
 	}
+	inOrder(t, gone(), name)
 }
 
 // notKept waits until nothing of a control plane is to outlive its claim: until an edit of deletionPolicy has reached every Object.

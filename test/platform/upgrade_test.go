@@ -217,7 +217,7 @@ func uids(t *testing.T, p *platform.Platform, namespace string) map[thing]types.
 	t.Helper()
 	out := map[thing]types.UID{}
 	for _, o := range p.Composed(t.Context(), namespace) {
-		if o.GetKind() != "ConfigMap" && !kubernetesOwn(o) && !companionOwn(o) {
+		if o.GetKind() != "ConfigMap" && !kubernetesOwn(o) && !controllersOwn(o) {
 			out[thingOf(o)] = o.GetUID()
 		}
 	}
