@@ -47,6 +47,7 @@ func TestClaim(t *testing.T) {
 	t.Run("Project", func(t *testing.T) { testProject(ctx, t, cloud) })
 	t.Run("ApplicationCredential", func(t *testing.T) { testApplicationCredential(ctx, t, cloud) })
 	t.Run("Restricted", func(t *testing.T) { testRestricted(ctx, t, namespace) })
+	t.Parallel() // until here, nobody else wants the processors: it is what a claim takes
 	t.Run("Backup", func(t *testing.T) { testBackup(ctx, t, claim, namespace, cloud) })
 	t.Run("Delete", func(t *testing.T) { testDelete(ctx, t, claim, namespace) })
 }

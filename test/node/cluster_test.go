@@ -11,6 +11,7 @@ import (
 // TestClusters: a claim of clusters becomes ready on one node, whose operators keep its members apart as far as there are nodes. It logs
 // what it costs.
 func TestClusters(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	claim := order(ctx, t, "testdata/cluster.yaml")

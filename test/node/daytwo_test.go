@@ -55,6 +55,7 @@ type dayTwo struct {
 // TestDayTwo: everything that a tenant does with a control plane after it was made, while clients use it. No request is lost; what the
 // database and the Secrets hold outlives the claim, until it is told to go.
 func TestDayTwo(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
 	defer cancel()
 	d := &dayTwo{claim: decode(t, "testdata/daytwo.yaml")}

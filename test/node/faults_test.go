@@ -76,6 +76,7 @@ type broken struct {
 // TestFaults: whatever goes wrong, no data is lost, everything comes back by itself or when its cause is gone, the claim says so, and where
 // there is a second pod, nobody notices.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Minute)
 	defer cancel()
 	seen := watchFlows(ctx, t)

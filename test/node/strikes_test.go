@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -291,11 +293,40 @@ func fillDisk(ctx context.Context, b *broken) error {
 	if !errors.Is(err, unix.ENOSPC) {
 		return err
 	}
-	wait(ctx, 30*time.Second)
-	return nil
+	return within(ctx, time.Minute, func() error { return b.alarm(ctx, "1") })
 }
 
-func clearDisk(_ context.Context, b *broken) error { return os.Remove(b.disk + full) }
+func clearDisk(ctx context.Context, b *broken) error {
+	return errors.Join(os.Remove(b.disk+full), within(ctx, time.Minute, func() error { return b.alarm(ctx, "0") }))
+}
+
+// alarm is an error if the queue does not say of its disk what is wanted: "1" is that it is too full to take messages.
+func (b *broken) alarm(ctx context.Context, want string) error {
+	pods, err := b.running(ctx, "app.kubernetes.io/component=rabbitmq")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+pods[0].Status.PodIP+":15692/metrics", http.NoBody)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	all, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	const name = "\nrabbitmq_alarms_free_disk_space_watermark "
+	if _, is, ok := strings.Cut(string(all), name); !ok || !strings.HasPrefix(is, want) {
+		return fmt.Errorf("the queue's alarm of its disk is not %s: %.20q", want, is)
+	}
+	return nil
+}
 
 // orderImage orders an image that nobody has, and waits until the claim says so.
 func orderImage(ctx context.Context, b *broken) error {
