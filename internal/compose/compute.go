@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/encode"
@@ -224,11 +226,25 @@ func asDesired(o *observe.Object) encoded.Struct {
 	}
 	full["metadata"] = clean
 	dropNulls(full)
+	dropGenerated(full)
 	body, err := encode.Struct(full)
 	if err != nil {
 		return nil
 	}
 	return body
+}
+
+// dropGenerated takes away by what a Job finds its pods, which its API server generates and then neither lets go nor generates again. Who
+// applies it once owns it, and takes it away with the next apply that does not name it: the Job could never be written again.
+// https://kubernetes.io/docs/concepts/workloads/controllers/job/#specifying-your-own-pod-selector
+func dropGenerated(full map[string]any) {
+	if full["apiVersion"] != "batch/v1" || full["kind"] != "Job" {
+		return
+	}
+	unstructured.RemoveNestedField(full, "spec", "selector")
+	for _, label := range []string{"controller-uid", "job-name", batchv1.ControllerUidLabel, batchv1.JobNameLabel} {
+		unstructured.RemoveNestedField(full, "spec", "template", "metadata", "labels", label)
+	}
 }
 
 // dropNulls takes away what servers write where there is nothing, such as a pod template's creationTimestamp.

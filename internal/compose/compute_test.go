@@ -136,6 +136,9 @@ func TestKept(t *testing.T) {
 			"spec": map[string]any{"forProvider": map[string]any{"manifest": asWrapped}}, "status": status,
 		}
 	}
+	job := func(spec map[string]any) map[string]any {
+		return map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "old"}, "spec": spec}
+	}
 	cases := map[string]struct {
 		reason   string
 		observed map[string]any
@@ -156,6 +159,18 @@ func TestKept(t *testing.T) {
 			observed: wrapper(nil),
 			want:     []map[string]any{asWrapped},
 		},
+		"Job": {
+			reason: "Who applies the selector of a Job cannot leave it out any more, and a Job that is wanted again has none.",
+			observed: job(map[string]any{
+				"selector": map[string]any{"matchLabels": map[string]any{"batch.kubernetes.io/controller-uid": "u"}},
+				"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{
+					"app": "a", "batch.kubernetes.io/controller-uid": "u", "controller-uid": "u", "batch.kubernetes.io/job-name": "old", "job-name": "old",
+				}}},
+			}),
+			want: []map[string]any{job(map[string]any{
+				"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "a"}}},
+			})},
+		},
 		"NoObject": {
 			reason:   "What has no metadata comes from no server.",
 			observed: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"},
@@ -175,7 +190,7 @@ func TestKept(t *testing.T) {
 			var got []map[string]any
 			for _, i := range plan.Kept {
 				got = append(got, i.Body.Map())
-				if i.Name != "config-old" || i.Kind.Kind != "ConfigMap" || !i.Retain || !i.Management || !i.Observed || !i.Verdict.Ready {
+				if i.Name != "config-old" || i.Kind.Kind != i.Body.Map()["kind"] || !i.Retain || !i.Management || !i.Observed || !i.Verdict.Ready {
 					t.Errorf("%s\nkept as %+v", tc.reason, i)
 				}
 			}
