@@ -44,6 +44,7 @@ func TestClaim(t *testing.T) {
 	cloud := login(ctx, t, namespace)
 	t.Run("Token", func(t *testing.T) { testToken(ctx, t, cloud) })
 	t.Run("Catalog", func(t *testing.T) { testCatalog(ctx, t, cloud) })
+	t.Run("Client", func(t *testing.T) { testClient(ctx, t, namespace, cloud) })
 	t.Run("Project", func(t *testing.T) { testProject(ctx, t, cloud) })
 	t.Run("ApplicationCredential", func(t *testing.T) { testApplicationCredential(ctx, t, cloud) })
 	t.Run("Restricted", func(t *testing.T) { testRestricted(ctx, t, namespace) })

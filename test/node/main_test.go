@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/node"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
@@ -52,14 +53,17 @@ func run(m *testing.M) (code int, err error) {
 		return m.Run(), nil
 	}
 	if !sandbox.Entered() {
-		install := context.Background() // the first time it builds everything
-		if err := node.Install(install, root, os.Stderr); err != nil {
+		unhurried := context.Background() // the first time it builds everything
+		if err := node.Install(unhurried, root, os.Stderr); err != nil {
 			return 0, err
 		}
-		if err := node.InstallOperators(install, root, os.Stderr); err != nil {
+		if err := node.InstallOperators(unhurried, root, os.Stderr); err != nil {
 			return 0, err
 		}
-		if err := node.InstallImages(install, root, os.Stderr, node.Releases...); err != nil {
+		if err := node.InstallImages(unhurried, root, os.Stderr, node.Releases...); err != nil {
+			return 0, err
+		}
+		if _, err := install.Keystone(unhurried, root, clientRelease, os.Stderr); err != nil {
 			return 0, err
 		}
 		code, err := sandbox.Enter(nil)
