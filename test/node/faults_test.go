@@ -82,6 +82,7 @@ func TestFaults(t *testing.T) {
 	seen := watchFlows(ctx, t)
 	b := &broken{claim: order(ctx, t, "testdata/faults.yaml")}
 	b.namespace = instance(ctx, t, b.claim)
+	usage(ctx, t, b.namespace)
 	t.Run("Restricted", func(t *testing.T) { testRestricted(ctx, t, b.namespace) })
 	if err := b.smallDisk(ctx); err != nil {
 		t.Fatal(err)

@@ -257,9 +257,11 @@ func (b *broken) schema(ctx context.Context, there func(*unstructured.Unstructur
 	})
 }
 
+// queue is a member of RabbitMQ: one that has no room stops whoever publishes at any of them.
+const queue = "rabbitmq-server-0"
+
 // smallDisk puts the queue's volume on a disk of its own, which can be filled. Its pod starts anew there.
 func (b *broken) smallDisk(ctx context.Context) error {
-	const queue = "rabbitmq-server-0"
 	c, v := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
 	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: b.namespace, Name: "persistence-" + queue}, c); err != nil {
 		return err
@@ -302,7 +304,7 @@ func clearDisk(ctx context.Context, b *broken) error {
 
 // alarm is an error if the queue does not say of its disk what is wanted: "1" is that it is too full to take messages.
 func (b *broken) alarm(ctx context.Context, want string) error {
-	pods, err := b.running(ctx, "app.kubernetes.io/component=rabbitmq")
+	pods, err := b.running(ctx, "statefulset.kubernetes.io/pod-name="+queue)
 	if err != nil {
 		return err
 	}
