@@ -32,11 +32,9 @@ func testClient(ctx context.Context, t *testing.T, namespace string, c *cloud) {
 	if token := openstack("token", "issue", "-f", "value", "-c", "id"); len(token) != 1 || len(token[0]) < 32 {
 		t.Errorf("the token is %d lines", len(token))
 	}
-	for where, want := range map[string][]string{region: {"internal " + c.url, "public " + c.url}, "elsewhere": nil} {
-		got := openstack("endpoint", "list", "--service", "identity", "--region", where, "-f", "value", "-c", "Interface", "-c", "URL")
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("endpoints in %s: -want +got\n%s", where, diff)
-		}
+	got := openstack("endpoint", "list", "--service", "identity", "--region", region, "-f", "value", "-c", "Interface", "-c", "URL")
+	if diff := cmp.Diff([]string{"internal " + c.url, "public " + c.url}, got); diff != "" {
+		t.Errorf("endpoints in %s: -want +got\n%s", region, diff)
 	}
 	for kind, names := range map[string][]string{
 		"project": {"admin", "service"}, "user": {"admin"}, "role": {"admin", "manager", "member", "reader", "service"},
