@@ -186,7 +186,7 @@ func (b *broken) well(ctx context.Context) error {
 	}
 	for _, c := range platform.Conditions(claim) {
 		if c.Status != "True" || c.ObservedGeneration != 0 && c.ObservedGeneration != claim.GetGeneration() {
-			return fmt.Errorf("the claim's %s is %s: %s %s", c.Type, c.Status, c.Reason, c.Message)
+			return fmt.Errorf("the claim's %s is %s of generation %d:%s", c.Type, c.Status, c.ObservedGeneration, untrue(claim))
 		}
 	}
 	pods := &corev1.PodList{}

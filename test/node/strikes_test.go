@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -274,8 +275,19 @@ func (b *broken) smallDisk(ctx context.Context) error {
 	if err := unix.Statfs(b.disk, &disk); err != nil || disk.Type == unix.TMPFS_MAGIC {
 		return err // it has one, of a test before
 	}
-	if err := unix.Mount("queue", b.disk, "tmpfs", 0, "mode=777,size=700m"); err != nil {
+	// What the member knows of the others comes along: without it, they do not take it back.
+	small, err := os.MkdirTemp("", "queue")
+	if err != nil {
+		return err
+	}
+	if err := unix.Mount("queue", small, "tmpfs", 0, "mode=777,size=700m"); err != nil {
 		return fmt.Errorf("cannot make a small disk: %w", err)
+	}
+	if out, err := exec.CommandContext(ctx, "cp", "-a", b.disk+"/.", small).CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot fill a small disk: %w\n%s", err, out)
+	}
+	if err := unix.Mount(small, b.disk, "", unix.MS_MOVE, ""); err != nil {
+		return fmt.Errorf("cannot use a small disk: %w", err)
 	}
 	return remove("statefulset.kubernetes.io/pod-name="+queue, 1, new(int64))(ctx, b)
 }
