@@ -286,7 +286,7 @@ func (b *broken) smallDisk(ctx context.Context) error {
 	if out, err := exec.CommandContext(ctx, "cp", "-a", b.disk+"/.", small).CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot fill a small disk: %w\n%s", err, out)
 	}
-	if err := unix.Mount(small, b.disk, "", unix.MS_MOVE, ""); err != nil {
+	if err := errors.Join(unix.Mount(small, b.disk, "", unix.MS_BIND, ""), unix.Unmount(small, unix.MNT_DETACH), os.Remove(small)); err != nil {
 		return fmt.Errorf("cannot use a small disk: %w", err)
 	}
 	return remove("statefulset.kubernetes.io/pod-name="+queue, 1, new(int64))(ctx, b)
