@@ -73,10 +73,12 @@ func TestDayTwo(t *testing.T) {
 		{"Upgrade", d.testUpgrade("2025.2")},
 		{"SLURP", d.testUpgrade("2026.1")},
 	} {
-		started := time.Now()
-		t.Run(step.name, func(t *testing.T) { step.run(ctx, t) })
-		counts := d.load.take()
-		counts.lossless(t, fmt.Sprintf("%s, %.0f s", step.name, time.Since(started).Seconds()))
+		t.Run(step.name, func(t *testing.T) {
+			started := time.Now()
+			step.run(ctx, t)
+			counts := d.load.take()
+			counts.lossless(t, fmt.Sprintf("%s, %.0f s", step.name, time.Since(started).Seconds()))
+		})
 	}
 	t.Run("Retain", func(t *testing.T) { d.testRetain(ctx, t) })
 	t.Run("Order", func(t *testing.T) { d.testOrder(ctx, t) })
