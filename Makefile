@@ -122,7 +122,7 @@ node-down: ## Stop it, and remove what it wrote
 	@"$(CACHE)/bin/node-up" -down
 
 test-e2e: ## Order a claim from a real Crossplane on a real node, with the real operators: [RUN=TestName]
-	go test -tags node -count=1 -v -parallel 3 -timeout 60m -run '$(RUN)' ./test/node
+	go test -tags node -count=1 -v -parallel 4 -timeout 60m -run '$(RUN)' ./test/node
 
 crds: ## Fetch the CRDs of the operators that we order from
 	go run ./hack/crds/fetch

@@ -18,7 +18,7 @@ const (
 	// awaited. Events say when what is composed changes; this is for what has none: a changed PlatformConfig (core 2.3 does not
 	// watch required resources), and a circuit breaker that opened after the last call. Each pass applies every composed
 	// resource again, so shorter ones keep everybody waiting where many install at once (docs/performance.md).
-	readyTTL   = 5 * time.Minute
+	readyTTL   = 10 * time.Minute
 	waitingTTL = 2 * time.Minute
 	// openTTL is the same while the circuit breaker is open, which drops events: nothing else might call.
 	openTTL = 10 * time.Second

@@ -82,7 +82,7 @@ func TestGood(t *testing.T) {
 		"Ready": {
 			reason: "When all is ready, nothing but a changed PlatformConfig is waited for.",
 			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Yes)}},
-			ttl:    5 * time.Minute,
+			ttl:    10 * time.Minute,
 			ready:  fnv1.Ready_READY_TRUE,
 			last:   told("PartReady", yes, "Ready", ""),
 		},

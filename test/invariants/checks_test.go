@@ -98,7 +98,7 @@ func checkBad(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) {
 func checkTold(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
 	ready, ttl := fnv1.Ready_READY_FALSE, 2*time.Minute
 	if plan.Ready() {
-		ready, ttl = fnv1.Ready_READY_TRUE, 5*time.Minute
+		ready, ttl = fnv1.Ready_READY_TRUE, 10*time.Minute
 	}
 	if got := rsp.GetDesired().GetComposite().GetReady(); got != ready {
 		t.Errorf("7: the composite resource is %v, want %v", got, ready)

@@ -42,13 +42,13 @@ func TestClaim(t *testing.T) {
 	namespace := instance(ctx, t, claim)
 
 	cloud := login(ctx, t, namespace)
+	t.Parallel() // until here, nobody else wants the processors: it is what a claim takes, with a token
 	t.Run("Token", func(t *testing.T) { testToken(ctx, t, cloud) })
 	t.Run("Catalog", func(t *testing.T) { testCatalog(ctx, t, cloud) })
 	t.Run("Client", func(t *testing.T) { testClient(ctx, t, namespace, cloud) })
 	t.Run("Project", func(t *testing.T) { testProject(ctx, t, cloud) })
 	t.Run("ApplicationCredential", func(t *testing.T) { testApplicationCredential(ctx, t, cloud) })
 	t.Run("Restricted", func(t *testing.T) { testRestricted(ctx, t, namespace) })
-	t.Parallel() // until here, nobody else wants the processors: it is what a claim takes
 	t.Run("Backup", func(t *testing.T) { testBackup(ctx, t, claim, namespace, cloud) })
 	t.Run("Delete", func(t *testing.T) { testDelete(ctx, t, claim, namespace) })
 }

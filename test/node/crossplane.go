@@ -38,9 +38,9 @@ const system = "crossplane-system"
 
 // crossplane is Crossplane itself, which docs/install.md installs with these values.
 var crossplane = operator{
-	name: "crossplane", namespace: system, tool: "crossplane-core",
+	name: "crossplane", namespace: system, tool: "crossplane-core-newest",
 	module: "github.com/crossplane/crossplane/v2", chart: "cluster/charts/crossplane",
-	values: `{args: [--circuit-breaker-burst=100000, --circuit-breaker-refill-rate=1000]}`,
+	values: `{args: [--circuit-breaker-burst=100000, --circuit-breaker-refill-rate=1000, --poll-interval=5m]}`,
 	files:  map[string]string{"cluster/crds": "crds", "cluster/webhookconfigurations": "webhookconfigurations"},
 }
 
@@ -204,7 +204,8 @@ func (n *Node) helm(ctx context.Context, chart, values string) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(n.processes.bin, "helm"), "upgrade", "--install", "cobaltcore", chart,
 		"--namespace="+system, "--values="+file)
 	home := filepath.Join(n.state, "helm")
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+n.Kubeconfig, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+n.Kubeconfig, "KUBECACHEDIR="+home,
+		"HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot install our chart: %w\n%s", err, out)
 	}

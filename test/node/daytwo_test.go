@@ -6,13 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +25,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
@@ -40,7 +36,6 @@ var (
 	keysKind     = schema.GroupVersionKind{Group: "openstack.c5c3.io", Version: "v1alpha1", Kind: "KeyRepository"}
 	schemaKind   = schema.GroupVersionKind{Group: "openstack.c5c3.io", Version: "v1alpha1", Kind: "DatabaseSync"}
 	rotationKind = schema.GroupVersionKind{Group: "c5c3.io", Version: "v1alpha1", Kind: "CredentialRotation"}
-	keystoneKind = schema.GroupVersionKind{Group: "keystone.openstack.c5c3.io", Version: "v1alpha1", Kind: "Keystone"}
 	mariaDBKind  = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MariaDB"}
 )
 
@@ -462,34 +457,19 @@ func (d *dayTwo) testOrder(ctx context.Context, t *testing.T) {
 	})
 	d.ready(ctx, t)
 
-	kinds := []schema.GroupVersionKind{keystoneKind, mariaDBKind, {Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "Namespace"}}
-	for _, kind := range []string{"Domain", "Project", "Role", "User", "Service", "Endpoint"} {
-		kinds = append(kinds, schema.GroupVersionKind{Group: "openstack.k-orc.cloud", Version: "v1alpha1", Kind: kind})
+	gone, err := platform.WatchDeletions(ctx, cluster.Client, d.namespace, platform.KeystoneKind)
+	if err != nil {
+		t.Fatal(err)
 	}
-	gone := watchGone(ctx, t, d.namespace, kinds...)
 	started := time.Now()
 	d.remove(ctx, t)
 	eventually(ctx, t, 4*time.Minute, func() error { return left(ctx, d.namespace) })
 	t.Logf("nothing is left after %.0f s", time.Since(started).Seconds())
 
-	when := gone()
-	entries := 0
-	api, service, database, namespace := when["Deployment keystone"], when["Keystone keystone"], when["MariaDB mariadb"], when["Namespace "+d.namespace]
-	for name, version := range when {
-		if kind, _, _ := strings.Cut(name, " "); slices.Contains([]string{"Domain", "Project", "Role", "User", "Service", "Endpoint"}, kind) {
-			if entries++; version >= api {
-				t.Errorf("%s went after Keystone's pods", name)
-			}
-		}
+	if err := gone.Check(); err != nil {
+		t.Error(err)
 	}
-	if entries < 10 {
-		t.Errorf("only %d catalog entries were seen to go", entries)
-	}
-	if api == 0 || service == 0 || service >= database || database >= namespace {
-		t.Errorf("Keystone has to go before its database, and that before the namespace")
-	}
-	order := slices.SortedFunc(maps.Keys(when), func(a, b string) int { return int(when[a] - when[b]) })
-	t.Logf("gone, in this order: %s", strings.Join(order, ", "))
+	t.Logf("gone, in this order: %s", strings.Join(gone.Names(), ", "))
 }
 
 // wrappers are the Objects of provider-kubernetes of a control plane.
@@ -529,42 +509,4 @@ func left(ctx context.Context, namespace string) error {
 		}
 	}
 	return nil
-}
-
-// watchGone watches kinds, and gives a function that tells at which version of the whole cluster each object went.
-func watchGone(ctx context.Context, t *testing.T, namespace string, kinds ...schema.GroupVersionKind) func() map[string]int64 {
-	t.Helper()
-	var mu sync.Mutex
-	gone := map[string]int64{}
-	for _, kind := range kinds {
-		all := &unstructured.UnstructuredList{}
-		all.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		var in []client.ListOption
-		if kind.Kind != "Namespace" {
-			in = append(in, client.InNamespace(namespace))
-		}
-		w, err := cluster.Client.Watch(ctx, all, in...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(w.Stop)
-		go func() {
-			for e := range w.ResultChan() {
-				u, ok := e.Object.(*unstructured.Unstructured)
-				if !ok || e.Type != watch.Deleted || kind.Kind == "Namespace" && u.GetName() != namespace {
-					continue
-				}
-				if version, err := strconv.ParseInt(u.GetResourceVersion(), 10, 64); err == nil {
-					mu.Lock()
-					gone[kind.Kind+" "+u.GetName()] = version
-					mu.Unlock()
-				}
-			}
-		}()
-	}
-	return func() map[string]int64 {
-		mu.Lock()
-		defer mu.Unlock()
-		return maps.Clone(gone)
-	}
 }

@@ -55,7 +55,7 @@ func (c counts) String() string {
 const (
 	loadClients = 2
 	// A token costs a Keystone 0.2 s of processor time (bcrypt), a validation next to none.
-	loadValidations = 4
+	loadValidations = 9
 	loadPause       = 150 * time.Millisecond
 	loadTokens      = 200 // that are kept, of all times since the start
 	loadErrors      = 5   // that are kept

@@ -4,11 +4,8 @@ package platform_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
@@ -110,7 +105,7 @@ func TestDelete(t *testing.T) {
 	is := ready(t, u)
 	name := instance(t, is)
 	composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
-	gone := watchGone(t, cloud.Cluster, name, keystoneKind)
+	gone := watchDeletions(t, cloud.Cluster, name, platform.KeystoneKind)
 
 	remove(t, u)
 	eventually(t, deletion, func() error {
@@ -127,89 +122,18 @@ func TestDelete(t *testing.T) {
 		}
 	}
 
-	when := gone()
-	inOrder(t, when, name)
-	if when[thing{keystoneKind.Group, keystoneKind.Kind, name, "keystone"}] >= when[thing{mariaDBKind.Group, mariaDBKind.Kind, name, "mariadb"}] {
-		t.Error("Keystone went after its database")
+	if err := gone.Check(); err != nil {
+		t.Error(err)
 	}
 }
 
-// catalogKinds are K-ORC's, which logs in at Keystone to delete what they stand for.
-var catalogKinds = func() (out []schema.GroupVersionKind) {
-	for _, kind := range []string{"Domain", "Project", "Role", "User", "Service", "Endpoint"} {
-		out = append(out, schema.GroupVersionKind{Group: "openstack.k-orc.cloud", Version: "v1alpha1", Kind: kind})
-	}
-	return out
-}()
-
-// inOrder fails a test if the workloads of a control plane did not go as they need each other.
-func inOrder(t *testing.T, when map[thing]int64, name string) {
+func watchDeletions(t *testing.T, in *platform.Cluster, namespace string, others ...schema.GroupVersionKind) *platform.Deletions {
 	t.Helper()
-	first := func(kind schema.GroupVersionKind, namespace, of string) int64 {
-		at, ok := when[thing{kind.Group, kind.Kind, namespace, of}]
-		if !ok {
-			t.Fatalf("%s %s was never seen to go; gone are %v", kind.Kind, of, slices.Collect(maps.Keys(when)))
-		}
-		return at
+	gone, err := platform.WatchDeletions(t.Context(), in.Client, namespace, others...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	api, database, namespace := first(deploymentKind, name, "keystone"), first(mariaDBKind, name, "mariadb"), first(namespaceKind, "", name)
-	entries := 0
-	for id, at := range when {
-		if id.Group != catalogKinds[0].Group {
-			continue
-		}
-		entries++
-		if at >= min(api, database) {
-			t.Errorf("%s %s went after Keystone's pods or their database", id.Kind, id.Name)
-		}
-	}
-	if entries < 10 {
-		t.Errorf("only %d catalog entries were seen to go", entries)
-	}
-	if database >= namespace {
-		t.Error("the database went after its namespace")
-	}
-}
-
-// watchGone watches the kinds of workloads whose order matters, and others, in a cluster. It gives a function that tells at which version of
-// the whole cluster each object was gone.
-func watchGone(t *testing.T, in *platform.Cluster, namespace string, others ...schema.GroupVersionKind) func() map[thing]int64 {
-	t.Helper()
-	var mu sync.Mutex
-	gone := map[thing]int64{}
-	for _, kind := range slices.Concat(catalogKinds, others, []schema.GroupVersionKind{deploymentKind, mariaDBKind, namespaceKind}) {
-		objects := &unstructured.UnstructuredList{}
-		objects.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		where := client.InNamespace(namespace)
-		if kind == namespaceKind {
-			where = ""
-		}
-		w, err := in.Client.Watch(t.Context(), objects, where)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(w.Stop)
-		go func() {
-			for e := range w.ResultChan() {
-				u, ok := e.Object.(*unstructured.Unstructured)
-				if !ok || e.Type != watch.Deleted {
-					continue
-				}
-				version, err := strconv.ParseInt(u.GetResourceVersion(), 10, 64)
-				if err != nil {
-					continue
-				}
-				mu.Lock()
-				gone[thingOf(*u)] = version
-				mu.Unlock()
-			}
-		}()
-	}
-	return func() map[thing]int64 {
-		mu.Lock()
-		defer mu.Unlock()
-		return maps.Clone(gone)
-	}
+	return gone
 }
 
 // TestDeleteRemote: the same in another cluster, by a claim that was made to keep its data and was told otherwise later. Nothing is
@@ -223,7 +147,7 @@ func TestDeleteRemote(t *testing.T) {
 	order(t, drop)
 	notKept(t, cloud, name)
 	ready(t, drop)
-	gone := watchGone(t, cloud.Remote, name)
+	gone := watchDeletions(t, cloud.Remote, name)
 
 	remove(t, drop)
 	for _, c := range []*platform.Cluster{cloud.Cluster, cloud.Remote} {
@@ -239,7 +163,9 @@ func TestDeleteRemote(t *testing.T) {
 			t.Errorf("Object %s is left", o.GetName())
 		}
 	}
-	inOrder(t, gone(), name)
+	if err := gone.Check(); err != nil {
+		t.Error(err)
+	}
 }
 
 // notKept waits until nothing of a control plane is to outlive its claim: until an edit of deletionPolicy has reached every Object.

@@ -116,10 +116,13 @@ func (p *Platform) template(ctx context.Context, name, chart string) ([]*unstruc
 	return Decode(out)
 }
 
-// helmEnvironment keeps helm's own files in our folder.
+// helmEnvironment keeps in our folder what helm and its Kubernetes client write.
 func (p *Platform) helmEnvironment(kubeconfig string) []string {
 	home := filepath.Join(p.Dir, "helm")
-	return []string{env("KUBECONFIG", kubeconfig), env("HELM_CACHE_HOME", home), env("HELM_CONFIG_HOME", home), env("HELM_DATA_HOME", home)}
+	return []string{
+		env("KUBECONFIG", kubeconfig), env("KUBECACHEDIR", home),
+		env("HELM_CACHE_HOME", home), env("HELM_CONFIG_HOME", home), env("HELM_DATA_HOME", home),
+	}
 }
 
 func (p *Platform) healthy(ctx context.Context, kind, name string) error {

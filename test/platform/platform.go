@@ -225,7 +225,8 @@ func (p *Platform) Log(name string, lines int) string {
 
 // Kubectl runs kubectl in the management cluster, as its administrator, and gives what it prints.
 func (p *Platform) Kubectl(ctx context.Context, args ...string) ([]byte, error) {
-	return p.processes.run(ctx, "kubectl", []string{env("KUBECONFIG", p.Kubeconfig)}, args...)
+	cache := filepath.Join(p.Dir, "kubectl")
+	return p.processes.run(ctx, "kubectl", []string{env("KUBECONFIG", p.Kubeconfig), env("KUBECACHEDIR", cache)}, args...)
 }
 
 // together does several things at once and waits for all. The first that fails ends the others.

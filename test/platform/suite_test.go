@@ -78,7 +78,7 @@ func run(m *testing.M) int {
 var (
 	claimKind      = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "ControlPlaneCluster"}
 	compositeKind  = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XControlPlaneCluster"}
-	keystoneKind   = schema.GroupVersionKind{Group: "keystone.openstack.c5c3.io", Version: "v1alpha1", Kind: "Keystone"}
+	keystoneKind   = platform.KeystoneKind
 	mariaDBKind    = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MariaDB"}
 	objectKind     = schema.GroupVersionKind{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Kind: "Object"}
 	objectMKind    = schema.GroupVersionKind{Group: "kubernetes.m.crossplane.io", Version: "v1alpha1", Kind: "Object"}

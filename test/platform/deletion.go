@@ -1,0 +1,136 @@
+package platform
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// catalogGroup is K-ORC's, which logs in at Keystone to delete what its objects stand for.
+const catalogGroup = "openstack.k-orc.cloud"
+
+// ordered are the kinds of a control plane that have to go in an order, but for KeystoneKind, which is always in the management cluster.
+var ordered = func() []schema.GroupVersionKind {
+	out := []schema.GroupVersionKind{
+		{Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "MariaDB"},
+		{Version: "v1", Kind: "Namespace"},
+	}
+	for _, kind := range []string{"Domain", "Project", "Role", "User", "Service", "Endpoint"} {
+		out = append(out, schema.GroupVersionKind{Group: catalogGroup, Version: "v1alpha1", Kind: kind})
+	}
+	return out
+}()
+
+// KeystoneKind is the composite resource of one Keystone.
+var KeystoneKind = schema.GroupVersionKind{Group: "keystone.openstack.c5c3.io", Version: "v1alpha1", Kind: "Keystone"}
+
+// Deletions are the objects of a control plane that have gone from a cluster.
+type Deletions struct {
+	namespace string
+	keystone  bool // its composite resource is watched, too
+
+	mu   sync.Mutex
+	gone []deletion
+}
+
+// deletion is an object that has gone, and the version of the whole cluster at which it had.
+type deletion struct {
+	group, kind, name string
+	version           int64
+}
+
+// WatchDeletions watches, until the context ends, how a control plane's namespace goes, and what is in it of the kinds whose order matters:
+// in the cluster of its workloads, and, where that is the management cluster, with KeystoneKind among others.
+func WatchDeletions(ctx context.Context, in client.WithWatch, namespace string, others ...schema.GroupVersionKind) (*Deletions, error) {
+	d := &Deletions{namespace: namespace, keystone: slices.Contains(others, KeystoneKind)}
+	for _, kind := range slices.Concat(ordered, others) {
+		all := &unstructured.UnstructuredList{}
+		all.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		where := []client.ListOption{client.InNamespace(namespace)}
+		if kind.Kind == "Namespace" {
+			where = []client.ListOption{client.MatchingFields{"metadata.name": namespace}}
+		}
+		w, err := in.Watch(ctx, all, where...)
+		if err != nil {
+			return nil, fmt.Errorf("cannot watch %s: %w", kind.Kind, err)
+		}
+		go d.follow(w)
+	}
+	return d, nil
+}
+
+func (d *Deletions) follow(w watch.Interface) {
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		u, ok := e.Object.(*unstructured.Unstructured)
+		if !ok || e.Type != watch.Deleted {
+			continue
+		}
+		if version, err := strconv.ParseInt(u.GetResourceVersion(), 10, 64); err == nil {
+			d.mu.Lock()
+			d.gone = append(d.gone, deletion{u.GroupVersionKind().Group, u.GetKind(), u.GetName(), version})
+			d.mu.Unlock()
+		}
+	}
+}
+
+// Names are those of everything that has gone, with their kinds, in order.
+func (d *Deletions) Names() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	slices.SortFunc(d.gone, func(a, b deletion) int { return cmp.Compare(a.version, b.version) })
+	var out []string
+	for _, g := range d.gone {
+		out = append(out, g.kind+" "+g.name)
+	}
+	return out
+}
+
+// Check is an error if not everything has gone before what it needs in order to go: the catalog before Keystone's pods and their database,
+// Keystone before the database, the database before the namespace. Nothing may be missing.
+func (d *Deletions) Check() error {
+	names := d.Names()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	when := func(name string) int64 {
+		if i := slices.Index(names, name); i >= 0 {
+			return d.gone[i].version
+		}
+		return 0
+	}
+	api, database, namespace := when("Deployment keystone"), when("MariaDB mariadb"), when("Namespace "+d.namespace)
+	if api == 0 || database == 0 || namespace == 0 {
+		return fmt.Errorf("the pods of Keystone, its database or the namespace were never seen to go; gone are %q", names)
+	}
+	var wrong []error
+	entries := 0
+	for _, g := range d.gone {
+		if g.group != catalogGroup {
+			continue
+		}
+		entries++
+		if g.version >= min(api, database) {
+			wrong = append(wrong, fmt.Errorf("%s %s went after Keystone's pods or their database", g.kind, g.name))
+		}
+	}
+	if entries < 10 {
+		wrong = append(wrong, fmt.Errorf("only %d catalog entries were seen to go", entries))
+	}
+	if service := when("Keystone keystone"); d.keystone && (service == 0 || service >= database) {
+		wrong = append(wrong, errors.New("Keystone went after its database")) //nolint:staticcheck // A name.
+	}
+	if database >= namespace {
+		wrong = append(wrong, errors.New("the database went after its namespace"))
+	}
+	return errors.Join(wrong...)
+}
