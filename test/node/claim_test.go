@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,6 +54,9 @@ func TestClaim(t *testing.T) {
 	t.Run("Delete", func(t *testing.T) { testDelete(ctx, t, claim, namespace) })
 }
 
+// ordering is held by who waits for a new claim. One at a time, the first is ready in half the time, and the last not later.
+var ordering sync.Mutex
+
 // order makes a claim and waits until it is ready. It logs when each of its conditions became true.
 func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstructured {
 	t.Helper()
@@ -61,6 +65,8 @@ func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstruc
 	if err := cluster.Client.Create(ctx, namespace); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
+	ordering.Lock()
+	defer ordering.Unlock()
 	started := time.Now()
 	apply(ctx, t, claim)
 	ready, stop := context.WithTimeout(ctx, 8*time.Minute)

@@ -45,7 +45,8 @@ func (ps *processes) start(name string, args ...string) error {
 	}
 	p := &process{name: program, cmd: exec.Command(path, args...), done: make(chan struct{})} //nolint:noctx // it ends when it is told to
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	p.cmd.Env = append(os.Environ(), "PATH="+ps.bin+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+	// Memory is there for a while, processors are not.
+	p.cmd.Env = append(os.Environ(), "GOGC=300", "PATH="+ps.bin+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us
 	if err := p.cmd.Start(); err != nil {
 		return fmt.Errorf("cannot start %s: %w", program, errors.Join(err, log.Close()))
