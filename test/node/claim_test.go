@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +29,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
 // region is where a claim's endpoints are if it does not say.
@@ -54,9 +55,6 @@ func TestClaim(t *testing.T) {
 	t.Run("Delete", func(t *testing.T) { testDelete(ctx, t, claim, namespace) })
 }
 
-// ordering is held by who waits for a new claim. One at a time, the first is ready in half the time, and the last not later.
-var ordering sync.Mutex
-
 // order makes a claim and waits until it is ready. It logs when each of its conditions became true.
 func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstructured {
 	t.Helper()
@@ -65,8 +63,6 @@ func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstruc
 	if err := cluster.Client.Create(ctx, namespace); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
-	ordering.Lock()
-	defer ordering.Unlock()
 	started := time.Now()
 	apply(ctx, t, claim)
 	ready, stop := context.WithTimeout(ctx, 8*time.Minute)
@@ -271,27 +267,53 @@ func testRestricted(ctx context.Context, t *testing.T, namespace string) {
 	}
 }
 
-// testDelete: with deletionPolicy Delete, nothing is left, on the cluster and in the namespace.
+// testDelete: with deletionPolicy Delete, nothing is left, on the cluster and in the namespace, and everything goes before what it needs in
+// order to go.
 func testDelete(ctx context.Context, t *testing.T, claim *unstructured.Unstructured, namespace string) {
+	seen, err := platform.WatchDeletions(ctx, cluster.Client, namespace, platform.KeystoneKind)
+	if err != nil {
+		t.Fatal(err)
+	}
 	started := time.Now()
 	if err := cluster.Client.Delete(ctx, claim); err != nil {
 		t.Fatal(err)
 	}
-	gone := func() error {
-		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim.DeepCopy()); !apierrors.IsNotFound(err) {
-			return errors.Join(errors.New("the claim is still there"), err)
-		}
-		return left(ctx, namespace)
+	eventually(ctx, t, 4*time.Minute, func() error { return left(ctx, claim, namespace) })
+	t.Logf("nothing is left after %.0f s", time.Since(started).Seconds())
+	if err := seen.Check(); err != nil {
+		t.Error(err)
 	}
-	for {
-		err := gone()
-		if err == nil {
-			t.Logf("nothing is left after %.0f s", time.Since(started).Seconds())
-			return
+	t.Logf("gone, in this order: %s", strings.Join(seen.Names(), ", "))
+}
+
+// left is an error that says what is left of a claim and its control plane.
+func left(ctx context.Context, claim *unstructured.Unstructured, namespace string) error {
+	for _, o := range []client.Object{claim.DeepCopy(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}} {
+		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(o), o); !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("the claim or its namespace is still there"), err)
 		}
-		if time.Since(started) > 4*time.Minute {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Second)
 	}
+	for _, version := range []string{"kubernetes.crossplane.io/v1alpha2", "kubernetes.m.crossplane.io/v1alpha1"} {
+		all := &unstructured.UnstructuredList{}
+		all.SetAPIVersion(version)
+		all.SetKind("ObjectList")
+		if err := cluster.Client.List(ctx, all); err != nil {
+			return err
+		}
+		for _, o := range all.Items {
+			if o.GetNamespace() == namespace || strings.HasPrefix(o.GetName(), namespace+"-") {
+				return fmt.Errorf("Object %s is left", o.GetName())
+			}
+		}
+	}
+	volumes := &corev1.PersistentVolumeList{}
+	if err := cluster.Client.List(ctx, volumes); err != nil {
+		return err
+	}
+	for _, v := range volumes.Items {
+		if v.Spec.ClaimRef != nil && v.Spec.ClaimRef.Namespace == namespace {
+			return fmt.Errorf("volume %s is left", v.Name)
+		}
+	}
+	return nil
 }

@@ -54,13 +54,11 @@ func endow(ctx context.Context, t *testing.T, c *cloud) {
 }
 
 // holdings are what a control plane holds of its tenants: projects, users, and what needs database and keys, stored credentials, as Keystone
-// gives them; the keys and passwords; and, if so wanted, every table of Keystone's database. Of what is large, or secret, its checksum.
-func holdings(ctx context.Context, t *testing.T, namespace string, rows bool) map[string]string {
+// gives them; the keys and passwords; and every table of Keystone's database. Of what is large, or secret, its checksum.
+func holdings(ctx context.Context, t *testing.T, namespace string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	if rows {
-		checksums(ctx, t, namespace, out)
-	}
+	checksums(ctx, t, namespace, out)
 	for _, name := range []string{"keystone-fernet-keys", "keystone-credential-keys", "keystone-admin", "mariadb-root"} {
 		data := secret(ctx, t, namespace, name)
 		hash := sha256.New()
@@ -104,12 +102,15 @@ func holdings(ctx context.Context, t *testing.T, namespace string, rows bool) ma
 	return out
 }
 
+// tables is what the names of checksums of tables begin with.
+const tables = "keystone."
+
 // checksums are those of all tables of Keystone's database: that of a table is the sum of its rows'.
 func checksums(ctx context.Context, t *testing.T, namespace string, out map[string]string) {
 	t.Helper()
-	tables := sql(ctx, t, namespace, "SET SESSION group_concat_max_len = 100000; SELECT CONCAT('CHECKSUM TABLE ', "+
-		"GROUP_CONCAT('keystone.', table_name)) FROM information_schema.tables WHERE table_schema = 'keystone'")
-	for line := range strings.Lines(sql(ctx, t, namespace, tables)) {
+	const text = "SET SESSION group_concat_max_len = 100000; SELECT CONCAT('CHECKSUM TABLE ', GROUP_CONCAT('" + tables + "', table_name)) INTO @all " +
+		"FROM information_schema.tables WHERE table_schema = 'keystone'; EXECUTE IMMEDIATE @all"
+	for line := range strings.Lines(sql(ctx, t, namespace, text)) {
 		table, sum, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		out[table] = sum
 	}
