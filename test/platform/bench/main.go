@@ -24,6 +24,7 @@ import (
 // cli are the flags.
 type cli struct {
 	Planes   []int         `arg:"" optional:"" help:"How many control planes there are to be, one number after the other. Default: 1 10 50."`
+	Core     string        `default:"crossplane-core-newest" help:"Tool of hack/tools with Crossplane's core."`
 	Defaults bool          `help:"Run Crossplane with the circuit breaker's defaults."`
 	Flags    []string      `help:"Further flags of Crossplane's core."`
 	Rest     time.Duration `default:"60s" help:"How long to watch what is ready, in the end."`
@@ -49,7 +50,7 @@ func (c *cli) run(ctx context.Context) error {
 	if len(c.Planes) == 0 {
 		c.Planes = []int{1, 10, 50}
 	}
-	options := platform.Options{Dir: filepath.Join(cache, "platform-bench"), Audit: true, PlayCompanion: true, Progress: os.Stderr}
+	options := platform.Options{Dir: filepath.Join(cache, "platform-bench"), Core: c.Core, Audit: true, PlayCompanion: true, Progress: os.Stderr}
 	if c.Defaults {
 		options.CrossplaneArgs = []string{"--circuit-breaker-burst=100", "--circuit-breaker-refill-rate=1"}
 	}
