@@ -61,8 +61,8 @@ func TestDayTwo(t *testing.T) {
 		run  func(context.Context, *testing.T)
 	}{
 		{"CatalogCredential", d.testCatalogCredential},
-		{"Option", d.testOption},
 		{"Keys", d.testKeys},
+		{"Option", d.testOption},
 		{"Cluster", d.testCluster},
 		{"Upgrade", d.testUpgrade("2025.2")},
 		{"SLURP", d.testUpgrade("2026.1")},

@@ -196,7 +196,7 @@ func (b *broken) recovered(ctx context.Context, since time.Time) (time.Time, err
 		if now.Sub(since) > patience {
 			return now, fmt.Errorf("it has not recovered after %.0f s: %w", patience.Seconds(), err)
 		}
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(time.Second)
 	}
 }
 

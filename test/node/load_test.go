@@ -56,7 +56,7 @@ const (
 	loadClients = 2
 	// A token costs a Keystone 0.2 s of processor time (bcrypt), a validation next to none.
 	loadValidations = 9
-	loadPause       = 150 * time.Millisecond
+	loadPause       = 250 * time.Millisecond
 	loadTokens      = 200 // that are kept, of all times since the start
 	loadErrors      = 5   // that are kept
 	// loadPatience is how long a client waits for an answer.

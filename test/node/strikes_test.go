@@ -142,7 +142,7 @@ func lose(o client.Object, name string) func(context.Context, *broken) error {
 
 // within asks until there is no error any more, and gives the last one.
 func within(ctx context.Context, patience time.Duration, so func() error) error {
-	for started := time.Now(); ; wait(ctx, 300*time.Millisecond) {
+	for started := time.Now(); ; wait(ctx, 500*time.Millisecond) {
 		if err := so(); err == nil || ctx.Err() != nil || time.Since(started) > patience {
 			return err
 		}
