@@ -50,7 +50,9 @@ func (c *cli) run(ctx context.Context) error {
 	if len(c.Planes) == 0 {
 		c.Planes = []int{1, 10, 50}
 	}
-	options := platform.Options{Dir: filepath.Join(cache, "platform-bench"), Core: c.Core, Audit: true, PlayCompanion: true, Progress: os.Stderr}
+	options := platform.Options{
+		Dir: filepath.Join(cache, "platform-bench"), Core: c.Core, Audit: true, PlayCompanion: true, Progress: os.Stderr,
+	}
 	if c.Defaults {
 		options.CrossplaneArgs = []string{"--circuit-breaker-burst=100", "--circuit-breaker-refill-rate=1"}
 	}
