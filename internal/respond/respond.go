@@ -16,8 +16,9 @@ import (
 const (
 	// readyTTL and waitingTTL are how soon Crossplane calls again without an event, when all is ready and while anything is
 	// awaited. Events say when what is composed changes; this is for what has none: a changed PlatformConfig (core 2.3 does not
-	// watch required resources), and a circuit breaker that opened after the last call. Each pass applies every composed
-	// resource again, so shorter ones keep everybody waiting where many install at once (docs/performance.md).
+	// watch required resources), a circuit breaker that opened after the last call, and events that core 2.3 misses
+	// (docs/operations.md). Each pass applies every composed resource again, so shorter ones keep everybody waiting where many
+	// install at once (docs/performance.md).
 	readyTTL   = 10 * time.Minute
 	waitingTTL = 2 * time.Minute
 	// openTTL is the same while the circuit breaker is open, which drops events: nothing else might call.
