@@ -270,7 +270,7 @@ func testRestricted(ctx context.Context, t *testing.T, namespace string) {
 // testDelete: with deletionPolicy Delete, nothing is left, on the cluster and in the namespace, and everything goes before what it needs in
 // order to go.
 func testDelete(ctx context.Context, t *testing.T, claim *unstructured.Unstructured, namespace string) {
-	seen, err := platform.WatchDeletions(ctx, cluster.Client, namespace, platform.KeystoneKind)
+	seen, err := platform.WatchDeletions(ctx, cluster.Client, namespace, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,11 +49,15 @@ type deletion struct {
 	version           int64
 }
 
-// WatchDeletions watches, until the context ends, how a control plane's namespace goes, and what is in it of the kinds whose order matters:
-// in the cluster of its workloads, and, where that is the management cluster, with KeystoneKind among others.
-func WatchDeletions(ctx context.Context, in client.WithWatch, namespace string, others ...schema.GroupVersionKind) (*Deletions, error) {
-	d := &Deletions{namespace: namespace, keystone: slices.Contains(others, KeystoneKind)}
-	for _, kind := range slices.Concat(ordered, others) {
+// WatchDeletions watches, until the context ends, how a control plane's namespace goes, and what is in it of the kinds whose order
+// matters, in the cluster of its workloads. Where that is the management cluster, KeystoneKind is one of them.
+func WatchDeletions(ctx context.Context, in client.WithWatch, namespace string, management bool) (*Deletions, error) {
+	d := &Deletions{namespace: namespace, keystone: management}
+	kinds := ordered
+	if management {
+		kinds = append(slices.Clone(kinds), KeystoneKind)
+	}
+	for _, kind := range kinds {
 		all := &unstructured.UnstructuredList{}
 		all.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 		where := []client.ListOption{client.InNamespace(namespace)}
@@ -126,7 +130,11 @@ func (d *Deletions) Check() error {
 	if entries < 10 {
 		wrong = append(wrong, fmt.Errorf("only %d catalog entries were seen to go", entries))
 	}
-	if service := when("Keystone keystone"); d.keystone && (service == 0 || service >= database) {
+	switch service := when("Keystone keystone"); {
+	case !d.keystone:
+	case service == 0:
+		wrong = append(wrong, errors.New("Keystone was never seen to go")) //nolint:staticcheck // A name.
+	case service >= database:
 		wrong = append(wrong, errors.New("Keystone went after its database")) //nolint:staticcheck // A name.
 	}
 	if database >= namespace {

@@ -105,7 +105,7 @@ func TestDelete(t *testing.T) {
 	is := ready(t, u)
 	name := instance(t, is)
 	composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
-	gone := watchDeletions(t, cloud.Cluster, name, platform.KeystoneKind)
+	gone := watchDeletions(t, cloud.Cluster, name, true)
 
 	remove(t, u)
 	eventually(t, deletion, func() error {
@@ -127,9 +127,9 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-func watchDeletions(t *testing.T, in *platform.Cluster, namespace string, others ...schema.GroupVersionKind) *platform.Deletions {
+func watchDeletions(t *testing.T, in *platform.Cluster, namespace string, management bool) *platform.Deletions {
 	t.Helper()
-	gone, err := platform.WatchDeletions(t.Context(), in.Client, namespace, others...)
+	gone, err := platform.WatchDeletions(t.Context(), in.Client, namespace, management)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestDeleteRemote(t *testing.T) {
 	order(t, drop)
 	notKept(t, cloud, name)
 	ready(t, drop)
-	gone := watchDeletions(t, cloud.Remote, name)
+	gone := watchDeletions(t, cloud.Remote, name, false)
 
 	remove(t, drop)
 	for _, c := range []*platform.Cluster{cloud.Cluster, cloud.Remote} {
