@@ -39,6 +39,10 @@ func TestServer(t *testing.T) {
 			"Several members are a Galera cluster.", server,
 			map[string]any{"replicas": int64(3), "galera.enabled": true, "maxScaleRef": nil, "bootstrapFrom": nil, "storage.storageClassName": nil},
 		},
+		"recovery": {
+			"The operator restarts the member that it found to be the most advanced, and does not think again.", server,
+			map[string]any{"galera.recovery.enabled": true, "galera.recovery.clusterBootstrapTimeout": "720h0m0s"},
+		},
 		"one": {
 			"One server alone is no cluster.", with(func(s *Server) { s.Replicas = 1 }),
 			map[string]any{"replicas": int64(1), "galera": nil, "affinity": nil, "topologySpreadConstraints": nil},
