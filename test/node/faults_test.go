@@ -126,7 +126,7 @@ func (b *broken) sufferAll(ctx context.Context, t *testing.T, faults []fault) {
 	}
 	endow(ctx, t, login(ctx, t, b.namespace))
 	b.held = holdings(ctx, t, b.namespace)
-	table := []string{"| Fault | Requests lost | of | Longest time without a token | Everything is back after | The claim was not ready for | Data lost |", "|---|---|---|---|---|---|---|"}
+	table := []string{"| Fault | Requests lost | of | Longest time without an answer | Everything is back after | The claim was not ready for | Data lost |", "|---|---|---|---|---|---|---|"}
 	for _, f := range faults {
 		t.Run(strings.ReplaceAll(f.name, " ", "_"), func(t *testing.T) { table = append(table, b.suffer(ctx, t, f)) })
 	}
@@ -149,7 +149,7 @@ func (b *broken) suffer(ctx context.Context, t *testing.T, f fault) string {
 	}
 	back, err := b.recovered(ctx, from, f.patience)
 	if err != nil {
-		t.Error(err)
+		t.Errorf("%v\n%s\n%s", err, cluster.Waiting(ctx, b.namespace), cluster.LastWords(ctx, b.namespace))
 	}
 	counts := b.load.take()
 	t.Log(counts)

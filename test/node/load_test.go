@@ -53,10 +53,9 @@ func (c counts) String() string {
 }
 
 const (
-	loadClients = 2
-	// A token costs a Keystone 0.2 s of processor time (bcrypt), a validation next to none.
+	loadClients     = 2
 	loadValidations = 9
-	loadPause       = 250 * time.Millisecond
+	loadPause       = 400 * time.Millisecond
 	loadTokens      = 200 // that are kept, of all times since the start
 	loadErrors      = 5   // that are kept
 	// loadPatience is how long a client waits for an answer.

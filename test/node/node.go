@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -328,6 +329,39 @@ func (n *Node) Waiting(ctx context.Context, namespace string) string {
 		}
 	}
 	return strings.Join(out, "; ")
+}
+
+// LastWords are the ends of what the containers of a namespace that are not ready have written, and of what those that they replaced had.
+func (n *Node) LastWords(ctx context.Context, namespace string) string {
+	set, err := kubernetes.NewForConfig(n.Config)
+	if err != nil {
+		return err.Error()
+	}
+	pods, err := set.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	var out strings.Builder
+	for _, p := range pods.Items {
+		for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+			if c.Ready {
+				continue
+			}
+			for _, previous := range []bool{true, false} {
+				if previous && c.RestartCount == 0 {
+					continue
+				}
+				text, err := set.CoreV1().Pods(namespace).GetLogs(p.Name, &corev1.PodLogOptions{
+					Container: c.Name, Previous: previous, Timestamps: true, TailLines: new(int64(40)),
+				}).DoRaw(ctx)
+				fmt.Fprintf(&out, "%s/%s, started %d times, previous: %t\n%s", p.Name, c.Name, c.RestartCount+1, previous, text)
+				if err != nil {
+					fmt.Fprintln(&out, err)
+				}
+			}
+		}
+	}
+	return out.String()
 }
 
 // Clean removes what a node that has ended leaves: its state, and its control groups, which are the kernel's and not of a machine.
