@@ -44,11 +44,11 @@ type Server struct {
 	RestoreTime string
 }
 
-// secondThoughts is how long the operator keeps to the member that it has found to be the most advanced, when all have gone down
+// clusterBootstrapTimeout is how long the operator keeps to the member that it has found to be the most advanced, when all have gone down
 // and that one does not come up. After its default, ten minutes, it forgets what it found and may take an empty member, which the
 // others then copy: every database is lost (https://github.com/mariadb-operator/mariadb-operator/issues/1701, in all releases up to
 // 26.6.0). It starts the same member again every five minutes; who knows that it is lost names another (docs/operations.md).
-const secondThoughts = "720h0m0s"
+const clusterBootstrapTimeout = "720h0m0s"
 
 // Object makes the MariaDB object.
 func (s Server) Object() *unstructured.Unstructured {
@@ -71,7 +71,7 @@ func (s Server) Object() *unstructured.Unstructured {
 	}, serverUser)
 	if s.Replicas > 1 {
 		spec["galera"] = object.Map{
-			"enabled": true, "sst": "mariabackup", "recovery": object.Map{"enabled": true, "clusterBootstrapTimeout": secondThoughts},
+			"enabled": true, "sst": "mariabackup", "recovery": object.Map{"enabled": true, "clusterBootstrapTimeout": clusterBootstrapTimeout},
 			// Of its init container nothing can be said without its image, which is that of the operator.
 			"agent": object.Map{"securityContext": container()},
 		}
