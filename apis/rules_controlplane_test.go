@@ -101,6 +101,16 @@ var controlPlaneCases = kindCases{
 			field:   "spec.services.keystone.resources.requests.cpu",
 			message: "must be more than 0 cores: 500m is half a core",
 		},
+		"CPUUnit": {
+			reason:  "Mi is a unit of bytes: 500Mi would be half a billion cores.",
+			spec:    `services: {keystone: {resources: {requests: {cpu: 500Mi}}}}`,
+			field:   "spec.services.keystone.resources.requests.cpu",
+			message: "must be cores, without a unit of bytes: 500m is half a core, 2 are two",
+		},
+		"CPUs": {
+			reason: "Cores, and thousandths of one.",
+			spec:   `services: {keystone: {resources: {requests: {cpu: "1.5"}, limits: {cpu: 1500m}}}}`,
+		},
 		"MemoryWithoutUnit": {
 			reason:  "512 is bytes; 512Mi was meant.",
 			spec:    `services: {keystone: {resources: {limits: {memory: 512}}}}`,

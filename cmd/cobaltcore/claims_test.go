@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -95,14 +96,32 @@ func refused(t *testing.T, in *strings.Reader, args ...string) string {
 	if code != exitRefused {
 		t.Errorf("exit code %d, want %d", code, exitRefused)
 	}
-	if out.Len() > 0 {
-		t.Errorf("standard output: %.500s", out.String())
+	printed := struct {
+		Refused []struct {
+			Message string `json:"message"`
+		} `json:"refused"`
+	}{}
+	if err := json.Unmarshal(out.Bytes(), &printed); err != nil {
+		t.Errorf("standard output: %v: %.500s", err, out.String())
+	}
+	lines := strings.Split(strings.TrimSuffix(errOut.String(), "\n"), "\n")
+	if len(printed.Refused) != len(lines) {
+		t.Fatalf("%d mistakes in JSON and %d lines:\n%.1000s", len(printed.Refused), len(lines), errOut.String())
+	}
+	for i, line := range lines {
+		if !strings.Contains(line, printed.Refused[i].Message) {
+			t.Errorf("JSON says %.300q, and the line %.300q", printed.Refused[i].Message, line)
+		}
+		lines[i] = place.ReplaceAllString(line, "")
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("%s was made (%v)", dir, err)
 	}
-	return errOut.String()
+	return strings.Join(lines, "\n") + "\n"
 }
+
+// place is where in its file a mistake is.
+var place = regexp.MustCompile(`^\S+/testdata/\S+\.yaml(:[0-9]+)?: `)
 
 // checkSentences checks the shape of what a tenant reads: so many lines, each with the field, nothing in it that a terminal
 // acts on.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 
 	"github.com/alecthomas/kong"
 
@@ -25,23 +26,49 @@ const (
 	exitFailed  = 3
 )
 
+const description = `OpenStack, ordered with one claim.
+
+Exit codes: 0 all is well; 1 the claim or the PlatformConfig is refused; 2 the command line is wrong; 3 the command failed.
+
+  cobaltcore preview -f claim.yaml -e platformconfig.yaml
+  cobaltcore preview -f claim.yaml --old merged.yaml -e platformconfig.yaml --format json`
+
 type cli struct {
 	Preview previewCommand `cmd:"" help:"Show everything that a claim becomes: no cluster is needed."`
+	Version versionCommand `cmd:"" help:"Show the version."`
+}
+
+type versionCommand struct{}
+
+// Run writes the version of the module that the program was built from.
+func (versionCommand) Run(out io.Writer) error {
+	version := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	_, err := fmt.Fprintln(out, "cobaltcore", version)
+	return err
 }
 
 type previewCommand struct {
-	File     string `default:"" help:"The claim; - reads standard input. Default: a small example." placeholder:"CLAIM" short:"f"`
-	Platform string `help:"The PlatformConfig. Default: an example's." placeholder:"FILE" short:"e"`
-	Out      string `help:"Directory to write every manifest to." placeholder:"DIR" short:"o"`
-	Format   string `default:"tree" enum:"tree,yaml,json,dot" help:"What to print: tree, yaml, json or dot."`
-	Stage    int    `help:"Show only what is there when this stage is open." placeholder:"N"`
+	File     []string `help:"The claim; - reads standard input. Default: a small example." placeholder:"CLAIM" sep:"none" short:"f"`
+	Old      []string `help:"The claim as it is now: what may not be changed is refused, too." placeholder:"CLAIM" sep:"none"`
+	Platform []string `help:"The PlatformConfig. Default: an example's." placeholder:"FILE" sep:"none" short:"e"`
+	Out      string   `help:"Directory to write every manifest to." placeholder:"DIR" short:"o"`
+	Format   string   `default:"tree" enum:"tree,yaml,json,dot" help:"What to print: tree, yaml, json or dot."`
+	Stage    int      `help:"Show only what is there when this stage is open." placeholder:"N"`
 }
 
-func (c *previewCommand) Run(in io.Reader, out io.Writer) error {
-	if c.Stage < 0 {
-		return errUsage("--stage has to be 1 or more")
+// Run previews a claim. Notes go to errOut, refusals of --format json to out besides.
+func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
+	if err := c.check(); err != nil {
+		return err
 	}
 	claim, err := read(c.File, in, examples.Claim)
+	if err != nil {
+		return err
+	}
+	old, err := read(c.Old, in, nil)
 	if err != nil {
 		return err
 	}
@@ -49,9 +76,15 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	result, err := preview.Run(claim, platform, kinds.Runners())
+	if len(c.Platform) == 0 {
+		fmt.Fprintln(errOut, "note: no PlatformConfig is given (-e), so this is what the claim becomes on an example platform")
+	}
+	result, err := preview.RunEdit(old, claim, platform, kinds.Runners())
 	if err != nil {
-		return err
+		return c.refused(err, out)
+	}
+	if c.Stage > result.Stages {
+		return errUsage(fmt.Sprintf("--stage %d: there are %d stages", c.Stage, result.Stages))
 	}
 	result = result.Until(c.Stage)
 	if c.Out != "" {
@@ -62,18 +95,74 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer) error {
 	return result.Print(out, c.Format)
 }
 
+// check refuses what is a slip of whoever called, before anything is read.
+func (c *previewCommand) check() error {
+	if c.Stage < 0 {
+		return errUsage("--stage has to be 1 or more")
+	}
+	stdin := 0
+	for _, f := range []struct {
+		flag  string
+		files []string
+	}{{"-f", c.File}, {"--old", c.Old}, {"-e", c.Platform}} {
+		switch {
+		case len(f.files) > 1:
+			return errUsage(fmt.Sprintf("%s is given %d times; give one file, and call once for each claim", f.flag, len(f.files)))
+		case slices.Contains(f.files, ""):
+			return errUsage(f.flag + " names no file; is a variable empty?")
+		case slices.Contains(f.files, "-"):
+			stdin++
+		}
+	}
+	switch {
+	case stdin > 1:
+		return errUsage("standard input can be read once; name a file for all but one of -f, --old and -e")
+	case slices.Contains(preview.Formats, c.Out):
+		return errUsage(fmt.Sprintf("-o names a directory; say --format %[1]s to print %[1]s, or -o ./%[1]s for a directory of that name", c.Out))
+	}
+	return nil
+}
+
+// refused completes a refusal with the file that it is about, and prints it where a program reads.
+func (c *previewCommand) refused(err error, out io.Writer) error {
+	r := &preview.Refused{}
+	if !errors.As(err, &r) {
+		return err
+	}
+	r.File = name(map[preview.Source][]string{
+		preview.SourceClaim: c.File, preview.SourceOldClaim: c.Old, preview.SourcePlatform: c.Platform,
+	}[r.Source])
+	if c.Format == "json" {
+		if err := r.PrintJSON(out); err != nil {
+			return err
+		}
+	}
+	return r
+}
+
+// name is the name of a file in a message; empty for the example and for standard input.
+func name(files []string) string {
+	if len(files) == 0 || files[0] == "-" {
+		return ""
+	}
+	return files[0]
+}
+
+// notes is where a command says what is neither its result nor an error.
+type notes io.Writer
+
 type errUsage string
 
 func (e errUsage) Error() string { return string(e) }
 
-func read(file string, in io.Reader, fallback []byte) ([]byte, error) {
-	switch file {
-	case "":
+func read(files []string, in io.Reader, fallback []byte) ([]byte, error) {
+	switch {
+	case len(files) == 0:
 		return fallback, nil
-	case "-":
+	case files[0] == "-":
 		return io.ReadAll(in)
 	}
-	b, err := os.ReadFile(file)
+	b, err := os.ReadFile(files[0])
 	if err != nil {
 		return nil, errUsage(err.Error())
 	}
@@ -85,13 +174,16 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	code := -1
 	c := cli{}
 	parser, err := kong.New(&c,
-		kong.Name("cobaltcore"), kong.Description("OpenStack, ordered with one claim."),
+		kong.Name("cobaltcore"), kong.Description(description),
 		kong.Writers(out, errOut), kong.Exit(func(n int) { code = n }),
-		kong.BindTo(in, (*io.Reader)(nil)), kong.BindTo(out, (*io.Writer)(nil)),
+		kong.BindTo(in, (*io.Reader)(nil)), kong.BindTo(out, (*io.Writer)(nil)), kong.BindTo(errOut, (*notes)(nil)),
 	)
 	if err != nil {
 		fmt.Fprintln(errOut, err)
 		return exitFailed
+	}
+	if len(args) == 1 && args[0] == "help" {
+		args = []string{"--help"}
 	}
 	ctx, err := parser.Parse(args)
 	if code >= 0 {

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"errors"
+	"time"
 
 	"github.com/robfig/cron/v3"
 
@@ -37,6 +38,19 @@ func (m *model) checkSchedules() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkRecoveryTime refuses a day that no calendar has, such as the 30th of February.
+func (m *model) checkRecoveryTime() error {
+	r := m.spec.Infrastructure.MariaDB.RestoreFrom
+	if r == nil || r.TargetRecoveryTime == "" {
+		return nil
+	}
+	if _, err := time.Parse(time.RFC3339, r.TargetRecoveryTime); err != nil {
+		return invalid.Field("spec.infrastructure.mariadb.restoreFrom.targetRecoveryTime",
+			"there is no such moment as %s; give one in UTC, as 2026-05-01T03:00:00Z", r.TargetRecoveryTime)
+	}
+	return nil
 }
 
 // checkHostname refuses a public host name that DNS does not carry: it may be put together of the claim's name and namespace and

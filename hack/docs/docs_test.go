@@ -12,6 +12,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
+	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
 )
 
 // everyKind reads all definitions.
@@ -102,7 +103,7 @@ func TestTablesAreInUse(t *testing.T) {
 			seen[strings.Join(slices.Sorted(maps.Keys(p.Properties)), ",")] = true
 		})
 	}
-	for pattern := range patterns {
+	for pattern := range schema.Patterns {
 		if !seen[pattern] {
 			t.Errorf("no field has the pattern %s", pattern)
 		}

@@ -5,31 +5,12 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
 )
 
 // quantity is the pattern that controller-gen gives to every Kubernetes quantity.
 const quantity = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
-
-// patterns are the ones that have a name.
-var patterns = map[string]string{
-	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`:           "name of a Kubernetes object",
-	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:                                             "DNS label",
-	`^[a-z0-9*]([-a-z0-9*]*[a-z0-9*])?$`:                                          "DNS label, in which * stands for any characters",
-	`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$`: "full host name",
-	`^https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~%+/-]*)?$`:                       "http or https address",
-	`^[-._a-zA-Z0-9]+$`:                             "key of a Secret",
-	`^[0-9*,/-]+( +[0-9A-Za-z*,/-]+){4}$`:           "five fields of cron",
-	`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`: "value of a label",
-	`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+$`: "image repository with its registry",
-	`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`: "registry, with or without a path",
-	`^sha256:[0-9a-f]{64}$`: "sha256: and 64 hex digits",
-	`^20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z$`:          "moment in UTC",
-	`^([0-9]+\.[0-9]+\.[0-9]+(-p[0-9]+)?|stable-20[0-9]{2}\.[12]|[0-9a-f]{7,40})$`: "version, branch or commit",
-	`^[^\n\r]*$`:          "one line",
-	`^[^\x00-\x1f]+$`:     "no control characters",
-	`^[^\x00-\x20]+$`:     "no blanks",
-	`^CUSTOM_[A-Z0-9_]+$`: "CUSTOM_ and capitals",
-}
 
 // typeOf names the type of a field.
 func typeOf(p apiextensionsv1.JSONSchemaProps) string {
@@ -78,7 +59,7 @@ func allowed(p apiextensionsv1.JSONSchemaProps) string {
 	case p.Minimum != nil:
 		return fmt.Sprintf("%.0f or more", *p.Minimum)
 	case p.Pattern != "" && p.Pattern != quantity:
-		if name, ok := patterns[p.Pattern]; ok {
+		if name, ok := schema.Patterns[p.Pattern]; ok {
 			return name
 		}
 		return code(p.Pattern)

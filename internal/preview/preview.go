@@ -6,34 +6,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
 )
-
-// Refused is an input that the API server or the function refuses: one sentence for each mistake.
-type Refused struct {
-	// Input names what is refused: the kind and name.
-	Input string
-	// Sentences name the field, what is wrong and what to do.
-	Sentences []string
-}
-
-// Error is the sentences, one a line. What a tenant wrote stands in them, so everything that is not to be seen is escaped.
-func (e *Refused) Error() string {
-	lines := make([]string, len(e.Sentences))
-	for i, s := range e.Sentences {
-		lines[i] = visible(e.Input + ": " + s)
-	}
-	return strings.Join(lines, "\n")
-}
 
 // Object is one object that is composed.
 type Object struct {
@@ -44,6 +27,8 @@ type Object struct {
 	Owner, Resource string
 	// Kind, Name and Namespace are those of the object itself, wherever it is wrapped.
 	APIVersion, Kind, Name, Namespace string
+	// Cluster is the provider config of the cluster that it goes to, where an Object says one; empty: the management cluster.
+	Cluster string
 	// Wrapped: it is composed as an Object of provider-kubernetes. Retained: it outlives the claim.
 	Wrapped, Retained bool
 	// Manifest is what Crossplane applies.
@@ -75,21 +60,65 @@ type Result struct {
 // Run plays a claim (YAML or JSON) on a platform (a PlatformConfig), with the functions of composite resources by
 // "<Kind>.<group>". The error is a Refused where one of the two is at fault; any other is ours.
 func Run(claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
+	return RunEdit(nil, claim, platform, kinds)
+}
+
+// RunEdit is Run for a claim that exists already, as old, and is ready: what may not be changed is refused, too. A nil old is none.
+func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
 	w, c, err := world(claim, platform, kinds)
 	if err != nil {
 		return nil, err
 	}
 	meta, _ := c["metadata"].(map[string]any)
 	r := &Result{Kind: str(c["kind"]), Name: str(meta["name"]), Namespace: str(meta["namespace"])}
+	if old != nil {
+		if w, err = r.edit(old, claim, c, platform, kinds); err != nil {
+			return nil, err
+		}
+	}
 	switch err := w.Run(r.add); {
 	case invalid.Is(err):
-		return nil, &Refused{Input: input(c), Sentences: sentences(err)}
+		return nil, refused(claim, input(c), sentences(err)...)
 	case err != nil:
 		return nil, fmt.Errorf("cannot preview %s: %w", input(c), err)
 	}
 	r.Status = w.XR.GetFields()["status"].GetStructValue().AsMap()
 	r.Instance = str(r.Status["instance"])
 	return r, nil
+}
+
+// edit gives the world in which the old claim is ready and the composite resource has the spec of the new one.
+func (r *Result) edit(
+	old, doc []byte, claim map[string]any, platform []byte, kinds map[string]function.Runner,
+) (*simulate.World, error) {
+	w, was, err := world(old, platform, kinds)
+	if err != nil {
+		return nil, from(SourceOldClaim, err)
+	}
+	if a, b := input(was), input(claim); a != b || str(metadata(was)["namespace"]) != r.Namespace {
+		return nil, from(SourceOldClaim, refuse("the old claim",
+			"metadata: it is %s of namespace %s, and the new one %s of %s; give two versions of one claim",
+			a, str(metadata(was)["namespace"]), b, r.Namespace))
+	}
+	v, err := definition.Validator(str(claim["apiVersion"]), str(claim["kind"]))
+	if err != nil {
+		return nil, fmt.Errorf("cannot check %s: %w", input(claim), err)
+	}
+	if errs := v.ValidateUpdate(claim, was); len(errs) > 0 {
+		return nil, refusedFields(v, doc, input(claim), errs)
+	}
+	switch err := w.Run(func(simulate.Step) {}); {
+	case invalid.Is(err):
+		return nil, from(SourceOldClaim, refused(old, input(was), sentences(err)...))
+	case err != nil:
+		return nil, fmt.Errorf("cannot preview the old %s: %w", input(was), err)
+	}
+	xr, err := composite(claim)
+	if err != nil {
+		return nil, err
+	}
+	w.XR.Fields["spec"] = xr.GetFields()["spec"]
+	return w, nil
 }
 
 // World gives the composite resource of a claim on a platform, with nothing composed for it yet. Its errors are those of Run.
@@ -101,7 +130,7 @@ func World(claim, platform []byte, kinds map[string]function.Runner) (*simulate.
 func world(claim, platform []byte, kinds map[string]function.Runner) (*simulate.World, map[string]any, error) {
 	p, err := readPlatform(platform)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, from(SourcePlatform, err)
 	}
 	c, err := readClaim(claim, kinds)
 	if err != nil {
@@ -161,10 +190,20 @@ func (r *Result) add(s simulate.Step) {
 				Stage: r.Stages, Component: componentName(s, part), Owner: s.Owner, Resource: i.Name,
 				APIVersion: i.Kind.GroupVersion().String(), Kind: i.Kind.Kind,
 				Name: i.Body.At("metadata", "name").Text(), Namespace: i.Body.At("metadata", "namespace").Text(),
-				Wrapped: simulate.IsObject(manifest), Retained: i.Retain, Manifest: manifest.Tree(),
+				Cluster: manifest.At("spec", "providerConfigRef", "name").Text(),
+				Wrapped: simulate.IsObject(manifest), Retained: retained(manifest), Manifest: manifest.Tree(),
 			})
 		}
 	}
+}
+
+// retained tells whether what an Object holds stays when the Object goes: the Object may do everything but delete it.
+func retained(manifest encoded.Struct) bool {
+	if !simulate.IsObject(manifest) {
+		return false
+	}
+	policies := manifest.At("spec", "managementPolicies").List()
+	return len(policies) > 0 && !slices.Contains(policies, any("*")) && !slices.Contains(policies, any("Delete"))
 }
 
 // componentName tells apart the components of nested composite resources.

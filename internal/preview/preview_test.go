@@ -32,6 +32,11 @@ type model struct {
 
 // toy is a function that composes a ConfigMap and then a Namespace, which it retains. The error is its answer to everything.
 func toy(answer error) map[string]function.Runner {
+	return toyThat(func(map[string]any) error { return answer })
+}
+
+// toyThat is toy with an answer to each spec.
+func toyThat(answer func(spec map[string]any) error) map[string]function.Runner {
 	object := func(kind, name, namespace string) metav1.Object {
 		meta := metav1.ObjectMeta{Name: name, Namespace: namespace}
 		if kind == "Namespace" {
@@ -54,7 +59,7 @@ func toy(answer error) map[string]function.Runner {
 		Derive: func(in function.Input[model]) (*model, error) {
 			m := in.XR
 			m.providerConfig = in.Required["platform"][0].AsMap()["spec"].(map[string]any)["providerConfig"].(string)
-			return &m, answer
+			return &m, answer(m.Spec)
 		},
 		Place:  func(*model) respond.Place { return respond.Place{Prefix: "b", Management: "here", Workload: "here"} },
 		Status: func(*model, compose.Plan) any { return map[string]any{"instance": "a-b"} },
@@ -73,7 +78,7 @@ func TestRun(t *testing.T) {
 		Components: []Component{{Owner: "b", Name: "first"}, {Owner: "b", Name: "second", After: []string{"first"}}},
 		Objects: []Object{
 			{Stage: 1, Component: "first", Owner: "b", Resource: "config", APIVersion: "v1", Kind: "ConfigMap", Name: "c", Namespace: "in-cluster"},
-			{Stage: 2, Component: "second", Owner: "b", Resource: "space", APIVersion: "v1", Kind: "Namespace", Name: "d", Wrapped: true, Retained: true},
+			{Stage: 2, Component: "second", Owner: "b", Resource: "space", APIVersion: "v1", Kind: "Namespace", Name: "d", Cluster: "here", Wrapped: true, Retained: true},
 		},
 	}
 	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(Object{}, "Manifest")); diff != "" {

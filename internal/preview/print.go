@@ -74,6 +74,7 @@ type jsonObject struct {
 	Kind       string         `json:"kind"`
 	Name       string         `json:"name"`
 	Namespace  string         `json:"namespace,omitempty"`
+	Cluster    string         `json:"cluster,omitempty"`
 	Wrapped    bool           `json:"wrapped"`
 	Retained   bool           `json:"retained"`
 	Manifest   map[string]any `json:"manifest"`
@@ -95,17 +96,21 @@ func (r *Result) json(w io.Writer) error {
 	for _, o := range r.Objects {
 		out.Objects = append(out.Objects, jsonObject{
 			Stage: o.Stage, Component: o.Component, Owner: o.Owner, Resource: o.Resource,
-			APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Namespace: o.Namespace,
+			APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Namespace: o.Namespace, Cluster: o.Cluster,
 			Wrapped: o.Wrapped, Retained: o.Retained, Manifest: o.Manifest.AsMap(),
 		})
 	}
 	for _, c := range r.Components {
 		out.Components = append(out.Components, jsonPart(c))
 	}
+	return printJSON(w, out)
+}
+
+func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(out)
+	return e.Encode(v)
 }
 
 // dot writes the graph of components in Graphviz' language (https://graphviz.org/doc/info/lang.html).

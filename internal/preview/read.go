@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
@@ -34,7 +32,7 @@ func readPlatform(doc []byte) (map[string]any, error) {
 	if name := str(metadata(m)["name"]); name != platformv1.DefaultName {
 		return nil, refuse(input(m), "metadata.name: it has to be %s: that one is asked for", platformv1.DefaultName)
 	}
-	return checked(m)
+	return checked(doc, m)
 }
 
 // readClaim reads and checks a claim, of a kind that has a function.
@@ -59,7 +57,7 @@ func readClaim(doc []byte, kinds map[string]function.Runner) (map[string]any, er
 			}
 		}
 	}
-	return checked(m)
+	return checked(doc, m)
 }
 
 // claimKinds are the kinds of claims whose composite resources have a function, as "Kind (apiVersion)".
@@ -84,7 +82,7 @@ func claimKinds(kinds map[string]function.Runner) ([]string, error) {
 func parse(what string, doc []byte) (map[string]any, error) {
 	var v any
 	if err := yaml.UnmarshalStrict(doc, &v); err != nil {
-		return nil, refuse(what, "it is not valid YAML: %s", decoder.ReplaceAllString(oneLine(err.Error()), ""))
+		return nil, unreadable(what, doc, decoder.ReplaceAllString(oneLine(err.Error()), ""))
 	}
 	m, ok := v.(map[string]any)
 	switch {
@@ -93,7 +91,7 @@ func parse(what string, doc []byte) (map[string]any, error) {
 	case !ok:
 		return nil, refuse(what, "it is not an object; give one with apiVersion, kind, metadata and spec")
 	case more(doc):
-		return nil, refuse(what, "there is more than one document; give one at a time")
+		return nil, refuse(what, "there is more than one document; give one at a time, each in a file of its own")
 	}
 	m, err := schema.Normalize(m)
 	if err != nil {
@@ -121,25 +119,16 @@ func more(doc []byte) bool {
 }
 
 // checked gives an object with its defaults, if an API server would take it.
-func checked(m map[string]any) (map[string]any, error) {
+func checked(doc []byte, m map[string]any) (map[string]any, error) {
 	v, err := definition.Validator(str(m["apiVersion"]), str(m["kind"]))
 	if err != nil {
 		return nil, fmt.Errorf("cannot check %s: %w", input(m), err)
 	}
 	v.Default(m)
 	if errs := v.Validate(m); len(errs) > 0 {
-		r := refuse(input(m), "")
-		r.Sentences = nil
-		for _, e := range errs {
-			r.Sentences = append(r.Sentences, oneLine(e.Error()))
-		}
-		return nil, r
+		return nil, refusedFields(v, doc, input(m), errs)
 	}
 	return m, nil
-}
-
-func refuse(input, format string, args ...any) *Refused {
-	return &Refused{Input: input, Sentences: []string{fmt.Sprintf(format, args...)}}
 }
 
 // sentences are the errors that one error consists of.
@@ -175,21 +164,3 @@ func metadata(m map[string]any) map[string]any {
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// visible escapes what moves a terminal's cursor, or reads otherwise than it is.
-func visible(s string) string {
-	if !strings.ContainsFunc(s, hidden) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if hidden(r) {
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func hidden(r rune) bool { return r != ' ' && !unicode.IsGraphic(r) }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,8 +27,8 @@ func (r *Result) Write(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, marker), nil, 0o644); err != nil { //nolint:gosec // as above
 		return err
 	}
-	for _, o := range r.Objects {
-		file := filepath.Join(dir, o.File())
+	for name, o := range r.files() {
+		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // as above
 			return err
 		}
@@ -38,9 +39,26 @@ func (r *Result) Write(dir string) error {
 	return nil
 }
 
-// File is the path of the object's manifest.
-func (o Object) File() string {
-	name := strings.ToLower(o.Kind) + "-" + o.Name + ".yaml"
+// files are the objects by the paths of their manifests. An object that is there twice, as the namespace is where there are two
+// clusters, has its resource's name in its path, too.
+func (r *Result) files() iter.Seq2[string, Object] {
+	return func(yield func(string, Object) bool) {
+		taken := map[string]bool{}
+		for _, o := range r.Objects {
+			name := o.file("")
+			if taken[name] {
+				name = o.file("-" + o.Resource)
+			}
+			taken[name] = true
+			if !yield(name, o) {
+				return
+			}
+		}
+	}
+}
+
+func (o Object) file(suffix string) string {
+	name := strings.ToLower(o.Kind) + "-" + o.Name + suffix + ".yaml"
 	return filepath.Join(fmt.Sprintf("%02d-%s", o.Stage, o.Component), name)
 }
 

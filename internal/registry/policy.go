@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
 )
 
 // CheckPolicy checks one rule that a tenant overrides, and the check that it is given.
@@ -70,7 +72,7 @@ func (r *Registry) unknownRule(name string) error {
 	if where != "" {
 		return fmt.Errorf("%s: %s", subject, where)
 	}
-	if meant := closest(name, maps.Keys(r.policies)); meant != "" {
+	if meant := spelling.Closest(name, maps.Keys(r.policies)); meant != "" {
 		return fmt.Errorf("%s: did you mean %s?", subject, meant)
 	}
 	return fmt.Errorf("%s: give a rule of %s, or one that another of your rules refers to", subject, r.Service)

@@ -2,10 +2,11 @@ package registry
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
 )
 
 // unknown is the error about an option that this release does not have. It says in which release it is, or what it may have
@@ -35,7 +36,7 @@ func (r *Registry) unknown(group, option string) error {
 
 // meant guesses an option or a group: the nearest name in the group, the same name in another group, the nearest group.
 func (r *Registry) meant(group, option string) string {
-	if name := closest(option, maps.Keys(r.groups[normal(group)])); name != "" {
+	if name := spelling.Closest(option, maps.Keys(r.groups[normal(group)])); name != "" {
 		return Name{normal(group), name}.String()
 	}
 	var same []string
@@ -44,14 +45,14 @@ func (r *Registry) meant(group, option string) string {
 			same = append(same, g)
 		}
 	}
-	if g := closest(normal(group), slices.Values(same)); g != "" {
+	if g := spelling.Closest(normal(group), slices.Values(same)); g != "" {
 		return Name{g, option}.String()
 	}
 	if len(same) == 1 {
 		return Name{same[0], option}.String()
 	}
 	if r.groups[normal(group)] == nil {
-		if g := closest(normal(group), maps.Keys(r.groups)); g != "" {
+		if g := spelling.Closest(normal(group), maps.Keys(r.groups)); g != "" {
 			return "[" + g + "]"
 		}
 	}
@@ -64,41 +65,4 @@ func plain(name string) string {
 		return name
 	}
 	return shorten(name)
-}
-
-// closest gives the name that it takes the fewest edits to come to, the first in the alphabet of several; empty if it takes
-// so many that it is another name.
-func closest(name string, names iter.Seq[string]) string {
-	most := 1 + len(name)/4
-	best, found := most+1, ""
-	for candidate := range names {
-		if d := distance(name, candidate, most); d < best || d == best && candidate < found {
-			best, found = d, candidate
-		}
-	}
-	return found
-}
-
-// distance counts the bytes to insert, delete or replace to come from a to b, up to most+1.
-func distance(a, b string, most int) int {
-	if d := len(a) - len(b); d > most || -d > most {
-		return most + 1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -2,6 +2,9 @@ package schema
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -86,4 +89,23 @@ func servedVersion(crd *apiextensionsv1.CustomResourceDefinition, version string
 func (v *Validator) Default(obj map[string]any) {
 	defaulting.PruneNonNullableNullsWithoutDefaults(obj, v.structural)
 	defaulting.Default(obj, v.structural)
+}
+
+// Fields are the names of the fields that the schema has at a path, as errors write it (spec.services[0].keystone); none where it
+// has no such path.
+func (v *Validator) Fields(path string) []string {
+	at := v.structural
+	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' }) {
+		switch next, known := at.Properties[part]; {
+		case strings.HasSuffix(part, "]") && at.Items != nil:
+			at = at.Items
+		case known:
+			at = &next
+		case at.AdditionalProperties != nil && at.AdditionalProperties.Structural != nil:
+			at = at.AdditionalProperties.Structural
+		default:
+			return nil
+		}
+	}
+	return slices.Sorted(maps.Keys(at.Properties))
 }

@@ -10,6 +10,7 @@ type ResourceAmounts struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || quantity(string(self)).isGreaterThan(quantity('0'))",message="must be more than 0 cores: 500m is half a core"
+	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || string(self).matches('^[0-9]*[.]?[0-9]*m?$')",message="must be cores, without a unit of bytes: 500m is half a core, 2 are two"
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 	// Memory, in bytes: 512Mi.

@@ -116,7 +116,7 @@ type RestoreFrom struct {
 	S3 S3 `json:"s3"`
 	// Take the backup that is closest to this moment (RFC 3339, UTC), before or after it: 2026-05-01T03:00:00Z. Absent: the newest.
 	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:Pattern=`^20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]Z$`
+	// +kubebuilder:validation:Pattern=`^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$`
 	// +optional
 	TargetRecoveryTime string `json:"targetRecoveryTime,omitempty"`
 }
