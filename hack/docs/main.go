@@ -1,4 +1,5 @@
-// Command docs writes the reference of every kind's fields, docs/reference/<kind>.md, from the generated definitions.
+// Command docs writes the reference of every kind's fields, docs/reference/<kind>.md, from the generated definitions, and
+// what each size of a control plane orders, docs/reference/sizes.md, from what the functions compose.
 //
 //	docs [<folder>]
 //
@@ -53,6 +54,14 @@ func generate(to string) error {
 				return err
 			}
 		}
+	}
+	fmt.Fprintf(&index, "\n[What each size of a control plane orders](sizes.md).\n")
+	table, err := sizes()
+	if err != nil {
+		return err
+	}
+	if err := write(filepath.Join(to, "sizes.md"), table); err != nil {
+		return err
 	}
 	return write(filepath.Join(to, "README.md"), index.Bytes())
 }
