@@ -92,16 +92,13 @@ func sizesPage(rows []string, columns map[string]map[string]members) []byte {
 	line := func(cells []string) { fmt.Fprintf(&out, "| %s |\n", strings.Join(cells, " | ")) }
 	line(append([]string{""}, sizeNames...))
 	line(slices.Repeat([]string{"---"}, len(sizeNames)+1))
-	totals := map[string]*members{}
-	for _, size := range sizeNames {
-		totals[size] = &members{}
-	}
+	totals := map[string]members{}
 	for _, row := range rows {
 		cells := []string{row}
 		for _, size := range sizeNames {
 			m := columns[size][row]
 			cells = append(cells, m.String())
-			totals[size].add(m)
+			totals[size] = totals[size].with(m)
 		}
 		line(cells)
 	}
@@ -114,14 +111,15 @@ func sizesPage(rows []string, columns map[string]map[string]members) []byte {
 	return out.Bytes()
 }
 
-// add adds up what all members together request.
-func (m *members) add(o members) {
+// with adds what all members of o together request.
+func (m members) with(o members) members {
 	m.count += o.count
 	for range o.count {
 		m.cpu.Add(o.cpu)
 		m.memory.Add(o.memory)
 		m.volume.Add(o.volume)
 	}
+	return m
 }
 
 func membersOf(o preview.Object) (members, error) {
