@@ -55,6 +55,7 @@ func composite() Rule {
 			finishConditions(obj, "Synced", "Ready")
 			set(obj, generation(obj), "status", "observedGeneration")
 			set(obj, phaseReady, "status", "phase")
+			set(obj, or(text(obj, "spec", "deletionPolicy"), common.DeletionPolicyRetain), "status", "deletionPolicy")
 		},
 		Composite: true,
 	}
