@@ -133,7 +133,9 @@ func (k Kind[X, M]) compose(req *fnv1.RunFunctionRequest, composite *structpb.St
 	if policy := respond.DeletionPolicy(plan, place); policy != "" {
 		status = status.With(encoded.Text(policy), "deletionPolicy")
 	}
-	status = status.With(encoded.Of(ownSpec(composite)).Value(), lastValidSpec)
+	if spec := encoded.Of(ownSpec(composite)); len(spec) <= maxLastValidSpec {
+		status = status.With(spec.Value(), lastValidSpec)
+	}
 	return composition{plan: plan, place: place, status: status}, nil
 }
 

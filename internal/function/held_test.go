@@ -1,6 +1,7 @@
 package function_test
 
 import (
+	"strings"
 	"testing"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -91,5 +92,16 @@ func TestHeld(t *testing.T) {
 				t.Errorf("%s\nExplain(...) = %v, %v", tc.reason, explained, err)
 			}
 		})
+	}
+}
+
+// TestLongSpec: what is too long to be repeated is composed all the same.
+func TestLongSpec(t *testing.T) {
+	for length, want := range map[int]bool{1000: true, 300_000: false} {
+		rsp := respond.Open(kind(&function.Input[thing]{}).Run(request(t, map[string]any{"text": strings.Repeat("x", length)}, nil)))
+		status, _ := rsp.GetDesired().GetComposite().GetResource().AsMap()["status"].(map[string]any)
+		if _, got := status["lastValidSpec"]; got != want || len(rsp.GetDesired().GetResources()) != 1 {
+			t.Errorf("a spec of %d characters is repeated: %t, want %t", length, got, want)
+		}
 	}
 }
