@@ -32,9 +32,8 @@ func database(m *model) ([]compose.Stage, error) {
 		credentials = append(credentials, compose.Resource{Name: rootSecretResource, Object: secret.Generated(root, "root", nil), Retain: true})
 	}
 	if s := m.secretStore; s != nil {
-		credentials = append(credentials, compose.Resource{
-			Name: "database-root-backup", Object: secret.Backup(root, *s, m.instance, secret.UsernameKey, secret.PasswordKey),
-		})
+		// Backups of the database are opened by the password of their time: a new one does not take its place.
+		credentials = append(credentials, compose.Resource{Name: "database-root-backup", Object: secret.BackupOnce(root, *s, m.instance)})
 	}
 	var stages []compose.Stage
 	if len(credentials) > 0 {

@@ -83,6 +83,7 @@ func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Re
 		return nil, fmt.Errorf("cannot preview %s: %w", input(c), err)
 	}
 	r.Status = w.XR.GetFields()["status"].GetStructValue().AsMap()
+	delete(r.Status, "lastValidSpec") // the claim itself
 	r.Instance = str(r.Status["instance"])
 	return r, nil
 }

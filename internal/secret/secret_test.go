@@ -70,3 +70,19 @@ func TestRemoteKey(t *testing.T) {
 		})
 	}
 }
+
+// TestBackupOnce: what is in the store stays as it is, and the first push has every key.
+func TestBackupOnce(t *testing.T) {
+	store := common.SecretStoreReference{Name: "openbao", Kind: "ClusterSecretStore"}
+	s := spec(BackupOnce(meta, store, meta.Namespace))
+	if s["updatePolicy"] != "IfNotExists" || s["deletionPolicy"] != "None" {
+		t.Errorf("policies %v, %v: the only copy of a password is not to be replaced or deleted", s["updatePolicy"], s["deletionPolicy"])
+	}
+	want := object.List{object.Map{"match": object.Map{"remoteRef": object.Map{"remoteKey": "cloud/keystone-database"}}}}
+	if diff := cmp.Diff(want, s["data"]); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	if got := spec(Backup(meta, store, meta.Namespace, PasswordKey))["updatePolicy"]; got != "Replace" {
+		t.Errorf("updatePolicy %v: what is set again by whoever reads it follows the Secret", got)
+	}
+}

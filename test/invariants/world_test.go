@@ -88,6 +88,8 @@ type world struct {
 	made map[string]*structpb.Struct
 	// hashed are desired objects, in bytes, by name and hash.
 	hashed map[string][]byte
+	// held says that the spec is invalid, and the last valid one is composed.
+	held bool
 	// refusable says that something is observed which the function may refuse.
 	refusable bool
 	steps     []step

@@ -16,8 +16,8 @@ const (
 
 // What becomes of data when a claim is deleted.
 const (
-	DeletionPolicyRetain = "Retain"
-	DeletionPolicyDelete = "Delete"
+	DeletionPolicyRetain = common.DeletionPolicyRetain
+	DeletionPolicyDelete = common.DeletionPolicyDelete
 )
 
 // A ControlPlaneCluster is an OpenStack control plane: databases, queues and caches, Keystone, and the services that are
@@ -29,6 +29,8 @@ const (
 // +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.spec.openStackRelease`
 // +kubebuilder:printcolumn:name="Size",type=string,JSONPath=`.spec.size`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='Current')].message`
+// +kubebuilder:printcolumn:name="Instance",type=string,JSONPath=`.status.instance`,priority=1
 // +kubebuilder:printcolumn:name="Update",type=string,JSONPath=`.status.updatePhase`,priority=1
 // +kubebuilder:printcolumn:name="Identity",type=string,JSONPath=`.status.endpoints[?(@.service=='keystone')].public`,priority=1
 type ControlPlaneCluster struct {
