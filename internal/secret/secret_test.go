@@ -2,6 +2,7 @@ package secret
 
 import (
 	"path"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,7 +80,9 @@ func TestRemoteKey(t *testing.T) {
 func TestRemoteKeyIsBelow(t *testing.T) {
 	instance := rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?-[0-9a-f]{5}`)
 	name := rapid.StringMatching(`[a-z0-9]([-.a-z0-9]{0,20}[a-z0-9])?`)
-	prefix := rapid.OneOf(rapid.Just(""), instance, rapid.StringMatching(prefixPattern(t)))
+	allowed := regexp.MustCompile(prefixPattern(t))
+	prefix := rapid.OneOf(rapid.Just(""), instance, rapid.StringMatching(allowed.String()),
+		rapid.StringMatching(`[a./_-]{1,6}`).Filter(allowed.MatchString))
 	rapid.Check(t, func(t *rapid.T) {
 		one, other := instance.Draw(t, "instance"), instance.Draw(t, "another")
 		key := RemoteKey(common.SecretStoreReference{Prefix: prefix.Draw(t, "prefix")}, one, name.Draw(t, "name"))
