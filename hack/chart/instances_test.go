@@ -177,8 +177,8 @@ const elsewhere = "mode: workload\nworkload: {subjects: [{kind: User, name: prov
 // TestNamespacesPolicy: nobody makes his namespace look like a control plane's.
 func TestNamespacesPolicy(t *testing.T) {
 	const (
-		plain  = "metadata: {name: n, labels: {team: a}}"
-		marked = "metadata: {name: n, labels: {app.kubernetes.io/managed-by: crossplane-cobaltcore}, " +
+		plain  = "metadata: {name: team, labels: {team: a}}"
+		marked = "metadata: {name: team, labels: {app.kubernetes.io/managed-by: crossplane-cobaltcore}, " +
 			"annotations: {crossplane.c5c3.io/claim: tenant-a/cloud, crossplane.c5c3.io/secret-path: n}}"
 		label = "metadata.labels: app.kubernetes.io/managed-by"
 		notes = "metadata.annotations of crossplane.c5c3.io"
@@ -200,6 +200,12 @@ func TestNamespacesPolicy(t *testing.T) {
 		"RemoveNote":   {"Whose it is stays.", marked, "metadata: {annotations: {crossplane.c5c3.io/claim: null}}", nil, notes},
 		"Edit":         {"Other labels and annotations come and go.", marked, "metadata: {labels: {team: b}, annotations: {note: x}}", nil, ""},
 		"Repaired":     {"The provider writes again what it wants.", marked, "metadata: {annotations: {crossplane.c5c3.io/secret-path: other}}", maker, ""},
+		"Squat":        {"Whoever has the namespace before its control plane reads what is in it.", "", "metadata: {name: tenant-b-cloud-aab838129d70f8f9a33a}", nil, "metadata.name ends as"},
+		"SquatLuck":    {"So he does who has it generated.", "", "metadata: {name: null, generateName: tenant-b-cloud-aab838129d70f8f}", nil, "metadata.name ends as"},
+		"Generated":    {"Other names may be generated.", "", "metadata: {name: null, generateName: team-}", nil, ""},
+		"Digits":       {"Nor is every number a hash.", "", "metadata: {name: team-12345}", nil, ""},
+		"Recreated":    {"A platform team makes it before a restore.", "", "metadata: {name: tenant-b-cloud-aab838129d70f8f9a33a}", maker, ""},
+		"EditOld":      {"One that is there already stays as it is.", "metadata: {name: a-aab838129d70f8f9a33a}", "metadata: {labels: {a: b}}", nil, ""},
 		"OtherRights":  {"Other rights do not matter.", plain, "metadata: {labels: {app.kubernetes.io/managed-by: crossplane-cobaltcore}}", []string{"update namespaces."}, label},
 	}
 	for mode, values := range map[string]string{"management": domain, "workload": elsewhere} {

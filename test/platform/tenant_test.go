@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
@@ -124,6 +125,10 @@ func TestTenant(t *testing.T) {
 		"Mark": {"It does so later, too.", label(t, "tenant-marks", `"crossplane-cobaltcore"`), "metadata.labels: " + instanceLabel},
 		"Unmark": {
 			"Nor is a control plane's namespace hidden from what bounds its companion.", label(t, lives, "null"), "metadata.labels: " + instanceLabel,
+		},
+		"Squat": {
+			"A namespace that is there before its control plane is read by whoever made it.",
+			create(t, namespaceKind, "", names.Instance("tenant-b", "cloud")), "metadata.name ends as names of control planes' namespaces do",
 		},
 		"Path": {
 			"The path in the store is that of the instance.",
