@@ -6,7 +6,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
@@ -142,7 +141,7 @@ func TestNamespaceSaysWhose(t *testing.T) {
 		"prefix":   {"{domain: example.com, secretStore: {name: openbao, kind: SecretStore, prefix: a/b}}", "SecretStore/openbao", "a/b/" + instance},
 	} {
 		t.Run(name, func(t *testing.T) {
-			notes, _ := at(inner(encoded.Struct(desired(t, world(t, "{}", tc.platform))[namespaceResource])), "metadata", "annotations").(map[string]any)
+			notes, _ := at(inner(desired(t, world(t, "{}", tc.platform))[namespaceResource]), "metadata", "annotations").(map[string]any)
 			for key, want := range map[string]string{
 				"crossplane.c5c3.io/claim": "tenant-a/cloud", "crossplane.c5c3.io/secret-store": tc.store, "crossplane.c5c3.io/secret-path": tc.path,
 			} {

@@ -39,7 +39,7 @@ func TestAdmissionExample(t *testing.T) {
 	}
 	const file = "../../examples/platform/admission.yaml"
 	if *update {
-		if err := os.WriteFile(file, want.Bytes(), 0o644); err != nil { //nolint:gosec // everybody may read an example
+		if err := os.WriteFile(file, want.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

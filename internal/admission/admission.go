@@ -81,7 +81,8 @@ func checkPolicy(name string, p encoded.Struct) error {
 		return refuse(fmt.Sprintf("is of version %q, and this function needs %d", stamp, Version))
 	case p.At("spec", "failurePolicy").Text() != "Fail":
 		return refuse("lets pass what it fails to judge: its failurePolicy is not Fail")
-	case selects(constraints.Field("namespaceSelector")), selects(constraints.Field("objectSelector")), len(constraints.Field("excludeResourceRules").List()) > 0:
+	case selects(constraints.Field("namespaceSelector")), selects(constraints.Field("objectSelector")),
+		len(constraints.Field("excludeResourceRules").List()) > 0:
 		return refuse("is narrowed by selectors or exceptions")
 	case len(p.At("spec", "paramKind").Map()) > 0:
 		return refuse("takes parameters")
@@ -117,8 +118,8 @@ func selects(selector encoded.Value) bool {
 
 func find(objects []*structpb.Struct, name string) encoded.Struct {
 	for _, o := range objects {
-		if s := encoded.Of(o); s.At("metadata", "name").Text() == name {
-			return s
+		if o.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue() == name {
+			return encoded.Of(o)
 		}
 	}
 	return nil
@@ -128,10 +129,9 @@ func find(objects []*structpb.Struct, name string) encoded.Struct {
 func Requirements() map[string][]*structpb.Struct {
 	out := map[string][]*structpb.Struct{}
 	for _, name := range Names {
-		out[PolicyRequirement] = append(out[PolicyRequirement], installed("ValidatingAdmissionPolicy", name, map[string]any{"failurePolicy": "Fail"}))
-		out[BindingRequirement] = append(out[BindingRequirement], installed("ValidatingAdmissionPolicyBinding", name, map[string]any{
-			"policyName": name, "validationActions": []any{"Deny"},
-		}))
+		policy := installed("ValidatingAdmissionPolicy", name, map[string]any{"failurePolicy": "Fail"})
+		binding := installed("ValidatingAdmissionPolicyBinding", name, map[string]any{"policyName": name, "validationActions": []any{"Deny"}})
+		out[PolicyRequirement], out[BindingRequirement] = append(out[PolicyRequirement], policy), append(out[BindingRequirement], binding)
 	}
 	return out
 }
