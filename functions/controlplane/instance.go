@@ -17,7 +17,7 @@ import (
 //
 //  1. What is observed has it. Crossplane shows a composite resource only what it controls, so nobody comes to another's name this way.
 //  2. The platform gave it: what a claim of an earlier version retained has a name that the claim alone does not prove to be its own.
-//  3. The status says that the namespace was there, under the name that earlier versions gave: its Object is missing for a moment.
+//  3. The status says that the namespace was there, under the name that earlier versions gave: no Object is seen for a moment.
 //     A claim that never got its namespace, because another one with the same name has it, says that name in its status as well.
 //  4. Else it is made of the claim's own name.
 func instanceOf(
@@ -42,14 +42,15 @@ func instanceOf(
 	return name, nil
 }
 
-// observedInstance is the instance in the name of the namespace's Object; empty if there is none.
+// observedInstance is the instance in the name of any Object, which is <instance>-<resource>; empty if there is none.
 func observedInstance(seen observe.State) string {
-	o, ok := seen.Get(namespaceResource)
-	if !ok {
-		return ""
+	for _, resource := range seen.Names() {
+		o, _ := seen.Get(resource)
+		if name, ok := strings.CutSuffix(o.Wrapper().Name(), "-"+resource); ok {
+			return name
+		}
 	}
-	name, _ := strings.CutSuffix(o.Wrapper().Name(), "-"+namespaceResource)
-	return name
+	return ""
 }
 
 // hadNamespace tells whether the namespace was ready once.

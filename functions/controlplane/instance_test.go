@@ -41,7 +41,7 @@ func TestInstanceOf(t *testing.T) {
 		"Observed":      {"What an earlier version made stays.", ready, legacy, bare, legacy},
 		"Restored":      {"So it does without a status.", "{}", legacy, bare, legacy},
 		"ObservedNew":   {"What this version made stays, too, whatever the status says.", ready, instance, bare, instance},
-		"ObjectGone":    {"The Object of the namespace is missing for a moment.", ready, "", bare, legacy},
+		"ObjectsGone":   {"No Object is seen for a moment.", ready, "", bare, legacy},
 		"NeverThere":    {"Another claim has that name: its namespace never came, and is not waited for any longer.", waiting, "", bare, instance},
 		"ForeignStatus": {"A status says a name that is not made of the claim's.", `{instance: other-1a2b3, components: [{name: namespace, phase: Ready}]}`, "", bare, instance},
 		"Given":         {"The platform knows whose data it is.", "{}", "", given("tenant-a/cloud", legacy), legacy},
@@ -95,11 +95,12 @@ func TestInstanceUpgrade(t *testing.T) {
 			t.Errorf("%s names the instance that a new claim would have", name)
 		}
 	}
-	// A restore brings no status.
+	// A restore brings no status, and somebody removed the namespace's Object.
 	delete(w.XR.GetFields(), "status")
+	delete(w.Observed, namespaceResource)
 	for name, o := range desired(t, w) {
 		if string(o) != string(before[name]) {
-			t.Errorf("%s is another without a status", name)
+			t.Errorf("%s is another without a status and the namespace's Object", name)
 		}
 	}
 }
