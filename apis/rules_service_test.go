@@ -58,6 +58,31 @@ var platformCases = kindCases{
 			field:   "spec.clusters[0].allowedNamespaces",
 			message: "should have at least 1 items",
 		},
+		"InstanceTwice": {
+			reason: "Two claims would have one namespace.",
+			spec:   `instances: [{namespace: a, name: c, instance: a-c-1a2b3}, {namespace: b, name: c, instance: a-c-1a2b3}]`,
+			field:  "spec.instances", message: "every entry has to name another instance",
+		},
+		"ClaimTwice": {
+			reason: "A claim has one instance.",
+			spec:   `instances: [{namespace: a, name: c, instance: a-c-1a2b3}, {namespace: a, name: c, instance: a-c-3b2a1}]`,
+			field:  "spec.instances[1]", message: "Duplicate value",
+		},
+		"InstanceOfNobody": {
+			reason: "A namespace that no control plane can have had is somebody else's.",
+			spec:   `instances: [{namespace: a, name: c, instance: kube-system}]`,
+			field:  "spec.instances[0].instance", message: "should match",
+		},
+		"Instances": {reason: "One of each kind of name.", spec: `instances: [{namespace: a, name: c.d, instance: a-c-1a2b3}, ` +
+			`{namespace: b, name: c, instance: b-c-0123456789abcdef0123}]`},
+		"PrefixUp": {
+			reason: "A store would resolve it to another's path.", spec: `secretStore: {name: s, prefix: a/../b}`,
+			field: "spec.secretStore.prefix", message: "should match",
+		},
+		"PrefixEmptyPart": {
+			reason: "Some stores take two slashes for one.", spec: `secretStore: {name: s, prefix: a//b}`,
+			field: "spec.secretStore.prefix", message: "should match",
+		},
 	},
 }
 

@@ -9,12 +9,14 @@ import (
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/monitoring"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
 
@@ -46,12 +48,16 @@ func namespace(m *model) ([]compose.Stage, error) {
 	ns := func() *corev1.Namespace {
 		return &corev1.Namespace{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-			ObjectMeta: metav1.ObjectMeta{Name: m.instance, Labels: map[string]string{
-				"app.kubernetes.io/managed-by":       "crossplane-cobaltcore",
-				"pod-security.kubernetes.io/enforce": m.podSecurity(),
-				"pod-security.kubernetes.io/warn":    "restricted",
-				"pod-security.kubernetes.io/audit":   "restricted",
-			}},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: m.instance,
+				Labels: map[string]string{
+					admission.InstanceLabel:              admission.InstanceLabelValue,
+					"pod-security.kubernetes.io/enforce": m.podSecurity(),
+					"pod-security.kubernetes.io/warn":    "restricted",
+					"pod-security.kubernetes.io/audit":   "restricted",
+				},
+				Annotations: m.namespaceAnnotations(),
+			},
 		}
 	}
 	stage := compose.Stage{{Name: namespaceResource, Object: ns(), Retain: true, Management: true}}
@@ -59,6 +65,17 @@ func namespace(m *model) ([]compose.Stage, error) {
 		stage = append(stage, compose.Resource{Name: workloadNamespaceResource, Object: ns(), Retain: true})
 	}
 	return []compose.Stage{stage}, nil
+}
+
+// namespaceAnnotations say whose the namespace is, and what the companion in it may order of External Secrets: the chart's admission
+// policies read them, and let nobody but the provider write them.
+func (m *model) namespaceAnnotations() map[string]string {
+	out := map[string]string{admission.ClaimAnnotation: m.claim.Namespace + "/" + m.claim.Name}
+	if s := m.secretStore; s != nil {
+		out[admission.StoreAnnotation] = or(s.Kind, "ClusterSecretStore") + "/" + string(s.Name)
+		out[admission.PathAnnotation] = secret.Path(*s, m.instance)
+	}
+	return out
 }
 
 // podSecurity is the Pod Security Standard that pods are held to. A pod that admission refuses takes a database down, so it is restricted

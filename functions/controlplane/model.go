@@ -9,10 +9,10 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
@@ -69,12 +69,17 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := admission.Check(in.Required); err != nil {
+		return nil, err
+	}
 	m := &model{claim: in.Claim, channel: in.Channel, spec: in.XR.Spec, previous: in.XR.Status, platform: p}
 	if m.claim.Name == "" {
 		// A composite resource without a claim is the platform team's own.
 		m.claim.Name = in.XR.Name
 	}
-	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
+	if m.instance, err = instanceOf(m.claim, p, in.XR.Status, in.Seen); err != nil {
+		return nil, err
+	}
 	m.spec.Size = or(m.spec.Size, controlplanev1.SizeSmall)
 	m.spec.Global.Region = or(m.spec.Global.Region, "RegionOne")
 	m.spec.DeletionPolicy = or(m.spec.DeletionPolicy, controlplanev1.DeletionPolicyRetain)

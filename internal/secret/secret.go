@@ -91,9 +91,13 @@ func push(meta object.Meta, store common.SecretStoreReference, updatePolicy stri
 
 // RemoteKey is the entry of a store that a Secret is kept in.
 func RemoteKey(store common.SecretStoreReference, instance, name string) string {
-	key := instance + "/" + name
-	if store.Prefix != "" {
-		key = store.Prefix + "/" + key
+	return Path(store, instance) + "/" + name
+}
+
+// Path is what all entries of an instance lie below, and nobody else's.
+func Path(store common.SecretStoreReference, instance string) string {
+	if store.Prefix == "" {
+		return instance
 	}
-	return key
+	return store.Prefix + "/" + instance
 }

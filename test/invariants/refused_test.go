@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
@@ -80,14 +81,23 @@ var mistakes = map[string]map[string]mistake{
 		"more than a limit allows": {typ: respond.SpecValid, words: `spec.size: the platform's limit "poor"`, make: func(w *world, spec object) {
 			spec["size"] = "large"
 			limits := list{object{"name": "poor", "namespaces": list{"*"}, "sizes": list{"development"}}}
-			w.required = map[string][]*structpb.Struct{"platform": {platformWith(object{"domain": "example.com", "limits": limits})}}
+			w.require("platform", platformWith(object{"domain": "example.com", "limits": limits}))
 			delete(spec, "cluster")
 		}},
 
-		"no PlatformConfig":        {typ: respond.Composed, words: "no PlatformConfig", make: func(w *world, _ object) { w.required = map[string][]*structpb.Struct{"platform": {}} }},
+		"no PlatformConfig":        {typ: respond.Composed, words: "no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
 		"a PlatformConfig unasked": {typ: respond.Composed, words: "no PlatformConfig", make: func(w *world, _ object) { w.required = nil }},
 		"a PlatformConfig like no other": {typ: respond.Composed, words: "cannot read the PlatformConfig", make: func(w *world, _ object) {
-			w.required = map[string][]*structpb.Struct{"platform": {platformWith(object{"limits": "x", "clusters": "y"})}}
+			w.require("platform", platformWith(object{"limits": "x", "clusters": "y"}))
+		}},
+		"no admission policy": {typ: respond.Composed, words: "ValidatingAdmissionPolicy cobaltcore-claims is missing", make: func(w *world, _ object) {
+			w.require(admission.PolicyRequirement)
+		}},
+		"a binding less": {typ: respond.Composed, words: "ValidatingAdmissionPolicyBinding cobaltcore-claims is missing", make: func(w *world, _ object) {
+			w.require(admission.BindingRequirement, w.required[admission.BindingRequirement][1:]...)
+		}},
+		"an older Composition": {typ: respond.Composed, words: "upgrade the Configuration", make: func(w *world, _ object) {
+			w.required = map[string][]*structpb.Struct{"platform": w.required["platform"]}
 		}},
 		"a Keystone of no release": {typ: respond.Composed, words: `OpenStack release "zed"`, make: func(w *world, _ object) {
 			w.observed["keystone"] = status("release", "zed")
@@ -115,6 +125,12 @@ var mistakes = map[string]map[string]mistake{
 			put(spec, "x", "uwsgi", "threads")
 		}},
 	},
+}
+
+// require changes what the Composition finds under a name.
+func (w *world) require(name string, found ...*structpb.Struct) {
+	w.required = maps.Clone(w.required)
+	w.required[name] = found
 }
 
 func platformWith(spec object) *structpb.Struct {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
@@ -67,7 +68,9 @@ func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 		object{"name": "east", "providerConfig": "east", "allowedNamespaces": list{"*"}},
 		object{"name": "here", "providerConfig": "in-cluster", "allowedNamespaces": list{"nobody", "*"}},
 	}
-	return xr, map[string][]*structpb.Struct{"platform": {structOf(t, platform)}}
+	required := admission.Requirements()
+	required["platform"] = []*structpb.Struct{structOf(t, platform)}
+	return xr, required
 }
 
 func drawKeystone(t *rapid.T) (object, map[string][]*structpb.Struct) {

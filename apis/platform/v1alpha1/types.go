@@ -60,6 +60,31 @@ type PlatformConfigSpec struct {
 	// +listMapKey=name
 	// +optional
 	Limits []Limit `json:"limits,omitempty"`
+	// Instances that claims have by the platform's word instead of by their names, while nothing of theirs runs: data that a claim
+	// retained under another name is taken over so. Every entry is another instance.
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:XValidation:rule="self.all(i, self.exists_one(j, j.instance == i.instance))",message="every entry has to name another instance"
+	// +listType=map
+	// +listMapKey=namespace
+	// +listMapKey=name
+	// +optional
+	Instances []Instance `json:"instances,omitempty"`
+}
+
+// Instance says under which name everything of a claim lies.
+type Instance struct {
+	// Namespace of the claim.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
+	Namespace string `json:"namespace"`
+	// Name of the claim.
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`
+	Name string `json:"name"`
+	// Name of the namespace that its control plane lives in: one that a control plane has had, which ends with a hash.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9-]*-([0-9a-f]{5}|[0-9a-f]{20})$`
+	Instance string `json:"instance"`
 }
 
 // Cluster is a Kubernetes cluster that claims may use.
