@@ -3,6 +3,7 @@ package controlplane
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
@@ -19,6 +20,8 @@ type part struct {
 	field     string
 	replicas  int32
 	resources *common.Resources
+	// says is the field by which a claim says them, if it is not resources.
+	says string
 	// storage of each pod; empty: none.
 	storage string
 	// processes of each pod that the claim asks for; 0: it does not.
@@ -37,7 +40,7 @@ func (m *model) parts() []part {
 		{field: "spec.infrastructure.mariadb.maxScale", replicas: m.maxScaleReplicas()},
 		{
 			field: "spec.infrastructure.memcached", replicas: ptr.Deref(i.Memcached.Replicas, m.size.cache),
-			resources: cacheResources(m.cacheMemory()),
+			resources: cacheResources(m.cacheMemory()), says: ".memory",
 		},
 		{
 			field: "spec.services.keystone", replicas: ptr.Deref(k.Replicas, m.size.api),
@@ -66,7 +69,7 @@ func (m *model) parts() []part {
 
 // A maximum bounds what parts cost.
 type maximum struct {
-	// unit is what is counted, field the part's field that says it.
+	// unit is what is counted, as it stands behind the number, field the part's field that says it.
 	unit, field string
 	of          func(platformv1.Maxima) *resource.Quantity
 	// cost is that of one pod of a part, or of the part where it is not summed up.
@@ -77,17 +80,17 @@ type maximum struct {
 
 var maxima = []maximum{
 	{
-		unit: "replicas", field: ".replicas",
+		unit: " replicas", field: ".replicas",
 		of:   func(x platformv1.Maxima) *resource.Quantity { return whole(x.Replicas) },
 		cost: func(p part) resource.Quantity { return *whole(&p.replicas) },
 	},
 	{
-		unit: "processes in each pod", field: ".uwsgi.processes",
+		unit: " processes in each pod", field: ".uwsgi.processes",
 		of:   func(x platformv1.Maxima) *resource.Quantity { return whole(x.Processes) },
 		cost: func(p part) resource.Quantity { return *whole(&p.processes) },
 	},
 	{
-		unit: "storage in all volumes", field: ".storageSize", summed: true,
+		unit: " of storage in all, which", field: ".storageSize", summed: true,
 		of: func(x platformv1.Maxima) *resource.Quantity { return x.Storage },
 		cost: func(p part) resource.Quantity {
 			if p.storage == "" {
@@ -97,13 +100,15 @@ var maxima = []maximum{
 		},
 	},
 	{
-		unit: "cores for all pods", field: ".resources", summed: true,
-		of:   func(x platformv1.Maxima) *resource.Quantity { return x.CPU },
-		cost: func(p part) resource.Quantity { return larger(p.resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.CPU }) },
+		unit: " cores in all, which", field: ".resources", summed: true,
+		of: func(x platformv1.Maxima) *resource.Quantity { return x.CPU },
+		cost: func(p part) resource.Quantity {
+			return larger(p.resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.CPU })
+		},
 	},
 	{
-		unit: "memory for all pods", field: ".resources", summed: true,
-		of:   func(x platformv1.Maxima) *resource.Quantity { return x.Memory },
+		unit: " of memory in all, which", field: ".resources", summed: true,
+		of: func(x platformv1.Maxima) *resource.Quantity { return x.Memory },
 		cost: func(p part) resource.Quantity {
 			return larger(p.resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.Memory })
 		},
@@ -132,7 +137,11 @@ type bill struct {
 func (x maximum) bills(parts []part) []bill {
 	var each []bill
 	for _, p := range parts {
-		each = append(each, bill{field: p.field + x.field, amount: x.cost(p)})
+		field := x.field
+		if field == ".resources" {
+			field = or(p.says, field)
+		}
+		each = append(each, bill{field: p.field + field, amount: x.cost(p)})
 	}
 	if !x.summed {
 		return each
@@ -145,7 +154,7 @@ func (x maximum) bills(parts []part) []bill {
 		all.Mul(int64(p.replicas))
 		sum.amount.Add(all)
 		if all.Cmp(most) > 0 {
-			most, sum.field, sum.why = all, each[i].field, fmt.Sprintf("%d × %s here, ", p.replicas, &one)
+			most, sum.field, sum.why = all, each[i].field, fmt.Sprintf("with %d × %s here, there are ", p.replicas, &one)
 		}
 	}
 	return []bill{sum}
@@ -160,15 +169,25 @@ func (x maximum) check(limits []platformv1.Limit, b bill) error {
 		}
 		said = true
 		if b.amount.Cmp(*most) > 0 {
-			return invalid.Field(b.field, "%s%s of %s altogether are more than the %s that the platform's limit %q allows; ask for less",
-				b.why, &b.amount, x.unit, most, l.Name)
+			return invalid.Field(b.field, "%s%s%s are more than the %s that the platform's limit %q allows; ask for less",
+				b.why, rounded(b.amount), x.unit, most, l.Name)
 		}
 	}
 	if most := x.of(platformv1.DefaultMaxima()); !said && b.amount.Cmp(*most) > 0 {
-		return invalid.Field(b.field, "%s%s of %s altogether are more than the %s that the platform allows where no limit says otherwise; "+
-			"ask for less, or ask the platform team for a limit with more", b.why, &b.amount, x.unit, most)
+		return invalid.Field(b.field, "%s%s%s are more than the %s that the platform allows where no limit says otherwise; "+
+			"ask for less, or ask the platform team for a limit with more", b.why, rounded(b.amount), x.unit, most)
 	}
 	return nil
+}
+
+// rounded is an amount in few digits, and not less than it is.
+func rounded(q resource.Quantity) string {
+	for _, unit := range []resource.Quantity{resource.MustParse("1Ti"), resource.MustParse("1Gi"), resource.MustParse("1Mi")} {
+		if n := unit.Value(); q.Value() >= 10*n {
+			return fmt.Sprint((q.Value()+n-1)/n) + strings.TrimPrefix(unit.String(), "1")
+		}
+	}
+	return fmt.Sprint(q.Value())
 }
 
 // checkResources refuses requests above limits: admission compares what a claim says, and here one may be the claim's and the other

@@ -25,7 +25,7 @@ type row struct {
 
 var (
 	registries         = row{"registries", func(l *platformv1.Limit) []string { return texts(l.Registries) }, limit.Below}
-	hostDomains            = row{"domains", func(l *platformv1.Limit) []string { return texts(l.Domains) }, limit.Domain}
+	hostDomains        = row{"domains", func(l *platformv1.Limit) []string { return texts(l.Domains) }, limit.Domain}
 	secretStores       = row{"secretStores", func(l *platformv1.Limit) []string { return texts(l.SecretStores) }, limit.Below}
 	gateways           = row{"gateways", func(l *platformv1.Limit) []string { return texts(l.Gateways) }, limit.Below}
 	ingressClasses     = row{"ingressClasses", func(l *platformv1.Limit) []string { return texts(l.IngressClasses) }, limit.Match}
@@ -90,10 +90,11 @@ func mentions(path string, value any) []mention {
 const defaultClass = "the cluster's default class"
 
 func exposureMentions(path string, e common.Exposure) []mention {
-	var out []mention
+	class := string(e.IngressClassName)
 	if e.Type == exposure.Ingress {
-		out = append(out, mention{&ingressClasses, path + ".ingressClassName", or(string(e.IngressClassName), defaultClass)})
+		class = or(class, defaultClass)
 	}
+	out := []mention{{&ingressClasses, path + ".ingressClassName", class}}
 	out = append(out, terms(&annotations, path+".annotations", e.Annotations)...)
 	for _, n := range e.AllowedNamespaces {
 		out = append(out, mention{&exposureNamespaces, path + ".allowedNamespaces", string(n)})
@@ -182,6 +183,9 @@ func (m *model) checkLimits() error {
 			errs = append(errs, invalid.Field("spec.openStackRelease", "the platform's limit %q allows %s; choose one of these", l.Name, join(l.Releases)))
 		}
 	}
+	if len(errs) > 0 {
+		return errors.Join(errs...) // What another size costs is of no interest.
+	}
 	spec := m.spec
 	spec.Global = m.settings
 	offered := m.offered()
@@ -197,7 +201,7 @@ func (m *model) checkLimits() error {
 func (m *model) checkMention(limits []platformv1.Limit, n mention) error {
 	if n.row.isHost() {
 		if _, ok := limit.ReadAddresses(n.value); !ok {
-			return invalid.Field(n.field, "%q does not say plainly which host it is; write a host name or an IP address, with a port if need be", n.value)
+			return invalid.Field(n.field, "%q names no host that every program reads alike; write a host name or an IP address, with a port if need be", n.value)
 		}
 	}
 	said := false
@@ -207,9 +211,12 @@ func (m *model) checkMention(limits []platformv1.Limit, n mention) error {
 			continue
 		}
 		said = true
-		if !m.allows(n.row, entries, n.value) {
-			return invalid.Field(n.field, "%q is not what the platform's limit %q allows: %s; choose one of these, or leave it to the platform",
-				n.value, l.Name, or(strings.Join(entries, ", "), "nothing"))
+		for i, entry := range entries {
+			entries[i] = m.expand(entry)
+		}
+		if !n.row.allowsAny(entries, n.value) {
+			return invalid.Field(n.field, "%q is not in the %s that the platform's limit %q allows: %s; choose from these, or leave it to the platform",
+				n.value, n.row.name, l.Name, or(strings.Join(entries, ", "), "none"))
 		}
 	}
 	switch {
@@ -227,8 +234,9 @@ func (m *model) checkMention(limits []platformv1.Limit, n mention) error {
 		"or ask the platform team to allow it in the domains of a limit", n.value, own, m.claim.Namespace)
 }
 
-func (m *model) allows(r *row, entries []string, value string) bool {
-	return slices.ContainsFunc(entries, func(entry string) bool { return r.allows(m.expand(entry), value) })
+// allowsAny tells whether one of the entries allows a value.
+func (r *row) allowsAny(entries []string, value string) bool {
+	return slices.ContainsFunc(entries, func(entry string) bool { return r.allows(entry, value) })
 }
 
 func (r *row) isHost() bool { return r == &s3Endpoints || r == &directoryHosts || r == &openIDHosts }
@@ -249,7 +257,9 @@ func (m *model) limitDomains() []string {
 // allowsDomain tells whether every limit that has domains allows one.
 func (m *model) allowsDomain(domain string) bool {
 	return !slices.ContainsFunc(m.limits(), func(l platformv1.Limit) bool {
-		return l.Domains != nil && !m.allows(&hostDomains, texts(l.Domains), domain)
+		return l.Domains != nil && !slices.ContainsFunc(l.Domains, func(d platformv1.DomainPattern) bool {
+			return limit.Domain(m.expand(string(d)), domain)
+		})
 	})
 }
 

@@ -89,14 +89,9 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 		return nil, err
 	}
 	m.global()
-	if err := errors.Join(m.checkLimits(), m.checkResources()); err != nil {
-		return nil, err
-	}
-	if err := m.target(); err != nil {
-		return nil, err
-	}
 	m.addresses()
-	if err := errors.Join(m.checkSchedules(), m.checkRecoveryTime(), m.checkHostname(), m.checkOverrides()); err != nil {
+	if err := errors.Join(m.checkLimits(), m.target(), m.checkResources(), m.checkSchedules(), m.checkRecoveryTime(),
+		m.checkHostname(), m.checkOverrides()); err != nil {
 		return nil, err
 	}
 	m.proxyAwaited = awaitsProxy(in.Seen)
