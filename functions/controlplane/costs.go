@@ -3,6 +3,7 @@ package controlplane
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -182,9 +183,12 @@ func (x maximum) check(limits []platformv1.Limit, b bill) error {
 
 // rounded is an amount in few digits, and not less than it is.
 func rounded(q resource.Quantity) string {
+	if q.CmpInt64(math.MaxInt64) > 0 {
+		return q.String()
+	}
 	for _, unit := range []resource.Quantity{resource.MustParse("1Ti"), resource.MustParse("1Gi"), resource.MustParse("1Mi")} {
 		if n := unit.Value(); q.Value() >= 10*n {
-			return fmt.Sprint((q.Value()+n-1)/n) + strings.TrimPrefix(unit.String(), "1")
+			return fmt.Sprint((q.Value()-1)/n+1) + strings.TrimPrefix(unit.String(), "1")
 		}
 	}
 	return fmt.Sprint(q.Value())

@@ -60,8 +60,8 @@ func TestAddresses(t *testing.T) {
 			want: want{Public: "http://keystone.a.org/v3", Hostname: "keystone.a.org"},
 		},
 		"platform without TLS": {
-			reason:   "Whoever names an issuer has not said that he wants TLS.",
-			spec:     "{global: {domain: a.org, tls: {issuerRef: {name: a}}, exposure: {type: Ingress}}}",
+			reason:   "It holds for a claim that says nothing of it.",
+			spec:     "{global: {domain: a.org, exposure: {type: Ingress}}}",
 			platform: "{domain: example.com, tls: {enabled: false}, limits: [" + limittest.Everything + "]}",
 			want:     want{Public: "http://keystone.a.org/v3", Hostname: "keystone.a.org"},
 		},

@@ -244,6 +244,16 @@ func TestWithoutTLS(t *testing.T) {
 	}
 }
 
+// TestIssuerOfNothing: an issuer is not ignored.
+func TestIssuerOfNothing(t *testing.T) {
+	const platform = "{domain: example.com, tls: {enabled: false}, limits: [" + limittest.Everything + "]}"
+	err := deriveError(t, "{global: {tls: {issuerRef: {name: a}}}}", platform)
+	checkRefused(t, "The platform has no TLS.", err, "spec.global.tls.issuerRef", "say tls.enabled: true")
+	if m := derived(t, "{global: {tls: {enabled: true, issuerRef: {name: a}}}}", platform); m.tls.IssuerRef == nil {
+		t.Error("the issuer is lost")
+	}
+}
+
 // TestPlainHosts: an address that programs read differently is no address, whatever is allowed.
 func TestPlainHosts(t *testing.T) {
 	for _, url := range []string{"ldap://ldap.example.com@evil.net", "ldap://ldap.example.com ldap://a@b", "ldap://127.1", "ldap://:389", "ldap://ldap%2eexample.com"} {
@@ -284,6 +294,9 @@ func TestMaxima(t *testing.T) {
 		"cpu": {
 			"Requests count.", "{services: {keystone: {resources: {requests: {cpu: '40'}}}}}", "{domain: example.com}", "spec.services.keystone.resources", "2 × 40 here",
 		},
+		"cpu beyond numbers": {
+			"A sum has no end.", "{services: {keystone: {resources: {requests: {cpu: 1e40}}}}}", "{domain: example.com}", "spec.services.keystone.resources", "with 2 × 10e39 here",
+		},
 		"memory": {
 			"Limits count where they are more.", "{services: {keystone: {resources: {limits: {memory: 200Gi}}}}}", "{domain: example.com}",
 			"spec.services.keystone.resources", "2 × 200Gi here",
@@ -300,6 +313,18 @@ func TestMaxima(t *testing.T) {
 				checkRefused(t, tc.reason, err, tc.field, tc.words)
 			}
 		})
+	}
+}
+
+// TestRounded: an amount that is too much does not look like one that is not.
+func TestRounded(t *testing.T) {
+	for in, want := range map[string]string{
+		"0": "0", "9": "9", "42650m": "43", "500": "500", "16512Mi": "17Gi", "9Gi": "9216Mi", "10Gi": "10Gi", "10241Mi": "11Gi",
+		"8100Ti": "8100Ti", "1e30": "1e30", "9223372036854775807": "8388608Ti",
+	} {
+		if got := rounded(resource.MustParse(in)); got != want {
+			t.Errorf("rounded(%s) = %s, want %s", in, got, want)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
@@ -38,6 +39,15 @@ func (m *model) global() {
 	m.monitoring = common.Monitoring{Enabled: ptr.Deref(monitoring.Enabled, false), Labels: monitoring.Labels}
 	m.secretStore = g.SecretStore
 	m.images = ptr.Deref(g.Images, common.Images{})
+}
+
+// checkTLS refuses an issuer that has nothing to issue, because it is the platform that has no TLS. Admission refuses one where it is the claim.
+func (m *model) checkTLS() error {
+	if t := m.spec.Global.TLS; t != nil && t.IssuerRef != nil && !ptr.Deref(m.tls.Enabled, true) {
+		return invalid.Field("spec.global.tls.issuerRef", "the platform serves without TLS, so that there is no certificate to issue; "+
+			"say tls.enabled: true, or leave issuerRef out")
+	}
+	return nil
 }
 
 // overExposure lays a claim's exposure over the platform's. Of one of another type, all that holds is who is let in: Gateways, classes

@@ -67,7 +67,7 @@ var wishes = map[string]wish{
 		}
 	}},
 	"tls": {fix: func(o object) {
-		if o["enabled"] == false {
+		if o["enabled"] != true {
 			delete(o, "issuerRef")
 		}
 	}},
