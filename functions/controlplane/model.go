@@ -90,8 +90,11 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	}
 	m.global()
 	m.addresses()
-	if err := errors.Join(m.checkLimits(), m.target(), m.checkResources(), m.checkTLS(), m.checkSchedules(), m.checkRecoveryTime(),
-		m.checkHostname(), m.checkOverrides()); err != nil {
+	if err := errors.Join(
+		m.checkLimits(), m.target(), m.checkResources(), m.checkTLS(),
+		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostname(),
+		m.checkOverrides(),
+	); err != nil {
 		return nil, err
 	}
 	m.proxyAwaited = awaitsProxy(in.Seen)
