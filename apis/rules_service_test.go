@@ -52,6 +52,26 @@ var platformCases = kindCases{
 			field:   "spec.clusters[1]",
 			message: "Duplicate value",
 		},
+		"Limit": {
+			reason: "Every list takes what its description shows.",
+			spec: `limits: [{name: team, namespaces: [team-a, "team-b-*"], registries: [registry.example.com/openstack], domains: ["{namespace}.example.com", example.org],
+  secretStores: ["ClusterSecretStore/openbao/{namespace}"], gateways: [gateway-system/public/https], ingressClasses: [nginx], exposureNamespaces: [ingress-nginx],
+  annotations: ["nginx.ingress.kubernetes.io/proxy-*"], issuers: [ClusterIssuer/letsencrypt], nodeSelectors: [topology.kubernetes.io/zone],
+  tolerations: ["dedicated=openstack:NoSchedule"], storageClasses: [fast], monitoringLabels: [prometheus=team-a], s3Endpoints: ["*.example.com:443", "[fd00::1]:9000"],
+  directoryHosts: [ldap.example.com], openIDHosts: ["*"], maxima: {replicas: 5, processes: 4, storage: 500Gi, cpu: "16", memory: 64Gi}}]`,
+		},
+		"LimitOfURL": {
+			reason:  "It is about hosts.",
+			spec:    `limits: [{name: a, namespaces: ["*"], openIDHosts: ["https://id.example.com"]}]`,
+			field:   "spec.limits[0].openIDHosts[0]",
+			message: "should match",
+		},
+		"LimitOfOtherNamespace": {
+			reason:  "A name for the whole of the domain is the claim's namespace's.",
+			spec:    `limits: [{name: a, namespaces: ["*"], domains: ["{claim}.example.com"]}]`,
+			field:   "spec.limits[0].domains[0]",
+			message: "should match",
+		},
 		"ClusterForNobody": {
 			reason:  "A cluster that nobody may use is a mistake.",
 			spec:    `clusters: [{name: a, providerConfig: a, allowedNamespaces: []}]`,

@@ -14,6 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
 )
@@ -24,8 +25,8 @@ const (
 	nested = "Keystone.keystone.openstack.c5c3.io"
 	// instance of claim cloud in namespace tenant-a.
 	instance = "tenant-a-cloud-aab838129d70f8f9a33a"
-	// bare is the least that a PlatformConfig can say.
-	bare = "{domain: example.com}"
+	// bare is a platform without defaults, which allows everything.
+	bare = "{domain: example.com, limits: [" + limittest.Everything + "]}"
 )
 
 // fields is an object of YAML.

@@ -10,6 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
@@ -62,17 +63,13 @@ func database(m *model) ([]compose.Stage, error) {
 // server is the MariaDB server or cluster.
 func (m *model) server() mariadb.Server {
 	db := m.spec.Infrastructure.MariaDB
-	res := db.Resources
-	if res == nil {
-		res = m.size.databaseResources
-	}
 	s := mariadb.Server{
 		Meta:         m.meta(mariaDBName),
 		Replicas:     m.databaseReplicas(),
 		RootSecret:   mariaDBName + "-root",
 		StorageSize:  string(ptr.Deref(db.StorageSize, storageSize(m.size.databaseStorage))),
 		StorageClass: string(or(db.StorageClass, m.platform.StorageClass)),
-		Resources:    res,
+		Resources:    merge.Over(db.Resources, m.size.databaseResources),
 		Placement:    db.Placement,
 		Issuer:       internalCA,
 		Metrics:      ptr.Deref(db.Metrics.Enabled, m.monitoring.Enabled),

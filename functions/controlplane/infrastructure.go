@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -13,6 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/monitoring"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
@@ -102,10 +104,7 @@ func certificates(m *model) ([]compose.Stage, error) {
 
 // companionController is the controller that does what needs memory, randomness or a running service.
 func companionController(m *model) ([]compose.Stage, error) {
-	w := m.workload("companion")
-	w.Replicas = m.size.companion
-	w.Resources = resources("50m", "128Mi", "256Mi")
-	image, err := release.ImageFor(release.Companion, m.release, release.Override{Registry: m.images.Registry})
+	w, image, err := m.ofThePlatform(release.Companion)
 	if err != nil {
 		return nil, err
 	}
@@ -141,12 +140,8 @@ func cache(m *model) ([]compose.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory := *quantity(m.size.cacheMemory)
-	if q := m.spec.Infrastructure.Memcached.Memory; q != nil {
-		memory = *q
-	}
-	limit := memory.Value()/mebibyte + memcachedOverhead
-	w.Resources = resources("50m", fmt.Sprintf("%dMi", limit), fmt.Sprintf("%dMi", limit))
+	memory := m.cacheMemory()
+	w.Resources = cacheResources(memory)
 	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("memcached")}}}
 	set := w.StatefulSet(workload.Pod{
 		UserID: memcachedUser,
@@ -166,6 +161,16 @@ func cache(m *model) ([]compose.Stage, error) {
 		// Only the control plane's own pods: memcached asks nobody who he is.
 		{Name: "memcached-network-policy", Object: w.NetworkPolicy([]workload.Flow{{Ports: []int32{memcachedPort}}}, nil)},
 	}}, nil
+}
+
+func (m *model) cacheMemory() resource.Quantity {
+	return *or(m.spec.Infrastructure.Memcached.Memory, quantity(m.size.cacheMemory))
+}
+
+// cacheResources are those of a server with so much memory for items.
+func cacheResources(memory resource.Quantity) *common.Resources {
+	limit := fmt.Sprintf("%dMi", memory.Value()/mebibyte+memcachedOverhead)
+	return resources("50m", limit, limit)
 }
 
 func (m *model) cacheWorkload() workload.Workload {
@@ -202,10 +207,7 @@ func messaging(m *model) ([]compose.Stage, error) {
 	tls := m.meta("rabbitmq-tls")
 	host := name + "." + m.instance + ".svc"
 	nodes := "*." + name + "-nodes." + m.instance + ".svc"
-	res := r.Resources
-	if res == nil {
-		res = m.size.messagingResources
-	}
+	res := merge.Over(r.Resources, m.size.messagingResources)
 	spec := object.Map{
 		"replicas":          int64(replicas),
 		"delayStartSeconds": int64(0),
@@ -243,10 +245,7 @@ func locks(m *model) ([]compose.Stage, error) {
 	const name = "valkey"
 	v := m.spec.Infrastructure.Valkey
 	replicas := ptr.Deref(v.Replicas, m.size.locks)
-	res := v.Resources
-	if res == nil {
-		res = m.size.locksResources
-	}
+	res := merge.Over(v.Resources, m.size.locksResources)
 	spec := object.With(object.Map{
 		"replicas": int64(replicas),
 		"sentinel": object.Map{"enabled": ptr.Deref(v.Sentinel.Enabled, replicas > 1)},

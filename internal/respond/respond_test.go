@@ -156,7 +156,6 @@ func TestHeld(t *testing.T) {
 	err := errors.Join(invalid.Field("spec.size", "choose another"), invalid.Field("spec.release", "it is unknown"))
 	sentence := "spec.size: choose another\nspec.release: it is unknown"
 	reason := "InvalidSpec"
-	req := request(t)
 	done := compose.Part{Name: "done-already"}
 	for name, tc := range map[string]struct {
 		reason string
@@ -167,6 +166,7 @@ func TestHeld(t *testing.T) {
 		"Deaf": {"Where Crossplane drops events, even sooner.", true, 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
+			req := request(t)
 			if tc.open {
 				req.Observed.Composite.Resource.Fields["status"] = structpb.NewStructValue(structOf(t, map[string]any{
 					"conditions": []any{map[string]any{"type": "Responsive", "status": "False"}},

@@ -64,6 +64,9 @@ func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 		"apiVersion": claims.apiVersion, "kind": "X" + claims.kind, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
 	}
 	platform := platforms.draw(t, "", "default")
+	if spec := platform["spec"].(object); spec["limits"] == nil {
+		spec["limits"] = list{everything}
+	}
 	platform["spec"].(object)["clusters"] = list{
 		object{"name": "east", "providerConfig": "east", "allowedNamespaces": list{"*"}},
 		object{"name": "here", "providerConfig": "in-cluster", "allowedNamespaces": list{"nobody", "*"}},

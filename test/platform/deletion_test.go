@@ -127,9 +127,9 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestRetainAtOnce: a tenant thinks better of it: his data is to stay, and in the next moment he deletes the claim, or its whole namespace. That
+// TestDeleteTooEarly: a tenant thinks better of it: his data is to stay, and in the next moment he deletes the claim, or its whole namespace. That
 // is refused until what holds data is told to outlive the claim, and then the data stays.
-func TestRetainAtOnce(t *testing.T) {
+func TestDeleteTooEarly(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string

@@ -34,13 +34,16 @@ type PlatformConfigSpec struct {
 	TLS *common.TLS `json:"tls,omitempty"`
 	// Prometheus objects.
 	// +optional
-	Monitoring *common.Monitoring `json:"monitoring,omitempty"`
+	Monitoring *common.MonitoringSettings `json:"monitoring,omitempty"`
 	// Store outside the cluster in which generated secrets are kept.
 	// +optional
 	SecretStore *common.SecretStoreReference `json:"secretStore,omitempty"`
 	// Where images come from.
 	// +optional
 	Images *common.Images `json:"images,omitempty"`
+	// The companion, which holds rights of the platform in a control plane's namespace: no claim says how it runs.
+	// +optional
+	Companion *Companion `json:"companion,omitempty"`
 	// Storage class of volumes. Absent: the cluster's default class.
 	// +optional
 	StorageClass common.ObjectName `json:"storageClass,omitempty"`
@@ -54,7 +57,8 @@ type PlatformConfigSpec struct {
 	// +listMapKey=name
 	// +optional
 	Clusters []Cluster `json:"clusters,omitempty"`
-	// What claims may ask for. Every limit whose namespaces match a claim's applies. None: everything is allowed.
+	// What claims may ask for. Every limit whose namespaces match a claim's holds. What reaches outside a control plane is denied unless
+	// a limit allows it.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=name
@@ -87,6 +91,14 @@ type Instance struct {
 	Instance string `json:"instance"`
 }
 
+// Companion says how the companion's pods run.
+type Companion struct {
+	// Resources of each pod. They are laid over 50m, 128Mi and a limit of 256Mi.
+	// +optional
+	Resources        *common.Resources `json:"resources,omitempty"`
+	common.Placement `json:",inline"`
+}
+
 // Cluster is a Kubernetes cluster that claims may use.
 type Cluster struct {
 	// Name that claims use.
@@ -100,50 +112,3 @@ type Cluster struct {
 	// +listType=set
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces"`
 }
-
-// Limit bounds what claims of some namespaces may ask for. An absent list allows everything.
-type Limit struct {
-	// Name of the limit, which errors mention.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
-	Name string `json:"name"`
-	// Namespaces of the claims; * stands for any run of characters.
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=64
-	// +listType=set
-	Namespaces []common.NamespacePattern `json:"namespaces"`
-	// Sizes that may be asked for.
-	// +kubebuilder:validation:MaxItems=4
-	// +listType=set
-	// +optional
-	Sizes []Size `json:"sizes,omitempty"`
-	// Releases that may be asked for.
-	// +kubebuilder:validation:MaxItems=8
-	// +listType=set
-	// +optional
-	Releases []Release `json:"releases,omitempty"`
-	// Registries that images may come from, as prefixes: registry.example.com/openstack.
-	// +kubebuilder:validation:MaxItems=16
-	// +listType=set
-	// +optional
-	Registries []Registry `json:"registries,omitempty"`
-	// Domains below which host names may lie.
-	// +kubebuilder:validation:MaxItems=16
-	// +listType=set
-	// +optional
-	Domains []common.Hostname `json:"domains,omitempty"`
-}
-
-// Size is a size of a control plane.
-// +kubebuilder:validation:Enum=development;small;medium;large
-type Size string
-
-// Release is an OpenStack release.
-// +kubebuilder:validation:Enum="2025.1";"2025.2";"2026.1";"2026.2"
-type Release string
-
-// Registry is the beginning of an image's name.
-// +kubebuilder:validation:MinLength=1
-// +kubebuilder:validation:MaxLength=200
-// +kubebuilder:validation:Pattern=`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`
-type Registry string
