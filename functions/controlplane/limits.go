@@ -180,7 +180,8 @@ func (m *model) checkLimits() error {
 			errs = append(errs, invalid.Field("spec.size", "the platform's limit %q allows %s; choose one of these", l.Name, join(l.Sizes)))
 		}
 		if len(l.Releases) > 0 && !slices.Contains(l.Releases, platformv1.Release(m.spec.OpenStackRelease)) {
-			errs = append(errs, invalid.Field("spec.openStackRelease", "the platform's limit %q allows %s; choose one of these", l.Name, join(l.Releases)))
+			errs = append(errs, invalid.Field("spec.openStackRelease", "the platform's limit %q allows %s; choose one of these",
+				l.Name, join(l.Releases)))
 		}
 	}
 	if len(errs) > 0 {
@@ -201,7 +202,8 @@ func (m *model) checkLimits() error {
 func (m *model) checkMention(limits []platformv1.Limit, n mention) error {
 	if n.row.isHost() {
 		if _, ok := limit.ReadAddresses(n.value); !ok {
-			return invalid.Field(n.field, "%q names no host that every program reads alike; write a host name or an IP address, with a port if need be", n.value)
+			return invalid.Field(n.field, "%q names no host that every program reads alike; "+
+				"write a host name or an IP address, with a port if need be", n.value)
 		}
 	}
 	said := false
@@ -215,7 +217,8 @@ func (m *model) checkMention(limits []platformv1.Limit, n mention) error {
 			entries[i] = m.expand(entry)
 		}
 		if !n.row.allowsAny(entries, n.value) {
-			return invalid.Field(n.field, "%q is not in the %s that the platform's limit %q allows: %s; choose from these, or leave it to the platform",
+			return invalid.Field(n.field, "%q is not in the %s that the platform's limit %q allows: %s; "+
+				"choose from these, or leave it to the platform",
 				n.value, n.row.name, l.Name, or(strings.Join(entries, ", "), "none"))
 		}
 	}
@@ -230,8 +233,8 @@ func (m *model) checkMention(limits []platformv1.Limit, n mention) error {
 	if limit.Domain(own, n.value) {
 		return nil
 	}
-	return invalid.Field(n.field, "%q does not lie below %s, and no limit of the platform allows other domains in namespace %q; choose a name there, "+
-		"or ask the platform team to allow it in the domains of a limit", n.value, own, m.claim.Namespace)
+	return invalid.Field(n.field, "%q does not lie below %s, and no limit of the platform allows other domains in namespace %q; "+
+		"choose a name there, or ask the platform team to allow it in the domains of a limit", n.value, own, m.claim.Namespace)
 }
 
 // allowsAny tells whether one of the entries allows a value.

@@ -88,8 +88,8 @@ func eachStruct(typ reflect.Type, seen map[reflect.Type]bool, visit func(reflect
 	}
 	seen[typ] = true
 	visit(typ)
-	for i := range typ.NumField() {
-		if f := typ.Field(i); f.IsExported() {
+	for f := range typ.Fields() {
+		if f.IsExported() {
 			eachStruct(f.Type, seen, visit)
 		}
 	}

@@ -41,7 +41,8 @@ func (m *model) global() {
 	m.images = ptr.Deref(g.Images, common.Images{})
 }
 
-// checkTLS refuses an issuer that has nothing to issue, because it is the platform that has no TLS. Admission refuses one where it is the claim.
+// checkTLS refuses an issuer that has nothing to issue, because it is the platform that has no TLS. Admission refuses one where it is the
+// claim.
 func (m *model) checkTLS() error {
 	if t := m.spec.Global.TLS; t != nil && t.IssuerRef != nil && !ptr.Deref(m.tls.Enabled, true) {
 		return invalid.Field("spec.global.tls.issuerRef", "the platform serves without TLS, so that there is no certificate to issue; "+

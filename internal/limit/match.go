@@ -58,7 +58,8 @@ var (
 	// address later may see another host in these.
 	authority = regexp.MustCompile(`^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+))(?::([0-9]{1,5}))?$`)
 	name      = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
-	// number ends what some resolvers read as an IPv4 address: 127.1, 0x7f.1, 2130706433 (https://url.spec.whatwg.org/#ends-in-a-number-checker).
+	// number ends what some resolvers read as an IPv4 address: 127.1, 0x7f.1, 2130706433
+	// (https://url.spec.whatwg.org/#ends-in-a-number-checker).
 	number = regexp.MustCompile(`(^|\.)([0-9]+|0[xX][0-9A-Fa-f]*)$`)
 	ports  = map[string]string{"http": "80", "https": "443", "ldap": "389", "ldaps": "636"}
 )

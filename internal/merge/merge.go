@@ -47,8 +47,8 @@ func open(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return false
 	}
-	for i := range t.NumField() {
-		if !t.Field(i).IsExported() {
+	for f := range t.Fields() {
+		if !f.IsExported() {
 			return false
 		}
 	}
