@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	rights "github.com/c5c3/crossplane-cobaltcore/internal/companion"
 )
 
 // world is everything that a decision depends on, as it was read in one pass.
@@ -62,7 +63,7 @@ func observe(ctx context.Context, reader client.Reader, key client.ObjectKey, no
 	if w.complete() && open(sync.Status.History) == nil {
 		return w, nil
 	}
-	if w.missing, err = missing(ctx, reader, sync.Namespace, references(&sync.Spec.Template.Spec)); err != nil {
+	if w.missing, err = missing(ctx, reader, sync.Namespace, rights.References(&sync.Spec.Template.Spec)); err != nil {
 		return nil, err
 	}
 	if w.installed() {
