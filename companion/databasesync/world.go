@@ -27,6 +27,8 @@ type world struct {
 	pods []corev1.Pod
 	// missing are Secrets and ConfigMaps that the steps' pod needs.
 	missing []string
+	// said is the output of a version step that has ended.
+	said string
 	// rollout says what keeps the consumers from running the image all: no words if nothing does.
 	rollout string
 }
@@ -167,7 +169,7 @@ func (w *world) busy() string {
 
 // step finds a step of the spec by its identity.
 func (w *world) step(hash string) (step, bool) {
-	for _, p := range []phase{syncing, checking, expanding, contracting, migrating} {
+	for _, p := range []phase{versioning, syncing, checking, expanding, contracting, migrating} {
 		for _, s := range steps(&w.sync.Spec, p) {
 			if s.hash == hash {
 				return s, true
