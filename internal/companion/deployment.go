@@ -1,7 +1,9 @@
 package companion
 
 import (
+	"net/url"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -20,6 +22,7 @@ const (
 	keystonePort   = 5000
 	kubernetesPort = 6443
 	httpsPort      = 443
+	httpPort       = 80
 )
 
 // rules are the companion's rights on what has no name beforehand, all of them in its own namespace. With those on what Grant names they are
@@ -140,15 +143,37 @@ func Deployment(w workload.Workload, image string) runtime.Object {
 	})
 }
 
-// Network lets Prometheus in, and the companion out to the API server and to Keystone.
-func Network(w workload.Workload) runtime.Object {
+// Network lets Prometheus in, and the companion out to the API server, to Keystone and to the public addresses that it visits, each at its
+// port.
+func Network(w workload.Workload, public ...string) runtime.Object {
+	ports := []int32{httpsPort, kubernetesPort}
+	for _, address := range public {
+		ports = append(ports, portOf(address))
+	}
+	slices.Sort(ports)
 	return w.NetworkPolicy(
 		[]workload.Flow{{Anywhere: true, Ports: []int32{metricsPort}}},
 		[]workload.Flow{
-			{Anywhere: true, Ports: []int32{httpsPort, kubernetesPort}},
+			{Anywhere: true, Ports: slices.Compact(ports)},
 			{Ports: []int32{keystonePort}},
 		},
 	)
+}
+
+// portOf an address: that of its scheme where it names none.
+func portOf(address string) int32 {
+	u, err := url.Parse(address)
+	if err != nil {
+		return httpsPort
+	}
+	const base, bits = 10, 16
+	if port, err := strconv.ParseUint(u.Port(), base, bits); err == nil && port > 0 {
+		return int32(port)
+	}
+	if u.Scheme == "http" {
+		return httpPort
+	}
+	return httpsPort
 }
 
 // Service makes the Service that Prometheus finds the metrics by.
