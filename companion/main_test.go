@@ -124,3 +124,17 @@ func TestChosen(t *testing.T) {
 		})
 	}
 }
+
+// TestOptions: nothing is read outside the namespace, where there is no right to, and one pod leads.
+func TestOptions(t *testing.T) {
+	o := (&cli{Namespace: "cloud", LeaderElect: true}).options(runtime.NewScheme())
+	if got := slices.Collect(maps.Keys(o.Cache.DefaultNamespaces)); !slices.Equal(got, []string{"cloud"}) {
+		t.Errorf("the cache is of namespaces %q", got)
+	}
+	if !o.LeaderElection || o.LeaderElectionID != companion.Lease || o.LeaderElectionNamespace != "cloud" || !o.LeaderElectionReleaseOnCancel {
+		t.Errorf("the leader is elected by %q in %q: %v", o.LeaderElectionID, o.LeaderElectionNamespace, o.LeaderElection)
+	}
+	if (&cli{}).options(runtime.NewScheme()).LeaderElection {
+		t.Error("it waits for a lease that nobody asked for")
+	}
+}

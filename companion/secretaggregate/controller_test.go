@@ -158,16 +158,25 @@ func TestNotOurs(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		owners []metav1.OwnerReference
+		of     string // the SecretAggregate that its annotation names
 		says   string
 	}{
-		"Nobody":   {nil, "it was not made by this SecretAggregate"},
-		"Operator": {owner("ExternalSecret", "clouds", "1"), "it belongs to ExternalSecret clouds"},
-		"Sibling":  {owner("SecretAggregate", "other", "2"), "it belongs to SecretAggregate other"},
-		"Earlier":  {owner("SecretAggregate", target, "3"), "an earlier SecretAggregate of the same name"},
+		"Nobody":   {nil, "", "it was not made by this SecretAggregate"},
+		"Unmarked": {nil, target, "it was not made by this SecretAggregate"},
+		"Operator": {owner("ExternalSecret", "clouds", "1"), "", "it belongs to ExternalSecret clouds"},
+		"Sibling":  {owner("SecretAggregate", "other", "2"), "", "it belongs to SecretAggregate other"},
+		"Orphan":   {nil, "other", "it was not made by this SecretAggregate"},
+		"Earlier":  {owner("SecretAggregate", target, "3"), "", "an earlier SecretAggregate of the same name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			theirs := secretOf(target, map[string]string{"theirs": "x"})
 			theirs.OwnerReferences = tc.owners
+			if tc.of != "" {
+				theirs.Annotations = map[string]string{nameAnnotation: tc.of}
+			}
+			if name == "Orphan" { // As a SecretAggregate marks its own, which has lost its owner.
+				theirs.Labels = map[string]string{managedByLabel: managedBy}
+			}
 			c := newCluster(t, append(sources(), aggregate(), theirs)...)
 			before := c.target()
 			c.settle()

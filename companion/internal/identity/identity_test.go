@@ -143,7 +143,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		"Down":        {down(), "cannot log in as user glance: Keystone answers 503: Service Unavailable"},
-		"Refused":     {refused, "cannot log in as user glance: the password is not accepted by Keystone"},
+		"Refused":     {refused, "cannot log in as user glance: the password is not accepted by Keystone, or the user is locked out"},
 		"Unreachable": {unreachable, "connection refused"},
 		"NoCA":        {noCA, "key cacert: it is not PEM"},
 		// Keystone quotes the input.
