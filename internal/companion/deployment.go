@@ -166,8 +166,8 @@ func portOf(address string) int32 {
 	if err != nil {
 		return httpsPort
 	}
-	const base, bits = 10, 16
-	if port, err := strconv.ParseUint(u.Port(), base, bits); err == nil && port > 0 {
+	const base, bits = 10, 32
+	if port, err := strconv.ParseInt(u.Port(), base, bits); err == nil && port > 0 {
 		return int32(port)
 	}
 	if u.Scheme == "http" {

@@ -27,7 +27,7 @@ type Secrets struct {
 
 	mu sync.Mutex
 	// ctx and queue are there from when the controller has started.
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // Watches that begin later live as long as the controller.
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 	// followed are the names of the Secrets of each object; watches are those that run, by the name of the Secret.
 	followed map[types.NamespacedName][]string

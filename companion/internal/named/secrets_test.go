@@ -95,7 +95,7 @@ func woken(t *testing.T, q queue) string {
 func touch(t *testing.T, a *api, name string) {
 	t.Helper()
 	o := secret(name)
-	o.Annotations = map[string]string{"at": time.Now().String()}
+	o.Annotations = map[string]string{"changed": "true"}
 	if err := a.Tracker().Update(corev1.SchemeGroupVersion.WithResource("secrets"), o, namespace); err != nil {
 		t.Fatal(err)
 	}
