@@ -65,6 +65,21 @@ func (c *cli) chosen() ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(c.Controllers))), nil
 }
 
+// options are those of the manager: one namespace, and one leader in it.
+func (c *cli) options(scheme *runtime.Scheme) ctrl.Options {
+	return ctrl.Options{
+		Scheme:                  scheme,
+		Cache:                   cache.Options{DefaultNamespaces: map[string]cache.Config{c.Namespace: {}}},
+		LeaderElection:          c.LeaderElect,
+		LeaderElectionID:        rights.Lease,
+		LeaderElectionNamespace: c.Namespace,
+		// The next leader need not wait for the lease of one that stops in order.
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       metricsserver.Options{BindAddress: c.MetricsAddress},
+		HealthProbeBindAddress:        c.HealthAddress,
+	}
+}
+
 func (c *cli) Run() error {
 	names, err := c.chosen()
 	if err != nil {
@@ -83,17 +98,7 @@ func (c *cli) Run() error {
 	if err != nil {
 		return fmt.Errorf("cannot find the cluster: %w", err)
 	}
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                  scheme,
-		Cache:                   cache.Options{DefaultNamespaces: map[string]cache.Config{c.Namespace: {}}},
-		LeaderElection:          c.LeaderElect,
-		LeaderElectionID:        rights.Lease,
-		LeaderElectionNamespace: c.Namespace,
-		// The next leader need not wait for the lease of one that stops in order.
-		LeaderElectionReleaseOnCancel: true,
-		Metrics:                       metricsserver.Options{BindAddress: c.MetricsAddress},
-		HealthProbeBindAddress:        c.HealthAddress,
-	})
+	mgr, err := ctrl.NewManager(config, c.options(scheme))
 	if err != nil {
 		return fmt.Errorf("cannot make a manager: %w", err)
 	}

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -23,7 +22,6 @@ import (
 	c5c3v1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
-	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
 
 // manager is what the manager itself does: it elects a leader, and tells who leads.
@@ -34,7 +32,7 @@ const manager = `
 
 var marker = regexp.MustCompile(`(?m)^// \+kubebuilder:rbac:groups=(\S+),resources=(\S+),verbs=(\S+)$`)
 
-// TestRights: the Role grants what the controllers' markers ask for, and nothing else.
+// TestRights: the Roles grant what the controllers' markers ask for, and nothing else.
 func TestRights(t *testing.T) {
 	text := manager
 	err := fs.WalkDir(os.DirFS("."), ".", func(path string, _ fs.DirEntry, err error) error {
@@ -53,12 +51,8 @@ func TestRights(t *testing.T) {
 		add(want, split(strings.Trim(m[1], `"`)), split(m[2]), split(m[3]))
 	}
 	got := map[string]bool{}
-	for _, o := range companion.Access(workload.Workload{}) {
-		if role, ok := o.(*rbacv1.Role); ok {
-			for _, r := range role.Rules {
-				add(got, r.APIGroups, r.Resources, r.Verbs)
-			}
-		}
+	for _, r := range companion.Rights() {
+		add(got, r.APIGroups, r.Resources, r.Verbs)
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
 		t.Errorf("rights (-markers in companion/ +rules in internal/companion):\n%s", diff)
@@ -128,5 +122,19 @@ func TestChosen(t *testing.T) {
 				t.Errorf("%s\nerror %v, want %q", tc.reason, err, tc.err)
 			}
 		})
+	}
+}
+
+// TestOptions: nothing is read outside the namespace, where there is no right to, and one pod leads.
+func TestOptions(t *testing.T) {
+	o := (&cli{Namespace: "cloud", LeaderElect: true}).options(runtime.NewScheme())
+	if got := slices.Collect(maps.Keys(o.Cache.DefaultNamespaces)); !slices.Equal(got, []string{"cloud"}) {
+		t.Errorf("the cache is of namespaces %q", got)
+	}
+	if !o.LeaderElection || o.LeaderElectionID != companion.Lease || o.LeaderElectionNamespace != "cloud" || !o.LeaderElectionReleaseOnCancel {
+		t.Errorf("the leader is elected by %q in %q: %v", o.LeaderElectionID, o.LeaderElectionNamespace, o.LeaderElection)
+	}
+	if (&cli{}).options(runtime.NewScheme()).LeaderElection {
+		t.Error("it waits for a lease that nobody asked for")
 	}
 }

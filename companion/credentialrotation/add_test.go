@@ -32,9 +32,6 @@ func TestUses(t *testing.T) {
 		kind, name string
 		want       bool
 	}{
-		"ItsSecret":       {"Secret", secretName, true},
-		"ItsCloud":        {"Secret", cloudsName, true},
-		"AnotherSecret":   {"Secret", "glance", false},
 		"ItsConsumer":     {"Deployment", "glance", true},
 		"ItsCopy":         {"SecretAggregate", copyName, true},
 		"AnotherKind":     {"DaemonSet", "glance", false},

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,6 +28,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/conflict"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/named"
 )
 
 const (
@@ -55,6 +55,8 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Random is what credentials are made of.
 	Random io.Reader
+	// Secrets wakes for changes of credentials and logins; nil: nobody does.
+	Secrets *named.Secrets
 }
 
 // Through is a Login through what transport gives for the certificate of an authority.
@@ -77,6 +79,10 @@ func Add(mgr ctrl.Manager) error {
 			return fmt.Errorf("cannot register metrics: %w", err)
 		}
 	}
+	secrets, err := named.New(mgr)
+	if err != nil {
+		return err
+	}
 	r := &Reconciler{
 		Client: mgr.GetClient(),
 		Reader: mgr.GetAPIReader(),
@@ -84,13 +90,15 @@ func Add(mgr ctrl.Manager) error {
 		Events: mgr.GetEventRecorder("credentialrotation"),
 		Clock:  clock.RealClock{},
 		Random: rand.Reader,
+
+		Secrets: secrets,
 	}
-	// Only metadata is watched and cached: no credential stays in memory, and decisions read live.
+	// Only metadata is watched and cached: decisions read live.
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("credentialrotation").
 		For(&c5c3v1.CredentialRotation{}, builder.WithPredicates(
 			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		WatchesMetadata(&corev1.Secret{}, concerned(mgr.GetClient(), "Secret")).
+		WatchesRawSource(secrets).
 		WatchesMetadata(&c5c3v1.SecretAggregate{}, concerned(mgr.GetClient(), aggregateKind)).
 		WatchesMetadata(&appsv1.Deployment{}, concerned(mgr.GetClient(), "Deployment")).
 		WatchesMetadata(&appsv1.StatefulSet{}, concerned(mgr.GetClient(), "StatefulSet")).
@@ -98,7 +106,7 @@ func Add(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// concerned finds the CredentialRotations that an object is a Secret or a consumer of.
+// concerned finds the CredentialRotations that an object is a consumer of.
 func concerned(reader client.Reader, kind string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 		list := &c5c3v1.CredentialRotationList{}
@@ -117,9 +125,6 @@ func concerned(reader client.Reader, kind string) handler.EventHandler {
 }
 
 func uses(r *c5c3v1.CredentialRotation, kind, name string) bool {
-	if kind == "Secret" {
-		return string(r.Spec.SecretName) == name || string(r.Spec.CloudCredentialsRef.SecretName) == name
-	}
 	for _, c := range r.Spec.Consumers {
 		if c.Kind == kind && string(c.Name) == name {
 			return true
@@ -134,6 +139,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.Reader.Get(ctx, req.NamespacedName, rotation); err != nil {
 		if apierrors.IsNotFound(err) {
 			forget(req.Namespace, req.Name)
+			r.Secrets.Follow(req.NamespacedName)
 			return reconcile.Result{}, nil
 		}
 		return reconcile.Result{}, fmt.Errorf("cannot read the CredentialRotation: %w", err)
@@ -141,6 +147,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if rotation.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil // Pods go on with what they have.
 	}
+	r.Secrets.Follow(req.NamespacedName, string(rotation.Spec.SecretName), string(rotation.Spec.CloudCredentialsRef.SecretName))
 	w, err := observe(ctx, r.Reader, r.Login, rotation, r.Clock.Now())
 	if err != nil {
 		return reconcile.Result{}, err

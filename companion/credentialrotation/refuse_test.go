@@ -37,7 +37,7 @@ func TestRefused(t *testing.T) {
 		"NoCloud":         {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.CloudCredentialsRef.CloudName = "gone" }, says: `has no cloud "gone": it has glance`},
 		"AnotherUser":     {target: applicationCredential, change: func(r *c5c3v1.CredentialRotation) { r.Spec.UserName = "nova" }, says: "only user nova itself can make its application credentials"},
 		"NoProject":       {target: applicationCredential, clouds: replace("project_name: service", ""), says: "needs a project"},
-		"WrongPassword":   {target: applicationCredential, clouds: replace(first, "wrong"), says: "cannot log in as user glance: the password is not accepted by Keystone"},
+		"WrongPassword":   {target: applicationCredential, clouds: replace(first, "wrong"), says: "cannot log in as user glance: the password is not accepted by Keystone, or the user is locked out"},
 		"NoSuchAuthority": {target: applicationCredential, clouds: replace("https://", "http://"), says: "https://"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -79,6 +79,9 @@ func (c *cluster) kubelets() {
 		switch {
 		case p.Status.Phase == corev1.PodRunning:
 			code := c.exits(r)
+			if phaseOf(&r) == versioning && code == 0 {
+				_, code = c.tells(r.Release)
+			}
 			if len(c.serves) > 0 && phaseOf(&r) == syncing && r.Release < c.newest() {
 				code = 1 // The service's own tool refuses a schema that is newer.
 			}
@@ -87,6 +90,9 @@ func (c *cluster) kubelets() {
 				p.Status.Phase = corev1.PodFailed
 			}
 			status.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code}
+			if c.messages && phaseOf(&r) == versioning {
+				status.State.Terminated.Message, _ = c.tells(r.Release)
+			}
 			c.ended(r, code)
 		case !running(&p):
 			continue
@@ -117,7 +123,7 @@ func (c *cluster) started(p *corev1.Pod, r record) {
 		c.violatedf("%s runs and is not recorded", name)
 	}
 	ph := phaseOf(&r)
-	if ph != syncing && r.Release < c.newest() {
+	if ph != syncing && ph != versioning && r.Release < c.newest() {
 		c.violatedf("%s meets a schema of release %s", name, c.newest())
 	}
 	switch {

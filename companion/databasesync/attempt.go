@@ -53,6 +53,9 @@ func attend(w *world) *plan {
 		return w.ended(r, openstackv1.StepFailed, result{why: "its Job vanished before its end was recorded"})
 	case w.over(job):
 		res := resultOf(job, w.pods)
+		if phaseOf(r) == versioning {
+			return w.versioned(r, res)
+		}
 		s, _ := w.step(r.Hash) // Of a step that is no longer in the spec, 0 is success.
 		return w.ended(r, s.judge(res.code), res)
 	case job.DeletionTimestamp == nil && w.outdated(r) && (suspended(job) || !w.begun(job)):

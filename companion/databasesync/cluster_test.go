@@ -59,6 +59,8 @@ type cluster struct {
 	// unpullable is an image that no node can pull.
 	unpullable string
 	podCount   int
+	// messages lets containers write what they tell into their termination message.
+	messages bool
 	// onPass is called after each pass.
 	onPass func()
 
@@ -115,8 +117,42 @@ func newCluster(t tb, objects ...client.Object) *cluster {
 	}
 }
 
+// identified lets a DatabaseSync ask what is in the database.
+func identified(s *openstackv1.DatabaseSync) *openstackv1.DatabaseSync {
+	s.Spec.SchemaVersion = &openstackv1.SchemaVersion{
+		Step:  openstackv1.Step{Name: "db-version", Command: openstackv1.Command{Command: []openstackv1.Argument{"keystone-manage", "db_version"}}},
+		Empty: "None",
+		Revisions: []openstackv1.SchemaRevision{
+			{Revision: "47147121", Releases: []string{"2025.1", "2025.2"}},
+			{Revision: "e8725d6fa226", Releases: []string{"2026.1"}},
+			{Revision: "742c857f1dfb", Releases: []string{"2026.1", "2026.2"}},
+		},
+	}
+	return s
+}
+
+// tells is what the release's tool prints of the database that is played: its revision among log lines.
+func (c *cluster) tells(release string) (string, int32) {
+	found, known := "None", true
+	switch newest := c.newest(); {
+	case newest >= "2026.1":
+		found, known = "742c857f1dfb", release >= "2026.1"
+	case newest != "":
+		found = "47147121"
+	}
+	if !known {
+		return "2026-03-02 12:00:00.000 8 CRITICAL keystone [-] Unhandled error: alembic.util.exc.CommandError: " +
+			"Can't locate revision identified by '" + found + "'\n2026-03-02 12:00:00.000 8 ERROR keystone", 1
+	}
+	return "2026-03-02 12:00:00.000 8 INFO alembic.runtime.migration [-] Context impl MySQLImpl.\n" + found + "\n", 0
+}
+
 func (c *cluster) reconciler(api client.Client) *Reconciler {
-	return &Reconciler{Client: api, Reader: api, Events: c.events, Clock: c.clock, Output: func(context.Context, *corev1.Pod, string) (string, error) {
+	return &Reconciler{Client: api, Reader: api, Events: c.events, Clock: c.clock, Output: func(_ context.Context, p *corev1.Pod, _ string) (string, error) {
+		if r := attempt(p); phaseOf(&r) == versioning {
+			text, _ := c.tells(r.Release)
+			return text, nil
+		}
 		return "step says\nmysql+pymysql://keystone:hunter2@db/keystone refused\nthat is all", nil
 	}}
 }

@@ -126,8 +126,31 @@ func (r *Reconciler) pass(ctx context.Context, key client.ObjectKey) (time.Durat
 		forget(key.Namespace, key.Name)
 		return 0, nil
 	}
+	r.listen(ctx, w)
 	p := next(w)
 	return p.patience(w), r.carryOut(ctx, w, p)
+}
+
+// listen reads what a version step that has ended has told: its termination message or, mostly, its log. What cannot be read is missing, and
+// the step runs again.
+func (r *Reconciler) listen(ctx context.Context, w *world) {
+	current := open(w.sync.Status.History)
+	if current == nil || phaseOf(current) != versioning {
+		return
+	}
+	job := w.job(current)
+	if job == nil || !w.over(job) {
+		return
+	}
+	res := resultOf(job, w.pods)
+	if w.said = res.message; w.said != "" || res.pod == nil {
+		return
+	}
+	text, err := r.Output(ctx, res.pod, res.container)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "cannot read what a database has told", "pod", res.pod.Name)
+	}
+	w.said = text
 }
 
 // patience is how long to rest after a plan was carried out.

@@ -23,6 +23,8 @@ var stride = flag.Int("crash.every", 29, "make every n-th run of TestCrash")
 
 // A life is something to live through with one call going wrong.
 type life struct {
+	// found is the release of the schema in a database that is new to the DatabaseSync, whose first wish is wish.
+	found, wish string
 	// from is the release that everything has run for at the beginning. None: the database is new.
 	from string
 	live func(*cluster, *Reconciler)
@@ -35,6 +37,34 @@ type life struct {
 }
 
 var lives = map[string]life{
+	"empty": {
+		wish:   "2025.1",
+		live:   func(c *cluster, r *Reconciler) { c.until(r, "the end", finished) },
+		want:   []string{"version/db-version 2025.1 #1", "sync/db-sync 2025.1 #1", "sync/db-sync 2025.1 #2"},
+		serves: "2025.1",
+	},
+	"restored": {
+		found: "2025.1", wish: "2026.1",
+		live: func(c *cluster, r *Reconciler) { c.until(r, "the end", finished) },
+		want: []string{
+			"version/db-version 2026.1 #1", "check/upgrade-check 2026.1 #1", "expand/expand 2026.1 #1", "expand/expand 2026.1 #2",
+			"contract/contract 2026.1 #1", "migrate/online 2026.1 #1", "migrate/online 2026.1 #2", "migrate/online 2026.1 #3",
+		},
+		serves: "2026.1",
+	},
+	"refused, then asked for what is there": {
+		found: "2025.1", wish: "2026.2",
+		live: func(c *cluster, r *Reconciler) {
+			c.until(r, "a refusal", func(s *openstackv1.DatabaseSync) bool {
+				ready := meta.FindStatusCondition(s.Status.Conditions, conditionReady)
+				return ready != nil && ready.Reason == "UpgradeRefused" || finished(s)
+			})
+			c.order("2025.1")
+			c.until(r, "the end", finished)
+		},
+		want:   []string{"version/db-version 2026.2 #1", "version/db-version 2025.1 #1", "sync/db-sync 2025.1 #1", "sync/db-sync 2025.1 #2"},
+		serves: "2025.1",
+	},
 	"first sync": {
 		live: func(c *cluster, r *Reconciler) {
 			c.must(c.api.Delete(context.Background(), secret()))
@@ -187,10 +217,16 @@ func (l life) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	if l.from != "" {
 		objects = standing()
 	}
+	if l.wish != "" {
+		objects[0] = identified(keystone(l.wish))
+	}
 	c := newCluster(t, objects...)
 	c.exits = stubborn
 	if l.from != "" {
 		c.serves, c.begun, c.podCount = []string{l.from}, []string{l.from}, len(objects)
+	}
+	if l.found != "" {
+		c.serves, c.begun = []string{l.found}, []string{l.found}
 	}
 	a := crash.New(c.api, at)
 	c.onPass = a.PassEnded

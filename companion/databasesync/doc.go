@@ -5,9 +5,14 @@
 //
 // The life of a schema:
 //
+//	new here        what is in the database? → nothing: sync; a schema: as below, from its release
 //	new database    sync → everything ran
 //	other release   upgrade check → expand → installed → every consumer runs the image → contract → online migrations → everything ran
 //	other image     the same without the upgrade check
+//
+// A database that is new here may have been retained, or restored from a backup. The service's own tool tells the revision of its schema,
+// and a table in the spec which release that is: a step that OpenStack does not support is refused before anything runs. Once a step has
+// begun, the record is believed: whoever restores another database under a DatabaseSync deletes that, and it is made anew.
 //
 // Another image of the same release, or other steps, run what an upgrade runs. Stable branches of OpenStack take no schema
 // changes (https://docs.openstack.org/project-team-guide/stable-branches.html), so the steps find nothing to do, mostly; where

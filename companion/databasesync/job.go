@@ -197,6 +197,8 @@ type result struct {
 	why string
 	// digest of the image that ran, where the node reports one.
 	digest string
+	// message is what the container wrote at its end, where it did.
+	message string
 	// pod and container whose output tells more; nil if there is none.
 	pod       *corev1.Pod
 	container string
@@ -225,7 +227,7 @@ func resultOf(job *batchv1.Job, pods []corev1.Pod) result {
 		}
 		// A command that was stopped from outside may end with 0 before it is done.
 		if t := c.State.Terminated; t != nil && (complete || t.ExitCode != 0) {
-			out.code = new(t.ExitCode)
+			out.code, out.message = new(t.ExitCode), t.Message
 			return out
 		}
 	}

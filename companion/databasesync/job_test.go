@@ -41,6 +41,9 @@ func TestNewJob(t *testing.T) {
 	if j.Spec.Template.Labels["app"] != "schema" || j.Labels["app"] != "schema" {
 		t.Error("the template's labels are lost")
 	}
+	if got := j.Spec.Template.Annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"]; got != "false" {
+		t.Errorf("a node may be taken away under it: %q", got)
+	}
 	pod := j.Spec.Template.Spec
 	if diff := cmp.Diff([]string{"keystone-manage", "db-sync"}, pod.Containers[0].Command); diff != "" || pod.Containers[0].Args != nil {
 		t.Errorf("runs %s, args %v", diff, pod.Containers[0].Args)

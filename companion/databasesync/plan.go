@@ -48,6 +48,7 @@ var rules = []func(*world) *plan{
 	adopt,      // a Job that runs and is in no record
 	oneAtATime, // whatever else may still write
 	invalid,    // what no Job can be made of
+	identify,   // what is in a database that is new here
 	turnBack,   // an upgrade that is called off
 	refuse,     // an upgrade that is not possible
 	prepare,    // the steps before pods of the wanted release may run
@@ -178,7 +179,12 @@ func (w *world) run(todo []step) *plan {
 	if i < 0 {
 		return nil
 	}
-	s := todo[i]
+	return w.begin(todo[i])
+}
+
+// begin begins another attempt of a step, as soon as it may.
+func (w *world) begin(s step) *plan {
+	history := w.sync.Status.History
 	r := record{
 		Step: s.key(), Release: w.sync.Spec.Release, Image: image(&w.sync.Spec), Hash: s.hash,
 		Attempt: 1, Request: request(w.sync),

@@ -20,6 +20,7 @@ const hashDigits = 16
 type phase string
 
 const (
+	versioning   phase = "version"
 	syncing      phase = "sync"
 	checking     phase = "check"
 	expanding    phase = "expand"
@@ -30,6 +31,7 @@ const (
 
 // shown is the phase as the status tells it.
 var shown = map[phase]string{
+	versioning:  openstackv1.SyncPhasePending,
 	syncing:     openstackv1.SyncPhaseSyncing,
 	checking:    openstackv1.SyncPhaseExpanding,
 	expanding:   openstackv1.SyncPhaseExpanding,
@@ -76,6 +78,9 @@ func steps(spec *openstackv1.DatabaseSyncSpec, p phase) []step {
 	list := lists[p]
 	if p == checking && spec.UpgradeCheck != nil {
 		list = []openstackv1.Step{*spec.UpgradeCheck}
+	}
+	if p == versioning && spec.SchemaVersion != nil {
+		list = []openstackv1.Step{spec.SchemaVersion.Step}
 	}
 	out := make([]step, len(list))
 	for i, s := range list {

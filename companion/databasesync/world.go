@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	rights "github.com/c5c3/crossplane-cobaltcore/internal/companion"
 )
 
 // world is everything that a decision depends on, as it was read in one pass.
@@ -26,6 +27,8 @@ type world struct {
 	pods []corev1.Pod
 	// missing are Secrets and ConfigMaps that the steps' pod needs.
 	missing []string
+	// said is the output of a version step that has ended.
+	said string
 	// rollout says what keeps the consumers from running the image all: no words if nothing does.
 	rollout string
 }
@@ -62,7 +65,7 @@ func observe(ctx context.Context, reader client.Reader, key client.ObjectKey, no
 	if w.complete() && open(sync.Status.History) == nil {
 		return w, nil
 	}
-	if w.missing, err = missing(ctx, reader, sync.Namespace, references(&sync.Spec.Template.Spec)); err != nil {
+	if w.missing, err = missing(ctx, reader, sync.Namespace, rights.References(&sync.Spec.Template.Spec)); err != nil {
 		return nil, err
 	}
 	if w.installed() {
@@ -166,7 +169,7 @@ func (w *world) busy() string {
 
 // step finds a step of the spec by its identity.
 func (w *world) step(hash string) (step, bool) {
-	for _, p := range []phase{syncing, checking, expanding, contracting, migrating} {
+	for _, p := range []phase{versioning, syncing, checking, expanding, contracting, migrating} {
 		for _, s := range steps(&w.sync.Spec, p) {
 			if s.hash == hash {
 				return s, true

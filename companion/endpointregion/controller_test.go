@@ -238,3 +238,14 @@ func TestCrash(t *testing.T) {
 	})
 	t.Logf("%d calls, %d of them writes; %d runs", whole.Calls, len(whole.Writes), len(points))
 }
+
+// TestLooks: nobody tells when an endpoint is moved, so it is looked at: every ten minutes.
+func TestLooks(t *testing.T) {
+	c := newCluster(t, region(), clouds(), endpoint("e"))
+	c.keystone.SetRegion("e", "eu-de-1")
+	request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}
+	result, err := c.sound().Reconcile(context.Background(), request)
+	if err != nil || result.RequeueAfter <= 0 || result.RequeueAfter > 10*time.Minute {
+		t.Errorf("looks again after %s: %v", result.RequeueAfter, err)
+	}
+}

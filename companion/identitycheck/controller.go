@@ -37,6 +37,10 @@ const (
 
 	// conditionReachable: Keystone gives tokens.
 	conditionReachable = "Reachable"
+	// conditionPublic: its public address answers as a client wants it.
+	conditionPublic = "PublicReachable"
+	// conditionExempt: the user that logs in is spared lockout and password expiry.
+	conditionExempt = "Exempt"
 )
 
 // Reconciler reconciles IdentityChecks, by one worker.
@@ -45,8 +49,8 @@ type Reconciler struct {
 	Client client.Client
 	// Reader reads live, past every cache.
 	Reader client.Reader
-	// Transport is the way to Keystone.
-	Transport identity.Transport
+	// Transport is the way to Keystone, and Public the one that clients outside have.
+	Transport, Public identity.Transport
 	// Events tells people what has changed.
 	Events events.EventRecorder
 	// Clock tells the time.
@@ -72,7 +76,7 @@ func Add(mgr ctrl.Manager) error {
 		Named("identitycheck").
 		For(&openstackv1.IdentityCheck{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(&Reconciler{
-			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Transport: identity.TLS,
+			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Transport: identity.TLS, Public: identity.TLS,
 			Events: mgr.GetEventRecorder("identitycheck"), Clock: clock.RealClock{},
 		})
 }
@@ -107,8 +111,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		r.tried = map[types.NamespacedName]time.Time{}
 	}
 	r.tried[req.NamespacedName] = now
-	version, err := r.login(ctx, c, cloud)
-	status, state := judge(c, version, err, now)
+	found, err := r.login(ctx, c, cloud)
+	status, state := judge(c, found.version, err, now)
+	if err == nil && c.Spec.Exempt {
+		set(&status, c, conditionExempt, now, found.exempt)
+	}
+	r.visit(ctx, c, &status, now)
 	result := reconcile.Result{RequeueAfter: every}
 	if err != nil {
 		result.RequeueAfter = soon
@@ -116,20 +124,71 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return conflict.Again(ctx, result, r.report(ctx, c, status, state))
 }
 
-// login gets a token and asks for the version of the API.
-func (r *Reconciler) login(ctx context.Context, c *openstackv1.IdentityCheck, cloud identity.Cloud) (version string, err error) {
+// found is what a login finds out.
+type found struct {
+	version string
+	exempt  condition.State
+}
+
+// login gets a token, asks for the version of the API, and sees to it that the next login is possible, too.
+func (r *Reconciler) login(ctx context.Context, c *openstackv1.IdentityCheck, cloud identity.Cloud) (f found, err error) {
 	begin := r.Clock.Now()
 	keystone, err := r.Transport.Administer(ctx, cloud)
 	if err == nil {
 		now := r.Clock.Now()
 		duration.WithLabelValues(c.Namespace, c.Name).Observe(now.Sub(begin).Seconds())
 		lastToken.WithLabelValues(c.Namespace, c.Name).Set(float64(now.Unix()))
-		version, err = keystone.APIVersion(ctx)
+		f.version, err = keystone.APIVersion(ctx)
+	}
+	if err == nil && c.Spec.Exempt {
+		f.exempt = r.exempt(ctx, c, keystone)
 	}
 	if err != nil {
 		failures.WithLabelValues(c.Namespace, c.Name).Inc()
 	}
-	return version, err
+	return f, err
+}
+
+// exempt gives the user that has logged in the options without which others could lock it out. That Keystone refuses this is told, and nothing
+// more: the login works.
+func (r *Reconciler) exempt(ctx context.Context, c *openstackv1.IdentityCheck, keystone identity.Administrator) condition.State {
+	changed, err := keystone.Exempt(ctx, keystone.ID())
+	if err != nil {
+		return condition.State{Reason: "KeystoneRefuses", Message: err.Error()}
+	}
+	s := condition.State{True: true, Reason: "OptionsSet", Message: "the user is spared lockout, password expiry and a change at the first login"}
+	if changed {
+		event.Record(r.Events, c, event.Normal, s.Reason, s.Message)
+	}
+	return s
+}
+
+// visit asks at the public address, if there is one. As with logins, it takes some failures in a row to say that it has gone.
+func (r *Reconciler) visit(ctx context.Context, c *openstackv1.IdentityCheck, status *openstackv1.IdentityCheckStatus, now time.Time) {
+	if c.Spec.PublicURL == "" {
+		meta.RemoveStatusCondition(&status.Conditions, conditionPublic)
+		status.PublicFailures = 0
+		return
+	}
+	why := r.Public.Visit(ctx, string(c.Spec.PublicURL))
+	if why == nil {
+		status.PublicFailures = 0
+		set(status, c, conditionPublic, now, condition.State{True: true, Reason: "KeystoneAnswers", Message: fmt.Sprintf(
+			"Keystone answers at %s", c.Spec.PublicURL)})
+		return
+	}
+	status.PublicFailures = min(status.PublicFailures+1, patience)
+	before := meta.FindStatusCondition(status.Conditions, conditionPublic)
+	if status.PublicFailures < patience && before != nil && before.Status == metav1.ConditionTrue && before.ObservedGeneration == c.Generation {
+		return
+	}
+	if set(status, c, conditionPublic, now, condition.State{Reason: why.Reason, Message: why.Message}) {
+		event.Record(r.Events, c, event.Warning, why.Reason, why.Message)
+	}
+}
+
+func set(status *openstackv1.IdentityCheckStatus, c *openstackv1.IdentityCheck, name string, now time.Time, s condition.State) bool {
+	return condition.Set(&status.Conditions, name, c.Generation, now, s)
 }
 
 // judge is what the status is after a login, and what the condition says then.

@@ -3,6 +3,8 @@ package identitycheck
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -53,14 +55,19 @@ type cluster struct {
 	events   *events.FakeRecorder
 	logs     *bytes.Buffer
 	logins   int
+	// outside is what the public address leads to.
+	outside http.RoundTripper
 }
 
 func newCluster(t testing.TB, objects ...client.Object) *cluster {
 	t.Helper()
 	check := &openstackv1.IdentityCheck{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Generation: 1}}
 	check.Spec.CloudCredentialsRef.SecretName, check.Spec.CloudCredentialsRef.CloudName = "clouds", "admin"
+	check.Spec.Exempt, check.Spec.PublicURL = true, "https://identity.example.com/v3"
+	keystone := identitytest.New(map[string]string{"admin": password})
 	return &cluster{
-		t: t, keystone: identitytest.New(map[string]string{"admin": password}), clock: clocktesting.NewFakePassiveClock(start),
+		outside: keystone,
+		t:       t, keystone: keystone, clock: clocktesting.NewFakePassiveClock(start),
 		api:    crash.NewServer(scheme, []client.Object{check}, append(objects, check)...),
 		events: events.NewFakeRecorder(10000), logs: &bytes.Buffer{},
 	}
@@ -72,6 +79,7 @@ func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconcil
 	return &Reconciler{
 		Client: api, Reader: api, Events: c.events, Clock: c.clock,
 		Transport: func([]byte) (http.RoundTripper, error) { c.logins++; return way, nil },
+		Public:    func([]byte) (http.RoundTripper, error) { return c.outside, nil },
 	}
 }
 
@@ -119,8 +127,9 @@ func TestOutage(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	c.keystone.SetDown(true)
-	for failed := range patience + 2 {
-		if got := c.reachable().Status; got != metav1.ConditionTrue && failed < patience {
+	const three = 3 // As the status, the metric and docs/reliability.md say.
+	for failed := range three + 2 {
+		if got := c.reachable().Status; (got == metav1.ConditionTrue) != (failed < three) {
 			t.Errorf("it is %s after %d failures", got, failed)
 		}
 		c.pass(r)
@@ -144,6 +153,8 @@ func TestOutage(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if diff := cmp.Diff([]string{
+		"Normal OptionsSet the user is spared lockout, password expiry and a change at the first login",
+		"Warning WrongAnswer https://identity.example.com/v3 answers 503 Service Unavailable: what leads there does not lead to Keystone",
 		"Warning KeystoneUnavailable cannot log in as user admin: Keystone answers 503: Service Unavailable",
 		"Normal TokenIssued Keystone gives tokens",
 	}, c.drained()); diff != "" {
@@ -162,7 +173,7 @@ func TestRefused(t *testing.T) {
 	}{
 		"WrongPassword": {
 			"Keystone answers, but nobody could log in.", []client.Object{identitytest.Clouds(namespace, "clouds", "another")},
-			"LoginRefused: cannot log in as user admin: the password is not accepted by Keystone",
+			"LoginRefused: cannot log in as user admin: the password is not accepted by Keystone, or the user is locked out",
 		},
 		"NoCredentials": {"They are made beside Keystone.", nil, "NoCredentials: spec.cloudCredentialsRef: Secret clouds does not exist"},
 	} {
@@ -191,6 +202,122 @@ func TestQuiet(t *testing.T) {
 	}
 	if c.logins != 60 || len(a.Writes) != 6 {
 		t.Errorf("%d logins and %d writes in an hour", c.logins, len(a.Writes))
+	}
+}
+
+// TestPublic: the public address is reported beside the internal one, and nothing else depends on it.
+func TestPublic(t *testing.T) {
+	c := newCluster(t, clouds())
+	r := c.reconciler(c.api, c.keystone)
+	public := func() metav1.Condition {
+		if condition := meta.FindStatusCondition(c.check().Status.Conditions, conditionPublic); condition != nil {
+			return *condition
+		}
+		return metav1.Condition{}
+	}
+	c.outside = answers(http.StatusNotFound)
+	c.pass(r)
+	if got := public(); got.Status != metav1.ConditionFalse || got.Reason != "WrongAnswer" || c.reachable().Status != metav1.ConditionTrue {
+		t.Errorf("one that has never answered is said to be so at once: %v, and inside: %v", got, c.reachable())
+	}
+	c.outside = c.keystone
+	c.pass(r)
+	if got := public(); got.Status != metav1.ConditionTrue {
+		t.Errorf("%v", got)
+	}
+	c.outside = answers(http.StatusBadGateway)
+	for failed := range patience {
+		if got := public(); got.Status != metav1.ConditionTrue {
+			t.Errorf("it has gone after %d failures: %v", failed, got)
+		}
+		c.pass(r)
+	}
+	if got := public(); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "502 Bad Gateway") {
+		t.Errorf("%v", got)
+	}
+	check := c.check()
+	check.Spec.PublicURL = ""
+	if err := c.api.Update(context.Background(), check); err != nil {
+		t.Fatal(err)
+	}
+	c.pass(r)
+	if got := public(); got.Type != "" || c.check().Status.PublicFailures != 0 {
+		t.Errorf("nobody asks any more: %v", got)
+	}
+	if strings.Contains(c.logs.String()+strings.Join(c.drained(), ""), password) {
+		t.Error("the password is told")
+	}
+}
+
+// answers are the same one to every request. None may carry a password.
+type answers int
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet || r.Body != nil || r.Header.Get("X-Auth-Token") != "" {
+		return nil, errors.New("more is asked than the version")
+	}
+	return &http.Response{
+		StatusCode: int(a), Status: fmt.Sprintf("%d %s", int(a), http.StatusText(int(a))), Body: http.NoBody, Request: r,
+	}, nil
+}
+
+// TestLockout: whoever fails to log in as the administrator locks nobody out, from the first login on, and again after somebody has
+// removed the option. Other options of the user stay.
+func TestLockout(t *testing.T) {
+	c := newCluster(t, clouds())
+	r := c.reconciler(c.api, c.keystone)
+	c.keystone.LockAfter(6)
+	c.keystone.SetOption("admin", "multi_factor_auth_enabled", false)
+	want := map[string]any{
+		"ignore_lockout_failure_attempts": true, "ignore_password_expiry": true, "ignore_change_password_upon_first_use": true,
+		"multi_factor_auth_enabled": false,
+	}
+	for _, round := range []string{"first", "after it was removed"} {
+		c.pass(r)
+		if diff := cmp.Diff(want, c.keystone.Options("admin")); diff != "" {
+			t.Errorf("%s: options (-want +got):\n%s", round, diff)
+		}
+		for range 6 {
+			c.keystone.Fail("admin")
+		}
+		for range patience + 1 {
+			c.pass(r)
+		}
+		if got := c.reachable(); got.Status != metav1.ConditionTrue || !meta.IsStatusConditionTrue(c.check().Status.Conditions, conditionExempt) {
+			t.Errorf("%s: %v", round, got)
+		}
+		c.keystone.SetOption("admin", "ignore_lockout_failure_attempts", nil)
+	}
+}
+
+// TestLockedOut: one that was locked out before is not ready, says what may be, and goes on by itself when Keystone lets it.
+func TestLockedOut(t *testing.T) {
+	c := newCluster(t, clouds())
+	r := c.reconciler(c.api, c.keystone)
+	c.keystone.LockAfter(1)
+	c.keystone.Fail("admin")
+	c.pass(r)
+	if got := c.reachable(); got.Reason != "LoginRefused" || !strings.Contains(got.Message, "locked out") {
+		t.Errorf("%v", got)
+	}
+	c.keystone.LockAfter(0)
+	c.pass(r)
+	c.keystone.LockAfter(1)
+	c.keystone.Fail("admin")
+	c.pass(r)
+	if got := c.reachable(); got.Status != metav1.ConditionTrue {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestNotExempt: that Keystone refuses the options is told, and keeps nothing from being ready.
+func TestNotExempt(t *testing.T) {
+	c := newCluster(t, clouds())
+	c.keystone.Refuse(http.MethodPatch, "You are not authorized to perform the requested action: identity:update_user.")
+	c.pass(c.reconciler(c.api, c.keystone))
+	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionExempt)
+	if got == nil || got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "identity:update_user") || c.reachable().Status != metav1.ConditionTrue {
+		t.Errorf("%v", got)
 	}
 }
 
@@ -236,6 +363,9 @@ func TestCrash(t *testing.T) {
 		}
 		if strings.Contains(c.logs.String(), password) {
 			t.Error("the password is in the log")
+		}
+		if len(c.keystone.Options("admin")) != 3 {
+			t.Errorf("options %v", c.keystone.Options("admin"))
 		}
 	})
 	t.Logf("%d calls, %d of them writes; %d runs", whole.Calls, len(whole.Writes), len(points))

@@ -32,8 +32,6 @@ func TestUses(t *testing.T) {
 		kind, name string
 		want       bool
 	}{
-		"ItsSecret":       {"Secret", secretName, true},
-		"AnotherSecret":   {"Secret", "keystone", false},
 		"ItsConsumer":     {"Deployment", "keystone", true},
 		"AnotherKind":     {"StatefulSet", "keystone", false},
 		"AnotherWorkload": {"Deployment", secretName, false},

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	rights "github.com/c5c3/crossplane-cobaltcore/internal/companion"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 )
@@ -160,14 +161,14 @@ func (w *world) backupID() string {
 
 // pushName changes with the keys and daily: an entry that somebody removed from the store is back within a day.
 func (w *world) pushName() string {
-	return derivedName(string(w.repo.Spec.SecretName),
-		"push-"+names.Hash(suffixDigits, w.backupID(), w.now.UTC().Format(time.DateOnly)))
+	return rights.DerivedName(string(w.repo.Spec.SecretName),
+		"push-"+names.Hash(rights.SuffixDigits, w.backupID(), w.now.UTC().Format(time.DateOnly)))
 }
 
-func (w *world) restoreName() string { return derivedName(string(w.repo.Spec.SecretName), "restore") }
+func (w *world) restoreName() string { return rights.RestoreName(string(w.repo.Spec.SecretName)) }
 
 // backupOf is the Secret's name as a label, which has at most 63 characters.
-func (w *world) backupOf() string { return derivedName(string(w.repo.Spec.SecretName), "keys") }
+func (w *world) backupOf() string { return rights.DerivedName(string(w.repo.Spec.SecretName), "keys") }
 
 // pushSecret copies all keys to the store, once: never again by itself, lest it copied what somebody has edited. Deleting it
 // leaves the copy.

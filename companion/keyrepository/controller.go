@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,6 +27,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/conflict"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/named"
 )
 
 const (
@@ -50,6 +50,8 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Random is what keys are made of.
 	Random io.Reader
+	// Secrets wakes for changes of keys; nil: nobody does.
+	Secrets *named.Secrets
 }
 
 // Add adds the controller to a manager.
@@ -68,26 +70,32 @@ func Add(mgr ctrl.Manager) error {
 			return fmt.Errorf("cannot register metrics: %w", err)
 		}
 	}
+	secrets, err := named.New(mgr)
+	if err != nil {
+		return err
+	}
 	r := &Reconciler{
 		Client: mgr.GetClient(),
 		Reader: mgr.GetAPIReader(),
 		Events: mgr.GetEventRecorder("keyrepository"),
 		Clock:  clock.RealClock{},
 		Random: rand.Reader,
+
+		Secrets: secrets,
 	}
-	// Only metadata is watched and cached: the keys stay out of memory, and decisions read live.
+	// Only metadata is watched and cached: decisions read live.
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("keyrepository").
 		For(&openstackv1.KeyRepository{}, builder.WithPredicates(
 			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&batchv1.Job{}, builder.OnlyMetadata).
-		WatchesMetadata(&corev1.Secret{}, concerned(mgr.GetClient(), "Secret")).
+		WatchesRawSource(secrets).
 		WatchesMetadata(&appsv1.Deployment{}, concerned(mgr.GetClient(), "Deployment")).
 		WatchesMetadata(&appsv1.StatefulSet{}, concerned(mgr.GetClient(), "StatefulSet")).
 		Complete(r)
 }
 
-// concerned finds the KeyRepositories whose Secret or consumer an object is.
+// concerned finds the KeyRepositories whose consumer an object is.
 func concerned(reader client.Reader, kind string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 		list := &openstackv1.KeyRepositoryList{}
@@ -106,9 +114,6 @@ func concerned(reader client.Reader, kind string) handler.EventHandler {
 }
 
 func uses(r *openstackv1.KeyRepository, kind, name string) bool {
-	if kind == "Secret" {
-		return string(r.Spec.SecretName) == name
-	}
 	for _, c := range r.Spec.Consumers {
 		if c.Kind == kind && string(c.Name) == name {
 			return true
@@ -123,6 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.Reader.Get(ctx, req.NamespacedName, repo); err != nil {
 		if apierrors.IsNotFound(err) {
 			forget(req.Namespace, req.Name)
+			r.Secrets.Follow(req.NamespacedName)
 			return reconcile.Result{}, nil
 		}
 		return reconcile.Result{}, fmt.Errorf("cannot read the KeyRepository: %w", err)
@@ -130,6 +136,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if repo.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
+	r.Secrets.Follow(req.NamespacedName, string(repo.Spec.SecretName))
 	w, err := observe(ctx, r.Reader, repo, r.Clock.Now())
 	if err != nil {
 		return reconcile.Result{}, err

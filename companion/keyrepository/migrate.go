@@ -1,14 +1,13 @@
 package keyrepository
 
 import (
-	"strings"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	rights "github.com/c5c3/crossplane-cobaltcore/internal/companion"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 )
 
@@ -48,19 +47,7 @@ func migrationJob(w *world, from consumer.Workload) *batchv1.Job {
 }
 
 func (w *world) jobName() string {
-	return derivedName(w.repo.Name, "migrate-"+names.Hash(suffixDigits, w.record.Hash))
-}
-
-const suffixDigits = 10
-
-// derivedName is a name with a suffix, cut and hashed where it would be longer than a Job's may be, of whose name its pods' are
-// made.
-func derivedName(name, suffix string) string {
-	const limit = 63
-	if room := limit - 1 - len(suffix); len(name) > room {
-		name = strings.TrimRight(name[:room-suffixDigits-1], "-.") + "-" + names.Hash(suffixDigits, name)
-	}
-	return name + "-" + suffix
+	return rights.DerivedName(w.repo.Name, "migrate-"+names.Hash(rights.SuffixDigits, w.record.Hash))
 }
 
 // finished tells how a Job ended: with JobComplete or JobFailed, or with no condition if it has not.

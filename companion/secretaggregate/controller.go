@@ -6,9 +6,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,7 +18,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -27,11 +26,14 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/conflict"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/named"
 )
 
 const (
-	// atOnce is after a write; longest the longest time without a look, though every Secret is watched.
+	// atOnce is after a write; poll while a right is missing, which is not watched; longest the longest time without a look, though every
+	// Secret is watched.
 	atOnce  = conflict.AtOnce
+	poll    = 10 * time.Second
 	longest = 10 * time.Minute
 
 	// conditionReady: the Secret holds what its sources and templates make today.
@@ -50,6 +52,8 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Random is what the keys of hashes are made of.
 	Random io.Reader
+	// Secrets wakes for changes of sources and of what is made of them; nil: nobody does.
+	Secrets *named.Secrets
 }
 
 // Add adds the controller to a manager.
@@ -64,49 +68,34 @@ func Add(mgr ctrl.Manager) error {
 			return fmt.Errorf("cannot register metrics: %w", err)
 		}
 	}
+	watched, err := named.New(mgr)
+	if err != nil {
+		return err
+	}
 	r := &Reconciler{
 		Client: mgr.GetClient(),
 		Reader: mgr.GetAPIReader(),
 		Events: mgr.GetEventRecorder("secretaggregate"),
 		Clock:  clock.RealClock{},
 		Random: rand.Reader,
+
+		Secrets: watched,
 	}
-	// Only metadata is watched and cached: no value stays in memory, and decisions read live.
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("secretaggregate").
 		For(&c5c3v1.SecretAggregate{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesMetadata(&corev1.Secret{}, concerned(mgr.GetClient())).
+		WatchesRawSource(watched).
 		Complete(r)
 }
 
-// concerned finds the SecretAggregates that a Secret is a source or the target of.
-func concerned(reader client.Reader) handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-		list := &c5c3v1.SecretAggregateList{}
-		if err := reader.List(ctx, list, client.InNamespace(o.GetNamespace())); err != nil {
-			log.FromContext(ctx).Error(err, "cannot list SecretAggregates")
-			return nil
-		}
-		var out []reconcile.Request
-		for i := range list.Items {
-			if uses(&list.Items[i], o.GetName()) {
-				out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-			}
-		}
-		return out
-	})
-}
-
-func uses(a *c5c3v1.SecretAggregate, secret string) bool {
-	if string(a.Spec.TargetSecretName) == secret {
-		return true
-	}
+// secrets are the names of the Secrets that a SecretAggregate reads and of the one that it writes.
+func secrets(a *c5c3v1.SecretAggregate) []string {
+	out := []string{string(a.Spec.TargetSecretName)}
 	for _, s := range a.Spec.Sources {
-		if string(s.SecretKeyRef.Name) == secret {
-			return true
-		}
+		out = append(out, string(s.SecretKeyRef.Name))
 	}
-	return false
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Reconcile writes the Secret if it is not as it has to be, and else reports.
@@ -115,6 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.Reader.Get(ctx, req.NamespacedName, aggregate); err != nil {
 		if apierrors.IsNotFound(err) {
 			forget(req.Namespace, req.Name)
+			r.Secrets.Follow(req.NamespacedName)
 			return reconcile.Result{}, nil
 		}
 		return reconcile.Result{}, fmt.Errorf("cannot read the SecretAggregate: %w", err)
@@ -122,6 +112,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if aggregate.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil // The Secret goes with its owner.
 	}
+	r.Secrets.Follow(req.NamespacedName, secrets(aggregate)...)
 	w, err := observe(ctx, r.Reader, aggregate)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -132,7 +123,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	s := next(w, salt)
 	if s.write == nil {
-		return conflict.Again(ctx, reconcile.Result{RequeueAfter: longest}, r.tell(ctx, w, s))
+		rest := longest
+		if w.forbidden != "" {
+			rest = poll
+		}
+		return conflict.Again(ctx, reconcile.Result{RequeueAfter: rest}, r.tell(ctx, w, s))
 	}
 	err = r.write(ctx, w, s)
 	if reason := apierrors.ReasonForError(err); err != nil && !conflict.Is(err) && reason != metav1.StatusReasonUnknown {

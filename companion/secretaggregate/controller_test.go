@@ -158,16 +158,25 @@ func TestNotOurs(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		owners []metav1.OwnerReference
+		of     string // the SecretAggregate that its annotation names
 		says   string
 	}{
-		"Nobody":   {nil, "it was not made by this SecretAggregate"},
-		"Operator": {owner("ExternalSecret", "clouds", "1"), "it belongs to ExternalSecret clouds"},
-		"Sibling":  {owner("SecretAggregate", "other", "2"), "it belongs to SecretAggregate other"},
-		"Earlier":  {owner("SecretAggregate", target, "3"), "an earlier SecretAggregate of the same name"},
+		"Nobody":   {nil, "", "it was not made by this SecretAggregate"},
+		"Unmarked": {nil, target, "it was not made by this SecretAggregate"},
+		"Operator": {owner("ExternalSecret", "clouds", "1"), "", "it belongs to ExternalSecret clouds"},
+		"Sibling":  {owner("SecretAggregate", "other", "2"), "", "it belongs to SecretAggregate other"},
+		"Orphan":   {nil, "other", "it was not made by this SecretAggregate"},
+		"Earlier":  {owner("SecretAggregate", target, "3"), "", "an earlier SecretAggregate of the same name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			theirs := secretOf(target, map[string]string{"theirs": "x"})
 			theirs.OwnerReferences = tc.owners
+			if tc.of != "" {
+				theirs.Annotations = map[string]string{nameAnnotation: tc.of}
+			}
+			if name == "Orphan" { // As a SecretAggregate marks its own, which has lost its owner.
+				theirs.Labels = map[string]string{managedByLabel: managedBy}
+			}
 			c := newCluster(t, append(sources(), aggregate(), theirs)...)
 			before := c.target()
 			c.settle()
@@ -256,13 +265,49 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestConcerned: each source and the target wake it, in its namespace only.
-func TestConcerned(t *testing.T) {
+// TestSecrets: each source and the target wake it, each once.
+func TestSecrets(t *testing.T) {
 	a := aggregate()
-	for name, want := range map[string]bool{target: true, "keystone-admin": true, "keystone-tls": true, "keystone": false} {
-		if got := uses(a, name); got != want {
-			t.Errorf("%s: %v", name, got)
-		}
+	a.Spec.Sources = append(a.Spec.Sources, source("user", "keystone-admin", "username"))
+	if diff := cmp.Diff([]string{"keystone-admin", target, "keystone-tls"}, secrets(a)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestForbidden: a source that the companion's Role does not name makes nothing, not even of the others, and what was made stays as it is. It
+// looks again soon: nobody wakes it when the right has come.
+func TestForbidden(t *testing.T) {
+	c := newCluster(t, append(sources(), aggregate())...)
+	c.settle()
+	a := c.aggregate()
+	a.Spec.Sources[0].SecretKeyRef.Name = "mariadb-root"
+	c.must(c.api.Update(context.Background(), a))
+	c.update("keystone-tls", func(s *corev1.Secret) { s.Data["ca.crt"] = []byte("renewed") })
+	denied := true
+	bounded := interceptor.NewClient(c.api, interceptor.Funcs{
+		Get: func(ctx context.Context, api client.WithWatch, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if denied && k.Name == "mariadb-root" {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, k.Name, errors.New("no rule"))
+			}
+			return api.Get(ctx, k, o, opts...)
+		},
+	})
+	r := c.reconciler(bounded)
+	result, err := c.pass(r, target)
+	if err != nil || result.RequeueAfter != poll {
+		t.Errorf("%v, %v", result, err)
+	}
+	if got := c.ready(); got.Reason != "Forbidden" || !strings.Contains(got.Message, "has no right to read Secret mariadb-root") {
+		t.Errorf("%v", got)
+	}
+	if diff := cmp.Diff(wantData, c.target().Data); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	denied = false
+	c.must(c.api.Create(context.Background(), secretOf("mariadb-root", map[string]string{"password": "p"})))
+	c.run(r)
+	if got := c.ready(); got.Status != metav1.ConditionTrue {
+		t.Errorf("when the right is there: %v", got)
 	}
 }
 

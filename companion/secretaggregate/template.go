@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"text/template"
@@ -27,9 +28,15 @@ var escapes = map[string]func(string) (string, error){
 	"":           asItIs,
 	"None":       asItIs,
 	"OsloConfig": oslo.Value,
+	"URL":        percent,
 }
 
 func asItIs(text string) (string, error) { return text, nil }
+
+// percent encodes all but unreserved characters, a space as %20: what reads a connection's URL does not take a plus for one.
+func percent(text string) (string, error) {
+	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20"), nil
+}
 
 func encode(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
@@ -62,7 +69,7 @@ func parsed(spec *c5c3v1.SecretAggregateSpec) (map[string]*template.Template, er
 	for _, s := range spec.Sources {
 		sources[s.Name] = true
 		if escapes[s.Escape] == nil {
-			return nil, fmt.Errorf("spec.sources[%s].escape: %q is not known: write None or OsloConfig", s.Name, s.Escape)
+			return nil, fmt.Errorf("spec.sources[%s].escape: %q is not known: write None, OsloConfig or URL", s.Name, s.Escape)
 		}
 	}
 	out := map[string]*template.Template{}

@@ -2,6 +2,7 @@ package secretaggregate
 
 import (
 	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -51,6 +52,8 @@ func TestTemplates(t *testing.T) {
 		"Oslo":            {reason: "oslo.config reads it literally.", text: "password = {{ .a }}", escape: "OsloConfig", value: `$x\$y`, want: `password = $$x\\$y`},
 		"OsloSpaces":      {reason: "Outer spaces need quotes.", text: "{{ .a }}", escape: "OsloConfig", value: " x", want: `" x"`},
 		"OsloTwoLines":    {reason: "An option is one line: the second would be another option.", text: "{{ .a }}", escape: "OsloConfig", value: "x\n[DEFAULT]", wantErr: "source a (Secret secret, key key) cannot be written as OsloConfig"},
+		"URL":             {reason: "The user and the password of a URL.", text: "rabbit://u:{{ .a }}@h", escape: "URL", value: "p@ss:w/o?r d#%$+é", want: "rabbit://u:p%40ss%3Aw%2Fo%3Fr%20d%23%25%24%2B%C3%A9@h"},
+		"FinalNewline":    {reason: "Ceph does not read a keyring whose last line has no end.", text: "[client.a]\nkey = {{ .a | trim }}\n", value: "AQ==\n", want: "[client.a]\nkey = AQ==\n"},
 		"EscapeUnknown":   {reason: "The schema refuses it; so does the code.", text: "x", escape: "Shell", wantErr: `spec.sources[a].escape: "Shell" is not known`},
 		"NotATemplate":    {reason: "The error says where.", text: "x\n{{ .a", wantErr: "spec.template[out] cannot be read: template: out:2"},
 		"NoSource":        {reason: "A typing error is not an empty value.", text: "{{ .b }}", wantErr: `spec.template[out]: there is no source "b": the sources are a`},
@@ -104,6 +107,24 @@ func TestQuote(t *testing.T) {
 		}
 		if diff := cmp.Diff(map[string]string{"a": text}, fromYAML); diff != "" {
 			t.Fatal(diff)
+		}
+	})
+}
+
+// TestURL: what is escaped for a URL, the URL's parser reads back, and an INI file takes as it is.
+func TestURL(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.String().Draw(t, "text")
+		escaped, err := render("{{ .a }}", "URL", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := url.Parse("rabbit://user:" + escaped + "@host:5671/vhost")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := u.User.Password(); got != text || strings.ContainsAny(escaped, "$\"' \n") {
+			t.Fatalf("%q is read as %q", escaped, got)
 		}
 	})
 }

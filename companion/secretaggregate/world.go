@@ -40,12 +40,14 @@ type world struct {
 	missing []string
 	// target is nil if there is none.
 	target *corev1.Secret
+	// forbidden names the Secrets that the companion may not read: no words if there are none.
+	forbidden string
 }
 
 // observe reads the world live. Keys of one Secret are read at once, so they belong together.
 func observe(ctx context.Context, reader client.Reader, aggregate *c5c3v1.SecretAggregate) (*world, error) {
 	w := &world{aggregate: aggregate, values: map[string]string{}}
-	secrets := map[string]*corev1.Secret{}
+	secrets, denied := map[string]*corev1.Secret{}, map[string]bool{}
 	get := func(name string) (*corev1.Secret, error) {
 		if s, ok := secrets[name]; ok {
 			return s, nil
@@ -55,6 +57,8 @@ func observe(ctx context.Context, reader client.Reader, aggregate *c5c3v1.Secret
 		switch {
 		case apierrors.IsNotFound(err):
 			s = nil
+		case apierrors.IsForbidden(err):
+			s, denied[name] = nil, true
 		case err != nil:
 			return nil, fmt.Errorf("cannot read Secret %s: %w", name, err)
 		}
@@ -80,6 +84,7 @@ func observe(ctx context.Context, reader client.Reader, aggregate *c5c3v1.Secret
 	}
 	var err error
 	w.target, err = get(string(aggregate.Spec.TargetSecretName))
+	w.forbidden = strings.Join(slices.Sorted(maps.Keys(denied)), ", ")
 	return w, err
 }
 

@@ -38,3 +38,11 @@ func (m *model) addresses() {
 	m.endpoints.public = fmt.Sprintf("%s://%s%s/v3", scheme, e.Hostname, e.Path)
 	m.identity = &e
 }
+
+// publicAddresses are those that the companion visits, as clients outside do.
+func (m *model) publicAddresses() []string {
+	if m.endpoints.public == m.endpoints.internal {
+		return nil
+	}
+	return []string{m.endpoints.public}
+}

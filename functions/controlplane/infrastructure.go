@@ -117,7 +117,7 @@ func companionController(m *model) ([]compose.Stage, error) {
 		{Name: "companion", Object: companion.Deployment(w, image)},
 		{Name: "companion-service", Object: companion.Service(w)},
 		{Name: "companion-disruption-budget", Object: w.DisruptionBudget()},
-		{Name: "companion-network-policy", Object: companion.Network(w)},
+		{Name: "companion-network-policy", Object: companion.Network(w, m.publicAddresses()...)},
 	}
 	if m.monitoring.Enabled {
 		dashboard, err := companion.Dashboard(w, m.monitoring)

@@ -59,7 +59,10 @@ func live(service *observe.Object) *common.Live {
 	if reachable != string(metav1.ConditionTrue) && reachable != string(metav1.ConditionFalse) {
 		return nil
 	}
-	l := &common.Live{Reachable: reachable, APIVersion: service.String("status", "live", "apiVersion")}
+	l := &common.Live{
+		Reachable: reachable, APIVersion: service.String("status", "live", "apiVersion"),
+		PublicReachable: service.String("status", "live", "publicReachable"), PublicMessage: service.String("status", "live", "publicMessage"),
+	}
 	if t, err := time.Parse(time.RFC3339, service.String("status", "live", "lastToken")); err == nil {
 		l.LastToken = &metav1.Time{Time: t}
 	}

@@ -3,6 +3,8 @@ package keystone
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
@@ -51,4 +53,23 @@ func catalogAccess(m *model) ([]compose.Stage, error) {
 		Template: map[string]c5c3v1.SecretTemplate{"clouds.yaml": c5c3v1.SecretTemplate(yaml), "cacert": "{{ .ca }}"},
 	})
 	return []compose.Stage{{{Name: "korc-credential", Object: rotation}}, {{Name: "korc-clouds", Object: aggregate}}}, nil
+}
+
+// companionAccess lets the companion read and write the Secrets of this Keystone, and roll its pods: those that its objects name, and no
+// others of the namespace. It comes before all of them, and follows the spec with them.
+func companionAccess(m *model) ([]compose.Stage, error) {
+	var objects []runtime.Object
+	for _, build := range []func(*model) ([]compose.Stage, error){keys, config, schema, clouds, catalogAccess, login} {
+		stages, err := build(m)
+		if err != nil {
+			return nil, err
+		}
+		for _, stage := range stages {
+			for _, r := range stage {
+				objects = append(objects, r.Object)
+			}
+		}
+	}
+	role, binding := companion.Grant(m.meta(m.sub("companion")), objects...)
+	return []compose.Stage{{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}}, nil
 }

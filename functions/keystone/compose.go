@@ -19,16 +19,17 @@ func New() function.Runner {
 
 // graph is what a Keystone consists of, and what needs what.
 var graph = compose.Graph[*model]{
+	{Name: "companion-access", Build: companionAccess},
 	{Name: "credentials", Build: credentials},
 	{Name: "certificate", Build: serverCertificate},
 	{Name: "database", Needs: []string{"credentials"}, Build: database},
-	{Name: "keys", Build: keys},
-	{Name: "config", Needs: []string{"credentials"}, Build: config},
+	{Name: "keys", Needs: []string{"companion-access"}, Build: keys},
+	{Name: "config", Needs: []string{"companion-access", "credentials"}, Build: config},
 	{Name: "schema", Needs: []string{"database", "keys", "config"}, Build: schema, Version: (*model).wantedRelease},
 	{Name: "bootstrap", Needs: []string{"schema"}, Build: bootstrap},
 	{Name: "api", Needs: []string{"bootstrap", "certificate"}, Build: api, Version: (*model).version},
 	{Name: "exposure", Enabled: (*model).exposed, Needs: []string{"certificate"}, Build: exposed},
-	{Name: "clouds", Needs: []string{"credentials", "certificate"}, Build: clouds},
+	{Name: "clouds", Needs: []string{"companion-access", "credentials", "certificate"}, Build: clouds},
 	{Name: "catalog-access", Needs: []string{"api", "clouds"}, Build: catalogAccess},
 	{Name: "login", Needs: []string{"api", "clouds"}, Build: login},
 	{Name: "trust-flush", Needs: []string{"bootstrap"}, Build: trustFlush},

@@ -16,9 +16,14 @@ import (
 // login is the companion's regular login at the internal address, by which the administrator's password, the certificate, the database
 // and the keys are proven. Nothing waits for it: Keystone is not ready while it fails, but goes on as it is.
 func login(m *model) ([]compose.Stage, error) {
-	return aggregate(loginResource, companion.IdentityCheck(m.meta(m.name), openstackv1.IdentityCheckSpec{
+	spec := openstackv1.IdentityCheckSpec{
 		CloudCredentialsRef: c5c3v1.CloudCredentialsReference{SecretName: common.ObjectName(m.sub("clouds")), CloudName: CloudsCloud},
-	})), nil
+		Exempt:              true,
+	}
+	if m.spec.Endpoints.Public != m.spec.Endpoints.Internal {
+		spec.PublicURL = m.spec.Endpoints.Public
+	}
+	return aggregate(loginResource, companion.IdentityCheck(m.meta(m.name), spec)), nil
 }
 
 // live is what the companion has found: nil if it has not looked yet.
@@ -31,8 +36,23 @@ func live(check *observe.Object) *common.Live {
 	if c.Status == string(metav1.ConditionTrue) {
 		l.Reachable = c.Status
 	}
+	if public, ok := check.Condition("PublicReachable"); ok {
+		l.PublicReachable = string(metav1.ConditionTrue)
+		if public.Status != l.PublicReachable {
+			l.PublicReachable, l.PublicMessage = string(metav1.ConditionFalse), cut(public.Message)
+		}
+	}
 	if t, err := time.Parse(time.RFC3339, check.String("status", "lastToken")); err == nil {
 		l.LastToken = &metav1.Time{Time: t}
 	}
 	return l
+}
+
+// cut keeps a message in the limit of the schema.
+func cut(message string) string {
+	const limit = 1024
+	if runes := []rune(message); len(runes) > limit {
+		return string(runes[:limit])
+	}
+	return message
 }

@@ -1,6 +1,7 @@
 package keystone
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,17 @@ func TestLive(t *testing.T) {
 		"NotThere":     {reason: "Nobody has asked."},
 		"NotAsked":     {reason: "Nobody has asked.", seen: check(map[string]any{})},
 		"NeverAnswers": {reason: "It was asked in vain.", seen: check(map[string]any{"conditions": condition("False")}), want: &common.Live{Reachable: "False"}},
+		"PublicToo": {
+			reason: "Whether clients outside get in is told beside it, and changes nothing of it.",
+			want:   &common.Live{Reachable: "True", PublicReachable: "False", PublicMessage: "no such host"},
+			seen: check(map[string]any{"conditions": append(condition("True"),
+				map[string]any{"type": "PublicReachable", "status": "False", "reason": "NameUnknown", "message": "no such host"})}),
+		},
+		"PublicAnswers": {
+			reason: "What answers needs no message.", want: &common.Live{Reachable: "False", PublicReachable: "True"},
+			seen: check(map[string]any{"conditions": append(condition("False"),
+				map[string]any{"type": "PublicReachable", "status": "True", "message": "Keystone answers at"})}),
+		},
 		"Garbage": {
 			reason: "A hand wrote into the status.", want: &common.Live{Reachable: "True"},
 			seen: check(map[string]any{"conditions": condition("True"), "lastToken": "yesterday"}),
@@ -47,9 +59,55 @@ func TestLive(t *testing.T) {
 	if diff := cmp.Diff(want, at(w.XR.AsMap(), "status", "live")); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]any{"cloudCredentialsRef": map[string]any{"secretName": "keystone-clouds", "cloudName": "admin"}},
-		desired(t, w)["login"]["spec"]); diff != "" {
+	login := map[string]any{"cloudCredentialsRef": map[string]any{"secretName": "keystone-clouds", "cloudName": "admin"}, "exempt": true}
+	if diff := cmp.Diff(login, desired(t, w)["login"]["spec"]); diff != "" {
 		t.Errorf("it logs in by (-want +got):\n%s", diff)
+	}
+	login["publicURL"] = "https://identity.example.com/v3"
+	outside := ready(t, xr(t, "small", set("https://identity.example.com/v3", "endpoints", "public")))
+	if diff := cmp.Diff(login, desired(t, outside)["login"]["spec"]); diff != "" {
+		t.Errorf("with a public address (-want +got):\n%s", diff)
+	}
+}
+
+// TestCompanionAccess: the companion may read what this Keystone's objects name, also where a tenant brings it, and write what it makes itself.
+func TestCompanionAccess(t *testing.T) {
+	names := func(role map[string]any, verb string) []string {
+		var out []string
+		rules, _ := role["rules"].([]any)
+		for i := range rules {
+			verbs, _ := at(role, "rules", i, "verbs").([]any)
+			if at(role, "rules", i, "resources", 0) != "secrets" || !slices.Contains(verbs, any(verb)) {
+				continue
+			}
+			list, _ := at(role, "rules", i, "resourceNames").([]any)
+			for _, n := range list {
+				out = append(out, n.(string))
+			}
+		}
+		return out
+	}
+	role := desired(t, ready(t, xr(t, "small")))["companion-role"]
+	written := []string{"keystone-clouds", "keystone-credential-keys", "keystone-fernet-keys", "keystone-korc", "keystone-korc-clouds"}
+	if diff := cmp.Diff(written, names(role, "update")); diff != "" {
+		t.Errorf("it may write (-want +got):\n%s", diff)
+	}
+	read := slices.Concat(written, []string{"keystone-admin", "keystone-database", "keystone-tls", "mariadb-ca-bundle"})
+	slices.Sort(read)
+	if diff := cmp.Diff(read, names(role, "get")); diff != "" {
+		t.Errorf("it may read (-want +got):\n%s", diff)
+	}
+	directories := desired(t, ready(t, xr(t, "directories")))
+	role = directories["companion-role"]
+	sources, _ := at(directories["domains"], "spec", "sources").([]any)
+	for i := range sources {
+		name, _ := at(directories["domains"], "spec", "sources", i, "secretKeyRef", "name").(string)
+		if !slices.Contains(names(role, "get"), name) || slices.Contains(names(role, "update"), name) {
+			t.Errorf("of what the tenant brings, %s is not to be read, or to be written", name)
+		}
+	}
+	if len(sources) == 0 || !slices.Contains(names(role, "update"), "keystone-domains") {
+		t.Errorf("%d sources; it may write %v", len(sources), names(role, "update"))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/revision"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
@@ -25,6 +26,10 @@ func schema(m *model) ([]compose.Stage, error) {
 	manage := func(args ...openstackv1.Argument) openstackv1.Command {
 		return openstackv1.Command{Command: append([]openstackv1.Argument{"keystone-manage"}, args...)}
 	}
+	revisions, err := revision.Known(service)
+	if err != nil {
+		return nil, err
+	}
 	return aggregate(schemaResource, companion.DatabaseSync(m.meta(m.name), openstackv1.DatabaseSyncSpec{
 		Release:  string(m.wanted),
 		Sync:     []openstackv1.Step{{Name: "db-sync", Command: manage("db_sync")}},
@@ -35,6 +40,14 @@ func schema(m *model) ([]compose.Stage, error) {
 			Name:         "upgrade-check",
 			Command:      openstackv1.Command{Command: []openstackv1.Argument{"keystone-status", "upgrade", "check"}},
 			SuccessCodes: []int32{0, 1},
+		},
+		// A database that was retained or restored tells its revision; an empty one tells Python's None
+		// (https://docs.openstack.org/keystone/latest/cli/index.html#keystone-manage).
+		SchemaVersion: &openstackv1.SchemaVersion{
+			Step:         openstackv1.Step{Name: "db-version", Command: manage("db_version")},
+			Empty:        "None",
+			Revisions:    revisions,
+			AllowUnknown: m.spec.AllowUnknown,
 		},
 		Consumers: m.consumers(),
 		Template:  w.Template(pod),

@@ -12,7 +12,6 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
-	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
 
 // reasons say for every API group what we order there, and so why it may be ordered.
@@ -143,18 +142,14 @@ func plural(k schema.GroupKind) string {
 	return p.Resource
 }
 
-// companionRules are the rights that the companion's Role grants.
+// companionRules are the rights that the companion's Roles grant, without the names that these are bounded to: they differ from control
+// plane to control plane.
 func companionRules() ([]rule, error) {
-	for _, o := range companion.Access(workload.Workload{}) {
-		if role, ok := o.(*rbacv1.Role); ok {
-			out := make([]rule, len(role.Rules))
-			for i, r := range role.Rules {
-				out[i] = rule{PolicyRule: r}
-			}
-			return out, nil
-		}
+	var out []rule
+	for _, r := range companion.Rights() {
+		out = append(out, rule{PolicyRule: r})
 	}
-	return nil, fmt.Errorf("cannot find the companion's Role")
+	return out, nil
 }
 
 // text is rules as YAML, with their reasons as comments, for the rules of a role.

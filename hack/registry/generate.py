@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Writes internal/registry/data/SERVICE-RELEASE.json.gz for every service of services.toml and each of its releases.
+"""Writes internal/registry/data/SERVICE-RELEASE.json.gz for every service of services.toml and each of its releases, and
+internal/revision/data/SERVICE.json, which is of all releases.
 
-generate.py [RELEASE...]: these releases only. See README.md. Needs Python 3.11; the folder of the cache is taken from
+generate.py [RELEASE...]: the options of these releases only. See README.md. Needs Python 3.11; the folder of the cache is taken from
 COBALTCORE_CACHE.
 """
 
 import hashlib
+import json
 import os
 import pathlib
 import platform
@@ -16,6 +18,7 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parent.parent / "internal" / "registry" / "data"
+SCHEMAS = HERE.parent.parent / "internal" / "revision" / "data"
 CACHE = pathlib.Path(os.environ.get("COBALTCORE_CACHE") or pathlib.Path.home() / ".cache" / "cobaltcore") / "registry"
 UV = "uv==0.13.8"
 
@@ -76,6 +79,29 @@ def extract(python, service, release, row):
     print(f"{file.name}: {len(text)} bytes, {file.stat().st_size} compressed")
 
 
+def schema(service, row):
+    """Writes which releases each revision of a service's schema serves.
+
+    A revision that is no release's head is of the release that brings it. Those below the first release's head are left out: what an
+    upgrade from there has to do is not known here.
+    """
+    known, seen = {}, set()
+    for release in sorted(row["versions"]):
+        python = install(service, release, row)
+        # A folder of its own: what is imported may leave a log behind.
+        revisions = json.loads(run(python, HERE / "schema.py", *row["schema"], cwd=CACHE, stdout=subprocess.PIPE).stdout)
+        for revision in revisions:
+            if revision == revisions[-1]:
+                known.setdefault(revision, []).append(release)
+            elif seen and revision not in seen:
+                known[revision] = [release]
+        seen.update(revisions)
+    file = SCHEMAS / f"{service}.json"
+    rows = [{"revision": revision, "releases": releases} for revision, releases in known.items()]
+    file.write_text(json.dumps(sorted(rows, key=lambda r: (r["releases"], r["revision"])), indent=2) + "\n")
+    print(f"{file.name}: {len(rows)} revisions")
+
+
 def services():
     """The rows of services.toml: service → row."""
     return tomllib.loads((HERE / "services.toml").read_text())
@@ -91,6 +117,9 @@ def main(wanted):
         for service, row in sorted(rows.items()):
             if release in row["versions"]:
                 extract(install(service, release, row), service, release, row)
+    SCHEMAS.mkdir(parents=True, exist_ok=True)
+    for service, row in sorted(rows.items()):
+        schema(service, row)
 
 
 if __name__ == "__main__":

@@ -114,3 +114,31 @@ func TestAlerts(t *testing.T) {
 		}
 	}
 }
+
+// TestNetwork: the companion gets to the public address, at the port that it has.
+func TestNetwork(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, address string
+		want            []int32
+	}{
+		"None":     {reason: "It visits none.", want: []int32{443, 6443}},
+		"Usual":    {reason: "That of the scheme is there already.", address: "https://identity.example.com/v3", want: []int32{443, 6443}},
+		"Plain":    {reason: "Without TLS.", address: "http://identity.example.com/v3", want: []int32{80, 443, 6443}},
+		"Another":  {reason: "Named.", address: "https://identity.example.com:8443/v3", want: []int32{443, 6443, 8443}},
+		"Brackets": {reason: "An address of version 6.", address: "https://[2001:db8::1]:8443/v3", want: []int32{443, 6443, 8443}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var public []string
+			if tc.address != "" {
+				public = append(public, tc.address)
+			}
+			var got []int32
+			for _, p := range Network(companion, public...).(*networkingv1.NetworkPolicy).Spec.Egress[1].Ports {
+				got = append(got, p.Port.IntVal)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

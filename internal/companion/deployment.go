@@ -1,12 +1,16 @@
 package companion
 
 import (
+	"net/url"
+	"slices"
+	"strconv"
+
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
 
@@ -18,10 +22,11 @@ const (
 	keystonePort   = 5000
 	kubernetesPort = 6443
 	httpsPort      = 443
+	httpPort       = 80
 )
 
-// rules are the companion's rights, all of them in its own namespace: those that its controllers' markers ask for (a test of the
-// companion holds them together), and what the election of a leader needs.
+// rules are the companion's rights on what has no name beforehand, all of them in its own namespace. With those on what Grant names they are
+// what its controllers' markers ask for (a test of the companion holds them together), and what the election of a leader needs.
 var rules = []rbacv1.PolicyRule{
 	// What it reconciles.
 	{
@@ -51,8 +56,10 @@ var rules = []rbacv1.PolicyRule{
 		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations/status", "secretaggregates/status"},
 		Verbs: []string{"get", "update"},
 	},
-	// Keys, credentials and aggregates are Secrets. It deletes none.
-	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "create", "update"}},
+	// Keys, credentials and aggregates are Secrets. What is to be made has no name that a rule could choose it by
+	// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources); what is there is read and written by rights of
+	// its name alone (Grant). None is deleted.
+	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
 	// What a schema Job refers to has to be there.
 	{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}},
 	// Backups of keys go through External Secrets: each push and each restore is an object of its own, and goes when it is done.
@@ -65,28 +72,49 @@ var rules = []rbacv1.PolicyRule{
 	// What ran, what it wrote, and which pods have which keys and credentials.
 	{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
 	{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
-	// Roll-outs that contract and rotations wait for; changed keys and credentials roll their consumers.
+	// Roll-outs that contract and rotations wait for. Those that changed keys and credentials roll are named (Grant).
 	{
 		APIGroups: []string{"apps"}, Resources: []string{"deployments", "statefulsets", "daemonsets"},
-		Verbs: []string{"get", "list", "watch", "patch"},
+		Verbs: []string{"get", "list", "watch"},
 	},
 	// Leader election.
 	{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
 	{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
 }
 
-// Access gives the companion its identity and its rights: a service account, a Role of its namespace, their binding.
+// Access gives the companion its identity and the rights that it has whatever it looks after: a service account, a Role of its
+// namespace, their binding.
 func Access(w workload.Workload) []runtime.Object {
-	meta := metav1.ObjectMeta{Name: w.Name, Namespace: w.Namespace, Labels: w.Labels()}
-	return []runtime.Object{
-		w.ServiceAccount(),
-		&rbacv1.Role{TypeMeta: kind("rbac.authorization.k8s.io/v1", "Role"), ObjectMeta: meta, Rules: rules},
-		&rbacv1.RoleBinding{
-			TypeMeta: kind("rbac.authorization.k8s.io/v1", "RoleBinding"), ObjectMeta: meta,
-			RoleRef:  rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: w.Name},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: w.Name, Namespace: w.Namespace}},
-		},
+	meta := w.Meta()
+	return []runtime.Object{w.ServiceAccount(), roleOf(meta, rules), bindingOf(meta, w.Name)}
+}
+
+func roleOf(meta object.Meta, rules []rbacv1.PolicyRule) *rbacv1.Role {
+	return &rbacv1.Role{TypeMeta: kind("rbac.authorization.k8s.io/v1", "Role"), ObjectMeta: objectMeta(meta), Rules: rules}
+}
+
+// bindingOf binds a Role to the companion.
+func bindingOf(meta object.Meta, role string) *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
+		TypeMeta: kind("rbac.authorization.k8s.io/v1", "RoleBinding"), ObjectMeta: objectMeta(meta),
+		RoleRef:  rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: role},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: Name, Namespace: meta.Namespace}},
 	}
+}
+
+// Rights are all that the companion may be granted, on whatever name: what whoever composes its Roles has to hold
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping).
+func Rights() []rbacv1.PolicyRule {
+	all := granted{written: set{"any": true}, rolled: map[string]set{}}
+	for _, resource := range workloads {
+		all.rolled[resource] = set{"any": true}
+	}
+	out := slices.Clone(rules)
+	for _, r := range all.rules() {
+		r.ResourceNames = nil
+		out = append(out, r)
+	}
+	return out
 }
 
 // Deployment makes the companion itself. One of its pods leads, the others wait.
@@ -115,15 +143,37 @@ func Deployment(w workload.Workload, image string) runtime.Object {
 	})
 }
 
-// Network lets Prometheus in, and the companion out to the API server and to Keystone.
-func Network(w workload.Workload) runtime.Object {
+// Network lets Prometheus in, and the companion out to the API server, to Keystone and to the public addresses that it visits, each at its
+// port.
+func Network(w workload.Workload, public ...string) runtime.Object {
+	ports := []int32{httpsPort, kubernetesPort}
+	for _, address := range public {
+		ports = append(ports, portOf(address))
+	}
+	slices.Sort(ports)
 	return w.NetworkPolicy(
 		[]workload.Flow{{Anywhere: true, Ports: []int32{metricsPort}}},
 		[]workload.Flow{
-			{Anywhere: true, Ports: []int32{httpsPort, kubernetesPort}},
+			{Anywhere: true, Ports: slices.Compact(ports)},
 			{Ports: []int32{keystonePort}},
 		},
 	)
+}
+
+// portOf an address: that of its scheme where it names none.
+func portOf(address string) int32 {
+	u, err := url.Parse(address)
+	if err != nil {
+		return httpsPort
+	}
+	const base, bits = 10, 32
+	if port, err := strconv.ParseInt(u.Port(), base, bits); err == nil && port > 0 {
+		return int32(port)
+	}
+	if u.Scheme == "http" {
+		return httpPort
+	}
+	return httpsPort
 }
 
 // Service makes the Service that Prometheus finds the metrics by.

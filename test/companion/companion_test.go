@@ -18,6 +18,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,6 +35,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	access "github.com/c5c3/crossplane-cobaltcore/internal/companion"
+	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
 
@@ -43,6 +45,8 @@ const namespace = "cloud"
 type cluster struct {
 	t   *testing.T
 	api client.Client
+	// companion is the API as the companion may use it.
+	companion client.Client
 
 	mu sync.Mutex
 	// ran are the steps whose pods have started: contract 2025.2.
@@ -56,15 +60,14 @@ func TestCompanion(t *testing.T) {
 	ctrl.SetLogger(zap.New(zap.WriteTo(io.Discard)))
 	c := start(t)
 	c.create(&corev1.Secret{ObjectMeta: meta1("database")})
+	c.create(&corev1.Secret{ObjectMeta: meta1("mariadb-root")})
 	c.create(schemaOf("2025.1"))
 	eventually(t, "the first sync", c.finished)
+	c.bounded()
 
 	// Its consumers run, with keys.
 	c.create(deployment())
-	c.create(&openstackv1.KeyRepository{ObjectMeta: meta1("keys"), Spec: openstackv1.KeyRepositorySpec{
-		Type: openstackv1.KeyTypeFernet, SecretName: "keys", RotationSchedule: "* * * * *",
-		Token: &openstackv1.TokenLifetime{ExpirationSeconds: 60}, Consumers: consumers,
-	}})
+	c.create(repository())
 	eventually(t, "a rotation that has reached every pod", func() bool {
 		r := &openstackv1.KeyRepository{}
 		c.get("keys", r)
@@ -101,11 +104,14 @@ func TestCompanion(t *testing.T) {
 	eventually(t, "the new schema", func() bool { return c.sync().Status.InstalledRelease == "2026.1" })
 	c.rollOut("2026.1")
 	eventually(t, "the end of the second upgrade", c.finished)
-	want := []string{"db-sync 2025.1", "expand 2025.2", "contract 2025.2", "contract 2025.2", "expand 2026.1", "expand 2026.1", "contract 2026.1"}
+	want := []string{"db-version 2025.1", "db-sync 2025.1", "expand 2025.2", "contract 2025.2", "contract 2025.2", "expand 2026.1", "expand 2026.1", "contract 2026.1"}
 	if got := c.all(); !slices.Equal(got, want) {
 		t.Errorf("ran %q", got)
 	}
 }
+
+// empty is what the database says that has nothing in it.
+const empty = "None"
 
 var consumers = []openstackv1.Consumer{{Kind: "Deployment", Name: "keystone"}}
 
@@ -120,12 +126,43 @@ func schemaOf(release string) *openstackv1.DatabaseSync {
 		return []openstackv1.Step{{Name: name, Command: openstackv1.Command{Command: []openstackv1.Argument{"keystone-manage"}}}}
 	}
 	return &openstackv1.DatabaseSync{ObjectMeta: meta1("keystone"), Spec: openstackv1.DatabaseSyncSpec{
-		Release: release, Sync: step("db-sync"), Expand: step("expand"), Contract: step("contract"), Consumers: consumers,
+		SchemaVersion: &openstackv1.SchemaVersion{Step: step("db-version")[0], Empty: empty},
+		Release:       release, Sync: step("db-sync"), Expand: step("expand"), Contract: step("contract"), Consumers: consumers,
 		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "keystone", Image: image(release),
 			EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "database"}}}},
 		}}}},
 	}}
+}
+
+func repository() *openstackv1.KeyRepository {
+	return &openstackv1.KeyRepository{ObjectMeta: meta1("keys"), Spec: openstackv1.KeyRepositorySpec{
+		Type: openstackv1.KeyTypeFernet, SecretName: "keys", RotationSchedule: "* * * * *",
+		Token: &openstackv1.TokenLifetime{ExpirationSeconds: 60}, Consumers: consumers,
+	}}
+}
+
+// bounded: of the Secrets that its objects do not name, the companion sees nothing, and it changes none.
+func (c *cluster) bounded() {
+	c.t.Helper()
+	foreign := client.ObjectKey{Namespace: namespace, Name: "mariadb-root"}
+	s := &corev1.Secret{ObjectMeta: meta1("mariadb-root")}
+	var mine corev1.Secret
+	for what, err := range map[string]error{
+		"reads another Secret":     c.companion.Get(c.t.Context(), foreign, s),
+		"lists all Secrets":        c.companion.List(c.t.Context(), &corev1.SecretList{}, client.InNamespace(namespace)),
+		"writes another Secret":    c.companion.Update(c.t.Context(), s),
+		"writes a Secret it reads": c.companion.Update(c.t.Context(), &corev1.Secret{ObjectMeta: meta1("database")}),
+		"deletes a Secret":         c.companion.Delete(c.t.Context(), s),
+		"reads another namespace":  c.companion.Get(c.t.Context(), client.ObjectKey{Namespace: "kube-system", Name: "database"}, s),
+	} {
+		if !apierrors.IsForbidden(err) {
+			c.t.Errorf("the companion %s: %v", what, err)
+		}
+	}
+	if err := c.companion.Get(c.t.Context(), client.ObjectKey{Namespace: namespace, Name: "database"}, &mine); err != nil {
+		c.t.Errorf("what its objects name: %v", err)
+	}
 }
 
 func deployment() *appsv1.Deployment {
@@ -162,10 +199,16 @@ func start(t *testing.T) *cluster {
 	for _, o := range access.Access(workload.Workload{Name: "companion", Namespace: namespace, App: "companion", Instance: "cloud"}) {
 		c.create(o.(client.Object))
 	}
+	role, binding := access.Grant(object.Meta{Name: "keystone-companion", Namespace: namespace}, schemaOf("2025.1"), repository())
+	c.create(role.(client.Object))
+	c.create(binding.(client.Object))
 	c.definitions()
 	as := rest.CopyConfig(config)
 	as.Impersonate = rest.ImpersonationConfig{
 		UserName: "system:serviceaccount:" + namespace + ":companion", Groups: []string{"system:serviceaccounts", "system:authenticated"},
+	}
+	if c.companion, err = client.New(as, client.Options{Scheme: scheme}); err != nil {
+		t.Fatal(err)
 	}
 	mgr, err := ctrl.NewManager(as, ctrl.Options{
 		Scheme: scheme, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
@@ -329,6 +372,9 @@ func (c *cluster) node(ctx context.Context, p *corev1.Pod) {
 			p.Status.Phase = corev1.PodFailed
 		}
 		state.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: c.exits[step], FinishedAt: metav1.Now()}
+		if name == "db-version" {
+			state.State.Terminated.Message = empty
+		}
 	default:
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -73,7 +74,8 @@ func TestSchemaJobs(t *testing.T) {
 		WithStatusSubresource(&openstackv1.DatabaseSync{}, &batchv1.Job{}, &appsv1.Deployment{}).Build()
 	r := &databasesync.Reconciler{
 		Client: api, Reader: api, Events: events.NewFakeRecorder(1000), Clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0)),
-		Output: func(context.Context, *corev1.Pod, string) (string, error) { return "", nil },
+		// What keystone-manage db_version prints of an empty database.
+		Output: func(context.Context, *corev1.Pod, string) (string, error) { return "None\n", nil },
 	}
 	bringReferences(t, api, &sync.Spec.Template.Spec)
 
@@ -120,6 +122,7 @@ func TestSchemaJobs(t *testing.T) {
 		}
 	}
 	if want := []string{
+		"version.db-version: keystone-manage db_version",
 		"sync.db-sync: keystone-manage db_sync",
 		"check.upgrade-check: keystone-status upgrade check",
 		"expand.expand: keystone-manage db_sync --expand",
@@ -196,6 +199,20 @@ func namespaceOf(t *testing.T, api client.Client) string {
 	return list.Items[0].Namespace
 }
 
+// endPod makes the pod of a Job, which has ended well.
+func endPod(t *testing.T, api client.Client, j *batchv1.Job) {
+	t.Helper()
+	pod := &corev1.Pod{ObjectMeta: *j.Spec.Template.ObjectMeta.DeepCopy(), Spec: j.Spec.Template.Spec}
+	pod.Name, pod.Namespace = j.Name, j.Namespace
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: pod.Spec.Containers[0].Name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}},
+	}}}
+	if err := api.Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // runSchema reconciles until everything has run, and gives the Jobs of that. Each ends well.
 func runSchema(t *testing.T, api client.Client, r *databasesync.Reconciler, sync *openstackv1.DatabaseSync) []batchv1.Job {
 	t.Helper()
@@ -213,6 +230,11 @@ func runSchema(t *testing.T, api client.Client, r *databasesync.Reconciler, sync
 			if *j.Spec.Suspend || len(j.Status.Conditions) > 0 {
 				continue
 			}
+			j.UID = types.UID(j.Name)
+			if err := api.Update(t.Context(), &j); err != nil {
+				t.Fatal(err)
+			}
+			endPod(t, api, &j)
 			j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Time{Time: time.Unix(0, 0)}}}
 			if err := api.Status().Update(t.Context(), &j); err != nil {
 				t.Fatal(err)

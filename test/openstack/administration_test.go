@@ -181,4 +181,51 @@ func testLive(t *testing.T, cloud *Cloud) {
 	if !apimeta.IsStatusConditionTrue(s.Conditions, "Reachable") || s.APIVersion != "v3.14" || s.LastToken == nil || time.Since(s.LastToken.Time) > time.Hour {
 		t.Errorf("%+v", s)
 	}
+	for _, c := range []string{"PublicReachable", "Exempt"} {
+		if !apimeta.IsStatusConditionTrue(s.Conditions, c) {
+			t.Errorf("%s: %+v", c, s.Conditions)
+		}
+	}
+}
+
+// testLockout: the claim locks users out after two failed logins. Anybody may fail to log in as the administrator, whose name is known, and
+// the companion goes on; so it does after somebody has taken the option away, and before anybody has used that.
+func testLockout(t *testing.T, cloud *Cloud, c *Client) {
+	ctx := context.Background()
+	fail := func(user string) {
+		t.Helper()
+		for range 6 {
+			if _, err := c.Issue(ctx, Password(user, "Default", "wrong", nil)); StatusOf(err) != http.StatusUnauthorized {
+				t.Errorf("a wrong password: %v", err)
+			}
+		}
+	}
+	a := adminOf(t, c)
+	id := a.create("user", map[string]any{"name": "locked-out", "domain_id": "default", "password": "right-password"})
+	fail("locked-out")
+	if _, err := c.Issue(ctx, Password("locked-out", "Default", "right-password", nil)); StatusOf(err) != http.StatusUnauthorized {
+		t.Errorf("nobody is locked out, so that this proves nothing: %v", err)
+	}
+	a.do(http.MethodDelete, "/users/"+id, nil, nil)
+	fail("root")
+	a = adminOf(t, c)
+
+	const option = "ignore_lockout_failure_attempts"
+	root := a.named("users", "name=root&domain_id=default")
+	a.do(http.MethodPatch, "/users/"+root, map[string]any{"user": map[string]any{"options": map[string]any{option: nil}}}, nil)
+	cloud.Operators.Forward(2 * time.Minute)
+	err := cloud.Cluster.Wait(ctx, time.Minute, "the option", func(context.Context) (bool, error) {
+		var out struct {
+			User struct {
+				Options map[string]any `json:"options"`
+			} `json:"user"`
+		}
+		err := a.try(http.MethodGet, "/users/"+root, nil, &out)
+		return out.User.Options[option] == true, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fail("root")
+	adminOf(t, c)
 }

@@ -33,6 +33,7 @@ func TestCloud(t *testing.T) {
 	t.Run("Tokens", func(t *testing.T) { testTokens(t, internal, public) })
 	t.Run("Catalog", func(t *testing.T) { testCatalog(t, internal, public) })
 	t.Run("Live", func(t *testing.T) { testLive(t, c) })
+	t.Run("Lockout", func(t *testing.T) { testLockout(t, c, internal) })
 	t.Run("ServiceUser", func(t *testing.T) { testServiceUser(t, c, internal) })
 	t.Run("Policy", func(t *testing.T) { testPolicy(t, internal) })
 	t.Run("Options", func(t *testing.T) { testOptions(t, internal) })

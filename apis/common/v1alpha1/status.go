@@ -97,6 +97,15 @@ type Live struct {
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
+	// True: its public address answers the companion, with a certificate that the system trusts. False: publicMessage says why not. Nothing
+	// waits for it, since a network may not lead from inside to an address outside. Absent: it has none, or nobody has asked.
+	// +kubebuilder:validation:Enum="True";"False"
+	// +optional
+	PublicReachable string `json:"publicReachable,omitempty"`
+	// What is wrong with the public address: its name, the connection, its certificate or the answer.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	PublicMessage string `json:"publicMessage,omitempty"`
 	// When it last gave a token. It is at most ten minutes behind.
 	// +optional
 	LastToken *metav1.Time `json:"lastToken,omitempty"`

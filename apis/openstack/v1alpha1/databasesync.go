@@ -66,6 +66,9 @@ type DatabaseSyncSpec struct {
 	// Check before an upgrade.
 	// +optional
 	UpgradeCheck *Step `json:"upgradeCheck,omitempty"`
+	// How a database tells what is in it, before the first step. Absent: it is taken for a new one.
+	// +optional
+	SchemaVersion *SchemaVersion `json:"schemaVersion,omitempty"`
 	// Workloads that use the database: contract waits until all of their pods run the image of the template.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=atomic
@@ -76,6 +79,40 @@ type DatabaseSyncSpec struct {
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	Template corev1.PodTemplateSpec `json:"template"`
+}
+
+// SchemaVersion tells of which release the schema is that is found in a database: one that was retained, or restored from a backup. A step
+// from there to the wanted release that OpenStack does not support is refused before anything runs.
+type SchemaVersion struct {
+	// Command that changes nothing and prints the schema's revision as a line of its own.
+	Step Step `json:"step"`
+	// What it prints of an empty database.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Empty string `json:"empty"`
+	// Revisions that are known.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=revision
+	// +optional
+	Revisions []SchemaRevision `json:"revisions,omitempty"`
+	// Take a revision that is not known for one of the wanted release. Absent: it is refused.
+	// +optional
+	AllowUnknown bool `json:"allowUnknown,omitempty"`
+}
+
+// SchemaRevision is a revision of a schema and the releases that it serves.
+type SchemaRevision struct {
+	// Revision, as the service's migrations call it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision"`
+	// Releases whose schema it is, the oldest first.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=15
+	// +listType=set
+	Releases []string `json:"releases"`
 }
 
 // Step is one command of a schema change.
@@ -165,6 +202,10 @@ type DatabaseSyncStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ContractedHash string `json:"contractedHash,omitempty"`
+	// Revision that the database told before the first step (spec.schemaVersion).
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	SchemaRevision string `json:"schemaRevision,omitempty"`
 	// What ran, newest last. The last one may still run.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic

@@ -4,13 +4,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// An IdentityCheck logs in to Keystone every minute, as its clients do, and tells whether it got a token. Nothing is done with the token.
+// An IdentityCheck logs in to Keystone every minute, as its clients do, and tells whether it got a token. Nothing is done with the token,
+// but for what keeps the login itself working (exempt).
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Reachable",type=string,JSONPath=`.status.conditions[?(@.type=='Reachable')].status`
+// +kubebuilder:printcolumn:name="Public",type=string,JSONPath=`.status.conditions[?(@.type=='PublicReachable')].status`
 // +kubebuilder:printcolumn:name="API",type=string,JSONPath=`.status.apiVersion`
 // +kubebuilder:printcolumn:name="Last token",type=date,JSONPath=`.status.lastToken`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='Reachable')].message`,priority=1
@@ -29,11 +32,21 @@ type IdentityCheck struct {
 type IdentityCheckSpec struct {
 	// Where Keystone is, and who logs in.
 	CloudCredentialsRef c5c3v1.CloudCredentialsReference `json:"cloudCredentialsRef"`
+	// Keep whoever logs in from being locked out by failed logins of others, and from expiry and forced change of the password: the user
+	// options ignore_lockout_failure_attempts, ignore_password_expiry and ignore_change_password_upon_first_use are set, and again where somebody
+	// has removed them.
+	// +optional
+	Exempt bool `json:"exempt,omitempty"`
+	// Address that clients outside use. It is asked for the version of the API, with the system's authorities and nobody's password. Absent:
+	// there is none beside that of the credentials.
+	// +optional
+	PublicURL common.URL `json:"publicURL,omitempty"`
 }
 
 // IdentityCheckStatus is what a check has found.
 type IdentityCheckStatus struct {
-	// State: Reachable. It becomes False when three logins in a row have failed.
+	// State: Reachable becomes False when three logins in a row have failed. PublicReachable says the same of the public address, and Exempt
+	// whether the user has its options; nothing waits for these two.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
@@ -49,6 +62,9 @@ type IdentityCheckStatus struct {
 	// Logins in a row that have failed, counted up to three.
 	// +optional
 	Failures int32 `json:"failures,omitempty"`
+	// Visits to the public address in a row that have failed, counted up to three.
+	// +optional
+	PublicFailures int32 `json:"publicFailures,omitempty"`
 }
 
 // IdentityCheckList is a list of IdentityChecks.

@@ -1,4 +1,4 @@
-// Package condition sets the one condition of a kind that has no more.
+// Package condition sets conditions one at a time.
 package condition
 
 import (

@@ -55,6 +55,11 @@ func pod(name, value string, phase corev1.PodPhase) *corev1.Pod {
 	}
 }
 
+func stopping(p *corev1.Pod) *corev1.Pod {
+	p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: time.Unix(1e9, 0)}, []string{"test/grace"}
+	return p
+}
+
 func api(objects ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(objects...).Build()
 }
@@ -73,6 +78,10 @@ func TestWaitsFor(t *testing.T) {
 		"All": {"Every pod was started with it.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), pod("b", "new", corev1.PodPending)}, ""},
 		"Old": {
 			"One runs on.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), pod("b", "old", corev1.PodRunning)},
+			"1 of 2 pods of %s glance were started with earlier keys",
+		},
+		"OldStopping": {
+			"One that is being stopped works until it has ended.", "new", 2, 2, []client.Object{pod("a", "new", corev1.PodRunning), stopping(pod("b", "old", corev1.PodRunning))},
 			"1 of 2 pods of %s glance were started with earlier keys",
 		},
 		"OldEnded":   {"What has ended does not work any more.", "new", 2, 2, []client.Object{pod("a", "old", corev1.PodSucceeded), pod("b", "old", corev1.PodFailed)}, ""},

@@ -27,6 +27,11 @@ type Assignment struct {
 type Administrator interface {
 	// APIVersion is what Keystone calls its API: v3.14.
 	APIVersion(ctx context.Context) (string, error)
+	// ID is the administrator's own.
+	ID() string
+	// Exempt spares a user that a program logs in as lockout, the expiry of its password and its change at the first login. It reports
+	// whether anything had to be changed.
+	Exempt(ctx context.Context, id string) (changed bool, err error)
 	// Assigned reports whether a role is given.
 	Assigned(ctx context.Context, a Assignment) (bool, error)
 	// Assign gives a role.

@@ -85,4 +85,4 @@ func ReadCloud(data map[string][]byte, name string) (Cloud, error) {
 }
 
 // errRefused is why nobody can log in.
-var errRefused = errors.New("the password is not accepted by Keystone")
+var errRefused = errors.New("the password is not accepted by Keystone, or the user is locked out")

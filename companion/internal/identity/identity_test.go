@@ -143,7 +143,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		"Down":        {down(), "cannot log in as user glance: Keystone answers 503: Service Unavailable"},
-		"Refused":     {refused, "cannot log in as user glance: the password is not accepted by Keystone"},
+		"Refused":     {refused, "cannot log in as user glance: the password is not accepted by Keystone, or the user is locked out"},
 		"Unreachable": {unreachable, "connection refused"},
 		"NoCA":        {noCA, "key cacert: it is not PEM"},
 		// Keystone quotes the input.
@@ -185,5 +185,50 @@ func TestTLS(t *testing.T) {
 	c.AuthURL = redirects.URL + "/v3"
 	if _, err := Through(mine)(context.Background(), c); err == nil || asked {
 		t.Errorf("followed: %v", err)
+	}
+}
+
+// TestVisit: each step in which a client may fail has a reason of its own, and no message changes from one visit to the next.
+func TestVisit(t *testing.T) {
+	k := identitytest.New(nil)
+	keystone := httptest.NewTLSServer(k)
+	defer keystone.Close()
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v3" {
+			http.Redirect(w, r, "https://elsewhere.example.com", http.StatusFound)
+			return
+		}
+		_, _ = w.Write([]byte("<html>welcome</html>"))
+	}))
+	defer plain.Close()
+	trusting := Transport(func([]byte) (http.RoundTripper, error) { return keystone.Client().Transport, nil })
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	for name, tc := range map[string]struct {
+		way     Transport
+		address string
+		reason  string
+		says    string
+	}{
+		"Keystone":    {way: trusting, address: keystone.URL + "/v3"},
+		"Certificate": {TLS, keystone.URL + "/v3", CertificateRefused, "is not trusted by the system's authorities"},
+		"Name":        {TLS, "https://identity.invalid/v3", NameUnknown, "the name of identity.invalid cannot be resolved"},
+		"Refused":     {TLS, closed.URL, ConnectionFailed, "connection refused"},
+		"NoTLS":       {TLS, strings.Replace(plain.URL, "http:", "https:", 1), ConnectionFailed, "no connection to"},
+		"Redirect":    {TLS, plain.URL + "/v3", WrongAnswer, "answers 302 Found"},
+		"SomeoneElse": {TLS, plain.URL + "/", WrongAnswer, "not as Keystone does"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, second := tc.way.Visit(t.Context(), tc.address), tc.way.Visit(t.Context(), tc.address)
+			if diff := cmp.Diff(first, second); diff != "" {
+				t.Errorf("first and second visit differ:\n%s", diff)
+			}
+			switch {
+			case (first == nil) != (tc.reason == ""):
+				t.Errorf("%v", first)
+			case first != nil && (first.Reason != tc.reason || !strings.Contains(first.Error(), tc.says)):
+				t.Errorf("%s: %s, want %s: %s", first.Reason, first, tc.reason, tc.says)
+			}
+		})
 	}
 }

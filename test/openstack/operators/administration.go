@@ -5,6 +5,7 @@ package operators
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -24,11 +25,16 @@ func (o *Operators) administration(ctx context.Context) {
 	api, recorder := o.Cluster.Client, discard{}
 	roles := &roleassignment.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	regions := &endpointregion.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
-	checks := &identitycheck.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
+	checks := &identitycheck.Reconciler{
+		Client: api, Reader: api, Transport: o.transport, Public: o.outside, Events: recorder, Clock: clock{o},
+	}
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(roles), &openstackv1.RoleAssignmentList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(regions), &openstackv1.EndpointRegionList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(checks), &openstackv1.IdentityCheckList{}))
 }
+
+// outside is the way that clients outside have, who trust the public authority as their system's.
+func (o *Operators) outside([]byte) (http.RoundTripper, error) { return o.transport(o.Public.PEM) }
 
 // due lets a reconciler be only when it wants to, by the companion's clock: each of these passes costs Keystone a login.
 func (o *Operators) due(r reconcile.Reconciler) reconcile.Reconciler {

@@ -52,9 +52,81 @@ func (k *Keystone) administer(w http.ResponseWriter, r *http.Request, path []str
 		k.assignment(w, r, strings.Join(path, "/"))
 	case len(path) == 2 && path[0] == "endpoints":
 		k.endpoint(w, r, path[1])
+	case len(path) == 2 && path[0] == "users":
+		k.user(w, r, path[1])
 	default:
 		fail(w, http.StatusNotFound, "Not Found")
 	}
+}
+
+// LockAfter locks users out after so many failed logins ([security_compliance] lockout_failure_attempts), for ever.
+func (k *Keystone) LockAfter(failures int) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.limit = failures
+}
+
+// Fail is a login by a wrong password.
+func (k *Keystone) Fail(user string) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.failed[user]++
+}
+
+// Options are the options of a user.
+func (k *Keystone) Options(user string) map[string]any {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return maps.Clone(k.options[user])
+}
+
+// SetOption sets an option of a user as somebody else does.
+func (k *Keystone) SetOption(user, option string, value any) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.option(user, option, value)
+}
+
+func (k *Keystone) option(user, option string, value any) {
+	if k.options[user] == nil {
+		k.options[user] = map[string]any{}
+	}
+	k.options[user][option] = value
+}
+
+// locked: a right password is refused like a wrong one, and counted neither way.
+func (k *Keystone) locked(user string) bool {
+	return k.limit > 0 && k.failed[user] >= k.limit && k.options[user]["ignore_lockout_failure_attempts"] != true
+}
+
+// user answers an administrator about a user. What is changed are options, one by one.
+func (k *Keystone) user(w http.ResponseWriter, r *http.Request, id string) {
+	name := strings.TrimPrefix(id, "id-")
+	if _, ok := k.passwords[name]; !ok || name == id {
+		fail(w, http.StatusNotFound, "Could not find user: "+id+".")
+		return
+	}
+	if r.Method == http.MethodPatch {
+		var body struct {
+			User struct {
+				Options map[string]any `json:"options"`
+			} `json:"user"`
+		}
+		if !read(w, r, &body) {
+			return
+		}
+		for option, value := range body.User.Options {
+			k.option(name, option, value)
+		}
+	}
+	options := k.options[name]
+	if options == nil {
+		options = map[string]any{}
+	}
+	write(w, http.StatusOK, map[string]any{"user": map[string]any{
+		"id": id, "name": name, "domain_id": "default", "enabled": true, "password_expires_at": nil, "options": options,
+		"links": map[string]any{"self": "https://keystone/v3/users/" + id},
+	}})
 }
 
 func (k *Keystone) assignment(w http.ResponseWriter, r *http.Request, path string) {

@@ -37,6 +37,10 @@ type Keystone struct {
 	made   int
 	down   bool
 	refuse map[string]string
+	// limit is how many failed logins lock a user out, failed how many there were, options those of users by their names.
+	limit   int
+	failed  map[string]int
+	options map[string]map[string]any
 	// given are roles, by the path of the assignment; regions those of endpoints, by ID.
 	given   map[string]bool
 	regions map[string]string
@@ -54,7 +58,7 @@ const administrator = "admin"
 func New(passwords map[string]string) *Keystone {
 	return &Keystone{
 		passwords: maps.Clone(passwords), credentials: map[string]Credential{}, tokens: map[string]token{}, refuse: map[string]string{},
-		given: map[string]bool{}, regions: map[string]string{},
+		given: map[string]bool{}, regions: map[string]string{}, failed: map[string]int{}, options: map[string]map[string]any{},
 	}
 }
 
@@ -158,7 +162,7 @@ func (k *Keystone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusForbidden, message)
 		return
 	}
-	if t.user == administrator && t.project && path[0] != "users" {
+	if t.user == administrator && t.project && (path[0] != "users" || len(path) == 2) {
 		k.administer(w, r, path)
 		return
 	}
@@ -201,10 +205,16 @@ func (k *Keystone) login(w http.ResponseWriter, r *http.Request) {
 	}
 	u := body.Auth.Identity.Password.User
 	password, known := k.passwords[u.Name]
-	if !slices.Equal(body.Auth.Identity.Methods, []string{"password"}) || !known || u.Domain.Name != domain || password != u.Password {
+	if !slices.Equal(body.Auth.Identity.Methods, []string{"password"}) || !known || u.Domain.Name != domain || k.locked(u.Name) {
 		unauthorized(w)
 		return
 	}
+	if password != u.Password {
+		k.failed[u.Name]++
+		unauthorized(w)
+		return
+	}
+	k.failed[u.Name] = 0
 	t := token{user: u.Name}
 	in := map[string]any{"id": "default", "name": domain}
 	answer := map[string]any{

@@ -1,0 +1,38 @@
+package credentialrotation
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// TestTimes: a grace of days is of days.
+func TestTimes(t *testing.T) {
+	start := time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
+	w := &world{rotation: rotationOf(applicationCredential), record: record{Since: start, Distributed: &start}}
+	w.rotation.Spec.GracePeriodDays = new(int32(3))
+	if got := w.graceEnds().Sub(start); got != 72*time.Hour {
+		t.Errorf("three days of grace are %s", got)
+	}
+	if got := w.due().Sub(start); got != 83*24*time.Hour {
+		t.Errorf("a credential of 90 days, replaced 7 days before, is replaced after %s", got)
+	}
+}
+
+// TestSettle: pods are not restarted for a credential before their nodes may see it.
+func TestSettle(t *testing.T) {
+	c, r := start(t, rotationOf(applicationCredential))
+	w, err := observe(context.Background(), c.api, r.Login, c.rotation(), c.clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.user = nil // Nobody asks Keystone for it.
+	w.record.ID, w.record.Previous, w.record.Since = "new", w.record.ID, w.now
+	for after, want := range map[time.Duration]string{0: "Settling", 9 * time.Second: "Settling", 10 * time.Second: "ConsumerRolled"} {
+		later := *w
+		later.now = w.now.Add(after)
+		if s := rollConsumers(&later); s == nil || s.name != want {
+			t.Errorf("after %s: %+v, want %s", after, s, want)
+		}
+	}
+}

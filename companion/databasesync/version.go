@@ -1,0 +1,107 @@
+package databasesync
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+)
+
+var (
+	// revisionLine is a line with nothing but a revision in it, and unknownRevision what Alembic says, through whatever tool asks it, of a
+	// database whose revision is none of its scripts'
+	// (https://github.com/sqlalchemy/alembic/blob/main/alembic/script/base.py, _catch_revision_errors).
+	revisionLine    = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	unknownRevision = regexp.MustCompile(`Can't locate revision identified by '([A-Za-z0-9_.-]{1,64})'`)
+)
+
+// identify finds out which release the schema is of that this DatabaseSync has not had to do with yet: the database was retained by another
+// one, or restored from a backup. Nothing is changed before that is known. Until a step has begun, it asks again whenever the wish changes.
+func identify(w *world) *plan {
+	v := w.sync.Spec.SchemaVersion
+	if v == nil || !w.fresh() {
+		return nil
+	}
+	if begun, _ := reached(w.sync.Status.History); begun != "" {
+		return nil // It was new, and what is in it since is this DatabaseSync's.
+	}
+	s := steps(&w.sync.Spec, versioning)[0]
+	if last := latest(w.sync.Status.History, s.hash); last == nil || last.Result != openstackv1.StepSucceeded || last.Request != request(w.sync) {
+		return w.begin(s)
+	}
+	return w.recognize(v)
+}
+
+// recognize compares the revision that was found with the wish: nil if the steps for a new database may run.
+func (w *world) recognize(v *openstackv1.SchemaVersion) *plan {
+	const again = "restore another backup or empty the database, and set annotation " + RetryAnnotation + " to a new value"
+	found, wanted := w.sync.Status.SchemaRevision, w.sync.Spec.Release
+	if found == v.Empty {
+		return nil
+	}
+	i := slices.IndexFunc(v.Revisions, func(r openstackv1.SchemaRevision) bool { return r.Revision == found })
+	if i < 0 {
+		if v.AllowUnknown {
+			return nil
+		}
+		return w.refusal("SchemaUnknown", fmt.Sprintf("the database holds a schema of revision %s, which is of no release that is known "+
+			"here: it is too old or too new, or of something else. Nothing was changed: %s", found, again))
+	}
+	releases := v.Revisions[i].Releases
+	if slices.Contains(releases, wanted) {
+		return nil // The steps find nothing to do, mostly.
+	}
+	what := fmt.Sprintf("the database holds a schema of release %s (revision %s)", strings.Join(releases, " or "), found)
+	var why error
+	for _, from := range slices.Backward(releases) {
+		err := release.CheckUpgrade(release.Release(from), release.Release(wanted))
+		if err == nil {
+			p := w.save(openstackv1.SyncPhaseExpanding, what)
+			p.status.InstalledRelease, p.status.ContractedRelease = from, from
+			p.note = what + ", which is upgraded"
+			return p
+		}
+		if why == nil {
+			why = err
+		}
+	}
+	return w.refusal("UpgradeRefused", fmt.Sprintf("%s, and nothing was changed: %s. Or %s", what, why, again))
+}
+
+// versioned records what a step of the phase version has found. One that has told nothing has failed, whatever its exit code is.
+func (w *world) versioned(r *record, res result) *plan {
+	found := w.revision(res)
+	if found == "" {
+		if res.why == "" && res.code != nil && *res.code == 0 {
+			res.why = "it has told no revision, or its output could not be read"
+		}
+		return w.ended(r, openstackv1.StepFailed, res)
+	}
+	p := w.ended(r, openstackv1.StepSucceeded, res)
+	p.status.SchemaRevision = found
+	p.note = "the database tells revision " + found
+	return p
+}
+
+// revision is what a version step has told, by its end and its output: no words if it has told nothing.
+func (w *world) revision(res result) string {
+	if res.code == nil {
+		return ""
+	}
+	if *res.code != 0 {
+		if m := unknownRevision.FindStringSubmatch(w.said); m != nil {
+			return m[1] // The image does not know it. Whether anybody does is in the table.
+		}
+		return ""
+	}
+	// Log lines stand between, mostly before.
+	for _, line := range slices.Backward(strings.Split(w.said, "\n")) {
+		if line = strings.TrimSpace(line); revisionLine.MatchString(line) {
+			return line
+		}
+	}
+	return ""
+}

@@ -1,0 +1,170 @@
+package databasesync
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// TestRecognize: what comes of a schema that is found, for a wish.
+func TestRecognize(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason       string
+		found, wish  string
+		allowUnknown bool
+		want         decision
+		says         string
+	}{
+		"Empty": {
+			reason: "A new database gets everything at once.",
+			found:  "None", wish: "2026.1", want: decision{Does: "create sync/db-sync 2026.1", Phase: openstackv1.SyncPhaseSyncing},
+		},
+		"Same": {
+			reason: "The steps of a new database find nothing to do in one that is of the wanted release.",
+			found:  "47147121", wish: "2025.2", want: decision{Does: "create sync/db-sync 2025.2", Phase: openstackv1.SyncPhaseSyncing},
+		},
+		"Next": {
+			reason: "What was retained is upgraded as if it had never been away.",
+			found:  "47147121", wish: "2026.1",
+			want: decision{Phase: openstackv1.SyncPhaseExpanding, Installed: "2025.2", Contracted: "2025.2"},
+			says: "the database holds a schema of release 2025.1 or 2025.2 (revision 47147121)",
+		},
+		"TooFar": {
+			reason: "OpenStack supports it neither from 2025.1 nor from 2025.2.",
+			found:  "47147121", wish: "2026.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "UpgradeRefused"},
+			says: "the database holds a schema of release 2025.1 or 2025.2 (revision 47147121), and nothing was changed: " +
+				"OpenStack cannot go from 2025.2 to 2026.2 in one step: upgrade to 2026.1 first",
+		},
+		"Back": {
+			reason: "Schemas only move forward.",
+			found:  "742c857f1dfb", wish: "2025.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "UpgradeRefused"},
+			says: "OpenStack cannot go back from 2026.2 to 2025.2",
+		},
+		"HalfWay": {
+			reason: "An upgrade that was cut off goes on.",
+			found:  "e8725d6fa226", wish: "2026.1", want: decision{Does: "create sync/db-sync 2026.1", Phase: openstackv1.SyncPhaseSyncing},
+		},
+		"Unknown": {
+			reason: "Nobody knows what steps would do to it.",
+			found:  "0123abcd", wish: "2025.1", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "SchemaUnknown"},
+			says: "a schema of revision 0123abcd, which is of no release that is known here",
+		},
+		"UnknownAllowed": {
+			reason: "Somebody says that it is his own.",
+			found:  "0123abcd", wish: "2025.1", allowUnknown: true,
+			want: decision{Does: "create sync/db-sync 2025.1", Phase: openstackv1.SyncPhaseSyncing},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := at("", tc.wish)
+			identified(g.sync).Spec.SchemaVersion.AllowUnknown = tc.allowUnknown
+			g.attempt(versioning, 1, openstackv1.StepSucceeded)
+			g.sync.Status.SchemaRevision = tc.found
+			got, says := decide(g.world)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want +got:\n%s\n%s", tc.reason, diff, says)
+			}
+			if !strings.Contains(says, tc.says) {
+				t.Errorf("it says %q, want %q", says, tc.says)
+			}
+		})
+	}
+}
+
+// TestAsked: it is asked before anything else, again for another wish, and not where something is known already.
+func TestAsked(t *testing.T) {
+	ask := decision{Does: "create version/db-version 2025.1", Phase: openstackv1.SyncPhasePending}
+	for name, tc := range map[string]struct {
+		reason string
+		do     func(given)
+		want   decision
+	}{
+		"New": {reason: "Nothing is known.", do: func(given) {}, want: ask},
+		"Retry": {reason: "Somebody may have put another database there.", do: func(g given) {
+			g.attempt(versioning, 1, openstackv1.StepSucceeded)
+			g.sync.Annotations = map[string]string{RetryAnnotation: "1"}
+		}, want: ask},
+		"Begun": {reason: "What is there is of the first sync, which was cut off.", do: func(g given) {
+			g.attempt(syncing, 1, openstackv1.StepRepeat)
+			g.edited()
+		}, want: decision{Does: "create sync/db-sync 2025.1", Phase: openstackv1.SyncPhaseSyncing}},
+		"Known": {reason: "A DatabaseSync that has done everything asks nobody.", do: func(g given) {
+			g.sync.Status.InstalledRelease, g.sync.Status.InstalledHash = "2025.1", target(&g.sync.Spec)
+			g.sync.Status.ContractedRelease, g.sync.Status.ContractedHash = "2025.1", target(&g.sync.Spec)
+		}, want: decision{Phase: openstackv1.SyncPhaseDone, Installed: "2025.1", Contracted: "2025.1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := at("", "2025.1")
+			identified(g.sync)
+			tc.do(g)
+			if got, says := decide(g.world); !cmp.Equal(tc.want, got) {
+				t.Errorf("%s\n-want +got:\n%s\n%s", tc.reason, cmp.Diff(tc.want, got), says)
+			}
+		})
+	}
+}
+
+// TestRevision: what is read of an end and an output.
+func TestRevision(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		said   string
+		code   *int32
+		want   string
+	}{
+		"Line":    {reason: "It stands among log lines.", said: "2026-03-02 INFO alembic [-] Context impl\n47147121\n", code: new(int32(0)), want: "47147121"},
+		"After":   {reason: "A warning may come last.", said: "742c857f1dfb\nsome warning at exit\n", code: new(int32(0)), want: "742c857f1dfb"},
+		"None":    {reason: "An empty database.", said: "None\n", code: new(int32(0)), want: "None"},
+		"Nothing": {reason: "An output that was lost says nothing, and that is not an empty database.", code: new(int32(0))},
+		"Strange": {reason: "The revision of a hostile backup is not repeated.", said: "Can't locate revision identified by 'x; password=y'", code: new(int32(1))},
+		"Failed":  {reason: "A failure is no answer.", said: "47147121\nLost connection", code: new(int32(1))},
+		"Foreign": {
+			reason: "The image does not know it; the table may.", code: new(int32(1)), want: "742c857f1dfb",
+			said: "CRITICAL keystone [-] Unhandled error: alembic.util.exc.CommandError: Can't locate revision identified by '742c857f1dfb'\nERROR keystone",
+		},
+		"Gone": {reason: "Nobody knows how it ended.", said: "47147121"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (&world{said: tc.said}).revision(result{code: tc.code}); got != tc.want {
+				t.Errorf("%s\n%q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestUnread: a version step whose output cannot be read has failed and runs again; nothing else does.
+func TestUnread(t *testing.T) {
+	c := newCluster(t, identified(keystone("2025.1")), secret())
+	r := c.reconciler(c.api)
+	read := r.Output
+	r.Output = func(context.Context, *corev1.Pod, string) (string, error) { return "", errors.New("no log") }
+	c.until(r, "a failure", func(s *openstackv1.DatabaseSync) bool { return s.Status.Phase == openstackv1.SyncPhaseFailed })
+	if got := c.sync().Status; got.SchemaRevision != "" || got.History[0].Result != openstackv1.StepFailed {
+		t.Errorf("%v", got)
+	}
+	r.Output = read
+	c.until(r, "the end", finished)
+	if diff := cmp.Diff([]string{"version/db-version 2025.1 #1", "version/db-version 2025.1 #2", "sync/db-sync 2025.1 #1"}, c.starts); diff != "" {
+		t.Errorf("started (-want +got):\n%s", diff)
+	}
+}
+
+// TestTermination: what a container has written at its end comes before its log, which may be gone.
+func TestTermination(t *testing.T) {
+	c := newCluster(t, identified(keystone("2026.1")), secret())
+	c.serves, c.begun = []string{"2025.1"}, []string{"2025.1"}
+	r := c.reconciler(c.api)
+	r.Output = func(context.Context, *corev1.Pod, string) (string, error) { return "", errors.New("no log") }
+	c.messages = true
+	c.until(r, "the schema's release", func(s *openstackv1.DatabaseSync) bool { return s.Status.InstalledRelease != "" })
+	if got := c.sync().Status; got.InstalledRelease != "2025.2" || meta.IsStatusConditionTrue(got.Conditions, conditionReady) {
+		t.Errorf("%v", got)
+	}
+}

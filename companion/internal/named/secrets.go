@@ -1,0 +1,128 @@
+// Package named watches Secrets one by one. The companion's rights name the Secrets that it has to do with, so it can neither list nor watch
+// all of a namespace.
+package named
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Secrets are a source of a controller: they wake each object whose Secrets have changed. Only metadata is watched and kept: no value
+// stays in memory. A nil one wakes nobody.
+type Secrets struct {
+	client metadata.Interface
+
+	mu sync.Mutex
+	// ctx and queue are there from when the controller has started.
+	ctx   context.Context //nolint:containedctx // Watches that begin later live as long as the controller.
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	// followed are the names of the Secrets of each object; watches are those that run, by the name of the Secret.
+	followed map[types.NamespacedName][]string
+	watches  map[types.NamespacedName]context.CancelFunc
+}
+
+// New watches by a manager's configuration.
+func New(mgr ctrl.Manager) (*Secrets, error) {
+	c, err := metadata.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a client for metadata: %w", err)
+	}
+	return with(c), nil
+}
+
+func with(c metadata.Interface) *Secrets {
+	return &Secrets{client: c, followed: map[types.NamespacedName][]string{}, watches: map[types.NamespacedName]context.CancelFunc{}}
+}
+
+// Start lets the controller's queue be filled. It is called by the controller, before it reconciles anything.
+func (s *Secrets) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ctx, s.queue = ctx, queue
+	return nil
+}
+
+// Follow wakes an object from now on when one of these Secrets of its namespace changes, and for no other. It is to be called before they
+// are read, so that no change falls in between; the first time, each Secret that is there wakes the object once more. Without a name the object is
+// woken no more.
+func (s *Secrets) Follow(object types.NamespacedName, names ...string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.queue == nil {
+		return
+	}
+	before := s.followed[object]
+	s.followed[object] = names
+	if len(names) == 0 {
+		delete(s.followed, object)
+	}
+	for _, name := range names {
+		s.watch(types.NamespacedName{Namespace: object.Namespace, Name: name}, object)
+	}
+	for _, name := range before {
+		if secret := (types.NamespacedName{Namespace: object.Namespace, Name: name}); len(s.followers(secret)) == 0 && s.watches[secret] != nil {
+			s.watches[secret]()
+			delete(s.watches, secret)
+		}
+	}
+}
+
+// followers are the objects that a Secret wakes.
+func (s *Secrets) followers(secret types.NamespacedName) []types.NamespacedName {
+	var out []types.NamespacedName
+	for object, names := range s.followed {
+		if object.Namespace == secret.Namespace && slices.Contains(names, secret.Name) {
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
+// watch begins to watch a Secret, if nobody does yet. The informer starts over by itself after every failure, with a growing pause: as long
+// as the right is missing, too.
+func (s *Secrets) watch(secret, object types.NamespacedName) {
+	if s.watches[secret] != nil {
+		return
+	}
+	informer := metadatainformer.NewFilteredMetadataInformer(s.client, corev1.SchemeGroupVersion.WithResource("secrets"), secret.Namespace, 0,
+		cache.Indexers{}, func(o *metav1.ListOptions) {
+			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, secret.Name).String()
+		}).Informer()
+	wake := func() { s.wake(secret) }
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { wake() },
+		UpdateFunc: func(any, any) { wake() },
+		DeleteFunc: func(any) { wake() },
+	}); err != nil {
+		// Only an informer that was stopped refuses a handler. The object looks by itself from time to time.
+		ctrl.LoggerFrom(s.ctx).Error(err, "cannot watch a Secret", "secret", secret, "object", object)
+		return
+	}
+	ctx, stop := context.WithCancel(s.ctx)
+	s.watches[secret] = stop
+	go informer.RunWithContext(ctx)
+}
+
+func (s *Secrets) wake(secret types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, object := range s.followers(secret) {
+		s.queue.Add(reconcile.Request{NamespacedName: object})
+	}
+}

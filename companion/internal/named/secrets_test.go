@@ -1,0 +1,154 @@
+package named
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+const namespace = "cloud"
+
+func key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+// api is an API server that keeps by which fields it is asked: rights on a name need metadata.name.
+type api struct {
+	*fake.FakeMetadataClient
+
+	mu    sync.Mutex
+	asked []string // fields by which was listed and watched
+}
+
+func newAPI(t *testing.T, names ...string) *api {
+	t.Helper()
+	scheme := fake.NewTestScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	var objects []runtime.Object
+	for _, n := range names {
+		objects = append(objects, secret(n))
+	}
+	a := &api{FakeMetadataClient: fake.NewSimpleMetadataClient(scheme, objects...)}
+	look := func(action clienttesting.Action) (bool, runtime.Object, error) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if l, ok := action.(clienttesting.ListAction); ok {
+			a.asked = append(a.asked, l.GetListRestrictions().Fields.String())
+		}
+		return false, nil, nil
+	}
+	a.PrependReactor("list", "secrets", look)
+	return a
+}
+
+func secret(name string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+	}
+}
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+func start(t *testing.T, a *api) (*Secrets, queue) {
+	t.Helper()
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	t.Cleanup(q.ShutDown)
+	s := with(a)
+	if err := s.Start(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	return s, q
+}
+
+// woken waits for the next object that is woken.
+func woken(t *testing.T, q queue) string {
+	t.Helper()
+	got := make(chan string, 1)
+	go func() {
+		r, _ := q.Get()
+		q.Done(r)
+		got <- r.Name
+	}()
+	select {
+	case name := <-got:
+		return name
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody is woken")
+		return ""
+	}
+}
+
+// touch changes a Secret.
+func touch(t *testing.T, a *api, name string) {
+	t.Helper()
+	o := secret(name)
+	o.Annotations = map[string]string{"changed": "true"}
+	if err := a.Tracker().Update(corev1.SchemeGroupVersion.WithResource("secrets"), o, namespace); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFollow: a Secret wakes whoever follows it, when it is first seen and when it changes. What is asked of the API server is one name.
+func TestFollow(t *testing.T) {
+	a := newAPI(t, "keystone-admin")
+	s, q := start(t, a)
+	s.Follow(key("clouds"), "keystone-admin")
+	if got := woken(t, q); got != "clouds" {
+		t.Errorf("first %s", got)
+	}
+	touch(t, a, "keystone-admin")
+	if got := woken(t, q); got != "clouds" {
+		t.Errorf("then %s", got)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !slices.Equal(a.asked, []string{"metadata.name=keystone-admin"}) {
+		t.Errorf("asked for %v", a.asked)
+	}
+}
+
+// TestShared: each Secret is watched once, and until nobody follows it.
+func TestShared(t *testing.T) {
+	a := newAPI(t, "keystone-admin", "keystone-tls")
+	s, q := start(t, a)
+	s.Follow(key("clouds"), "keystone-admin")
+	woken(t, q)
+	s.Follow(key("korc-clouds"), "keystone-admin")
+	s.Follow(key("clouds"), "keystone-admin") // As each pass does.
+	if len(s.watches) != 1 {
+		t.Errorf("%d watches", len(s.watches))
+	}
+	s.Follow(key("clouds"))
+	touch(t, a, "keystone-admin")
+	if got := woken(t, q); got != "korc-clouds" {
+		t.Errorf("woken %s", got)
+	}
+	s.Follow(key("korc-clouds"), "keystone-tls")
+	if s.watches[key("keystone-admin")] != nil || s.watches[key("keystone-tls")] == nil {
+		t.Errorf("watches %v", s.watches)
+	}
+}
+
+// TestNobody: a reconciler without one, and one whose controller has not started, follow nothing.
+func TestNobody(t *testing.T) {
+	var none *Secrets
+	none.Follow(key("clouds"), "keystone-admin")
+	s := with(newAPI(t))
+	s.Follow(key("clouds"), "keystone-admin")
+	if len(s.watches) > 0 {
+		t.Error("it watches for nobody")
+	}
+}

@@ -1,0 +1,84 @@
+package keyrepository
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// TestOrders: what is ordered of External Secrets, whole. An admission policy of the platform holds the companion to this shape.
+func TestOrders(t *testing.T) {
+	w := &world{repo: withBackup(fernet()), now: time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC), record: record{Hash: "hash"}}
+	owner := map[string]any{
+		"apiVersion": "openstack.c5c3.io/v1alpha1", "kind": "KeyRepository", "name": "keystone-fernet-keys", "uid": "repo-uid", "controller": true,
+	}
+	spec := func(o *unstructured.Unstructured) map[string]any {
+		meta, _ := o.Object["metadata"].(map[string]any)
+		if diff := cmp.Diff([]any{owner}, meta["ownerReferences"]); diff != "" || o.GetNamespace() != namespace {
+			t.Errorf("%s is of (-want +got):\n%s", o.GetKind(), diff)
+		}
+		s, _ := o.Object["spec"].(map[string]any)
+		return s
+	}
+	push := map[string]any{
+		// The copy stays when the order goes, and takes the place of an older one.
+		"updatePolicy": "Replace", "deletionPolicy": "None",
+		"refreshInterval": "0s",
+		"secretStoreRefs": []any{map[string]any{"name": "vault", "kind": "ClusterSecretStore"}},
+		"selector":        map[string]any{"secret": map[string]any{"name": secretName}},
+		"data":            []any{map[string]any{"match": map[string]any{"remoteRef": map[string]any{"remoteKey": "prod/keys"}}}},
+	}
+	if diff := cmp.Diff(push, spec(w.pushSecret())); diff != "" {
+		t.Errorf("push (-want +got):\n%s", diff)
+	}
+	restore := map[string]any{
+		"refreshInterval": "1m",
+		"secretStoreRef":  map[string]any{"name": "vault", "kind": "ClusterSecretStore"},
+		// What the store no longer has goes from the copy: that is how it says that there is no entry.
+		"target":   map[string]any{"name": secretName + "-restore", "creationPolicy": "Owner", "deletionPolicy": "Delete"},
+		"dataFrom": []any{map[string]any{"extract": map[string]any{"key": "prod/keys"}}},
+	}
+	if diff := cmp.Diff(restore, spec(w.externalSecret())); diff != "" {
+		t.Errorf("restore (-want +got):\n%s", diff)
+	}
+}
+
+// TestDaily: there is a push for each day and for each set of keys, and no other.
+func TestDaily(t *testing.T) {
+	w := &world{repo: withBackup(fernet()), now: time.Date(2026, time.March, 2, 0, 0, 0, 0, time.UTC), record: record{Hash: "hash"}}
+	today := w.pushName()
+	for hours, same := range map[int]bool{1: true, 23: true, 24: false, 31 * 24: false} {
+		later := *w
+		later.now = w.now.Add(time.Duration(hours) * time.Hour)
+		if got := later.pushName(); (got == today) != same {
+			t.Errorf("after %d hours it is %s, at first %s", hours, got, today)
+		}
+	}
+	later := *w
+	later.record.Hash = "another"
+	if later.pushName() == today {
+		t.Error("other keys have the same push")
+	}
+}
+
+// TestLimit: a repository has at most as many keys as the schema allows in maxActiveKeys.
+func TestLimit(t *testing.T) {
+	for _, tc := range []struct {
+		keys int
+		ok   bool
+	}{{maxKeys, true}, {maxKeys + 1, false}} {
+		repo := fernet()
+		repo.Spec.RotationSchedule = "0 * * * *"
+		w := &world{repo: repo}
+		w.derive()
+		// Each hour of a token's life needs a key.
+		repo.Spec.Token.ExpirationSeconds += int32((tc.keys - w.need.Keys) * int(time.Hour/time.Second))
+		w = &world{repo: repo}
+		w.derive()
+		if w.need.Keys != tc.keys || (w.refusal == nil) != tc.ok {
+			t.Errorf("%d keys, want %d: %v", w.need.Keys, tc.keys, w.refusal)
+		}
+	}
+}

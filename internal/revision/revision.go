@@ -1,0 +1,27 @@
+// Package revision knows which releases each revision of a service's database schema serves. The data are of the released packages:
+// hack/registry/generate.py writes them.
+package revision
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+//go:embed data/*.json
+var data embed.FS
+
+// Known are the revisions of a service's schema, those of the oldest release first. It fails for a service that is not known.
+func Known(service string) ([]openstackv1.SchemaRevision, error) {
+	text, err := data.ReadFile("data/" + service + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("the revisions of the schema of %q are not known: %w", service, err)
+	}
+	var out []openstackv1.SchemaRevision
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, fmt.Errorf("cannot decode the revisions of the schema of %s: %w", service, err)
+	}
+	return out, nil
+}
