@@ -22,18 +22,26 @@ func New() function.Runner {
 // graph is what a control plane consists of, and what needs what. The phases are those that a tenant reads.
 var graph = compose.Graph[*model]{
 	{Name: "namespace", Phase: common.PhasePending, Build: namespace},
-	{Name: "certificates", Phase: common.PhaseInfrastructure, Needs: []string{"namespace"}, Build: certificates},
-	{Name: "companion", Phase: common.PhaseInfrastructure, Needs: []string{"namespace"}, Build: companionController},
-	{Name: "database", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"}, Build: database},
 	{
-		Name: "messaging", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"},
+		Name: "secrets", Phase: common.PhaseInfrastructure, Needs: []string{"namespace"},
+		Enabled: (*model).namesSecrets, Build: claimSecrets,
+	},
+	{
+		Name: "pull-secrets", Phase: common.PhaseInfrastructure, Needs: []string{"namespace"},
+		Enabled: (*model).pulls, Build: pullSecrets,
+	},
+	{Name: "certificates", Phase: common.PhaseInfrastructure, Needs: []string{"namespace"}, Build: certificates},
+	{Name: "companion", Phase: common.PhaseInfrastructure, Needs: []string{"namespace", "pull-secrets"}, Build: companionController},
+	{Name: "database", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", "pull-secrets"}, Build: database},
+	{
+		Name: "messaging", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", "pull-secrets"},
 		Enabled: (*model).messaging, Build: messaging,
 	},
 	{
-		Name: "locks", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"},
+		Name: "locks", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", "pull-secrets"},
 		Enabled: (*model).locks, Build: locks,
 	},
-	{Name: "cache", Phase: common.PhaseInfrastructure, Needs: []string{"namespace"}, Build: cache},
+	{Name: "cache", Phase: common.PhaseInfrastructure, Needs: []string{"namespace", "pull-secrets"}, Build: cache},
 	{
 		Name: "keystone", Phase: common.PhaseIdentity, Needs: []string{"database", "cache", "companion"},
 		Build: keystone, Version: (*model).keystoneVersion,

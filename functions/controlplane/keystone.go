@@ -67,7 +67,7 @@ func keystone(m *model) ([]compose.Stage, error) {
 	if xr.Spec.Resources == nil {
 		xr.Spec.Resources = m.size.apiResources
 	}
-	return []compose.Stage{{{Name: keystoneResource, Object: xr, Management: true}}}, nil
+	return []compose.Stage{{{Name: keystoneResource, Object: xr, Management: true, After: m.keystoneSecrets()}}}, nil
 }
 
 // crossplane binds a service to the channel that the control plane is bound to, so that a new function that is tried for some

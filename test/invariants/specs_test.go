@@ -45,6 +45,11 @@ var wishes = map[string]wish{
 		object{"requests": object{"cpu": "100m", "memory": "1Gi"}, "limits": object{"memory": "1Gi", "ephemeral-storage": "2Gi"}},
 		object{"limits": object{"cpu": "2", "memory": "1048576"}}, object{"requests": object{"cpu": int64(1)}}, object{},
 	),
+	"restoreFrom": {fix: func(o object) {
+		if _, ok := o["rootPasswordSecretRef"]; !ok {
+			o["rootPasswordSecretRef"] = object{"name": "old-root", "key": "password"}
+		}
+	}},
 	"memory":                    sample("64Mi", "1500M", "1Gi", int64(1<<30)),
 	"identityBackends[].domain": sample("employees", "Partners_2", "a"),
 	"exposure": {fix: func(o object) {

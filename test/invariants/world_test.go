@@ -39,6 +39,10 @@ var subjects = []*subject{
 		draw:    drawControlPlane,
 		keep:    []string{"claimRef", "cluster"},
 		follows: []string{"deletion-order", "catalog-deletion-order"},
+		revisions: []string{
+			"claim-secrets-tenant-", "claim-secrets-push-", "claim-secrets-workload-",
+			"pull-secrets-pull-", "pull-secrets-push-", "pull-secrets-workload-",
+		},
 	},
 	{
 		name:      "Keystone",
@@ -66,6 +70,10 @@ func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	platform["spec"].(object)["clusters"] = list{
 		object{"name": "east", "providerConfig": "east", "allowedNamespaces": list{"*"}},
 		object{"name": "here", "providerConfig": "in-cluster", "allowedNamespaces": list{"nobody", "*"}},
+	}
+	if _, ok := platform["spec"].(object)["secretStore"]; !ok {
+		// Without one, no Secret comes to another cluster.
+		platform["spec"].(object)["secretStore"] = object{"name": "store", "kind": "ClusterSecretStore"}
 	}
 	return xr, map[string][]*structpb.Struct{"platform": {structOf(t, platform)}}
 }
