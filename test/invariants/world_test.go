@@ -24,6 +24,8 @@ type subject struct {
 	runner function.Runner
 	// draw draws a composite resource, and what its Composition asks for.
 	draw func(t *rapid.T) (xr object, required map[string][]*structpb.Struct)
+	// claimed says that a tenant's claim is behind it.
+	claimed bool
 	// keep lists fields of the spec that no update changes: data does not move.
 	keep []string
 	// revisions are the beginnings of the names of resources that have revisions.
@@ -37,6 +39,7 @@ var subjects = []*subject{
 		name:    "ControlPlane",
 		runner:  kinds.Runners()["XControlPlaneCluster.crossplane.c5c3.io"],
 		draw:    drawControlPlane,
+		claimed: true,
 		keep:    []string{"claimRef", "cluster"},
 		follows: []string{"deletion-order", "catalog-deletion-order"},
 		revisions: []string{
