@@ -5,6 +5,7 @@ package operators
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -61,7 +62,7 @@ func (o *Operators) externalSecret(ctx context.Context, u *unstructured.Unstruct
 // https://external-secrets.io/latest/provider/kubernetes/
 func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured, keys []any) error {
 	if t, _, _ := unstructured.NestedMap(u.Object, "spec", "target", "template", "data"); len(t) > 0 {
-		return fmt.Errorf("its template is not played")
+		return errors.New("its template is not played")
 	}
 	store, err := o.Find("SecretStore.external-secrets.io", u.GetNamespace(), text(u, "spec", "secretStoreRef", "name"))
 	if err != nil {
