@@ -138,8 +138,8 @@ func (m *model) secretSet(name, prefix, from string, typ corev1.SecretType) tena
 	return s
 }
 
-// secretsNamespace is where the Secrets lie that the spec names. A composite resource without a claim is the platform team's own, and so are
-// its Secrets.
+// secretsNamespace is where the Secrets lie that the spec names. A composite resource without a claim is the platform team's own, and so
+// are its Secrets.
 func (m *model) secretsNamespace() string { return or(m.claim.Namespace, m.platformNamespace()) }
 
 func (m *model) platformNamespace() string {

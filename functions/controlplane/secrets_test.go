@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
@@ -25,11 +24,7 @@ var naming = []reflect.Type{reflect.TypeFor[common.SecretReference](), reflect.T
 // everySecret fills in every place of a value that can name a Secret, and gives the names by path.
 func everySecret(v reflect.Value, path string) map[string]string {
 	out := map[string]string{}
-	add := func(more map[string]string) {
-		for k, name := range more {
-			out[k] = name
-		}
-	}
+	add := func(more map[string]string) { maps.Copy(out, more) }
 	switch {
 	case slices.Contains(naming, v.Type()):
 		name := fmt.Sprintf("secret-%s", strings.ToLower(strings.ReplaceAll(path, ".", "-")))
@@ -293,7 +288,7 @@ func TestRenamedSecret(t *testing.T) {
 				w.Observed[copied] = missing(t, w.Observed[copied])
 			}
 		}
-		rsp := function.Runner(New()).Run(w.Request())
+		rsp := New().Run(w.Request())
 		all := rsp.GetDesired().GetResources()
 		role := encoded.Of(all["claim-secrets-role"].GetResource()).Map()
 		rules, _ := role["rules"].([]any)
@@ -318,8 +313,7 @@ func TestSpecStays(t *testing.T) {
 	if _, err := derive(in); err != nil {
 		t.Fatal(err)
 	}
-	s := controlplanev1.ControlPlaneCluster(in.XR)
-	if got := s.Spec.Infrastructure.MariaDB.Backup.S3.CredentialsSecretRef.Name; got != "s3" {
+	if got := in.XR.Spec.Infrastructure.MariaDB.Backup.S3.CredentialsSecretRef.Name; got != "s3" {
 		t.Errorf("the claim names %s", got)
 	}
 }

@@ -81,35 +81,45 @@ func (p *planner) stages(part *Part, stages []Stage) error {
 	for _, stage := range stages {
 		stageReady := true
 		for _, r := range stage {
-			if r.Name == "" && r.Object == nil && r.Revisions != "" {
-				p.revisions[r.Revisions] = Item{Retain: r.Retain, Management: r.Management}
-				continue
-			}
-			item, err := p.item(r)
+			ready, err := p.resource(part, r, open)
 			if err != nil {
 				return err
 			}
-			held, err := p.held(r)
-			if err != nil {
-				return err
-			}
-			part.Total++
-			switch {
-			case item.Observed || open && len(held) == 0:
-				part.Items = append(part.Items, item)
-			case open:
-				part.Held = union(part.Held, held)
-			}
-			if item.Verdict.Ready {
-				part.Ready++
-			} else {
-				stageReady = false
-				p.awaited[r.Name] = part.Name
-			}
+			stageReady = stageReady && ready
 		}
 		open = open && stageReady
 	}
 	return nil
+}
+
+// resource adds one resource to its part, and tells whether it is ready. Of revisions of which none is wanted it only notes how they are
+// kept.
+func (p *planner) resource(part *Part, r Resource, open bool) (bool, error) {
+	if r.Name == "" && r.Object == nil && r.Revisions != "" {
+		p.revisions[r.Revisions] = Item{Retain: r.Retain, Management: r.Management}
+		return true, nil
+	}
+	item, err := p.item(r)
+	if err != nil {
+		return false, err
+	}
+	held, err := p.held(r)
+	if err != nil {
+		return false, err
+	}
+	part.Total++
+	switch {
+	case item.Observed || open && len(held) == 0:
+		part.Items = append(part.Items, item)
+	case open:
+		part.Held = union(part.Held, held)
+	}
+	if !item.Verdict.Ready {
+		p.awaited[r.Name] = part.Name
+		return false, nil
+	}
+	part.Ready++
+	return true, nil
 }
 
 // held gives the components that hold a resource back: those of what it comes after, where that is not ready.

@@ -46,8 +46,8 @@ func Store(meta object.Meta, account, namespace string) *unstructured.Unstructur
 	}}})
 }
 
-// Copied makes a Secret of some keys of a source, of the same name as the ExternalSecret, and keeps it up to date. While the source cannot be
-// read, the Secret stays as it is. It goes with the ExternalSecret, unless it is to be kept.
+// Copied makes a Secret of some keys of a source, of the same name as the ExternalSecret, and keeps it up to date. While the source cannot
+// be read, the Secret stays as it is. It goes with the ExternalSecret, unless it is to be kept.
 func Copied(meta object.Meta, from Source, typ corev1.SecretType, keep bool, keys ...string) *unstructured.Unstructured {
 	policy := "Owner"
 	if keep {
@@ -67,8 +67,8 @@ func Copied(meta object.Meta, from Source, typ corev1.SecretType, keep bool, key
 	})
 }
 
-// Pushed copies keys of a Secret of the same name to an entry of the platform's store, and keeps it up to date. The entry goes with it. Each
-// key is a property of its own: External Secrets can delete nothing else.
+// Pushed copies keys of a Secret of the same name to an entry of the platform's store, and keeps it up to date. The entry goes with it.
+// Each key is a property of its own: External Secrets can delete nothing else.
 func Pushed(meta object.Meta, to Source, keys ...string) *unstructured.Unstructured {
 	data := object.List{}
 	for _, k := range keys {

@@ -60,8 +60,8 @@ func (s Set) Source(name string) secret.Source {
 	return secret.Source{Store: s.Name, StoreKind: storeKind, Key: name}
 }
 
-// Stages are the objects: who may read the Secrets, then how they are read, then one copy for each. Copies of before stay until everything is
-// ready, also where nothing is wanted any more: pods that are not replaced yet read them.
+// Stages are the objects: who may read the Secrets, then how they are read, then one copy for each. Copies of before stay until everything
+// is ready, also where nothing is wanted any more: pods that are not replaced yet read them.
 func (s Set) Stages() []compose.Stage {
 	copies, pushes, arrivals := s.revisions()
 	if len(s.Wanted) == 0 {
@@ -168,8 +168,8 @@ func (s Set) binding() *rbacv1.RoleBinding {
 // unreadable is what External Secrets says of a source that it cannot read; why stands in an event, which a function does not see.
 const unreadable = "could not get secret data from provider"
 
-// ready is the rule of the kind, in words that a tenant can act on. External Secrets tells what it has read last by its generation, which its
-// condition does not name.
+// ready is the rule of the kind, in words that a tenant can act on. External Secrets tells what it has read last by its generation, which
+// its condition does not name.
 func (s Set) ready(w Wanted) ready.Check {
 	rule, _ := ready.For(schema.GroupKind{Group: "external-secrets.io", Kind: "ExternalSecret"})
 	return func(o *observe.Object) ready.Verdict {

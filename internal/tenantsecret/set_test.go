@@ -195,7 +195,7 @@ func TestOthersGoOn(t *testing.T) {
 	s.Via = &common.SecretStoreReference{Name: "openbao"}
 	for _, r := range s.Stages()[2] {
 		for _, after := range r.After {
-			if target := r.Name[strings.Index(r.Name, "tenant-"):]; !strings.HasSuffix(after, target) {
+			if _, target, _ := strings.Cut(r.Name, "tenant-"); !strings.HasSuffix(after, target) {
 				t.Errorf("%s waits for %s", r.Name, after)
 			}
 		}

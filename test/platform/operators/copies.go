@@ -69,13 +69,14 @@ func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured) er
 	return err
 }
 
-// reader reads the store of an ExternalSecret: another namespace with the rights that the store's account has there, which is left to the API
-// server to say; or what was pushed.
+// reader reads the store of an ExternalSecret: another namespace with the rights that the store's account has there, which is left to the
+// API server to say; or what was pushed.
 func (o *Operators) reader(ctx context.Context, u *unstructured.Unstructured) (reader, error) {
 	if text(u, "spec", "secretStoreRef", "kind") != "SecretStore" {
 		return o.pushed, nil
 	}
-	store, err := o.client.Resource(secretStores).Namespace(u.GetNamespace()).Get(ctx, text(u, "spec", "secretStoreRef", "name"), metav1.GetOptions{})
+	name := text(u, "spec", "secretStoreRef", "name")
+	store, err := o.client.Resource(secretStores).Namespace(u.GetNamespace()).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
