@@ -4,17 +4,21 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/monitoring"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
 
@@ -46,12 +50,16 @@ func namespace(m *model) ([]compose.Stage, error) {
 	ns := func() *corev1.Namespace {
 		return &corev1.Namespace{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-			ObjectMeta: metav1.ObjectMeta{Name: m.instance, Labels: map[string]string{
-				"app.kubernetes.io/managed-by":       "crossplane-cobaltcore",
-				"pod-security.kubernetes.io/enforce": m.podSecurity(),
-				"pod-security.kubernetes.io/warn":    "restricted",
-				"pod-security.kubernetes.io/audit":   "restricted",
-			}},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: m.instance,
+				Labels: map[string]string{
+					admission.InstanceLabel:              admission.InstanceLabelValue,
+					"pod-security.kubernetes.io/enforce": m.podSecurity(),
+					"pod-security.kubernetes.io/warn":    "restricted",
+					"pod-security.kubernetes.io/audit":   "restricted",
+				},
+				Annotations: m.namespaceAnnotations(),
+			},
 		}
 	}
 	stage := compose.Stage{{Name: namespaceResource, Object: ns(), Retain: true, Management: true}}
@@ -59,6 +67,17 @@ func namespace(m *model) ([]compose.Stage, error) {
 		stage = append(stage, compose.Resource{Name: workloadNamespaceResource, Object: ns(), Retain: true})
 	}
 	return []compose.Stage{stage}, nil
+}
+
+// namespaceAnnotations say whose the namespace is, and what the companion in it may order of External Secrets: the chart's admission
+// policies read them, and let nobody but the provider write them.
+func (m *model) namespaceAnnotations() map[string]string {
+	out := map[string]string{admission.ClaimAnnotation: m.claim.Namespace + "/" + m.claim.Name}
+	if s := m.secretStore; s != nil {
+		out[admission.StoreAnnotation] = or(s.Kind, "ClusterSecretStore") + "/" + string(s.Name)
+		out[admission.PathAnnotation] = secret.Path(*s, m.instance)
+	}
+	return out
 }
 
 // podSecurity is the Pod Security Standard that pods are held to. A pod that admission refuses takes a database down, so it is restricted
@@ -85,10 +104,7 @@ func certificates(m *model) ([]compose.Stage, error) {
 
 // companionController is the controller that does what needs memory, randomness or a running service.
 func companionController(m *model) ([]compose.Stage, error) {
-	w := m.workload("companion")
-	w.Replicas = m.size.companion
-	w.Resources = resources("50m", "128Mi", "256Mi")
-	image, err := release.ImageFor(release.Companion, m.release, release.Override{Registry: m.images.Registry})
+	w, image, err := m.ofThePlatform(release.Companion)
 	if err != nil {
 		return nil, err
 	}
@@ -124,12 +140,8 @@ func cache(m *model) ([]compose.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory := *quantity(m.size.cacheMemory)
-	if q := m.spec.Infrastructure.Memcached.Memory; q != nil {
-		memory = *q
-	}
-	limit := memory.Value()/mebibyte + memcachedOverhead
-	w.Resources = resources("50m", fmt.Sprintf("%dMi", limit), fmt.Sprintf("%dMi", limit))
+	memory := m.cacheMemory()
+	w.Resources = cacheResources(memory)
 	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("memcached")}}}
 	set := w.StatefulSet(workload.Pod{
 		UserID: memcachedUser,
@@ -149,6 +161,16 @@ func cache(m *model) ([]compose.Stage, error) {
 		// Only the control plane's own pods: memcached asks nobody who he is.
 		{Name: "memcached-network-policy", Object: w.NetworkPolicy([]workload.Flow{{Ports: []int32{memcachedPort}}}, nil)},
 	}}, nil
+}
+
+func (m *model) cacheMemory() resource.Quantity {
+	return *or(m.spec.Infrastructure.Memcached.Memory, quantity(m.size.cacheMemory))
+}
+
+// cacheResources are those of a server with so much memory for items.
+func cacheResources(memory resource.Quantity) *common.Resources {
+	limit := fmt.Sprintf("%dMi", memory.Value()/mebibyte+memcachedOverhead)
+	return resources("50m", limit, limit)
 }
 
 func (m *model) cacheWorkload() workload.Workload {
@@ -185,10 +207,7 @@ func messaging(m *model) ([]compose.Stage, error) {
 	tls := m.meta("rabbitmq-tls")
 	host := name + "." + m.instance + ".svc"
 	nodes := "*." + name + "-nodes." + m.instance + ".svc"
-	res := r.Resources
-	if res == nil {
-		res = m.size.messagingResources
-	}
+	res := merge.Over(r.Resources, m.size.messagingResources)
 	spec := object.Map{
 		"replicas":          int64(replicas),
 		"delayStartSeconds": int64(0),
@@ -226,10 +245,7 @@ func locks(m *model) ([]compose.Stage, error) {
 	const name = "valkey"
 	v := m.spec.Infrastructure.Valkey
 	replicas := ptr.Deref(v.Replicas, m.size.locks)
-	res := v.Resources
-	if res == nil {
-		res = m.size.locksResources
-	}
+	res := merge.Over(v.Resources, m.size.locksResources)
 	spec := object.With(object.Map{
 		"replicas": int64(replicas),
 		"sentinel": object.Map{"enabled": ptr.Deref(v.Sentinel.Enabled, replicas > 1)},

@@ -17,9 +17,10 @@ import (
 )
 
 const (
-	// tenantPrefix and pullPrefix begin the names of what is copied into the instance, and nothing else's.
-	tenantPrefix = "tenant-"
-	pullPrefix   = "pull-"
+	// These begin the names of what is copied into the instance, and nothing else's.
+	tenantPrefix       = "tenant-"
+	claimPullPrefix    = "claim-pull-"
+	platformPullPrefix = "platform-pull-"
 	// platformNamespace is where the platform's own Secrets lie unless the PlatformConfig says otherwise.
 	platformNamespace = "crossplane-system"
 )
@@ -83,37 +84,59 @@ func (m *model) bringSecrets(seen observe.State) error {
 	}
 	errs = append(errs, m.bringPullSecrets())
 	m.copiesSeen = slices.ContainsFunc(seen.Names(), m.secrets.Has)
-	m.pullsSeen = slices.ContainsFunc(seen.Names(), m.pull.Has)
+	m.pullsSeen = slices.ContainsFunc(m.pull, func(s tenantsecret.Set) bool { return slices.ContainsFunc(seen.Names(), s.Has) })
 	return errors.Join(errs...)
 }
 
-// bringPullSecrets is the same for what images are pulled with. The copies outlive the claim: databases that are retained run on, and are
-// moved to other nodes.
+// bringPullSecrets is the same for what images are pulled with: the platform's, with which whatever holds rights of the platform's is always
+// pulled, and the claim's, which take their place for everything else. The copies outlive the claim: databases that are retained run on, and
+// are moved to other nodes.
 func (m *model) bringPullSecrets() error {
-	field, from := "spec.global.images.pullSecrets", m.secretsNamespace()
-	g := m.spec.Global.Images
-	ofClaim := g != nil && g.PullSecrets != nil
-	if !ofClaim {
-		field, from = "images.pullSecrets of the PlatformConfig", m.platformNamespace()
+	const field = "spec.global.images.pullSecrets"
+	var ofPlatform, ofClaim []common.ObjectName
+	if i := m.platform.Images; i != nil {
+		ofPlatform = i.PullSecrets
 	}
-	m.pull = m.secretSet("pull-secrets", pullPrefix, from, corev1.SecretTypeDockerConfigJson)
-	m.pull.Keep = true
-	var copies []common.ObjectName
-	for _, name := range m.images.PullSecrets {
-		m.pull.Wanted = append(m.pull.Wanted, tenantsecret.Wanted{
-			Name: string(name), Keys: []string{corev1.DockerConfigJsonKey}, Fields: []string{field},
-		})
-		copies = append(copies, common.ObjectName(m.pull.Target(string(name))))
+	if i := m.spec.Global.Images; i != nil {
+		ofClaim = i.PullSecrets
 	}
-	m.images.PullSecrets = copies
+	platform := m.pullSet("platform-pull-secrets", platformPullPrefix, m.platformNamespace(), "images.pullSecrets of the PlatformConfig", ofPlatform)
+	claim := m.pullSet("claim-pull-secrets", claimPullPrefix, m.secretsNamespace(), field, ofClaim)
+	m.pull = []tenantsecret.Set{platform, claim}
+	m.platformPull = copiesOf(platform, ofPlatform)
+	m.images.PullSecrets = m.platformPull
+	if len(ofClaim) > 0 {
+		m.images.PullSecrets = copiesOf(claim, ofClaim)
+	}
 	switch {
-	case len(copies) == 0 || m.reached():
+	case m.reached():
 		return nil
-	case ofClaim:
+	case len(ofClaim) > 0:
 		return m.checkReach(field)
+	case len(ofPlatform) > 0:
+		return errors.New("the platform's images.pullSecrets cannot be brought to another cluster without a secret store; " +
+			"the platform team has to set secretStore in the PlatformConfig, or to leave pullSecrets out")
 	}
-	return errors.New("the platform's images.pullSecrets cannot be brought to another cluster without a secret store; " +
-		"the platform team has to set secretStore in the PlatformConfig, or to leave pullSecrets out")
+	return nil
+}
+
+// pullSet is a set of Secrets that images are pulled with.
+func (m *model) pullSet(name, prefix, from, field string, secrets []common.ObjectName) tenantsecret.Set {
+	s := m.secretSet(name, prefix, from, corev1.SecretTypeDockerConfigJson)
+	s.Keep = true
+	for _, n := range secrets {
+		s.Wanted = append(s.Wanted, tenantsecret.Wanted{Name: string(n), Keys: []string{corev1.DockerConfigJsonKey}, Fields: []string{field}})
+	}
+	return s
+}
+
+// copiesOf names the copies of Secrets.
+func copiesOf(s tenantsecret.Set, secrets []common.ObjectName) []common.ObjectName {
+	var out []common.ObjectName
+	for _, n := range secrets {
+		out = append(out, common.ObjectName(s.Target(string(n))))
+	}
+	return out
 }
 
 // reached tells whether Secrets of this cluster can come to the workloads.
@@ -149,11 +172,25 @@ func (m *model) platformNamespace() string {
 // namesSecrets and pulls tell whether there is anything to bring, or was.
 func (m *model) namesSecrets() bool { return len(m.secrets.Wanted) > 0 || m.copiesSeen }
 
-func (m *model) pulls() bool { return len(m.pull.Wanted) > 0 || m.pullsSeen }
+func (m *model) pulls() bool {
+	return m.pullsSeen || slices.ContainsFunc(m.pull, func(s tenantsecret.Set) bool { return len(s.Wanted) > 0 })
+}
 
 func claimSecrets(m *model) ([]compose.Stage, error) { return m.secrets.Stages(), nil }
 
-func pullSecrets(m *model) ([]compose.Stage, error) { return m.pull.Stages(), nil }
+// pullSecrets brings both sets, neither of which waits for the other.
+func pullSecrets(m *model) ([]compose.Stage, error) {
+	var out []compose.Stage
+	for _, set := range m.pull {
+		for i, stage := range set.Stages() {
+			if i == len(out) {
+				out = append(out, nil)
+			}
+			out[i] = append(out[i], stage...)
+		}
+	}
+	return out, nil
+}
 
 // copied gives the resources that make the copies which a spec names, for what comes after them.
 func (m *model) copied(refs ...*common.SecretKeyReference) []string {

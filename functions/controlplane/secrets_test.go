@@ -14,6 +14,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenantsecret"
 )
@@ -115,12 +116,14 @@ func TestEverySecret(t *testing.T) {
 const (
 	withBackup = `{infrastructure: {mariadb: {backup: {s3: {bucket: abc, endpoint: "s3:443", privateCA: true, credentialsSecretRef: {name: %s}}}}}}`
 	withStore  = `{domain: example.com, secretStore: {name: openbao, kind: ClusterSecretStore},
-		clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}]}`
+		clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}], limits: [` + limittest.Everything + `]}`
+	withoutStore = `{domain: example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}],
+		limits: [` + limittest.Everything + `]}`
 )
 
 // TestSecrets: which Secrets are brought from where.
 func TestSecrets(t *testing.T) {
-	const pull = `{domain: example.com, images: {pullSecrets: [mirror]}}`
+	const pull = `{domain: example.com, images: {pullSecrets: [mirror]}, limits: [` + limittest.Everything + `]}`
 	s3 := tenantsecret.Wanted{
 		Name: "s3", Keys: []string{"access-key-id", "ca.crt", "secret-access-key"},
 		Fields: []string{"spec.infrastructure.mariadb.backup.s3.credentialsSecretRef"},
@@ -129,37 +132,37 @@ func TestSecrets(t *testing.T) {
 		return []tenantsecret.Wanted{{Name: name, Keys: []string{".dockerconfigjson"}, Fields: []string{field}}}
 	}
 	const platformField, claimField = "images.pullSecrets of the PlatformConfig", "spec.global.images.pullSecrets"
+	theirs := []common.ObjectName{"platform-pull-mirror"}
 	type want struct {
-		From    string
-		Secrets []tenantsecret.Wanted
-		Pull    string
-		Pulled  []tenantsecret.Wanted
-		Images  []common.ObjectName
+		From              string
+		Secrets           []tenantsecret.Wanted
+		Platform, Claim   []tenantsecret.Wanted
+		Images, Companion []common.ObjectName
 	}
 	for name, tc := range map[string]struct {
 		reason, spec, platform string
 		byHand                 bool
 		want                   want
 	}{
-		"Nothing": {"Whoever names none needs none.", "{}", bare, false, want{From: "tenant-a", Pull: "crossplane-system"}},
+		"Nothing": {"Whoever names none needs none.", "{}", bare, false, want{From: "tenant-a"}},
 		"Backup": {
 			"It is the tenant's, in his namespace.", fmt.Sprintf(withBackup, "s3"), bare, false,
-			want{From: "tenant-a", Secrets: []tenantsecret.Wanted{s3}, Pull: "crossplane-system"},
+			want{From: "tenant-a", Secrets: []tenantsecret.Wanted{s3}},
 		},
 		"ByHand": {
-			"A composite resource without a claim is the platform team's.", fmt.Sprintf(withBackup, "s3"), "{domain: example.com, secretsNamespace: ours}", true,
-			want{From: "ours", Secrets: []tenantsecret.Wanted{s3}, Pull: "ours"},
+			"A composite resource without a claim is the platform team's.", fmt.Sprintf(withBackup, "s3"), "{domain: example.com, secretsNamespace: ours, limits: [" + limittest.Everything + "]}", true,
+			want{From: "ours", Secrets: []tenantsecret.Wanted{s3}},
 		},
 		"PlatformPulls": {
 			"Of the platform's Secrets, the tenant needs no copy.", "{}", pull, false,
-			want{From: "tenant-a", Pull: "crossplane-system", Pulled: mirror("mirror", platformField), Images: []common.ObjectName{"pull-mirror"}},
+			want{From: "tenant-a", Platform: mirror("mirror", platformField), Images: theirs, Companion: theirs},
 		},
 		"TenantPulls": {
-			"Who names his own gets none of the platform's.", "{global: {images: {pullSecrets: [own]}}}", pull, false,
-			want{From: "tenant-a", Pull: "tenant-a", Pulled: mirror("own", claimField), Images: []common.ObjectName{"pull-own"}},
-		},
-		"NobodyPulls": {
-			"Nor who says that there are none.", "{global: {images: {pullSecrets: []}}}", pull, false, want{From: "tenant-a", Pull: "tenant-a"},
+			"Who names his own gets none of the platform's, but for what holds its rights.", "{global: {images: {pullSecrets: [own]}}}", pull, false,
+			want{
+				From: "tenant-a", Platform: mirror("mirror", platformField), Claim: mirror("own", claimField),
+				Images: []common.ObjectName{"claim-pull-own"}, Companion: theirs,
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +174,7 @@ func TestSecrets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := want{m.secrets.From, m.secrets.Wanted, m.pull.From, m.pull.Wanted, m.images.PullSecrets}
+			got := want{m.secrets.From, m.secrets.Wanted, m.pull[0].Wanted, m.pull[1].Wanted, m.images.PullSecrets, m.platformPull}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
@@ -188,14 +191,14 @@ func TestReach(t *testing.T) {
 		"Pull": {"So are the pods.", east + "global: {images: {pullSecrets: [own]}}}", "spec.global.images.pullSecrets"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := derive(input(t, tc.spec, remote, nil))
+			_, err := derive(input(t, tc.spec, withoutStore, nil))
 			checkRefused(t, tc.reason, err, tc.field, "secret store")
 			if _, err := derive(input(t, tc.spec, withStore, nil)); err != nil {
 				t.Errorf("with a store: %v", err)
 			}
 		})
 	}
-	_, err := derive(input(t, east+"}", strings.Replace(remote, "{domain", "{images: {pullSecrets: [mirror]}, domain", 1), nil))
+	_, err := derive(input(t, east+"}", strings.Replace(withoutStore, "{domain", "{images: {pullSecrets: [mirror]}, domain", 1), nil))
 	if err == nil || !strings.Contains(err.Error(), "platform team") {
 		t.Errorf("the platform's pull secrets: %v", err)
 	}

@@ -11,12 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 	strict "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
 )
 
@@ -44,7 +46,8 @@ var wishes = map[string]wish{
 	"keystone.enabled":  sample(true),
 	"resources": sample(
 		object{"requests": object{"cpu": "100m", "memory": "1Gi"}, "limits": object{"memory": "1Gi", "ephemeral-storage": "2Gi"}},
-		object{"limits": object{"cpu": "2", "memory": "1048576"}}, object{"requests": object{"cpu": int64(1)}}, object{},
+		object{"requests": object{"cpu": "1", "memory": int64(1 << 20)}, "limits": object{"cpu": "2", "memory": "1048576"}},
+		object{"requests": object{"cpu": int64(1)}}, object{},
 	),
 	"passwordSecretRef": secretKeys, "caSecretRef": secretKeys, "clientSecretRef": secretKeys, "rootPasswordSecretRef": secretKeys,
 	"credentialsSecretRef": sample(object{"name": ofTenant}, object{"name": longOfTenant}, object{"name": "keystone-admin"}),
@@ -62,6 +65,19 @@ var wishes = map[string]wish{
 		}
 		if o["type"] == "Ingress" {
 			delete(o, "routing")
+		}
+	}},
+	"spec": {fix: func(o object) {
+		global, _ := o["global"].(object)
+		exposure, _ := global["exposure"].(object)
+		services, _ := o["services"].(object)
+		if keystone, ok := services["keystone"].(object); ok && exposure["type"] == "None" {
+			delete(keystone, "hostname")
+		}
+	}},
+	"tls": {fix: func(o object) {
+		if o["enabled"] != true {
+			delete(o, "issuerRef")
 		}
 	}},
 	"credentialRotation": rotations, "korcCredential": rotations,
@@ -95,9 +111,12 @@ var wishes = map[string]wish{
 		"security_compliance": object{"lockout_failure_attempts": int64(6), "unique_last_password_count": int64(5)},
 		"token":               object{"allow_rescope_scoped_token": false},
 	}),
-	"policy":              sample(object{}, object{"identity:list_projects": "rule:admin_required", "identity:get_user": "role:auditor or user_id:%(user_id)s"}),
-	"options":             sample(object{}, object{"user_objectclass": "inetOrgPerson", "query_scope": "sub", "page_size": int64(100)}),
-	"spec.limits":         sample(list{}, list{object{"name": "trial", "namespaces": list{"nobody"}, "sizes": list{"development"}}}),
+	"policy":      sample(object{}, object{"identity:list_projects": "rule:admin_required", "identity:get_user": "role:auditor or user_id:%(user_id)s"}),
+	"options":     sample(object{}, object{"user_objectclass": "inetOrgPerson", "query_scope": "sub", "page_size": int64(100)}),
+	"spec.limits": sample(list{everything}, list{object{"name": "trial", "namespaces": list{"nobody"}, "sizes": list{"development"}}, everything}),
+	"ldap.url":    sample("ldap://10.0.0.1:3389", "ldaps://LDAP.example.com", "ldaps://[fd00::1]"),
+	"metadataURL": providers, "issuer": providers,
+	"s3.endpoint":         sample("s3.example.com", "S3:9000"),
 	"spec.providerConfig": sample("in-cluster", "management"),
 	"endpoints": sample(
 		object{"public": "https://keystone.example.com/v3", "internal": "https://keystone.cloud.svc:5000/v3"},
@@ -121,6 +140,17 @@ var (
 		object{"intervalDays": int64(1), "preRotationDays": int64(0), "gracePeriodDays": int64(365)})
 	names = sample("dc=example,dc=com", `cn="a b",ou=Käse,dc=example`, "o=$x")
 )
+
+// everything is a limit that denies nothing.
+var everything = func() object {
+	o := object{}
+	if err := yaml.Unmarshal([]byte(limittest.Everything), &o); err != nil {
+		panic(err)
+	}
+	return runtime.DeepCopyJSON(o)
+}()
+
+var providers = sample("https://id.example.com/realms/a", "http://[::1]:8080/a%20b")
 
 func tagOrDigest(o object) {
 	if _, ok := o["digest"]; ok {

@@ -31,6 +31,11 @@ platformConfig:
     tls: {enabled: true, issuerRef: {name: platform, kind: ClusterIssuer}}
     storageClass: hostpath
     providerConfig: in-cluster
+    limits:
+    - name: tests
+      namespaces: ["tenant-*"]
+      ingressClasses: [none]
+      s3Endpoints: ["s3.object-store.svc:443"]
 `
 
 // system is Crossplane's namespace.

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
@@ -50,6 +51,13 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 	}
 	bob, err := cloud.As(user)
 	if err != nil {
+		t.Fatal(err)
+	}
+	// The platform team lets him reach his directory and his object store.
+	config := get(t, cloud.Cluster, schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "PlatformConfig"}, "", "default")
+	limit := `[{"op": "add", "path": "/spec/limits/-", "value": {"name": "secrets", "namespaces": ["tenant-secrets"],
+		"s3Endpoints": ["s3.example.com:443"], "directoryHosts": ["ldap.example.com"]}}]`
+	if err := cloud.Client.Patch(t.Context(), config, client.RawPatch(types.JSONPatchType, []byte(limit))); err != nil {
 		t.Fatal(err)
 	}
 	ldap := func(secret string) edit {
