@@ -11,11 +11,11 @@ import (
 type Fate int
 
 const (
-	// Kept: there is no data, or it stays.
+	// Kept says that there is no data, or that it stays.
 	Kept Fate = iota
-	// Unknown: a nested composite resource does not say.
+	// Unknown says that a nested composite resource does not tell.
 	Unknown
-	// Deleted: data goes with the composite resource.
+	// Deleted says that data goes with the composite resource.
 	Deleted
 )
 

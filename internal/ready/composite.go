@@ -16,16 +16,8 @@ const phaseReady = "Ready"
 func composite() Rule {
 	return Rule{
 		Check: func(o *observe.Object) Verdict {
-			for _, typ := range []string{"SpecValid", "Composed"} {
-				if c, ok := o.Condition(typ); ok && c.Status == "False" {
-					return inItsWords(Fail, typ, c)
-				}
-			}
-			if c, ok := o.Condition("Synced"); ok && c.Status == "False" {
-				if c.Reason == "ReconcilePaused" {
-					return Fail(c.Reason, "it is paused by its annotation crossplane.io/paused")
-				}
-				return inItsWords(Fail, "Synced", c)
+			if v, bad := refused(o); bad {
+				return v
 			}
 			// An open circuit makes it slow, not untrue: what is ready as it is desired now is ready.
 			is := condition(o, "Ready")
@@ -59,6 +51,21 @@ func composite() Rule {
 		},
 		Composite: true,
 	}
+}
+
+// refused is why its function or Crossplane does not go on with a composite resource, if that is so.
+func refused(o *observe.Object) (v Verdict, bad bool) {
+	for _, typ := range []string{"SpecValid", "Composed", "Synced"} {
+		c, ok := o.Condition(typ)
+		switch {
+		case !ok || c.Status != "False":
+		case c.Reason == "ReconcilePaused":
+			return Fail(c.Reason, "it is paused by its annotation crossplane.io/paused"), true
+		default:
+			return inItsWords(Fail, typ, c), true
+		}
+	}
+	return Verdict{}, false
 }
 
 // lifted is what a composite resource's components wait for: the first that failed, or else the first that is not ready. Those that it

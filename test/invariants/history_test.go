@@ -99,7 +99,7 @@ func (w *world) mend(t *rapid.T) {
 		}
 	}
 	w.xr = maps.Clone(w.xr)
-	w.xr["spec"], w.held = w.lastValid(t).xr["spec"], false
+	w.xr["spec"], w.held = w.lastValid().xr["spec"], false
 }
 
 // call makes one call and holds the answer to the invariants; thoroughly: to all of them, of which some take long. It gives nil
@@ -151,7 +151,7 @@ func (w *world) checkRefused(t *rapid.T, rsp *fnv1.RunFunctionResponse, err erro
 	typ := respond.Composed
 	if invalid.Is(err) {
 		typ = respond.SpecValid
-		if last := w.lastValid(t); last != nil {
+		if last := w.lastValid(); last != nil {
 			if control, _, err := last.runner.Explain(sent(t, last.request(t))); err == nil {
 				w.checkHeld(t, rsp, respond.Open(control), errorOf(rsp))
 				w.checkSame(t, marshal(t, rsp))
@@ -173,7 +173,7 @@ func errorOf(rsp *fnv1.RunFunctionResponse) string {
 
 // lastValid is the world with the spec that its status says was composed last, and data that is kept if its own spec keeps it; nil if the
 // status does not say.
-func (w *world) lastValid(t *rapid.T) *world {
+func (w *world) lastValid() *world {
 	status, _ := w.xr["status"].(object)
 	stored, _ := status["lastValidSpec"].(object)
 	if len(stored) == 0 {
