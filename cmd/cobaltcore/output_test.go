@@ -83,8 +83,12 @@ func TestJSON(t *testing.T) {
 		}
 	}
 
+	claim, err := examples.Files.ReadFile("controlplane/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	got := map[string]any{}
-	if err := json.Unmarshal(shown(t, examples.Claim, "--format", "json"), &got); err != nil {
+	if err := json.Unmarshal(shown(t, claim, "--format", "json"), &got); err != nil {
 		t.Fatal(err)
 	}
 	if len(version) != 2 || got["apiVersion"] != version[1] || version[1] != internal.JSONVersion {

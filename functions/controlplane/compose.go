@@ -22,21 +22,35 @@ func New() function.Runner {
 // namespaceComponent is the component that everything else lives in.
 const namespaceComponent = "namespace"
 
+// pullComponent is what pods need before their images can be pulled.
+const pullComponent = "pull-secrets"
+
 // graph is what a control plane consists of, and what needs what. The phases are those that a tenant reads.
 var graph = compose.Graph[*model]{
 	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
-	{Name: "certificates", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: certificates},
-	{Name: "companion", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: companionController},
-	{Name: "database", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"}, Build: database},
 	{
-		Name: "messaging", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"},
+		Name: "secrets", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent},
+		Enabled: (*model).namesSecrets, Build: claimSecrets,
+	},
+	{
+		Name: pullComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent},
+		Enabled: (*model).pulls, Build: pullSecrets,
+	},
+	{Name: "certificates", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: certificates},
+	{
+		Name: "companion", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, pullComponent},
+		Build: companionController,
+	},
+	{Name: "database", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent}, Build: database},
+	{
+		Name: "messaging", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent},
 		Enabled: (*model).messaging, Build: messaging,
 	},
 	{
-		Name: "locks", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"},
+		Name: "locks", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent},
 		Enabled: (*model).locks, Build: locks,
 	},
-	{Name: "cache", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: cache},
+	{Name: "cache", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, pullComponent}, Build: cache},
 	{
 		Name: "keystone", Phase: common.PhaseIdentity, Needs: []string{"database", "cache", "companion"},
 		Build: keystone, Version: (*model).keystoneVersion,

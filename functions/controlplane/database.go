@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -30,7 +31,7 @@ func database(m *model) ([]compose.Stage, error) {
 		credentials = append(credentials, compose.Resource{Name: rootGeneratorResource, Object: secret.Generator(root)})
 	}
 	if m.root.secret {
-		credentials = append(credentials, compose.Resource{Name: rootSecretResource, Object: secret.Generated(root, "root", nil), Retain: true})
+		credentials = append(credentials, m.rootSecret(root))
 	}
 	if s := m.secretStore; s != nil {
 		// Backups of the database are opened by the password of their time: a new one does not take its place.
@@ -40,7 +41,11 @@ func database(m *model) ([]compose.Stage, error) {
 	if len(credentials) > 0 {
 		stages = append(stages, credentials)
 	}
-	stages = append(stages, compose.Stage{{Name: databaseResource, Object: m.server().Object(), Retain: true}})
+	server := compose.Resource{Name: databaseResource, Object: m.server().Object(), Retain: true}
+	if r := m.spec.Infrastructure.MariaDB.RestoreFrom; r != nil {
+		server.After = []string{m.secrets.Resource(string(r.S3.CredentialsSecretRef.Name))}
+	}
+	stages = append(stages, compose.Stage{server})
 	var around compose.Stage
 	if n := m.maxScaleReplicas(); n > 0 {
 		around = append(around, compose.Resource{
@@ -51,6 +56,7 @@ func database(m *model) ([]compose.Stage, error) {
 	if b := m.spec.Infrastructure.MariaDB.Backup; b != nil {
 		around = append(around, compose.Resource{
 			Name:   "database-backup",
+			After:  []string{m.secrets.Resource(string(b.S3.CredentialsSecretRef.Name))},
 			Object: mariadb.PhysicalBackup(m.meta(mariaDBName), mariaDBName, string(b.Schedule), b.RetentionDays, bucket(b.S3)),
 		})
 	}
@@ -137,18 +143,49 @@ func (m *model) checkMembers(seen observe.State) error {
 	return nil
 }
 
-// rootPassword says which of the objects that generate the password of the database's root are wanted.
-type rootPassword struct{ generator, secret bool }
+// rootPassword says which of the objects that make the password of the database's root are wanted.
+type rootPassword struct {
+	generator, secret bool
+	// runs: the database is there.
+	runs bool
+	// given is where the tenant keeps the password of a restored database.
+	given *common.SecretKeyReference
+}
 
-// rootOf is both for a new database. One that starts from a backup has the password of the backup, which somebody has to put into the
-// Secret: a new one would not open the database, and would take the old one's place in the secret store. None is ever made for a database
-// that runs, either, whatever became of restoreFrom. What there is stays.
-func rootOf(restored bool, seen observe.State) rootPassword {
+// rootOf is both for a new database. One that starts from a backup has the password of the backup, which the claim has to name: a new one
+// would not open the database, and would take the old one's place in the secret store. None is ever made for a database that runs, either,
+// whatever became of restoreFrom. What there is stays.
+func rootOf(restore *controlplanev1.RestoreFrom, seen observe.State) rootPassword {
 	_, generator := seen.Get(rootGeneratorResource)
-	_, generated := seen.Get(rootSecretResource)
+	_, made := seen.Get(rootSecretResource)
 	_, runs := seen.Get(databaseResource)
-	fresh := !restored && !runs
-	return rootPassword{generator: generator || generated || fresh, secret: generated || fresh}
+	p := rootPassword{runs: runs}
+	if restore != nil {
+		p.given = restore.RootPasswordSecretRef.DeepCopy()
+	}
+	p.secret = made || !runs && (restore == nil || p.given != nil)
+	p.generator = generator || p.secret && p.given == nil
+	return p
+}
+
+// checkRoot refuses to restore a database that nobody could open.
+func (m *model) checkRoot() error {
+	if m.spec.Infrastructure.MariaDB.RestoreFrom == nil || m.root.runs || m.root.given != nil {
+		return nil
+	}
+	return invalid.Field("spec.infrastructure.mariadb.restoreFrom.rootPasswordSecretRef", "a database that starts from a backup has the root "+
+		"password of that backup; put it into a Secret of the claim's namespace, and name the Secret and its key here")
+}
+
+// rootSecret is the Secret with root's password: generated, or that of the backup. It is filled once: the password of a database that is
+// there stays what it is, also where the claim is made again and says nothing of a backup.
+func (m *model) rootSecret(meta object.Meta) compose.Resource {
+	out := compose.Resource{Name: rootSecretResource, Object: secret.Generated(meta, "root", nil), Retain: true}
+	if given := m.root.given; given != nil {
+		out.Object = secret.Given(meta, "root", m.secrets.Source(string(given.Name)), string(given.Key))
+		out.After = m.copied(m.spec.Infrastructure.MariaDB.RestoreFrom.RootPasswordSecretRef)
+	}
+	return out
 }
 
 // awaitsProxy tells whether there is a Keystone that must not be sent to the proxy yet: a proxy that is added to a running

@@ -197,7 +197,12 @@ func TestPodSecurity(t *testing.T) {
 
 // TestRootPassword: a password is never generated for a database that has one.
 func TestRootPassword(t *testing.T) {
-	const restored = `{infrastructure: {mariadb: {restoreFrom: {s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
+	const (
+		restored = `{infrastructure: {mariadb: {restoreFrom: {s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
+		given    = `{infrastructure: {mariadb: {restoreFrom: {rootPasswordSecretRef: {name: old-root, key: password},
+			s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
+	)
+	type rootPassword struct{ generator, secret bool }
 	thing := structOf(t, map[string]any{})
 	for name, tc := range map[string]struct {
 		reason, spec string
@@ -205,14 +210,18 @@ func TestRootPassword(t *testing.T) {
 		want         rootPassword
 	}{
 		"New":      {"A new database gets a new one.", "{}", nil, rootPassword{true, true}},
-		"Restored": {"It is in the backup.", restored, nil, rootPassword{}},
+		"Restored": {"It is that of the backup, which the tenant has.", given, nil, rootPassword{secret: true}},
+		"RestoredByHand": {
+			"It was put where the database reads it, before a claim could name it.", restored,
+			map[string]*structpb.Struct{"database": thing}, rootPassword{},
+		},
 		"Edited": {
 			"restoreFrom came later: the database was lost, and its Secrets are there.", restored,
 			map[string]*structpb.Struct{"database-root-secret": thing, "database": thing}, rootPassword{true, true},
 		},
 		"EditedAtOnce": {
-			"restoreFrom came before there was a password: what there is stays, and no more is made.", restored,
-			map[string]*structpb.Struct{"database-root-generator": thing}, rootPassword{generator: true},
+			"restoreFrom came before there was a password: what there is stays, and no more is made.", given,
+			map[string]*structpb.Struct{"database-root-generator": thing}, rootPassword{true, true},
 		},
 		"Done": {
 			"restoreFrom went, and the database has the password that was given.", "{}", map[string]*structpb.Struct{"database": thing}, rootPassword{},
@@ -230,7 +239,7 @@ func TestRootPassword(t *testing.T) {
 			has := func(name string) bool {
 				return slices.ContainsFunc(slices.Concat(stages...), func(r compose.Resource) bool { return r.Name == name })
 			}
-			if got := (rootPassword{has(rootGeneratorResource), has(rootSecretResource)}); got != tc.want || m.root != tc.want {
+			if got := (rootPassword{has(rootGeneratorResource), has(rootSecretResource)}); got != tc.want || got != (rootPassword{m.root.generator, m.root.secret}) {
 				t.Errorf("%s\ngot %+v, want %+v", tc.reason, got, tc.want)
 			}
 		})
@@ -390,10 +399,10 @@ func TestGlobal(t *testing.T) {
 		spec string
 		want want
 	}{
-		"nothing":  {"{}", want{true, "theirs", "theirs.example.com", []common.ObjectName{"theirs"}}},
-		"all":      {"{global: {monitoring: {enabled: false}, secretStore: {name: ours}, images: {registry: ours.example.com, pullSecrets: [a, b]}}}", want{false, "ours", "ours.example.com", []common.ObjectName{"a", "b"}}},
-		"registry": {"{global: {images: {registry: ours.example.com}}}", want{true, "theirs", "ours.example.com", []common.ObjectName{"theirs"}}},
-		"secrets":  {"{global: {images: {pullSecrets: []}}}", want{true, "theirs", "theirs.example.com", []common.ObjectName{"theirs"}}},
+		"nothing":  {"{}", want{true, "theirs", "theirs.example.com", []common.ObjectName{"platform-pull-theirs"}}},
+		"all":      {"{global: {monitoring: {enabled: false}, secretStore: {name: ours}, images: {registry: ours.example.com, pullSecrets: [a, b]}}}", want{false, "ours", "ours.example.com", []common.ObjectName{"claim-pull-a", "claim-pull-b"}}},
+		"registry": {"{global: {images: {registry: ours.example.com}}}", want{true, "theirs", "ours.example.com", []common.ObjectName{"platform-pull-theirs"}}},
+		"secrets":  {"{global: {images: {pullSecrets: []}}}", want{true, "theirs", "theirs.example.com", []common.ObjectName{"platform-pull-theirs"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := derived(t, tc.spec, platform)

@@ -210,9 +210,9 @@ func TestOrder(t *testing.T) {
 func TestRestore(t *testing.T) {
 	all := desired(t, ready(t, `{size: development, infrastructure: {mariadb: {
 		backup: {schedule: "5 4 * * *", retentionDays: 2, s3: {bucket: new, endpoint: "s3:443", credentialsSecretRef: {name: s3}}},
-		restoreFrom: {targetRecoveryTime: "2026-05-01T03:00:00Z", s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}, privateCA: true}}}}}`, bare))
+		restoreFrom: {targetRecoveryTime: "2026-05-01T03:00:00Z", rootPasswordSecretRef: {name: old-root, key: password}, s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}, privateCA: true}}}}}`, bare))
 	from := at(inner(all["database"]), "spec", "bootstrapFrom")
-	if at(from, "s3", "bucket") != "old" || at(from, "targetRecoveryTime") != "2026-05-01T03:00:00Z" || at(from, "s3", "tls", "caSecretKeyRef", "name") != "s3" {
+	if at(from, "s3", "bucket") != "old" || at(from, "targetRecoveryTime") != "2026-05-01T03:00:00Z" || at(from, "s3", "tls", "caSecretKeyRef", "name") != "tenant-s3" {
 		t.Errorf("starts from %v", from)
 	}
 	backup := at(inner(all["database-backup"]), "spec")

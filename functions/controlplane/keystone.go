@@ -66,7 +66,7 @@ func keystone(m *model) ([]compose.Stage, error) {
 		xr.Spec.Replicas = new(m.size.api)
 	}
 	xr.Spec.Resources = merge.Over(k.Resources, m.size.apiResources)
-	return []compose.Stage{{{Name: keystoneResource, Object: xr, Management: true}}}, nil
+	return []compose.Stage{{{Name: keystoneResource, Object: xr, Management: true, After: m.keystoneSecrets()}}}, nil
 }
 
 // crossplane binds a service to the channel that the control plane is bound to, so that a new function that is tried for some

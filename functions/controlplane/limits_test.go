@@ -135,7 +135,7 @@ func TestDeniedByDefault(t *testing.T) {
 			"s3Endpoints: ['*.example.com:443']", "s3Endpoints: [example.com, 's3.example.com:9000']",
 		},
 		"object store of before": {
-			"{infrastructure: {mariadb: {restoreFrom: {s3: " + s3 + "}}}}", "spec.infrastructure.mariadb.restoreFrom.s3.endpoint", "s3.example.com:443",
+			"{infrastructure: {mariadb: {restoreFrom: {rootPasswordSecretRef: {name: a, key: b}, s3: " + s3 + "}}}}", "spec.infrastructure.mariadb.restoreFrom.s3.endpoint", "s3.example.com:443",
 			"s3Endpoints: [s3.example.com]", "s3Endpoints: [s3.example.com.evil.net]",
 		},
 		"directory": {
@@ -386,7 +386,7 @@ func TestOfThePlatform(t *testing.T) {
 		t.Errorf("the claim changes it (-without +with):\n%s", diff)
 	}
 	for _, want := range []string{
-		`"image":"registry.example.com/c5c3/crossplane-cobaltcore-companion:`, `"imagePullSecrets":[{"name":"ours"}]`, `"nodeSelector":{"role":"platform"}`,
+		`"image":"registry.example.com/c5c3/crossplane-cobaltcore-companion:`, `"imagePullSecrets":[{"name":"platform-pull-ours"}]`, `"nodeSelector":{"role":"platform"}`,
 		`"key":"platform"`, `"limits":{"memory":"1Gi"}`, `"requests":{"cpu":"50m","memory":"128Mi"}`,
 	} {
 		if !strings.Contains(got, want) {

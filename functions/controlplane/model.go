@@ -14,6 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenantsecret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
 
@@ -55,6 +56,13 @@ type model struct {
 	proxyAwaited bool
 	// root is how the database's root gets its password.
 	root rootPassword
+	// secrets are those that the claim names, pull those that images are pulled with. The spec and images name their copies.
+	secrets tenantsecret.Set
+	pull    []tenantsecret.Set
+	// platformPull are the copies of the platform's own pull secrets.
+	platformPull []common.ObjectName
+	// copiesSeen and pullsSeen: there are copies already.
+	copiesSeen, pullsSeen bool
 }
 
 type endpoints struct{ public, internal string }
@@ -103,7 +111,10 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 		return nil, err
 	}
 	m.proxyAwaited = awaitsProxy(in.Seen)
-	m.root = rootOf(m.spec.Infrastructure.MariaDB.RestoreFrom != nil, in.Seen)
+	m.root = rootOf(m.spec.Infrastructure.MariaDB.RestoreFrom, in.Seen)
+	if err := errors.Join(m.checkRoot(), m.bringSecrets(in.Seen)); err != nil {
+		return nil, err
+	}
 	if k, ok := in.Seen.Get(keystoneResource); ok {
 		m.keystoneSeen = keystoneSeen{
 			release: k.String("status", "release"), previous: k.String("status", "previousRelease"), version: k.String("status", "version"),

@@ -89,7 +89,7 @@ func (m *model) ofThePlatform(name string) (workload.Workload, string, error) {
 	w.Replicas = m.size.companion
 	w.Resources = merge.Over(c.Resources, resources("50m", "128Mi", "256Mi"))
 	w.Placement = c.Placement
-	w.PullSecrets = images.PullSecrets
+	w.PullSecrets = m.platformPull
 	image, err := release.ImageFor(name, m.release, release.Override{Registry: images.Registry})
 	return w, image, err
 }

@@ -103,7 +103,7 @@ const domain = "platformConfig: {spec: {domain: cloud.example.com}}\n"
 
 var management = []string{
 	"ClusterProviderConfig/in-cluster", "ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:compose",
-	"ClusterRole/cobaltcore:objects", "ClusterRole/cobaltcore:tenant", "ClusterRole/cobaltcore:viewer",
+	"ClusterRole/cobaltcore:objects", "ClusterRole/cobaltcore:tenant", "ClusterRole/cobaltcore:tenant-secrets", "ClusterRole/cobaltcore:viewer",
 	"ClusterRoleBinding/cobaltcore:objects", "Configuration/c5c3-configuration-cobaltcore",
 	"DeploymentRuntimeConfig/function-cobaltcore", "DeploymentRuntimeConfig/provider-kubernetes",
 	"Function/c5c3-function-cobaltcore", "PlatformConfig/default", "PodDisruptionBudget/function-cobaltcore",

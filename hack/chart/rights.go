@@ -22,7 +22,7 @@ var reasons = map[string]string{
 	"c5c3.io":                        "Credentials that are replaced, and files made of several secrets, which the companion makes.",
 	"cache.cs.sap.com":               "Valkey, by its operator.",
 	"cert-manager.io":                "An authority for each control plane, and the certificates of its services.",
-	"external-secrets.io":            "Generated passwords, and their copies in the platform's store.",
+	"external-secrets.io":            "Generated passwords, copies of tenants' Secrets, and copies of both in the platform's store.",
 	"gateway.networking.k8s.io":      "Public addresses of APIs by the Gateway API.",
 	"generators.external-secrets.io": "How passwords are generated.",
 	"k8s.mariadb.com":                "Databases, accounts and backups, by mariadb-operator.",
@@ -32,7 +32,7 @@ var reasons = map[string]string{
 	"openstack.k-orc.cloud":          "What there is in Keystone, by K-ORC.",
 	"policy":                         "How many pods of a service a drain may take at once.",
 	"rabbitmq.com":                   "Message queues, by RabbitMQ's cluster operator.",
-	"rbac.authorization.k8s.io":      "The companion's Role in its own namespace.",
+	"rbac.authorization.k8s.io":      "The companion's Role in its own namespace, and in a claim's one for the Secrets that the claim names.",
 }
 
 // granted are the groups that Crossplane grants itself: Usages by its own ClusterRole, composite resources and Objects by
@@ -42,21 +42,25 @@ var granted = map[string]bool{"protection.crossplane.io": true, "keystone.openst
 // inObjects are the kinds that are composed as Objects wherever they live, because they are cluster-scoped or outlive their
 // claim: the provider needs rights on them, and Crossplane none.
 var inObjects = map[schema.GroupKind]bool{
-	{Group: "", Kind: "Namespace"}:                         true,
-	{Group: "cache.cs.sap.com", Kind: "Valkey"}:            true,
-	{Group: "external-secrets.io", Kind: "ExternalSecret"}: true,
-	{Group: "k8s.mariadb.com", Kind: "Database"}:           true,
-	{Group: "k8s.mariadb.com", Kind: "Grant"}:              true,
-	{Group: "k8s.mariadb.com", Kind: "MariaDB"}:            true,
-	{Group: "k8s.mariadb.com", Kind: "User"}:               true,
-	{Group: "openstack.c5c3.io", Kind: "KeyRepository"}:    true,
-	{Group: "rabbitmq.com", Kind: "RabbitmqCluster"}:       true,
+	{Group: "", Kind: "Namespace"}:                      true,
+	{Group: "cache.cs.sap.com", Kind: "Valkey"}:         true,
+	{Group: "k8s.mariadb.com", Kind: "Database"}:        true,
+	{Group: "k8s.mariadb.com", Kind: "Grant"}:           true,
+	{Group: "k8s.mariadb.com", Kind: "MariaDB"}:         true,
+	{Group: "k8s.mariadb.com", Kind: "User"}:            true,
+	{Group: "openstack.c5c3.io", Kind: "KeyRepository"}: true,
+	{Group: "rabbitmq.com", Kind: "RabbitmqCluster"}:    true,
 }
 
-// both are the kinds of which some outlive their claim and others do not: an authority's certificate does, a service's not.
+// both are the kinds of which some outlive their claim and others do not: an authority's certificate does, a service's not; a generated
+// password does, a copy of a tenant's Secret not.
 var both = map[schema.GroupKind]bool{
-	{Group: "cert-manager.io", Kind: "Certificate"}: true,
+	{Group: "cert-manager.io", Kind: "Certificate"}:        true,
+	{Group: "external-secrets.io", Kind: "ExternalSecret"}: true,
 }
+
+// here are the kinds that are ordered in the management cluster alone: the stores by which claims' Secrets are read.
+var here = map[schema.GroupKind]bool{{Group: "external-secrets.io", Kind: "SecretStore"}: true}
 
 // plurals are the names of resources that do not follow from the kind by the rules of English that Kubernetes knows.
 var plurals = map[string]string{"Valkey": "valkeys"}
@@ -106,9 +110,9 @@ func objects() ([]rule, error) {
 	return append(rules, mark), err
 }
 
-// workloads are the provider's rights in another cluster: everything that is ordered there.
+// workloads are the provider's rights in another cluster: what is ordered there.
 func workloads() ([]rule, error) {
-	rules, err := ordered(func(schema.GroupKind) bool { return true })
+	rules, err := ordered(func(k schema.GroupKind) bool { return !here[k] })
 	return append(rules, mark), err
 }
 

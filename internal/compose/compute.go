@@ -27,7 +27,8 @@ const HashAnnotation = "crossplane.c5c3.io/hash"
 // Errors are those of builders, and mistakes of ours: an object without a readiness rule, two resources of one name.
 func (g Graph[M]) Compute(m M, seen observe.State) (Plan, error) {
 	p := planner{
-		seen: seen, names: map[string]bool{}, ready: map[string]bool{}, exists: map[string]bool{}, revisions: map[string]Item{},
+		seen: seen, names: map[string]bool{}, ready: map[string]bool{}, exists: map[string]bool{},
+		awaited: map[string]string{}, revisions: map[string]Item{},
 	}
 	for _, c := range g {
 		if !c.enabled(m) {
@@ -60,9 +61,10 @@ func (g Graph[M]) Compute(m M, seen observe.State) (Plan, error) {
 type planner struct {
 	seen          observe.State
 	plan          Plan
-	names         map[string]bool // of every wanted resource, desired now or not
-	ready, exists map[string]bool // by component; what is switched off is both
-	revisions     map[string]Item // by what the names of all revisions share: the wanted one
+	names         map[string]bool   // of every wanted resource, desired now or not
+	ready, exists map[string]bool   // by component; what is switched off is both
+	awaited       map[string]string // by resource that is not ready: its component
+	revisions     map[string]Item   // by what the names of all revisions share: the wanted one
 }
 
 // missing gives the components that are not among those that have what is asked for.
@@ -82,23 +84,69 @@ func (p *planner) stages(part *Part, stages []Stage) error {
 	for _, stage := range stages {
 		stageReady := true
 		for _, r := range stage {
-			item, err := p.item(r)
+			ready, err := p.resource(part, r, open)
 			if err != nil {
 				return err
 			}
-			part.Total++
-			if item.Observed || open {
-				part.Items = append(part.Items, item)
-			}
-			if item.Verdict.Ready {
-				part.Ready++
-			} else {
-				stageReady = false
-			}
+			stageReady = stageReady && ready
 		}
 		open = open && stageReady
 	}
 	return nil
+}
+
+// resource adds one resource to its part, and tells whether it is ready. Of revisions of which none is wanted it only notes how they are
+// kept.
+func (p *planner) resource(part *Part, r Resource, open bool) (bool, error) {
+	if r.Name == "" && r.Object == nil && r.Revisions != "" {
+		p.revisions[r.Revisions] = Item{Retain: r.Retain, Management: r.Management}
+		return true, nil
+	}
+	item, err := p.item(r)
+	if err != nil {
+		return false, err
+	}
+	held, err := p.held(r)
+	if err != nil {
+		return false, err
+	}
+	part.Total++
+	switch {
+	case item.Observed || open && len(held) == 0:
+		part.Items = append(part.Items, item)
+	case open:
+		part.Held = union(part.Held, held)
+	}
+	if !item.Verdict.Ready {
+		p.awaited[r.Name] = part.Name
+		return false, nil
+	}
+	part.Ready++
+	return true, nil
+}
+
+// held gives the components that hold a resource back: those of what it comes after, where that is not ready.
+func (p *planner) held(r Resource) ([]string, error) {
+	var out []string
+	for _, name := range r.After {
+		if !p.names[name] || name == r.Name {
+			return nil, fmt.Errorf("%s comes after %s, which is not declared before it", r.Name, name)
+		}
+		if by, ok := p.awaited[name]; ok {
+			out = union(out, []string{by})
+		}
+	}
+	return out, nil
+}
+
+// union adds what is not there yet.
+func union(list, more []string) []string {
+	for _, m := range more {
+		if !slices.Contains(list, m) {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 // item encodes a resource and gives the verdict on what is observed of it.
@@ -187,8 +235,10 @@ func (p *planner) keepRevisions() error {
 		if err != nil {
 			return fmt.Errorf("cannot keep the older revision %s: %w", name, err)
 		}
+		kind := kindOf(body)
+		rule, _ := ready.For(kind.GroupKind())
 		item := Item{
-			Name: name, Body: body, Kind: kindOf(body), Rule: wanted.Rule, Retain: wanted.Retain, Management: wanted.Management,
+			Name: name, Body: body, Kind: kind, Rule: rule, Retain: wanted.Retain, Management: wanted.Management,
 			Observed: true, Verdict: ready.Yes,
 		}
 		item.Fate = fate(item, o)

@@ -73,6 +73,11 @@ func TestComputeErrors(t *testing.T) {
 			stage:  compose.Stage{{Name: "a", Object: withStatus}},
 			want:   `cannot compose all: cannot encode a: cannot encode ConfigMap "a": field status`,
 		},
+		"AfterNothing": {
+			reason: "What comes after a resource that nobody makes would wait for ever.",
+			stage:  compose.Stage{{Name: "a", Object: object("ConfigMap", "a"), After: []string{"b"}}, {Name: "b", Object: object("ConfigMap", "b")}},
+			want:   `cannot compose all: a comes after b, which is not declared before it`,
+		},
 		"NoObject": {
 			reason: "A builder's mistake is an error, not a crash.",
 			stage:  compose.Stage{{Name: "a"}},

@@ -22,8 +22,11 @@ type Resource struct {
 	Retain bool
 	// Management says that the object lives in the management cluster, wherever the workloads run.
 	Management bool
+	// After are resources that must be ready before this one is created, by name. Each is declared earlier, whatever component it belongs to.
+	After []string
 	// Revisions is the part of Name that all revisions of the object share, where Name changes with the content. Older
-	// revisions stay until everything is ready: pods of the last roll-out still read them.
+	// revisions stay until everything is ready: pods of the last roll-out still read them. A resource with neither name nor object says
+	// that of revisions of which none is wanted any more.
 	Revisions string
 }
 

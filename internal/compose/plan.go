@@ -24,6 +24,8 @@ type Part struct {
 	Name, Phase, Version string
 	// After are the components that have to come first, Needs those of them that it waits for.
 	After, Needs []string
+	// Held are the components whose objects some of its own come after, and wait for.
+	Held []string
 	// Items are the objects that must exist now.
 	Items []Item
 	// Ready of Total wanted objects are ready; those held back count as wanted.
@@ -158,6 +160,8 @@ func (p Part) Waiting() (reason, message string) {
 		names = append(names, i.Name)
 	}
 	switch {
+	case first == nil && len(p.Held) > 0:
+		return "WaitingForNeeds", "waits for " + strings.Join(p.Held, ", ")
 	case first == nil:
 		return "", ""
 	case len(names) == 1:

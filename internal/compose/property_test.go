@@ -32,7 +32,7 @@ func TestInvariants(t *testing.T) {
 
 func drawToy(t *rapid.T) *toy {
 	m := &toy{seen: map[string]string{}, old: map[string]string{}, unknown: map[string]string{}}
-	var names []string
+	var names, resources []string
 	for i := range rapid.IntRange(0, 5).Draw(t, "components") {
 		c := component{name: fmt.Sprintf("c%d", i), disabled: rapid.IntRange(0, 4).Draw(t, "disabled") == 4}
 		for _, earlier := range names {
@@ -47,7 +47,14 @@ func drawToy(t *rapid.T) *toy {
 		for s := range rapid.IntRange(0, 3).Draw(t, "stages") {
 			var stage []resource
 			for r := range rapid.IntRange(0, 3).Draw(t, "resources") {
-				stage = append(stage, m.drawResource(t, fmt.Sprintf("%s-%d%d", c.name, s, r)))
+				one := m.drawResource(t, fmt.Sprintf("%s-%d%d", c.name, s, r))
+				if len(resources) > 0 && rapid.IntRange(0, 4).Draw(t, "comes after one") == 4 {
+					one.after = []string{rapid.SampledFrom(resources).Draw(t, "after resource")}
+				}
+				if !c.disabled {
+					resources = append(resources, one.name)
+				}
+				stage = append(stage, one)
 			}
 			c.stages = append(c.stages, stage)
 		}
@@ -124,6 +131,9 @@ func (m *toy) ready(r resource) bool {
 	return ok && states[s].wrong == ""
 }
 
+// done is ready, by name.
+func (m *toy) done(name string) bool { return m.ready(resource{name: name}) }
+
 // all tells whether something holds of all resources of a component. What is switched off holds nobody up.
 func (m *toy) all(name string, holds func(resource) bool) bool {
 	i := slices.IndexFunc(m.components, func(c component) bool { return c.name == name })
@@ -198,12 +208,14 @@ func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 		if waits := len(part.Needs) > 0; waits == open {
 			t.Errorf("%s waits for %v, but open is %t", c.name, part.Needs, open)
 		}
-		total, ready := 0, 0
+		total, ready, held := 0, 0, false
 		for _, stage := range c.stages {
 			next := open
 			for _, r := range stage {
 				desired := slices.ContainsFunc(part.Items, func(i compose.Item) bool { return i.Name == r.name })
-				if want := open || m.exists(r); desired != want {
+				waits := slices.ContainsFunc(r.after, func(name string) bool { return !m.done(name) })
+				held = held || open && waits && !m.exists(r)
+				if want := open && !waits || m.exists(r); desired != want {
 					t.Errorf("%s: desired is %t, want %t", r.name, desired, want)
 				}
 				total++
@@ -213,6 +225,12 @@ func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 				next = next && m.ready(r)
 			}
 			open = next
+		}
+		if held != (len(part.Held) > 0) {
+			t.Errorf("%s is held by %v, want any: %t", c.name, part.Held, held)
+		}
+		if _, message := part.Waiting(); (message == "") != (ready == total) {
+			t.Errorf("%s: %d of %d are ready, and it waits for %q", c.name, ready, total, message)
 		}
 		if part.Ready != ready || part.Total != total {
 			t.Errorf("%s: %d of %d are ready, want %d of %d", c.name, part.Ready, part.Total, ready, total)
@@ -286,7 +304,7 @@ func (m *toy) checkErrors(t *rapid.T) {
 func (m *toy) checkConverges(t *rapid.T) {
 	rounds := 1
 	for _, c := range m.components {
-		rounds += 1 + len(c.stages)
+		rounds += 1 + len(c.stages) + len(slices.Concat(c.stages...))
 	}
 	for range rounds {
 		plan := m.compute(t)

@@ -187,6 +187,7 @@ type component struct {
 
 type resource struct {
 	name, kind, revisions string
+	after                 []string
 	retain, management    bool
 }
 
@@ -215,7 +216,7 @@ func (c component) build(m *toy) ([]compose.Stage, error) {
 		var stage compose.Stage
 		for _, r := range s {
 			stage = append(stage, compose.Resource{
-				Name: r.name, Object: object(r.kind, r.name), Revisions: r.revisions, Retain: r.retain, Management: r.management,
+				Name: r.name, Object: object(r.kind, r.name), After: r.after, Revisions: r.revisions, Retain: r.retain, Management: r.management,
 			})
 		}
 		stages = append(stages, stage)

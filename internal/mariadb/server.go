@@ -151,6 +151,14 @@ type Bucket struct {
 	PrivateCA bool
 }
 
+// BucketKeys are the keys of the Secret with a bucket's credentials.
+func BucketKeys(privateCA bool) []string {
+	if privateCA {
+		return []string{accessKeyIDKey, secretAccessKeyKey, bucketCAKey}
+	}
+	return []string{accessKeyIDKey, secretAccessKeyKey}
+}
+
 // PhysicalBackup makes regular backups of a server, taken from a member that takes no writes.
 func PhysicalBackup(meta object.Meta, server, cron string, days int32, b Bucket) *unstructured.Unstructured {
 	const hoursPerDay = 24

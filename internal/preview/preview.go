@@ -40,7 +40,7 @@ type Object struct {
 type Component struct {
 	// Owner is the name of the composite resource.
 	Owner, Name string
-	// After are the components that come first.
+	// After are the components that come first, of those that are not switched off.
 	After []string
 }
 
@@ -52,6 +52,8 @@ type Result struct {
 	Objects []Object
 	// Components in the order in which they are declared.
 	Components []Component
+	// Secrets are those that have to be there: nothing composed makes them.
+	Secrets []Secret
 	// Stages is the number of stages.
 	Stages int
 	// Status of the composite resource when all is ready.
@@ -86,6 +88,7 @@ func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Re
 	r.Status = w.XR.GetFields()["status"].GetStructValue().AsMap()
 	delete(r.Status, "lastValidSpec") // the claim itself
 	r.Instance = str(r.Status["instance"])
+	r.Secrets = r.secrets()
 	return r, nil
 }
 
@@ -182,7 +185,10 @@ func (r *Result) add(s simulate.Step) {
 	r.Stages++
 	desired := s.Response.GetDesired().GetResources()
 	for _, part := range s.Plan.Parts {
-		c := Component{Owner: s.Owner, Name: part.Name, After: part.After}
+		c := Component{Owner: s.Owner, Name: part.Name, After: slices.DeleteFunc(slices.Clone(part.After), func(name string) bool {
+			_, on := s.Plan.Part(name)
+			return !on
+		})}
 		if !slices.ContainsFunc(r.Components, func(o Component) bool { return o.Owner == c.Owner && o.Name == c.Name }) {
 			r.Components = append(r.Components, c)
 		}

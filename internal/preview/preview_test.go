@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -121,6 +122,40 @@ func TestErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSecrets: what composed objects read out of other namespaces has to be there; what they read elsewhere, or generate, has not.
+func TestSecrets(t *testing.T) {
+	read := func(name, kind, store string, keys ...string) Object {
+		var data []any
+		for _, k := range keys {
+			data = append(data, map[string]any{"remoteRef": map[string]any{"key": name, "property": k}})
+		}
+		return manifested(t, "ExternalSecret", "c", "copy-"+name, map[string]any{"secretStoreRef": map[string]any{"kind": kind, "name": store}, "data": data})
+	}
+	r := &Result{Objects: []Object{
+		manifested(t, "SecretStore", "c", "tenant", map[string]any{"provider": map[string]any{"kubernetes": map[string]any{"remoteNamespace": "a"}}}),
+		read("s3", "SecretStore", "tenant", "id", "key"), read("ldap", "SecretStore", "tenant", "password"), read("s3", "SecretStore", "tenant", "key", "ca.crt"),
+		read("pushed", "ClusterSecretStore", "tenant", "id"), read("else", "SecretStore", "other", "id"),
+		manifested(t, "ExternalSecret", "c", "generated", map[string]any{"dataFrom": []any{map[string]any{"sourceRef": map[string]any{}}}}),
+	}}
+	var got []string
+	for _, s := range r.secrets() {
+		got = append(got, s.String())
+	}
+	want := []string{"needs Secret s3 with keys id, key, ca.crt in namespace a", "needs Secret ldap with key password in namespace a"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func manifested(t *testing.T, kind, namespace, name string, spec map[string]any) Object {
+	t.Helper()
+	m, err := structpb.NewStruct(map[string]any{"kind": kind, "metadata": map[string]any{"namespace": namespace, "name": name}, "spec": spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Object{Kind: kind, Namespace: namespace, Name: name, Manifest: m}
 }
 
 // TestVisible: nothing that a tenant writes moves a terminal's cursor, ends a line or turns its direction.

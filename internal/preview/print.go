@@ -56,6 +56,7 @@ type jsonResult struct {
 	Stages     int            `json:"stages"`
 	Objects    []jsonObject   `json:"objects"`
 	Components []jsonPart     `json:"components"`
+	Secrets    []jsonSecret   `json:"secrets"`
 	Status     map[string]any `json:"status"`
 }
 
@@ -80,6 +81,12 @@ type jsonObject struct {
 	Manifest   map[string]any `json:"manifest"`
 }
 
+type jsonSecret struct {
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Keys      []string `json:"keys"`
+}
+
 type jsonPart struct {
 	Owner string   `json:"owner"`
 	Name  string   `json:"name"`
@@ -91,7 +98,7 @@ func (r *Result) json(w io.Writer) error {
 		APIVersion: JSONVersion,
 		Claim:      jsonClaim{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name},
 		Instance:   r.Instance, Stages: r.Stages, Status: r.Status,
-		Objects: []jsonObject{}, Components: []jsonPart{},
+		Objects: []jsonObject{}, Components: []jsonPart{}, Secrets: []jsonSecret{},
 	}
 	for _, o := range r.Objects {
 		out.Objects = append(out.Objects, jsonObject{
@@ -102,6 +109,9 @@ func (r *Result) json(w io.Writer) error {
 	}
 	for _, c := range r.Components {
 		out.Components = append(out.Components, jsonPart(c))
+	}
+	for _, s := range r.Secrets {
+		out.Secrets = append(out.Secrets, jsonSecret(s))
 	}
 	return printJSON(w, out)
 }
@@ -173,6 +183,9 @@ func (r *Result) tree(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "%d objects in %d stages; %d retained when the claim is deleted (†), %d composed as Objects\n",
 		len(r.Objects), r.Stages, retained, wrapped)
+	for _, s := range r.Secrets {
+		fmt.Fprintln(&b, s)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -42,6 +42,7 @@ var rules = table(
 	// External Secrets. Generators have no status.
 	row("external-secrets.io", "ExternalSecret", conditions("Ready")),
 	row("external-secrets.io", "PushSecret", conditions("Ready")),
+	row("external-secrets.io", "SecretStore", conditions("Ready")),
 	row("generators.external-secrets.io", "Password", exists()),
 
 	// cert-manager.

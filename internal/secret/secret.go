@@ -1,5 +1,5 @@
-// Package secret makes External Secrets objects: passwords that are generated once in the workload cluster and kept, and
-// their backup in a store. No value ever passes through a function.
+// Package secret makes External Secrets objects: passwords that are generated once in the workload cluster and kept, their
+// backup in a store, and copies of what others keep. No value ever passes through a function.
 package secret
 
 import (

@@ -46,7 +46,7 @@ var specs = map[string]string{
 	"no store":     `{global: {exposure: {type: None}}}`,
 	"backup and restore": `{infrastructure: {mariadb: {replicas: 1, maxScale: {enabled: true},
 		backup: {retentionDays: 7, s3: {bucket: backups, endpoint: "s3.example.com:443", region: eu, prefix: a/b, credentialsSecretRef: {name: s3}, privateCA: true}},
-		restoreFrom: {targetRecoveryTime: "2026-05-01T03:00:00Z", s3: {bucket: old, endpoint: s3.example.com, credentialsSecretRef: {name: s3}}}}}}`,
+		restoreFrom: {targetRecoveryTime: "2026-05-01T03:00:00Z", rootPasswordSecretRef: {name: old-root, key: password}, s3: {bucket: old, endpoint: s3.example.com, credentialsSecretRef: {name: s3}}}}}}`,
 	"infrastructure": `{infrastructure: {
 		mariadb: {replicas: 5, storageSize: 1Ti, storageClass: fast, nodeSelector: {a: b}, tolerations: [{operator: Exists}], metrics: {enabled: false}, maxScale: {enabled: false},
 			resources: {requests: {cpu: 100m, memory: 1Gi, ephemeral-storage: 1Gi}, limits: {cpu: "2", memory: 2Gi}}},

@@ -399,3 +399,35 @@ func checkStatus(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 		t.Errorf("7: the status is not valid: %v", errs)
 	}
 }
+
+// checkTenantNames holds that a Secret's name which a tenant gave names that Secret alone: in the right to read it, and where it is copied from.
+// Whatever else reads it reads the copy.
+func checkTenantNames(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
+	for name, r := range rsp.GetDesired().GetResources() {
+		o := r.GetResource().AsMap()
+		if inner, ok := simulate.Inner(encoded.Of(r.GetResource())); ok {
+			o = inner.Map()
+		}
+		kind, _ := o["kind"].(string)
+		var walk func(v any, path ...string)
+		walk = func(v any, path ...string) {
+			switch v := v.(type) {
+			case object:
+				for k, e := range v {
+					walk(e, append(slices.Clone(path), k)...)
+				}
+			case list:
+				for _, e := range v {
+					walk(e, path...)
+				}
+			case string:
+				right := kind == "Role" && slices.Equal(path, []string{"rules", "resourceNames"})
+				source := kind == "ExternalSecret" && slices.Equal(path, []string{"spec", "data", "remoteRef", "key"})
+				if (v == ofTenant || v == longOfTenant) && !right && !source {
+					t.Errorf("%s (%s) names a tenant's Secret by the tenant's name, in %v", name, kind, path)
+				}
+			}
+		}
+		walk(o)
+	}
+}

@@ -135,6 +135,9 @@ func (w *world) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 		checkStatus(t, rsp)
 		checkSecrets(t, rsp, answer)
 		checkFields(t, rsp)
+		if w.claimed {
+			checkTenantNames(t, rsp)
+		}
 	}
 	w.xr = maps.Clone(w.xr)
 	w.xr["status"] = rsp.GetDesired().GetComposite().GetResource().GetFields()["status"].AsInterface()

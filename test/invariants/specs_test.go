@@ -2,6 +2,7 @@ package invariants
 
 import (
 	"encoding/json"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -48,6 +49,14 @@ var wishes = map[string]wish{
 		object{"requests": object{"cpu": "1", "memory": int64(1 << 20)}, "limits": object{"cpu": "2", "memory": "1048576"}},
 		object{"requests": object{"cpu": int64(1)}}, object{},
 	),
+	"passwordSecretRef": secretKeys, "caSecretRef": secretKeys, "clientSecretRef": secretKeys, "rootPasswordSecretRef": secretKeys,
+	"credentialsSecretRef": sample(object{"name": ofTenant}, object{"name": longOfTenant}, object{"name": "keystone-admin"}),
+	"pullSecrets":          sample(list{}, list{ofTenant}, list{longOfTenant, "mariadb-root"}),
+	"restoreFrom": {fix: func(o object) {
+		if _, ok := o["rootPasswordSecretRef"]; !ok {
+			o["rootPasswordSecretRef"] = object{"name": "old-root", "key": "password"}
+		}
+	}},
 	"memory":                    sample("64Mi", "1500M", "1Gi", int64(1<<30)),
 	"identityBackends[].domain": sample("employees", "Partners_2", "a"),
 	"exposure": {fix: func(o object) {
@@ -114,6 +123,15 @@ var wishes = map[string]wish{
 		object{"public": "http://example.com/identity/v3", "internal": "https://keystone.cloud.svc:5000/v3"},
 	),
 }
+
+// ofTenant and longOfTenant are Secrets that a tenant names. Nothing of ours is called like them.
+const ofTenant = "secret-of-a-tenant"
+
+var longOfTenant = strings.Repeat("of-a-tenant.", 21) + "1"
+
+// secretKeys are keys of Secrets that a tenant may name: his, and such as are called like ours.
+var secretKeys = sample(object{"name": ofTenant, "key": "password"}, object{"name": longOfTenant, "key": "ca.crt"},
+	object{"name": "keystone-admin", "key": "password"}, object{"name": "internal-ca", "key": "tls.key"})
 
 var (
 	crons = sample("0 0 * * 0", "*/15 1-5 * * *", "30 1 1 * 1-5")

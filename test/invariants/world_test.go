@@ -25,6 +25,8 @@ type subject struct {
 	runner function.Runner
 	// draw draws a composite resource, and what its Composition asks for.
 	draw func(t *rapid.T) (xr object, required map[string][]*structpb.Struct)
+	// claimed says that a tenant's claim is behind it.
+	claimed bool
 	// keep lists fields of the spec that no update changes: data does not move.
 	keep []string
 	// revisions are the beginnings of the names of resources that have revisions.
@@ -38,8 +40,14 @@ var subjects = []*subject{
 		name:    "ControlPlane",
 		runner:  kinds.Runners()["XControlPlaneCluster.crossplane.c5c3.io"],
 		draw:    drawControlPlane,
+		claimed: true,
 		keep:    []string{"claimRef", "cluster"},
 		follows: []string{"deletion-order", "catalog-deletion-order"},
+		revisions: []string{
+			"claim-secrets-tenant-", "claim-secrets-push-", "claim-secrets-workload-",
+			"claim-pull-secrets-claim-pull-", "claim-pull-secrets-push-", "claim-pull-secrets-workload-",
+			"platform-pull-secrets-platform-pull-", "platform-pull-secrets-push-", "platform-pull-secrets-workload-",
+		},
 	},
 	{
 		name:      "Keystone",
@@ -70,6 +78,10 @@ func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	platform["spec"].(object)["clusters"] = list{
 		object{"name": "east", "providerConfig": "east", "allowedNamespaces": list{"*"}},
 		object{"name": "here", "providerConfig": "in-cluster", "allowedNamespaces": list{"nobody", "*"}},
+	}
+	if _, ok := platform["spec"].(object)["secretStore"]; !ok {
+		// Without one, no Secret comes to another cluster.
+		platform["spec"].(object)["secretStore"] = object{"name": "store", "kind": "ClusterSecretStore"}
 	}
 	required := admission.Requirements()
 	required["platform"] = []*structpb.Struct{structOf(t, platform)}

@@ -38,10 +38,11 @@ func testBackup(ctx context.Context, t *testing.T, claim *unstructured.Unstructu
 	}
 	bucket := objectStore(ctx, t)
 
-	put(ctx, t, namespace, "backup-s3", bucket)
 	started := time.Now()
 	change(ctx, t, claim, `{"spec": {"infrastructure": {"mariadb": {"backup": {"s3": {"bucket": "tenants", "prefix": "cloud", "region": "us-east-1",
 		"endpoint": "s3.object-store.svc:443", "credentialsSecretRef": {"name": "backup-s3"}, "privateCA": true}}}}}}`)
+	waitToldMissing(ctx, t, claim, "waits for Secret backup-s3 with the keys access-key-id, ca.crt and secret-access-key in namespace "+claim.GetNamespace())
+	put(ctx, t, claim.GetNamespace(), "backup-s3", bucket)
 	kind := schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "PhysicalBackup"}
 	if err := cluster.WaitCondition(ctx, kind, types.NamespacedName{Namespace: namespace, Name: "mariadb"}, "Complete"); err != nil {
 		t.Fatalf("no backup is made: %v", err)
@@ -58,8 +59,9 @@ func testBackup(ctx context.Context, t *testing.T, claim *unstructured.Unstructu
 			t.Fatal(err)
 		}
 	}
-	put(ctx, t, restored, "backup-s3", bucket)
-	for _, name := range []string{"mariadb-root", "keystone-fernet-keys", "keystone-credential-keys"} {
+	put(ctx, t, "tenant-restored", "backup-s3", bucket)
+	put(ctx, t, "tenant-restored", "old-root", secret(ctx, t, namespace, "mariadb-root"))
+	for _, name := range []string{"keystone-fernet-keys", "keystone-credential-keys"} {
 		put(ctx, t, restored, name, secret(ctx, t, namespace, name))
 	}
 	started = time.Now()
@@ -78,6 +80,29 @@ func testBackup(ctx context.Context, t *testing.T, claim *unstructured.Unstructu
 		t.Fatal(err)
 	}
 	// Who deletes the other one waits for both.
+}
+
+// waitToldMissing waits until a claim says what Secret it waits for.
+func waitToldMissing(ctx context.Context, t *testing.T, claim *unstructured.Unstructured, sentence string) {
+	t.Helper()
+	for {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(claim.GroupVersionKind())
+		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(claim), u); err != nil {
+			t.Fatal(err)
+		}
+		all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+		for _, c := range all {
+			condition, _ := c.(map[string]any)
+			if message, _ := condition["message"].(string); condition["type"] == "SecretsReady" && strings.Contains(message, sentence) {
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("the claim does not say %q; its conditions are %v", sentence, all)
+		}
+		time.Sleep(time.Second)
+	}
 }
 
 // testRestored: users of before log in, a token of before is valid, what was stored encrypted can be read, and who is younger than the backup

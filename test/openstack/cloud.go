@@ -26,7 +26,7 @@ type Options struct {
 	Claim, Platform []byte
 	// Keystones are the virtual environments by release.
 	Keystones map[release.Release]string
-	// Secrets that the claim names and the tenant makes, by name.
+	// Secrets that the claim names and the tenant makes in its namespace, by name.
 	Secrets map[string]map[string][]byte
 	// MariaDBOperator is the program of hack/tools/mariadb-operator. Without it, databases are not backed up.
 	MariaDBOperator string
@@ -78,7 +78,7 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	c.Operators.MariaDBOperator = o.MariaDBOperator
 	c.world.Play = func(desired []map[string]any) error { return c.Operators.Play(alive, desired) }
 	for name, data := range o.Secrets {
-		if err := c.Operators.SetSecret(ctx, c.Namespace, name, data); err != nil {
+		if err := c.Operators.SetSecret(ctx, result.Namespace, name, data); err != nil {
 			return c, err
 		}
 	}

@@ -66,13 +66,13 @@ type LocalReference struct {
 	Name ObjectName `json:"name"`
 }
 
-// SecretReference names a Secret in the same namespace.
+// SecretReference names a Secret in the same namespace: a claim's in its own.
 type SecretReference struct {
 	// Name of the Secret.
 	Name ObjectName `json:"name"`
 }
 
-// SecretKeyReference names one key of a Secret in the same namespace.
+// SecretKeyReference names one key of a Secret in the same namespace: a claim's in its own.
 type SecretKeyReference struct {
 	// Name of the Secret.
 	Name ObjectName `json:"name"`

@@ -130,7 +130,8 @@ type Images struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`
 	// +optional
 	Registry string `json:"registry,omitempty"`
-	// Names of Secrets of type kubernetes.io/dockerconfigjson in the workload namespace.
+	// Names of Secrets of type kubernetes.io/dockerconfigjson: of a claim in its own namespace, of a PlatformConfig in its secretsNamespace,
+	// of a service's composite resource in the workload namespace.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=set
 	// +optional

@@ -63,8 +63,7 @@ type MariaDB struct {
 	// Regular backups.
 	// +optional
 	Backup *Backup `json:"backup,omitempty"`
-	// Backup that a new database starts from. It is read once, when the database is made. Root's password is that of the backup: it has to
-	// be put into the Secret mariadb-root (keys username and password) of the control plane's namespace.
+	// Backup that a new database starts from. It is read once, when the database is made.
 	// +optional
 	RestoreFrom *RestoreFrom `json:"restoreFrom,omitempty"`
 	// Prometheus metrics.
@@ -114,6 +113,10 @@ type Backup struct {
 type RestoreFrom struct {
 	// Bucket that the backup lies in.
 	S3 S3 `json:"s3"`
+	// Password of the database's root, which is that of the backup: a key of a Secret in the claim's namespace. A database that does not
+	// exist yet needs it. Once it runs, the field does nothing, and can be taken away with the Secret.
+	// +optional
+	RootPasswordSecretRef *common.SecretKeyReference `json:"rootPasswordSecretRef,omitempty"`
 	// Take the backup that is closest to this moment (RFC 3339, UTC), before or after it: 2026-05-01T03:00:00Z. Absent: the newest.
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$`
@@ -143,7 +146,7 @@ type S3 struct {
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*)?$`
 	// +optional
 	Prefix string `json:"prefix,omitempty"`
-	// Secret with the keys access-key-id and secret-access-key (and ca.crt, for a private authority), in the control plane's namespace.
+	// Secret with the keys access-key-id and secret-access-key (and ca.crt, for a private authority), in the claim's namespace.
 	CredentialsSecretRef common.SecretReference `json:"credentialsSecretRef"`
 	// The object store's certificate is signed by the authority in the Secret's key ca.crt.
 	// +optional

@@ -28,7 +28,7 @@ type LDAP struct {
 	// Distinguished name that Keystone logs in as. Absent: anonymously.
 	// +optional
 	User DN `json:"user,omitempty"`
-	// Secret key that holds the password, in the control plane's namespace.
+	// Secret key that holds the password, in the claim's namespace.
 	// +optional
 	PasswordSecretRef *common.SecretKeyReference `json:"passwordSecretRef,omitempty"`
 	// Where the directory starts.
@@ -38,7 +38,7 @@ type LDAP struct {
 	// Where groups are.
 	// +optional
 	GroupTreeDN DN `json:"groupTreeDN,omitempty"`
-	// Secret key that holds the authority of the server's certificate, in the control plane's namespace.
+	// Secret key that holds the authority of the server's certificate, in the claim's namespace.
 	// +optional
 	CASecretRef *common.SecretKeyReference `json:"caSecretRef,omitempty"`
 	// Other options of the group [ldap], such as user_objectclass or user_filter.
@@ -69,7 +69,7 @@ type Federation struct {
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._:/-]+$`
 	ClientID string `json:"clientID"`
-	// Secret key that holds the client's secret, in the control plane's namespace.
+	// Secret key that holds the client's secret, in the claim's namespace.
 	ClientSecretRef common.SecretKeyReference `json:"clientSecretRef"`
 	// Scopes that are asked for.
 	// +kubebuilder:validation:MaxItems=16

@@ -41,6 +41,11 @@ type PlatformConfigSpec struct {
 	// Where images come from.
 	// +optional
 	Images *common.Images `json:"images,omitempty"`
+	// Namespace of the platform's own Secrets: of those that images.pullSecrets names, and of those that a composite resource names which has
+	// no claim. Who may write Secrets there decides what all control planes pull images with.
+	// +kubebuilder:default=crossplane-system
+	// +optional
+	SecretsNamespace common.NamespaceName `json:"secretsNamespace,omitempty"`
 	// The companion, which holds rights of the platform in a control plane's namespace: no claim says how it runs.
 	// +optional
 	Companion *Companion `json:"companion,omitempty"`

@@ -58,6 +58,7 @@ type owner struct {
 var owners = []owner{
 	{"Password.generators.external-secrets.io", nil},
 	{"Issuer.cert-manager.io", nil},
+	{"SecretStore.external-secrets.io", nil},
 	{"ExternalSecret.external-secrets.io", (*Operators).externalSecret},
 	{"Certificate.cert-manager.io", (*Operators).certificate},
 	{"ConfigMap", (*Operators).apply},

@@ -5,6 +5,7 @@ package operators
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -16,9 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// externalSecret is an ExternalSecret that is filled once by a generator.
+// externalSecret is an ExternalSecret that is filled once by a generator, or a copy of what lies in another namespace.
 // https://external-secrets.io/latest/api/externalsecret/
 func (o *Operators) externalSecret(ctx context.Context, u *unstructured.Unstructured) error {
+	if data, _, _ := unstructured.NestedSlice(u.Object, "spec", "data"); len(data) > 0 {
+		return o.copied(ctx, u, data)
+	}
 	if p := text(u, "spec", "refreshPolicy"); p != "CreatedOnce" {
 		return fmt.Errorf("its refreshPolicy %q is not played", p)
 	}
@@ -52,6 +56,32 @@ func (o *Operators) externalSecret(ctx context.Context, u *unstructured.Unstruct
 		return err
 	}
 	return o.SetSecret(ctx, u.GetNamespace(), name, data)
+}
+
+// copied is a copy of keys of Secrets in the namespace that a store of the provider for Kubernetes reads.
+// https://external-secrets.io/latest/provider/kubernetes/
+func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured, keys []any) error {
+	if t, _, _ := unstructured.NestedMap(u.Object, "spec", "target", "template", "data"); len(t) > 0 {
+		return errors.New("its template is not played")
+	}
+	store, err := o.Find("SecretStore.external-secrets.io", u.GetNamespace(), text(u, "spec", "secretStoreRef", "name"))
+	if err != nil {
+		return err
+	}
+	data := map[string][]byte{}
+	for _, k := range keys {
+		key := &unstructured.Unstructured{Object: k.(map[string]any)} //nolint:forcetypeassert // its schema was checked
+		name, property := text(key, "remoteRef", "key"), text(key, "remoteRef", "property")
+		from, err := o.Secret(ctx, text(store, "spec", "provider", "kubernetes", "remoteNamespace"), name)
+		if err != nil {
+			return err
+		}
+		if from[property] == nil {
+			return fmt.Errorf("property %s does not exist in data of secret %q", property, name)
+		}
+		data[text(key, "secretKey")] = from[property]
+	}
+	return o.SetSecret(ctx, u.GetNamespace(), text(u, "spec", "target", "name"), data)
 }
 
 // password of a generator: as many digits and symbols as it says, letters for the rest.

@@ -8,6 +8,7 @@ package operators
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -36,6 +37,7 @@ import (
 // Operators are the players of one cluster.
 type Operators struct {
 	client  dynamic.Interface
+	config  *rest.Config
 	log     io.Writer
 	queue   workqueue.TypedRateLimitingInterface[item]
 	kinds   map[schema.GroupVersionResource]schema.GroupKind
@@ -88,6 +90,7 @@ func Start(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, com
 	}
 	o := &Operators{
 		client: client,
+		config: config,
 		real:   companion,
 		log:    log,
 		queue: workqueue.NewTypedRateLimitingQueue(
@@ -216,6 +219,10 @@ func (o *Operators) play(ctx context.Context, i item) error {
 		err = o.push(ctx, u)
 	case kind.Kind == "ExternalSecret" && entry != "":
 		reason, err = o.pull(ctx, u, entry)
+	case reads(u):
+		if err = o.copied(ctx, u); errors.Is(err, errUnreadable) {
+			err = errors.Join(err, o.unread(ctx, i, u))
+		}
 	}
 	if err != nil {
 		return err

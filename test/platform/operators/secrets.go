@@ -22,7 +22,7 @@ type made struct {
 func secretsOf(u *unstructured.Unstructured) []made {
 	switch u.GetKind() {
 	case "ExternalSecret":
-		if entryOf(u) == "" {
+		if entryOf(u) == "" && !reads(u) {
 			return []made{ofExternalSecret(u)}
 		}
 	case "Certificate":
@@ -75,10 +75,18 @@ func (o *Operators) make(ctx context.Context, u *unstructured.Unstructured, s ma
 
 // create makes a Secret for an object, unless there is one.
 func (o *Operators) create(ctx context.Context, u *unstructured.Unstructured, name string, data map[string]any, owned bool) error {
+	return o.createOf(ctx, u, name, "", data, owned)
+}
+
+// createOf makes one of a type.
+func (o *Operators) createOf(ctx context.Context, u *unstructured.Unstructured, name, typ string, data map[string]any, owned bool) error {
 	secret := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "data": data,
 		"metadata": map[string]any{"name": name, "namespace": u.GetNamespace()},
 	}}
+	if typ != "" {
+		secret.Object["type"] = typ
+	}
 	if owned {
 		secret.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(u, u.GroupVersionKind())})
 	}

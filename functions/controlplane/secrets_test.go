@@ -1,0 +1,322 @@
+package controlplane
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenantsecret"
+)
+
+// naming are the types by which a spec names a Secret.
+var naming = []reflect.Type{reflect.TypeFor[common.SecretReference](), reflect.TypeFor[common.SecretKeyReference]()}
+
+// everySecret fills in every place of a value that can name a Secret, and gives the names by path.
+func everySecret(v reflect.Value, path string) map[string]string {
+	out := map[string]string{}
+	add := func(more map[string]string) { maps.Copy(out, more) }
+	switch {
+	case slices.Contains(naming, v.Type()):
+		name := fmt.Sprintf("secret-%s", strings.ToLower(strings.ReplaceAll(path, ".", "-")))
+		v.FieldByName("Name").SetString(name)
+		if key := v.FieldByName("Key"); key.IsValid() {
+			key.SetString("key")
+		}
+		return map[string]string{path: name}
+	case !strings.Contains(v.Type().PkgPath(), "cobaltcore") && v.Kind() == reflect.Struct:
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		filled := reflect.New(v.Type().Elem())
+		if add(everySecret(filled.Elem(), path)); len(out) > 0 {
+			v.Set(filled)
+		}
+	case reflect.Slice:
+		filled := reflect.MakeSlice(v.Type(), 2, 2)
+		for i := range 2 {
+			add(everySecret(filled.Index(i), fmt.Sprintf("%s.%d", path, i)))
+		}
+		if len(out) > 0 {
+			v.Set(filled)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			add(everySecret(v.Field(i), path+"."+v.Type().Field(i).Name))
+		}
+	default:
+	}
+	return out
+}
+
+// TestEverySecret: whatever place of the types names a Secret, it is read with a right that names it, and nothing reads it but its copy. It
+// fails where a new field names a Secret and secretsNamed does not know.
+func TestEverySecret(t *testing.T) {
+	m := &model{instance: instance, claim: function.Claim{Namespace: "tenant-a"}, platform: derived(t, "{}", bare).platform}
+	all := everySecret(reflect.ValueOf(&m.spec).Elem(), "spec")
+	if len(all) < 8 {
+		t.Fatalf("there are only %v", all)
+	}
+	if err := m.bringSecrets(input(t, "{}", bare, nil).Seen); err != nil {
+		t.Fatal(err)
+	}
+	wanted := map[string]bool{}
+	for _, w := range m.secrets.Wanted {
+		wanted[w.Name] = true
+		if len(w.Keys) == 0 || len(w.Fields) == 0 {
+			t.Errorf("it is not said what is wanted of %s: %+v", w.Name, w)
+		}
+	}
+	for path, name := range all {
+		if !wanted[name] {
+			t.Errorf("%s names Secret %s, which is not brought", path, name)
+		}
+	}
+	var check func(v reflect.Value, path string)
+	check = func(v reflect.Value, path string) {
+		switch {
+		case slices.Contains(naming, v.Type()):
+			if name := v.FieldByName("Name").String(); name != "" && !strings.HasPrefix(name, tenantPrefix) {
+				t.Errorf("%s still names %s", path, name)
+			}
+			return
+		case !strings.Contains(v.Type().PkgPath(), "cobaltcore") && v.Kind() == reflect.Struct:
+			return
+		}
+		switch v.Kind() {
+		case reflect.Pointer:
+			if !v.IsNil() {
+				check(v.Elem(), path)
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				check(v.Index(i), fmt.Sprintf("%s[%d]", path, i))
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				check(v.Field(i), path+"."+v.Type().Field(i).Name)
+			}
+		default:
+		}
+	}
+	check(reflect.ValueOf(m.spec), "spec")
+}
+
+const (
+	withBackup = `{infrastructure: {mariadb: {backup: {s3: {bucket: abc, endpoint: "s3:443", privateCA: true, credentialsSecretRef: {name: %s}}}}}}`
+	withStore  = `{domain: example.com, secretStore: {name: openbao, kind: ClusterSecretStore},
+		clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}], limits: [` + limittest.Everything + `]}`
+	withoutStore = `{domain: example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}],
+		limits: [` + limittest.Everything + `]}`
+)
+
+// TestSecrets: which Secrets are brought from where.
+func TestSecrets(t *testing.T) {
+	const pull = `{domain: example.com, images: {pullSecrets: [mirror]}, limits: [` + limittest.Everything + `]}`
+	s3 := tenantsecret.Wanted{
+		Name: "s3", Keys: []string{"access-key-id", "ca.crt", "secret-access-key"},
+		Fields: []string{"spec.infrastructure.mariadb.backup.s3.credentialsSecretRef"},
+	}
+	mirror := func(name, field string) []tenantsecret.Wanted {
+		return []tenantsecret.Wanted{{Name: name, Keys: []string{".dockerconfigjson"}, Fields: []string{field}}}
+	}
+	const platformField, claimField = "images.pullSecrets of the PlatformConfig", "spec.global.images.pullSecrets"
+	theirs := []common.ObjectName{"platform-pull-mirror"}
+	type want struct {
+		From              string
+		Secrets           []tenantsecret.Wanted
+		Platform, Claim   []tenantsecret.Wanted
+		Images, Companion []common.ObjectName
+	}
+	for name, tc := range map[string]struct {
+		reason, spec, platform string
+		byHand                 bool
+		want                   want
+	}{
+		"Nothing": {"Whoever names none needs none.", "{}", bare, false, want{From: "tenant-a"}},
+		"Backup": {
+			"It is the tenant's, in his namespace.", fmt.Sprintf(withBackup, "s3"), bare, false,
+			want{From: "tenant-a", Secrets: []tenantsecret.Wanted{s3}},
+		},
+		"ByHand": {
+			"A composite resource without a claim is the platform team's.", fmt.Sprintf(withBackup, "s3"), "{domain: example.com, secretsNamespace: ours, limits: [" + limittest.Everything + "]}", true,
+			want{From: "ours", Secrets: []tenantsecret.Wanted{s3}},
+		},
+		"PlatformPulls": {
+			"Of the platform's Secrets, the tenant needs no copy.", "{}", pull, false,
+			want{From: "tenant-a", Platform: mirror("mirror", platformField), Images: theirs, Companion: theirs},
+		},
+		"TenantPulls": {
+			"Who names his own gets none of the platform's, but for what holds its rights.", "{global: {images: {pullSecrets: [own]}}}", pull, false,
+			want{
+				From: "tenant-a", Platform: mirror("mirror", platformField), Claim: mirror("own", claimField),
+				Images: []common.ObjectName{"claim-pull-own"}, Companion: theirs,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(t, tc.spec, tc.platform, nil)
+			if tc.byHand {
+				in.Claim = function.Claim{}
+			}
+			m, err := derive(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := want{m.secrets.From, m.secrets.Wanted, m.pull[0].Wanted, m.pull[1].Wanted, m.images.PullSecrets, m.platformPull}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestReach: what cannot come to another cluster is refused where it is named.
+func TestReach(t *testing.T) {
+	const east = "{cluster: {ref: {name: east}}, "
+	for name, tc := range map[string]struct{ reason, spec, field string }{
+		"Backup": {"The credentials are here, the database is there.", east + strings.TrimPrefix(fmt.Sprintf(withBackup, "s3"), "{"),
+			"spec.infrastructure.mariadb.backup.s3.credentialsSecretRef"},
+		"Pull": {"So are the pods.", east + "global: {images: {pullSecrets: [own]}}}", "spec.global.images.pullSecrets"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := derive(input(t, tc.spec, withoutStore, nil))
+			checkRefused(t, tc.reason, err, tc.field, "secret store")
+			if _, err := derive(input(t, tc.spec, withStore, nil)); err != nil {
+				t.Errorf("with a store: %v", err)
+			}
+		})
+	}
+	_, err := derive(input(t, east+"}", strings.Replace(withoutStore, "{domain", "{images: {pullSecrets: [mirror]}, domain", 1), nil))
+	if err == nil || !strings.Contains(err.Error(), "platform team") {
+		t.Errorf("the platform's pull secrets: %v", err)
+	}
+}
+
+// TestRestoreNeedsRoot: a database that starts from a backup cannot be opened without the password of that backup.
+func TestRestoreNeedsRoot(t *testing.T) {
+	const spec = `{infrastructure: {mariadb: {restoreFrom: {s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
+	_, err := derive(input(t, spec, bare, nil))
+	checkRefused(t, "Nobody could open it.", err, "spec.infrastructure.mariadb.restoreFrom.rootPasswordSecretRef", "root password of that backup")
+	if _, err := derive(input(t, spec, bare, map[string]*structpb.Struct{"database": structOf(t, map[string]any{})})); err != nil {
+		t.Errorf("one that is there: %v", err)
+	}
+}
+
+// TestRootOfBackup: the password of a backup comes from the tenant's Secret, once, and the database waits for it.
+func TestRootOfBackup(t *testing.T) {
+	const spec = `{%s infrastructure: {mariadb: {restoreFrom: {rootPasswordSecretRef: {name: old, key: root}, s3: {bucket: old, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
+	for name, tc := range map[string]struct{ more, store, key string }{
+		"here":   {"", "claim-secrets", "old"},
+		"remote": {"cluster: {ref: {name: east}},", "openbao", instance + "/tenant-old"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := desired(t, ready(t, fmt.Sprintf(spec, tc.more), withStore))
+			root := at(inner(all["database-root-secret"]), "spec")
+			want := []any{map[string]any{"secretKey": "password", "remoteRef": map[string]any{"key": tc.key, "property": "root"}}}
+			if diff := cmp.Diff(want, at(root, "data")); diff != "" || at(root, "secretStoreRef", "name") != tc.store ||
+				at(root, "refreshPolicy") != "CreatedOnce" || at(root, "target", "creationPolicy") != "Orphan" || all["database-root-generator"] != nil {
+				t.Errorf("root's password: %v (-want +got):\n%s", root, diff)
+			}
+		})
+	}
+}
+
+// missing makes what reads a Secret fail, as External Secrets does where there is none.
+func missing(t *testing.T, o *structpb.Struct) *structpb.Struct {
+	t.Helper()
+	m := encoded.Of(o).Map()
+	m["status"] = map[string]any{"conditions": []any{map[string]any{
+		"type": "Ready", "status": "False", "reason": "SecretSyncedError", "message": "could not get secret data from provider",
+	}}}
+	return structOf(t, m)
+}
+
+// TestMissingSecret: a claim waits for a Secret in words, what does not need it goes on, and what is there stays.
+func TestMissingSecret(t *testing.T) {
+	w := world(t, fmt.Sprintf(withBackup, "s3"), bare)
+	const copied = "claim-secrets-tenant-s3"
+	for range 40 {
+		if _, err := w.Call(func(simulate.Step) {}); err != nil {
+			t.Fatal(err)
+		}
+		if w.Observed[copied] != nil {
+			w.Observed[copied] = missing(t, w.Observed[copied])
+		}
+	}
+	if backup := slices.ContainsFunc(slices.Collect(maps.Keys(w.Observed)), func(name string) bool {
+		return strings.HasPrefix(name, "database-backup")
+	}); w.Observed["database"] == nil || backup {
+		t.Errorf("there are a database (%t) and a backup (%t)", w.Observed["database"] != nil, backup)
+	}
+	status := w.XR.AsMap()["status"]
+	components, _ := at(status, "components").([]any)
+	got := map[string]any{}
+	for _, c := range components {
+		got[at(c, "name").(string)] = at(c, "message")
+	}
+	want := "ExternalSecret tenant-s3: waits for Secret s3 with the keys access-key-id, ca.crt and secret-access-key in namespace tenant-a, " +
+		"which spec.infrastructure.mariadb.backup.s3.credentialsSecretRef names: create it there"
+	if got["secrets"] != want || !slices.Contains(slices.Collect(maps.Values(got)), any("waits for secrets")) {
+		t.Errorf("components say %v, want of secrets\n%s", got, want)
+	}
+}
+
+// TestRenamedSecret: a tenant names one Secret after the other while none of them is there. The right to read follows the claim at once and
+// alone; copies that pods may still read stay until everything is ready.
+func TestRenamedSecret(t *testing.T) {
+	w := world(t, fmt.Sprintf(withBackup, "first"), bare)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"keystone-admin", "mariadb-root", "internal-ca"} {
+		next := xr(t, fmt.Sprintf(withBackup, name))
+		w.XR.Fields["spec"] = next.GetFields()["spec"]
+		for range 5 {
+			if _, err := w.Call(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			if copied := "claim-secrets-tenant-" + name; w.Observed[copied] != nil {
+				w.Observed[copied] = missing(t, w.Observed[copied])
+			}
+		}
+		rsp := New().Run(w.Request())
+		all := rsp.GetDesired().GetResources()
+		role := encoded.Of(all["claim-secrets-role"].GetResource()).Map()
+		rules, _ := role["rules"].([]any)
+		if diff := cmp.Diff([]any{name}, at(rules[0], "resourceNames")); diff != "" || len(rules) != 1 {
+			t.Errorf("%d rules (-want +got):\n%s", len(rules), diff)
+		}
+		if all["claim-secrets-tenant-first"] == nil || all["claim-secrets-tenant-"+name] == nil {
+			t.Errorf("%s: the copies of first (%t) and of it (%t) are there", name, all["claim-secrets-tenant-first"] != nil, all["claim-secrets-tenant-"+name] != nil)
+		}
+		for resource, r := range all {
+			o := inner(encoded.Of(r.GetResource()))
+			if got := at(o, "spec", "storage", "s3", "accessKeyIdSecretKeyRef", "name"); got != nil && got != "tenant-"+name {
+				t.Errorf("%s reads %v", resource, got)
+			}
+		}
+	}
+}
+
+// TestSpecStays: the spec that was decoded is not changed by it: others of the same call read what the tenant wrote.
+func TestSpecStays(t *testing.T) {
+	in := input(t, fmt.Sprintf(withBackup, "s3"), bare, nil)
+	if _, err := derive(in); err != nil {
+		t.Fatal(err)
+	}
+	if got := in.XR.Spec.Infrastructure.MariaDB.Backup.S3.CredentialsSecretRef.Name; got != "s3" {
+		t.Errorf("the claim names %s", got)
+	}
+}
