@@ -109,6 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	r.tried[req.NamespacedName] = now
 	version, err := r.login(ctx, c, cloud)
 	status, state := judge(c, version, err, now)
+	status.Authority = certificates(cloud.CA)
 	result := reconcile.Result{RequeueAfter: every}
 	if err != nil {
 		result.RequeueAfter = soon

@@ -55,12 +55,12 @@ func TestAddresses(t *testing.T) {
 			platform: bare, want: want{Public: "https://login.example.org/identity/v3", Hostname: "login.example.org", Path: "/identity"},
 		},
 		"without TLS": {
-			reason: "TLS is switched off for public addresses alone.", spec: "{global: {domain: a.org, tls: {enabled: false}, exposure: {type: Ingress}}}", platform: bare,
+			reason: "TLS is switched off for public addresses alone.", spec: "{global: {domain: a.org, tls: {enabled: false}, exposure: {type: Ingress, ingressController: other}}}", platform: bare,
 			want: want{Public: "http://keystone.a.org/v3", Hostname: "keystone.a.org"},
 		},
 		"platform without TLS": {
 			reason:   "The claim's word on TLS is the whole of it.",
-			spec:     "{global: {domain: a.org, tls: {issuerRef: {name: a}}, exposure: {type: Ingress}}}",
+			spec:     "{global: {domain: a.org, tls: {issuerRef: {name: a}}, exposure: {type: Ingress, ingressController: other}}}",
 			platform: "{domain: example.com, tls: {enabled: false}}", want: want{Public: "https://keystone.a.org/v3", Hostname: "keystone.a.org"},
 		},
 	}

@@ -104,7 +104,9 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	}
 	m.global()
 	m.addresses()
-	if err := errors.Join(m.checkSchedules(), m.checkRecoveryTime(), m.checkHostname(), m.checkOverrides()); err != nil {
+	if err := errors.Join(
+		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostname(), m.checkExposure(), m.checkOverrides(),
+	); err != nil {
 		return nil, err
 	}
 	m.neighbours = neighboursOf(p.Network)

@@ -96,7 +96,7 @@ func TestPolicies(t *testing.T) {
 			},
 		},
 		"Challenge": {
-			"An authority asks by http.", "{global: {exposure: {type: Ingress, allowedNamespaces: [ingress]}, tls: {issuerRef: {name: acme}}}}", bare,
+			"An authority asks by http.", "{global: {exposure: {type: Ingress, ingressController: haproxy.org, allowedNamespaces: [ingress]}, tls: {issuerRef: {name: acme}}}}", bare,
 			"http-challenge", []string{"in ingress/ 8089"},
 		},
 	} {
