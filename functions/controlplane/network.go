@@ -55,16 +55,19 @@ var (
 
 const componentLabel = "app.kubernetes.io/component"
 
-// operatorJobs are pods of Jobs that are not ours: backups, restores and recoveries. Operators label their Jobs' pods with little or nothing, so
-// they are known by what Kubernetes itself gives the pods of Jobs, and by the lack of what ours have.
-var operatorJobs = []metav1.LabelSelectorRequirement{
-	{Key: batchv1.JobNameLabel, Operator: metav1.LabelSelectorOpExists},
-	{Key: componentLabel, Operator: metav1.LabelSelectorOpDoesNotExist},
-}
+// jobComponents are the components of services' Jobs.
+var jobComponents = []string{"bootstrap", "schema", "trust-flush"}
 
 // serviceJobs are the pods of services' Jobs, which speak to the database alone.
 var serviceJobs = []metav1.LabelSelectorRequirement{
-	{Key: componentLabel, Operator: metav1.LabelSelectorOpIn, Values: []string{"bootstrap", "schema", "trust-flush"}},
+	{Key: componentLabel, Operator: metav1.LabelSelectorOpIn, Values: jobComponents},
+}
+
+// operatorJobs are pods of Jobs that are not services': backups, restores and recoveries. Operators label them with little or nothing, so they are
+// known by what Kubernetes itself gives the pods of Jobs.
+var operatorJobs = []metav1.LabelSelectorRequirement{
+	{Key: batchv1.JobNameLabel, Operator: metav1.LabelSelectorOpExists},
+	{Key: componentLabel, Operator: metav1.LabelSelectorOpNotIn, Values: jobComponents},
 }
 
 // neighbours are the namespaces that reach into a control plane's: those of operators and of Prometheus.
