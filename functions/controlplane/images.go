@@ -1,11 +1,12 @@
 package controlplane
 
 import (
+	"fmt"
+
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
 )
 
@@ -34,15 +35,15 @@ var operatorImages = map[string]struct {
 	},
 }
 
-// thirdPartyImage is the image of what an operator runs (one of release's constants), or empty where that is the operator's business: neither a
-// mirror nor an image is named.
+// thirdPartyImage is the image of what an operator runs (one of release's constants), or empty where that is the operator's business: the platform
+// names neither a mirror nor an image. A claim has no say in it: operators give these pods rights of their own.
 func (m *model) thirdPartyImage(name string) (string, error) {
 	i := operatorImages[name]
 	seen, _ := m.seen.Get(i.resource)
-	o := over(m.images.Registry, i.said(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{})))
+	o := over(ptr.Deref(m.platform.Images, common.Images{}).Registry, i.said(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{})))
 	image, err := release.OperatorImageFor(name, seen.String(i.field...), o)
 	if err != nil {
-		return "", invalid.Field("spec.global.images.registry", "%s", err)
+		return "", fmt.Errorf("the PlatformConfig is wrong: %w", err)
 	}
 	return image, nil
 }

@@ -42,7 +42,9 @@ func TestThirdPartyImage(t *testing.T) {
 			for n, o := range observedAs(t, operatorImages[tc.image].resource, tc.observed) {
 				observed[n] = o
 			}
-			m, err := derive(input(t, "{infrastructure: {rabbitmq: {replicas: 3, storageSize: 10Gi}}}", tc.platform, observed))
+			// What the claim names is for services.
+			const spec = "{infrastructure: {rabbitmq: {replicas: 3, storageSize: 10Gi}}, global: {images: {registry: mine.example.com}}}"
+			m, err := derive(input(t, spec, tc.platform, observed))
 			if err != nil {
 				t.Fatal(err)
 			}
