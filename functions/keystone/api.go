@@ -177,7 +177,7 @@ func exposed(m *model) ([]compose.Stage, error) {
 		objects = exposure.Route
 	}
 	var stage compose.Stage
-	if m.authority.certificates != "" && e.Type == exposure.GatewayAPI {
+	if m.authority.wanted && e.Type == exposure.GatewayAPI {
 		stage = append(stage, compose.Resource{Name: authorityResource, Object: m.authorityMap()})
 	}
 	for _, o := range objects(m.meta(m.name), e, b) {

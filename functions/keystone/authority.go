@@ -14,16 +14,20 @@ const authorityResource = "authority"
 type authority struct {
 	// certificates in PEM, which are public. A function reads no Secret: the companion tells what it verifies Keystone by itself.
 	certificates string
-	// published: they are in a ConfigMap, and a policy may name it.
-	published bool
+	// wanted: there is something to publish, or there was. Published: it is there, and a policy may name it.
+	wanted, published bool
 }
 
-// findAuthority finds what the companion has told, or what was published of it: a companion that has lost its word takes nothing away.
+// findAuthority finds what the companion has told, or what was published of it: a companion that has lost its word takes nothing away, nor does
+// a cluster that cannot be seen.
 func findAuthority(seen observe.State) authority {
 	check, _ := seen.Get(loginResource)
-	published, _ := seen.Get(authorityResource)
-	was := published.String("data", certificate.CAKey)
-	return authority{certificates: or(check.String("status", "authority"), was), published: was != ""}
+	there, ok := seen.Get(authorityResource)
+	is := there.String("data", certificate.CAKey)
+	was := there.Wrapper().String("spec", "forProvider", "manifest", "data", certificate.CAKey)
+	a := authority{certificates: or(check.String("status", "authority"), or(is, was)), published: or(is, was) != ""}
+	a.wanted = ok || a.certificates != ""
+	return a
 }
 
 // authorityMap is the ConfigMap with the authority. It changes when the authority is renewed, so it is not immutable.

@@ -19,9 +19,18 @@ func TestAuthority(t *testing.T) {
 		kind     string
 	}{
 		"Nothing":   {"Nobody has told of it yet.", nil, authority{}, "Secret"},
-		"Told":      {"It is to be published.", map[string]map[string]any{loginResource: told}, authority{"new", false}, "Secret"},
-		"Published": {"It is there.", map[string]map[string]any{loginResource: told, authorityResource: published}, authority{"new", true}, "ConfigMap"},
-		"Forgotten": {"It stays.", map[string]map[string]any{authorityResource: published}, authority{"old", true}, "ConfigMap"},
+		"Told":      {"It is to be published.", map[string]map[string]any{loginResource: told}, authority{"new", true, false}, "Secret"},
+		"Published": {"It is there.", map[string]map[string]any{loginResource: told, authorityResource: published}, authority{"new", true, true}, "ConfigMap"},
+		"Forgotten": {"It stays.", map[string]map[string]any{authorityResource: published}, authority{"old", true, true}, "ConfigMap"},
+		"Unseen": {
+			"A cluster that does not answer has it nevertheless.", map[string]map[string]any{authorityResource: {
+				"apiVersion": "kubernetes.m.crossplane.io/v1alpha1", "kind": "Object",
+				"spec": map[string]any{"forProvider": map[string]any{"manifest": published}},
+			}}, authority{"old", true, true}, "ConfigMap",
+		},
+		"Emptied": {
+			"What is there stays ours.", map[string]map[string]any{authorityResource: {"kind": "ConfigMap"}}, authority{"", true, false}, "Secret",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			observed := map[string]*structpb.Struct{}
@@ -56,7 +65,7 @@ func TestAuthority(t *testing.T) {
 					kind, _ = at(refs, 0, "kind").(string)
 				}
 			}
-			if wanted := tc.want.certificates != ""; kind != tc.kind || maps > 0 != wanted {
+			if kind != tc.kind || maps > 0 != tc.want.wanted {
 				t.Errorf("%s\nthe policy names a %s, and there are %d ConfigMaps", tc.reason, kind, maps)
 			}
 		})
