@@ -17,6 +17,9 @@ func TestExamples(t *testing.T) {
 		t.Fatalf("cannot find the examples: %v, %v", files, err)
 	}
 	for _, file := range files {
+		if file == "platform/admission.yaml" {
+			continue // The chart's policies, of kinds that are not ours: hack/chart checks them.
+		}
 		t.Run(file, func(t *testing.T) {
 			data, err := examples.Files.ReadFile(file)
 			if err != nil {

@@ -55,6 +55,77 @@ var controlPlaneCases = kindCases{
 			message: "should match",
 		},
 
+		"HostnameForNobody": {
+			reason:  "A host name that leads nowhere is a mistake in one of the two.",
+			spec:    `{services: {keystone: {hostname: login.example.com}}, global: {exposure: {type: None}}}`,
+			field:   "spec.services.keystone.hostname",
+			message: "with global.exposure.type None nobody outside gets there; leave hostname out, or expose the cloud",
+		},
+		"HostnameOfThePlatformsExposure": {
+			reason: "The platform may expose it.",
+			spec:   `services: {keystone: {hostname: login.example.com}}`,
+		},
+		"IssuerWithoutTLS": {
+			reason:  "There is nothing to issue.",
+			spec:    `global: {tls: {enabled: false, issuerRef: {name: letsencrypt}}}`,
+			field:   "spec.global.tls.issuerRef",
+			message: "without TLS there is no certificate to issue; leave issuerRef out, or enabled on",
+		},
+		"WithoutTLS": {
+			reason: "Of the platform's issuer nothing is said.",
+			spec:   `global: {tls: {enabled: false}}`,
+		},
+		"StorePrefix": {
+			reason: "A path of plain parts.",
+			spec:   `global: {secretStore: {name: vault, prefix: teams/a.b/c-d_e}}`,
+		},
+		"StorePrefixUp": {
+			reason:  "It would leave the place that the platform keeps for it.",
+			spec:    `global: {secretStore: {name: vault, prefix: a/../../b}}`,
+			field:   "spec.global.secretStore.prefix",
+			message: "should match",
+		},
+		"StorePrefixEmptyPart": {
+			reason:  "Stores differ in what they make of it.",
+			spec:    `global: {secretStore: {name: vault, prefix: a//b}}`,
+			field:   "spec.global.secretStore.prefix",
+			message: "should match",
+		},
+		"StorePrefixSlash": {
+			reason:  "The same at the end.",
+			spec:    `global: {secretStore: {name: vault, prefix: a/}}`,
+			field:   "spec.global.secretStore.prefix",
+			message: "should match",
+		},
+		"Bucket": {
+			reason: "All that can be said of one.",
+			spec: `infrastructure: {mariadb: {backup: {s3: {bucket: abc, endpoint: "s3.example.com:65535", region: eu-de_1.b, prefix: clouds/a.b,
+				credentialsSecretRef: {name: s3}}}}}`,
+		},
+		"BucketRegionVariable": {
+			reason:  "Arguments of a container are expanded, and the region is sent to the object store.",
+			spec:    `infrastructure: {mariadb: {backup: {s3: {bucket: abc, endpoint: s3, region: $(AWS_SECRET_ACCESS_KEY), credentialsSecretRef: {name: s3}}}}}`,
+			field:   "spec.infrastructure.mariadb.backup.s3.region",
+			message: "should match",
+		},
+		"BucketPort": {
+			reason:  "There is no such port.",
+			spec:    `infrastructure: {mariadb: {backup: {s3: {bucket: abc, endpoint: "s3:65536", credentialsSecretRef: {name: s3}}}}}`,
+			field:   "spec.infrastructure.mariadb.backup.s3.endpoint",
+			message: "should match",
+		},
+		"BucketPrefixUp": {
+			reason:  "It leads out of the bucket's part.",
+			spec:    `infrastructure: {mariadb: {restoreFrom: {s3: {bucket: abc, endpoint: s3, prefix: ../../other, credentialsSecretRef: {name: s3}}}}}`,
+			field:   "spec.infrastructure.mariadb.restoreFrom.s3.prefix",
+			message: "should match",
+		},
+		"BucketPrefixSlash": {
+			reason:  "It starts in the bucket anyway.",
+			spec:    `infrastructure: {mariadb: {restoreFrom: {s3: {bucket: abc, endpoint: s3, prefix: /other, credentialsSecretRef: {name: s3}}}}}`,
+			field:   "spec.infrastructure.mariadb.restoreFrom.s3.prefix",
+			message: "should match",
+		},
 		"ServiceNotBuilt": {
 			reason:  "A service without a function is refused rather than half composed.",
 			spec:    `services: {nova: {enabled: true}}`,

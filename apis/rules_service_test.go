@@ -52,11 +52,56 @@ var platformCases = kindCases{
 			field:   "spec.clusters[1]",
 			message: "Duplicate value",
 		},
+		"Limit": {
+			reason: "Every list takes what its description shows.",
+			spec: `limits: [{name: team, namespaces: [team-a, "team-b-*"], registries: [registry.example.com/openstack], domains: ["{namespace}.example.com", example.org],
+  secretStores: ["ClusterSecretStore/openbao/{namespace}"], gateways: [gateway-system/public/https], ingressClasses: [nginx], exposureNamespaces: [ingress-nginx],
+  annotations: ["nginx.ingress.kubernetes.io/proxy-*"], issuers: [ClusterIssuer/letsencrypt], nodeSelectors: [topology.kubernetes.io/zone],
+  tolerations: ["dedicated=openstack:NoSchedule"], storageClasses: [fast], monitoringLabels: [prometheus=team-a], s3Endpoints: ["*.example.com:443", "[fd00::1]:9000"],
+  directoryHosts: [ldap.example.com], openIDHosts: ["*"], maxima: {replicas: 5, processes: 4, storage: 500Gi, cpu: "16", memory: 64Gi}}]`,
+		},
+		"LimitOfURL": {
+			reason:  "It is about hosts.",
+			spec:    `limits: [{name: a, namespaces: ["*"], openIDHosts: ["https://id.example.com"]}]`,
+			field:   "spec.limits[0].openIDHosts[0]",
+			message: "should match",
+		},
+		"LimitOfOtherNamespace": {
+			reason:  "A name for the whole of the domain is the claim's namespace's.",
+			spec:    `limits: [{name: a, namespaces: ["*"], domains: ["{claim}.example.com"]}]`,
+			field:   "spec.limits[0].domains[0]",
+			message: "should match",
+		},
 		"ClusterForNobody": {
 			reason:  "A cluster that nobody may use is a mistake.",
 			spec:    `clusters: [{name: a, providerConfig: a, allowedNamespaces: []}]`,
 			field:   "spec.clusters[0].allowedNamespaces",
 			message: "should have at least 1 items",
+		},
+		"InstanceTwice": {
+			reason: "Two claims would have one namespace.",
+			spec:   `instances: [{namespace: a, name: c, instance: a-c-1a2b3}, {namespace: b, name: c, instance: a-c-1a2b3}]`,
+			field:  "spec.instances", message: "every entry has to name another instance",
+		},
+		"ClaimTwice": {
+			reason: "A claim has one instance.",
+			spec:   `instances: [{namespace: a, name: c, instance: a-c-1a2b3}, {namespace: a, name: c, instance: a-c-3b2a1}]`,
+			field:  "spec.instances[1]", message: "Duplicate value",
+		},
+		"InstanceOfNobody": {
+			reason: "A namespace that no control plane can have had is somebody else's.",
+			spec:   `instances: [{namespace: a, name: c, instance: kube-system}]`,
+			field:  "spec.instances[0].instance", message: "should match",
+		},
+		"Instances": {reason: "One of each kind of name.", spec: `instances: [{namespace: a, name: c.d, instance: a-c-1a2b3}, ` +
+			`{namespace: b, name: c, instance: b-c-0123456789abcdef0123}]`},
+		"PrefixUp": {
+			reason: "A store would resolve it to another's path.", spec: `secretStore: {name: s, prefix: a/../b}`,
+			field: "spec.secretStore.prefix", message: "should match",
+		},
+		"PrefixEmptyPart": {
+			reason: "Some stores take two slashes for one.", spec: `secretStore: {name: s, prefix: a//b}`,
+			field: "spec.secretStore.prefix", message: "should match",
 		},
 	},
 }

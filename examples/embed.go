@@ -18,3 +18,8 @@ var Claim []byte
 //
 //go:embed platform/platformconfig.yaml
 var Platform []byte
+
+// Admission are the admission policies as the chart installs them, for whoever renders without a cluster.
+//
+//go:embed platform/admission.yaml
+var Admission []byte

@@ -19,12 +19,15 @@ func New() function.Runner {
 	}
 }
 
+// namespaceComponent is the component that everything else lives in.
+const namespaceComponent = "namespace"
+
 // graph is what a control plane consists of, and what needs what. The phases are those that a tenant reads.
 var graph = compose.Graph[*model]{
-	{Name: "namespace", Phase: common.PhasePending, Build: namespace},
-	{Name: "network", Phase: common.PhaseInfrastructure, Needs: []string{"namespace"}, Build: policies},
-	{Name: "certificates", Phase: common.PhaseInfrastructure, Needs: []string{"namespace"}, Build: certificates},
-	{Name: "companion", Phase: common.PhaseInfrastructure, Needs: []string{"namespace"}, Build: companionController},
+	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
+	{Name: "network", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: policies},
+	{Name: "certificates", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: certificates},
+	{Name: "companion", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: companionController},
 	{Name: "database", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"}, Build: database},
 	{
 		Name: "messaging", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"},
@@ -34,7 +37,7 @@ var graph = compose.Graph[*model]{
 		Name: "locks", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"},
 		Enabled: (*model).locks, Build: locks,
 	},
-	{Name: "cache", Phase: common.PhaseInfrastructure, Needs: []string{"namespace"}, Build: cache},
+	{Name: "cache", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: cache},
 	{
 		Name: "keystone", Phase: common.PhaseIdentity, Needs: []string{"database", "cache", "companion"},
 		Build: keystone, Version: (*model).keystoneVersion,

@@ -9,10 +9,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
 )
@@ -22,9 +24,9 @@ const (
 	kind   = "XControlPlaneCluster.crossplane.c5c3.io"
 	nested = "Keystone.keystone.openstack.c5c3.io"
 	// instance of claim cloud in namespace tenant-a.
-	instance = "tenant-a-cloud-aab83"
-	// bare is the least that a PlatformConfig can say.
-	bare = "{domain: example.com}"
+	instance = "tenant-a-cloud-aab838129d70f8f9a33a"
+	// bare is a platform without defaults, which allows everything.
+	bare = "{domain: example.com, limits: [" + limittest.Everything + "]}"
 )
 
 // fields is an object of YAML.
@@ -60,6 +62,14 @@ func xr(t *testing.T, spec string) *structpb.Struct {
 	})
 }
 
+// required is what the Composition asks for: a PlatformConfig, and the admission policies of the chart.
+func required(t *testing.T, platform string) map[string][]*structpb.Struct {
+	t.Helper()
+	out := admission.Requirements()
+	out[platformRequirement] = []*structpb.Struct{platformConfig(t, platform)}
+	return out
+}
+
 func platformConfig(t *testing.T, spec string) *structpb.Struct {
 	t.Helper()
 	return structOf(t, map[string]any{"metadata": map[string]any{"name": "default"}, "spec": fields(t, spec)})
@@ -78,7 +88,7 @@ func input(t *testing.T, spec, platform string, observed map[string]*structpb.St
 	}
 	in := function.Input[controlplanev1.ControlPlaneCluster]{
 		Claim: function.Claim{Namespace: "tenant-a", Name: "cloud"}, Seen: seen,
-		Required: map[string][]*structpb.Struct{platformRequirement: {platformConfig(t, platform)}},
+		Required: required(t, platform),
 	}
 	if err := function.Decode(xr(t, spec), &in.XR); err != nil {
 		t.Fatal(err)
@@ -135,7 +145,7 @@ func world(t *testing.T, spec, platform string) *simulate.World {
 	t.Helper()
 	return &simulate.World{
 		XR: xr(t, spec), Kinds: map[string]function.Runner{kind: New(), nested: stub{"2025.2", "28.1.0"}},
-		Required: map[string][]*structpb.Struct{platformRequirement: {platformConfig(t, platform)}},
+		Required: required(t, platform),
 	}
 }
 

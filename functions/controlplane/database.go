@@ -10,6 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
@@ -32,9 +33,8 @@ func database(m *model) ([]compose.Stage, error) {
 		credentials = append(credentials, compose.Resource{Name: rootSecretResource, Object: secret.Generated(root, "root", nil), Retain: true})
 	}
 	if s := m.secretStore; s != nil {
-		credentials = append(credentials, compose.Resource{
-			Name: "database-root-backup", Object: secret.Backup(root, *s, m.instance, secret.UsernameKey, secret.PasswordKey),
-		})
+		// Backups of the database are opened by the password of their time: a new one does not take its place.
+		credentials = append(credentials, compose.Resource{Name: "database-root-backup", Object: secret.BackupOnce(root, *s, m.instance)})
 	}
 	var stages []compose.Stage
 	if len(credentials) > 0 {
@@ -63,17 +63,13 @@ func database(m *model) ([]compose.Stage, error) {
 // server is the MariaDB server or cluster.
 func (m *model) server() mariadb.Server {
 	db := m.spec.Infrastructure.MariaDB
-	res := db.Resources
-	if res == nil {
-		res = m.size.databaseResources
-	}
 	s := mariadb.Server{
 		Meta:         m.meta(mariaDBName),
 		Replicas:     m.databaseReplicas(),
 		RootSecret:   mariaDBName + "-root",
 		StorageSize:  string(ptr.Deref(db.StorageSize, storageSize(m.size.databaseStorage))),
 		StorageClass: string(or(db.StorageClass, m.platform.StorageClass)),
-		Resources:    res,
+		Resources:    merge.Over(db.Resources, m.size.databaseResources),
 		Placement:    db.Placement,
 		Issuer:       internalCA,
 		Metrics:      ptr.Deref(db.Metrics.Enabled, m.monitoring.Enabled),

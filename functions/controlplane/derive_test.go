@@ -12,6 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
 )
 
 func TestAddresses(t *testing.T) {
@@ -59,9 +60,36 @@ func TestAddresses(t *testing.T) {
 			want: want{Public: "http://keystone.a.org/v3", Hostname: "keystone.a.org"},
 		},
 		"platform without TLS": {
-			reason:   "The claim's word on TLS is the whole of it.",
-			spec:     "{global: {domain: a.org, tls: {issuerRef: {name: a}}, exposure: {type: Ingress, ingressController: other}}}",
-			platform: "{domain: example.com, tls: {enabled: false}}", want: want{Public: "https://keystone.a.org/v3", Hostname: "keystone.a.org"},
+			reason:   "It holds for a claim that says nothing of it.",
+			spec:     "{global: {domain: a.org, exposure: {type: Ingress, ingressController: other}}}",
+			platform: "{domain: example.com, tls: {enabled: false}, limits: [" + limittest.Everything + "]}",
+			want:     want{Public: "http://keystone.a.org/v3", Hostname: "keystone.a.org"},
+		},
+		"TLS over platform": {
+			reason: "The claim beats the platform.", spec: "{global: {domain: a.org, tls: {enabled: true}, exposure: {type: Ingress, ingressController: other}}}",
+			platform: "{domain: example.com, tls: {enabled: false}, limits: [" + limittest.Everything + "]}",
+			want:     want{Public: "https://keystone.a.org/v3", Hostname: "keystone.a.org"},
+		},
+		"limit's domain": {
+			reason: "The endpoint lies in the limit's first domain.", spec: "{}",
+			platform: "{domain: example.com, exposure: " + gateway + ", limits: [{name: a, namespaces: [tenant-a], domains: [trial.example.org, example.net]}]}",
+			want:     want{Public: "https://keystone.cloud.tenant-a.trial.example.org/v3", Hostname: "keystone.cloud.tenant-a.trial.example.org"},
+		},
+		"limit's domain of namespace": {
+			reason: "Which may be the namespace's own.", spec: "{}",
+			platform: "{domain: example.com, exposure: " + gateway + ", limits: [{name: a, namespaces: [tenant-a], domains: ['{namespace}.example.org']}]}",
+			want:     want{Public: "https://keystone.cloud.tenant-a.example.org/v3", Hostname: "keystone.cloud.tenant-a.example.org"},
+		},
+		"two limits": {
+			reason: "It is the first domain that both allow.", spec: "{}",
+			platform: "{domain: example.com, exposure: " + gateway + `, limits: [
+				{name: a, namespaces: [tenant-a], domains: [example.org, b.example.net]}, {name: b, namespaces: ["*"], domains: [example.net]}]}`,
+			want: want{Public: "https://keystone.cloud.tenant-a.b.example.net/v3", Hostname: "keystone.cloud.tenant-a.b.example.net"},
+		},
+		"any domain": {
+			reason: "Where all are allowed, it is the platform's.", spec: "{}",
+			platform: "{domain: example.com, exposure: " + gateway + ", limits: [" + limittest.Everything + "]}",
+			want:     want{Public: "https://keystone.cloud.tenant-a.example.com/v3", Hostname: "keystone.cloud.tenant-a.example.com"},
 		},
 	}
 	for name, tc := range cases {
@@ -350,7 +378,8 @@ func TestNoPlatform(t *testing.T) {
 
 // TestGlobal lays the claim's settings over the platform's.
 func TestGlobal(t *testing.T) {
-	const platform = `{domain: example.com, monitoring: {enabled: true}, secretStore: {name: theirs}, images: {registry: theirs.example.com, pullSecrets: [theirs]}}`
+	const platform = `{domain: example.com, monitoring: {enabled: true}, secretStore: {name: theirs}, images: {registry: theirs.example.com, pullSecrets: [theirs]},
+		limits: [` + limittest.Everything + `]}`
 	type want struct {
 		Monitoring bool
 		Store      string
@@ -364,7 +393,7 @@ func TestGlobal(t *testing.T) {
 		"nothing":  {"{}", want{true, "theirs", "theirs.example.com", []common.ObjectName{"theirs"}}},
 		"all":      {"{global: {monitoring: {enabled: false}, secretStore: {name: ours}, images: {registry: ours.example.com, pullSecrets: [a, b]}}}", want{false, "ours", "ours.example.com", []common.ObjectName{"a", "b"}}},
 		"registry": {"{global: {images: {registry: ours.example.com}}}", want{true, "theirs", "ours.example.com", []common.ObjectName{"theirs"}}},
-		"secrets":  {"{global: {images: {pullSecrets: []}}}", want{true, "theirs", "theirs.example.com", []common.ObjectName{}}},
+		"secrets":  {"{global: {images: {pullSecrets: []}}}", want{true, "theirs", "theirs.example.com", []common.ObjectName{"theirs"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := derived(t, tc.spec, platform)

@@ -9,7 +9,7 @@ import (
 // TestExposure: what would lead nowhere is refused, and what was accepted before goes on.
 func TestExposure(t *testing.T) {
 	const (
-		gateway = "{domain: a.b, exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}}, tls: {issuerRef: {name: acme}}}"
+		gateway = "{domain: a.b, exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}}, tls: {issuerRef: {name: other}}}"
 		issuer  = "{global: {tls: {issuerRef: {name: acme}}}}"
 	)
 	for name, tc := range map[string]struct {
@@ -27,6 +27,7 @@ func TestExposure(t *testing.T) {
 		"IssuerBefore": {
 			reason: "It did no harm.", spec: issuer, platform: gateway, keystone: "{exposure: {type: GatewayAPI, tls: {issuerRef: {name: acme}}}}",
 		},
+		"Repeated":       {reason: "It says nothing new.", spec: "{global: {tls: {issuerRef: {name: other}}}}", platform: gateway},
 		"PlatformIssuer": {reason: "It is for those who have an Ingress.", spec: "{}", platform: gateway},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -34,7 +35,7 @@ func TestExposure(t *testing.T) {
 			if tc.keystone != "" {
 				observed = observedAs(t, keystoneResource, tc.keystone)
 			}
-			_, err := derive(input(t, tc.spec, or(tc.platform, bare), observed))
+			_, err := derive(input(t, tc.spec, open(or(tc.platform, bare)), observed))
 			if tc.field != "" {
 				checkRefused(t, tc.reason, err, tc.field, tc.words)
 			} else if err != nil {

@@ -44,7 +44,7 @@ func TestThirdPartyImage(t *testing.T) {
 			}
 			// What the claim names is for services.
 			const spec = "{infrastructure: {rabbitmq: {replicas: 3, storageSize: 10Gi}}, global: {images: {registry: mine.example.com}}}"
-			m, err := derive(input(t, spec, tc.platform, observed))
+			m, err := derive(input(t, spec, open(tc.platform), observed))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +64,7 @@ func TestCacheImage(t *testing.T) {
 		"Claim":    {"{infrastructure: {memcached: {image: {repository: a.example.com/m, tag: 1.6.1}}}}", platform, "a.example.com/m:1.6.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := derived(t, tc.spec, tc.platform).cacheImage(); err != nil || got != tc.want {
+			if got, err := derived(t, tc.spec, open(tc.platform)).cacheImage(); err != nil || got != tc.want {
 				t.Errorf("got %q (%v), want %q", got, err, tc.want)
 			}
 		})

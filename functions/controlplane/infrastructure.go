@@ -4,15 +4,19 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/monitoring"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
 
@@ -48,12 +52,16 @@ func namespace(m *model) ([]compose.Stage, error) {
 	ns := func() *corev1.Namespace {
 		return &corev1.Namespace{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-			ObjectMeta: metav1.ObjectMeta{Name: m.instance, Labels: map[string]string{
-				"app.kubernetes.io/managed-by":       "crossplane-cobaltcore",
-				"pod-security.kubernetes.io/enforce": m.podSecurity(),
-				"pod-security.kubernetes.io/warn":    "restricted",
-				"pod-security.kubernetes.io/audit":   "restricted",
-			}},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: m.instance,
+				Labels: map[string]string{
+					admission.InstanceLabel:              admission.InstanceLabelValue,
+					"pod-security.kubernetes.io/enforce": m.podSecurity(),
+					"pod-security.kubernetes.io/warn":    "restricted",
+					"pod-security.kubernetes.io/audit":   "restricted",
+				},
+				Annotations: m.namespaceAnnotations(),
+			},
 		}
 	}
 	stage := compose.Stage{{Name: namespaceResource, Object: ns(), Retain: true, Management: true}}
@@ -61,6 +69,17 @@ func namespace(m *model) ([]compose.Stage, error) {
 		stage = append(stage, compose.Resource{Name: workloadNamespaceResource, Object: ns(), Retain: true})
 	}
 	return []compose.Stage{stage}, nil
+}
+
+// namespaceAnnotations say whose the namespace is, and what the companion in it may order of External Secrets: the chart's admission
+// policies read them, and let nobody but the provider write them.
+func (m *model) namespaceAnnotations() map[string]string {
+	out := map[string]string{admission.ClaimAnnotation: m.claim.Namespace + "/" + m.claim.Name}
+	if s := m.secretStore; s != nil {
+		out[admission.StoreAnnotation] = or(s.Kind, "ClusterSecretStore") + "/" + string(s.Name)
+		out[admission.PathAnnotation] = secret.Path(*s, m.instance)
+	}
+	return out
 }
 
 // podSecurity is the Pod Security Standard that pods are held to. A pod that admission refuses takes a database down, so it is restricted
@@ -87,10 +106,7 @@ func certificates(m *model) ([]compose.Stage, error) {
 
 // companionController is the controller that does what needs memory, randomness or a running service.
 func companionController(m *model) ([]compose.Stage, error) {
-	w := m.workload("companion")
-	w.Replicas = m.size.companion
-	w.Resources = resources("50m", "128Mi", "256Mi")
-	image, err := release.ImageFor(release.Companion, m.release, release.Override{Registry: m.images.Registry})
+	w, image, err := m.ofThePlatform(release.Companion)
 	if err != nil {
 		return nil, err
 	}
@@ -126,13 +142,8 @@ func cache(m *model) ([]compose.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory := *quantity(m.size.cacheMemory)
-	if q := m.spec.Infrastructure.Memcached.Memory; q != nil {
-		memory = *q
-	}
-	items := memory.Value() / mebibyte
-	limit := fmt.Sprintf("%dMi", items+items/memcachedShare+memcachedOverhead)
-	w.Resources = resources("50m", limit, limit)
+	memory := m.cacheMemory()
+	w.Resources = cacheResources(memory)
 	if q := m.spec.Infrastructure.Memcached.CPU; q != nil {
 		w.Resources.Requests.CPU = q
 	}
@@ -142,7 +153,7 @@ func cache(m *model) ([]compose.Stage, error) {
 		Containers: []corev1.Container{{
 			Name:           "memcached",
 			Image:          image,
-			Args:           []string{"-m", fmt.Sprint(items), "-c", "4096", "-I", "2m"},
+			Args:           []string{"-m", fmt.Sprint(memory.Value() / mebibyte), "-c", "4096", "-I", "2m"},
 			Ports:          []corev1.ContainerPort{{Name: "memcached", ContainerPort: memcachedPort}},
 			LivenessProbe:  probe,
 			ReadinessProbe: probe,
@@ -155,6 +166,17 @@ func cache(m *model) ([]compose.Stage, error) {
 		// Only the control plane's own pods: memcached asks nobody who he is.
 		{Name: "memcached-network-policy", Object: w.NetworkPolicy([]workload.Flow{{Ports: []int32{memcachedPort}}}, nil)},
 	}}, nil
+}
+
+func (m *model) cacheMemory() resource.Quantity {
+	return *or(m.spec.Infrastructure.Memcached.Memory, quantity(m.size.cacheMemory))
+}
+
+// cacheResources are those of a server with so much memory for items.
+func cacheResources(memory resource.Quantity) *common.Resources {
+	items := memory.Value() / mebibyte
+	limit := fmt.Sprintf("%dMi", items+items/memcachedShare+memcachedOverhead)
+	return resources("50m", limit, limit)
 }
 
 func (m *model) cacheWorkload() workload.Workload {

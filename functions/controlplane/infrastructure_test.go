@@ -72,7 +72,7 @@ func TestCacheMemory(t *testing.T) {
 
 // TestQueue: members stay apart where they can, one goes at a time, and queues outlive a member.
 func TestQueue(t *testing.T) {
-	stages, err := messaging(derived(t, "{infrastructure: {rabbitmq: {nodeSelector: {disk: fast}}}}", "{domain: a.b, monitoring: {enabled: true, labels: {team: a}}}"))
+	stages, err := messaging(derived(t, "{infrastructure: {rabbitmq: {nodeSelector: {disk: fast}}}}", open("{domain: a.b, monitoring: {enabled: true, labels: {team: a}}}")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/override"
 )
 
@@ -64,9 +65,7 @@ func keystone(m *model) ([]compose.Stage, error) {
 	if xr.Spec.Replicas == nil {
 		xr.Spec.Replicas = new(m.size.api)
 	}
-	if xr.Spec.Resources == nil {
-		xr.Spec.Resources = m.size.apiResources
-	}
+	xr.Spec.Resources = merge.Over(k.Resources, m.size.apiResources)
 	return []compose.Stage{{{Name: keystoneResource, Object: xr, Management: true}}}, nil
 }
 

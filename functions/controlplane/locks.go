@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 )
 
@@ -11,10 +12,7 @@ const valkeyName = "valkey"
 // has fields neither for images nor for pull secrets (https://github.com/SAP/valkey-operator/blob/v0.1.10/api/v1alpha1/types.go).
 func locks(m *model) ([]compose.Stage, error) {
 	v := m.spec.Infrastructure.Valkey
-	res := v.Resources
-	if res == nil {
-		res = m.size.locksResources
-	}
+	res := merge.Over(v.Resources, m.size.locksResources)
 	metrics := object.Map{"enabled": m.monitoring.Enabled}
 	if m.monitoring.Enabled {
 		metrics["monitor"] = object.With(object.Map{"enabled": true, "interval": "30s"},

@@ -1,10 +1,13 @@
 package controlplane
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
 )
 
 // observedAs is a resource that is there with a spec.
@@ -14,6 +17,11 @@ func observedAs(t *testing.T, name, spec string) map[string]*structpb.Struct {
 		return nil
 	}
 	return map[string]*structpb.Struct{name: structOf(t, fields(t, "{apiVersion: a/v1, kind: A, metadata: {name: a}, spec: "+spec+"}"))}
+}
+
+// open is a platform of domain a.b that denies nothing.
+func open(platform string) string {
+	return strings.Replace(platform, "{domain: a.b", "{domain: a.b, limits: ["+limittest.Everything+"]", 1)
 }
 
 // TestQueueMembers: what RabbitMQ's operator does not do is kept where the claim does not name it, and refused where it does.
@@ -50,7 +58,7 @@ func TestQueueMembers(t *testing.T) {
 		"Off": {reason: "What is off has none.", spec: "{size: development, infrastructure: {rabbitmq: {enabled: false}}}", observed: three, want: queueMembers{1, "5Gi", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := derive(input(t, tc.spec, or(tc.platform, bare), observedAs(t, messagingResource, tc.observed)))
+			m, err := derive(input(t, tc.spec, open(or(tc.platform, bare)), observedAs(t, messagingResource, tc.observed)))
 			if tc.field != "" {
 				checkRefused(t, tc.reason, err, tc.field, tc.words)
 				return
@@ -125,7 +133,7 @@ func TestStoreMembers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := derive(input(t, tc.spec, or(tc.platform, bare), observedAs(t, locksResource, tc.observed)))
+			m, err := derive(input(t, tc.spec, open(or(tc.platform, bare)), observedAs(t, locksResource, tc.observed)))
 			if tc.field != "" {
 				checkRefused(t, tc.reason, err, tc.field, tc.words)
 				return

@@ -9,6 +9,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/monitoring"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
@@ -29,11 +30,7 @@ func messaging(m *model) ([]compose.Stage, error) {
 	tls := m.meta("rabbitmq-tls")
 	host := m.queueHost()
 	nodes := "*." + rabbitMQName + "-nodes." + m.instance + ".svc"
-	res := r.Resources
-	if res == nil {
-		res = m.size.messagingResources
-	}
-	res = guaranteed(res)
+	res := guaranteed(merge.Over(r.Resources, m.size.messagingResources))
 	image, err := m.thirdPartyImage(release.RabbitMQ)
 	if err != nil {
 		return nil, err

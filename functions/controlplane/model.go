@@ -9,10 +9,9 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
@@ -38,7 +37,8 @@ type model struct {
 	// providerConfig of the cluster that the workloads run in, which is remote if it is not the management cluster.
 	providerConfig string
 	remote         bool
-	// global are the claim's settings over the platform's.
+	// settings are the claim's over the platform's, and what they come to.
+	settings    controlplanev1.Global
 	domain      string
 	exposure    common.Exposure
 	tls         common.TLS
@@ -77,12 +77,17 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := admission.Check(in.Required); err != nil {
+		return nil, err
+	}
 	m := &model{claim: in.Claim, channel: in.Channel, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Seen}
 	if m.claim.Name == "" {
 		// A composite resource without a claim is the platform team's own.
 		m.claim.Name = in.XR.Name
 	}
-	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
+	if m.instance, err = instanceOf(m.claim, p, in.XR.Status, in.Seen); err != nil {
+		return nil, err
+	}
 	m.spec.Size = or(m.spec.Size, controlplanev1.SizeSmall)
 	m.spec.Global.Region = or(m.spec.Global.Region, "RegionOne")
 	m.spec.DeletionPolicy = or(m.spec.DeletionPolicy, controlplanev1.DeletionPolicyRetain)
@@ -96,21 +101,17 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err := checkBuilt(&m.spec); err != nil {
 		return nil, err
 	}
-	if err := m.checkLimits(p); err != nil {
-		return nil, err
-	}
-	if err := m.target(); err != nil {
-		return nil, err
-	}
 	m.global()
 	m.addresses()
 	if err := errors.Join(
-		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostname(), m.checkExposure(), m.checkOverrides(),
+		m.checkLimits(), m.target(), m.checkResources(), m.checkTLS(),
+		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostname(),
+		m.checkOverrides(),
 	); err != nil {
 		return nil, err
 	}
 	m.neighbours = neighboursOf(p.Network)
-	if err := errors.Join(m.queueMembers(), m.storeMembers()); err != nil {
+	if err := errors.Join(m.checkExposure(), m.queueMembers(), m.storeMembers()); err != nil {
 		return nil, err
 	}
 	m.proxyAwaited = awaitsProxy(in.Seen)
@@ -148,39 +149,6 @@ func (m *model) target() error {
 	}
 	m.remote = string(c.ProviderConfig) != m.providerConfig
 	m.providerConfig = string(c.ProviderConfig)
-	return nil
-}
-
-// global lays the claim's settings over the platform's.
-func (m *model) global() {
-	g, p := m.spec.Global, m.platform
-	m.domain = string(g.Domain)
-	if m.domain == "" {
-		m.domain = m.claim.Name
-		if m.claim.Namespace != "" {
-			m.domain += "." + m.claim.Namespace
-		}
-		m.domain += "." + string(p.Domain)
-	}
-	m.exposure = ptr.Deref(first(g.Exposure, p.Exposure), common.Exposure{Type: exposure.None})
-	m.tls = ptr.Deref(first(g.TLS, p.TLS), common.TLS{})
-	m.monitoring = ptr.Deref(first(g.Monitoring, p.Monitoring), common.Monitoring{})
-	m.secretStore = first(g.SecretStore, p.SecretStore)
-	m.images = ptr.Deref(p.Images, common.Images{})
-	if g.Images != nil {
-		m.images.Registry = or(g.Images.Registry, m.images.Registry)
-		if g.Images.PullSecrets != nil {
-			m.images.PullSecrets = g.Images.PullSecrets
-		}
-	}
-}
-
-func first[T any](options ...*T) *T {
-	for _, o := range options {
-		if o != nil {
-			return o
-		}
-	}
 	return nil
 }
 

@@ -101,7 +101,7 @@ func TestPolicies(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stages, err := policies(derived(t, tc.spec, tc.platform))
+			stages, err := policies(derived(t, tc.spec, open(tc.platform)))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -187,13 +187,13 @@ func (m *model) uwsgi() workload.UWSGI {
 
 // domainConfig is keystone.<domain>.conf of an identity backend. The password is a placeholder, which the companion fills.
 func domainConfig(i int, b backend, r release.Release, allowUnknown bool) (string, error) {
-	ldap := oslo.Options{
+	ldap := literal(oslo.Options{
 		"url":           b.LDAP.URL,
 		"suffix":        string(b.LDAP.Suffix),
 		"user_tree_dn":  string(b.LDAP.UserTreeDN),
 		"group_tree_dn": string(b.LDAP.GroupTreeDN),
 		"user":          string(b.LDAP.User),
-	}
+	})
 	for _, k := range []string{"user", "group_tree_dn"} {
 		if ldap[k] == "" {
 			delete(ldap, k)
@@ -209,6 +209,9 @@ func domainConfig(i int, b backend, r release.Release, allowUnknown bool) (strin
 	over, err := override.Group(service, string(r), "ldap", b.LDAP.Options, allowUnknown, field)
 	if err != nil {
 		return "", err
+	}
+	for group, options := range over {
+		over[group] = literal(options)
 	}
 	return oslo.Config{"identity": {"driver": "ldap"}, "ldap": ldap}.Merge(over).Render()
 }

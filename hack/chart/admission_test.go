@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -12,18 +13,22 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/admission"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
 	"github.com/c5c3/crossplane-cobaltcore/examples"
-	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+	ourschema "github.com/c5c3/crossplane-cobaltcore/internal/schema"
 )
 
 const (
@@ -85,11 +90,14 @@ func TestClaimsPolicy(t *testing.T) {
 		"CrossplaneBinds":   {"Crossplane writes its own fields.", "", "spec: {resourceRef: {name: cloud-x7k2p}, compositionRef: {name: controlplane}}", crossplane, "", ""},
 		"CrossplaneLetsGo":  {"And takes its finalizer off.", bound, "metadata: {finalizers: null}", crossplane, "", ""},
 		"OtherController":   {"Another service account is nobody.", bound, "spec: {resourceRef: null}", "system:serviceaccount:tenant-a:crossplane", "", "spec.resourceRef belongs"},
-		"ExemptGroup":       {"The platform team may pause.", bound, "metadata: {annotations: {crossplane.io/paused: 'true'}}", "bob", "platform", ""},
+		"ExemptGroup":       {"The platform team may pause.", bound, "metadata: {annotations: {crossplane.io/paused: 'true'}}", "bob", "cobaltcore:platform", ""},
 		"GroupOfNoImport":   {"Another group may not.", bound, "metadata: {annotations: {crossplane.io/paused: 'true'}}", "bob", "guests", "metadata.annotations of crossplane.io"},
-		"AdministratorsToo": {"Cluster administrators are held, too: they can change the policy.", bound, "spec: {resourceRef: null}", "root", "system:masters", "spec.resourceRef belongs"},
+		"DeletingKeep":      {"What goes does not ask again whether it may stay.", "spec: {deletionPolicy: Delete}\nmetadata: {deletionTimestamp: x}", "spec: {deletionPolicy: Retain}", tenant, "", "spec.deletionPolicy is too late"},
+		"DeletingDefault":   {"Retain is the default.", "spec: {deletionPolicy: Delete}\nmetadata: {deletionTimestamp: x}", "spec: {deletionPolicy: null}", tenant, "", "spec.deletionPolicy is too late"},
+		"DeletingEdit":      {"Other edits of it do no harm.", "spec: {deletionPolicy: Retain}\nmetadata: {deletionTimestamp: x}", "spec: {openStackRelease: '2026.1'}", tenant, "", ""},
+		"AdministratorsToo": {"Cluster administrators are held, too: what applies tenants' claims from a repository is often one.", bound, "spec: {resourceRef: null}", "root", "system:masters", "spec.resourceRef belongs"},
 	}
-	p := policy(t, domain+"admission: {exemptGroups: [platform]}", "cobaltcore-claims")
+	p := policy(t, domain, "cobaltcore-claims")
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var old *unstructured.Unstructured
@@ -100,7 +108,7 @@ func TestClaimsPolicy(t *testing.T) {
 			claim := parse(t, base, tc.patch)
 			// A policy sees the definition's defaults as if the tenant had written them.
 			claims.Default(claim.Object)
-			check(t, tc.reason, p.refusal(t, request{claim, old, operation, tc.user, tc.group}), tc.want)
+			check(t, tc.reason, p.refusal(t, request{object: claim, old: old, operation: operation, user: tc.user, group: tc.group}), tc.want)
 		})
 	}
 }
@@ -128,7 +136,7 @@ func TestCompositesPolicy(t *testing.T) {
 	p := policy(t, domain, "cobaltcore-composites")
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			check(t, tc.reason, p.refusal(t, request{nil, parse(t, tc.object, ""), admission.Delete, tc.user, ""}), tc.want)
+			check(t, tc.reason, p.refusal(t, request{old: parse(t, tc.object, ""), operation: admission.Delete, user: tc.user}), tc.want)
 		})
 	}
 }
@@ -169,21 +177,21 @@ func claimCRD(t *testing.T) (*xrdv1.CompositeResourceDefinition, *apiextensionsv
 	if err != nil {
 		t.Fatal(err)
 	}
-	xrd, err := schema.ParseXRD(data)
+	xrd, err := ourschema.ParseXRD(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	crd, err := schema.ClaimCRD(xrd)
+	crd, err := ourschema.ClaimCRD(xrd)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return xrd, crd
 }
 
-func claimValidator(t *testing.T) *schema.Validator {
+func claimValidator(t *testing.T) *ourschema.Validator {
 	t.Helper()
 	_, crd := claimCRD(t)
-	v, err := schema.New(crd, crd.Spec.Versions[0].Name)
+	v, err := ourschema.New(crd, crd.Spec.Versions[0].Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,13 +262,26 @@ type request struct {
 	object, old *unstructured.Unstructured
 	operation   admission.Operation
 	user, group string
+	// namespace that the object is in, and rights of the user, as "verb resource.group".
+	namespace *corev1.Namespace
+	rights    []string
+}
+
+// Authorize is an API server's authorizer that knows what a request says of rights.
+func (r request) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.GetNamespace() == "" && slices.Contains(r.rights, a.GetVerb()+" "+a.GetResource()+"."+a.GetAPIGroup()) {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
 }
 
 // refusal is the message of the first validation that fails; empty: the request passes. An error in an expression fails the
 // test: the API server would refuse the request with a message that no tenant understands.
 func (c compiled) refusal(t *testing.T, r request) string {
 	t.Helper()
-	attributes := &admission.VersionedAttributes{}
+	who := &user.DefaultInfo{Name: r.user, Groups: []string{r.group, "system:authenticated"}}
+	attributes := &admission.VersionedAttributes{Attributes: admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, "", "",
+		schema.GroupVersionResource{}, "", r.operation, nil, false, who)}
 	if r.object != nil {
 		attributes.VersionedObject = r.object
 	}
@@ -271,8 +292,9 @@ func (c compiled) refusal(t *testing.T, r request) string {
 		Operation: admissionv1.Operation(r.operation),
 		UserInfo:  authenticationv1.UserInfo{Username: r.user, Groups: []string{r.group, "system:authenticated"}},
 	}
-	run := func(e plugincel.ConditionEvaluator) []plugincel.EvaluationResult {
-		results, _, err := e.ForInput(t.Context(), attributes, req, plugincel.OptionalVariableBindings{}, nil, celconfig.RuntimeCELCostBudget)
+	bindings := plugincel.OptionalVariableBindings{Authorizer: r}
+	run := func(e plugincel.ConditionEvaluator, namespace *corev1.Namespace) []plugincel.EvaluationResult {
+		results, _, err := e.ForInput(t.Context(), attributes, req, bindings, namespace, celconfig.RuntimeCELCostBudget)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,12 +305,13 @@ func (c compiled) refusal(t *testing.T, r request) string {
 		}
 		return results
 	}
-	for _, result := range run(c.conditions) {
+	// Conditions do not see the namespace.
+	for _, result := range run(c.conditions, nil) {
 		if result.EvalResult != types.True {
 			return ""
 		}
 	}
-	for i, result := range run(c.validations) {
+	for i, result := range run(c.validations, plugincel.CreateNamespaceObject(r.namespace)) {
 		if result.EvalResult != types.True {
 			return c.spec.Validations[i].Message
 		}

@@ -107,8 +107,13 @@ var management = []string{
 	"ClusterRoleBinding/cobaltcore:objects", "Configuration/c5c3-configuration-cobaltcore",
 	"DeploymentRuntimeConfig/function-cobaltcore", "DeploymentRuntimeConfig/provider-kubernetes",
 	"Function/c5c3-function-cobaltcore", "PlatformConfig/default", "PodDisruptionBudget/function-cobaltcore",
-	"ProviderConfig/in-cluster", "ValidatingAdmissionPolicy/cobaltcore-claims", "ValidatingAdmissionPolicy/cobaltcore-composites",
-	"ValidatingAdmissionPolicyBinding/cobaltcore-claims", "ValidatingAdmissionPolicyBinding/cobaltcore-composites",
+	"ProviderConfig/in-cluster",
+	"ValidatingAdmissionPolicy/cobaltcore-claims", "ValidatingAdmissionPolicy/cobaltcore-companion",
+	"ValidatingAdmissionPolicy/cobaltcore-composites", "ValidatingAdmissionPolicy/cobaltcore-deletion",
+	"ValidatingAdmissionPolicy/cobaltcore-namespaces",
+	"ValidatingAdmissionPolicyBinding/cobaltcore-claims", "ValidatingAdmissionPolicyBinding/cobaltcore-companion",
+	"ValidatingAdmissionPolicyBinding/cobaltcore-composites", "ValidatingAdmissionPolicyBinding/cobaltcore-deletion",
+	"ValidatingAdmissionPolicyBinding/cobaltcore-namespaces",
 }
 
 // TestTemplates checks every rendered object as the API server that gets it would.
@@ -143,12 +148,9 @@ packages: {install: false}
 function: {replicas: 1}
 provider: {runtimeConfig: false, configName: ""}
 platformConfig: {create: false}
-admission: {enabled: false}
 `, without("ClusterProviderConfig/in-cluster", "ProviderConfig/in-cluster", "Configuration/c5c3-configuration-cobaltcore",
 				"Function/c5c3-function-cobaltcore", "DeploymentRuntimeConfig/provider-kubernetes", "PlatformConfig/default",
-				"PodDisruptionBudget/function-cobaltcore", "ValidatingAdmissionPolicy/cobaltcore-claims",
-				"ValidatingAdmissionPolicy/cobaltcore-composites", "ValidatingAdmissionPolicyBinding/cobaltcore-claims",
-				"ValidatingAdmissionPolicyBinding/cobaltcore-composites"),
+				"PodDisruptionBudget/function-cobaltcore"),
 		},
 		"Workload": {
 			"Another cluster gets rights, and nothing of Crossplane's.", `
@@ -157,6 +159,8 @@ workload: {subjects: [{kind: ServiceAccount, namespace: crossplane, name: provid
 `, []string{
 				"ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:workload",
 				"ClusterRoleBinding/cobaltcore:companion", "ClusterRoleBinding/cobaltcore:workload",
+				"ValidatingAdmissionPolicy/cobaltcore-companion", "ValidatingAdmissionPolicy/cobaltcore-namespaces",
+				"ValidatingAdmissionPolicyBinding/cobaltcore-companion", "ValidatingAdmissionPolicyBinding/cobaltcore-namespaces",
 			},
 		},
 	}
@@ -190,6 +194,7 @@ func TestRefusals(t *testing.T) {
 		"Mode":       {"The schema knows two modes.", domain + "mode: both", "/mode"},
 		"Unknown":    {"A misspelt value is no value.", domain + "function: {replica: 2}", "replica"},
 		"Replicas":   {"Numbers have bounds.", domain + "function: {replicas: 0}", "/function/replicas"},
+		"NoPolicies": {"Without the admission policies nothing would be composed.", domain + "admission: {enabled: false}", "enabled"},
 		"Version":    {"Versions are semantic.", domain + "packages: {version: latest}", "/packages/version"},
 	}
 	for name, tc := range cases {

@@ -11,12 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
 )
 
@@ -58,6 +60,10 @@ func generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	files["generated/kinds.yaml"] = append([]byte(header), data...)
+	if data, err = yaml.Marshal(policies()); err != nil {
+		return nil, err
+	}
+	files["generated/admission.yaml"] = append([]byte(header), data...)
 	for _, folder := range apis.Folders() {
 		data, err := apis.Definition(folder)
 		if err != nil {
@@ -86,6 +92,26 @@ func write(chart string, files map[string][]byte) error {
 		}
 	}
 	return nil
+}
+
+// policiesFile is what the chart's admission policies and the functions have to agree on.
+type policiesFile struct {
+	// Version of the policies, and the annotation that says it.
+	Version    string `json:"version"`
+	Annotation string `json:"annotation"`
+	// Label and LabelValue mark a control plane's namespace, whose annotations Store and Path say what its companion may use.
+	Label      string `json:"label"`
+	LabelValue string `json:"labelValue"`
+	Store      string `json:"store"`
+	Path       string `json:"path"`
+}
+
+func policies() policiesFile {
+	return policiesFile{
+		Version: strconv.Itoa(admission.Version), Annotation: admission.VersionAnnotation,
+		Label: admission.InstanceLabel, LabelValue: admission.InstanceLabelValue,
+		Store: admission.StoreAnnotation, Path: admission.PathAnnotation,
+	}
 }
 
 // kindsFile are the kinds that a Composition is there for: what tenants claim, and what becomes of it.

@@ -79,23 +79,38 @@ type rule struct {
 	rbacv1.PolicyRule
 }
 
-// compose are Crossplane's rights: what it composes directly, and the PlatformConfig, which Compositions ask for.
+// mark is a right that nothing but the policy cobaltcore-namespaces asks for: to say that a namespace is a control plane's, and whose. A
+// right, and not a name, because a provider comes to other clusters as somebody else, and whoever may do anything has it.
+var mark = rule{
+	"Namespaces of control planes are marked as such; the admission policy cobaltcore-namespaces asks for this right.",
+	rbacv1.PolicyRule{APIGroups: []string{"crossplane.c5c3.io"}, Resources: []string{"instances"}, Verbs: []string{"mark"}},
+}
+
+// compose are Crossplane's rights: what it composes directly, and what Compositions ask for.
 func compose() ([]rule, error) {
 	rules, err := ordered(func(k schema.GroupKind) bool { return !inObjects[k] })
 	return append(rules, rule{
 		"Compositions ask for the platform's decisions, which only people write.",
 		rbacv1.PolicyRule{APIGroups: []string{"crossplane.c5c3.io"}, Resources: []string{"platformconfigs"}, Verbs: read},
+	}, rule{
+		"Compositions ask whether the admission policies are in force, without which nothing is composed.",
+		rbacv1.PolicyRule{
+			APIGroups: []string{"admissionregistration.k8s.io"}, Verbs: read,
+			Resources: []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"},
+		},
 	}), err
 }
 
 // objects are the provider's rights in the management cluster: what outlives a claim.
 func objects() ([]rule, error) {
-	return ordered(func(k schema.GroupKind) bool { return inObjects[k] || both[k] })
+	rules, err := ordered(func(k schema.GroupKind) bool { return inObjects[k] || both[k] })
+	return append(rules, mark), err
 }
 
 // workloads are the provider's rights in another cluster: everything that is ordered there.
 func workloads() ([]rule, error) {
-	return ordered(func(schema.GroupKind) bool { return true })
+	rules, err := ordered(func(schema.GroupKind) bool { return true })
+	return append(rules, mark), err
 }
 
 // ordered are the rights to order the kinds of internal/ready that are chosen, a rule for each API group. The error says

@@ -7,7 +7,7 @@
 # Composition names. The flags are those of `crossplane composition render`, most useful:
 #
 #   --xrd FILE   the definition: needed for defaults, and for claimable kinds, else the XR is taken for a v2 one
-#   -e FILE      required resources, such as a PlatformConfig
+#   -e FILE      required resources: a PlatformConfig, and the admission policies (examples/platform/admission.yaml)
 #   -o FILE      observed composed resources (each with the annotation crossplane.io/composition-resource-name)
 #   -r           results as documents of kind Result
 #   -x           the whole XR instead of its name and status

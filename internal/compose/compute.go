@@ -2,6 +2,7 @@ package compose
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -49,7 +50,9 @@ func (g Graph[M]) Compute(m M, seen observe.State) (Plan, error) {
 		p.ready[c.Name], p.exists[c.Name] = part.IsReady(), part.Exists()
 		p.plan.Parts = append(p.plan.Parts, part)
 	}
-	p.keepRevisions()
+	if err := p.keepRevisions(); err != nil {
+		return Plan{}, err
+	}
 	return p.plan, nil
 }
 
@@ -124,7 +127,7 @@ func (p *planner) item(r Resource) (Item, error) {
 	item.Observed = ok
 	item.Verdict = verdict(seen, ok, hash, check)
 	if ok {
-		item.Since = seen.Since()
+		item.Since, item.Fate = seen.Since(), fate(item, seen)
 	}
 	if r.Revisions != "" {
 		p.revisions[r.Revisions] = item
@@ -168,10 +171,11 @@ func wrapper(w *observe.Object) ready.Verdict {
 	return ready.Yes
 }
 
-// keepRevisions keeps older revisions desired while anything is not ready, each composed as the wanted one is.
-func (p *planner) keepRevisions() {
+// keepRevisions keeps older revisions desired while anything is not ready, each composed as the wanted one is. One that cannot be
+// composed again is an error: left out, it would be deleted.
+func (p *planner) keepRevisions() error {
 	if len(p.revisions) == 0 || p.plan.Ready() {
-		return
+		return nil
 	}
 	for _, name := range p.seen.Names() {
 		wanted, ok := p.revision(name)
@@ -179,13 +183,18 @@ func (p *planner) keepRevisions() {
 			continue
 		}
 		o, _ := p.seen.Get(name)
-		if body := asDesired(o); body != nil {
-			p.plan.Kept = append(p.plan.Kept, Item{
-				Name: name, Body: body, Kind: kindOf(body), Rule: wanted.Rule, Retain: wanted.Retain, Management: wanted.Management,
-				Observed: true, Verdict: ready.Yes,
-			})
+		body, err := asDesired(o)
+		if err != nil {
+			return fmt.Errorf("cannot keep the older revision %s: %w", name, err)
 		}
+		item := Item{
+			Name: name, Body: body, Kind: kindOf(body), Rule: wanted.Rule, Retain: wanted.Retain, Management: wanted.Management,
+			Observed: true, Verdict: ready.Yes,
+		}
+		item.Fate = fate(item, o)
+		p.plan.Kept = append(p.plan.Kept, item)
 	}
+	return nil
 }
 
 // revision gives the wanted revision of what a name is a revision of.
@@ -199,14 +208,14 @@ func (p *planner) revision(name string) (Item, bool) {
 }
 
 // asDesired is an observed object without what its server owns. A wrapper holds it as it was desired, seen or not.
-func asDesired(o *observe.Object) encoded.Struct {
+func asDesired(o *observe.Object) (encoded.Struct, error) {
 	full := o.Full()
 	if o.Wrapped() {
 		full = o.Wrapper().Map("spec", "forProvider", "manifest")
 	}
 	meta, _ := full["metadata"].(map[string]any)
 	if meta == nil {
-		return nil
+		return nil, errors.New("it has no metadata")
 	}
 	delete(full, "status")
 	clean := map[string]any{}
@@ -227,11 +236,7 @@ func asDesired(o *observe.Object) encoded.Struct {
 	full["metadata"] = clean
 	dropNulls(full)
 	dropGenerated(full)
-	body, err := encode.Struct(full)
-	if err != nil {
-		return nil
-	}
-	return body
+	return encode.Struct(full)
 }
 
 // dropGenerated takes away by what a Job finds its pods, which its API server generates and then neither lets go nor generates again. Who

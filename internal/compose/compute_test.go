@@ -2,6 +2,7 @@ package compose_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -110,6 +111,26 @@ func TestOwnCheck(t *testing.T) {
 	}
 }
 
+// TestKeptFails: an older revision that cannot be composed again is an error, since one that is left out is deleted.
+func TestKeptFails(t *testing.T) {
+	for name, observed := range map[string]map[string]any{
+		"NoMetadata": {"apiVersion": "v1", "kind": "ConfigMap"},
+		"NoNumber":   {"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "old"}, "data": math.NaN()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, err := structpb.NewStruct(observed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := one(compose.Stage{{Name: "config-new", Object: object("ConfigMap", "new"), Revisions: "config"}})
+			plan, err := g.Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"config-old": o}, true))
+			if err == nil || !strings.Contains(err.Error(), "cannot keep the older revision config-old: ") {
+				t.Errorf("Compute(...) = %d objects, %v, want an error", len(plan.Items()), err)
+			}
+		})
+	}
+}
+
 // TestKept: an older revision is composed again as it was: without what its server owns or Crossplane sets, and with all else,
 // because a field that is left out is taken away.
 func TestKept(t *testing.T) {
@@ -170,10 +191,6 @@ func TestKept(t *testing.T) {
 			want: []map[string]any{job(map[string]any{
 				"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "a"}}},
 			})},
-		},
-		"NoObject": {
-			reason:   "What has no metadata comes from no server.",
-			observed: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"},
 		},
 	}
 	for name, tc := range cases {

@@ -44,6 +44,8 @@ type Item struct {
 	Verdict ready.Verdict
 	// Observed says that it exists already.
 	Observed bool
+	// Fate is what would become of data if the composite resource were deleted now, as far as this object is concerned.
+	Fate Fate
 	// Since is when its condition last changed (RFC 3339), if it tells.
 	Since string
 	// Retain and Management are those of the resource.
@@ -105,6 +107,27 @@ func (p Part) observed() int {
 	return n
 }
 
+// Waiting says what the whole waits for: the first component with something that will not become ready by waiting, or else the first
+// that is not ready. It is empty when all is ready.
+func (p Plan) Waiting() (reason, message string) {
+	var first *Part
+	for i := range p.Parts {
+		part := &p.Parts[i]
+		if _, failed := part.Failed(); failed {
+			first = part
+			break
+		}
+		if first == nil && !part.IsReady() {
+			first = part
+		}
+	}
+	if first == nil {
+		return "", ""
+	}
+	reason, message = first.Waiting()
+	return reason, first.Name + ": " + message
+}
+
 // Failed is the first object that will not become ready by waiting.
 func (p Part) Failed() (Item, bool) {
 	for _, i := range p.Items {
@@ -143,6 +166,10 @@ func (p Part) Waiting() (reason, message string) {
 	return first.Verdict.Reason, fmt.Sprintf("%s; %d more are not ready: %s", first.describe(), len(names)-1, strings.Join(names[1:], ", "))
 }
 
+// describe names the object and says what it waits for. What a nested composite resource waits for names its object itself.
 func (i Item) describe() string {
+	if i.Verdict.Lifted {
+		return i.Verdict.Message
+	}
 	return fmt.Sprintf("%s %s: %s", i.Kind.Kind, i.Body.At("metadata", "name").Text(), i.Verdict.Message)
 }

@@ -48,6 +48,11 @@ func TestWaiting(t *testing.T) {
 			part:   compose.Part{Items: []compose.Item{item("a", waits), item("b", done), item("c", waits), item("d", waits)}, Ready: 1, Total: 4},
 			want:   "Later", words: "Thing my-a: it takes its time; 2 more are not ready: c, d",
 		},
+		"Lifted": {
+			reason: "What a component of the object waits for names its object itself.",
+			part:   compose.Part{Items: []compose.Item{item("a", ready.Verdict{Reason: "Later", Message: "api: Thing b: it takes its time", Lifted: true})}, Total: 1},
+			want:   "Later", words: "api: Thing b: it takes its time",
+		},
 		"Failed": {
 			reason: "What does not mend itself comes first, and before needs.",
 			part:   compose.Part{Needs: []string{"x"}, Items: []compose.Item{item("a", waits), item("b", failed)}, Total: 2},
@@ -57,6 +62,30 @@ func TestWaiting(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, words := tc.part.Waiting()
+			if diff := cmp.Diff([]string{tc.want, tc.words}, []string{got, words}); diff != "" {
+				t.Errorf("%s\nWaiting(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestPlanWaiting: of all components one says what the whole waits for.
+func TestPlanWaiting(t *testing.T) {
+	done := compose.Part{Name: "done", Items: []compose.Item{item("a", ready.Yes)}, Ready: 1, Total: 1}
+	waits := compose.Part{Name: "database", Items: []compose.Item{item("b", ready.Wait("Later", "it takes its time"))}, Total: 1}
+	needs := compose.Part{Name: "api", Needs: []string{"database"}, Total: 1}
+	failed := compose.Part{Name: "cache", Items: []compose.Item{item("c", ready.Fail("Broken", "it is broken"))}, Total: 1}
+	for name, tc := range map[string]struct {
+		reason      string
+		parts       []compose.Part
+		want, words string
+	}{
+		"Ready":  {"There is nothing to say.", []compose.Part{done}, "", ""},
+		"First":  {"The others wait for it.", []compose.Part{done, waits, needs}, "Later", "database: Thing my-b: it takes its time"},
+		"Failed": {"What does not mend itself comes first.", []compose.Part{waits, needs, failed}, "Broken", "cache: Thing my-c: it is broken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, words := compose.Plan{Parts: tc.parts}.Waiting()
 			if diff := cmp.Diff([]string{tc.want, tc.words}, []string{got, words}); diff != "" {
 				t.Errorf("%s\nWaiting(): -want, +got:\n%s", tc.reason, diff)
 			}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/encode"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
 )
@@ -52,7 +54,8 @@ type Kind[X, M any] struct {
 type Runner interface {
 	// Run answers one request.
 	Run(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse
-	// Explain answers one request and shows the plan behind the answer.
+	// Explain answers one request and shows the plan behind the answer. An error says what is wrong with the request; there may be an
+	// answer besides, of the last spec that was valid.
 	Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error)
 }
 
@@ -64,42 +67,76 @@ func (k Kind[X, M]) Run(req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResp
 		}
 	}()
 	rsp, _, err := k.Explain(req)
-	if err != nil {
+	if rsp == nil {
 		return respond.Bad(req, err)
 	}
 	return rsp
 }
 
-// Explain answers one request and shows the plan behind the answer. Its errors are those that Run makes an answer of.
+// Explain answers one request and shows the plan behind the answer.
+//
+// A spec that a tenant has to mend is an error. What the last valid one says is composed then, so that what runs is healed and
+// rotated, and can still be told to keep its data; if there is none, or it is not valid any more, there is no answer. Run makes a
+// fatal one of the error.
 func (k Kind[X, M]) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
-	none := compose.Plan{}
 	composite := req.GetObserved().GetComposite().GetResource()
+	composed, err := k.compose(req, composite)
+	if err == nil {
+		return respond.Good(req, composed.plan, composed.place, composed.status), composed.plan, nil
+	}
+	last, ok := asLastValid(composite)
+	if !invalid.Is(err) || !ok {
+		return nil, compose.Plan{}, err
+	}
+	held, again := k.compose(req, last)
+	if again != nil {
+		return nil, compose.Plan{}, err
+	}
+	return respond.Held(req, held.plan, held.place, held.status, err), held.plan, err
+}
+
+// composition is what becomes of a composite resource.
+type composition struct {
+	plan   compose.Plan
+	place  respond.Place
+	status encoded.Struct
+}
+
+// compose says what becomes of a composite resource, given all else that is requested.
+func (k Kind[X, M]) compose(req *fnv1.RunFunctionRequest, composite *structpb.Struct) (composition, error) {
 	in := Input[X]{Required: required(req), Claim: claim(composite), Channel: channel(composite)}
 	if err := Decode(composite, &in.XR); err != nil {
 		// A status that cannot be read, such as one of another version, is no reason to stop: it is written anew.
 		in.XR = *new(X)
 		if err := Decode(without(composite, "status"), &in.XR); err != nil {
-			return nil, none, fmt.Errorf("cannot read the composite resource: %w", err)
+			return composition{}, fmt.Errorf("cannot read the composite resource: %w", err)
 		}
 	}
 	seen, err := observe.New(req)
 	if err != nil {
-		return nil, none, fmt.Errorf("cannot read what is observed: %w", err)
+		return composition{}, fmt.Errorf("cannot read what is observed: %w", err)
 	}
 	in.Seen = seen
 	m, err := k.Derive(in)
 	if err != nil {
-		return nil, none, err
+		return composition{}, err
 	}
 	plan, err := k.Graph.Compute(m, seen)
 	if err != nil {
-		return nil, none, err
+		return composition{}, err
 	}
 	status, err := encode.Struct(k.Status(m, plan))
 	if err != nil {
-		return nil, none, fmt.Errorf("cannot write the status: %w", err)
+		return composition{}, fmt.Errorf("cannot write the status: %w", err)
 	}
-	return respond.Good(req, plan, k.Place(m), status), plan, nil
+	place := k.Place(m)
+	if policy := respond.DeletionPolicy(plan, place); policy != "" {
+		status = status.With(encoded.Text(policy), "deletionPolicy")
+	}
+	if spec := encoded.Of(ownSpec(composite)); len(spec) <= maxLastValidSpec {
+		status = status.With(spec.Value(), lastValidSpec)
+	}
+	return composition{plan: plan, place: place, status: status}, nil
 }
 
 func without(s *structpb.Struct, key string) *structpb.Struct {

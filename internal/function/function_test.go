@@ -136,17 +136,17 @@ func TestRun(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			rsp := respond.Open(kind(&function.Input[thing]{}).Run(request(t, tc.spec, tc.status)))
-			c := rsp.GetConditions()[0]
 			if tc.typ == "" {
 				if n := len(rsp.GetResults()); n != 0 {
 					t.Fatalf("%s\nthere are %d results: %v", tc.reason, n, rsp.GetResults())
 				}
 				config := rsp.GetDesired().GetResources()["config"].GetResource().AsMap()
-				if config["replicas"] != 3.0 || c.GetType() != "SpecValid" || c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+				if config["replicas"] != 3.0 || said(rsp)["SpecValid"] != "True: " {
 					t.Errorf("%s\nRun(...) = %v", tc.reason, rsp)
 				}
 				return
 			}
+			c := rsp.GetConditions()[0]
 			if c.GetType() != tc.typ || c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || c.GetMessage() != tc.message {
 				t.Errorf("%s\nthe condition is %v, want %s: %s", tc.reason, c, tc.typ, tc.message)
 			}
@@ -155,6 +155,18 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// said are the conditions of an answer.
+func said(rsp *fnv1.RunFunctionResponse) map[string]string {
+	words := map[fnv1.Status]string{
+		fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False", fnv1.Status_STATUS_CONDITION_UNKNOWN: "Unknown",
+	}
+	out := map[string]string{}
+	for _, c := range rsp.GetConditions() {
+		out[c.GetType()] = words[c.GetStatus()] + ": " + c.GetMessage()
+	}
+	return out
 }
 
 // TestInput: a function is given the claim by what Crossplane writes, and what it asked for, absent or not.
@@ -194,7 +206,9 @@ func TestInput(t *testing.T) {
 	if i := plan.Items()[0]; i.Name != "config" || !i.Observed || i.Verdict.Ready {
 		t.Errorf("the plan is not that of the answer: %+v", plan)
 	}
-	wantStatus := structOf(t, map[string]any{"phase": "Next", "was": "Before"})
+	wantStatus := structOf(t, map[string]any{
+		"phase": "Next", "was": "Before", "deletionPolicy": "Retain", "lastValidSpec": map[string]any{"replicas": 2},
+	})
 	if diff := cmp.Diff(wantStatus, respond.Open(rsp).GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue(), protocmp.Transform()); diff != "" {
 		t.Errorf("status: -want, +got:\n%s", diff)
 	}
@@ -310,5 +324,21 @@ func TestServer(t *testing.T) {
 				t.Errorf("%s\nlogged: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// broken panics outside of everything that recovers.
+type broken struct{ function.Runner }
+
+// TestServerRecovers: a call fails, and the process goes on serving others.
+func TestServerRecovers(t *testing.T) {
+	log := &journal{Logger: logging.NewNopLogger()}
+	s := &function.Server{Kinds: map[string]function.Runner{"Thing.example.org": broken{}}, Log: log}
+	rsp, err := s.RunFunction(context.Background(), request(t, nil, nil))
+	if rsp != nil || err == nil || !strings.Contains(err.Error(), "a bug of the function") {
+		t.Errorf("RunFunction(...) = %v, %v, want an error and no answer, which would delete something", rsp, err)
+	}
+	if len(log.lines) != 1 {
+		t.Errorf("logged: %v", log.lines)
 	}
 }

@@ -20,8 +20,15 @@ type Server struct {
 	Log logging.Logger
 }
 
-// RunFunction calls the runner of the composite resource's kind. It returns no error: what goes wrong is part of the answer.
-func (s *Server) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+// RunFunction calls the runner of the composite resource's kind. What goes wrong is part of the answer; only where not even an answer
+// can be made, the call fails, by which nothing changes either.
+func (s *Server) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (_ *fnv1.RunFunctionResponse, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("cannot answer: %v; this is a bug of the function", r)
+			s.Log.Info(err.Error())
+		}
+	}()
 	xr := req.GetObserved().GetComposite().GetResource()
 	kind := compose.KindOf(xr).GroupKind()
 	k, ok := s.Kinds[kind.String()]

@@ -8,12 +8,27 @@ import (
 	"strings"
 )
 
-// Instance names everything that belongs to one claim: <namespace>-<name>-<5 hex of the hash of both>. It is a DNS label (at
+// Digits of the hash in an instance's name. 20 are 80 bits: nobody finds a second claim with the hash of a given one. LegacyInstance
+// has 20 bits, of which a second is found in a moment.
+const (
+	hashDigits       = 20
+	legacyHashDigits = 5
+)
+
+// Instance names everything that belongs to one claim: <namespace>-<name>-<20 hex of the hash of both>. It is a DNS label (at
 // most 63 characters; the readable part is cut, the hash stays), and the same again when the claim is deleted and made
 // anew.
-func Instance(namespace, name string) string {
-	const hash, limit = 5, 63
-	suffix := "-" + Hash(hash, namespace, name)
+func Instance(namespace, name string) string { return instance(hashDigits, namespace, name) }
+
+// LegacyInstance is the name that versions before the 20 digits gave. Two claims can be made to have the same: it is only ever used for a
+// control plane that is known to have it already.
+func LegacyInstance(namespace, name string) string {
+	return instance(legacyHashDigits, namespace, name)
+}
+
+func instance(digits int, namespace, name string) string {
+	const limit = 63
+	suffix := "-" + Hash(digits, namespace, name)
 	prefix := strings.ReplaceAll(namespace+"-"+name, ".", "-")
 	if len(prefix) > limit-len(suffix) {
 		prefix = strings.TrimRight(prefix[:limit-len(suffix)], "-")

@@ -15,40 +15,61 @@ func TestInstance(t *testing.T) {
 	cases := map[string]struct {
 		reason          string
 		namespace, name string
-		want            string
+		want, legacy    string // one that ends with a hyphen is followed by the hash
 	}{
 		"Plain": {
 			reason:    "The namespace, the name and the hash of both. It may never change: data lies under it.",
 			namespace: "tenant-a", name: "cloud",
-			want: "tenant-a-cloud-aab83",
+			want: "tenant-a-cloud-aab838129d70f8f9a33a", legacy: "tenant-a-cloud-aab83",
 		},
 		"Dots": {
 			reason:    "A claim's name may have dots, a namespace's may not.",
 			namespace: "tenant-a", name: "cloud.eu",
-			want: "tenant-a-cloud-eu-0bab0",
+			want: "tenant-a-cloud-eu-0bab0e1dcb9e57ebcf24", legacy: "tenant-a-cloud-eu-0bab0",
 		},
 		"Long": {
 			reason:    "The readable part is cut.",
 			namespace: long, name: "cloud",
-			want: strings.Repeat("a", 57) + "-",
+			want: strings.Repeat("a", 42) + "-", legacy: strings.Repeat("a", 57) + "-",
 		},
 		"CutAtHyphen": {
 			reason:    "There are no two hyphens where it is cut.",
+			namespace: strings.Repeat("a", 41), name: "cloud",
+			want: strings.Repeat("a", 41) + "-", legacy: strings.Repeat("a", 41) + "-cloud-",
+		},
+		"LegacyCutAtHyphen": {
+			reason:    "Neither were there before.",
 			namespace: strings.Repeat("a", 56), name: "cloud",
-			want: strings.Repeat("a", 56) + "-",
+			want: strings.Repeat("a", 42) + "-", legacy: strings.Repeat("a", 56) + "-",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := names.Instance(tc.namespace, tc.name)
-			want := tc.want
-			if strings.HasSuffix(want, "-") {
-				want += names.Hash(5, tc.namespace, tc.name)
+			whole := func(want string, digits int) string {
+				if strings.HasSuffix(want, "-") {
+					want += names.Hash(digits, tc.namespace, tc.name)
+				}
+				return want
 			}
-			if got != want {
+			if got, want := names.Instance(tc.namespace, tc.name), whole(tc.want, 20); got != want {
 				t.Errorf("%s\nInstance(%s, %s) = %s, want %s", tc.reason, tc.namespace, tc.name, got, want)
 			}
+			if got, want := names.LegacyInstance(tc.namespace, tc.name), whole(tc.legacy, 5); got != want {
+				t.Errorf("%s\nLegacyInstance(%s, %s) = %s, want %s", tc.reason, tc.namespace, tc.name, got, want)
+			}
 		})
+	}
+}
+
+// TestInstanceCollision: a pair of claims that was found in less than a second, of two tenants, had one instance.
+func TestInstanceCollision(t *testing.T) {
+	found := [2]string{"team", "production-eu-openstack-control-plane-for-customer-o62923"}
+	victim := [2]string{"team-production-eu", "openstack-control-plane-for-customer-one"}
+	if names.LegacyInstance(found[0], found[1]) != names.LegacyInstance(victim[0], victim[1]) {
+		t.Fatal("the pair does not collide: this tests nothing")
+	}
+	if got := names.Instance(found[0], found[1]); got == names.Instance(victim[0], victim[1]) {
+		t.Errorf("both claims have the instance %s", got)
 	}
 }
 
@@ -58,9 +79,14 @@ func TestInstanceProperties(t *testing.T) {
 	subdomain := rapid.StringMatching(`[a-z0-9]([-.]?[a-z0-9]){0,120}`)
 	rapid.Check(t, func(t *rapid.T) {
 		namespace, name := label.Draw(t, "namespace"), subdomain.Draw(t, "name")
-		instance := names.Instance(namespace, name)
-		if errs := validation.IsDNS1123Label(instance); len(errs) > 0 {
-			t.Errorf("Instance(%s, %s) = %s: %v", namespace, name, instance, errs)
+		instance, legacy := names.Instance(namespace, name), names.LegacyInstance(namespace, name)
+		for _, given := range []string{instance, legacy} {
+			if errs := validation.IsDNS1123Label(given); len(errs) > 0 {
+				t.Errorf("the instance of %s/%s is %s: %v", namespace, name, given, errs)
+			}
+		}
+		if instance == legacy {
+			t.Errorf("the instance of %s/%s is %s, which is no name of today's", namespace, name, instance)
 		}
 		if again := names.Instance(namespace, name); again != instance {
 			t.Errorf("Instance(%s, %s) = %s, and then %s", namespace, name, instance, again)

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
@@ -83,6 +84,7 @@ func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Re
 		return nil, fmt.Errorf("cannot preview %s: %w", input(c), err)
 	}
 	r.Status = w.XR.GetFields()["status"].GetStructValue().AsMap()
+	delete(r.Status, "lastValidSpec") // the claim itself
 	r.Instance = str(r.Status["instance"])
 	return r, nil
 }
@@ -144,7 +146,10 @@ func world(claim, platform []byte, kinds map[string]function.Runner) (*simulate.
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot read the PlatformConfig: %w", err)
 	}
-	return &simulate.World{XR: xr, Kinds: kinds, Required: map[string][]*structpb.Struct{"platform": {required}}}, c, nil
+	// A preview asks no cluster whether the chart is there.
+	w := &simulate.World{XR: xr, Kinds: kinds, Required: admission.Requirements()}
+	w.Required["platform"] = []*structpb.Struct{required}
+	return w, c, nil
 }
 
 // composite makes a composite resource of a claim, as Crossplane does.

@@ -74,7 +74,8 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Result{
-		Kind: "ControlPlaneCluster", Namespace: "a", Name: "b", Instance: "a-b", Stages: 2, Status: map[string]any{"instance": "a-b"},
+		Kind: "ControlPlaneCluster", Namespace: "a", Name: "b", Instance: "a-b", Stages: 2,
+		Status:     map[string]any{"instance": "a-b", "deletionPolicy": "Retain"},
 		Components: []Component{{Owner: "b", Name: "first"}, {Owner: "b", Name: "second", After: []string{"first"}}},
 		Objects: []Object{
 			{Stage: 1, Component: "first", Owner: "b", Resource: "config", APIVersion: "v1", Kind: "ConfigMap", Name: "c", Namespace: "in-cluster"},

@@ -207,48 +207,6 @@ func accepted() Rule {
 	}
 }
 
-// phaseReady is the phase of a composite resource of ours whose function found everything ready.
-const phaseReady = "Ready"
-
-// composite: a composite resource of ours. What keeps it from being ready is lifted, so that the claim tells.
-//
-// Its condition alone does not do: Crossplane dates what a pass found to the generation at the pass's end, so a pass that began
-// before an edit calls the edit ready. Phase and generation that the function writes are written together, of what it saw.
-func composite() Rule {
-	return Rule{
-		Check: func(o *observe.Object) Verdict {
-			if c, ok := o.Condition("SpecValid"); ok && c.Status == "False" {
-				return inItsWords(Fail, "SpecValid", c)
-			}
-			if c, ok := o.Condition("Synced"); ok && c.Status == "False" {
-				if c.Reason == "ReconcilePaused" {
-					return Fail(c.Reason, "it is paused by its annotation crossplane.io/paused")
-				}
-				return inItsWords(Fail, "Synced", c)
-			}
-			// An open circuit makes it slow, not untrue: what is ready as it is desired now is ready.
-			is := condition(o, "Ready")
-			if c, ok := o.Condition("Responsive"); ok && c.Status == "False" && !is.Ready {
-				return Wait(or(c.Reason, "NotReady"), "%s",
-					"it changes too often for Crossplane's circuit breaker, which lets one change through in 30 seconds")
-			}
-			seen, ok := o.Int("status", "observedGeneration")
-			if is.Ready && ok && (seen != o.Generation() || o.String("status", "phase") != phaseReady) {
-				return Wait("Reconciling", "its function has not seen the last change yet")
-			}
-			return is
-		},
-		CEL: conditions("Ready").CEL + " && " + no("False", "SpecValid", "Synced") +
-			" && (!has(object.status.observedGeneration) || object.status.observedGeneration == object.metadata.generation" +
-			" && has(object.status.phase) && object.status.phase == '" + phaseReady + "')",
-		Finish: func(obj map[string]any) {
-			finishConditions(obj, "Synced", "Ready")
-			set(obj, generation(obj), "status", "observedGeneration")
-			set(obj, phaseReady, "status", "phase")
-		},
-	}
-}
-
 // identified: what it is in OpenStack has an ID, which others read.
 func identified(r Rule) Rule {
 	finish := r.Finish

@@ -22,6 +22,8 @@ type Verdict struct {
 	Failed bool
 	// Reason is one word, Message a sentence: what it waits for or what went wrong.
 	Reason, Message string
+	// Lifted says that the message is that of a component of the object, and names what it is about itself.
+	Lifted bool
 }
 
 // Yes is the verdict on what is ready.
@@ -51,6 +53,8 @@ type Rule struct {
 	Finish func(object map[string]any)
 	// ClusterScoped says that objects of the kind have no namespace.
 	ClusterScoped bool
+	// Composite says that objects of the kind are composite resources of ours.
+	Composite bool
 }
 
 // For gives the rule of a kind and whether there is one.

@@ -335,6 +335,57 @@ func TestCheck(t *testing.T) {
 			status: map[string]any{"observedGeneration": int64(3), "phase": "Updating", "conditions": []any{condition("Ready", "True"), condition("Synced", "True")}},
 			want:   ready.Wait("Reconciling", "its function has not seen the last change yet"),
 		},
+		"CompositeNotComposed": {
+			reason: "Its function says it in better words than Crossplane, which puts its own before them.",
+			kind:   keystone,
+			status: map[string]any{"conditions": []any{condition("Ready", "True"), condition("Synced", "False"), map[string]any{
+				"type": "Composed", "status": "False", "reason": "InternalError", "message": "cannot compose api: it is broken",
+			}}},
+			want: ready.Fail("InternalError", "cannot compose api: it is broken"),
+		},
+		"CompositeWaits": {
+			reason: "The first component that is not ready says what all wait for; the others wait for it.",
+			kind:   keystone,
+			status: map[string]any{"observedGeneration": int64(3), "phase": "Creating", "conditions": []any{condition("Ready", "False")}, "components": []any{
+				component("credentials", "Ready", "", "It was slow."),
+				component("database", "Creating", "ConnectionFailed", "User keystone: cannot connect"), component("api", "Waiting", "WaitingForNeeds", "waits for database"),
+			}},
+			want: ready.Verdict{Reason: "ConnectionFailed", Message: "database: User keystone: cannot connect", Lifted: true},
+		},
+		"CompositeFailed": {
+			reason: "What does not mend itself comes first, wherever it stands.",
+			kind:   keystone,
+			status: map[string]any{"observedGeneration": int64(3), "conditions": []any{condition("Ready", "False")}, "components": []any{
+				component("database", "Updating", "Slow", "User keystone: it takes its time"), component("bootstrap", "Failed", "JobFailed", "Job b: it failed"),
+			}},
+			want: ready.Verdict{Failed: true, Reason: "JobFailed", Message: "bootstrap: Job b: it failed", Lifted: true},
+		},
+		"CompositeWaitsAndIsNotYetDenied": {
+			reason: "Components are written together with the phase, so that they say why before the condition does.",
+			kind:   keystone,
+			status: map[string]any{
+				"observedGeneration": int64(3), "phase": "Updating", "conditions": []any{condition("Ready", "True")},
+				"components": []any{component("api", "Updating", "", "Deployment keystone: 1 of 2 pods are available")},
+			},
+			want: ready.Verdict{Reason: "NotReady", Message: "api: Deployment keystone: 1 of 2 pods are available", Lifted: true},
+		},
+		"CompositeWaitedBefore": {
+			reason: "What components say of an older generation may be over.",
+			kind:   keystone,
+			status: map[string]any{
+				"observedGeneration": int64(2), "conditions": []any{condition("Ready", "False")},
+				"components": []any{component("api", "Updating", "Old", "It was so.")},
+			},
+			want: ready.Wait("Reconciling", "its function has not seen the last change yet"),
+		},
+		"CompositeSaysNonsense": {
+			reason: "What is no component is passed over.",
+			kind:   keystone,
+			status: map[string]any{"conditions": []any{condition("Ready", "False")}, "components": []any{
+				nil, "text", map[string]any{"name": int64(1)}, map[string]any{"message": "Whose?"}, component("silent", "Failed", "", ""),
+			}},
+			want: ready.Wait("Why", "A sentence."),
+		},
 		"SchemaFailed": {
 			reason: "A failed schema Job does not mend itself.",
 			kind:   databaseSync,
@@ -376,6 +427,10 @@ func TestCheck(t *testing.T) {
 	if n := len(slices.Collect(maps.Keys(sorts))); n != 10 {
 		t.Errorf("%d kinds are tried, not every sort of rule", n)
 	}
+}
+
+func component(name, phase, reason, message string) map[string]any {
+	return map[string]any{"name": name, "phase": phase, "reason": reason, "message": message}
 }
 
 // TestForUnknown: a kind without a row has no rule, so that composing it is an error.

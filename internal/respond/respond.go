@@ -23,23 +23,61 @@ const (
 	waitingTTL = 2 * time.Minute
 	// openTTL is the same while the circuit breaker is open, which drops events: nothing else might call.
 	openTTL = 10 * time.Second
-	// badTTL is the same after an error, which somebody may be mending right now.
-	badTTL = time.Minute
+	// heldTTL and badTTL are the same while the spec is invalid, and after an error, which somebody may be mending right now, in a
+	// PlatformConfig perhaps.
+	heldTTL = time.Minute
+	badTTL  = time.Minute
 )
 
-// Condition types of ours. Ready and Synced are Crossplane's.
+// Condition types of ours. Ready, Synced, Healthy, UpToDate and Responsive are Crossplane's.
 const (
-	// SpecValid is False while the spec has a mistake; nothing changes until it is mended.
+	// SpecValid is False while the spec has a mistake; what the last valid one says is composed until it is mended.
 	SpecValid = "SpecValid"
 	// Composed is False while the function cannot compose for a reason that is not the tenant's.
 	Composed = "Composed"
+	// Current is True when all is there and ready as the spec says. While it is False, its message says in one line what is wrong or
+	// awaited first. Unlike Crossplane's Ready it tells of errors, too.
+	Current = "Current"
+)
+
+// Reasons of an error's conditions.
+const (
+	invalidSpec   = "InvalidSpec"
+	internalError = "InternalError"
 )
 
 // Good answers with a plan and the composite resource's own status. What it composes is sealed, as package encoded says: Open
 // makes it readable.
 func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status encoded.Struct) *fnv1.RunFunctionResponse {
 	done := plan.Ready()
-	rsp := answer(req, patience(req, done))
+	current := condition(Current, true, Current, "")
+	if !done {
+		reason, message := plan.Waiting()
+		current = condition(Current, false, reason, oneLine(message))
+	}
+	rsp := composed(req, plan, place, status)
+	rsp.Meta.Ttl = durationpb.New(patience(req, done, waitingTTL))
+	rsp.Desired.Composite.Ready = readiness3(done)
+	// Crossplane keeps a condition that nobody sets anew, so a mended one has to be said.
+	rsp.Conditions = append(rsp.Conditions, condition(SpecValid, true, "Valid", ""), current)
+	return rsp
+}
+
+// Held answers an invalid spec with the plan of the last valid one: what runs goes on being looked after. The composite resource is not
+// ready, since what runs is not what is asked for, and the tenant hears why by a condition and by the event of a warning.
+func Held(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status encoded.Struct, err error) *fnv1.RunFunctionResponse {
+	rsp := composed(req, plan, place, status)
+	rsp.Meta.Ttl = durationpb.New(patience(req, false, heldTTL))
+	rsp.Desired.Composite.Ready = readiness3(false)
+	rsp.Conditions = append(rsp.Conditions,
+		condition(SpecValid, false, invalidSpec, err.Error()), condition(Current, false, invalidSpec, oneLine(err.Error())))
+	rsp.Results = []*fnv1.Result{result(fnv1.Severity_SEVERITY_WARNING, invalidSpec, err)}
+	return rsp
+}
+
+// composed is what all answers with a plan have in common.
+func composed(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status encoded.Struct) *fnv1.RunFunctionResponse {
+	rsp := answer(req)
 	rsp.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{}}
 	maps.Copy(rsp.GetDesired().GetResources(), req.GetDesired().GetResources())
 	for _, i := range plan.Items() {
@@ -49,31 +87,29 @@ func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status e
 		}
 		rsp.Desired.Resources[i.Name] = &fnv1.Resource{Resource: encoded.Seal(body), Ready: readiness3(i.Verdict.Ready)}
 	}
-	rsp.Desired.Composite = &fnv1.Resource{Resource: compositeStatus(req, status), Ready: readiness3(done)}
-	// Crossplane keeps a condition that nobody sets anew, so a mended one has to be said.
-	rsp.Conditions = append(rsp.Conditions, condition(SpecValid, true, "Valid", ""), condition(Composed, true, "Composed", ""))
+	rsp.Desired.Composite = &fnv1.Resource{Resource: compositeStatus(req, status)}
+	rsp.Conditions = []*fnv1.Condition{condition(Composed, true, "Composed", "")}
 	for _, part := range plan.Parts {
 		rsp.Conditions = append(rsp.Conditions, partCondition(part))
 	}
 	return rsp
 }
 
-// patience is how soon to be called again.
-func patience(req *fnv1.RunFunctionRequest, done bool) time.Duration {
+// patience is how soon to be called again: of what is not done, after a while or sooner.
+func patience(req *fnv1.RunFunctionRequest, done bool, otherwise time.Duration) time.Duration {
 	switch {
 	case done:
 		return readyTTL
 	case circuitOpen(req):
 		return openTTL
 	}
-	return waitingTTL
+	return otherwise
 }
 
 // circuitOpen reports whether Crossplane drops events of the composite resource: core says so in its condition Responsive before it
 // calls.
 func circuitOpen(req *fnv1.RunFunctionRequest) bool {
-	status := req.GetObserved().GetComposite().GetResource().GetFields()["status"].GetStructValue()
-	for _, v := range status.GetFields()["conditions"].GetListValue().GetValues() {
+	for _, v := range observedStatus(req)["conditions"].GetListValue().GetValues() {
 		c := v.GetStructValue().GetFields()
 		if c["type"].GetStringValue() == "Responsive" {
 			return c["status"].GetStringValue() == "False"
@@ -95,28 +131,33 @@ func Open(rsp *fnv1.RunFunctionResponse) *fnv1.RunFunctionResponse {
 
 // Bad answers with an error. Crossplane then changes nothing, and leaves the status and the claim's Ready as they were: the
 // tenant hears of it by a condition and by the event of a warning, which has to come before the fatal result.
+//
+// Crossplane makes every condition Unknown that a fatal answer does not have, so those of components are said again, as they were.
 func Bad(req *fnv1.RunFunctionRequest, err error) *fnv1.RunFunctionResponse {
-	rsp := answer(req, badTTL)
-	reason, typ := "InternalError", Composed
+	rsp := answer(req)
+	rsp.Meta.Ttl = durationpb.New(badTTL)
+	reason, typ, other := internalError, Composed, unknown(SpecValid, "nothing can be said of the spec while Composed is False")
 	if invalid.Is(err) {
-		reason, typ = "InvalidSpec", SpecValid
+		reason, typ, other = invalidSpec, SpecValid, unknown(Composed, "nothing is composed while SpecValid is False")
 	}
-	rsp.Conditions = []*fnv1.Condition{condition(typ, false, reason, err.Error())}
-	both := fnv1.Target_TARGET_COMPOSITE_AND_CLAIM
+	rsp.Conditions = append([]*fnv1.Condition{
+		condition(typ, false, reason, err.Error()), other, condition(Current, false, reason, oneLine(err.Error())),
+	}, again(req)...)
 	rsp.Results = []*fnv1.Result{
-		{Severity: fnv1.Severity_SEVERITY_WARNING, Message: err.Error(), Reason: &reason, Target: &both},
-		{Severity: fnv1.Severity_SEVERITY_FATAL, Message: err.Error(), Reason: &reason, Target: &both},
+		result(fnv1.Severity_SEVERITY_WARNING, reason, err), result(fnv1.Severity_SEVERITY_FATAL, reason, err),
 	}
 	return rsp
 }
 
-// answer starts a response. The objects that earlier steps of the pipeline desired are passed on by Good, and dropped by
+// answer starts a response. The objects that earlier steps of the pipeline desired are passed on with a plan, and dropped by
 // Bad, where Crossplane ignores them.
-func answer(req *fnv1.RunFunctionRequest, ttl time.Duration) *fnv1.RunFunctionResponse {
-	return &fnv1.RunFunctionResponse{
-		Meta:    &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag(), Ttl: durationpb.New(ttl)},
-		Context: req.GetContext(),
-	}
+func answer(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+	return &fnv1.RunFunctionResponse{Meta: &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag()}, Context: req.GetContext()}
+}
+
+func result(severity fnv1.Severity, reason string, err error) *fnv1.Result {
+	both := fnv1.Target_TARGET_COMPOSITE_AND_CLAIM
+	return &fnv1.Result{Severity: severity, Message: err.Error(), Reason: &reason, Target: &both}
 }
 
 // compositeStatus is the composite resource with nothing but its status.
@@ -134,44 +175,4 @@ func readiness3(ok bool) fnv1.Ready {
 		return fnv1.Ready_READY_TRUE
 	}
 	return fnv1.Ready_READY_FALSE
-}
-
-// partCondition tells how far a component is: <Name>Ready, with what it waits for.
-func partCondition(p compose.Part) *fnv1.Condition {
-	if p.IsReady() {
-		return condition(ConditionType(p.Name), true, "Ready", "")
-	}
-	reason, message := p.Waiting()
-	return condition(ConditionType(p.Name), false, reason, message)
-}
-
-// ConditionType is the condition type of a component: trust-flush has TrustFlushReady.
-func ConditionType(component string) string {
-	out := make([]byte, 0, len(component)+len("Ready"))
-	upper := true
-	for i := range len(component) {
-		c := component[i]
-		if c == '-' {
-			upper = true
-			continue
-		}
-		if upper && 'a' <= c && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		out, upper = append(out, c), false
-	}
-	return string(out) + "Ready"
-}
-
-func condition(typ string, ok bool, reason, message string) *fnv1.Condition {
-	status := fnv1.Status_STATUS_CONDITION_FALSE
-	if ok {
-		status = fnv1.Status_STATUS_CONDITION_TRUE
-	}
-	both := fnv1.Target_TARGET_COMPOSITE_AND_CLAIM
-	c := &fnv1.Condition{Type: typ, Status: status, Reason: reason, Target: &both}
-	if message != "" {
-		c.Message = &message
-	}
-	return c
 }

@@ -3,11 +3,13 @@ package respond_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -57,6 +59,8 @@ func told(typ string, status fnv1.Status, reason, message string) *fnv1.Conditio
 const (
 	yes = fnv1.Status_STATUS_CONDITION_TRUE
 	no  = fnv1.Status_STATUS_CONDITION_FALSE
+
+	maybe = fnv1.Status_STATUS_CONDITION_UNKNOWN
 )
 
 func TestGood(t *testing.T) {
@@ -78,6 +82,8 @@ func TestGood(t *testing.T) {
 		ttl    time.Duration
 		ready  fnv1.Ready
 		last   *fnv1.Condition
+		// current is the condition that sums up.
+		current *fnv1.Condition
 	}{
 		"Ready": {
 			reason: "When all is ready, nothing but a changed PlatformConfig is waited for.",
@@ -85,6 +91,8 @@ func TestGood(t *testing.T) {
 			ttl:    10 * time.Minute,
 			ready:  fnv1.Ready_READY_TRUE,
 			last:   told("PartReady", yes, "Ready", ""),
+
+			current: told("Current", yes, "Current", ""),
 		},
 		"Waiting": {
 			reason: "While anything is awaited, the composite resource is not ready.",
@@ -92,6 +100,8 @@ func TestGood(t *testing.T) {
 			ttl:    2 * time.Minute,
 			ready:  fnv1.Ready_READY_FALSE,
 			last:   told("PartReady", no, "Later", "A my-a: it takes its time"),
+
+			current: told("Current", no, "Later", "part: A my-a: it takes its time"),
 		},
 		"Deaf": {
 			reason: "Where Crossplane drops events, the next call is soon.",
@@ -100,6 +110,8 @@ func TestGood(t *testing.T) {
 			ttl:    10 * time.Second,
 			ready:  fnv1.Ready_READY_FALSE,
 			last:   told("PartReady", no, "Later", "A my-a: it takes its time"),
+
+			current: told("Current", no, "Later", "part: A my-a: it takes its time"),
 		},
 	}
 	for name, tc := range cases {
@@ -125,7 +137,8 @@ func TestGood(t *testing.T) {
 					},
 				},
 				Conditions: []*fnv1.Condition{
-					told("SpecValid", yes, "Valid", ""), told("Composed", yes, "Composed", ""), told("DoneAlreadyReady", yes, "Ready", ""), tc.last,
+					told("Composed", yes, "Composed", ""), told("DoneAlreadyReady", yes, "Ready", ""), tc.last,
+					told("SpecValid", yes, "Valid", ""), tc.current,
 				},
 			}
 			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
@@ -138,6 +151,52 @@ func TestGood(t *testing.T) {
 	}
 }
 
+// TestHeld: while the spec is invalid, what the last valid one says goes on, and the tenant hears what is wrong.
+func TestHeld(t *testing.T) {
+	err := errors.Join(invalid.Field("spec.size", "choose another"), invalid.Field("spec.release", "it is unknown"))
+	sentence := "spec.size: choose another\nspec.release: it is unknown"
+	reason := "InvalidSpec"
+	done := compose.Part{Name: "done-already"}
+	for name, tc := range map[string]struct {
+		reason string
+		open   bool
+		ttl    time.Duration
+	}{
+		"Held": {"Whoever may mend it is looked for soon.", false, time.Minute},
+		"Deaf": {"Where Crossplane drops events, even sooner.", true, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := request(t)
+			if tc.open {
+				req.Observed.Composite.Resource.Fields["status"] = structpb.NewStructValue(structOf(t, map[string]any{
+					"conditions": []any{map[string]any{"type": "Responsive", "status": "False"}},
+				}))
+			}
+			got := respond.Open(respond.Held(req, compose.Plan{Parts: []compose.Part{done}}, respond.Place{}, encoded.Of(structOf(t, map[string]any{"phase": "X"})), err))
+			want := &fnv1.RunFunctionResponse{
+				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(tc.ttl)},
+				Context: req.GetContext(),
+				Desired: &fnv1.State{
+					Composite: &fnv1.Resource{Ready: fnv1.Ready_READY_FALSE, Resource: structOf(t, map[string]any{
+						"apiVersion": "example.org/v1", "kind": "XThing", "status": map[string]any{"phase": "X"},
+					})},
+					Resources: req.GetDesired().GetResources(),
+				},
+				Conditions: []*fnv1.Condition{
+					told("Composed", yes, "Composed", ""), told("DoneAlreadyReady", yes, "Ready", ""),
+					told("SpecValid", no, reason, sentence), told("Current", no, reason, "spec.size: choose another; spec.release: it is unknown"),
+				},
+				Results: []*fnv1.Result{{
+					Severity: fnv1.Severity_SEVERITY_WARNING, Message: sentence, Reason: &reason, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
+				}},
+			}
+			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+				t.Errorf("%s\nHeld(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestBad(t *testing.T) {
 	mistake := invalid.Field("spec.size", "choose another")
 	cases := map[string]struct {
@@ -145,30 +204,35 @@ func TestBad(t *testing.T) {
 		err        error
 		typ, words string
 		sentence   string
+		other      *fnv1.Condition
 	}{
 		"Spec": {
 			reason: "A mistake in the spec is the tenant's to mend.",
 			err:    mistake,
 			typ:    "SpecValid", words: "InvalidSpec",
 			sentence: "spec.size: choose another",
+			other:    told("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
 		},
 		"SpecWrapped": {
 			reason: "Whoever wraps the error does not change whose it is.",
 			err:    fmt.Errorf("cannot compose: %w", mistake),
 			typ:    "SpecValid", words: "InvalidSpec",
 			sentence: "cannot compose: spec.size: choose another",
+			other:    told("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
 		},
 		"SpecJoined": {
 			reason: "All mistakes are told.",
 			err:    errors.Join(mistake, invalid.Field("spec.release", "it is unknown")),
 			typ:    "SpecValid", words: "InvalidSpec",
 			sentence: "spec.size: choose another\nspec.release: it is unknown",
+			other:    told("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
 		},
 		"Ours": {
 			reason: "What the tenant cannot mend says nothing of the spec.",
 			err:    errors.New("there is no PlatformConfig"),
 			typ:    "Composed", words: "InternalError",
 			sentence: "there is no PlatformConfig",
+			other:    told("SpecValid", maybe, "NotLookedAt", "nothing can be said of the spec while Composed is False"),
 		},
 	}
 	for name, tc := range cases {
@@ -180,14 +244,82 @@ func TestBad(t *testing.T) {
 				}
 			}
 			want := &fnv1.RunFunctionResponse{
-				Meta:       &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(time.Minute)},
-				Context:    req.GetContext(),
-				Conditions: []*fnv1.Condition{told(tc.typ, no, tc.words, tc.sentence)},
+				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(time.Minute)},
+				Context: req.GetContext(),
+				Conditions: []*fnv1.Condition{
+					told(tc.typ, no, tc.words, tc.sentence), tc.other, told("Current", no, tc.words, strings.ReplaceAll(tc.sentence, "\n", "; ")),
+				},
 				// A claim shows no fatal result, so the warning comes first.
 				Results: []*fnv1.Result{result(fnv1.Severity_SEVERITY_WARNING), result(fnv1.Severity_SEVERITY_FATAL)},
 			}
 			if diff := cmp.Diff(want, respond.Bad(req, tc.err), protocmp.Transform()); diff != "" {
 				t.Errorf("%s\nBad(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestBadSaysAgain: Crossplane would make Unknown what a fatal answer does not say of components.
+func TestBadSaysAgain(t *testing.T) {
+	req := request(t)
+	status := func(conditions, components any) *structpb.Value {
+		return structpb.NewStructValue(structOf(t, map[string]any{"conditions": conditions, "components": components}))
+	}
+	c := func(typ, status, message string) map[string]any {
+		return map[string]any{"type": typ, "status": status, "reason": "Why", "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		status *structpb.Value
+		want   []*fnv1.Condition
+	}{
+		"Components": {
+			reason: "What is Crossplane's or nobody's is left alone.",
+			status: status([]any{
+				c("Ready", "True", ""), c("DatabaseReady", "True", ""), c("TrustFlushReady", "False", "It waits."), c("CacheReady", "Unknown", "Lost."),
+				c("SpecValid", "True", ""), c("OtherReady", "True", ""),
+			}, []any{map[string]any{"name": "database"}, map[string]any{"name": "trust-flush"}, map[string]any{"name": "cache"}, map[string]any{"name": "api"}}),
+			want: []*fnv1.Condition{
+				told("DatabaseReady", yes, "Why", ""), told("TrustFlushReady", no, "Why", "It waits."), told("CacheReady", maybe, "Why", "Lost."),
+			},
+		},
+		"Nonsense": {
+			reason: "A status may hold anything.",
+			status: status([]any{nil, "text", map[string]any{"type": 1.0}, c("DatabaseReady", "Maybe", ""), c("DatabaseReady", "True", ""), c("DatabaseReady", "False", "")},
+				[]any{nil, "text", map[string]any{"name": true}, map[string]any{"name": "database"}}),
+			want: []*fnv1.Condition{told("DatabaseReady", yes, "Why", "")},
+		},
+		"NoLists": {reason: "Or nothing of that kind.", status: status("text", map[string]any{})},
+		"None":    {reason: "Or be none.", status: structpb.NewStringValue("text")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req.Observed.Composite.Resource.Fields["status"] = tc.status
+			got := respond.Bad(req, errors.New("broken")).GetConditions()
+			if diff := cmp.Diff(tc.want, got[3:], protocmp.Transform(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s\nBad(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestDeletionPolicy: what a status says is in force is never less than what could happen.
+func TestDeletionPolicy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		fate   compose.Fate
+		place  respond.Place
+		want   string
+	}{
+		"Kept":     {"All that is observed is kept, and goes on being kept.", compose.Kept, respond.Place{}, "Retain"},
+		"Deleted":  {"Something observed is not kept yet.", compose.Deleted, respond.Place{}, "Delete"},
+		"Composed": {"Objects are applied before the status.", compose.Kept, respond.Place{DeleteData: true}, "Delete"},
+		"Unknown":  {"What is not known is not said.", compose.Unknown, respond.Place{}, ""},
+		"Both":     {"But where anything is to be deleted, that is.", compose.Unknown, respond.Place{DeleteData: true}, "Delete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := compose.Plan{Kept: []compose.Item{{Fate: compose.Kept}, {Fate: tc.fate}}}
+			if got := respond.DeletionPolicy(plan, tc.place); got != tc.want {
+				t.Errorf("%s\nDeletionPolicy(...) = %q, want %q", tc.reason, got, tc.want)
 			}
 		})
 	}

@@ -64,8 +64,23 @@ func Backup(meta object.Meta, store common.SecretStoreReference, instance string
 			"remoteRef": object.Map{"remoteKey": RemoteKey(store, instance, meta.Name), "property": k},
 		}})
 	}
+	return push(meta, store, "Replace", data)
+}
+
+// BackupOnce pushes a whole Secret of the same name to a store that has no such entry yet, and never changes one that it has: the same
+// Secret made anew does not take the place of the only copy of what it held before.
+//
+// It is one entry, and not one for each key: whether it exists is what External Secrets asks, and several of its providers look for the
+// whole secret only, so that the first key would keep the others out (SecretExists of AWS, Google Cloud and Azure's, 0.20).
+func BackupOnce(meta object.Meta, store common.SecretStoreReference, instance string) *unstructured.Unstructured {
+	return push(meta, store, "IfNotExists", object.List{object.Map{"match": object.Map{
+		"remoteRef": object.Map{"remoteKey": RemoteKey(store, instance, meta.Name)},
+	}}})
+}
+
+func push(meta object.Meta, store common.SecretStoreReference, updatePolicy string, data object.List) *unstructured.Unstructured {
 	return object.New("external-secrets.io/v1alpha1", "PushSecret", meta, object.Map{
-		"updatePolicy":    "Replace",
+		"updatePolicy":    updatePolicy,
 		"deletionPolicy":  "None",
 		"refreshInterval": "1h",
 		"secretStoreRefs": object.List{object.Map{"name": string(store.Name), "kind": store.Kind}},
@@ -76,9 +91,13 @@ func Backup(meta object.Meta, store common.SecretStoreReference, instance string
 
 // RemoteKey is the entry of a store that a Secret is kept in.
 func RemoteKey(store common.SecretStoreReference, instance, name string) string {
-	key := instance + "/" + name
-	if store.Prefix != "" {
-		key = store.Prefix + "/" + key
+	return Path(store, instance) + "/" + name
+}
+
+// Path is what all entries of an instance lie below, and nobody else's.
+func Path(store common.SecretStoreReference, instance string) string {
+	if store.Prefix == "" {
+		return instance
 	}
-	return key
+	return store.Prefix + "/" + instance
 }

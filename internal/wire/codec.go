@@ -27,11 +27,9 @@ func (Codec) Name() string { return grpcproto.Name }
 
 // Marshal writes a protobuf message; a RunFunctionResponse as MarshalResponse does. The same message gives the same
 // bytes. It is an error if v is no protobuf message or has text that is not UTF-8.
-func (Codec) Marshal(v any) (mem.BufferSlice, error) {
-	var (
-		b   []byte
-		err error
-	)
+func (Codec) Marshal(v any) (_ mem.BufferSlice, err error) {
+	defer guard(&err)
+	var b []byte
 	switch m := messageOf(v).(type) {
 	case nil:
 		return nil, fmt.Errorf("cannot marshal a %T: it is no protobuf message", v)
@@ -48,8 +46,8 @@ func (Codec) Marshal(v any) (mem.BufferSlice, error) {
 
 // Unmarshal reads a protobuf message; a RunFunctionRequest as UnmarshalRequest does. It is an error if v is no protobuf
 // message or the data are not one.
-func (Codec) Unmarshal(data mem.BufferSlice, v any) error {
-	var err error
+func (Codec) Unmarshal(data mem.BufferSlice, v any) (err error) {
+	defer guard(&err)
 	switch m := messageOf(v).(type) {
 	case nil:
 		return fmt.Errorf("cannot unmarshal into a %T: it is no protobuf message", v)
@@ -64,6 +62,14 @@ func (Codec) Unmarshal(data mem.BufferSlice, v any) error {
 		return fmt.Errorf("cannot unmarshal a %T: %w", v, err)
 	}
 	return nil
+}
+
+// guard makes an error of a panic. gRPC calls a codec outside of every handler and interceptor: a panic would end the process, and
+// every other call with it.
+func guard(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("cannot read or write a message: %v; this is a bug of the codec", r)
+	}
 }
 
 // messageOf is v as a message, or nil if it is none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/crossplane/function-sdk-go"
@@ -192,5 +193,18 @@ func BenchmarkServe(b *testing.B) {
 			b.Fatal(err)
 		}
 		<-left
+	}
+}
+
+// broken is a message that panics when it is read or written.
+type broken struct{ proto.Message }
+
+// TestCodecRecovers: gRPC calls a codec where nothing else recovers, and a panic would end the process.
+func TestCodecRecovers(t *testing.T) {
+	if b, err := (wire.Codec{}).Marshal(broken{}); b != nil || err == nil || !strings.Contains(err.Error(), "a bug of the codec") {
+		t.Errorf("Marshal(...) = %v, %v, want an error", b, err)
+	}
+	if err := (wire.Codec{}).Unmarshal(nil, broken{}); err == nil || !strings.Contains(err.Error(), "a bug of the codec") {
+		t.Errorf("Unmarshal(...): %v, want an error", err)
 	}
 }

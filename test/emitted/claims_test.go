@@ -15,6 +15,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
 )
@@ -71,8 +72,8 @@ var platforms = map[string]string{
 	"rich": `{domain: cloud.example.com, exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}, allowedNamespaces: [gateways]},
 		tls: {issuerRef: {name: letsencrypt}}, monitoring: {enabled: true, labels: {prometheus: platform}}, secretStore: {name: openbao-cluster-store},
 		images: {registry: registry.example.com, pullSecrets: [platform]}, storageClass: standard, providerConfig: here,
-		clusters: [{name: east, providerConfig: east, allowedNamespaces: ["tenant-*"]}]}`,
-	"bare": `{domain: cloud.example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}]}`,
+		clusters: [{name: east, providerConfig: east, allowedNamespaces: ["tenant-*"]}], limits: [` + limittest.Everything + `]}`,
+	"bare": `{domain: cloud.example.com, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}], limits: [` + limittest.Everything + `]}`,
 }
 
 // A testCase is what one claim becomes on one platform.

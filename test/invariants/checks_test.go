@@ -71,10 +71,15 @@ func checkBad(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) {
 		t.Errorf("2: an error leaves %d objects desired: the others would be deleted", len(rsp.GetDesired().GetResources()))
 	}
 	conditions, results := rsp.GetConditions(), rsp.GetResults()
-	if len(conditions) != 1 || len(results) != 2 {
-		t.Fatalf("8: an error gives %d conditions and %d results, want 1 and 2: %v", len(conditions), len(results), rsp)
+	if len(conditions) < 3 || len(results) != 2 {
+		t.Fatalf("8: an error gives %d conditions and %d results, want 3 or more and 2: %v", len(conditions), len(results), rsp)
 	}
 	c, warning, fatal := conditions[0], results[0], results[1]
+	for _, other := range []string{respond.SpecValid, respond.Composed, respond.Current} {
+		if n := len(slices.DeleteFunc(slices.Clone(conditions), func(c *fnv1.Condition) bool { return c.GetType() != other })); n != 1 {
+			t.Errorf("8: an error says %s %d times", other, n)
+		}
+	}
 	if c.GetType() != typ || c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || c.GetMessage() != message || c.GetReason() == "" {
 		t.Errorf("8: the condition of an error is %v, want %s False: %s", c, typ, message)
 	}
@@ -92,6 +97,80 @@ func checkBad(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) {
 	if rsp.GetMeta().GetTtl().AsDuration() != time.Minute {
 		t.Errorf("7: the TTL is %v", rsp.GetMeta().GetTtl().AsDuration())
 	}
+}
+
+// checkHeld holds the invariants for the answer to an invalid spec, if the last valid one can be composed: what is desired is exactly
+// what that one asks for, as it is known from asking for it.
+func (w *world) checkHeld(t *rapid.T, rsp, control *fnv1.RunFunctionResponse, message string) {
+	want, got := control.GetDesired(), rsp.GetDesired()
+	if !bytes.Equal(marshal(t, &fnv1.RunFunctionResponse{Desired: &fnv1.State{Resources: want.GetResources()}}),
+		marshal(t, &fnv1.RunFunctionResponse{Desired: &fnv1.State{Resources: got.GetResources()}})) {
+		t.Errorf("1: an invalid spec is answered by other objects than the last valid one")
+	}
+	if got.GetComposite().GetReady() != fnv1.Ready_READY_FALSE {
+		t.Errorf("7: the composite resource is %v while its spec is invalid", got.GetComposite().GetReady())
+	}
+	if ttl := rsp.GetMeta().GetTtl().AsDuration(); ttl != time.Minute {
+		t.Errorf("7: the TTL is %v", ttl)
+	}
+	results := rsp.GetResults()
+	if len(results) != 1 || results[0].GetSeverity() != fnv1.Severity_SEVERITY_WARNING || results[0].GetMessage() != message {
+		t.Errorf("8: the results are %v, want a warning: %s", results, message)
+	}
+	was := map[string]*fnv1.Condition{}
+	for _, c := range control.GetConditions() {
+		was[c.GetType()] = c
+	}
+	for _, c := range rsp.GetConditions() {
+		switch typ := c.GetType(); typ {
+		case respond.SpecValid, respond.Current:
+			if c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || c.GetMessage() == "" || typ == respond.SpecValid && c.GetMessage() != message {
+				t.Errorf("8: the condition is %v, want False: %s", c, message)
+			}
+		default:
+			if !proto.Equal(c, was[typ]) {
+				t.Errorf("8: the condition is %v, want it as it is: %v", c, was[typ])
+			}
+		}
+		delete(was, c.GetType())
+	}
+	if len(was) > 0 {
+		t.Errorf("8: the conditions %v are left out", was)
+	}
+}
+
+// checkData holds invariant 9: data is kept unless the spec says otherwise, and the status does not promise more than is true.
+func (w *world) checkData(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
+	said := policyOf(w.xr["spec"])
+	inForce := rsp.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue().GetFields()["deletionPolicy"].GetStringValue()
+	for _, i := range plan.Items() {
+		if !i.Retain {
+			continue
+		}
+		composed := deletes(rsp.GetDesired().GetResources()[i.Name].GetResource())
+		if composed && said != "Delete" {
+			t.Errorf("9: %s is composed to be deleted with the claim, which says %q", i.Name, said)
+		}
+		if o := w.observed[i.Name]; inForce == "Retain" && (composed || o != nil && deletes(o)) {
+			t.Errorf("9: the status says that data is kept, but %s would be deleted", i.Name)
+		}
+	}
+}
+
+// policyOf is what a spec says of its data, if it is one.
+func policyOf(spec any) string {
+	s, _ := spec.(object)
+	policy, _ := s["deletionPolicy"].(string)
+	return policy
+}
+
+// deletes tells whether something that holds data would be deleted with its composite resource: what is no Object always is.
+func deletes(s *structpb.Struct) bool {
+	if !simulate.IsObject(encoded.Of(s)) {
+		return true
+	}
+	policies := encoded.Of(s).At("spec", "managementPolicies").List()
+	return len(policies) == 0 || slices.Contains(policies, any("*")) || slices.Contains(policies, any("Delete"))
 }
 
 // checkTold holds invariants 7 and 8 for a good answer.
@@ -128,6 +207,9 @@ func checkTold(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
 		if status[typ] != fnv1.Status_STATUS_CONDITION_TRUE {
 			t.Errorf("8: %s is %v in a good answer: an earlier False would stay", typ, status[typ])
 		}
+	}
+	if got := status[respond.Current] == fnv1.Status_STATUS_CONDITION_TRUE; got != plan.Ready() {
+		t.Errorf("8: Current is True: %t, want %t", got, plan.Ready())
 	}
 	for _, p := range plan.Parts {
 		if got := status[respond.ConditionType(p.Name)] == fnv1.Status_STATUS_CONDITION_TRUE; got != p.IsReady() {
@@ -305,13 +387,14 @@ func checkFields(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 
 // checkStatus holds that the status is one that an API server takes: one that it does not take keeps Crossplane from writing
 // anything.
-func (w *world) checkStatus(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
+func checkStatus(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	got := rsp.GetDesired().GetComposite().GetResource().AsMap()
 	v, err := definition.Validator(got["apiVersion"].(string), got["kind"].(string))
 	if err != nil {
 		t.Fatalf("cannot check the status: %v", err)
 	}
-	got["metadata"], got["spec"] = object{"name": "example"}, w.xr["spec"]
+	// The spec of the composite resource may be one that a server would not take.
+	got["metadata"], got["spec"] = object{"name": "example"}, got["status"].(object)["lastValidSpec"]
 	if errs := v.ValidateStatus(got); len(errs) > 0 {
 		t.Errorf("7: the status is not valid: %v", errs)
 	}

@@ -75,7 +75,16 @@ var flips = map[string]func(*rapid.T, *world){
 	"nonsense in the composite resource's status": func(t *rapid.T, w *world) {
 		w.xr["status"] = rapid.SampledFrom(garbage).Draw(t, "status")
 	},
-	"another spec": anotherSpec,
+	"another last valid spec in the composite resource's status": func(t *rapid.T, w *world) {
+		status, ok := w.xr["status"].(object)
+		if !ok {
+			return
+		}
+		w.xr, status = maps.Clone(w.xr), maps.Clone(status)
+		w.xr["status"], status["lastValidSpec"] = status, rapid.SampledFrom(tampered).Draw(t, "last valid spec")
+	},
+	"another spec":    anotherSpec,
+	"an invalid edit": invalidEdit,
 }
 
 // any draws the name of an observed resource, if there is one.

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
@@ -22,11 +24,13 @@ type mistake struct {
 	make func(w *world, spec object)
 	// typ is the condition that tells of it, and words a part of its message.
 	typ, words string
+	// edit says that it is in the spec alone.
+	edit bool
 }
 
 // in gives a mistake that is a value at a path of the spec. What is unknown is a mistake only where it is not allowed.
 func in(value any, words string, path ...string) mistake {
-	return mistake{typ: respond.SpecValid, words: words, make: func(_ *world, spec object) {
+	return mistake{typ: respond.SpecValid, words: words, edit: true, make: func(_ *world, spec object) {
 		put(spec, value, path...)
 		put(spec, false, append(slices.Clone(path[:len(path)-1]), "allowUnknown")...)
 	}}
@@ -77,14 +81,23 @@ var mistakes = map[string]map[string]mistake{
 		"more than a limit allows": {typ: respond.SpecValid, words: `spec.size: the platform's limit "poor"`, make: func(w *world, spec object) {
 			spec["size"] = "large"
 			limits := list{object{"name": "poor", "namespaces": list{"*"}, "sizes": list{"development"}}}
-			w.required = map[string][]*structpb.Struct{"platform": {platformWith(object{"domain": "example.com", "limits": limits})}}
+			w.require("platform", platformWith(object{"domain": "example.com", "limits": limits}))
 			delete(spec, "cluster")
 		}},
 
-		"no PlatformConfig":        {typ: respond.Composed, words: "no PlatformConfig", make: func(w *world, _ object) { w.required = map[string][]*structpb.Struct{"platform": {}} }},
+		"no PlatformConfig":        {typ: respond.Composed, words: "no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
 		"a PlatformConfig unasked": {typ: respond.Composed, words: "no PlatformConfig", make: func(w *world, _ object) { w.required = nil }},
 		"a PlatformConfig like no other": {typ: respond.Composed, words: "cannot read the PlatformConfig", make: func(w *world, _ object) {
-			w.required = map[string][]*structpb.Struct{"platform": {platformWith(object{"limits": "x", "clusters": "y"})}}
+			w.require("platform", platformWith(object{"limits": "x", "clusters": "y"}))
+		}},
+		"no admission policy": {typ: respond.Composed, words: "ValidatingAdmissionPolicy cobaltcore-claims is missing", make: func(w *world, _ object) {
+			w.require(admission.PolicyRequirement)
+		}},
+		"a binding less": {typ: respond.Composed, words: "ValidatingAdmissionPolicyBinding cobaltcore-claims is missing", make: func(w *world, _ object) {
+			w.require(admission.BindingRequirement, w.required[admission.BindingRequirement][1:]...)
+		}},
+		"an older Composition": {typ: respond.Composed, words: "upgrade the Configuration", make: func(w *world, _ object) {
+			w.required = map[string][]*structpb.Struct{"platform": w.required["platform"]}
 		}},
 		"a Keystone of no release": {typ: respond.Composed, words: `OpenStack release "zed"`, make: func(w *world, _ object) {
 			w.observed["keystone"] = status("release", "zed")
@@ -114,6 +127,12 @@ var mistakes = map[string]map[string]mistake{
 	},
 }
 
+// require changes what the Composition finds under a name.
+func (w *world) require(name string, found ...*structpb.Struct) {
+	w.required = maps.Clone(w.required)
+	w.required[name] = found
+}
+
 func platformWith(spec object) *structpb.Struct {
 	s, err := structpb.NewStruct(object{"apiVersion": platforms.apiVersion, "kind": platforms.kind, "metadata": object{"name": "default"}, "spec": spec})
 	if err != nil {
@@ -122,7 +141,7 @@ func platformWith(spec object) *structpb.Struct {
 	return s
 }
 
-// tryMistake makes a mistake in a copy of a world. Whatever is there already, nothing is desired then, and the tenant hears why.
+// tryMistake makes a mistake in a copy of a world. Whatever is there already, nothing new is desired then, and the tenant hears why.
 func (w *world) tryMistake(t *rapid.T) {
 	counts.cases.Add(1)
 	name := rapid.SampledFrom(slices.Sorted(maps.Keys(mistakes[w.name]))).Draw(t, "mistake")
@@ -130,16 +149,42 @@ func (w *world) tryMistake(t *rapid.T) {
 	wrong := w.copy()
 	wrong.xr["spec"] = runtime.DeepCopyJSON(w.xr["spec"].(object))
 	m.make(wrong, wrong.xr["spec"].(object))
-	rsp := w.runner.Run(sent(t, wrong.request(t)))
-	if len(rsp.GetResults()) == 0 {
+	req := sent(t, wrong.request(t))
+	_, _, err := w.runner.Explain(req)
+	rsp := w.runner.Run(req)
+	if err == nil || len(rsp.GetResults()) == 0 {
 		t.Fatalf("2: %s is answered by %d objects", name, len(rsp.GetDesired().GetResources()))
 	}
-	message := rsp.GetConditions()[0].GetMessage()
+	message := errorOf(rsp)
 	if !strings.Contains(message, m.words) {
 		t.Errorf("8: of %s the tenant hears %q, want %q", name, message, m.words)
 	}
-	checkBad(t, rsp, m.typ, message)
-	wrong.checkSame(t, marshal(t, rsp))
+	if is := invalid.Is(err); is != (m.typ == respond.SpecValid) {
+		t.Errorf("8: %s is told to be the tenant's: %t", name, is)
+	}
+	wrong.checkRefused(t, rsp, err)
+}
+
+// invalidEdit makes a mistake in a world's spec, which stays. What becomes of data may be edited as well.
+func invalidEdit(t *rapid.T, w *world) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(mistakes[w.name])), func(name string) bool { return !mistakes[w.name][name].edit })
+	spec := runtime.DeepCopyJSON(w.xr["spec"].(object))
+	mistakes[w.name][rapid.SampledFrom(names).Draw(t, "mistake")].make(w, spec)
+	switch policy := rapid.SampledFrom([]string{"Retain", "Delete", ""}).Draw(t, "policy"); policy {
+	case "":
+		delete(spec, "deletionPolicy")
+	default:
+		spec["deletionPolicy"] = policy
+	}
+	w.endSegment(t)
+	w.xr = maps.Clone(w.xr)
+	w.xr["spec"], w.refusable = spec, true
+}
+
+// tampered are what a status may hold in place of the last valid spec: another version's, or nobody's.
+var tampered = []any{
+	"text", 1.5, nil, list{}, object{}, object{"openStackRelease": 7.0}, object{"openStackRelease": "1999.1"}, object{"services": "none"},
+	object{"size": "huge", "deletionPolicy": object{}}, object{"claimRef": object{"namespace": "another", "name": "one"}},
 }
 
 // tryGarbage damages a world's request anywhere. What no API server holds must not crash a function either: it is an error, or
@@ -158,12 +203,11 @@ func (w *world) tryGarbage(t *rapid.T) {
 		damage(t, rapid.SampledFrom(resources).Draw(t, "resource").GetResource())
 	}
 	rsp := w.runner.Run(sent(t, req))
-	if len(rsp.GetResults()) > 0 {
-		c := rsp.GetConditions()[0]
-		if strings.Contains(c.GetMessage(), "a bug of the function") {
-			t.Errorf("the function crashes: %s", c.GetMessage())
-		}
-		checkBad(t, rsp, c.GetType(), c.GetMessage())
+	if message := errorOf(rsp); strings.Contains(message, "a bug of the function") {
+		t.Errorf("the function crashes: %s", message)
+	}
+	if rsp.GetDesired() == nil {
+		checkBad(t, rsp, rsp.GetConditions()[0].GetType(), errorOf(rsp))
 	} else if rsp.GetDesired().GetComposite() == nil || len(rsp.GetDesired().GetResources()) == 0 {
 		t.Errorf("the answer is neither good nor bad: %v", rsp)
 	}

@@ -10,12 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 	strict "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
 )
 
@@ -59,7 +61,8 @@ var wishes = map[string]wish{
 	}},
 	"resources": sample(
 		object{"requests": object{"cpu": "100m", "memory": "1Gi"}, "limits": object{"memory": "1Gi", "ephemeral-storage": "2Gi"}},
-		object{"limits": object{"cpu": "2", "memory": "1048576"}}, object{"requests": object{"cpu": int64(1)}}, object{},
+		object{"requests": object{"cpu": "1", "memory": int64(1 << 20)}, "limits": object{"cpu": "2", "memory": "1048576"}},
+		object{"requests": object{"cpu": int64(1)}}, object{},
 	),
 	"memory":                    sample("64Mi", "1500M", "1Gi", int64(1<<30)),
 	"identityBackends[].domain": sample("employees", "Partners_2", "a"),
@@ -72,6 +75,19 @@ var wishes = map[string]wish{
 			if _, ok := o["ingressController"]; !ok {
 				o["ingressController"] = "other"
 			}
+		}
+	}},
+	"spec": {fix: func(o object) {
+		global, _ := o["global"].(object)
+		exposure, _ := global["exposure"].(object)
+		services, _ := o["services"].(object)
+		if keystone, ok := services["keystone"].(object); ok && exposure["type"] == "None" {
+			delete(keystone, "hostname")
+		}
+	}},
+	"tls": {fix: func(o object) {
+		if o["enabled"] != true {
+			delete(o, "issuerRef")
 		}
 	}},
 	"credentialRotation": rotations, "korcCredential": rotations,
@@ -110,9 +126,12 @@ var wishes = map[string]wish{
 		"security_compliance": object{"lockout_failure_attempts": int64(6), "unique_last_password_count": int64(5)},
 		"token":               object{"allow_rescope_scoped_token": false},
 	}),
-	"policy":              sample(object{}, object{"identity:list_projects": "rule:admin_required", "identity:get_user": "role:auditor or user_id:%(user_id)s"}),
-	"options":             sample(object{}, object{"user_objectclass": "inetOrgPerson", "query_scope": "sub", "page_size": int64(100)}),
-	"spec.limits":         sample(list{}, list{object{"name": "trial", "namespaces": list{"nobody"}, "sizes": list{"development"}}}),
+	"policy":      sample(object{}, object{"identity:list_projects": "rule:admin_required", "identity:get_user": "role:auditor or user_id:%(user_id)s"}),
+	"options":     sample(object{}, object{"user_objectclass": "inetOrgPerson", "query_scope": "sub", "page_size": int64(100)}),
+	"spec.limits": sample(list{everything}, list{object{"name": "trial", "namespaces": list{"nobody"}, "sizes": list{"development"}}, everything}),
+	"ldap.url":    sample("ldap://10.0.0.1:3389", "ldaps://LDAP.example.com", "ldaps://[fd00::1]"),
+	"metadataURL": providers, "issuer": providers,
+	"s3.endpoint":         sample("s3.example.com", "S3:9000"),
 	"spec.providerConfig": sample("in-cluster", "management"),
 	"endpoints": sample(
 		object{"public": "https://keystone.example.com/v3", "internal": "https://keystone.cloud.svc:5000/v3"},
@@ -127,6 +146,17 @@ var (
 		object{"intervalDays": int64(1), "preRotationDays": int64(0), "gracePeriodDays": int64(365)})
 	names = sample("dc=example,dc=com", `cn="a b",ou=Käse,dc=example`, "o=$x")
 )
+
+// everything is a limit that denies nothing.
+var everything = func() object {
+	o := object{}
+	if err := yaml.Unmarshal([]byte(limittest.Everything), &o); err != nil {
+		panic(err)
+	}
+	return runtime.DeepCopyJSON(o)
+}()
+
+var providers = sample("https://id.example.com/realms/a", "http://[::1]:8080/a%20b")
 
 // offAlone leaves nothing of what is off but that, and its storage class, which cannot be taken back.
 func offAlone(o object) {

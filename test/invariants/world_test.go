@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
@@ -63,11 +64,16 @@ func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 		"apiVersion": claims.apiVersion, "kind": "X" + claims.kind, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
 	}
 	platform := platforms.draw(t, "", "default")
+	if spec := platform["spec"].(object); spec["limits"] == nil {
+		spec["limits"] = list{everything}
+	}
 	platform["spec"].(object)["clusters"] = list{
 		object{"name": "east", "providerConfig": "east", "allowedNamespaces": list{"*"}},
 		object{"name": "here", "providerConfig": "in-cluster", "allowedNamespaces": list{"nobody", "*"}},
 	}
-	return xr, map[string][]*structpb.Struct{"platform": {structOf(t, platform)}}
+	required := admission.Requirements()
+	required["platform"] = []*structpb.Struct{structOf(t, platform)}
+	return xr, required
 }
 
 func drawKeystone(t *rapid.T) (object, map[string][]*structpb.Struct) {
@@ -88,6 +94,8 @@ type world struct {
 	made map[string]*structpb.Struct
 	// hashed are desired objects, in bytes, by name and hash.
 	hashed map[string][]byte
+	// held says that the spec is invalid, and the last valid one is composed.
+	held bool
 	// refusable says that something is observed which the function may refuse.
 	refusable bool
 	steps     []step

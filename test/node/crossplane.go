@@ -32,6 +32,11 @@ platformConfig:
     storageClass: hostpath
     providerConfig: in-cluster
     network: {mariadbOperator: [mariadb-system]}
+    limits:
+    - name: tests
+      namespaces: ["tenant-*"]
+      ingressClasses: [none]
+      s3Endpoints: ["s3.object-store.svc:443"]
 `
 
 // system is Crossplane's namespace.

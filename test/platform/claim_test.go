@@ -16,8 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/c5c3/crossplane-cobaltcore/examples"
-	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
@@ -86,42 +84,19 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// TestBadEdit: a claim that is ready gets a mistake that only the function can find. The claim says so in the words of the
-// preview, nothing changes, and when the mistake is mended it is forgotten.
-func TestBadEdit(t *testing.T) {
-	t.Parallel()
-	u := claim(t, "tenant-bad-edit")
-	order(t, u)
-	name := instance(t, ready(t, u))
-	before := versions(t, name)
-
-	bad := claim(t, "tenant-bad-edit", set(int64(3600), "spec", "services", "keystone", "config", "token", "expiratoin"))
-	doc, err := bad.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var refused *preview.Refused
-	if _, err := preview.Run(doc, examples.Platform, kinds.Runners()); !errors.As(err, &refused) || len(refused.Sentences) != 1 {
-		t.Fatalf("the preview does not refuse the claim: %v", err)
-	}
-	order(t, bad)
-	specValid(t, bad, "False", refused.Sentences[0])
-	if diff := cmp.Diff(before, versions(t, name)); diff != "" {
-		t.Errorf("the bad edit changed something: -before, +after:\n%s", diff)
-	}
-
-	order(t, claim(t, "tenant-bad-edit", set(int64(7200), "spec", "services", "keystone", "config", "token", "expiration")))
-	specValid(t, bad, "True", "")
-	ready(t, u)
-}
-
 // specValid waits until a claim's condition SpecValid has a status and a message that contains a text.
 func specValid(t *testing.T, u *unstructured.Unstructured, status, message string) {
 	t.Helper()
+	says(t, u, "SpecValid", status, message)
+}
+
+// says waits until a condition of a claim has a status and a message that contains a text.
+func says(t *testing.T, u *unstructured.Unstructured, condition, status, message string) {
+	t.Helper()
 	eventually(t, soon, func() error {
-		c, _ := platform.ConditionOf(get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName()), "SpecValid")
+		c, _ := platform.ConditionOf(get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName()), condition)
 		if c.Status != status || !strings.Contains(c.Message, message) {
-			return fmt.Errorf("SpecValid is %+v, awaited is %s: %s", c, status, message)
+			return fmt.Errorf("%s is %+v, awaited is %s: %s", condition, c, status, message)
 		}
 		return nil
 	})

@@ -127,6 +127,49 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// TestDeleteTooEarly: a tenant thinks better of it: his data is to stay, and in the next moment he deletes the claim, or its whole namespace. That
+// is refused until what holds data is told to outlive the claim, and then the data stays.
+func TestDeleteTooEarly(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		// gone is what is deleted, right after the edit.
+		gone func(u *unstructured.Unstructured) *unstructured.Unstructured
+	}{
+		"claim": {"He is told to wait.", func(u *unstructured.Unstructured) *unstructured.Unstructured { return u }},
+		"namespace": {"Kubernetes waits for him.", func(u *unstructured.Unstructured) *unstructured.Unstructured {
+			return bare(namespaceKind, "", u.GetNamespace())
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := claim(t, "tenant-retain-"+name, set("Delete", "spec", "deletionPolicy"))
+			order(t, u)
+			lives := instance(t, ready(t, u))
+			database := get(t, cloud.Cluster, mariaDBKind, lives, "mariadb").GetUID()
+			order(t, claim(t, u.GetNamespace(), set("Retain", "spec", "deletionPolicy")))
+			eventually(t, soon, func() error {
+				err := cloud.Client.Delete(t.Context(), tc.gone(u).DeepCopy())
+				if err != nil && !strings.Contains(err.Error(), "spec.deletionPolicy is Retain, but not in force yet") {
+					t.Errorf("%s\nit is refused: %v", tc.reason, err)
+				}
+				return err
+			})
+			eventually(t, deletion, func() error {
+				left, err := cloud.Get(t.Context(), u.GroupVersionKind(), types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()})
+				if err == nil && left != nil {
+					return fmt.Errorf("the claim is still there")
+				}
+				return err
+			})
+			if is := get(t, cloud.Cluster, mariaDBKind, lives, "mariadb"); is.GetUID() != database || is.GetDeletionTimestamp() != nil {
+				t.Errorf("%s\nthe database is another, or goes: %v", tc.reason, is.GetDeletionTimestamp())
+			}
+		})
+	}
+}
+
 func watchDeletions(t *testing.T, in *platform.Cluster, namespace string, management bool) *platform.Deletions {
 	t.Helper()
 	gone, err := platform.WatchDeletions(t.Context(), in.Client, namespace, management)

@@ -73,14 +73,14 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 // pod. An empty version is the chart's own.
 func managementValues(version string) map[string]any {
 	return map[string]any{
-		"provider":  map[string]any{"configName": ""},
-		"packages":  map[string]any{"version": version},
-		"admission": map[string]any{"exemptGroups": []any{PlatformTeam}},
+		"provider": map[string]any{"configName": ""},
+		"packages": map[string]any{"version": version},
 	}
 }
 
-// PlatformTeam is the group that may set Crossplane's own fields of claims.
-const PlatformTeam = "platform-team"
+// PlatformTeam is the group that may set Crossplane's own fields of claims: the chart's default, which nobody is in for longer than a
+// command.
+const PlatformTeam = "cobaltcore:platform"
 
 // helm installs our chart into a cluster.
 func (p *Platform) helm(ctx context.Context, c *Cluster, chart string, values map[string]any) error {

@@ -3,78 +3,43 @@
 package platform_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
+// attack is something that somebody tries who has no business there.
+type attack struct {
+	reason string
+	// try does it, as whoever the client is.
+	try func(c client.Client) error
+	// want is part of the refusal. Empty: the API server says that he may not.
+	want string
+}
+
+// forbidden is what attacks want that RBAC refuses.
+const forbidden = ""
+
 // TestTenant: who may edit a namespace may claim in it, and nothing else: not elsewhere, not what a claim becomes, and not the fields
-// by which a claim says how it is composed.
+// by which a claim says how it is composed. docs/security.md names these attacks.
 func TestTenant(t *testing.T) {
 	t.Parallel()
-	if err := cloud.Apply(t.Context(), []byte(`
-apiVersion: v1
-kind: Namespace
-metadata: {name: tenant-rights}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {namespace: tenant-rights, name: tenant}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
-`)); err != nil {
-		t.Fatal(err)
-	}
+	tenantNamespace(t, "tenant-rights")
 	alice, err := cloud.As("alice")
 	if err != nil {
 		t.Fatal(err)
 	}
-	create := func(u *unstructured.Unstructured) error { return alice.Create(t.Context(), u, client.DryRunAll) }
-	refused := map[string]struct {
-		reason string
-		edit   edit
-		want   string
-	}{
-		"CompositionRevision": {
-			reason: "A revision of another Composition would be composed by another function.",
-			edit:   set("x", "spec", "compositionRevisionRef", "name"),
-			want:   "spec.compositionRevisionRef belongs to the platform",
-		},
-		"UpdatePolicy": {
-			reason: "A claim that updates by hand stays on an old revision.",
-			edit:   set("Manual", "spec", "compositionUpdatePolicy"),
-			want:   "spec.compositionUpdatePolicy belongs to the platform",
-		},
-		"DeletePolicy": {
-			reason: "In the background everything goes in the wrong order.",
-			edit:   set("Background", "spec", "compositeDeletePolicy"),
-			want:   "spec.compositeDeletePolicy has to be Foreground",
-		},
-		"Pause": {
-			reason: "A paused claim is not reconciled.",
-			edit:   set("true", "metadata", "annotations", "crossplane.io/paused"),
-			want:   "metadata.annotations of crossplane.io belong to the platform",
-		},
-	}
-	for name, tc := range refused {
-		t.Run(name, func(t *testing.T) {
-			err := create(claim(t, "tenant-rights", tc.edit))
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%s\nCreate(...): %v, want: %s", tc.reason, err, tc.want)
-			}
-		})
-	}
 	// The rights come by aggregation, a moment after they are given.
-	eventually(t, soon, func() error { return create(claim(t, "tenant-rights")) })
-	if err := create(claim(t, "tenant-elsewhere")); !apierrors.IsForbidden(err) {
-		t.Errorf("a claim in another namespace: %v, want it forbidden", err)
-	}
-
+	eventually(t, soon, func() error { return alice.Create(t.Context(), claim(t, "tenant-rights"), client.DryRunAll) })
 	u := claim(t, "tenant-rights")
 	order(t, u)
 	is := ready(t, u)
@@ -82,25 +47,297 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 		t.Errorf("she may not see her claim: %v", err)
 	}
 	composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
-	for _, o := range []*unstructured.Unstructured{
-		get(t, cloud.Cluster, compositeKind, "", composite),
-		get(t, cloud.Cluster, keystoneKind, instance(t, is), "keystone"),
-		get(t, cloud.Cluster, secretKind, instance(t, is), "keystone-admin"),
-	} {
-		if err := alice.Get(t.Context(), client.ObjectKeyFromObject(o), o.DeepCopy()); !apierrors.IsForbidden(err) {
-			t.Errorf("reading %s: %v, want it forbidden", o.GetKind(), err)
+	lives := instance(t, is)
+
+	order := func(namespace string, edits ...edit) func(client.Client) error {
+		return func(c client.Client) error {
+			return c.Create(t.Context(), claim(t, namespace, edits...), client.DryRunAll)
 		}
 	}
-	// Not even an administrator deletes by hand what a claim will only make again.
-	for _, o := range []*unstructured.Unstructured{
-		get(t, cloud.Cluster, compositeKind, "", composite),
-		get(t, cloud.Cluster, keystoneKind, instance(t, is), "keystone"),
-	} {
-		if err := cloud.Client.Delete(t.Context(), o); err == nil || !strings.Contains(err.Error(), "delete the claim instead") {
-			t.Errorf("deleting %s: %v, want it refused", o.GetKind(), err)
-		}
+	try(t, alice, map[string]attack{
+		"Composition": {
+			"Another Composition would be composed by another function.", order("tenant-rights", set("x", "spec", "compositionRef", "name")),
+			"spec.compositionRef belongs to the platform",
+		},
+		"CompositionRevision": {
+			"A revision of another Composition escapes the definition.", order("tenant-rights", set("x", "spec", "compositionRevisionRef", "name")),
+			"spec.compositionRevisionRef belongs to the platform",
+		},
+		"UpdatePolicy": {
+			"A claim that updates by hand stays on an old revision.", order("tenant-rights", set("Manual", "spec", "compositionUpdatePolicy")),
+			"spec.compositionUpdatePolicy belongs to the platform",
+		},
+		"DeletePolicy": {
+			"In the background everything goes in the wrong order.", order("tenant-rights", set("Background", "spec", "compositeDeletePolicy")),
+			"spec.compositeDeletePolicy has to be Foreground",
+		},
+		"TakeOver": {
+			"The composite resource of another claim.", order("tenant-rights", set(map[string]any{
+				"apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": "XControlPlaneCluster", "name": composite,
+			}, "spec", "resourceRef")), "spec.resourceRef belongs to the platform",
+		},
+		"ConnectionSecret": {
+			"Secrets stay where they are.", order("tenant-rights", set("s", "spec", "writeConnectionSecretToRef", "name")),
+			"spec.writeConnectionSecretToRef is not offered",
+		},
+		"Pause": {
+			"A paused claim is not reconciled.", order("tenant-rights", set("true", "metadata", "annotations", "crossplane.io/paused")),
+			"metadata.annotations of crossplane.io belong to the platform",
+		},
+		"Finalizer": {
+			"A claim without its finalizer goes, and its cloud stays.", patch(t, u, `{"metadata":{"finalizers":null}}`),
+			"metadata.finalizers of Crossplane are removed by Crossplane",
+		},
+		"PathOfAnother": {
+			"The path of another control plane in the store.",
+			order("tenant-rights", set(map[string]any{"name": "s", "prefix": "a/../" + lives}, "spec", "global", "secretStore")), "should match",
+		},
+		"Elsewhere": {"Another tenant's namespace.", order("tenant-elsewhere"), forbidden},
+		"Status": {"The status says which deletion policy is in force.", func(c client.Client) error {
+			return c.Status().Patch(t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"deletionPolicy":"Retain"}}`)))
+		}, forbidden},
+		"ReadComposite":  {"What a claim becomes is the platform's.", read(t, compositeKind, "", composite), forbidden},
+		"ReadKeystone":   {"So is what that becomes.", read(t, keystoneKind, lives, "keystone"), forbidden},
+		"ReadAdmin":      {"The administrator's password is told by the platform, or by Keystone.", read(t, secretKind, lives, "keystone-admin"), forbidden},
+		"ReadRoot":       {"Nobody logs in to the database.", read(t, secretKind, lives, "mariadb-root"), forbidden},
+		"ReadPlatform":   {"What others may do is nobody's business.", read(t, platformKind, "", "default"), forbidden},
+		"MakeComposite":  {"A composite resource without a claim is under no policy of claims.", create(t, compositeKind, "", "x"), forbidden},
+		"MakeKeystone":   {"A Keystone with a spec of one's own.", create(t, keystoneKind, "tenant-rights", "x"), forbidden},
+		"MakeObject":     {"The provider applies what an Object says, with its own rights.", create(t, objectKind, "", "x"), forbidden},
+		"MakeObjectHere": {"So it does with one in a namespace.", create(t, objectMKind, "tenant-rights", "x"), forbidden},
+		"MakeSecret":     {"A Secret among those that Keystone reads.", create(t, secretKind, lives, "x"), forbidden},
+		"Unbind":         {"A policy without its binding holds nobody.", drop(t, bindingKind, "cobaltcore-claims"), forbidden},
+		"Unmark":         {"A namespace of a control plane that does not say so has no bounds.", label(t, lives, "null"), forbidden},
+	})
+
+	// The same with the right to make namespaces, as tenants have on some platforms.
+	mallory, err := cloud.As("mallory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespaceFor(t, "tenant-marks")
+	try(t, mallory, map[string]attack{
+		"MarkNew": {"The label opens the secret store to a namespace.", func(c client.Client) error {
+			ns := bare(namespaceKind, "", "tenant-marked")
+			ns.SetLabels(map[string]string{instanceLabel: "crossplane-cobaltcore"})
+			return c.Create(t.Context(), ns, client.DryRunAll)
+		}, "metadata.labels: " + instanceLabel},
+		"Mark": {"It does so later, too.", label(t, "tenant-marks", `"crossplane-cobaltcore"`), "metadata.labels: " + instanceLabel},
+		"Unmark": {
+			"Nor is a control plane's namespace hidden from what bounds its companion.", label(t, lives, "null"), "metadata.labels: " + instanceLabel,
+		},
+		"Squat": {
+			"A namespace that is there before its control plane is read by whoever made it.",
+			create(t, namespaceKind, "", names.Instance("tenant-b", "cloud")), "metadata.name ends as names of control planes' namespaces do",
+		},
+		"Path": {
+			"The path in the store is that of the instance.",
+			patch(t, bare(namespaceKind, "", lives), `{"metadata":{"annotations":{"crossplane.c5c3.io/secret-path":"x"}}}`),
+			"metadata.annotations of crossplane.c5c3.io",
+		},
+	})
+
+	// Whoever has the companion's token.
+	companion, err := cloud.As("system:serviceaccount:"+lives+":companion", "system:serviceaccounts", "system:serviceaccounts:"+lives)
+	if err != nil {
+		t.Fatal(err)
+	}
+	push := func(key string) func(client.Client) error {
+		return func(c client.Client) error { return c.Create(t.Context(), pushOf(t, lives, key), client.DryRunAll) }
+	}
+	if err := push(lives + "/keystone-fernet-keys")(companion); err != nil {
+		t.Errorf("a companion may not keep its keys: %v", err)
+	}
+	try(t, companion, map[string]attack{
+		"PushOver":      {"Another control plane's administrator.", push("tenant-b-cloud-1a2b3/keystone-admin"), "keeps keys of its own control plane"},
+		"PushUp":        {"A path that the store resolves.", push(lives + "/../tenant-b-cloud-1a2b3/keystone-fernet-keys"), "keeps keys of its own control plane"},
+		"PushRoot":      {"The only copy of a password.", push(lives + "/mariadb-root"), "keeps keys of its own control plane"},
+		"ReadNeighbour": {"The store reads whatever it is asked for.", restoreOf(t, lives, "openbao-cluster-store", "tenant-b-cloud-1a2b3/keystone-admin"), "keeps keys of its own control plane"},
+		"OtherStore":    {"A store that was made for something else.", restoreOf(t, lives, "corporate", lives+"/keystone-fernet-keys"), "uses no secret store but"},
+		"OtherSecrets":  {"Its Role ends with its namespace.", read(t, secretKind, "crossplane-system", "kubeconfig-in-cluster"), forbidden},
+		"Role":          {"It gives nobody rights.", create(t, schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"}, lives, "x"), forbidden},
+		"Claim":         {"It orders nothing.", order("tenant-rights"), forbidden},
+		"Unmark":        {"It does not free itself.", label(t, lives, "null"), forbidden},
+	})
+
+	// Not even an administrator deletes by hand what a claim will only make again, or pauses a claim without saying as whom: what applies
+	// tenants' claims from a repository is often an administrator.
+	administrator, err := cloud.As("gitops", "system:masters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pause := patch(t, u, `{"metadata":{"annotations":{"crossplane.io/paused":"true"}}}`)
+	remove := func(kind schema.GroupVersionKind, namespace, name string) func(client.Client) error {
+		return func(c client.Client) error { return c.Delete(t.Context(), bare(kind, namespace, name)) }
+	}
+	try(t, administrator, map[string]attack{
+		"DeleteComposite": {"The claim makes it again.", remove(compositeKind, "", composite), "delete the claim instead"},
+		"DeleteKeystone":  {"So it is with what is in it.", remove(keystoneKind, lives, "keystone"), "delete the claim instead"},
+		"Pause":           {"A tenant's commit is no word of the platform's.", pause, "metadata.annotations of crossplane.io"},
+	})
+	operator, err := cloud.As("operator", platform.PlatformTeam, "system:masters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pause(operator); err != nil {
+		t.Errorf("the platform team may not pause a claim: %v", err)
 	}
 	if c, _ := platform.ConditionOf(get(t, cloud.Cluster, claimKind, "tenant-rights", "cloud"), "Ready"); c.Status != "True" {
 		t.Errorf("the claim is not ready any more: %+v", c)
 	}
+}
+
+// TestMandatory: without its admission policies the platform composes nothing, and a claim says whose business that is. It has the platform
+// to itself: other claims would be told the same.
+func TestMandatory(t *testing.T) {
+	const name = "cobaltcore-claims"
+	binding := get(t, cloud.Cluster, bindingKind, "", name)
+	if err := cloud.Client.Delete(t.Context(), binding.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	restore := func() {
+		again := bare(bindingKind, "", name)
+		again.SetLabels(binding.GetLabels())
+		again.SetAnnotations(binding.GetAnnotations())
+		again.Object["spec"] = binding.Object["spec"]
+		if err := cloud.Client.Create(t.Context(), again); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Error(err)
+		}
+	}
+	defer restore()
+	u := claim(t, "tenant-mandatory")
+	order(t, u)
+	var is *unstructured.Unstructured
+	eventually(t, soon, func() error {
+		is = get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName())
+		if c, _ := platform.ConditionOf(is, "Composed"); c.Status != "False" || !strings.Contains(c.Message, "ValidatingAdmissionPolicyBinding "+name+" is missing") {
+			return fmt.Errorf("Composed is %+v", c)
+		}
+		return nil
+	})
+	composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
+	xr := get(t, cloud.Cluster, compositeKind, "", composite)
+	if refs, _, _ := unstructured.NestedSlice(xr.Object, "spec", "resourceRefs"); len(refs) > 0 {
+		t.Errorf("%d objects are composed", len(refs))
+	}
+	restore()
+	ready(t, u)
+}
+
+// try tries attacks, each of which has to be refused.
+func try(t *testing.T, c client.Client, attacks map[string]attack) {
+	t.Helper()
+	for name, a := range attacks {
+		switch err := a.try(c); {
+		case err == nil:
+			t.Errorf("%s: %s\nNobody refused it.", name, a.reason)
+		case a.want == forbidden && (!apierrors.IsForbidden(err) || strings.Contains(err.Error(), "ValidatingAdmissionPolicy")):
+			t.Errorf("%s: %s\nwant no right to do that, got: %v", name, a.reason, err)
+		case !strings.Contains(err.Error(), a.want):
+			t.Errorf("%s: %s\nwant a refusal with %q, got: %v", name, a.reason, a.want, err)
+		}
+	}
+}
+
+// tenantNamespace makes a namespace that alice may edit, and mallory's right to make and change namespaces.
+func tenantNamespace(t *testing.T, name string) {
+	t.Helper()
+	if err := cloud.Apply(t.Context(), fmt.Appendf(nil, `
+apiVersion: v1
+kind: Namespace
+metadata: {name: %[1]s}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {namespace: %[1]s, name: tenant}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: makes-namespaces}
+rules: [{apiGroups: [""], resources: [namespaces], verbs: [get, create, update, patch]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: makes-namespaces}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: makes-namespaces}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]
+`, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Kinds that attacks are on.
+var (
+	platformKind = schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "PlatformConfig"}
+	bindingKind  = schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"}
+)
+
+const instanceLabel = "app.kubernetes.io/managed-by"
+
+// bare is an object with nothing but its name.
+func bare(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetGroupVersionKind(kind)
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	return u
+}
+
+func read(t *testing.T, kind schema.GroupVersionKind, namespace, name string) func(client.Client) error {
+	t.Helper()
+	return func(c client.Client) error {
+		return c.Get(t.Context(), types.NamespacedName{Namespace: namespace, Name: name}, bare(kind, namespace, name))
+	}
+}
+
+func create(t *testing.T, kind schema.GroupVersionKind, namespace, name string) func(client.Client) error {
+	t.Helper()
+	return func(c client.Client) error {
+		return c.Create(t.Context(), bare(kind, namespace, name), client.DryRunAll)
+	}
+}
+
+func drop(t *testing.T, kind schema.GroupVersionKind, name string) func(client.Client) error {
+	t.Helper()
+	return func(c client.Client) error { return c.Delete(t.Context(), bare(kind, "", name), client.DryRunAll) }
+}
+
+func patch(t *testing.T, u *unstructured.Unstructured, merge string) func(client.Client) error {
+	t.Helper()
+	return func(c client.Client) error {
+		return c.Patch(t.Context(), u.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(merge)), client.DryRunAll)
+	}
+}
+
+// label sets the label of a control plane's namespace to a JSON value.
+func label(t *testing.T, namespace, value string) func(client.Client) error {
+	t.Helper()
+	return patch(t, bare(namespaceKind, "", namespace), `{"metadata":{"labels":{"`+instanceLabel+`":`+value+`}}}`)
+}
+
+// pushOf is what a companion orders to keep its keys, with a key of the store.
+func pushOf(t *testing.T, namespace, key string) *unstructured.Unstructured {
+	t.Helper()
+	u := bare(schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1alpha1", Kind: "PushSecret"}, namespace, "x")
+	u.Object["spec"] = map[string]any{
+		"deletionPolicy":  "None",
+		"secretStoreRefs": []any{map[string]any{"name": "openbao-cluster-store", "kind": "ClusterSecretStore"}},
+		"selector":        map[string]any{"secret": map[string]any{"name": "keystone-fernet-keys"}},
+		"data":            []any{map[string]any{"match": map[string]any{"remoteRef": map[string]any{"remoteKey": key}}}},
+	}
+	return u
+}
+
+// restoreOf asks a store for an entry, as a companion does.
+func restoreOf(t *testing.T, namespace, store, key string) func(client.Client) error {
+	t.Helper()
+	u := bare(schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "ExternalSecret"}, namespace, "keystone-fernet-keys-restore")
+	u.Object["spec"] = map[string]any{
+		"secretStoreRef": map[string]any{"name": store, "kind": "ClusterSecretStore"},
+		"target":         map[string]any{"name": u.GetName()},
+		"dataFrom":       []any{map[string]any{"extract": map[string]any{"key": key}}},
+	}
+	return func(c client.Client) error { return c.Create(t.Context(), u.DeepCopy(), client.DryRunAll) }
 }

@@ -49,15 +49,26 @@ type Gateway struct {
 }
 
 // TLS says how public addresses get their certificates.
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !has(self.issuerRef)",message="without TLS there is no certificate to issue; leave issuerRef out, or enabled on",fieldPath=".issuerRef"
 type TLS struct {
-	// Serve public addresses by https.
-	// +kubebuilder:default=true
+	// Serve public addresses by https. Absent: yes.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 	// Issuer of the public certificates, for an exposure of type Ingress. Absent: the controller brings its own. At a Gateway it is always
 	// the listener that has the certificate.
 	// +optional
 	IssuerRef *IssuerReference `json:"issuerRef,omitempty"`
+}
+
+// MonitoringSettings are what a claim or a platform says of Prometheus objects. What is absent is left to the other.
+type MonitoringSettings struct {
+	// Make ServiceMonitors, PrometheusRules and, in ConfigMaps, dashboards. Absent, of both: no.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Labels of these objects, by which a Prometheus selects them.
+	// +kubebuilder:validation:MaxProperties=16
+	// +optional
+	Labels map[string]LabelValue `json:"labels,omitempty"`
 }
 
 // Monitoring says whether Prometheus objects are made.

@@ -100,9 +100,9 @@ type SecretStoreReference struct {
 	// +kubebuilder:default=ClusterSecretStore
 	// +optional
 	Kind string `json:"kind,omitempty"`
-	// Path prefix below which keys are kept, so that two platforms can share a store.
+	// Path prefix below which keys are kept, so that two platforms can share a store. No part of it begins with a dot.
 	// +kubebuilder:validation:MaxLength=200
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$`
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`
 	// +optional
 	Prefix string `json:"prefix,omitempty"`
 }

@@ -1,6 +1,15 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What becomes of data when its composite resource is deleted.
+const (
+	DeletionPolicyRetain = "Retain"
+	DeletionPolicyDelete = "Delete"
+)
 
 // Phases of a claim, in the order in which they are passed.
 const (
@@ -93,8 +102,25 @@ type Live struct {
 	LastToken *metav1.Time `json:"lastToken,omitempty"`
 }
 
+// CompositionStatus is what every composite resource reports of its own composition.
+type CompositionStatus struct {
+	// What would become of data if it were deleted now, by what is seen and not by what is asked for: Retain if all of it is kept,
+	// Delete if any of it is not. Absent while that is not known. It follows spec.deletionPolicy within seconds, also where
+	// another field of the same edit is refused.
+	// +kubebuilder:validation:Enum=Retain;Delete
+	// +optional
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+	// Spec that was composed last. It is the current one, or, while SpecValid is False, the last that was valid: what runs. Fields
+	// that are Crossplane's are left out. It is written together with the phase.
+	// +kubebuilder:validation:MaxProperties=64
+	// +mapType=atomic
+	// +optional
+	LastValidSpec map[string]apiextensionsv1.JSON `json:"lastValidSpec,omitempty"`
+}
+
 // CloudStatus is the state that every claim reports.
 type CloudStatus struct {
+	CompositionStatus `json:",inline"`
 	// How far the cloud has come.
 	// +kubebuilder:validation:Enum=Pending;Infrastructure;Identity;Catalog;CoreServices;Compute;Scheduler;Testing;Ready;Deleting
 	// +optional

@@ -131,15 +131,16 @@ type S3 struct {
 	// Host and port of the object store, without a scheme: s3.example.com:443.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`
 	Endpoint string `json:"endpoint"`
 	// Region of the bucket.
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 	// +optional
 	Region string `json:"region,omitempty"`
-	// Path in the bucket.
+	// Path in the bucket, such as clouds/production. No part of it begins with a dot.
 	// +kubebuilder:validation:MaxLength=200
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._/-]*$`
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*)?$`
 	// +optional
 	Prefix string `json:"prefix,omitempty"`
 	// Secret with the keys access-key-id and secret-access-key (and ca.crt, for a private authority), in the control plane's namespace.

@@ -16,8 +16,8 @@ const (
 
 // What becomes of data when a claim is deleted.
 const (
-	DeletionPolicyRetain = "Retain"
-	DeletionPolicyDelete = "Delete"
+	DeletionPolicyRetain = common.DeletionPolicyRetain
+	DeletionPolicyDelete = common.DeletionPolicyDelete
 )
 
 // A ControlPlaneCluster is an OpenStack control plane: databases, queues and caches, Keystone, and the services that are
@@ -29,6 +29,8 @@ const (
 // +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.spec.openStackRelease`
 // +kubebuilder:printcolumn:name="Size",type=string,JSONPath=`.spec.size`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='Current')].message`
+// +kubebuilder:printcolumn:name="Instance",type=string,JSONPath=`.status.instance`,priority=1
 // +kubebuilder:printcolumn:name="Update",type=string,JSONPath=`.status.updatePhase`,priority=1
 // +kubebuilder:printcolumn:name="Identity",type=string,JSONPath=`.status.endpoints[?(@.service=='keystone')].public`,priority=1
 type ControlPlaneCluster struct {
@@ -44,6 +46,7 @@ type ControlPlaneCluster struct {
 
 // ControlPlaneClusterSpec is what a tenant wants of a control plane.
 // +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be set or removed: a control plane's data does not move; delete the claim and claim it elsewhere"
+// +kubebuilder:validation:XValidation:rule="!has(self.global) || !has(self.global.exposure) || self.global.exposure.type != 'None' || !has(self.services) || !has(self.services.keystone) || !has(self.services.keystone.hostname)",message="with global.exposure.type None nobody outside gets there; leave hostname out, or expose the cloud",fieldPath=".services.keystone.hostname"
 type ControlPlaneClusterSpec struct {
 	// OpenStack release of all services.
 	// +kubebuilder:validation:Enum="2025.1";"2025.2";"2026.1";"2026.2"
@@ -130,7 +133,8 @@ type Services struct {
 	Horizon *Horizon `json:"horizon,omitempty"`
 }
 
-// Global are settings for the whole cloud. What is absent is taken from the platform's defaults.
+// Global are settings for the whole cloud. They are laid over the platform's, field by field: what is absent stays as the platform has it.
+// What differs from that has to be allowed by a limit of the platform.
 // +kubebuilder:validation:XValidation:rule="self.region == oldSelf.region",message="region cannot be changed: it is written into every entry of the service catalog"
 type Global struct {
 	// Name of the region in the service catalog.
@@ -140,7 +144,8 @@ type Global struct {
 	// +kubebuilder:default=RegionOne
 	// +optional
 	Region string `json:"region,omitempty"`
-	// Domain below which services get their host names. Absent: <claim>.<namespace>.<the platform's domain>.
+	// Domain below which services get their host names. Absent: <claim>.<namespace>.<the platform's domain>, or below the first
+	// domain of the limit that holds here.
 	// +optional
 	Domain common.Hostname `json:"domain,omitempty"`
 	// How APIs are reached from outside.
@@ -151,7 +156,7 @@ type Global struct {
 	TLS *common.TLS `json:"tls,omitempty"`
 	// Prometheus objects.
 	// +optional
-	Monitoring *common.Monitoring `json:"monitoring,omitempty"`
+	Monitoring *common.MonitoringSettings `json:"monitoring,omitempty"`
 	// Store outside the cluster, in which generated secrets are kept so that they survive the loss of the cluster.
 	// +optional
 	SecretStore *common.SecretStoreReference `json:"secretStore,omitempty"`

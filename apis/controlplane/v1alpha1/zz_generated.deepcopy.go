@@ -251,7 +251,7 @@ func (in *Global) DeepCopyInto(out *Global) {
 	}
 	if in.Monitoring != nil {
 		in, out := &in.Monitoring, &out.Monitoring
-		*out = new(commonv1alpha1.Monitoring)
+		*out = new(commonv1alpha1.MonitoringSettings)
 		(*in).DeepCopyInto(*out)
 	}
 	if in.SecretStore != nil {

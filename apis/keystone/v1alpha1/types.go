@@ -15,6 +15,7 @@ import (
 // +kubebuilder:printcolumn:name="Update",type=string,JSONPath=`.status.updatePhase`,priority=1
 // +kubebuilder:printcolumn:name="Reachable",type=string,JSONPath=`.status.live.reachable`
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='Current')].message`
 type Keystone struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -239,6 +240,7 @@ type UWSGI struct {
 
 // KeystoneStatus is what there is of a Keystone.
 type KeystoneStatus struct {
+	common.CompositionStatus `json:",inline"`
 	// Generation that the phase is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`

@@ -34,13 +34,16 @@ type PlatformConfigSpec struct {
 	TLS *common.TLS `json:"tls,omitempty"`
 	// Prometheus objects.
 	// +optional
-	Monitoring *common.Monitoring `json:"monitoring,omitempty"`
+	Monitoring *common.MonitoringSettings `json:"monitoring,omitempty"`
 	// Store outside the cluster in which generated secrets are kept.
 	// +optional
 	SecretStore *common.SecretStoreReference `json:"secretStore,omitempty"`
 	// Where images come from.
 	// +optional
 	Images *common.Images `json:"images,omitempty"`
+	// The companion, which holds rights of the platform in a control plane's namespace: no claim says how it runs.
+	// +optional
+	Companion *Companion `json:"companion,omitempty"`
 	// Images of what is not OpenStack's, such as databases and queues.
 	// +optional
 	ThirdPartyImages *ThirdPartyImages `json:"thirdPartyImages,omitempty"`
@@ -64,12 +67,46 @@ type PlatformConfigSpec struct {
 	// +listMapKey=name
 	// +optional
 	Clusters []Cluster `json:"clusters,omitempty"`
-	// What claims may ask for. Every limit whose namespaces match a claim's applies. None: everything is allowed.
+	// What claims may ask for. Every limit whose namespaces match a claim's holds. What reaches outside a control plane is denied unless
+	// a limit allows it.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Limits []Limit `json:"limits,omitempty"`
+	// Instances that claims have by the platform's word instead of by their names, while nothing of theirs runs: data that a claim
+	// retained under another name is taken over so. Every entry is another instance.
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:XValidation:rule="self.all(i, self.exists_one(j, j.instance == i.instance))",message="every entry has to name another instance"
+	// +listType=map
+	// +listMapKey=namespace
+	// +listMapKey=name
+	// +optional
+	Instances []Instance `json:"instances,omitempty"`
+}
+
+// Instance says under which name everything of a claim lies.
+type Instance struct {
+	// Namespace of the claim.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
+	Namespace string `json:"namespace"`
+	// Name of the claim.
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`
+	Name string `json:"name"`
+	// Name of the namespace that its control plane lives in: one that a control plane has had, which ends with a hash.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9-]*-([0-9a-f]{5}|[0-9a-f]{20})$`
+	Instance string `json:"instance"`
+}
+
+// Companion says how the companion's pods run.
+type Companion struct {
+	// Resources of each pod. They are laid over 50m, 128Mi and a limit of 256Mi.
+	// +optional
+	Resources        *common.Resources `json:"resources,omitempty"`
+	common.Placement `json:",inline"`
 }
 
 // Cluster is a Kubernetes cluster that claims may use.
@@ -85,50 +122,3 @@ type Cluster struct {
 	// +listType=set
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces"`
 }
-
-// Limit bounds what claims of some namespaces may ask for. An absent list allows everything.
-type Limit struct {
-	// Name of the limit, which errors mention.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
-	Name string `json:"name"`
-	// Namespaces of the claims; * stands for any run of characters.
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=64
-	// +listType=set
-	Namespaces []common.NamespacePattern `json:"namespaces"`
-	// Sizes that may be asked for.
-	// +kubebuilder:validation:MaxItems=4
-	// +listType=set
-	// +optional
-	Sizes []Size `json:"sizes,omitempty"`
-	// Releases that may be asked for.
-	// +kubebuilder:validation:MaxItems=8
-	// +listType=set
-	// +optional
-	Releases []Release `json:"releases,omitempty"`
-	// Registries that images may come from, as prefixes: registry.example.com/openstack.
-	// +kubebuilder:validation:MaxItems=16
-	// +listType=set
-	// +optional
-	Registries []Registry `json:"registries,omitempty"`
-	// Domains below which host names may lie.
-	// +kubebuilder:validation:MaxItems=16
-	// +listType=set
-	// +optional
-	Domains []common.Hostname `json:"domains,omitempty"`
-}
-
-// Size is a size of a control plane.
-// +kubebuilder:validation:Enum=development;small;medium;large
-type Size string
-
-// Release is an OpenStack release.
-// +kubebuilder:validation:Enum="2025.1";"2025.2";"2026.1";"2026.2"
-type Release string
-
-// Registry is the beginning of an image's name.
-// +kubebuilder:validation:MinLength=1
-// +kubebuilder:validation:MaxLength=200
-// +kubebuilder:validation:Pattern=`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`
-type Registry string

@@ -22,7 +22,7 @@ const (
 	secretDeleted = "SecretDeleted" // there is no such entry, and deletionPolicy is Delete
 )
 
-// push writes what a PushSecret names into the store; where it has no interval, once.
+// push writes what a PushSecret names into the store; where it has no interval, once, and where it says so, only what is not there.
 func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) error {
 	if text(u, "spec", "refreshInterval") == "0s" && text(u, "status", "refreshTime") != "" {
 		return nil
@@ -44,6 +44,9 @@ func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) erro
 		of := &unstructured.Unstructured{Object: m}
 		entry, property := text(of, "match", "remoteRef", "remoteKey"), text(of, "match", "remoteRef", "property")
 		key := text(of, "match", "secretKey")
+		if text(u, "spec", "updatePolicy") == "IfNotExists" && o.store.has(entry, property) {
+			continue
+		}
 		if key == "" {
 			o.store.entries[entry] = maps.Clone(data)
 			continue
@@ -54,6 +57,15 @@ func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) erro
 		o.store.entries[entry][property] = data[key]
 	}
 	return nil
+}
+
+// has tells whether there is an entry, and its property where one is named.
+func (s *store) has(entry, property string) bool {
+	data, ok := s.entries[entry]
+	if _, has := data[property]; property != "" {
+		return has
+	}
+	return ok
 }
 
 // entryOf is the entry of the store that an ExternalSecret reads as a whole, or nothing.

@@ -33,6 +33,16 @@ func TestStore(t *testing.T) {
 	}})); err == nil {
 		t.Error("pushed a Secret that is not there")
 	}
+	other := object("Secret", map[string]any{"data": map[string]any{"0": "b3RoZXI="}})
+	other.SetName("another")
+	if _, err := o.client.Resource(secrets).Namespace("cloud").Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.push(t.Context(), object("PushSecret", map[string]any{"spec": map[string]any{
+		"selector": map[string]any{"secret": map[string]any{"name": "another"}}, "updatePolicy": "IfNotExists", "data": []any{match("pushed")},
+	}})); err != nil {
+		t.Fatal(err)
+	}
 	for name, tc := range map[string]struct {
 		reason string
 		entry  string

@@ -1,0 +1,47 @@
+package apis_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
+	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+)
+
+// TestNames: the names of a definition are for ever, each of them: Crossplane refuses one that is installed with other names, a short name
+// or a category more included, and so the whole package. (The rule self == oldSelf of spec.names and spec.claimNames.)
+func TestNames(t *testing.T) {
+	type names = apiextensionsv1.CustomResourceDefinitionNames
+	of := func(kind, plural, singular string) names {
+		return names{Kind: kind, ListKind: kind + "List", Plural: plural, Singular: singular, Categories: []string{"cobaltcore"}}
+	}
+	for folder, want := range map[string][]names{
+		"controlplane": {
+			of("XControlPlaneCluster", "xcontrolplaneclusters", "xcontrolplanecluster"),
+			of("ControlPlaneCluster", "controlplaneclusters", "controlplanecluster"),
+		},
+		"hypervisor": {
+			of("XHypervisorCluster", "xhypervisorclusters", "xhypervisorcluster"), of("HypervisorCluster", "hypervisorclusters", "hypervisorcluster"),
+		},
+		"storage":  {of("XStorageCluster", "xstorageclusters", "xstoragecluster"), of("StorageCluster", "storageclusters", "storagecluster")},
+		"keystone": {of("Keystone", "keystones", "keystone")},
+	} {
+		doc, err := apis.Definition(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		xrd, err := schema.ParseXRD(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []names{xrd.Spec.Names}
+		if xrd.Spec.ClaimNames != nil {
+			got = append(got, *xrd.Spec.ClaimNames)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -installed, +now:\n%s", folder, diff)
+		}
+	}
+}

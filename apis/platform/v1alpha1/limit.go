@@ -1,0 +1,183 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// Limit says what claims of some namespaces may ask for: what reaches outside their own control plane, and what costs.
+//
+// What a claim leaves to the platform, or repeats exactly as the platform has it, is allowed. Whatever else it names has to be allowed by
+// every limit that holds in its namespace and has the list, and by at least one: where none has it, nothing is allowed. Sizes and
+// releases are the exception: where no limit lists them, all are allowed. In patterns, * stands for any run of characters, so that * alone
+// allows everything, and {namespace} for the claim's namespace.
+type Limit struct {
+	// Name of the limit, which errors mention.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+	// Namespaces of the claims; * stands for any run of characters.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=set
+	Namespaces []common.NamespacePattern `json:"namespaces"`
+	// Sizes that may be asked for. Absent: all.
+	// +kubebuilder:validation:MaxItems=4
+	// +listType=set
+	// +optional
+	Sizes []Size `json:"sizes,omitempty"`
+	// Releases that may be asked for. Absent: all.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=set
+	// +optional
+	Releases []Release `json:"releases,omitempty"`
+	// Registries that images may come from, as prefixes: registry.example.com/openstack.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	Registries []Registry `json:"registries,omitempty"`
+	// Domains below which host names may lie: {namespace}.example.com, where {namespace} is that of the claim, so that no tenant takes a
+	// name of another. A claim that names no domain gets <claim>.<namespace>.<the first of them>. Where no limit has domains, the
+	// namespace's own: {namespace}.<the platform's domain>.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	Domains []DomainPattern `json:"domains,omitempty"`
+	// Secret stores, as <kind>/<name>, or <kind>/<name>/<prefix> for prefixes there and below:
+	// ClusterSecretStore/openbao/{namespace}.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	SecretStores []Pattern `json:"secretStores,omitempty"`
+	// Gateways that routes may attach to, as <namespace>/<name>, or <namespace>/<name>/<listener>.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	Gateways []Pattern `json:"gateways,omitempty"`
+	// Classes of Ingress objects. * also stands for the cluster's default class, which a claim gets that names none.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	IngressClasses []Pattern `json:"ingressClasses,omitempty"`
+	// Namespaces that exposure.allowedNamespaces may let in where the platform closed it.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	ExposureNamespaces []Pattern `json:"exposureNamespaces,omitempty"`
+	// Annotations of routes and Ingress objects, as <key>, or <key>=<value>: nginx.ingress.kubernetes.io/proxy-*.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	Annotations []Pattern `json:"annotations,omitempty"`
+	// Issuers of public certificates, as <kind>/<name>: ClusterIssuer/letsencrypt.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	Issuers []Pattern `json:"issuers,omitempty"`
+	// Labels of nodes that pods may be bound to, as <key>, or <key>=<value>: topology.kubernetes.io/zone.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	NodeSelectors []Pattern `json:"nodeSelectors,omitempty"`
+	// Taints that pods may tolerate, as kubectl writes them: <key>=<value>:<effect>. What is left out at the end may be anything:
+	// dedicated=openstack.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	Tolerations []Pattern `json:"tolerations,omitempty"`
+	// Storage classes of volumes.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	StorageClasses []Pattern `json:"storageClasses,omitempty"`
+	// Labels of Prometheus objects, by which somebody's Prometheus selects them, as <key>, or <key>=<value>: prometheus=team-a.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	MonitoringLabels []Pattern `json:"monitoringLabels,omitempty"`
+	// Hosts of object stores that databases are backed up to and restored from: s3.example.com, *.example.com:443. Without a port, any.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	S3Endpoints []HostPattern `json:"s3Endpoints,omitempty"`
+	// Hosts of directories (LDAP): ldap.example.com, *.corp.example.com:636.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	DirectoryHosts []HostPattern `json:"directoryHosts,omitempty"`
+	// Hosts of OpenID Connect providers: keycloak.example.com.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	OpenIDHosts []HostPattern `json:"openIDHosts,omitempty"`
+	// What a claim may cost at most. What is absent here and in every other limit of the namespace has a default.
+	// +optional
+	Maxima Maxima `json:"maxima,omitempty"`
+}
+
+// Maxima bound what one claim costs.
+type Maxima struct {
+	// Members of each database, queue and cache, and pods of each API. Default: 9.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+	// Worker processes (uwsgi.processes) of each API's pod. Default: 8.
+	// +kubebuilder:validation:Minimum=1
+	// +optional
+	Processes *int32 `json:"processes,omitempty"`
+	// Size of all volumes together: 500Gi. Default: 2Ti.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +optional
+	Storage *resource.Quantity `json:"storage,omitempty"`
+	// Cores of all pods together, of requests or limits whichever is more. Default: 64.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +optional
+	CPU *resource.Quantity `json:"cpu,omitempty"`
+	// Memory of all pods together, of requests or limits whichever is more: 32Gi. Default: 256Gi.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +optional
+	Memory *resource.Quantity `json:"memory,omitempty"`
+}
+
+// DefaultMaxima hold where no limit says otherwise. A claim of the largest size fits, with a third to grow: large takes 5 replicas at most,
+// 1.7Ti, 43 cores and 183Gi. What is beyond that is no mistake to be made without the platform team.
+func DefaultMaxima() Maxima {
+	storage, cpu, memory := resource.MustParse("2Ti"), resource.MustParse("64"), resource.MustParse("256Gi")
+	return Maxima{Replicas: new(int32(9)), Processes: new(int32(8)), Storage: &storage, CPU: &cpu, Memory: &memory}
+}
+
+// Size is a size of a control plane.
+// +kubebuilder:validation:Enum=development;small;medium;large
+type Size string
+
+// Release is an OpenStack release.
+// +kubebuilder:validation:Enum="2025.1";"2025.2";"2026.1";"2026.2"
+type Release string
+
+// Registry is the beginning of an image's name, or * for all images.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=200
+// +kubebuilder:validation:Pattern=`^(\*|[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*)$`
+type Registry string
+
+// DomainPattern is a domain that includes what lies below; {namespace} is the claim's namespace. * is every domain.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:Pattern=`^(\*|(\{namespace\}\.)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+)$`
+type DomainPattern string
+
+// HostPattern is a host with or without a port. * stands for any run of characters of the host.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=260
+// +kubebuilder:validation:Pattern=`^([a-z0-9*]([a-z0-9.*-]*[a-z0-9*])?|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$`
+type HostPattern string
+
+// Pattern is a text in which * stands for any run of characters, and {namespace} for the claim's namespace.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=512
+// +kubebuilder:validation:Pattern=`^[!-~]+$`
+type Pattern string

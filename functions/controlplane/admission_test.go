@@ -1,0 +1,44 @@
+package controlplane
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+)
+
+// TestMandatory: without the admission policies nothing is composed, and what is there is left as it is. That is no tenant's mistake.
+func TestMandatory(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		change func(required map[string][]*structpb.Struct)
+		want   string
+	}{
+		"missing":  {"The chart was never installed.", func(r map[string][]*structpb.Struct) { r[admission.PolicyRequirement] = nil }, "is missing"},
+		"unbound":  {"Somebody removed a binding.", func(r map[string][]*structpb.Struct) { r[admission.BindingRequirement] = nil }, "is missing"},
+		"not read": {"The Composition is older than the function.", func(r map[string][]*structpb.Struct) { delete(r, admission.PolicyRequirement) }, "upgrade the Configuration"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ready(t, "{}", bare)
+			tc.change(w.Required)
+			if _, _, err := w.Kinds[kind].Explain(w.Request()); err == nil || invalid.Is(err) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s\nerror %v, want one with %q that is not the tenant's", tc.reason, err, tc.want)
+			}
+			rsp := w.Kinds[kind].Run(w.Request())
+			if rsp.GetDesired() != nil {
+				t.Errorf("%s\nsomething is desired", tc.reason)
+			}
+			said := false
+			for _, c := range rsp.GetConditions() {
+				said = said || c.GetType() == respond.Composed && strings.Contains(c.GetMessage(), tc.want)
+			}
+			if !said {
+				t.Errorf("%s\nthe claim does not say so: %v", tc.reason, rsp.GetConditions())
+			}
+		})
+	}
+}

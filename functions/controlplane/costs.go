@@ -1,0 +1,245 @@
+package controlplane
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
+)
+
+// A part is a number of like pods that a claim orders.
+type part struct {
+	// field of the part in the claim.
+	field     string
+	replicas  int32
+	resources *common.Resources
+	// says is the field by which a claim says them, if it is not resources.
+	says string
+	// storage of each pod; empty: none.
+	storage string
+	// processes of each pod that the claim asks for; 0: it does not.
+	processes int32
+}
+
+// parts are all of them, with what the claim says laid over its size.
+func (m *model) parts() []part {
+	i, k := m.spec.Infrastructure, m.spec.Services.Keystone
+	out := []part{
+		{
+			field: "spec.infrastructure.mariadb", replicas: m.databaseReplicas(),
+			resources: merge.Over(i.MariaDB.Resources, m.size.databaseResources),
+			storage:   string(ptr.Deref(i.MariaDB.StorageSize, storageSize(m.size.databaseStorage))),
+		},
+		{field: "spec.infrastructure.mariadb.maxScale", replicas: m.maxScaleReplicas()},
+		{
+			field: "spec.infrastructure.memcached", replicas: ptr.Deref(i.Memcached.Replicas, m.size.cache),
+			resources: cacheResources(m.cacheMemory()), says: ".memory",
+		},
+		{
+			field: "spec.services.keystone", replicas: ptr.Deref(k.Replicas, m.size.api),
+			resources: merge.Over(k.Resources, m.size.apiResources),
+		},
+	}
+	if k.UWSGI != nil {
+		out[len(out)-1].processes = k.UWSGI.Processes
+	}
+	if m.messaging() {
+		out = append(out, part{
+			field: "spec.infrastructure.rabbitmq", replicas: ptr.Deref(i.RabbitMQ.Replicas, m.size.messaging),
+			resources: merge.Over(i.RabbitMQ.Resources, m.size.messagingResources),
+			storage:   string(ptr.Deref(i.RabbitMQ.StorageSize, storageSize(m.size.messagingStorage))),
+		})
+	}
+	if m.locks() {
+		out = append(out, part{
+			field: "spec.infrastructure.valkey", replicas: ptr.Deref(i.Valkey.Replicas, m.size.locks),
+			resources: merge.Over(i.Valkey.Resources, m.size.locksResources),
+			storage:   string(ptr.Deref(i.Valkey.StorageSize, storageSize(m.size.locksStorage))),
+		})
+	}
+	return out
+}
+
+// A maximum bounds what parts cost.
+type maximum struct {
+	// unit is what is counted, as it stands behind the number, field the part's field that says it.
+	unit, field string
+	of          func(platformv1.Maxima) *resource.Quantity
+	// cost is that of one pod of a part, or of the part where it is not summed up.
+	cost func(part) resource.Quantity
+	// summed: the pods of all parts count together.
+	summed bool
+}
+
+var maxima = []maximum{
+	{
+		unit: " replicas", field: ".replicas",
+		of:   func(x platformv1.Maxima) *resource.Quantity { return whole(x.Replicas) },
+		cost: func(p part) resource.Quantity { return *whole(&p.replicas) },
+	},
+	{
+		unit: " processes in each pod", field: ".uwsgi.processes",
+		of:   func(x platformv1.Maxima) *resource.Quantity { return whole(x.Processes) },
+		cost: func(p part) resource.Quantity { return *whole(&p.processes) },
+	},
+	{
+		unit: " of storage in all, which", field: ".storageSize", summed: true,
+		of: func(x platformv1.Maxima) *resource.Quantity { return x.Storage },
+		cost: func(p part) resource.Quantity {
+			if p.storage == "" {
+				return resource.Quantity{}
+			}
+			return *quantity(p.storage)
+		},
+	},
+	{
+		unit: " cores in all, which", field: ".resources", summed: true,
+		of: func(x platformv1.Maxima) *resource.Quantity { return x.CPU },
+		cost: func(p part) resource.Quantity {
+			return larger(p.resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.CPU })
+		},
+	},
+	{
+		unit: " of memory in all, which", field: ".resources", summed: true,
+		of: func(x platformv1.Maxima) *resource.Quantity { return x.Memory },
+		cost: func(p part) resource.Quantity {
+			return larger(p.resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.Memory })
+		},
+	},
+}
+
+// checkCosts refuses what costs more than the limits allow.
+func (m *model) checkCosts(limits []platformv1.Limit) error {
+	parts := m.parts()
+	var errs []error
+	for _, x := range maxima {
+		for _, bill := range x.bills(parts) {
+			errs = append(errs, x.check(limits, bill))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// A bill is what something costs, the field that says most of it, and how it comes about.
+type bill struct {
+	field, why string
+	amount     resource.Quantity
+}
+
+// bills are one for each part, or one for all.
+func (x maximum) bills(parts []part) []bill {
+	var each []bill
+	for _, p := range parts {
+		field := x.field
+		if field == ".resources" {
+			field = or(p.says, field)
+		}
+		each = append(each, bill{field: p.field + field, amount: x.cost(p)})
+	}
+	if !x.summed {
+		return each
+	}
+	var sum bill
+	var most resource.Quantity
+	for i, p := range parts {
+		one := each[i].amount.DeepCopy()
+		all := one.DeepCopy()
+		all.Mul(int64(p.replicas))
+		sum.amount.Add(all)
+		if all.Cmp(most) > 0 {
+			most, sum.field, sum.why = all, each[i].field, fmt.Sprintf("with %d × %s here, there are ", p.replicas, &one)
+		}
+	}
+	return []bill{sum}
+}
+
+func (x maximum) check(limits []platformv1.Limit, b bill) error {
+	said := false
+	for _, l := range limits {
+		most := x.of(l.Maxima)
+		if most == nil {
+			continue
+		}
+		said = true
+		if b.amount.Cmp(*most) > 0 {
+			return invalid.Field(b.field, "%s%s%s are more than the %s that the platform's limit %q allows; ask for less",
+				b.why, rounded(b.amount), x.unit, most, l.Name)
+		}
+	}
+	if most := x.of(platformv1.DefaultMaxima()); !said && b.amount.Cmp(*most) > 0 {
+		return invalid.Field(b.field, "%s%s%s are more than the %s that the platform allows where no limit says otherwise; "+
+			"ask for less, or ask the platform team for a limit with more", b.why, rounded(b.amount), x.unit, most)
+	}
+	return nil
+}
+
+// rounded is an amount in few digits, and not less than it is.
+func rounded(q resource.Quantity) string {
+	if q.CmpInt64(math.MaxInt64) > 0 {
+		return q.String()
+	}
+	for _, unit := range []resource.Quantity{resource.MustParse("1Ti"), resource.MustParse("1Gi"), resource.MustParse("1Mi")} {
+		if n := unit.Value(); q.Value() >= 10*n {
+			return fmt.Sprint((q.Value()-1)/n+1) + strings.TrimPrefix(unit.String(), "1")
+		}
+	}
+	return fmt.Sprint(q.Value())
+}
+
+// checkResources refuses requests above limits: admission compares what a claim says, and here one may be the claim's and the other
+// that of its size.
+func (m *model) checkResources() error {
+	var errs []error
+	for _, p := range m.parts() {
+		if p.resources == nil || p.resources.Requests == nil || p.resources.Limits == nil {
+			continue
+		}
+		requests, limits := p.resources.Requests, p.resources.Limits
+		for _, c := range []struct {
+			name            string
+			request, atMost *resource.Quantity
+		}{
+			{"cpu", requests.CPU, limits.CPU}, {"memory", requests.Memory, limits.Memory},
+			{"ephemeral-storage", requests.EphemeralStorage, limits.EphemeralStorage},
+		} {
+			if c.request != nil && c.atMost != nil && c.request.Cmp(*c.atMost) > 0 {
+				errs = append(errs, invalid.Field(p.field+".resources", "requests.%[1]s of %[2]s is more than limits.%[1]s of %[3]s; "+
+					"what is not said here is that of size %[4]s: say both", c.name, c.request, c.atMost, m.spec.Size))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// larger is the larger of what is requested and what is used at most.
+func larger(r *common.Resources, of func(*common.ResourceAmounts) *resource.Quantity) resource.Quantity {
+	var out resource.Quantity
+	if r == nil {
+		return out
+	}
+	for _, a := range []*common.ResourceAmounts{r.Requests, r.Limits} {
+		if a == nil {
+			continue
+		}
+		if q := of(a); q != nil && q.Cmp(out) > 0 {
+			out = q.DeepCopy()
+		}
+	}
+	return out
+}
+
+// whole is a number as a quantity.
+func whole(n *int32) *resource.Quantity {
+	if n == nil {
+		return nil
+	}
+	return resource.NewQuantity(int64(*n), resource.DecimalSI)
+}

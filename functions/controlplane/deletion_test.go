@@ -1,0 +1,150 @@
+package controlplane
+
+import (
+	"slices"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+)
+
+// answer is what the function says now, as it is desired and in the status. The spec may be one with a mistake.
+func answer(t *testing.T, w *simulate.World) (desired map[string]encoded.Struct, status map[string]any) {
+	t.Helper()
+	rsp := w.Kinds[kind].Run(w.Request())
+	if rsp.GetDesired() == nil {
+		t.Fatalf("the answer is fatal: %v", rsp.GetResults())
+	}
+	desired = map[string]encoded.Struct{}
+	for name, r := range rsp.GetDesired().GetResources() {
+		desired[name] = encoded.Of(r.GetResource())
+	}
+	status, _ = encoded.Of(rsp.GetDesired().GetComposite().GetResource()).Map()["status"].(map[string]any)
+	return desired, status
+}
+
+// edited is a control plane with another spec, and the status that it had.
+func edited(t *testing.T, w *simulate.World, spec string) *simulate.World {
+	t.Helper()
+	status := w.XR.GetFields()["status"]
+	w.XR = xr(t, spec)
+	w.XR.Fields["status"] = status
+	return w
+}
+
+// applied is a control plane after everything that is desired was applied.
+func applied(t *testing.T, w *simulate.World) *simulate.World {
+	t.Helper()
+	desired, status := answer(t, w)
+	for name, o := range desired {
+		o, err := simulate.Finish(simulate.Exist(o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Observed[name] = encoded.Seal(o)
+	}
+	s, err := structpb.NewStruct(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.XR.Fields["status"] = structpb.NewStructValue(s)
+	return w
+}
+
+// TestInForce: what the spec says of data is composed in the same call, also beside a mistake, and only towards keeping it. The
+// status follows when it is seen.
+func TestInForce(t *testing.T) {
+	const mistake = "services: {keystone: {config: {DEFAULT: {nonsense: true}}}}"
+	cases := map[string]struct {
+		reason        string
+		before, after string
+		// composed at once, and in force at once and after the next call.
+		composed, now, then string
+	}{
+		"Retain":           {"It counts when all of it is seen.", "deletionPolicy: Delete", "deletionPolicy: Retain", "Retain", "Delete", "Retain"},
+		"RetainAndMistake": {"A mistake elsewhere changes nothing of that.", "deletionPolicy: Delete", "deletionPolicy: Retain, " + mistake, "Retain", "Delete", "Retain"},
+		"DefaultAndMistake": {
+			"Nor does it where nothing is said.", "deletionPolicy: Delete", mistake, "Retain", "Delete", "Retain",
+		},
+		"Delete":           {"It counts before it is seen: Objects come before the status.", "deletionPolicy: Retain", "deletionPolicy: Delete", "Delete", "Delete", "Delete"},
+		"DeleteAndMistake": {"Nothing is deleted by a mistake.", "deletionPolicy: Retain", "deletionPolicy: Delete, " + mistake, "Retain", "Retain", "Retain"},
+		"Same":             {"What was to be deleted is.", "deletionPolicy: Delete", "deletionPolicy: Delete, " + mistake, "Delete", "Delete", "Delete"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := ready(t, "{"+tc.before+"}", bare)
+			if got := at(w.XR.AsMap(), "status", "deletionPolicy"); got != at(w.XR.AsMap(), "spec", "deletionPolicy") {
+				t.Errorf("before the edit, the status says %v", got)
+			}
+			w = edited(t, w, "{"+tc.after+"}")
+			desired, status := answer(t, w)
+			want := "*"
+			if tc.composed == "Retain" {
+				want = "Observe"
+			}
+			for _, data := range []string{"namespace", "database", "database-root-secret", "messaging", "locks", "authority"} {
+				policies, _ := at(desired[data].Map(), "spec", "managementPolicies").([]any)
+				if !slices.Contains(policies, any(want)) {
+					t.Errorf("%s\n%s is composed with %v", tc.reason, data, policies)
+				}
+			}
+			if got := desired["keystone"].At("spec", "deletionPolicy").Text(); got != tc.composed {
+				t.Errorf("%s\nKeystone is told %s", tc.reason, got)
+			}
+			_, next := answer(t, applied(t, w))
+			if status["deletionPolicy"] != tc.now || next["deletionPolicy"] != tc.then {
+				t.Errorf("%s\nthe status says %v and then %v, want %s and %s", tc.reason, status["deletionPolicy"], next["deletionPolicy"], tc.now, tc.then)
+			}
+		})
+	}
+}
+
+// TestServiceInForce: what a service has not done yet is not in force.
+func TestServiceInForce(t *testing.T) {
+	w := applied(t, edited(t, ready(t, "{deletionPolicy: Delete}", bare), "{deletionPolicy: Retain}"))
+	keystone := encoded.Of(w.Observed["keystone"])
+	for said, want := range map[string]any{"Retain": "Retain", "Delete": "Delete", "": nil} {
+		w.Observed["keystone"] = encoded.Seal(keystone.With(encoded.Text(said), "status", "deletionPolicy"))
+		if _, status := answer(t, w); status["deletionPolicy"] != want {
+			t.Errorf("Keystone says %q, and the claim %v, want %v", said, status["deletionPolicy"], want)
+		}
+	}
+}
+
+// TestWhy: the claim says what a service waits for, in that one's words.
+func TestWhy(t *testing.T) {
+	w := ready(t, "{}", bare)
+	m := encoded.Of(w.Observed["keystone"]).Map()
+	m["status"] = map[string]any{
+		"observedGeneration": 1.0, "phase": "Updating",
+		"conditions": []any{map[string]any{"type": "Ready", "status": "False", "reason": "Creating"}},
+		"components": []any{
+			map[string]any{"name": "credentials", "phase": "Ready"},
+			map[string]any{"name": "database", "phase": "Updating", "reason": "ConnectionFailed", "message": "User keystone: cannot connect"},
+		},
+	}
+	w.Observed["keystone"] = structOf(t, m)
+	rsp := w.Kinds[kind].Run(w.Request())
+	for _, c := range rsp.GetConditions() {
+		want := map[string]string{"KeystoneReady": "database: User keystone: cannot connect", "Current": "keystone: database: User keystone: cannot connect"}
+		if w, ok := want[c.GetType()]; ok && (c.GetMessage() != w || c.GetReason() != "ConnectionFailed") {
+			t.Errorf("%s says %s: %q, want %q", c.GetType(), c.GetReason(), c.GetMessage(), w)
+		}
+	}
+	_, status := answer(t, w)
+	for _, c := range status["components"].([]any) {
+		if at(c, "name") == "keystone" && at(c, "message") != "database: User keystone: cannot connect" {
+			t.Errorf("the status says %v", c)
+		}
+	}
+}
+
+// TestRootBackup: the copy of root's password that opens the backups of its time is never replaced.
+func TestRootBackup(t *testing.T) {
+	push := desired(t, ready(t, "{global: {secretStore: {name: openbao, kind: ClusterSecretStore}}}", bare))["database-root-backup"].Map()
+	if got := at(push, "spec", "updatePolicy"); push["kind"] != "PushSecret" || got != "IfNotExists" {
+		t.Errorf("%v with updatePolicy %v", push["kind"], got)
+	}
+}

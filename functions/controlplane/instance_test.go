@@ -1,0 +1,155 @@
+package controlplane
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+)
+
+// legacy is the name that earlier versions gave the instance of claim cloud in namespace tenant-a.
+const legacy = "tenant-a-cloud-aab83"
+
+// namespaceObject is the observed Object of an instance's namespace.
+func namespaceObject(t *testing.T, instance string) map[string]*structpb.Struct {
+	t.Helper()
+	return map[string]*structpb.Struct{namespaceResource: structOf(t, map[string]any{
+		"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "metadata": map[string]any{"name": instance + "-namespace"},
+	})}
+}
+
+// TestInstanceOf: a control plane stays where it is, and nobody comes to another's.
+func TestInstanceOf(t *testing.T) {
+	const (
+		ready   = `{instance: tenant-a-cloud-aab83, components: [{name: namespace, phase: Ready}]}`
+		waiting = `{instance: tenant-a-cloud-aab83, components: [{name: namespace, phase: Creating}]}`
+	)
+	given := func(claim, instance string) string {
+		namespace, name, _ := strings.Cut(claim, "/")
+		return "{domain: example.com, instances: [{namespace: " + namespace + ", name: " + name + ", instance: " + instance + "}]}"
+	}
+	cases := map[string]struct {
+		reason, status, observed, platform string
+		want                               string // an instance, or what an error says
+	}{
+		"New":           {"A name that nobody finds another claim for.", "{}", "", bare, instance},
+		"Observed":      {"What an earlier version made stays.", ready, legacy, bare, legacy},
+		"Restored":      {"So it does without a status.", "{}", legacy, bare, legacy},
+		"ObservedNew":   {"What this version made stays, too, whatever the status says.", ready, instance, bare, instance},
+		"ObjectsGone":   {"No Object is seen for a moment.", ready, "", bare, legacy},
+		"NeverThere":    {"Another claim has that name: its namespace never came, and is not waited for any longer.", waiting, "", bare, instance},
+		"ForeignStatus": {"A status says a name that is not made of the claim's.", `{instance: other-1a2b3, components: [{name: namespace, phase: Ready}]}`, "", bare, instance},
+		"Given":         {"The platform knows whose data it is.", "{}", "", given("tenant-a/cloud", legacy), legacy},
+		"GivenOther":    {"Also where the claim had another name.", "{}", "", given("tenant-a/cloud", "tenant-a-old-12345"), "tenant-a-old-12345"},
+		"GivenTooLate":  {"What runs does not move.", "{}", instance, given("tenant-a/cloud", legacy), instance},
+		"GivenAway":     {"Nobody has a name that the platform gave to another.", "{}", "", given("tenant-b/cloud", instance), "gives the instance " + instance},
+		"OthersGiven":   {"What others have does not matter.", "{}", "", given("tenant-b/cloud", legacy), instance},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var observed map[string]*structpb.Struct
+			if tc.observed != "" {
+				observed = namespaceObject(t, tc.observed)
+			}
+			in := input(t, "{}", tc.platform, observed)
+			if err := function.Decode(structOf(t, map[string]any{"status": fields(t, tc.status)}), &in.XR); err != nil {
+				t.Fatal(err)
+			}
+			m, err := derive(in)
+			switch {
+			case err != nil && (invalid.Is(err) || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("%s\nerror %v", tc.reason, err)
+			case err == nil && m.instance != tc.want:
+				t.Errorf("%s\ninstance %s, want %s", tc.reason, m.instance, tc.want)
+			}
+		})
+	}
+}
+
+// TestInstanceUpgrade: a claim that an earlier version composed has the same objects, under the same names, composed by this one.
+func TestInstanceUpgrade(t *testing.T) {
+	w := world(t, "{}", bare)
+	// Its namespace is what the earlier version began with.
+	w.Observed = namespaceObject(t, legacy)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	before := desired(t, w)
+	if len(before) < 30 {
+		t.Fatalf("only %d objects are composed: this tests nothing", len(before))
+	}
+	for name, o := range before {
+		m := o.Map()
+		if ns := at(m, "metadata", "namespace"); ns != nil && ns != legacy {
+			t.Errorf("%s lies in %v", name, ns)
+		}
+		if simulate.IsObject(o) && at(m, "metadata", "name") != legacy+"-"+name {
+			t.Errorf("the Object of %s is called %v", name, at(m, "metadata", "name"))
+		}
+		if strings.Contains(string(o), instance) {
+			t.Errorf("%s names the instance that a new claim would have", name)
+		}
+	}
+	// A restore brings no status, and somebody removed the namespace's Object.
+	delete(w.XR.GetFields(), "status")
+	delete(w.Observed, namespaceResource)
+	for name, o := range desired(t, w) {
+		if string(o) != string(before[name]) {
+			t.Errorf("%s is another without a status and the namespace's Object", name)
+		}
+	}
+}
+
+// TestInstanceCollision: two tenants' claims that had one name by an earlier version. The one that has the namespace keeps it; Crossplane
+// shows nothing of it to the other, whose control plane becomes one of its own.
+func TestInstanceCollision(t *testing.T) {
+	victim := function.Claim{Namespace: "team-production-eu", Name: "openstack-control-plane-for-customer-one"}
+	attacker := function.Claim{Namespace: "team", Name: "production-eu-openstack-control-plane-for-customer-o62923"}
+	shared := names.LegacyInstance(victim.Namespace, victim.Name)
+	if shared != names.LegacyInstance(attacker.Namespace, attacker.Name) {
+		t.Fatal("the names do not collide: this tests nothing")
+	}
+	in := input(t, "{}", bare, namespaceObject(t, shared))
+	in.Claim = victim
+	m, err := derive(in)
+	if err != nil || m.instance != shared {
+		t.Errorf("the victim's instance is %s (%v)", m.instance, err)
+	}
+	for name, status := range map[string]string{
+		"new": "{}", "that waited for the name": "{instance: " + shared + ", components: [{name: namespace, phase: Creating}]}",
+	} {
+		in := input(t, "{}", bare, nil)
+		in.Claim = attacker
+		if err := function.Decode(structOf(t, map[string]any{"status": fields(t, status)}), &in.XR); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := derive(in); err != nil || m.instance == shared {
+			t.Errorf("a claim %s has the victim's instance (%v)", name, err)
+		}
+	}
+}
+
+// TestNamespaceSaysWhose: an operator reads there whose it is, and admission policies what its companion may ask of the secret store.
+func TestNamespaceSaysWhose(t *testing.T) {
+	for name, tc := range map[string]struct{ platform, store, path string }{
+		"no store": {platform: bare},
+		"store":    {"{domain: example.com, secretStore: {name: openbao}}", "ClusterSecretStore/openbao", instance},
+		"prefix":   {"{domain: example.com, secretStore: {name: openbao, kind: SecretStore, prefix: a/b}}", "SecretStore/openbao", "a/b/" + instance},
+	} {
+		t.Run(name, func(t *testing.T) {
+			notes, _ := at(inner(desired(t, world(t, "{}", tc.platform))[namespaceResource]), "metadata", "annotations").(map[string]any)
+			for key, want := range map[string]string{
+				"crossplane.c5c3.io/claim": "tenant-a/cloud", "crossplane.c5c3.io/secret-store": tc.store, "crossplane.c5c3.io/secret-path": tc.path,
+			} {
+				if got, _ := notes[key].(string); got != want {
+					t.Errorf("annotation %s is %q, want %q", key, got, want)
+				}
+			}
+		})
+	}
+}

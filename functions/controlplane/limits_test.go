@@ -1,0 +1,396 @@
+package controlplane
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
+)
+
+// closed is a platform with defaults and no limits.
+const closed = `{domain: example.com, tls: {enabled: true, issuerRef: {name: letsencrypt, kind: ClusterIssuer}}, monitoring: {enabled: true, labels: {prometheus: platform}},
+	exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways, sectionName: https}, allowedNamespaces: [gateways], annotations: {a: b}},
+	secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}, images: {registry: registry.example.com/mirror}, storageClass: fast`
+
+// TestDeniedByDefault: what the platform says a claim may repeat. What reaches outside besides is nobody's unless a limit says so, whatever
+// other limits say.
+func TestDeniedByDefault(t *testing.T) {
+	const (
+		s3   = `{bucket: abc, endpoint: "s3.example.com:443", credentialsSecretRef: {name: s3}}`
+		ldap = `{url: "ldaps://ldap.example.com", suffix: a, userTreeDN: b}`
+		oidc = `{provider: a, metadataURL: "https://id.example.com/a", issuer: "https://id.example.com", clientID: a, clientSecretRef: {name: a, key: b}}`
+		// elsewhere names everything, with lists of nothing of use.
+		elsewhere = `, limits: [{name: other, namespaces: [tenant-b], registries: ["*"], gateways: ["*"]}, {name: sizes, namespaces: ["*"], sizes: [small, large]}]}`
+	)
+	for name, tc := range map[string]struct {
+		spec, field, words string
+		// allowed is a limit that allows it, short one that does not by a hair.
+		allowed, short string
+	}{
+		"registry": {
+			"{global: {images: {registry: evil.example.com}}}", "spec.global.images.registry", `no limit of the platform allows "evil.example.com"`,
+			"registries: [evil.example.com]", "registries: [evil.example.co, evil.example.com/a]",
+		},
+		"image": {
+			"{services: {keystone: {image: {repository: ghcr.io/c5c3/keystone}}}}", "spec.services.keystone.image.repository", "registries",
+			"registries: [ghcr.io/c5c3]", "registries: [ghcr.io/c5c3/key]",
+		},
+		"image below the platform's registry": {
+			"{infrastructure: {memcached: {image: {repository: registry.example.com/mirror/evil}}}}", "spec.infrastructure.memcached.image.repository", "registries",
+			"registries: ['*']", "registries: []",
+		},
+		"federation proxy": {
+			"{services: {keystone: {federation: {proxyImage: {repository: ghcr.io/a/b}}}}}", "spec.services.keystone.federation.proxyImage.repository", "",
+			"registries: [ghcr.io]", "registries: [ghcr.io/b]",
+		},
+		"image of a service that is off": {
+			"{services: {nova: {image: {repository: ghcr.io/a/b}}}}", "spec.services.nova.image.repository", "",
+			"registries: [ghcr.io]", "registries: [ghcr.io/b]",
+		},
+		"secret store": {
+			"{global: {secretStore: {name: theirs}}}", "spec.global.secretStore", `"ClusterSecretStore/theirs/clouds"`,
+			"secretStores: [ClusterSecretStore/theirs]", "secretStores: [SecretStore/theirs, ClusterSecretStore/theirs/cloud]",
+		},
+		"secret store of a namespace": {
+			"{global: {secretStore: {name: openbao, kind: SecretStore}}}", "spec.global.secretStore", `"SecretStore/openbao/clouds"`,
+			"secretStores: [SecretStore/openbao]", "secretStores: [ClusterSecretStore/openbao]",
+		},
+		"prefix": {
+			"{global: {secretStore: {name: openbao, prefix: teams/tenant-a/x}}}", "spec.global.secretStore", `"ClusterSecretStore/openbao/teams/tenant-a/x"`,
+			"secretStores: ['ClusterSecretStore/openbao/teams/{namespace}']", "secretStores: [ClusterSecretStore/openbao/teams/tenant-b, ClusterSecretStore/openbao/teams/tenant]",
+		},
+		"gateway": {
+			"{global: {exposure: {type: GatewayAPI, gateway: {name: internal, namespace: gateways}}}}", "spec.global.exposure.gateway", "gateways/internal/https",
+			"gateways: [gateways/internal]", "gateways: [gateways/intern, others/internal]",
+		},
+		"listener": {
+			"{global: {exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways, sectionName: admin}}}}", "spec.global.exposure.gateway", "gateways/public/admin",
+			"gateways: [gateways/public/admin]", "gateways: [gateways/public/https]",
+		},
+		"default ingress class": {
+			"{global: {exposure: {type: Ingress, ingressController: other}}}", "spec.global.exposure.ingressClassName", "the cluster's default class",
+			"ingressClasses: ['*']", "ingressClasses: [nginx]",
+		},
+		"ingress class": {
+			"{global: {exposure: {type: Ingress, ingressClassName: nginx, ingressController: other}}}", "spec.global.exposure.ingressClassName", "nginx",
+			"ingressClasses: [ngin*]", "ingressClasses: [nginx-internal]",
+		},
+		"namespaces let in": {
+			"{global: {exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}, allowedNamespaces: [gateways, tenant-b]}}}",
+			"spec.global.exposure.allowedNamespaces", "tenant-b", "exposureNamespaces: [tenant-b]", "exposureNamespaces: [tenant-a]",
+		},
+		"annotation": {
+			"{global: {exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}, annotations: {snippet: evil}}}}", "spec.global.exposure.annotations",
+			"snippet=evil", "annotations: [snippet]", "annotations: [snip, snippet=good]",
+		},
+		"annotation of the platform": {
+			"{global: {exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}, annotations: {a: c}}}}", "spec.global.exposure.annotations",
+			"a=c", "annotations: [a=c]", "annotations: [a=b]",
+		},
+		"issuer": {
+			"{global: {exposure: {type: None}, tls: {issuerRef: {name: internal}}}}", "spec.global.tls.issuerRef", "ClusterIssuer/internal",
+			"issuers: [ClusterIssuer/internal]", "issuers: [Issuer/internal]",
+		},
+		"monitoring label": {
+			"{global: {monitoring: {labels: {prometheus: bank}}}}", "spec.global.monitoring.labels", "prometheus=bank",
+			"monitoringLabels: [prometheus]", "monitoringLabels: [prometheus=tenant-a]",
+		},
+		"node selector": {
+			"{infrastructure: {rabbitmq: {nodeSelector: {node: bank}}}}", "spec.infrastructure.rabbitmq.nodeSelector", "node=bank",
+			"nodeSelectors: [node]", "nodeSelectors: [node=tenant-*]",
+		},
+		"toleration": {
+			"{services: {keystone: {tolerations: [{key: dedicated, value: bank, effect: NoSchedule}]}}}", "spec.services.keystone.tolerations", "dedicated=bank:NoSchedule",
+			"tolerations: [dedicated=bank]", "tolerations: [dedicated=bank:NoExecute]",
+		},
+		"any value of a taint": {
+			"{infrastructure: {mariadb: {tolerations: [{key: dedicated, operator: Exists}]}}}", "spec.infrastructure.mariadb.tolerations", `"dedicated"`,
+			"tolerations: [dedicated]", "tolerations: ['dedicated=*']",
+		},
+		"every taint": {
+			"{infrastructure: {valkey: {tolerations: [{operator: Exists}]}}}", "spec.infrastructure.valkey.tolerations", "every taint",
+			"tolerations: ['*']", "tolerations: ['*:NoSchedule', '*=*']",
+		},
+		"neighbour's host": {
+			"{services: {keystone: {hostname: keystone.cloud.tenant-b.example.com}}}", "spec.services.keystone.hostname", "does not lie below tenant-a.example.com",
+			"domains: [example.com]", "domains: ['{namespace}.example.com']",
+		},
+		"the platform's own domain": {
+			"{global: {domain: example.com}}", "spec.global.domain", "does not lie below tenant-a.example.com",
+			"domains: [example.com]", "domains: [tenant-a.example.com]",
+		},
+		"one that ends like it": {
+			"{global: {domain: xtenant-a.example.com}}", "spec.global.domain", "does not lie below tenant-a.example.com", "domains: ['*']", "domains: [tenant-a.example.com]",
+		},
+		"object store": {
+			"{infrastructure: {mariadb: {backup: {s3: " + s3 + "}}}}", "spec.infrastructure.mariadb.backup.s3.endpoint", "s3.example.com:443",
+			"s3Endpoints: ['*.example.com:443']", "s3Endpoints: [example.com, 's3.example.com:9000']",
+		},
+		"object store of before": {
+			"{infrastructure: {mariadb: {restoreFrom: {s3: " + s3 + "}}}}", "spec.infrastructure.mariadb.restoreFrom.s3.endpoint", "s3.example.com:443",
+			"s3Endpoints: [s3.example.com]", "s3Endpoints: [s3.example.com.evil.net]",
+		},
+		"directory": {
+			"{services: {keystone: {identityBackends: [{domain: a, ldap: " + ldap + "}]}}}", "spec.services.keystone.identityBackends[0].ldap.url", "ldap.example.com",
+			"directoryHosts: [ldap.example.com]", "directoryHosts: ['ldap.example.com:389'], openIDHosts: ['*'], s3Endpoints: ['*']",
+		},
+		"OpenID": {
+			"{services: {keystone: {federation: " + oidc + "}}}", "spec.services.keystone.federation.metadataURL", "id.example.com",
+			"openIDHosts: [id.example.com]", "openIDHosts: [i.example.com]",
+		},
+		"storage class": {
+			"{infrastructure: {rabbitmq: {storageClass: gold}}}", "spec.infrastructure.rabbitmq.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [gold-2]",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			checkRefused(t, "Nothing allows it.", deriveError(t, tc.spec, closed+elsewhere), tc.field, tc.words)
+			limits := ", limits: [{name: none, namespaces: ['*']}, {name: ours, namespaces: [tenant-*], "
+			if err := deriveError(t, tc.spec, closed+limits+tc.allowed+"}]}"); err != nil {
+				t.Errorf("limit %s: %v", tc.allowed, err)
+			}
+			checkRefused(t, "It allows something else.", deriveError(t, tc.spec, closed+limits+tc.short+"}]}"), tc.field, "limit \"ours\"")
+			checkRefused(t, "Every limit has to allow it.",
+				deriveError(t, tc.spec, closed+limits+tc.allowed+"}, {name: house, namespaces: ['*'], "+tc.short+"}]}"), tc.field, "limit \"house\"")
+		})
+	}
+}
+
+func deriveError(t *testing.T, spec, platform string) error {
+	t.Helper()
+	_, err := derive(input(t, spec, platform, nil))
+	return err
+}
+
+// TestRepeated: what the platform has a claim may say again, in whole or in part, and it comes to the same.
+func TestRepeated(t *testing.T) {
+	for _, spec := range []string{
+		"{}",
+		"{global: {tls: {enabled: true}, monitoring: {enabled: true}}}",
+		"{global: {tls: {issuerRef: {name: letsencrypt, kind: ClusterIssuer}}, monitoring: {labels: {prometheus: platform}}}}",
+		"{global: {exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}}, secretStore: {name: openbao}, images: {registry: registry.example.com/mirror}}}",
+		"{global: {exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways, sectionName: https}, allowedNamespaces: [], annotations: {}}}}",
+		"{global: {exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}, allowedNamespaces: [gateways], annotations: {a: b}}}}",
+		"{global: {secretStore: {name: openbao, kind: ClusterSecretStore, prefix: clouds}}}",
+	} {
+		got, want := derived(t, spec, closed+"}"), derived(t, "{}", closed+"}")
+		if diff := cmp.Diff(show(t, want), show(t, got)); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", spec, diff)
+		}
+	}
+	if err := deriveError(t, "{infrastructure: {rabbitmq: {storageClass: fast}}, global: {domain: a.b.tenant-a.example.com}, services: {keystone: {hostname: tenant-a.example.com}}}",
+		closed+"}"); err != nil {
+		t.Errorf("of its own: %v", err)
+	}
+}
+
+// show is a Keystone, a database and a companion as they are ordered.
+func show(t *testing.T, m *model) string {
+	t.Helper()
+	return built(t, m, keystone) + built(t, m, database) + built(t, m, companionController)
+}
+
+// built are the objects of a component, one on each line.
+func built(t *testing.T, m *model, build func(*model) ([]compose.Stage, error)) string {
+	t.Helper()
+	stages, err := build(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, r := range slices.Concat(stages...) {
+		data, err := json.Marshal(r.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(append(data, '\n'))
+	}
+	return out.String()
+}
+
+// TestClosedStaysClosed: a claim lets in whom the platform lets in, also where it chooses another type; what is open it may close.
+func TestClosedStaysClosed(t *testing.T) {
+	const gateway = "{type: GatewayAPI, gateway: {name: public, namespace: gateways}"
+	for name, tc := range map[string]struct {
+		platform, claim string
+		want            []common.NamespaceName
+	}{
+		"restated":     {gateway + ", allowedNamespaces: [gateways]}", gateway + "}", []common.NamespaceName{"gateways"}},
+		"emptied":      {gateway + ", allowedNamespaces: [gateways]}", gateway + ", allowedNamespaces: []}", []common.NamespaceName{"gateways"}},
+		"another type": {gateway + ", allowedNamespaces: [gateways]}", "{type: Ingress, ingressClassName: a, ingressController: other}", []common.NamespaceName{"gateways"}},
+		"open":         {gateway + "}", gateway + ", allowedNamespaces: [mine]}", []common.NamespaceName{"mine"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := derived(t, "{global: {exposure: "+tc.claim+"}}", "{domain: example.com, exposure: "+tc.platform+", limits: [{name: a, namespaces: ['*'], ingressClasses: [a]}]}")
+			if !slices.Equal(m.exposure.AllowedNamespaces, tc.want) || m.exposure.Type == "Ingress" && m.exposure.Gateway != nil {
+				t.Errorf("exposure %+v", m.exposure)
+			}
+		})
+	}
+}
+
+// TestWithoutTLS: the platform's issuer is not for a claim that has no certificate.
+func TestWithoutTLS(t *testing.T) {
+	m := derived(t, "{global: {tls: {enabled: false}}}", closed+"}")
+	if m.tls.IssuerRef != nil || *m.tls.Enabled || !strings.HasPrefix(m.endpoints.public, "http://") {
+		t.Errorf("%+v at %s", m.tls, m.endpoints.public)
+	}
+}
+
+// TestIssuerOfNothing: an issuer is not ignored.
+func TestIssuerOfNothing(t *testing.T) {
+	const platform = "{domain: example.com, tls: {enabled: false}, limits: [" + limittest.Everything + "]}"
+	err := deriveError(t, "{global: {tls: {issuerRef: {name: a}}}}", platform)
+	checkRefused(t, "The platform has no TLS.", err, "spec.global.tls.issuerRef", "say tls.enabled: true")
+	if m := derived(t, "{global: {tls: {enabled: true, issuerRef: {name: a}}}}", platform); m.tls.IssuerRef == nil {
+		t.Error("the issuer is lost")
+	}
+}
+
+// TestPlainHosts: an address that programs read differently is no address, whatever is allowed.
+func TestPlainHosts(t *testing.T) {
+	for _, url := range []string{"ldap://ldap.example.com@evil.net", "ldap://ldap.example.com ldap://a@b", "ldap://127.1", "ldap://:389", "ldap://ldap%2eexample.com"} {
+		err := deriveError(t, `{services: {keystone: {identityBackends: [{domain: a, ldap: {url: "`+url+`", suffix: a, userTreeDN: b}}]}}}`, bare)
+		checkRefused(t, url, err, "spec.services.keystone.identityBackends[0].ldap.url", "names no host that every program reads alike")
+	}
+}
+
+// TestMaxima: what a claim costs is bounded by every limit, and by a default where none says anything of it.
+func TestMaxima(t *testing.T) {
+	const house = "{domain: example.com, limits: [{name: house, namespaces: ['*'], maxima: "
+	for name, tc := range map[string]struct {
+		reason, spec, platform, field, words string
+	}{
+		"large": {reason: "The largest size is within the default.", spec: "{size: large}", platform: "{domain: example.com}"},
+		"replicas": {
+			"More than any cluster needs.", "{services: {keystone: {replicas: 32}}}", "{domain: example.com}",
+			"spec.services.keystone.replicas", "32 replicas are more than the 9 that the platform allows where no limit says otherwise",
+		},
+		"replicas of a cache": {"Every part counts.", "{infrastructure: {memcached: {replicas: 10}}}", "{domain: example.com}", "spec.infrastructure.memcached.replicas", ""},
+		"replicas of a proxy": {"Every part counts.", "{size: medium, infrastructure: {mariadb: {maxScale: {replicas: 9}}}}", house + "{replicas: 8}}]}", "spec.infrastructure.mariadb.maxScale.replicas", "8"},
+		"replicas of a size":  {"Also those that the claim does not say.", "{size: large}", house + "{replicas: 4}}]}", "spec.services.keystone.replicas", `limit "house"`},
+		"replicas of a limit": {reason: "A limit may allow more than the default.", spec: "{services: {keystone: {replicas: 20}}}", platform: house + "{replicas: 20}}]}"},
+		"replicas of what is off": {
+			reason: "It has none.", spec: "{infrastructure: {rabbitmq: {enabled: false, replicas: 9}}}", platform: house + "{replicas: 3}}]}",
+		},
+		"processes": {
+			"Each is a copy of Keystone.", "{services: {keystone: {uwsgi: {processes: 32}}}}", "{domain: example.com}", "spec.services.keystone.uwsgi.processes", "32",
+		},
+		"storage": {
+			"It is that of all volumes.", "{infrastructure: {mariadb: {replicas: 9, storageSize: 900Ti}}}", "{domain: example.com}",
+			"spec.infrastructure.mariadb.storageSize", "with 9 × 900Ti here, there are 8101Ti of storage in all, which are more than the 2Ti",
+		},
+		"storage of all": {
+			"Each is little.", "{infrastructure: {mariadb: {storageSize: 30Gi}, rabbitmq: {storageSize: 30Gi}}}", house + "{storage: 150Gi}}]}",
+			"spec.infrastructure.mariadb.storageSize", "186Gi of storage in all, which",
+		},
+		"cpu": {
+			"Requests count.", "{services: {keystone: {resources: {requests: {cpu: '40'}}}}}", "{domain: example.com}", "spec.services.keystone.resources", "2 × 40 here",
+		},
+		"cpu beyond numbers": {
+			"A sum has no end.", "{services: {keystone: {resources: {requests: {cpu: 1e40}}}}}", "{domain: example.com}", "spec.services.keystone.resources", "with 2 × 10e39 here",
+		},
+		"memory": {
+			"Limits count where they are more.", "{services: {keystone: {resources: {limits: {memory: 200Gi}}}}}", "{domain: example.com}",
+			"spec.services.keystone.resources", "2 × 200Gi here",
+		},
+		"memory of a cache": {
+			"So does that of items.", "{infrastructure: {memcached: {memory: 200Gi}}}", "{domain: example.com}", "spec.infrastructure.memcached.memory", "memory",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := deriveError(t, tc.spec, tc.platform)
+			if tc.field == "" && err != nil {
+				t.Errorf("%s\n%v", tc.reason, err)
+			} else if tc.field != "" {
+				checkRefused(t, tc.reason, err, tc.field, tc.words)
+			}
+		})
+	}
+}
+
+// TestRounded: an amount that is too much does not look like one that is not.
+func TestRounded(t *testing.T) {
+	for in, want := range map[string]string{
+		"0": "0", "9": "9", "42650m": "43", "500": "500", "16512Mi": "17Gi", "9Gi": "9216Mi", "10Gi": "10Gi", "10241Mi": "11Gi",
+		"8100Ti": "8100Ti", "1e30": "1e30", "9223372036854775807": "8388608Ti",
+	} {
+		if got := rounded(resource.MustParse(in)); got != want {
+			t.Errorf("rounded(%s) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestDefaultMaxima: large leaves a third, or a half, of each to grow.
+func TestDefaultMaxima(t *testing.T) {
+	m := derived(t, "{size: large}", "{domain: example.com}")
+	for _, x := range maxima {
+		most := x.of(platformv1.DefaultMaxima())
+		for _, b := range x.bills(m.parts()) {
+			more := resource.NewMilliQuantity(b.amount.MilliValue()/100*115, resource.DecimalSI)
+			if more.Cmp(*most) > 0 {
+				t.Errorf("%s: %s of %s", x.unit, &b.amount, most)
+			}
+		}
+	}
+}
+
+// TestResources: what a claim says of resources is laid over its size's, for every part.
+func TestResources(t *testing.T) {
+	for _, field := range []string{"infrastructure: {mariadb", "infrastructure: {rabbitmq", "infrastructure: {valkey", "services: {keystone"} {
+		for name, tc := range map[string]struct{ resources, words string }{
+			"cpu alone":          {"{requests: {cpu: '4'}}", ""},
+			"memory alone":       {"{requests: {memory: 3Gi}, limits: {memory: 3Gi}}", ""},
+			"more than is there": {"{requests: {memory: 64Gi}}", "requests.memory of 64Gi is more than limits.memory of "},
+			"less than is asked": {"{limits: {memory: 1Mi}}", "is more than limits.memory of 1Mi; what is not said here is that of size small: say both"},
+		} {
+			spec := "{" + field + ": {resources: " + tc.resources + "}}}"
+			m, err := derive(input(t, spec, bare, nil))
+			if tc.words != "" {
+				path := "spec." + strings.ReplaceAll(strings.ReplaceAll(field, ": {", "."), "{", "") + ".resources"
+				checkRefused(t, name, err, path, tc.words)
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(m.parts(), func(p part) bool { return strings.HasSuffix(field, p.field[strings.LastIndexByte(p.field, '.')+1:]) })
+			r := m.parts()[i].resources
+			if r.Requests.CPU == nil || r.Requests.Memory == nil || r.Limits.Memory == nil {
+				t.Errorf("%s, %s: %v", field, name, r)
+			}
+		}
+	}
+	m := derived(t, "{infrastructure: {mariadb: {resources: {requests: {cpu: '4'}}}}}", bare)
+	if r := m.server().Resources; r.Requests.CPU.String() != "4" || r.Requests.Memory.String() != "2Gi" || r.Limits.Memory.String() != "2Gi" {
+		t.Errorf("the database has %v", r)
+	}
+}
+
+// TestOfThePlatform: a claim has no say in what holds rights of the platform, whatever it is allowed.
+func TestOfThePlatform(t *testing.T) {
+	const platform = `{domain: example.com, images: {registry: registry.example.com, pullSecrets: [ours]},
+		companion: {resources: {limits: {memory: 1Gi}}, nodeSelector: {role: platform}, tolerations: [{key: platform, operator: Exists}]}, limits: [`
+	theirs := derived(t, `{global: {images: {registry: evil.example.com, pullSecrets: [theirs]}},
+		services: {keystone: {tolerations: [{key: a, operator: Exists}]}}}`, platform+limittest.Everything+"]}")
+	ours := derived(t, "{}", platform+"]}")
+	got := built(t, theirs, companionController)
+	if diff := cmp.Diff(built(t, ours, companionController), got); diff != "" {
+		t.Errorf("the claim changes it (-without +with):\n%s", diff)
+	}
+	for _, want := range []string{
+		`"image":"registry.example.com/c5c3/crossplane-cobaltcore-companion:`, `"imagePullSecrets":[{"name":"ours"}]`, `"nodeSelector":{"role":"platform"}`,
+		`"key":"platform"`, `"limits":{"memory":"1Gi"}`, `"requests":{"cpu":"50m","memory":"128Mi"}`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+}

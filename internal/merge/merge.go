@@ -1,0 +1,56 @@
+// Package merge lays settings over others, field by field.
+package merge
+
+import "reflect"
+
+// Over is what over says, and under where it says nothing: a struct field by field, a map key by key. Nothing is the zero value and the
+// empty list; a pointer to a zero value says it. A list is said as a whole. Neither argument changes; the result shares values with both.
+func Over[T any](over, under T) T {
+	var out T
+	lay(reflect.ValueOf(&out).Elem(), reflect.ValueOf(&over).Elem(), reflect.ValueOf(&under).Elem())
+	return out
+}
+
+func lay(out, over, under reflect.Value) {
+	switch {
+	case empty(over):
+		out.Set(under)
+	case over.Kind() == reflect.Pointer && !under.IsNil() && open(over.Type().Elem()):
+		out.Set(reflect.New(over.Type().Elem()))
+		lay(out.Elem(), over.Elem(), under.Elem())
+	case open(over.Type()):
+		for i := range over.NumField() {
+			lay(out.Field(i), over.Field(i), under.Field(i))
+		}
+	case over.Kind() == reflect.Map && !under.IsNil():
+		out.Set(reflect.MakeMap(over.Type()))
+		for _, m := range []reflect.Value{under, over} {
+			for i := m.MapRange(); i.Next(); {
+				out.SetMapIndex(i.Key(), i.Value())
+			}
+		}
+	default:
+		out.Set(over)
+	}
+}
+
+// empty tells whether a value says nothing.
+func empty(v reflect.Value) bool {
+	if v.Kind() == reflect.Slice || v.Kind() == reflect.Map {
+		return v.Len() == 0
+	}
+	return v.IsZero()
+}
+
+// open tells whether a type is a struct whose fields can be said one by one. One with fields of its own, such as a quantity, is a value.
+func open(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range t.NumField() {
+		if !t.Field(i).IsExported() {
+			return false
+		}
+	}
+	return true
+}
