@@ -266,6 +266,39 @@ var controlPlaneCases = kindCases{
 			old:    new(`infrastructure: {valkey: {storageSize: 900Mi}}`),
 			spec:   `infrastructure: {valkey: {storageSize: 1Gi}}`,
 		},
+		"QueueOffWithMembers": {
+			reason:  "What is off has no members.",
+			spec:    `infrastructure: {rabbitmq: {enabled: false, replicas: 5}}`,
+			field:   "spec.infrastructure.rabbitmq",
+			message: "the queue is off, so what is said of it does nothing; leave everything but enabled out, or switch it on",
+		},
+		"QueueOff": {
+			reason: "A storage class cannot be taken back, so it may stay.",
+			old:    new(`infrastructure: {rabbitmq: {storageClass: fast}}`),
+			spec:   `infrastructure: {rabbitmq: {enabled: false, storageClass: fast}}`,
+		},
+		"StoreOffWithSentinel": {
+			reason:  "What is off has no sentinels.",
+			spec:    `infrastructure: {valkey: {enabled: false, sentinel: {enabled: true}}}`,
+			field:   "spec.infrastructure.valkey",
+			message: "the store is off, so what is said of it does nothing; leave everything but enabled out, or switch it on",
+		},
+		"TwoSentinels": {
+			reason:  "Either's loss stops both.",
+			spec:    `infrastructure: {valkey: {replicas: 2}}`,
+			field:   "spec.infrastructure.valkey",
+			message: "2 sentinels cannot fail over: most of three or more have to agree; use 3 replicas, or 2 with sentinel.enabled false",
+		},
+		"TwoWithoutSentinel": {
+			reason: "A copy may be wanted.",
+			spec:   `infrastructure: {valkey: {replicas: 2, sentinel: {enabled: false}}}`,
+		},
+		"OneSentinel": {
+			reason:  "It has nobody to agree with.",
+			spec:    `infrastructure: {valkey: {replicas: 1, sentinel: {enabled: true}}}`,
+			field:   "spec.infrastructure.valkey",
+			message: "sentinels need 3 replicas or more: most of three or more have to agree",
+		},
 		"RabbitMQEven": {
 			reason:  "Quorum queues need a majority.",
 			spec:    `infrastructure: {rabbitmq: {replicas: 4}}`,

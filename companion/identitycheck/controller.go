@@ -116,6 +116,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err == nil && c.Spec.Exempt {
 		set(&status, c, conditionExempt, now, found.exempt)
 	}
+	status.Authority = certificates(cloud.CA)
 	r.visit(ctx, c, &status, now)
 	result := reconcile.Result{RequeueAfter: every}
 	if err != nil {

@@ -28,6 +28,7 @@ const pullComponent = "pull-secrets"
 // graph is what a control plane consists of, and what needs what. The phases are those that a tenant reads.
 var graph = compose.Graph[*model]{
 	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
+	{Name: "network", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: policies},
 	{
 		Name: "secrets", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent},
 		Enabled: (*model).namesSecrets, Build: claimSecrets,
@@ -56,6 +57,8 @@ var graph = compose.Graph[*model]{
 		Build: keystone, Version: (*model).keystoneVersion,
 	},
 	{Name: "catalog", Phase: common.PhaseCatalog, Needs: []string{"keystone"}, Build: catalog},
+	// Each of these has brought the network policies of its pods.
+	{Name: "isolation", Phase: common.PhaseCatalog, Needs: []string{"network", "companion", "cache", "keystone"}, Build: isolation},
 	// A Usage looks for its user for a while and then less and less often, so it comes after it.
 	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{"keystone"}, Build: deletionOrder},
 	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{"catalog"}, Build: catalogDeletionOrder},

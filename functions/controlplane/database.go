@@ -117,7 +117,7 @@ func (m *model) databaseHost() string {
 	case m.databaseReplicas() > 1:
 		name = mariaDBName + "-primary"
 	}
-	return fmt.Sprintf("%s.%s.svc.cluster.local", name, m.instance)
+	return fmt.Sprintf("%s.%s.svc.%s", name, m.instance, m.clusterDomain())
 }
 
 // checkMembers refuses to make a cluster of a server alone: members of a Galera cluster have a volume more, and the operator changes the

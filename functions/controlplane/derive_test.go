@@ -56,17 +56,17 @@ func TestAddresses(t *testing.T) {
 			platform: bare, want: want{Public: "https://login.example.org/identity/v3", Hostname: "login.example.org", Path: "/identity"},
 		},
 		"without TLS": {
-			reason: "TLS is switched off for public addresses alone.", spec: "{global: {domain: a.org, tls: {enabled: false}, exposure: {type: Ingress}}}", platform: bare,
+			reason: "TLS is switched off for public addresses alone.", spec: "{global: {domain: a.org, tls: {enabled: false}, exposure: {type: Ingress, ingressController: other}}}", platform: bare,
 			want: want{Public: "http://keystone.a.org/v3", Hostname: "keystone.a.org"},
 		},
 		"platform without TLS": {
 			reason:   "It holds for a claim that says nothing of it.",
-			spec:     "{global: {domain: a.org, exposure: {type: Ingress}}}",
+			spec:     "{global: {domain: a.org, exposure: {type: Ingress, ingressController: other}}}",
 			platform: "{domain: example.com, tls: {enabled: false}, limits: [" + limittest.Everything + "]}",
 			want:     want{Public: "http://keystone.a.org/v3", Hostname: "keystone.a.org"},
 		},
 		"TLS over platform": {
-			reason: "The claim beats the platform.", spec: "{global: {domain: a.org, tls: {enabled: true}, exposure: {type: Ingress}}}",
+			reason: "The claim beats the platform.", spec: "{global: {domain: a.org, tls: {enabled: true}, exposure: {type: Ingress, ingressController: other}}}",
 			platform: "{domain: example.com, tls: {enabled: false}, limits: [" + limittest.Everything + "]}",
 			want:     want{Public: "https://keystone.a.org/v3", Hostname: "keystone.a.org"},
 		},

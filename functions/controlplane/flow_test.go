@@ -123,7 +123,7 @@ func TestClusters(t *testing.T) {
 // TestKeystone: it gets a whole spec.
 func TestKeystone(t *testing.T) {
 	o := desired(t, ready(t, `{size: medium, services: {keystone: {config: {token: {expiration: 600}}, hostname: a.example.org, bootstrap: {adminUser: root}}},
-		global: {region: eu, exposure: {type: Ingress}}, korc: {credentialRotation: {intervalDays: 30, suspend: true}}}`, bare))["keystone"].Map()
+		global: {region: eu, exposure: {type: Ingress, ingressController: other}}, korc: {credentialRotation: {intervalDays: 30, suspend: true}}}`, bare))["keystone"].Map()
 	spec, _ := o["spec"].(map[string]any)
 	for path, want := range map[string]any{
 		"openStackRelease": "2025.2", "replicas": 3.0, "region": "eu", "database.host": "maxscale." + instance + ".svc.cluster.local", "database.galera": true,

@@ -14,9 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/monitoring"
-	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
@@ -31,6 +29,8 @@ const (
 	rootSecretResource        = "database-root-secret"
 	rootGeneratorResource     = "database-root-generator"
 	proxyResource             = "database-proxy"
+	messagingResource         = "messaging"
+	locksResource             = "locks"
 	keystoneResource          = "keystone"
 	keystoneName              = "keystone"
 )
@@ -39,8 +39,10 @@ const (
 	memcachedPort = 11211
 	// memcachedUser is the user of the public image.
 	memcachedUser = 11211
-	// memcachedOverhead is what a server needs beside its items, in MiB.
+	// memcachedOverhead is what a server needs beside its items, in MiB, and memcachedShare the part of their memory that it needs more: -m is
+	// for items alone, and neither for the table that finds them nor for connections (https://docs.memcached.org/serverguide/hardware/).
 	memcachedOverhead = 64
+	memcachedShare    = 8
 	mebibyte          = 1 << 20
 )
 
@@ -142,6 +144,9 @@ func cache(m *model) ([]compose.Stage, error) {
 	}
 	memory := m.cacheMemory()
 	w.Resources = cacheResources(memory)
+	if q := m.spec.Infrastructure.Memcached.CPU; q != nil {
+		w.Resources.Requests.CPU = q
+	}
 	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("memcached")}}}
 	set := w.StatefulSet(workload.Pod{
 		UserID: memcachedUser,
@@ -169,7 +174,8 @@ func (m *model) cacheMemory() resource.Quantity {
 
 // cacheResources are those of a server with so much memory for items.
 func cacheResources(memory resource.Quantity) *common.Resources {
-	limit := fmt.Sprintf("%dMi", memory.Value()/mebibyte+memcachedOverhead)
+	items := memory.Value() / mebibyte
+	limit := fmt.Sprintf("%dMi", items+items/memcachedShare+memcachedOverhead)
 	return resources("50m", limit, limit)
 }
 
@@ -181,12 +187,13 @@ func (m *model) cacheWorkload() workload.Workload {
 	return w
 }
 
+// cacheImage is the image that the claim names, or that the platform does.
 func (m *model) cacheImage() (string, error) {
-	o := release.Override{Registry: m.images.Registry}
-	if i := m.spec.Infrastructure.Memcached.Image; i != nil {
-		o.Repository, o.Tag, o.Digest = i.Repository, i.Tag, i.Digest
+	i := m.spec.Infrastructure.Memcached.Image
+	if t := m.platform.ThirdPartyImages; i == nil && t != nil {
+		i = t.Memcached
 	}
-	return release.ImageFor(release.Memcached, m.release, o)
+	return release.ImageFor(release.Memcached, m.release, over(m.images.Registry, i))
 }
 
 // cacheServers is the list that clients get.
@@ -197,85 +204,4 @@ func (m *model) cacheServers() []string {
 		out = append(out, fmt.Sprintf("%s-%d.%s.%s.svc:%d", w.Name, i, w.Name, m.instance, memcachedPort))
 	}
 	return out
-}
-
-// messaging is RabbitMQ. It listens with TLS only.
-func messaging(m *model) ([]compose.Stage, error) {
-	const name = "rabbitmq"
-	r := m.spec.Infrastructure.RabbitMQ
-	replicas := ptr.Deref(r.Replicas, m.size.messaging)
-	tls := m.meta("rabbitmq-tls")
-	host := name + "." + m.instance + ".svc"
-	nodes := "*." + name + "-nodes." + m.instance + ".svc"
-	res := merge.Over(r.Resources, m.size.messagingResources)
-	spec := object.Map{
-		"replicas":          int64(replicas),
-		"delayStartSeconds": int64(0),
-		// The operator's default is a week: a queue that cannot be drained would hold a node back for so long.
-		"terminationGracePeriodSeconds": int64(600),
-		"resources":                     object.Resources(res),
-		"persistence": object.With(object.Map{"storage": string(ptr.Deref(r.StorageSize, storageSize(m.size.messagingStorage)))},
-			object.Map{"storageClassName": string(or(r.StorageClass, m.platform.StorageClass))}),
-		"rabbitmq": object.Map{"additionalConfig": "cluster_partition_handling = pause_minority\n" + diskLimit(res)},
-		"tls":      object.Map{"secretName": tls.Name, "caSecretName": tls.Name, "disableNonTLSListeners": true},
-	}
-	spec = object.With(spec, object.Map{
-		"tolerations":      object.Tolerations(r.Tolerations),
-		"affinity":         nodeAffinity(r.NodeSelector),
-		"imagePullSecrets": m.pullSecrets(),
-	})
-	return []compose.Stage{
-		{{Name: "messaging-certificate", Object: certificate.Server(tls, m.issuer(),
-			host, host+".cluster.local", nodes, nodes+".cluster.local")}},
-		{{Name: "messaging", Object: object.New("rabbitmq.com/v1beta1", "RabbitmqCluster", m.meta(name), spec), Retain: true}},
-	}, nil
-}
-
-// diskLimit is how much of the disk has to be free before the queue takes no more: as much as it may have in memory, and write down. It is
-// said as a number: the operator's default is one, of 2 GB, and a number goes before a share of the memory.
-func diskLimit(res *common.Resources) string {
-	if res.Limits == nil || res.Limits.Memory == nil {
-		return ""
-	}
-	return fmt.Sprintf("disk_free_limit.absolute = %d\n", res.Limits.Memory.Value())
-}
-
-// locks is Valkey. Its operator makes the binding Secret with address and password.
-func locks(m *model) ([]compose.Stage, error) {
-	const name = "valkey"
-	v := m.spec.Infrastructure.Valkey
-	replicas := ptr.Deref(v.Replicas, m.size.locks)
-	res := merge.Over(v.Resources, m.size.locksResources)
-	spec := object.With(object.Map{
-		"replicas": int64(replicas),
-		"sentinel": object.Map{"enabled": ptr.Deref(v.Sentinel.Enabled, replicas > 1)},
-		"tls": object.Map{"enabled": true, "certManager": object.Map{"issuer": object.Map{
-			"group": "cert-manager.io", "kind": "Issuer", "name": internalCA,
-		}}},
-		"persistence": object.With(object.Map{"enabled": true, "size": string(ptr.Deref(v.StorageSize, storageSize(m.size.locksStorage)))},
-			object.Map{"storageClass": string(or(v.StorageClass, m.platform.StorageClass))}),
-		"metrics":   object.Map{"enabled": m.monitoring.Enabled},
-		"binding":   object.Map{"secretName": name + "-binding"},
-		"resources": object.Resources(res),
-	}, object.Map{
-		"nodeSelector": object.NodeSelector(v.NodeSelector),
-		"tolerations":  object.Tolerations(v.Tolerations),
-	})
-	return []compose.Stage{{{
-		Name: "locks", Object: object.New("cache.cs.sap.com/v1alpha1", "Valkey", m.meta(name), spec), Retain: true,
-	}}}, nil
-}
-
-// nodeAffinity says a node selector for operators that take only affinities.
-func nodeAffinity(selector map[string]common.LabelValue) object.Map {
-	if len(selector) == 0 {
-		return nil
-	}
-	var expressions object.List
-	for _, k := range sortedKeys(selector) {
-		expressions = append(expressions, object.Map{"key": k, "operator": "In", "values": object.List{string(selector[k])}})
-	}
-	return object.Map{"nodeAffinity": object.Map{"requiredDuringSchedulingIgnoredDuringExecution": object.Map{
-		"nodeSelectorTerms": object.List{object.Map{"matchExpressions": expressions}},
-	}}}
 }

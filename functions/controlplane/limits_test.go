@@ -76,11 +76,11 @@ func TestDeniedByDefault(t *testing.T) {
 			"gateways: [gateways/public/admin]", "gateways: [gateways/public/https]",
 		},
 		"default ingress class": {
-			"{global: {exposure: {type: Ingress}}}", "spec.global.exposure.ingressClassName", "the cluster's default class",
+			"{global: {exposure: {type: Ingress, ingressController: other}}}", "spec.global.exposure.ingressClassName", "the cluster's default class",
 			"ingressClasses: ['*']", "ingressClasses: [nginx]",
 		},
 		"ingress class": {
-			"{global: {exposure: {type: Ingress, ingressClassName: nginx}}}", "spec.global.exposure.ingressClassName", "nginx",
+			"{global: {exposure: {type: Ingress, ingressClassName: nginx, ingressController: other}}}", "spec.global.exposure.ingressClassName", "nginx",
 			"ingressClasses: [ngin*]", "ingressClasses: [nginx-internal]",
 		},
 		"namespaces let in": {
@@ -96,7 +96,7 @@ func TestDeniedByDefault(t *testing.T) {
 			"a=c", "annotations: [a=c]", "annotations: [a=b]",
 		},
 		"issuer": {
-			"{global: {tls: {issuerRef: {name: internal}}}}", "spec.global.tls.issuerRef", "ClusterIssuer/internal",
+			"{global: {exposure: {type: None}, tls: {issuerRef: {name: internal}}}}", "spec.global.tls.issuerRef", "ClusterIssuer/internal",
 			"issuers: [ClusterIssuer/internal]", "issuers: [Issuer/internal]",
 		},
 		"monitoring label": {
@@ -224,7 +224,7 @@ func TestClosedStaysClosed(t *testing.T) {
 	}{
 		"restated":     {gateway + ", allowedNamespaces: [gateways]}", gateway + "}", []common.NamespaceName{"gateways"}},
 		"emptied":      {gateway + ", allowedNamespaces: [gateways]}", gateway + ", allowedNamespaces: []}", []common.NamespaceName{"gateways"}},
-		"another type": {gateway + ", allowedNamespaces: [gateways]}", "{type: Ingress, ingressClassName: a}", []common.NamespaceName{"gateways"}},
+		"another type": {gateway + ", allowedNamespaces: [gateways]}", "{type: Ingress, ingressClassName: a, ingressController: other}", []common.NamespaceName{"gateways"}},
 		"open":         {gateway + "}", gateway + ", allowedNamespaces: [mine]}", []common.NamespaceName{"mine"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenantsecret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
@@ -63,6 +64,13 @@ type model struct {
 	platformPull []common.ObjectName
 	// copiesSeen and pullsSeen: there are copies already.
 	copiesSeen, pullsSeen bool
+	// seen is what is observed.
+	seen observe.State
+	// neighbours are who reaches in from other namespaces.
+	neighbours neighbours
+	// queue and store are the members of RabbitMQ and of Valkey.
+	queue queueMembers
+	store storeMembers
 }
 
 type endpoints struct{ public, internal string }
@@ -80,7 +88,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err := admission.Check(in.Required); err != nil {
 		return nil, err
 	}
-	m := &model{claim: in.Claim, channel: in.Channel, spec: in.XR.Spec, previous: in.XR.Status, platform: p}
+	m := &model{claim: in.Claim, channel: in.Channel, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Seen}
 	if m.claim.Name == "" {
 		// A composite resource without a claim is the platform team's own.
 		m.claim.Name = in.XR.Name
@@ -108,6 +116,10 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostname(),
 		m.checkOverrides(),
 	); err != nil {
+		return nil, err
+	}
+	m.neighbours = neighboursOf(p.Network)
+	if err := errors.Join(m.checkExposure(), m.queueMembers(), m.storeMembers()); err != nil {
 		return nil, err
 	}
 	m.proxyAwaited = awaitsProxy(in.Seen)
@@ -183,6 +195,9 @@ func (m *model) workload(app string) workload.Workload {
 func (m *model) issuer() common.IssuerReference {
 	return common.IssuerReference{Name: internalCA, Kind: "Issuer"}
 }
+
+// clusterDomain is the DNS domain of the cluster that the workloads run in.
+func (m *model) clusterDomain() string { return or(string(m.platform.ClusterDomain), "cluster.local") }
 
 func (m *model) messaging() bool { return ptr.Deref(m.spec.Infrastructure.RabbitMQ.Enabled, true) }
 

@@ -28,7 +28,7 @@ var inside = map[string][]string{
 	},
 	"it lets others in, and names nothing": {"ControlPlaneClusterSpec.AllowedNamespaces"},
 	"it is a choice or a name within the cloud": {
-		"ControlPlaneClusterSpec.DeletionPolicy", "Exposure.Routing", "Global.Region", "Bootstrap.AdminUser", "IdentityBackend.Domain",
+		"ControlPlaneClusterSpec.DeletionPolicy", "Exposure.IngressController", "Exposure.Routing", "Global.Region", "Bootstrap.AdminUser", "IdentityBackend.Domain",
 		"Federation.Provider", "KORC.BootstrapResources", "NovaCell.Name", "Cinder.DefaultVolumeType", "CinderBackend.Name",
 		"ML2.ExtensionDrivers", "ML2.TenantNetworkTypes", "ML2.TypeDrivers",
 	},

@@ -169,11 +169,17 @@ func (m *model) outbound() []workload.Flow {
 func exposed(m *model) ([]compose.Stage, error) {
 	e := *m.spec.Exposure
 	b := exposure.Backend{Service: m.workload.Name, Port: apiPort, Host: m.internalHost(), CASecret: m.sub("tls")}
+	if m.authority.published {
+		b.CAConfigMap = m.sub("ca")
+	}
 	objects := exposure.IngressFor
 	if e.Type == exposure.GatewayAPI {
 		objects = exposure.Route
 	}
 	var stage compose.Stage
+	if m.authority.wanted && e.Type == exposure.GatewayAPI {
+		stage = append(stage, compose.Resource{Name: authorityResource, Object: m.authorityMap()})
+	}
 	for _, o := range objects(m.meta(m.name), e, b) {
 		stage = append(stage, compose.Resource{Name: exposureNames[o.GetObjectKind().GroupVersionKind().Kind], Object: o})
 	}

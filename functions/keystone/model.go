@@ -71,8 +71,9 @@ type model struct {
 	// image of the effective release, schemaImage of the wanted one, proxyImage of the federation proxy.
 	image, schemaImage, proxyImage string
 	workload                       workload.Workload
-	// live is what the running Keystone tells.
-	live *common.Live
+	// live is what the running Keystone tells, authority whose certificate it has.
+	live      *common.Live
+	authority authority
 	// config of each release.
 	files, schemaFiles files
 }
@@ -84,6 +85,7 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	if check, ok := in.Seen.Get(loginResource); ok {
 		m.live = live(check)
 	}
+	m.authority = findAuthority(in.Seen)
 	if err := m.releases(in); err != nil {
 		return nil, err
 	}

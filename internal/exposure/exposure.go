@@ -2,6 +2,7 @@
 package exposure
 
 import (
+	"maps"
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -28,6 +29,17 @@ type Backend struct {
 	Port    int32
 	// Host is the name in the backend's certificate, CASecret the Secret whose ca.crt signed it.
 	Host, CASecret string
+	// CAConfigMap is a ConfigMap with the same ca.crt. Empty: there is none.
+	CAConfigMap string
+}
+
+// authority is what a Gateway verifies the backend by. A ConfigMap is what every Gateway takes, a Secret what some do
+// (https://gateway-api.sigs.k8s.io/api-types/backendtlspolicy/).
+func (b Backend) authority() object.Map {
+	if b.CAConfigMap == "" {
+		return object.Map{"group": "", "kind": "Secret", "name": b.CASecret}
+	}
+	return object.Map{"group": "", "kind": "ConfigMap", "name": b.CAConfigMap}
 }
 
 // Route makes the HTTPRoute to a backend, and the policy by which the Gateway trusts the backend's certificate.
@@ -56,7 +68,7 @@ func Route(meta object.Meta, e common.ServiceExposure, b Backend) []runtime.Obje
 			"targetRefs": object.List{object.Map{"group": "", "kind": "Service", "name": b.Service}},
 			"validation": object.Map{
 				"hostname":          b.Host,
-				"caCertificateRefs": object.List{object.Map{"group": "", "kind": "Secret", "name": b.CASecret}},
+				"caCertificateRefs": object.List{b.authority()},
 			},
 		}),
 	}
@@ -67,7 +79,7 @@ func IngressFor(meta object.Meta, e common.ServiceExposure, b Backend) []runtime
 	tlsSecret := meta.Name + "-public-tls"
 	ingress := &networkingv1.Ingress{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"},
-		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels, Annotations: annotations(e)},
+		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels, Annotations: ingressAnnotations(meta, e, b)},
 		Spec: networkingv1.IngressSpec{
 			Rules: []networkingv1.IngressRule{{
 				Host: string(e.Hostname),
@@ -113,6 +125,47 @@ func annotations(e common.ServiceExposure) map[string]string {
 	for k, v := range e.Annotations {
 		out[k] = string(v)
 	}
+	return out
+}
+
+// backendAnnotations tell a controller that the backend speaks https, and by which authority to verify it, as each documents it:
+//   - https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations/
+//   - https://www.haproxy.com/documentation/kubernetes-ingress/community/configuration-reference/ingress/
+//   - https://haproxy-ingress.github.io/docs/configuration/keys/
+//
+// Controllers that want it said of the Service, or by objects of their own, are not here.
+var backendAnnotations = map[string]func(namespace string, b Backend) map[string]string{
+	"ingress-nginx": func(namespace string, b Backend) map[string]string {
+		const prefix = "nginx.ingress.kubernetes.io/"
+		return map[string]string{
+			prefix + "backend-protocol":      "HTTPS",
+			prefix + "proxy-ssl-secret":      namespace + "/" + b.CASecret,
+			prefix + "proxy-ssl-verify":      "on",
+			prefix + "proxy-ssl-name":        b.Host,
+			prefix + "proxy-ssl-server-name": "on",
+		}
+	},
+	"haproxy.org": func(namespace string, b Backend) map[string]string {
+		return map[string]string{"haproxy.org/server-ssl": "true", "haproxy.org/server-ca": namespace + "/" + b.CASecret, "haproxy.org/server-sni": b.Host}
+	},
+	"haproxy-ingress": func(namespace string, b Backend) map[string]string {
+		const prefix = "haproxy-ingress.github.io/"
+		return map[string]string{
+			prefix + "backend-protocol":        "h1-ssl",
+			prefix + "secure-verify-ca-secret": namespace + "/" + b.CASecret,
+			prefix + "secure-verify-hostname":  b.Host,
+			prefix + "secure-sni":              b.Host,
+		}
+	},
+}
+
+// ingressAnnotations are those that the exposure names, over those that its controller needs.
+func ingressAnnotations(meta object.Meta, e common.ServiceExposure, b Backend) map[string]string {
+	out := map[string]string{}
+	if of := backendAnnotations[e.IngressController]; of != nil {
+		maps.Copy(out, of(meta.Namespace, b))
+	}
+	maps.Copy(out, annotations(e))
 	return out
 }
 

@@ -122,3 +122,49 @@ func TestNamespaces(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestAuthority: a ConfigMap goes before a Secret.
+func TestAuthority(t *testing.T) {
+	b := backend
+	b.CAConfigMap = "keystone-ca"
+	objects := Route(meta, common.ServiceExposure{Exposure: common.Exposure{Gateway: &common.Gateway{Name: "public", Namespace: "gateways"}}}, b)
+	want := object.Map{"hostname": "keystone.cloud.svc", "caCertificateRefs": object.List{
+		object.Map{"group": "", "kind": "ConfigMap", "name": "keystone-ca"},
+	}}
+	if diff := cmp.Diff(want, spec(t, objects[1])["validation"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestIngressController: a controller that is known is told that the backend speaks https, and what is said besides goes before that.
+func TestIngressController(t *testing.T) {
+	for name, tc := range map[string]struct {
+		controller string
+		said       map[string]common.AnnotationValue
+		want       map[string]string
+	}{
+		"Other": {"other", map[string]common.AnnotationValue{"a": "b"}, map[string]string{"a": "b"}},
+		"Nginx": {"ingress-nginx", map[string]common.AnnotationValue{"nginx.ingress.kubernetes.io/proxy-ssl-verify": "off"}, map[string]string{
+			"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS", "nginx.ingress.kubernetes.io/proxy-ssl-secret": "cloud/keystone-tls",
+			"nginx.ingress.kubernetes.io/proxy-ssl-verify": "off", "nginx.ingress.kubernetes.io/proxy-ssl-name": "keystone.cloud.svc",
+			"nginx.ingress.kubernetes.io/proxy-ssl-server-name": "on",
+		}},
+		"HAProxy": {"haproxy.org", nil, map[string]string{
+			"haproxy.org/server-ssl": "true", "haproxy.org/server-ca": "cloud/keystone-tls", "haproxy.org/server-sni": "keystone.cloud.svc",
+		}},
+		"HAProxyIngress": {"haproxy-ingress", nil, map[string]string{
+			"haproxy-ingress.github.io/backend-protocol": "h1-ssl", "haproxy-ingress.github.io/secure-verify-ca-secret": "cloud/keystone-tls",
+			"haproxy-ingress.github.io/secure-verify-hostname": "keystone.cloud.svc", "haproxy-ingress.github.io/secure-sni": "keystone.cloud.svc",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := common.ServiceExposure{Hostname: "keystone.example.com", Exposure: common.Exposure{
+				Type: Ingress, IngressController: tc.controller, Annotations: tc.said,
+			}}
+			ingress := IngressFor(meta, e, backend)[0].(*networkingv1.Ingress)
+			if diff := cmp.Diff(tc.want, ingress.Annotations); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@
 package monitoring
 
 import (
+	"fmt"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -53,6 +54,37 @@ func Service(meta object.Meta, conf common.Monitoring, port string, selector map
 		"selector":  object.Map{"matchLabels": object.Strings(selector)},
 		"endpoints": object.List{object.Map{"port": port, "interval": "30s"}},
 	})
+}
+
+// Authority is what verifies who serves metrics by https.
+type Authority struct {
+	// Secret whose ca.crt signed the certificate, Host the name in it.
+	Secret, Host string
+}
+
+// ServiceTLS is Service for metrics that are served by https.
+func ServiceTLS(
+	meta object.Meta, conf common.Monitoring, port string, selector map[string]string, authority Authority,
+) *unstructured.Unstructured {
+	meta.Labels = withLabels(meta.Labels, conf)
+	return object.New(apiVersion, "ServiceMonitor", meta, object.Map{
+		"selector": object.Map{"matchLabels": object.Strings(selector)},
+		"endpoints": object.List{object.Map{"port": port, "interval": "30s", "scheme": "https", "tlsConfig": object.Map{
+			"ca":         object.Map{"secret": object.Map{"name": authority.Secret, "key": "ca.crt"}},
+			"serverName": authority.Host,
+		}}},
+	})
+}
+
+// CertificateExpiring is an alert on a Certificate that cert-manager has not renewed in time.
+func CertificateExpiring(name, what, namespace, certificate string) Alert {
+	return Alert{
+		Name: name, Severity: Warning, For: "1h",
+		Expr: fmt.Sprintf(`certmanager_certificate_expiration_timestamp_seconds{namespace=%q,name=%q} - time() < 7 * 24 * 3600`,
+			namespace, certificate),
+		Summary: what + " expires within a week and was not renewed.",
+		Action:  "Look at the Certificate's events and at its issuer.",
+	}
 }
 
 func withLabels(labels map[string]string, conf common.Monitoring) map[string]string {

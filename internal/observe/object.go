@@ -70,6 +70,15 @@ func (o *Object) Deleting() bool { return o.String("metadata", "deletionTimestam
 // String is the text at a path of field names. It is empty if there is none.
 func (o *Object) String(path ...string) string { return o.at(path...).Text() }
 
+// Keep is the text at a path of an object that exists, even if there is none, or else what is wanted. It is for a field that cannot change
+// in the life of an object: a new object gets what is wanted, one that is there keeps what it has.
+func (o *Object) Keep(want string, path ...string) string {
+	if !o.Exists() {
+		return want
+	}
+	return o.String(path...)
+}
+
 // Int is the whole number at a path. It is false if there is none, or it has a fraction, or is beyond ±2^53.
 func (o *Object) Int(path ...string) (int64, bool) { return o.at(path...).Whole() }
 

@@ -217,6 +217,9 @@ func identified(r Rule) Rule {
 	return r
 }
 
+// someAuthority stands for the certificates that a running service tells of.
+const someAuthority = "certificates of the control plane's own authority, in PEM\n"
+
 // identityCheck: Keystone gives tokens.
 func identityCheck() Rule {
 	r := conditions("Reachable")
@@ -225,6 +228,7 @@ func identityCheck() Rule {
 		finish(obj)
 		set(obj, "v3.14", "status", "apiVersion")
 		set(obj, finishedAt, "status", "lastToken")
+		set(obj, someAuthority, "status", "authority")
 	}
 	return r
 }

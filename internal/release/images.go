@@ -4,18 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // Version is this project's own: the images that it builds for itself are released together with the functions that ask
 // for them.
 const Version = "0.1.0"
 
-// What is not OpenStack's and has an image. MariaDB, MaxScale, RabbitMQ and Valkey are not here: their operators know the
-// images that they support.
+// What is not OpenStack's and has an image. Valkey is not here: its operator has no field for one.
 const (
-	Companion       = "companion"
-	FederationProxy = "keystone-federation-proxy"
-	Memcached       = "memcached"
+	Companion        = "companion"
+	FederationProxy  = "keystone-federation-proxy"
+	Memcached        = "memcached"
+	MariaDB          = "mariadb"
+	MariaDBExporter  = "mariadb-exporter"
+	MaxScale         = "maxscale"
+	MaxScaleExporter = "maxscale-exporter"
+	RabbitMQ         = "rabbitmq"
 )
 
 // Where the images of OpenStack's services are: one repository for each service.
@@ -27,10 +32,18 @@ const (
 // An image is where an image is by default. The registry stands apart, because a mirror replaces it.
 type image struct{ registry, path, tag string }
 
+// others are the images of what is not OpenStack's. Those that an operator runs are the defaults of mariadb-operator v25.10.4
+// (deploy/charts/mariadb-operator/values.yaml) and of RabbitMQ's cluster operator v2.20.0 (cmd/main.go). None has a digest: that of a
+// mirror is its own, and is named in the PlatformConfig.
 var others = map[string]image{
-	Companion:       {"ghcr.io", "c5c3/crossplane-cobaltcore-companion", Version},
-	FederationProxy: {"ghcr.io", "c5c3/keystone-federation-proxy", Version},
-	Memcached:       {"docker.io", "library/memcached", "1.6"},
+	Companion:        {"ghcr.io", "c5c3/crossplane-cobaltcore-companion", Version},
+	FederationProxy:  {"ghcr.io", "c5c3/keystone-federation-proxy", Version},
+	Memcached:        {"docker.io", "library/memcached", "1.6.39"},
+	MariaDB:          {"docker-registry1.mariadb.com", "library/mariadb", "11.8.5"},
+	MariaDBExporter:  {"docker.io", "prom/mysqld-exporter", "v0.15.1"},
+	MaxScale:         {"docker-registry2.mariadb.com", "mariadb/maxscale", "23.08.5"},
+	MaxScaleExporter: {"docker-registry2.mariadb.com", "mariadb/maxscale-prometheus-exporter-ubi", "v0.0.1"},
+	RabbitMQ:         {"docker.io", "library/rabbitmq", "4.1.3-management"},
 }
 
 // Override is what a spec says about an image. What is empty stays as the table says.
@@ -73,6 +86,29 @@ func ImageFor(name string, r Release, o Override) (string, error) {
 		suffix = ":" + o.Tag
 	}
 	return repository + suffix, nil
+}
+
+// OperatorImageFor is the reference of the image of what an operator runs, one of the constants above, for the field in which the operator takes
+// one. It is empty where nothing is said of it: the operator runs its default. A mirror or another repository changes where the image comes from,
+// and not its version: what runs already (running, as the operator's object names it; empty: nothing) keeps its tag or digest, because a
+// database does not go back to an older version than that which wrote its files.
+func OperatorImageFor(name, running string, o Override) (string, error) {
+	if o == (Override{}) {
+		return "", nil
+	}
+	if o.Tag == "" && o.Digest == "" {
+		o.Tag, o.Digest = version(running)
+	}
+	return ImageFor(name, "", o)
+}
+
+// version is the tag or the digest of a reference, whichever it has.
+func version(reference string) (tag, digest string) {
+	if _, digest, ok := strings.Cut(reference, "@"); ok {
+		return "", digest
+	}
+	_, tag, _ = strings.Cut(reference[strings.LastIndex(reference, "/")+1:], ":")
+	return tag, ""
 }
 
 // The grammar of names of images: https://github.com/distribution/reference/blob/main/reference.go, without what no

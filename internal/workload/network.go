@@ -6,6 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 )
 
 // Flow is traffic that a network policy lets through.
@@ -13,8 +15,9 @@ type Flow struct {
 	// Namespaces of the peers; none means this namespace. Anywhere means every address, in the cluster and outside.
 	Namespaces []string
 	Anywhere   bool
-	// Pods of the peers, by label; none means all.
-	Pods map[string]string
+	// Pods of the peers, by label, and by Expressions on labels; none means all.
+	Pods        map[string]string
+	Expressions []metav1.LabelSelectorRequirement
 	// Ports (TCP).
 	Ports []int32
 }
@@ -24,18 +27,17 @@ const dnsPort = 53
 
 // NetworkPolicy lets only the given traffic in and out, and questions for names.
 func (w Workload) NetworkPolicy(in, out []Flow) *networkingv1.NetworkPolicy {
-	p := &networkingv1.NetworkPolicy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
-		ObjectMeta: w.objectMeta(),
-		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: metav1.LabelSelector{MatchLabels: w.Selector()},
-			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
-			Egress: []networkingv1.NetworkPolicyEgressRule{{Ports: []networkingv1.NetworkPolicyPort{
-				{Protocol: ptr.To(corev1.ProtocolUDP), Port: new(intstr.FromInt32(dnsPort))},
-				{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(dnsPort))},
-			}}},
-		},
-	}
+	return NetworkPolicy(w.Meta(), metav1.LabelSelector{MatchLabels: w.Selector()}, in, out)
+}
+
+// NetworkPolicy lets only the given traffic into and out of the pods that are selected, and questions for names.
+func NetworkPolicy(meta object.Meta, pods metav1.LabelSelector, in, out []Flow) *networkingv1.NetworkPolicy {
+	p := DenyAll(meta)
+	p.Spec.PodSelector = pods
+	p.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{Ports: []networkingv1.NetworkPolicyPort{
+		{Protocol: ptr.To(corev1.ProtocolUDP), Port: new(intstr.FromInt32(dnsPort))},
+		{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(dnsPort))},
+	}}}
 	for _, f := range in {
 		p.Spec.Ingress = append(p.Spec.Ingress, networkingv1.NetworkPolicyIngressRule{From: f.peers(), Ports: f.ports()})
 	}
@@ -45,11 +47,22 @@ func (w Workload) NetworkPolicy(in, out []Flow) *networkingv1.NetworkPolicy {
 	return p
 }
 
+// DenyAll lets nothing into and out of any pod of its namespace but what another policy lets through.
+func DenyAll(meta object.Meta) *networkingv1.NetworkPolicy {
+	return &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels},
+		Spec: networkingv1.NetworkPolicySpec{
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
+		},
+	}
+}
+
 func (f Flow) peers() []networkingv1.NetworkPolicyPeer {
 	if f.Anywhere {
 		return nil
 	}
-	pods := &metav1.LabelSelector{MatchLabels: f.Pods}
+	pods := &metav1.LabelSelector{MatchLabels: f.Pods, MatchExpressions: f.Expressions}
 	if len(f.Namespaces) == 0 {
 		return []networkingv1.NetworkPolicyPeer{{PodSelector: pods}}
 	}

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 )
 
 // Deployment makes the workload's Deployment. A roll-out adds a pod before it takes one away, so that no request is lost.
@@ -106,12 +108,17 @@ func Port(name string, port int32) corev1.ServicePort {
 
 // DisruptionBudget makes a budget of one pod at a time.
 func (w Workload) DisruptionBudget() *policyv1.PodDisruptionBudget {
+	return DisruptionBudget(w.Meta(), w.Selector())
+}
+
+// DisruptionBudget makes a budget of one pod at a time for pods that somebody else makes, which are found by their labels.
+func DisruptionBudget(meta object.Meta, pods map[string]string) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
-		ObjectMeta: w.objectMeta(),
+		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels},
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MaxUnavailable: new(intstr.FromInt32(1)),
-			Selector:       &metav1.LabelSelector{MatchLabels: w.Selector()},
+			Selector:       &metav1.LabelSelector{MatchLabels: pods},
 		},
 	}
 }

@@ -30,9 +30,9 @@ var specs = map[string]string{
 	"remote, delete": `{cluster: {ref: {name: east}}, deletionPolicy: Delete, size: large}`,
 	"not exposed":    `{global: {exposure: {type: None}, monitoring: {enabled: false}}}`,
 	"paths":          `{global: {exposure: {type: GatewayAPI, routing: Paths, gateway: {name: public, namespace: gateways, sectionName: https}}}}`,
-	"ingress": `{global: {exposure: {type: Ingress, ingressClassName: nginx, annotations: {nginx.ingress.kubernetes.io/proxy-body-size: 8m},
+	"ingress": `{global: {exposure: {type: Ingress, ingressClassName: nginx, ingressController: ingress-nginx, annotations: {nginx.ingress.kubernetes.io/proxy-body-size: 8m},
 		allowedNamespaces: [ingress-nginx, other]}, tls: {issuerRef: {name: letsencrypt}}}}`,
-	"plain ingress": `{global: {exposure: {type: Ingress}, tls: {enabled: false}}}`,
+	"plain ingress": `{global: {exposure: {type: Ingress, ingressController: other}, tls: {enabled: false}}}`,
 	"directories": `{services: {keystone: {allowUnknown: true, config: {mine: {flag: true}}, identityBackends: [
 		{domain: employees, ldap: {url: "ldaps://ldap.example.com", user: "cn=a b,dc=example", passwordSecretRef: {name: ldap, key: password},
 			caSecretRef: {name: ldap, key: ca.crt}, suffix: "dc=example", userTreeDN: "ou=people,dc=example", groupTreeDN: "ou=groups,dc=example",

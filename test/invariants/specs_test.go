@@ -44,6 +44,22 @@ var wishes = map[string]wish{
 	"mariadb.replicas":  odd,
 	"rabbitmq.replicas": odd,
 	"keystone.enabled":  sample(true),
+	"memcached.cpu":     sample("50m", int64(2)),
+	"rabbitmq":          {fix: offAlone},
+	"valkey": {fix: func(o object) {
+		offAlone(o)
+		sentinel, _ := o["sentinel"].(object)
+		if sentinel["enabled"] == true || sentinel["enabled"] == nil && o["replicas"] == int64(2) {
+			o["replicas"] = int64(3)
+		}
+	}},
+	// At a Gateway, also at the platform's, nobody asks an issuer.
+	"spec.global": {fix: func(o object) {
+		exposure, _ := o["exposure"].(object)
+		if tls, ok := o["tls"].(object); ok && exposure["type"] != "Ingress" {
+			delete(tls, "issuerRef")
+		}
+	}},
 	"resources": sample(
 		object{"requests": object{"cpu": "100m", "memory": "1Gi"}, "limits": object{"memory": "1Gi", "ephemeral-storage": "2Gi"}},
 		object{"requests": object{"cpu": "1", "memory": int64(1 << 20)}, "limits": object{"cpu": "2", "memory": "1048576"}},
@@ -65,6 +81,9 @@ var wishes = map[string]wish{
 		}
 		if o["type"] == "Ingress" {
 			delete(o, "routing")
+			if _, ok := o["ingressController"]; !ok {
+				o["ingressController"] = "other"
+			}
 		}
 	}},
 	"spec": {fix: func(o object) {
@@ -83,6 +102,11 @@ var wishes = map[string]wish{
 	"credentialRotation": rotations, "korcCredential": rotations,
 	"image":      {fix: tagOrDigest},
 	"proxyImage": {fix: tagOrDigest},
+	"thirdPartyImages": {fix: func(o object) {
+		for _, image := range o {
+			tagOrDigest(image.(object)) //nolint:forcetypeassert // the schema's
+		}
+	}},
 	"tolerations[]": {fix: func(o object) {
 		if o["operator"] == "Exists" {
 			delete(o, "value")
@@ -151,6 +175,18 @@ var everything = func() object {
 }()
 
 var providers = sample("https://id.example.com/realms/a", "http://[::1]:8080/a%20b")
+
+// offAlone leaves nothing of what is off but that, and its storage class, which cannot be taken back.
+func offAlone(o object) {
+	if o["enabled"] != false {
+		return
+	}
+	for field := range o {
+		if field != "enabled" && field != "storageClass" {
+			delete(o, field)
+		}
+	}
+}
 
 func tagOrDigest(o object) {
 	if _, ok := o["digest"]; ok {

@@ -31,6 +31,7 @@ platformConfig:
     tls: {enabled: true, issuerRef: {name: platform, kind: ClusterIssuer}}
     storageClass: hostpath
     providerConfig: in-cluster
+    network: {mariadbOperator: [mariadb-system]}
     limits:
     - name: tests
       namespaces: ["tenant-*"]

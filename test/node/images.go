@@ -17,7 +17,7 @@ import (
 // others are images that a platform takes from elsewhere, and that are made of Debian's packages here: the name that is asked for, and
 // the folder in ./images.
 var others = []struct{ name, folder string }{
-	{"library/memcached:1.6", "memcached"},
+	{"library/memcached:1.6.39", "memcached"},
 	{"library/mariadb:11.8.5", "mariadb"},             // that mariadb-operator asks for
 	{"library/rabbitmq:4.1.3-management", "rabbitmq"}, // that RabbitMQ's cluster operator asks for
 }

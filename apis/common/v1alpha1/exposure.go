@@ -17,6 +17,11 @@ type Exposure struct {
 	// Class of Ingress objects. Absent: the cluster's default class.
 	// +optional
 	IngressClassName ObjectName `json:"ingressClassName,omitempty"`
+	// Controller that serves Ingress objects. The APIs behind it speak https, with certificates of an authority of their own, and it is told so in
+	// its own annotations. other: it knows by itself, or by annotations.
+	// +kubebuilder:validation:Enum=ingress-nginx;haproxy.org;haproxy-ingress;other
+	// +optional
+	IngressController string `json:"ingressController,omitempty"`
 	// Annotations of Ingress and HTTPRoute objects, for the controller that serves them.
 	// +kubebuilder:validation:MaxProperties=32
 	// +optional
@@ -49,7 +54,8 @@ type TLS struct {
 	// Serve public addresses by https. Absent: yes.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Issuer of the public certificates. Absent: the Gateway or Ingress controller brings its own.
+	// Issuer of the public certificates, for an exposure of type Ingress. Absent: the controller brings its own. At a Gateway it is always
+	// the listener that has the certificate.
 	// +optional
 	IssuerRef *IssuerReference `json:"issuerRef,omitempty"`
 }

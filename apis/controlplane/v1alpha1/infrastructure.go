@@ -154,31 +154,35 @@ type S3 struct {
 }
 
 // RabbitMQ is the message queue.
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !(has(self.replicas) || has(self.storageSize) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations))",message="the queue is off, so what is said of it does nothing; leave everything but enabled out, or switch it on"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: quorum queues need a majority"
 type RabbitMQ struct {
 	// Run the queue. Keystone alone does not need it.
 	// +kubebuilder:default=true
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Members, an odd number. Absent: by the claim's size.
+	// Members, an odd number. There can be more of them later, and not fewer. Absent: by the claim's size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 	Storage  `json:",inline"`
-	// Resources of each member. Absent: by the claim's size.
+	// Resources of each member. All the memory that it may use is set aside for it. Absent: by the claim's size.
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
 }
 
 // Valkey is the key-value store.
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled || !(has(self.replicas) || has(self.storageSize) || has(self.resources) || has(self.nodeSelector) || has(self.tolerations) || has(self.sentinel) && has(self.sentinel.enabled))",message="the store is off, so what is said of it does nothing; leave everything but enabled out, or switch it on"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas != 2 || has(self.sentinel) && has(self.sentinel.enabled) && !self.sentinel.enabled",message="2 sentinels cannot fail over: most of three or more have to agree; use 3 replicas, or 2 with sentinel.enabled false"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas > 2 || !has(self.sentinel) || !has(self.sentinel.enabled) || !self.sentinel.enabled",message="sentinels need 3 replicas or more: most of three or more have to agree"
 type Valkey struct {
 	// Run the store. Only services that lock across pods, such as Cinder, need it.
 	// +kubebuilder:default=true
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Members. Absent: by the claim's size.
+	// Members: one, or three and more for failover. Absent: by the claim's size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	// +optional
@@ -195,7 +199,7 @@ type Valkey struct {
 
 // Sentinel watches Valkey and promotes a replica when the primary is lost.
 type Sentinel struct {
-	// Run sentinels. Absent: where there is more than one member.
+	// Run sentinels. It cannot be changed. Absent: where there is more than one member.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 }
@@ -213,7 +217,13 @@ type Memcached struct {
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// Container image.
+	// CPU time that each member is guaranteed, in cores. Absent: 50m.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || quantity(string(self)).isGreaterThan(quantity('0'))",message="must be more than 0 cores: 500m is half a core"
+	// +optional
+	CPU *resource.Quantity `json:"cpu,omitempty"`
+	// Container image. Absent: as the platform says.
 	// +optional
 	Image            *common.InfrastructureImage `json:"image,omitempty"`
 	common.Placement `json:",inline"`

@@ -531,6 +531,11 @@ func (in *Memcached) DeepCopyInto(out *Memcached) {
 		x := (*in).DeepCopy()
 		*out = &x
 	}
+	if in.CPU != nil {
+		in, out := &in.CPU, &out.CPU
+		x := (*in).DeepCopy()
+		*out = &x
+	}
 	if in.Image != nil {
 		in, out := &in.Image, &out.Image
 		*out = new(commonv1alpha1.InfrastructureImage)

@@ -59,6 +59,10 @@ type IdentityCheckStatus struct {
 	// When Keystone last gave a token. It is written every ten minutes at most, as long as nothing else changes.
 	// +optional
 	LastToken *metav1.Time `json:"lastToken,omitempty"`
+	// Certificates of the authority by which Keystone's own is verified, in PEM: what a Gateway has to know of it. They are public.
+	// +kubebuilder:validation:MaxLength=65536
+	// +optional
+	Authority string `json:"authority,omitempty"`
 	// Logins in a row that have failed, counted up to three.
 	// +optional
 	Failures int32 `json:"failures,omitempty"`

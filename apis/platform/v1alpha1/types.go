@@ -49,7 +49,17 @@ type PlatformConfigSpec struct {
 	// The companion, which holds rights of the platform in a control plane's namespace: no claim says how it runs.
 	// +optional
 	Companion *Companion `json:"companion,omitempty"`
-	// Storage class of volumes. Absent: the cluster's default class.
+	// Images of what is not OpenStack's, such as databases and queues.
+	// +optional
+	ThirdPartyImages *ThirdPartyImages `json:"thirdPartyImages,omitempty"`
+	// Who reaches the pods of control planes from other namespaces.
+	// +optional
+	Network *Network `json:"network,omitempty"`
+	// DNS domain of the clusters that workloads run in. mariadb-operator has to be told the same (its chart's clusterName).
+	// +kubebuilder:default=cluster.local
+	// +optional
+	ClusterDomain common.Hostname `json:"clusterDomain,omitempty"`
+	// Storage class of new volumes. Absent: the cluster's default class. What there is keeps the class that it has.
 	// +optional
 	StorageClass common.ObjectName `json:"storageClass,omitempty"`
 	// Provider config of the management cluster itself.

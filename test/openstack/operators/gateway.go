@@ -14,7 +14,9 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // gatewayPort is where the Gateway serves https.
@@ -90,12 +92,12 @@ func (o *Operators) backendTLS(ctx context.Context, namespace, service string) (
 		}
 		validation, _, _ := unstructured.NestedMap(p.Object, "spec", "validation")
 		v := &unstructured.Unstructured{Object: validation}
-		data, err := o.Secret(ctx, namespace, text(first(v, "caCertificateRefs"), "name"))
+		authority, err := o.authority(ctx, namespace, first(v, "caCertificateRefs"))
 		if err != nil {
 			return nil, err
 		}
 		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(data["ca.crt"]) {
+		if !pool.AppendCertsFromPEM(authority) {
 			return nil, errors.New("its BackendTLSPolicy names no authority")
 		}
 		return &http.Transport{
@@ -104,6 +106,17 @@ func (o *Operators) backendTLS(ctx context.Context, namespace, service string) (
 		}, nil
 	}
 	return nil, fmt.Errorf("no BackendTLSPolicy says how to reach Service %s", service)
+}
+
+// authority is what a BackendTLSPolicy refers to: a ConfigMap, or a Secret as long as there is none.
+func (o *Operators) authority(ctx context.Context, namespace string, ref *unstructured.Unstructured) ([]byte, error) {
+	if text(ref, "kind") == "Secret" {
+		data, err := o.Secret(ctx, namespace, text(ref, "name"))
+		return data["ca.crt"], err
+	}
+	m := &corev1.ConfigMap{}
+	err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: text(ref, "name")}, m)
+	return []byte(m.Data["ca.crt"]), err
 }
 
 func spec(u *unstructured.Unstructured) map[string]any {

@@ -1,0 +1,72 @@
+package controlplane
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+)
+
+// TestThirdPartyImage: an image that an operator runs is the operator's business until the platform or a mirror says otherwise, and a mirror never
+// changes the version of what runs.
+func TestThirdPartyImage(t *testing.T) {
+	const mirror = "{domain: a.b, images: {registry: registry.example.com/mirror}}"
+	for name, tc := range map[string]struct{ reason, image, platform, observed, want string }{
+		"Operator's": {"Nobody says anything of it.", release.MariaDB, bare, "", ""},
+		"Runs":       {"Nor of what runs.", release.MariaDB, bare, "{image: 'docker-registry1.mariadb.com/library/mariadb:11.4.2'}", ""},
+		"Mirror":     {"The registry of every image.", release.MariaDB, mirror, "", "registry.example.com/mirror/library/mariadb:11.8.5"},
+		"MirrorOfRunning": {
+			"A database does not go back.", release.MariaDB, mirror, "{image: 'docker-registry1.mariadb.com/library/mariadb:12.1.2'}",
+			"registry.example.com/mirror/library/mariadb:12.1.2",
+		},
+		"MirrorOfDigest": {
+			"A digest is a version, too.", release.MariaDB, mirror,
+			"{image: 'mariadb@sha256:0000000000000000000000000000000000000000000000000000000000000000'}",
+			"registry.example.com/mirror/library/mariadb@sha256:0000000000000000000000000000000000000000000000000000000000000000",
+		},
+		"Exporter": {
+			"It lies deeper.", release.MariaDBExporter, mirror, "{metrics: {exporter: {image: 'prom/mysqld-exporter:v0.17.0'}}}",
+			"registry.example.com/mirror/prom/mysqld-exporter:v0.17.0",
+		},
+		"Named": {
+			"The platform has decided.", release.MariaDB, "{domain: a.b, thirdPartyImages: {mariadb: {repository: registry.example.com/mariadb, " +
+				"digest: 'sha256:1111111111111111111111111111111111111111111111111111111111111111'}}}", "{image: 'mariadb:12.1.2'}",
+			"registry.example.com/mariadb@sha256:1111111111111111111111111111111111111111111111111111111111111111",
+		},
+		"NamedTag":        {"In its own registry.", release.RabbitMQ, "{domain: a.b, thirdPartyImages: {rabbitmq: {tag: 4.2.1-management}}}", "", "docker.io/library/rabbitmq:4.2.1-management"},
+		"NamedRepository": {"At the version that runs.", release.RabbitMQ, "{domain: a.b, thirdPartyImages: {rabbitmq: {repository: r.example.com/q}}}", "{image: 'rabbitmq:4.1.5'}", "r.example.com/q:4.1.5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			observed := map[string]*structpb.Struct{}
+			for n, o := range observedAs(t, operatorImages[tc.image].resource, tc.observed) {
+				observed[n] = o
+			}
+			// What the claim names is for services.
+			const spec = "{infrastructure: {rabbitmq: {replicas: 3, storageSize: 10Gi}}, global: {images: {registry: mine.example.com}}}"
+			m, err := derive(input(t, spec, open(tc.platform), observed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := m.thirdPartyImage(tc.image); err != nil || got != tc.want {
+				t.Errorf("%s\ngot %q (%v), want %q", tc.reason, got, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestCacheImage: the claim's image beats the platform's, and both beat a mirror.
+func TestCacheImage(t *testing.T) {
+	const platform = "{domain: a.b, images: {registry: registry.example.com}, thirdPartyImages: {memcached: {tag: 1.6.40}}}"
+	for name, tc := range map[string]struct{ spec, platform, want string }{
+		"Default":  {"{}", bare, "docker.io/library/memcached:1.6.39"},
+		"Platform": {"{}", platform, "registry.example.com/library/memcached:1.6.40"},
+		"Claim":    {"{infrastructure: {memcached: {image: {repository: a.example.com/m, tag: 1.6.1}}}}", platform, "a.example.com/m:1.6.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := derived(t, tc.spec, open(tc.platform)).cacheImage(); err != nil || got != tc.want {
+				t.Errorf("got %q (%v), want %q", got, err, tc.want)
+			}
+		})
+	}
+}

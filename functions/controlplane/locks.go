@@ -1,0 +1,42 @@
+package controlplane
+
+import (
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
+	"github.com/c5c3/crossplane-cobaltcore/internal/object"
+)
+
+const valkeyName = "valkey"
+
+// locks is Valkey. Its operator makes the binding Secret with address and password, a disruption budget, and a preference for different nodes. It
+// has fields neither for images nor for pull secrets (https://github.com/SAP/valkey-operator/blob/v0.1.10/api/v1alpha1/types.go).
+func locks(m *model) ([]compose.Stage, error) {
+	v := m.spec.Infrastructure.Valkey
+	res := merge.Over(v.Resources, m.size.locksResources)
+	metrics := object.Map{"enabled": m.monitoring.Enabled}
+	if m.monitoring.Enabled {
+		metrics["monitor"] = object.With(object.Map{"enabled": true, "interval": "30s"},
+			object.Map{"additionalLabels": labelsOf(m.monitoring.Labels)})
+	}
+	spec := object.With(object.Map{
+		"replicas": int64(m.store.replicas),
+		"sentinel": object.Map{"enabled": m.store.sentinel},
+		"tls": object.Map{"enabled": true, "certManager": object.Map{"issuer": object.Map{
+			"group": "cert-manager.io", "kind": "Issuer", "name": internalCA,
+		}}},
+		"persistence": object.With(object.Map{"enabled": true, "size": m.store.storage}, object.Map{"storageClass": m.store.class}),
+		"metrics":     metrics,
+		"binding":     object.Map{"secretName": valkeyName + "-binding"},
+		"resources":   object.Resources(res),
+	}, object.Map{
+		"nodeSelector": object.NodeSelector(v.NodeSelector),
+		"tolerations":  object.Tolerations(v.Tolerations),
+	})
+	stage := compose.Stage{{
+		Name: locksResource, Object: object.New("cache.cs.sap.com/v1alpha1", "Valkey", m.meta(valkeyName), spec), Retain: true,
+	}}
+	if m.monitoring.Enabled {
+		stage = append(stage, compose.Resource{Name: "locks-alerts", Object: m.storeAlerts()})
+	}
+	return []compose.Stage{stage}, nil
+}

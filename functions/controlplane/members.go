@@ -1,0 +1,152 @@
+package controlplane
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+)
+
+// An operator refuses some changes of what it runs, or does nothing about them. What the claim does not name itself stays then as it is: neither
+// another size nor another platform default may stop a claim that runs. What the claim does name is refused.
+
+// queueMembers are the members of RabbitMQ.
+type queueMembers struct {
+	replicas       int32
+	storage, class string
+}
+
+// queueMembers finds the members of RabbitMQ. Its operator neither takes members away nor shrinks volumes nor moves them to another class
+// (https://github.com/rabbitmq/cluster-operator, internal/controller/reconcile_scale_down.go, internal/scaling/scaling.go).
+func (m *model) queueMembers() error {
+	const field = "spec.infrastructure.rabbitmq"
+	r := m.spec.Infrastructure.RabbitMQ
+	m.queue = queueMembers{
+		replicas: ptr.Deref(r.Replicas, m.size.messaging),
+		storage:  string(ptr.Deref(r.StorageSize, storageSize(m.size.messagingStorage))),
+		class:    string(or(r.StorageClass, m.platform.StorageClass)),
+	}
+	seen, _ := m.seen.Get(messagingResource)
+	if !m.messaging() || !seen.Exists() {
+		return nil
+	}
+	if is, _ := seen.Int("spec", "replicas"); int64(m.queue.replicas) < is {
+		if r.Replicas != nil {
+			return invalid.Field(field+".replicas", "the queue has %d members, and its operator takes none away; say %d here", is, is)
+		}
+		m.queue.replicas = int32(is)
+	}
+	if is := seen.String("spec", "persistence", "storage"); smaller(m.queue.storage, is) {
+		if r.StorageSize != nil {
+			return invalid.Field(field+".storageSize", "the queue's volumes have %s and cannot shrink; say %s here", is, is)
+		}
+		m.queue.storage = is
+	}
+	class := seen.Keep(m.queue.class, "spec", "persistence", "storageClassName")
+	if r.StorageClass != "" && string(r.StorageClass) != class {
+		return keepsClass(field, class)
+	}
+	m.queue.class = class
+	return nil
+}
+
+// storeMembers are the members of Valkey.
+type storeMembers struct {
+	replicas       int32
+	sentinel       bool
+	storage, class string
+}
+
+// quorum of sentinels has to agree that the primary is lost, and most of all have to be there to make another the primary
+// (https://valkey.io/topics/sentinel/): with two, the loss of either stops both.
+const quorum = 3
+
+// storeMembers finds the members of Valkey. Its operator changes neither volumes nor whether there are sentinels
+// (https://github.com/SAP/valkey-operator/blob/v0.1.10/api/v1alpha1/webhook.go).
+func (m *model) storeMembers() error {
+	const field = "spec.infrastructure.valkey"
+	v := m.spec.Infrastructure.Valkey
+	m.store = storeMembers{
+		replicas: ptr.Deref(v.Replicas, m.size.locks),
+		storage:  string(ptr.Deref(v.StorageSize, storageSize(m.size.locksStorage))),
+		class:    string(or(v.StorageClass, m.platform.StorageClass)),
+	}
+	m.store.sentinel = ptr.Deref(v.Sentinel.Enabled, m.store.replicas > 1)
+	seen, _ := m.seen.Get(locksResource)
+	switch {
+	case !m.locks():
+		return nil
+	case !seen.Exists():
+		return m.checkQuorum(v, false)
+	}
+	if is := seen.Keep("", "spec", "persistence", "size"); v.StorageSize != nil && !same(m.store.storage, is) {
+		return invalid.Field(field+".storageSize", "the store's volumes have %s, and its operator does not change them; say %s here, or leave it out", is, is)
+	}
+	m.store.storage = seen.Keep(m.store.storage, "spec", "persistence", "size")
+	class := seen.Keep(m.store.class, "spec", "persistence", "storageClass")
+	if v.StorageClass != "" && string(v.StorageClass) != class {
+		return keepsClass(field, class)
+	}
+	m.store.class = class
+	return m.keepSentinel(v)
+}
+
+// keepSentinel keeps sentinels where they are, or away. Members come and go with the size only where they may: without sentinels nobody
+// would fail over to more members, and fewer than a quorum of sentinels would fail over to none.
+func (m *model) keepSentinel(v controlplanev1.Valkey) error {
+	const field = "spec.infrastructure.valkey"
+	seen, _ := m.seen.Get(locksResource)
+	is, _ := seen.Bool("spec", "sentinel", "enabled")
+	replicas, _ := seen.Int("spec", "replicas")
+	switch {
+	case is == m.store.sentinel:
+	case v.Sentinel.Enabled != nil:
+		return invalid.Field(field+".sentinel.enabled", "the store runs %s sentinels, which its operator does not change; say %t here",
+			map[bool]string{true: "with", false: "without"}[is], is)
+	case v.Replicas != nil && is:
+		return invalid.Field(field+".replicas", "the store runs with sentinels, which its operator does not change and of which %d are needed; "+
+			"say %d or more here", quorum, quorum)
+	case v.Replicas != nil:
+		return invalid.Field(field+".replicas", "the store runs without sentinels, which its operator does not change: nothing fails over to more "+
+			"members; say 1 here, or sentinel.enabled false besides")
+	default:
+		m.store.sentinel, m.store.replicas = is, int32(replicas)
+	}
+	return m.checkQuorum(v, is && replicas < quorum)
+}
+
+// checkQuorum refuses sentinels that cannot fail over. A store that was made so before that was refused goes on.
+func (m *model) checkQuorum(v controlplanev1.Valkey, before bool) error {
+	if !m.store.sentinel || m.store.replicas >= quorum || before {
+		return nil
+	}
+	field := "spec.infrastructure.valkey.replicas"
+	if v.Replicas == nil {
+		field = "spec.infrastructure.valkey.sentinel.enabled"
+	}
+	return invalid.Field(field, "%d sentinels cannot fail over: most of three or more have to agree; use 3 replicas or more, "+
+		"or 1 without sentinel", m.store.replicas)
+}
+
+func keepsClass(field, class string) error {
+	is := "the cluster's default class"
+	if class != "" {
+		is = "class " + class
+	}
+	return invalid.Field(field+".storageClass", "the volumes are of %s, and volumes do not move between classes; leave it out", is)
+}
+
+// smaller tells whether one size is less than another. What is not a size is not.
+func smaller(a, b string) bool { c, ok := compare(a, b); return ok && c < 0 }
+
+func same(a, b string) bool { c, ok := compare(a, b); return ok && c == 0 }
+
+func compare(a, b string) (int, bool) {
+	x, err := resource.ParseQuantity(a)
+	if err != nil {
+		return 0, false
+	}
+	y, err := resource.ParseQuantity(b)
+	return x.Cmp(y), err == nil
+}

@@ -1,0 +1,41 @@
+package keystone
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+)
+
+const authorityResource = "authority"
+
+// authority is whose certificate the API has, for a Gateway, which verifies it.
+type authority struct {
+	// certificates in PEM, which are public. A function reads no Secret: the companion tells what it verifies Keystone by itself.
+	certificates string
+	// wanted: there is something to publish, or there was. Published: it is there, and a policy may name it.
+	wanted, published bool
+}
+
+// findAuthority finds what the companion has told, or what was published of it: a companion that has lost its word takes nothing away, nor does
+// a cluster that cannot be seen.
+func findAuthority(seen observe.State) authority {
+	check, _ := seen.Get(loginResource)
+	there, ok := seen.Get(authorityResource)
+	is := there.String("data", certificate.CAKey)
+	was := there.Wrapper().String("spec", "forProvider", "manifest", "data", certificate.CAKey)
+	a := authority{certificates: or(check.String("status", "authority"), or(is, was)), published: or(is, was) != ""}
+	a.wanted = ok || a.certificates != ""
+	return a
+}
+
+// authorityMap is the ConfigMap with the authority. It changes when the authority is renewed, so it is not immutable.
+func (m *model) authorityMap() *corev1.ConfigMap {
+	meta := m.meta(m.sub("ca"))
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels},
+		Data:       map[string]string{certificate.CAKey: m.authority.certificates},
+	}
+}
