@@ -29,6 +29,14 @@ var graph = compose.Graph[*model]{
 	{Name: "companion", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: companionController},
 	{Name: "database", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"}, Build: database},
 	{
+		Name: "database-backup", Phase: common.PhaseInfrastructure, Needs: []string{"database"},
+		Enabled: (*model).backsUp, Build: databaseBackup,
+	},
+	{
+		Name: "database-monitoring", Phase: common.PhaseInfrastructure, Follows: []string{"database"},
+		Enabled: (*model).monitored, Build: databaseMonitoring,
+	},
+	{
 		Name: "messaging", Phase: common.PhaseInfrastructure, Needs: []string{"certificates"},
 		Enabled: (*model).messaging, Build: messaging,
 	},

@@ -51,8 +51,9 @@ type model struct {
 	keystoneSeen keystoneSeen
 	// domainIDs are those of the directories' domains that there are.
 	domainIDs map[string]keystonev1.DomainID
-	// proxyAwaited: services do not connect to the database's proxy yet.
-	proxyAwaited bool
+	// databaseWas is what is observed of the database, proxy what becomes of its proxy.
+	databaseWas databaseWas
+	proxy       proxy
 	// root is how the database's root gets its password.
 	root rootPassword
 }
@@ -102,7 +103,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	); err != nil {
 		return nil, err
 	}
-	m.proxyAwaited = awaitsProxy(in.Seen)
+	m.deriveDatabase(in.Seen)
 	m.root = rootOf(m.spec.Infrastructure.MariaDB.RestoreFrom != nil, in.Seen)
 	if k, ok := in.Seen.Get(keystoneResource); ok {
 		m.keystoneSeen = keystoneSeen{
@@ -111,7 +112,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 		}
 	}
 	m.findDomains(in.Seen)
-	if err := errors.Join(m.checkUpgrade(), m.checkMembers(in.Seen)); err != nil {
+	if err := errors.Join(m.checkUpgrade(), m.checkMembers(), m.checkStorage()); err != nil {
 		return nil, err
 	}
 	return m, nil
