@@ -39,7 +39,7 @@ var subjects = []*subject{
 		runner:  kinds.Runners()["XControlPlaneCluster.crossplane.c5c3.io"],
 		draw:    drawControlPlane,
 		keep:    []string{"claimRef", "cluster"},
-		follows: []string{"deletion-order", "catalog-deletion-order"},
+		follows: []string{"database-monitoring", "deletion-order", "catalog-deletion-order"},
 	},
 	{
 		name:      "Keystone",
