@@ -44,7 +44,9 @@ type Server struct {
 // Transfer is how members of a Galera cluster copy what they have missed.
 //
 // A cluster has it from its beginning or not at all. Half way through a change of it, a member that was restarted and one that was not
-// would not understand each other's state transfer, and the second is only restarted when the first has come up.
+// would not understand each other's state transfer, and the second is only restarted when the first has come up: the operator's documentation
+// has every member's configuration changed by hand first
+// (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/docs/tls.md#enabling-tls-in-existing-instances).
 type Transfer struct {
 	// Cache is how much of what was written each member keeps (1G), so that one that was away for a while gets the rest, and not all.
 	Cache string
