@@ -45,7 +45,7 @@ func (m *model) backups() mariadb.Backup {
 		b.StagingSize, b.StagingClass = string(v.StorageSize), string(or(v.StorageClass, m.platform.StorageClass))
 	}
 	name := mariaDBName
-	if !sameFixed(m.databaseWas.backup, b.Fixed()) {
+	if b.Restarts = sameFixed(m.databaseWas.backup, b.Fixed()); !b.Restarts {
 		name += "-" + hashOf(b.Fixed())
 	}
 	b.Meta = m.meta(name)

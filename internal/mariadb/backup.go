@@ -61,9 +61,12 @@ type Backup struct {
 	// Tolerations are those of the members, beside which it runs.
 	Tolerations []common.Toleration
 	Resources   *common.Resources
+	// Restarts: a container that failed is started again in its pod, which Kubernetes removes with its logs when it gives up, as the operator orders
+	// by itself and lets nobody change. Else there is another pod, and the failed ones stay.
+	Restarts bool
 }
 
-// backoffLimit is how often a backup is tried again: for about 80 minutes, as the kubelet waits longer and longer, up to five minutes. The
+// backoffLimit is how often a backup is tried again: for about an hour and a half, as Kubernetes waits longer and longer, up to minutes. The
 // operator's five are over in as many. It matters because a Job that has failed keeps the operator from making another until somebody
 // deletes it (waitForRunningJobs in internal/controller/physicalbackup_controller_job.go of v25.10.4).
 const backoffLimit = 20
@@ -83,7 +86,10 @@ func (b Backup) Fixed() object.Map {
 // Object makes the PhysicalBackup object. Its pods run on the node of the member that they copy, and get MariaDB's pull secrets.
 func (b Backup) Object() *unstructured.Unstructured {
 	const hoursPerDay = 24
-	fixed := b.Fixed()
+	fixed, restart := b.Fixed(), "Never"
+	if b.Restarts {
+		restart = "" // the operator's own
+	}
 	return object.New(apiVersion, "PhysicalBackup", b.Meta, restrict(object.With(object.Map{
 		"mariaDbRef":   object.Map{"name": b.Server},
 		"schedule":     object.Map{"cron": fixed["cron"], "immediate": true},
@@ -96,6 +102,7 @@ func (b Backup) Object() *unstructured.Unstructured {
 		"backoffLimit": int64(backoffLimit),
 	}, object.Map{
 		"stagingStorage": fixed["stagingStorage"],
+		"restartPolicy":  restart,
 		"tolerations":    object.Tolerations(b.Tolerations),
 		"resources":      object.Resources(b.Resources),
 	}), serverUser))

@@ -133,7 +133,7 @@ func TestBackup(t *testing.T) {
 	}
 	want := object.Map{
 		"mariaDbRef": object.Map{"name": "mariadb"}, "schedule": object.Map{"cron": "0 1 * * *", "immediate": true},
-		"maxRetention": "720h", "target": "PreferReplica", "compression": "gzip", "timeout": "2h0m0s", "backoffLimit": int64(20),
+		"maxRetention": "720h", "target": "PreferReplica", "compression": "gzip", "timeout": "2h0m0s", "backoffLimit": int64(20), "restartPolicy": "Never",
 		"podSecurityContext": pod(999), "securityContext": container(),
 		"tolerations": object.List{object.Map{"key": "database", "operator": "Exists"}},
 		"storage": object.Map{"s3": object.Map{
@@ -145,12 +145,15 @@ func TestBackup(t *testing.T) {
 	if diff := cmp.Diff(want, backup.Object().Object["spec"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	backup.StagingSize, backup.StagingClass = "50Gi", "fast"
+	backup.StagingSize, backup.StagingClass, backup.Restarts = "50Gi", "fast", true
 	staging := object.Map{"persistentVolumeClaim": object.Map{
 		"accessModes": object.List{"ReadWriteOnce"}, "storageClassName": "fast", "resources": object.Map{"requests": object.Map{"storage": "50Gi"}},
 	}}
 	if diff := cmp.Diff(any(staging), at(backup.Object().Object, "spec", "stagingStorage")); diff != "" {
 		t.Errorf("staging (-want +got):\n%s", diff)
+	}
+	if policy := at(backup.Object().Object, "spec", "restartPolicy"); policy != nil {
+		t.Errorf("restart policy %v, which the operator does not let change", policy)
 	}
 }
 
