@@ -19,8 +19,8 @@ import (
 // backupResource is the composed resource of backups that were ordered under the name of the database.
 const backupResource = "database-backup"
 
-// databaseBackup is the database's regular backups. Nothing waits for it, so that an object store that is down holds up nobody but the claim
-// that says so.
+// databaseBackup is the database's regular backups. Nothing waits for it, so that an object store that is down holds up nobody but the
+// claim that says so.
 func databaseBackup(m *model) ([]compose.Stage, error) {
 	b := m.backups()
 	resource := backupResource
@@ -32,9 +32,10 @@ func databaseBackup(m *model) ([]compose.Stage, error) {
 
 func (m *model) backsUp() bool { return m.spec.Infrastructure.MariaDB.Backup != nil }
 
-// backups are regular backups of the database. What their operator lets nobody change is part of their name, so that another wish is another
-// object: the old one goes with the same answer, and the new one makes a backup at once. It keeps what the old one has left in the bucket for
-// as long, too, where that is the same. One that is there under the name of the database keeps it, until it is to be another.
+// backups are regular backups of the database. What their operator lets nobody change is part of their name, so that another wish is
+// another object: the old one goes with the same answer, and the new one makes a backup at once. It keeps what the old one has left in
+// the bucket for as long, too, where that is the same. One that is there under the name of the database keeps it, until it is to be
+// another.
 func (m *model) backups() mariadb.Backup {
 	want := m.spec.Infrastructure.MariaDB.Backup
 	b := mariadb.Backup{

@@ -23,8 +23,8 @@ const (
 	mariaDBPort  = 3306
 )
 
-// database is MariaDB, with a proxy where one is wanted. The proxy comes when the members are there: without their certificates its operator
-// would try in vain, less and less often.
+// database is MariaDB, with a proxy where one is wanted. The proxy comes when the members are there: without their certificates its
+// operator would try in vain, less and less often.
 func database(m *model) ([]compose.Stage, error) {
 	root := m.meta(mariaDBName + "-root")
 	var credentials compose.Stage
@@ -111,8 +111,8 @@ func (m *model) databaseResources() *common.Resources {
 // databaseMemory is what a member has, in bytes.
 func (m *model) databaseMemory() int64 { return mariadb.Memory(m.databaseResources()) }
 
-// databaseStorage is the size of each volume: what the claim says, or what its size gives, where a smaller size leaves the volumes that there
-// are.
+// databaseStorage is the size of each volume: what the claim says, or what its size gives, where a smaller size leaves the volumes that
+// there are.
 func (m *model) databaseStorage() controlplanev1.StorageSize {
 	given := storageSize(m.size.databaseStorage)
 	if was := m.databaseWas.size(); bytes(was) > bytes(given) {
@@ -121,8 +121,8 @@ func (m *model) databaseStorage() controlplanev1.StorageSize {
 	return ptr.Deref(m.spec.Infrastructure.MariaDB.StorageSize, given)
 }
 
-// connections is how many the database takes: as many as the size says, or as services open at most, while old and new pods are there beside each
-// other.
+// connections is how many the database takes: as many as the size says, or as services open at most, while old and new pods are there
+// beside each other.
 func (m *model) connections() int64 {
 	const others, rollOut, processes, threads = 100, 2, 2, 1
 	k := m.spec.Services.Keystone

@@ -8,7 +8,8 @@ import (
 // databaseMonitoring is alerts on the database, and what brings its metrics to a Prometheus that chooses by labels.
 func databaseMonitoring(m *model) ([]compose.Stage, error) {
 	alerts := mariadb.Alerts{
-		Meta: m.meta(mariaDBName), Members: m.databaseReplicas(), Proxy: m.proxy.replicas > 0, ProxyName: maxScaleName, Metrics: m.databaseMetrics(),
+		Meta: m.meta(mariaDBName), Members: m.databaseReplicas(), Metrics: m.databaseMetrics(),
+		Proxy: m.proxy.replicas > 0, ProxyName: maxScaleName,
 	}
 	if m.backsUp() {
 		// Once more than is due, and as long as one may take.
@@ -16,9 +17,11 @@ func databaseMonitoring(m *model) ([]compose.Stage, error) {
 	}
 	stage := compose.Stage{{Name: "database-alerts", Object: alerts.Object(m.monitoring)}}
 	if alerts.Metrics && len(m.monitoring.Labels) > 0 {
-		stage = append(stage, compose.Resource{Name: "database-monitor", Object: mariadb.Monitor(m.meta(mariaDBName), m.monitoring, m.databaseReplicas(), mariaDBPort)})
+		o := mariadb.Monitor(m.meta(mariaDBName), m.monitoring, m.databaseReplicas(), mariaDBPort)
+		stage = append(stage, compose.Resource{Name: "database-monitor", Object: o})
 		if alerts.Proxy {
-			stage = append(stage, compose.Resource{Name: "database-proxy-monitor", Object: mariadb.Monitor(m.meta(maxScaleName), m.monitoring, m.proxy.replicas, mariadb.AdminPort)})
+			o := mariadb.Monitor(m.meta(maxScaleName), m.monitoring, m.proxy.replicas, mariadb.AdminPort)
+			stage = append(stage, compose.Resource{Name: "database-proxy-monitor", Object: o})
 		}
 	}
 	return []compose.Stage{stage}, nil

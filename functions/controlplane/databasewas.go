@@ -9,9 +9,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 )
 
-// databaseWas is what is observed of the database. The operator's webhook refuses to change some fields (those with the tag webhook:"inmutable"
-// in https://github.com/mariadb-operator/mariadb-operator/tree/v25.10.4/api/v1alpha1), and each would hold back every other change of the
-// object: these stay as they are, whatever the claim or the platform says by now. make test-webhooks asks the webhooks.
+// databaseWas is what is observed of the database. The operator's webhook refuses to change some fields (those with the tag
+// webhook:"inmutable" in https://github.com/mariadb-operator/mariadb-operator/tree/v25.10.4/api/v1alpha1), and each would hold back
+// every other change of the object: these stay as they are, whatever the claim or the platform says by now. make test-webhooks asks the
+// webhooks.
 type databaseWas struct {
 	// server, proxy and backup (that of backupResource) are nil, or do not exist, where there are none.
 	server, proxy, backup *observe.Object
@@ -69,8 +70,8 @@ func pullSecretsOf(o *observe.Object, wanted []common.ObjectName) []common.Objec
 	return out
 }
 
-// databaseImage is an image of a MariaDB or MaxScale. One that cannot get the pull secrets of today keeps its image, too: that of today may lie
-// where only they open.
+// databaseImage is an image of a MariaDB or MaxScale. One that cannot get the pull secrets of today keeps its image, too: that of today
+// may lie where only they open.
 func (m *model) databaseImage(name string, o *observe.Object, path ...string) (string, error) {
 	if !slices.Equal(pullSecretsOf(o, m.images.PullSecrets), m.images.PullSecrets) {
 		return o.String(path...), nil

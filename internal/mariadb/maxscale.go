@@ -26,8 +26,9 @@ type Proxy struct {
 // Object makes the MaxScale object: all of a service's connections go to the one member that takes writes, because a schema change that is
 // split over two half-creates tables.
 //
-// A listener is named as the operator would name it (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/api/v1alpha1/maxscale_types.go):
-// services are one list that belongs to whoever applies it, and a name that the operator adds would come and go with every apply.
+// A listener is named as the operator would name it
+// (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/api/v1alpha1/maxscale_types.go): services are one list that
+// belongs to whoever applies it, and a name that the operator adds would come and go with every apply.
 func (p Proxy) Object() *unstructured.Unstructured {
 	const service = "primary"
 	issuer := object.Map{"name": p.Issuer, "kind": "Issuer"}

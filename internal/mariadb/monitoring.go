@@ -15,9 +15,9 @@ import (
 // AdminPort is that of MaxScale's REST API, which its exporter asks.
 const AdminPort = 8989
 
-// Monitor makes a ServiceMonitor that reads the metrics of every member of a MariaDB or MaxScale, which one exporter asks for them. The operator
-// makes one, too, but gives it labels only with every pod of the server, which it would replace for them; a Prometheus that chooses by labels
-// does not see that one.
+// Monitor makes a ServiceMonitor that reads the metrics of every member of a MariaDB or MaxScale, which one exporter asks for them. The
+// operator makes one, too, but gives it labels only with every pod of the server, which it would replace for them; a Prometheus that
+// chooses by labels does not see that one.
 func Monitor(meta object.Meta, conf common.Monitoring, members, port int32) *unstructured.Unstructured {
 	o := monitoring.Service(meta, conf, "metrics", map[string]string{
 		"app.kubernetes.io/name": "exporter", "app.kubernetes.io/instance": meta.Name + "-metrics",
@@ -62,8 +62,8 @@ func (a Alerts) set(metric, name string) string {
 	return a.of(metric, fmt.Sprintf(`,statefulset=%q`, name))
 }
 
-// Object makes a PrometheusRule, on what kube-state-metrics, the kubelet and cert-manager tell, and on what the exporter does where there is one
-// (https://github.com/prometheus/mysqld_exporter).
+// Object makes a PrometheusRule, on what kube-state-metrics, the kubelet and cert-manager tell, and on what the exporter does where
+// there is one (https://github.com/prometheus/mysqld_exporter).
 func (a Alerts) Object(conf common.Monitoring) *unstructured.Unstructured {
 	alerts := slices.Concat(a.ofMembers(), a.ofVolumes())
 	if a.Metrics {
@@ -111,7 +111,8 @@ func (a Alerts) ofMembers() []monitoring.Alert {
 func (a Alerts) ofVolumes() []monitoring.Alert {
 	volumes := fmt.Sprintf(`,persistentvolumeclaim=~"storage-%s-[0-9]+"`, a.Meta.Name)
 	free := a.of("kubelet_volume_stats_available_bytes", volumes) + " / " + a.of("kubelet_volume_stats_capacity_bytes", volumes)
-	const action = "Raise infrastructure.mariadb.storageSize in the claim: the operator enlarges the volumes where their storage class lets it."
+	const action = "Raise infrastructure.mariadb.storageSize in the claim: " +
+		"the operator enlarges the volumes where their storage class lets it."
 	return []monitoring.Alert{
 		{
 			Name: "DatabaseVolumeFilling", Severity: monitoring.Warning, For: "15m", Expr: free + " < 0.2",
@@ -119,7 +120,8 @@ func (a Alerts) ofVolumes() []monitoring.Alert {
 		},
 		{
 			Name: "DatabaseVolumeFull", Severity: monitoring.Critical, For: "5m", Expr: free + " < 0.05",
-			Summary: "Volume {{ $labels.persistentvolumeclaim }} is full but for a twentieth: the database stops when nothing is left.", Action: action,
+			Summary: "Volume {{ $labels.persistentvolumeclaim }} is full but for a twentieth: the database stops when nothing is left.",
+			Action:  action,
 		},
 	}
 }
@@ -130,7 +132,8 @@ func (a Alerts) ofServer() []monitoring.Alert {
 			Name: "DatabaseConnectionsExhausting", Severity: monitoring.Warning, For: "10m",
 			Expr:    a.of("mysql_global_status_threads_connected", "") + " / " + a.of("mysql_global_variables_max_connections", "") + " > 0.8",
 			Summary: "Four fifths of the connections that member {{ $labels.instance }} takes are open.",
-			Action:  "Look at who holds them (SHOW PROCESSLIST). The number follows the claim's size, its pods and infrastructure.mariadb.resources.",
+			Action:  "Look at who holds them (SHOW PROCESSLIST). " +
+				"The number follows the claim's size, its pods and infrastructure.mariadb.resources.",
 		},
 		{
 			Name: "DatabaseMetricsMissing", Severity: monitoring.Warning, For: "15m",
@@ -155,7 +158,8 @@ func (a Alerts) ofBackups() []monitoring.Alert {
 	jobs := fmt.Sprintf(`,job_name=~"%s(-[0-9a-f]+)?-[0-9]{14}"`, a.Meta.Name)
 	done := a.of("kube_job_status_completion_time", jobs)
 	age := a.BackupAge.Round(time.Hour)
-	const action = "Read the logs of the Job's pods; look at the object store and at its credentials. A Job that has failed has to be deleted before another is made."
+	const action = "Read the logs of the Job's pods; look at the object store and at its credentials. " +
+		"A Job that has failed has to be deleted before another is made."
 	return []monitoring.Alert{
 		{
 			Name: "DatabaseBackupFailed", Severity: monitoring.Warning, For: "5m",

@@ -44,8 +44,8 @@ type Server struct {
 // Transfer is how members of a Galera cluster copy what they have missed.
 //
 // A cluster has it from its beginning or not at all. Half way through a change of it, a member that was restarted and one that was not
-// would not understand each other's state transfer, and the second is only restarted when the first has come up: the operator's documentation
-// has every member's configuration changed by hand first
+// would not understand each other's state transfer, and the second is only restarted when the first has come up: the operator's
+// documentation has every member's configuration changed by hand first
 // (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/docs/tls.md#enabling-tls-in-existing-instances).
 type Transfer struct {
 	// Cache is how much of what was written each member keeps (1G), so that one that was away for a while gets the rest, and not all.
@@ -54,10 +54,10 @@ type Transfer struct {
 	Threads int64
 }
 
-// startupSeconds is how long a member may take to start. In it, one that has missed too much copies the whole database: at 20 MiB/s, which
-// is what a slow network and disk do, 500 GiB take seven hours. The operator's probe asks for a database that answers
-// (pkg/agent/handler/galera/probe.go), which one that copies does not, so that the kubelet would end it and it would begin anew. A member that
-// does not come up at all is seen by others: by the operator's recovery, and by alerts.
+// startupSeconds is how long a member may take to start. In it, one that has missed too much copies the whole database: at 20 MiB/s,
+// which is what a slow network and disk do, 500 GiB take seven hours. The operator's probe asks for a database that answers
+// (pkg/agent/handler/galera/probe.go), which one that copies does not, so that the kubelet would end it and it would begin anew. A
+// member that does not come up at all is seen by others: by the operator's recovery, and by alerts.
 const (
 	startupSeconds  = 600
 	transferSeconds = 12 * 60 * 60
@@ -74,7 +74,9 @@ const clusterBootstrapTimeout = "720h0m0s"
 func (s Server) Object() *unstructured.Unstructured {
 	issuer := object.Map{"name": s.Issuer, "kind": "Issuer"}
 	tls := object.Map{"enabled": true, "required": true, "serverCertIssuerRef": issuer, "clientCertIssuerRef": issuer}
-	startup := object.Map{"initialDelaySeconds": int64(1), "periodSeconds": int64(startupPeriod), "failureThreshold": int64(startupSeconds / startupPeriod)}
+	startup := object.Map{
+		"initialDelaySeconds": int64(1), "periodSeconds": int64(startupPeriod), "failureThreshold": int64(startupSeconds / startupPeriod),
+	}
 	spec := restrict(object.Map{
 		"replicas":                 int64(s.Replicas),
 		"rootPasswordSecretKeyRef": object.Map{"name": s.RootSecret, "key": secret.PasswordKey, "generate": false},
@@ -126,7 +128,8 @@ func (s Server) spread() (affinity object.Map, constraints object.List) {
 	const most = 100
 	affinity = object.Map{"antiAffinityEnabled": true, "podAntiAffinity": object.Map{
 		"preferredDuringSchedulingIgnoredDuringExecution": object.List{object.Map{
-			"weight": int64(most), "podAffinityTerm": object.Map{"labelSelector": pods("mariadb", s.Meta.Name), "topologyKey": corev1.LabelTopologyZone},
+			"weight":          int64(most),
+			"podAffinityTerm": object.Map{"labelSelector": pods("mariadb", s.Meta.Name), "topologyKey": corev1.LabelTopologyZone},
 		}},
 	}}
 	return affinity, apart("mariadb", s.Meta.Name)
@@ -135,7 +138,8 @@ func (s Server) spread() (affinity object.Map, constraints object.List) {
 // apart spreads pods of the operator over nodes as evenly as there are nodes.
 func apart(app, instance string) object.List {
 	return object.List{object.Map{
-		"maxSkew": int64(1), "topologyKey": corev1.LabelHostname, "whenUnsatisfiable": string(corev1.DoNotSchedule), "labelSelector": pods(app, instance),
+		"maxSkew": int64(1), "topologyKey": corev1.LabelHostname, "whenUnsatisfiable": string(corev1.DoNotSchedule),
+		"labelSelector": pods(app, instance),
 	}}
 }
 

@@ -12,8 +12,8 @@ const (
 	gibibyte = 1 << 30
 )
 
-// pools is how much of a member's memory is for pages, in MiB. What is left is for connections, for the write sets of Galera and for a backup,
-// which grow more slowly than the data: the larger the member, the larger the share.
+// pools is how much of a member's memory is for pages, in MiB. What is left is for connections, for the write sets of Galera and for a
+// backup, which grow more slowly than the data: the larger the member, the larger the share.
 var pools = []struct{ memory, pool int64 }{{0, 0}, {1 << 10, 256}, {2 << 10, 1 << 10}, {8 << 10, 5 << 10}, {32 << 10, 22 << 10}}
 
 // BufferPool is the memory for pages of a member with so much memory (in bytes): a straight line between the members that are known, and on
@@ -65,8 +65,8 @@ func Connections(wanted, memory int64) int64 {
 	return max(least, min(wanted, memory/each))
 }
 
-// GaleraCache is how much of what was written a member keeps on its volume of such a size (in bytes): a hundredth, from Galera's own 128 MiB
-// to 4 GiB.
+// GaleraCache is how much of what was written a member keeps on its volume of such a size (in bytes): a hundredth, from Galera's own
+// 128 MiB to 4 GiB.
 func GaleraCache(volume int64) string {
 	const least, most, share = 128, 4 << 10, 100
 	return size(min(most, max(least, volume/mebibyte/share)))

@@ -7,8 +7,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 )
 
-// backups: as they should be as long as the last one has not failed. One that runs, or is due later, is no reason to wait: that would be every
-// night, and the first is hours away where a database is large.
+// backups: as they should be as long as the last one has not failed. One that runs, or is due later, is no reason to wait: that would
+// be every night, and the first is hours away where a database is large.
 func backups() Rule {
 	const typ, failed = "Complete", "JobFailed"
 	return Rule{
@@ -22,7 +22,8 @@ func backups() Rule {
 			}
 			return Yes
 		},
-		CEL:    hasConditions + fmt.Sprintf("object.status.conditions.exists(c, c.type == '%s' && (!has(c.reason) || c.reason != '%s'))", typ, failed),
+		CEL: hasConditions +
+			fmt.Sprintf("object.status.conditions.exists(c, c.type == '%s' && (!has(c.reason) || c.reason != '%s'))", typ, failed),
 		Finish: func(obj map[string]any) { finishConditions(obj, typ) },
 	}
 }

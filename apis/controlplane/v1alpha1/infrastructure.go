@@ -63,8 +63,9 @@ type MariaDB struct {
 	// Regular backups.
 	// +optional
 	Backup *Backup `json:"backup,omitempty"`
-	// Backup that a new database starts from. It is read once, when the database is made, and does nothing to one that is there. Root's password is that of the backup: it has to
-	// be put into the Secret mariadb-root (keys username and password) of the control plane's namespace.
+	// Backup that a new database starts from. It is read once, when the database is made, and does nothing to
+	// one that is there. Root's password is that of the backup: it has to be put into the Secret mariadb-root
+	// (keys username and password) of the control plane's namespace.
 	// +optional
 	RestoreFrom *RestoreFrom `json:"restoreFrom,omitempty"`
 	// Prometheus metrics.
