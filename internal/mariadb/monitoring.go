@@ -132,7 +132,7 @@ func (a Alerts) ofServer() []monitoring.Alert {
 			Name: "DatabaseConnectionsExhausting", Severity: monitoring.Warning, For: "10m",
 			Expr:    a.of("mysql_global_status_threads_connected", "") + " / " + a.of("mysql_global_variables_max_connections", "") + " > 0.8",
 			Summary: "Four fifths of the connections that member {{ $labels.instance }} takes are open.",
-			Action:  "Look at who holds them (SHOW PROCESSLIST). " +
+			Action: "Look at who holds them (SHOW PROCESSLIST). " +
 				"The number follows the claim's size, its pods and infrastructure.mariadb.resources.",
 		},
 		{
