@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
+	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
 )
 
 // ordered is the spec of the MariaDB that a claim orders, when there is one of such a spec.
@@ -36,7 +37,7 @@ func ordered(t *testing.T, spec, platform, is string) map[string]any {
 // members of two minds.
 func TestKept(t *testing.T) {
 	const (
-		platform = "{domain: example.com, storageClass: fast, images: {pullSecrets: [registry]}}"
+		platform = "{domain: example.com, storageClass: fast, images: {pullSecrets: [registry]}, limits: [" + limittest.Everything + "]}"
 		restore  = `{infrastructure: {mariadb: {restoreFrom: {s3: {bucket: new, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
 		was      = "{replicas: 3, storage: {size: 20Gi"
 	)
@@ -112,10 +113,10 @@ func TestSizing(t *testing.T) {
 		"{}":                  {"max_connections=2048", "innodb_buffer_pool_size=1G"},
 		"{size: medium}":      {"max_connections=4096", "innodb_buffer_pool_size=5G"},
 		"{size: large}":       {"max_connections=10000", "innodb_buffer_pool_size=22G"},
-		"{size: medium, infrastructure: {mariadb: {resources: {limits: {memory: 2Gi}}}}}": {"max_connections=4096", "innodb_buffer_pool_size=1G"},
-		"{infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}}":              {"max_connections=2048", "innodb_buffer_pool_size=45696M"},
-		"{infrastructure: {mariadb: {resources: {requests: {cpu: 1}}}}}":                  {"max_connections=2048", "innodb_buffer_pool_size=1G"},
-		"{services: {keystone: {replicas: 9, uwsgi: {processes: 32, threads: 16}}}}":      {"max_connections=8192", "innodb_buffer_pool_size=1G"},
+		"{size: medium, infrastructure: {mariadb: {resources: {requests: {memory: 2Gi}, limits: {memory: 2Gi}}}}}": {"max_connections=4096", "innodb_buffer_pool_size=1G"},
+		"{infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}}":                                       {"max_connections=2048", "innodb_buffer_pool_size=45696M"},
+		"{infrastructure: {mariadb: {resources: {requests: {cpu: 1}}}}}":                                           {"max_connections=2048", "innodb_buffer_pool_size=1G"},
+		"{services: {keystone: {replicas: 9, uwsgi: {processes: 32, threads: 16}}}}":                               {"max_connections=8192", "innodb_buffer_pool_size=1G"},
 	} {
 		config, _ := ordered(t, spec, bare, "")["myCnf"].(string)
 		for _, line := range want {

@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
@@ -117,7 +118,9 @@ func wishes(t *testing.T) []wish {
 			claim := parse(t, string(text))
 			claim["metadata"] = map[string]any{"namespace": "tenant-a", "name": "cloud"}
 			w := wish{name: filepath.Base(f), claim: claim, platform: parse(t, string(examples.Platform))}
-			out = append(out, w.with(t, size, edit{claim: "{size: " + size + "}"}))
+			// What a platform does not allow would not be tried.
+			everything := "{limits: [" + limittest.Everything + "]}"
+			out = append(out, w.with(t, size, edit{claim: "{size: " + size + "}", platform: everything}))
 		}
 	}
 	return out
