@@ -21,7 +21,7 @@ tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git
 pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" -registry "$(REGISTRY)" $(if $(VERSION),-version "$(VERSION)")
 
 .DEFAULT_GOAL := help
-.PHONY: help generate verify-generated lint test fuzz bench preview demo demo-down render package push test-package test-platform test-chainsaw \
+.PHONY: help generate verify-generated lint test fuzz bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
   bench-platform images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
   node-up node-down test-e2e
 
@@ -85,6 +85,9 @@ test-package: ## Test packages and chart with the real helm and crossplane CLI, 
 	PROMQL=$$(hack/tools/build.sh promql) && export PROMQL && go test -count=1 -run TestExpressions ./test/emitted
 	HELM=$$(hack/tools/build.sh helm) && CROSSPLANE=$$(hack/tools/build.sh crossplane) && export HELM CROSSPLANE && \
 	  go test -count=1 ./hack/chart/... && go -C hack/package test -count=1 ./...
+
+test-webhooks: ## Ask the webhooks of MariaDB's operator, its released program, about every edit of a claim
+	MARIADB_CONTROLLER=$$(hack/tools/build.sh mariadb-controller) && export MARIADB_CONTROLLER && go test -count=1 -v ./test/webhooks
 
 test-platform: ## Test the packages and the chart on a real Crossplane, without Docker: [RUN=TestName]
 	hack/tools/build.sh kubernetes crossplane-core crossplane-core-newest provider-kubernetes helm >/dev/null

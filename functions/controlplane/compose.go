@@ -44,6 +44,14 @@ var graph = compose.Graph[*model]{
 	},
 	{Name: "database", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent}, Build: database},
 	{
+		Name: "database-backup", Phase: common.PhaseInfrastructure, Needs: []string{"database"},
+		Enabled: (*model).backsUp, Build: databaseBackup,
+	},
+	{
+		Name: "database-monitoring", Phase: common.PhaseInfrastructure, Follows: []string{"database"},
+		Enabled: (*model).monitored, Build: databaseMonitoring,
+	},
+	{
 		Name: "messaging", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent},
 		Enabled: (*model).messaging, Build: messaging,
 	},

@@ -51,6 +51,10 @@ func (m *model) parts() []part {
 	if k.UWSGI != nil {
 		out[len(out)-1].processes = k.UWSGI.Processes
 	}
+	if b := i.MariaDB.Backup; b != nil && b.StagingStorage != nil {
+		const field = "spec.infrastructure.mariadb.backup.stagingStorage"
+		out = append(out, part{field: field, replicas: 1, storage: string(b.StagingStorage.StorageSize)})
+	}
 	if m.messaging() {
 		out = append(out, part{
 			field: "spec.infrastructure.rabbitmq", replicas: ptr.Deref(i.RabbitMQ.Replicas, m.size.messaging),

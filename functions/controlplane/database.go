@@ -2,18 +2,20 @@ package controlplane
 
 import (
 	"fmt"
-	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 )
 
@@ -23,7 +25,8 @@ const (
 	mariaDBPort  = 3306
 )
 
-// database is MariaDB, with a proxy and backups where they are wanted.
+// database is MariaDB, with a proxy where one is wanted. The proxy comes when the members are there: without their certificates its
+// operator would try in vain, less and less often.
 func database(m *model) ([]compose.Stage, error) {
 	root := m.meta(mariaDBName + "-root")
 	var credentials compose.Stage
@@ -41,106 +44,134 @@ func database(m *model) ([]compose.Stage, error) {
 	if len(credentials) > 0 {
 		stages = append(stages, credentials)
 	}
-	server := compose.Resource{Name: databaseResource, Object: m.server().Object(), Retain: true}
+	server, err := m.server()
+	if err != nil {
+		return nil, err
+	}
+	database := compose.Resource{Name: databaseResource, Object: server.Object(), Retain: true}
 	if r := m.spec.Infrastructure.MariaDB.RestoreFrom; r != nil {
-		server.After = []string{m.secrets.Resource(string(r.S3.CredentialsSecretRef.Name))}
+		database.After = []string{m.secrets.Resource(string(r.S3.CredentialsSecretRef.Name))}
 	}
-	stages = append(stages, compose.Stage{server})
-	var around compose.Stage
-	if n := m.maxScaleReplicas(); n > 0 {
-		around = append(around, compose.Resource{
-			Name:   proxyResource,
-			Object: mariadb.MaxScale(m.meta(maxScaleName), mariaDBName, n, mariaDBPort, m.monitoring.Enabled),
-		})
-	}
-	if b := m.spec.Infrastructure.MariaDB.Backup; b != nil {
-		around = append(around, compose.Resource{
-			Name:   "database-backup",
-			After:  []string{m.secrets.Resource(string(b.S3.CredentialsSecretRef.Name))},
-			Object: mariadb.PhysicalBackup(m.meta(mariaDBName), mariaDBName, string(b.Schedule), b.RetentionDays, bucket(b.S3)),
-		})
-	}
-	if len(around) > 0 {
-		stages = append(stages, around)
+	stages = append(stages, compose.Stage{database})
+	if m.proxy.replicas > 0 {
+		proxy, err := m.maxScale()
+		if err != nil {
+			return nil, err
+		}
+		stages = append(stages, compose.Stage{{Name: proxyResource, Object: proxy.Object()}})
 	}
 	return stages, nil
 }
 
 // server is the MariaDB server or cluster.
-func (m *model) server() mariadb.Server {
+func (m *model) server() (mariadb.Server, error) {
 	db := m.spec.Infrastructure.MariaDB
+	was := m.databaseWas
+	res := m.databaseResources()
+	image, err := m.databaseImage(release.MariaDB, was.server, "spec", "image")
+	if err != nil {
+		return mariadb.Server{}, err
+	}
+	exporter, err := m.exporter(release.MariaDBExporter, was.server)
+	if err != nil {
+		return mariadb.Server{}, err
+	}
 	s := mariadb.Server{
 		Meta:         m.meta(mariaDBName),
 		Replicas:     m.databaseReplicas(),
 		RootSecret:   mariaDBName + "-root",
-		StorageSize:  string(ptr.Deref(db.StorageSize, storageSize(m.size.databaseStorage))),
-		StorageClass: string(or(db.StorageClass, m.platform.StorageClass)),
-		Resources:    merge.Over(db.Resources, m.size.databaseResources),
+		StorageSize:  string(m.databaseStorage()),
+		StorageClass: keptClass(was.server, string(or(db.StorageClass, m.platform.StorageClass))),
+		Resources:    res,
 		Placement:    db.Placement,
 		Issuer:       internalCA,
-		Metrics:      ptr.Deref(db.Metrics.Enabled, m.monitoring.Enabled),
-		PullSecrets:  m.images.PullSecrets,
-		// A pool that does not fit the memory that a tenant gave would be killed for it, so only the size's own memory is used.
-		BufferPool:  m.size.databaseBuffer,
-		Connections: m.size.connections,
+		Image:        image,
+		Exporter:     exporter,
+		PullSecrets:  pullSecretsOf(was.server, m.images.PullSecrets),
+		BufferPool:   mariadb.BufferPool(m.databaseMemory()),
+		Connections:  m.connections(),
 	}
-	if m.maxScaleReplicas() > 0 {
+	if was.modern() {
+		s.Transfer = &mariadb.Transfer{Cache: mariadb.GaleraCache(bytes(m.databaseStorage())), Threads: mariadb.Threads(res)}
+	}
+	if was.primary >= int64(s.Replicas) {
+		s.Replicas, s.Primary = was.replicas, new(int64(0))
+	}
+	if m.proxy.leads {
 		s.MaxScale = maxScaleName
 	}
-	if r := db.RestoreFrom; r != nil {
-		b := bucket(r.S3)
-		s.RestoreFrom, s.RestoreTime = &b, r.TargetRecoveryTime
+	switch r := db.RestoreFrom; {
+	case r == nil:
+	case was.server.Exists():
+		s.Bootstrap = was.server.Map("spec", "bootstrapFrom")
+	default:
+		s.Bootstrap = mariadb.Bootstrap(bucket(r.S3), r.TargetRecoveryTime)
 	}
-	return s
+	return s, nil
+}
+
+func (m *model) databaseResources() *common.Resources {
+	return merge.Over(m.spec.Infrastructure.MariaDB.Resources, m.size.databaseResources)
+}
+
+// databaseMemory is what a member has, in bytes.
+func (m *model) databaseMemory() int64 { return mariadb.Memory(m.databaseResources()) }
+
+// databaseStorage is the size of each volume: what the claim says, or what its size gives, where a smaller size leaves the volumes that
+// there are.
+func (m *model) databaseStorage() controlplanev1.StorageSize {
+	given := storageSize(m.size.databaseStorage)
+	if was := m.databaseWas.size(); bytes(was) > bytes(given) {
+		given = was
+	}
+	return ptr.Deref(m.spec.Infrastructure.MariaDB.StorageSize, given)
+}
+
+// connections is how many the database takes: as many as the size says, or as services open at most, while old and new pods are there
+// beside each other.
+func (m *model) connections() int64 {
+	const others, rollOut, processes, threads = 100, 2, 2, 1
+	k := m.spec.Services.Keystone
+	u := ptr.Deref(k.UWSGI, keystonev1.UWSGI{})
+	pods := int64(ptr.Deref(k.Replicas, m.size.api))
+	open := rollOut*pods*int64(or(u.Processes, processes))*int64(or(u.Threads, threads)) + others
+	return mariadb.Connections(max(m.size.connections, open), m.databaseMemory())
 }
 
 func (m *model) databaseReplicas() int32 {
 	return ptr.Deref(m.spec.Infrastructure.MariaDB.Replicas, m.size.database)
 }
 
-// maxScaleReplicas is the number of proxies, 0 for none. One server alone needs no proxy unless the claim asks for one.
-func (m *model) maxScaleReplicas() int32 {
-	p := m.spec.Infrastructure.MariaDB.MaxScale
-	n := ptr.Deref(p.Replicas, max(m.size.maxScale, 1))
-	if ptr.Deref(p.Enabled, m.size.maxScale > 0 && m.databaseReplicas() > 1) {
-		return n
-	}
-	return 0
-}
-
 // databaseHost is where services connect to: the proxy, or the member that takes all writes, or the only server.
 func (m *model) databaseHost() string {
 	name := mariaDBName
 	switch {
-	case m.maxScaleReplicas() > 0 && !m.proxyAwaited:
+	case m.proxy.used:
 		name = maxScaleName
 	case m.databaseReplicas() > 1:
 		name = mariaDBName + "-primary"
 	}
-	return fmt.Sprintf("%s.%s.svc.%s", name, m.instance, m.clusterDomain())
+	host := fmt.Sprintf("%s.%s.svc", name, m.instance)
+	// Clusters have other domains, and certificates have this name too. Pods that use the longer one are not replaced for it.
+	if longer := host + "." + m.clusterDomain(); m.databaseWas.host == longer {
+		return longer
+	}
+	return host
 }
 
-// checkMembers refuses to make a cluster of a server alone: members of a Galera cluster have a volume more, and the operator changes the
-// pods of the StatefulSet that it has made, but not its volumes, which Kubernetes refuses. The other way changes the same StatefulSet, and
-// nobody has seen it keep the data. A cluster may grow and shrink.
-func (m *model) checkMembers(seen observe.State) error {
-	db, ok := seen.Get(databaseResource)
-	if !ok {
-		return nil
+// exporter of the metrics of what there is, by the name of its image.
+func (m *model) exporter(name string, of *observe.Object) (mariadb.Exporter, error) {
+	e := mariadb.Exporter{Enabled: m.databaseMetrics(), Placement: m.spec.Infrastructure.MariaDB.Placement}
+	if !e.Enabled {
+		return e, nil
 	}
-	is, ok := db.Int("spec", "replicas")
-	want := int64(m.databaseReplicas())
-	const (
-		field = "spec.infrastructure.mariadb.replicas"
-		out   = "say %d here to keep it, or make a backup and claim a new cloud with infrastructure.mariadb.restoreFrom"
-	)
-	switch {
-	case ok && is == 1 && want > 1:
-		return invalid.Field(field, "the database is one server alone, of which its operator makes no cluster of %d; "+out, want, is)
-	case ok && is > 1 && want == 1:
-		return invalid.Field(field, "the database is a Galera cluster of %d, which cannot become one server alone; "+out, is, is)
-	}
-	return nil
+	var err error
+	e.Image, err = m.databaseImage(name, of, "spec", "metrics", "exporter", "image")
+	return e, err
+}
+
+func (m *model) databaseMetrics() bool {
+	return ptr.Deref(m.spec.Infrastructure.MariaDB.Metrics.Enabled, m.monitoring.Enabled)
 }
 
 // rootPassword says which of the objects that make the password of the database's root are wanted.
@@ -188,21 +219,6 @@ func (m *model) rootSecret(meta object.Meta) compose.Resource {
 	return out
 }
 
-// awaitsProxy tells whether there is a Keystone that must not be sent to the proxy yet: a proxy that is added to a running
-// cloud has to be ready first. A new Keystone waits for it anyway, and one that uses it goes on using it.
-func awaitsProxy(seen observe.State) bool {
-	k, running := seen.Get(keystoneResource)
-	if !running || strings.HasPrefix(k.String("spec", "database", "host"), maxScaleName+".") {
-		return false
-	}
-	proxy, ok := seen.Get(proxyResource)
-	if !ok {
-		return true
-	}
-	c, _ := proxy.Condition("Ready")
-	return c.Status != "True"
-}
-
 func bucket(s controlplanev1.S3) mariadb.Bucket {
 	return mariadb.Bucket{
 		Name: s.Bucket, Endpoint: s.Endpoint, Region: s.Region, Prefix: s.Prefix,
@@ -211,6 +227,15 @@ func bucket(s controlplanev1.S3) mariadb.Bucket {
 }
 
 func storageSize(s string) controlplanev1.StorageSize { return controlplanev1.StorageSize(s) }
+
+// bytes is the size of a volume, whose form admission has checked.
+func bytes(s controlplanev1.StorageSize) int64 {
+	q, err := resource.ParseQuantity(string(s))
+	if err != nil {
+		return 0
+	}
+	return q.Value()
+}
 
 func (m *model) pullSecrets() object.List {
 	var out object.List

@@ -125,53 +125,17 @@ func TestDatabaseHost(t *testing.T) {
 		"large":         {"The proxy knows who takes writes.", "{size: large}", want{"maxscale", 3, 3}},
 		"one of medium": {"One server needs no proxy.", "{size: medium, infrastructure: {mariadb: {replicas: 1}}}", want{"mariadb", 1, 0}},
 		"asked for":     {"Unless the claim asks for one.", "{size: development, infrastructure: {mariadb: {maxScale: {enabled: true}}}}", want{"maxscale", 1, 1}},
+		"number of one": {"A number asks for it, too.", "{infrastructure: {mariadb: {maxScale: {replicas: 3}}}}", want{"maxscale", 3, 3}},
+		"number, off":   {"Unless it is switched off.", "{infrastructure: {mariadb: {maxScale: {enabled: false, replicas: 3}}}}", want{"mariadb-primary", 3, 0}},
 		"number":        {"The claim says how many.", "{size: large, infrastructure: {mariadb: {replicas: 5, maxScale: {replicas: 4}}}}", want{"maxscale", 5, 4}},
 		"not asked for": {"The claim wants none.", "{size: large, infrastructure: {mariadb: {maxScale: {enabled: false}}}}", want{"mariadb-primary", 3, 0}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			m := derived(t, tc.spec, bare)
-			tc.want.Host += "." + instance + ".svc.cluster.local"
+			tc.want.Host += "." + instance + ".svc"
 			if diff := cmp.Diff(tc.want, want{m.databaseHost(), m.databaseReplicas(), m.maxScaleReplicas()}); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// TestProxyAwaited: a Keystone that runs is sent to a new proxy when that is ready, and not before.
-func TestProxyAwaited(t *testing.T) {
-	keystone := func(host string) *structpb.Struct {
-		return structOf(t, fields(t, "{spec: {database: {host: "+host+"."+instance+".svc.cluster.local}}}"))
-	}
-	proxy := func(ready string) *structpb.Struct {
-		return structOf(t, fields(t, "{status: {conditions: [{type: Ready, status: '"+ready+"'}]}}"))
-	}
-	cases := map[string]struct {
-		reason   string
-		observed map[string]*structpb.Struct
-		want     string
-	}{
-		"new":      {"A new Keystone waits for the proxy anyway.", nil, "maxscale."},
-		"no proxy": {"There is no proxy yet.", map[string]*structpb.Struct{"keystone": keystone("mariadb-primary")}, "mariadb-primary."},
-		"starting": {
-			"The proxy is not ready.", map[string]*structpb.Struct{"keystone": keystone("mariadb-primary"), "database-proxy": proxy("False")}, "mariadb-primary.",
-		},
-		"ready": {
-			"The proxy is ready.", map[string]*structpb.Struct{"keystone": keystone("mariadb-primary"), "database-proxy": proxy("True")}, "maxscale.",
-		},
-		"used": {
-			"Who uses it goes on using it.", map[string]*structpb.Struct{"keystone": keystone("maxscale"), "database-proxy": proxy("False")}, "maxscale.",
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			m, err := derive(input(t, "{size: medium}", bare, tc.observed))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := m.databaseHost(); got != tc.want+instance+".svc.cluster.local" {
-				t.Errorf("%s\nhost %s, want %s…", tc.reason, got, tc.want)
 			}
 		})
 	}
@@ -260,16 +224,13 @@ func TestSizes(t *testing.T) {
 			quantity(s.databaseStorage).Value(), quantity(s.messagingStorage).Value(), quantity(s.locksStorage).Value(), quantity(s.cacheMemory).Value(),
 			s.apiResources.Requests.Memory.Value(), s.databaseResources.Requests.Memory.Value(), s.databaseResources.Requests.CPU.MilliValue(),
 			s.messagingResources.Requests.Memory.Value(), s.locksResources.Requests.Memory.Value(),
-			quantity(s.databaseBuffer).Value(),
+			s.proxyResources.Requests.Memory.Value(),
 		}
 	}
 	for i, name := range order {
 		s := sizes[name]
 		if s.database%2 == 0 || s.messaging%2 == 0 {
 			t.Errorf("%s: an even cluster (%d, %d)", name, s.database, s.messaging)
-		}
-		if buffer, memory := quantity(s.databaseBuffer).Value(), s.databaseResources.Limits.Memory.Value(); buffer*10 > memory*8 {
-			t.Errorf("%s: the buffer pool of %d bytes leaves too little of %d", name, buffer, memory)
 		}
 		if i == 0 {
 			continue
@@ -286,7 +247,7 @@ func TestSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := m.server().Replicas; got != 1 {
+	if got := m.databaseReplicas(); got != 1 {
 		t.Errorf("%d members of the database", got)
 	}
 	if got := len(m.cacheServers()); got != 7 {

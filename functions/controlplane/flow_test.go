@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
 )
 
@@ -126,7 +127,7 @@ func TestKeystone(t *testing.T) {
 		global: {region: eu, exposure: {type: Ingress, ingressController: other}}, korc: {credentialRotation: {intervalDays: 30, suspend: true}}}`, bare))["keystone"].Map()
 	spec, _ := o["spec"].(map[string]any)
 	for path, want := range map[string]any{
-		"openStackRelease": "2025.2", "replicas": 3.0, "region": "eu", "database.host": "maxscale." + instance + ".svc.cluster.local", "database.galera": true,
+		"openStackRelease": "2025.2", "replicas": 3.0, "region": "eu", "database.host": "maxscale." + instance + ".svc", "database.galera": true,
 		"endpoints.public": "https://a.example.org/v3", "exposure.hostname": "a.example.org", "exposure.type": "Ingress", "issuerRef.name": "internal-ca",
 		"bootstrap.adminUser": "root", "deletionPolicy": "Retain", "target.providerConfig": "in-cluster", "config.token.expiration": 600.0,
 		"resources.requests.memory": "1Gi", "korcCredential.intervalDays": 30.0, "korcCredential.suspend": true,
@@ -215,8 +216,23 @@ func TestRestore(t *testing.T) {
 	if at(from, "s3", "bucket") != "old" || at(from, "targetRecoveryTime") != "2026-05-01T03:00:00Z" || at(from, "s3", "tls", "caSecretKeyRef", "name") != "tenant-s3" {
 		t.Errorf("starts from %v", from)
 	}
-	backup := at(inner(all["database-backup"]), "spec")
+	backup := at(inner(all[backupOf(t, all)]), "spec")
 	if at(backup, "storage", "s3", "bucket") != "new" || at(backup, "maxRetention") != "48h" || at(backup, "schedule", "cron") != "5 4 * * *" {
 		t.Errorf("backup %v", backup)
 	}
+}
+
+// backupOf is the name of the composed resource of the database's backups.
+func backupOf(t *testing.T, all map[string]encoded.Struct) string {
+	t.Helper()
+	var found []string
+	for name := range all {
+		if name == "database-backup" || strings.HasPrefix(name, "database-backup-") {
+			found = append(found, name)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("backups %v, want one", found)
+	}
+	return found[0]
 }

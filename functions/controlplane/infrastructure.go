@@ -88,7 +88,7 @@ func (m *model) namespaceAnnotations() map[string]string {
 //   - MaxScale, whose user the operator chooses by its image, and only if nothing else is said of the pod's security;
 //   - Valkey, whose operator has not run there.
 func (m *model) podSecurity() string {
-	if m.databaseReplicas() > 1 || m.maxScaleReplicas() > 0 || m.locks() {
+	if m.databaseReplicas() > 1 || m.proxy.replicas > 0 || m.locks() {
 		return "baseline"
 	}
 	return "restricted"

@@ -71,6 +71,8 @@ func mentions(path string, value any) []mention {
 		return placementMentions(path, v)
 	case common.MonitoringSettings:
 		return terms(&monitoringLabels, path+".labels", v.Labels)
+	case controlplanev1.StagingStorage:
+		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case controlplanev1.Storage:
 		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case controlplanev1.S3:

@@ -369,7 +369,7 @@ func TestResources(t *testing.T) {
 		}
 	}
 	m := derived(t, "{infrastructure: {mariadb: {resources: {requests: {cpu: '4'}}}}}", bare)
-	if r := m.server().Resources; r.Requests.CPU.String() != "4" || r.Requests.Memory.String() != "2Gi" || r.Limits.Memory.String() != "2Gi" {
+	if r := m.databaseResources(); r.Requests.CPU.String() != "4" || r.Requests.Memory.String() != "2Gi" || r.Limits.Memory.String() != "2Gi" {
 		t.Errorf("the database has %v", r)
 	}
 }

@@ -53,8 +53,9 @@ type model struct {
 	keystoneSeen keystoneSeen
 	// domainIDs are those of the directories' domains that there are.
 	domainIDs map[string]keystonev1.DomainID
-	// proxyAwaited: services do not connect to the database's proxy yet.
-	proxyAwaited bool
+	// databaseWas is what is observed of the database, proxy what becomes of its proxy.
+	databaseWas databaseWas
+	proxy       proxy
 	// root is how the database's root gets its password.
 	root rootPassword
 	// secrets are those that the claim names, pull those that images are pulled with. The spec and images name their copies.
@@ -122,7 +123,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err := errors.Join(m.checkExposure(), m.queueMembers(), m.storeMembers()); err != nil {
 		return nil, err
 	}
-	m.proxyAwaited = awaitsProxy(in.Seen)
+	m.deriveDatabase(in.Seen)
 	m.root = rootOf(m.spec.Infrastructure.MariaDB.RestoreFrom, in.Seen)
 	if err := errors.Join(m.checkRoot(), m.bringSecrets(in.Seen)); err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 		}
 	}
 	m.findDomains(in.Seen)
-	if err := errors.Join(m.checkUpgrade(), m.checkMembers(in.Seen)); err != nil {
+	if err := errors.Join(m.checkUpgrade(), m.checkMembers(), m.checkStorage()); err != nil {
 		return nil, err
 	}
 	return m, nil

@@ -117,7 +117,7 @@ func policies(m *model) ([]compose.Stage, error) {
 			[]workload.Flow{{Namespaces: n.monitoring, Ports: exporterPort}},
 			[]workload.Flow{{Pods: databasePods, Ports: databasePort}})
 	}
-	if m.maxScaleReplicas() > 0 {
+	if m.proxy.replicas > 0 {
 		add(maxScaleName, labelled(proxyPods),
 			[]workload.Flow{
 				{Pods: ourPods, Ports: databasePort},
@@ -148,7 +148,7 @@ func policies(m *model) ([]compose.Stage, error) {
 		})
 	}
 	jobs := []workload.Flow{{Pods: databasePods, Ports: databasePort}}
-	if m.maxScaleReplicas() > 0 {
+	if m.proxy.replicas > 0 {
 		jobs = append(jobs, workload.Flow{Pods: proxyPods, Ports: databasePort})
 	}
 	add("service-jobs", metav1.LabelSelector{MatchExpressions: serviceJobs}, nil, jobs)
@@ -175,7 +175,7 @@ func labelled(labels map[string]string) metav1.LabelSelector {
 func (m *model) databaseFlows() (in, out []workload.Flow) {
 	in = []workload.Flow{{Pods: ourPods, Ports: databasePort}}
 	operator := workload.Flow{Namespaces: m.neighbours.mariaDB, Ports: databasePort}
-	if m.maxScaleReplicas() > 0 {
+	if m.proxy.replicas > 0 {
 		in = append(in, workload.Flow{Pods: proxyPods, Ports: databasePort})
 	}
 	if m.databaseMetrics() {
@@ -204,10 +204,6 @@ func (m *model) queueFlows() (in, out []workload.Flow) {
 		in, out = append(in, members), append(out, members)
 	}
 	return in, append(out, workload.Flow{Anywhere: true, Ports: m.neighbours.apiServer})
-}
-
-func (m *model) databaseMetrics() bool {
-	return ptr.Deref(m.spec.Infrastructure.MariaDB.Metrics.Enabled, m.monitoring.Enabled)
 }
 
 // bucketPorts are the ports of the object stores that the database is backed up to and restored from.

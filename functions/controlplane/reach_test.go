@@ -12,6 +12,7 @@ import (
 var inside = map[string][]string{
 	"sizes, releases and clusters have checks of their own": {
 		"ControlPlaneClusterSpec.Size", "ControlPlaneClusterSpec.OpenStackRelease", "ClusterReference.Name", "Storage.StorageSize",
+		"StagingStorage.StorageSize",
 	},
 	"what it is a part of is held as a whole": {
 		"Toleration.Key", "Toleration.Operator", "Toleration.Value", "Toleration.Effect", "Exposure.Type",

@@ -16,9 +16,9 @@ type size struct {
 	database          int32
 	databaseStorage   string
 	databaseResources *common.Resources
-	databaseBuffer    string
 	connections       int64
 	maxScale          int32
+	proxyResources    *common.Resources
 	// messaging is the number of members.
 	messaging          int32
 	messagingStorage   string
@@ -39,30 +39,32 @@ type size struct {
 var sizes = map[string]size{
 	controlplanev1.SizeDevelopment: {
 		api: 1, apiResources: resources("100m", "512Mi", "1Gi"),
-		database: 1, databaseStorage: "10Gi", databaseResources: resources("250m", "1Gi", "1Gi"), databaseBuffer: "256M", connections: 1024,
+		database: 1, databaseStorage: "10Gi", databaseResources: resources("250m", "1Gi", "1Gi"), connections: 1024,
+		maxScale: 0, proxyResources: resources("50m", "128Mi", "512Mi"),
 		messaging: 1, messagingStorage: "5Gi", messagingResources: resources("200m", "1Gi", "1Gi"),
 		locks: 1, locksStorage: "1Gi", locksResources: resources("50m", "128Mi", "256Mi"),
 		cache: 1, cacheMemory: "64Mi", companion: 1,
 	},
 	controlplanev1.SizeSmall: {
 		api: 2, apiResources: resources("250m", "512Mi", "1Gi"),
-		database: 3, databaseStorage: "20Gi", databaseResources: resources("500m", "2Gi", "2Gi"), databaseBuffer: "1G", connections: 2048,
+		database: 3, databaseStorage: "20Gi", databaseResources: resources("500m", "2Gi", "2Gi"), connections: 2048,
+		maxScale: 0, proxyResources: resources("100m", "256Mi", "1Gi"),
 		messaging: 3, messagingStorage: "10Gi", messagingResources: resources("500m", "2Gi", "2Gi"),
 		locks: 3, locksStorage: "2Gi", locksResources: resources("100m", "256Mi", "512Mi"),
 		cache: 2, cacheMemory: "256Mi", companion: 2,
 	},
 	controlplanev1.SizeMedium: {
 		api: 3, apiResources: resources("500m", "1Gi", "2Gi"),
-		database: 3, databaseStorage: "100Gi", databaseResources: resources("2", "8Gi", "8Gi"), databaseBuffer: "5G", connections: 4096,
-		maxScale:  2,
+		database: 3, databaseStorage: "100Gi", databaseResources: resources("2", "8Gi", "8Gi"), connections: 4096,
+		maxScale: 2, proxyResources: resources("250m", "512Mi", "2Gi"),
 		messaging: 3, messagingStorage: "20Gi", messagingResources: resources("1", "4Gi", "4Gi"),
 		locks: 3, locksStorage: "8Gi", locksResources: resources("200m", "512Mi", "1Gi"),
 		cache: 3, cacheMemory: "1Gi", companion: 2,
 	},
 	controlplanev1.SizeLarge: {
 		api: 5, apiResources: resources("1", "2Gi", "4Gi"),
-		database: 3, databaseStorage: "500Gi", databaseResources: resources("8", "32Gi", "32Gi"), databaseBuffer: "22G", connections: 10000,
-		maxScale:  3,
+		database: 3, databaseStorage: "500Gi", databaseResources: resources("8", "32Gi", "32Gi"), connections: 10000,
+		maxScale: 3, proxyResources: resources("1", "1Gi", "4Gi"),
 		messaging: 3, messagingStorage: "50Gi", messagingResources: resources("4", "16Gi", "16Gi"),
 		locks: 3, locksStorage: "16Gi", locksResources: resources("500m", "1Gi", "2Gi"),
 		cache: 3, cacheMemory: "4Gi", companion: 2,

@@ -4,9 +4,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 )
 
@@ -29,7 +31,7 @@ func TestServer(t *testing.T) {
 		f(&s)
 		return s
 	}
-	bucket := &Bucket{Name: "old", Endpoint: "s3:443", Secret: "s3", PrivateCA: true}
+	bucket := Bucket{Name: "old", Endpoint: "s3:443", Secret: "s3", PrivateCA: true}
 	for name, tc := range map[string]struct {
 		reason string
 		server Server
@@ -60,7 +62,7 @@ func TestServer(t *testing.T) {
 			map[string]any{"maxScaleRef.name": "maxscale", "maxScaleRef.namespace": "cloud"},
 		},
 		"restore": {
-			"A new server starts from the backup.", with(func(s *Server) { s.RestoreFrom, s.RestoreTime = bucket, "2026-05-01T03:00:00Z" }),
+			"A new server starts from the backup.", with(func(s *Server) { s.Bootstrap = Bootstrap(bucket, "2026-05-01T03:00:00Z") }),
 			map[string]any{
 				"bootstrapFrom.s3.bucket": "old", "bootstrapFrom.targetRecoveryTime": "2026-05-01T03:00:00Z", "bootstrapFrom.backupContentType": "Physical",
 				"bootstrapFrom.s3.tls.caSecretKeyRef.name": "s3", "bootstrapFrom.s3.region": nil, "bootstrapFrom.s3.prefix": nil,
@@ -121,28 +123,44 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestBackup: it is kept for days and taken from a member that takes no writes.
+// TestBackup: it is kept for days, taken from a member that takes no writes, beside which it runs, and tried for longer than an object store is
+// down for.
 func TestBackup(t *testing.T) {
-	o := PhysicalBackup(server.Meta, "mariadb", "0 1 * * *", 30, Bucket{Name: "b", Endpoint: "s3:443", Region: "eu", Prefix: "a/b", Secret: "s3"}).Object
+	backup := Backup{
+		Meta: server.Meta, Server: "mariadb", Cron: "0 1 * * *", Days: 30, Timeout: 2 * time.Hour,
+		Bucket:      Bucket{Name: "b", Endpoint: "s3:443", Region: "eu", Prefix: "a/b", Secret: "s3"},
+		Tolerations: []common.Toleration{{Key: "database", Operator: "Exists"}},
+	}
 	want := object.Map{
 		"mariaDbRef": object.Map{"name": "mariadb"}, "schedule": object.Map{"cron": "0 1 * * *", "immediate": true},
-		"maxRetention": "720h", "target": "PreferReplica", "compression": "bzip2",
+		"maxRetention": "720h", "target": "PreferReplica", "compression": "gzip", "timeout": "2h0m0s", "backoffLimit": int64(20), "restartPolicy": "Never",
 		"podSecurityContext": pod(999), "securityContext": container(),
+		"tolerations": object.List{object.Map{"key": "database", "operator": "Exists"}},
 		"storage": object.Map{"s3": object.Map{
 			"bucket": "b", "endpoint": "s3:443", "region": "eu", "prefix": "a/b", "tls": object.Map{"enabled": true},
 			"accessKeyIdSecretKeyRef":     object.Map{"name": "s3", "key": "access-key-id"},
 			"secretAccessKeySecretKeyRef": object.Map{"name": "s3", "key": "secret-access-key"},
 		}},
 	}
-	if diff := cmp.Diff(want, o["spec"]); diff != "" {
+	if diff := cmp.Diff(want, backup.Object().Object["spec"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	backup.StagingSize, backup.StagingClass, backup.Restarts = "50Gi", "fast", true
+	staging := object.Map{"persistentVolumeClaim": object.Map{
+		"accessModes": object.List{"ReadWriteOnce"}, "storageClassName": "fast", "resources": object.Map{"requests": object.Map{"storage": "50Gi"}},
+	}}
+	if diff := cmp.Diff(any(staging), at(backup.Object().Object, "spec", "stagingStorage")); diff != "" {
+		t.Errorf("staging (-want +got):\n%s", diff)
+	}
+	if policy := at(backup.Object().Object, "spec", "restartPolicy"); policy != nil {
+		t.Errorf("restart policy %v, which the operator does not let change", policy)
 	}
 }
 
 // TestRestricted: everything that the operator lets one say of the security of its pods is said.
 func TestRestricted(t *testing.T) {
 	one, metered := server, server
-	one.Replicas, metered.Metrics = 1, true
+	one.Replicas, metered.Exporter.Enabled = 1, true
 	meta := object.Meta{Name: "x", Namespace: "cloud"}
 	for name, tc := range map[string]struct {
 		object map[string]any
@@ -152,8 +170,8 @@ func TestRestricted(t *testing.T) {
 		"one":               {one.Object().Object, "spec", 999},
 		"Galera":            {server.Object().Object, "spec", 999},
 		"exporter":          {metered.Object().Object, "spec.metrics.exporter", 65534},
-		"backup":            {PhysicalBackup(meta, "mariadb", "0 1 * * *", 30, Bucket{}).Object, "spec", 999},
-		"exporter of proxy": {MaxScale(meta, "mariadb", 2, 3306, true).Object, "spec.metrics.exporter", 65534},
+		"backup":            {Backup{Meta: meta}.Object().Object, "spec", 999},
+		"exporter of proxy": {Proxy{Meta: meta, Exporter: Exporter{Enabled: true}}.Object().Object, "spec.metrics.exporter", 65534},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := at(tc.object, strings.Split(tc.path, ".")...)
@@ -174,15 +192,63 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
-// TestMaxScale: all connections go to the one member that takes writes.
+// TestMaxScale: all connections go to the one member that takes writes, by a certificate that clients of the members verify, too; the proxies are
+// apart, and where the members may be.
 func TestMaxScale(t *testing.T) {
-	spec := MaxScale(object.Meta{Name: "maxscale", Namespace: "cloud"}, "mariadb", 2, 3306, true).Object["spec"].(map[string]any)
+	placement := common.Placement{NodeSelector: map[string]common.LabelValue{"disk": "fast"}, Tolerations: []common.Toleration{{Operator: "Exists"}}}
+	proxy := Proxy{
+		Meta: object.Meta{Name: "maxscale", Namespace: "cloud"}, Server: "mariadb", Replicas: 2, Port: 3306, Issuer: "internal-ca",
+		Exporter: Exporter{Enabled: true, Image: "exporter", Placement: placement}, PullSecrets: []common.ObjectName{"pull"}, Image: "maxscale",
+		Placement: placement,
+	}
+	spec := proxy.Object().Object["spec"].(map[string]any)
 	services := spec["services"].([]any)
-	if len(services) != 1 || at(services[0], "router") != "readconnroute" || at(services[0], "params", "router_options") != "master" || at(services[0], "listener", "port") != int64(3306) {
+	if len(services) != 1 || at(services[0], "router") != "readconnroute" || at(services[0], "params", "router_options") != "master" ||
+		at(services[0], "listener", "port") != int64(3306) || at(services[0], "listener", "name") != "primary-listener" {
 		t.Errorf("services %v", services)
 	}
-	if spec["replicas"] != int64(2) || at(spec, "metrics", "enabled") != true || at(spec, "mariaDbRef", "name") != "mariadb" {
-		t.Errorf("spec %v", spec)
+	issuer := object.Map{"name": "internal-ca", "kind": "Issuer"}
+	want := object.Map{
+		"replicas": int64(2), "mariaDbRef": object.Map{"name": "mariadb"}, "image": "maxscale", "imagePullSecrets": object.List{object.Map{"name": "pull"}},
+		"tls":          object.Map{"enabled": true, "listenerCertIssuerRef": issuer, "adminCertIssuerRef": issuer},
+		"nodeSelector": object.Map{"disk": "fast"}, "tolerations": object.List{object.Map{"operator": "Exists"}},
+		"podDisruptionBudget":       object.Map{"maxUnavailable": int64(1)},
+		"topologySpreadConstraints": apart("maxscale", "maxscale"),
+		"metrics": object.Map{"enabled": true, "exporter": restrict(object.Map{
+			"image": "exporter", "nodeSelector": object.Map{"disk": "fast"}, "tolerations": object.List{object.Map{"operator": "Exists"}},
+		}, exporterUser)},
+	}
+	delete(spec, "services")
+	if diff := cmp.Diff(want, spec); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTransfer: members of a new cluster encrypt what they copy, keep more of what was written than by themselves, and have the time that a large
+// database takes to be copied. A cluster that was made without goes on without.
+func TestTransfer(t *testing.T) {
+	with := server
+	with.Transfer = &Transfer{Cache: "1G", Threads: 4}
+	one := with
+	one.Replicas = 1
+	for name, tc := range map[string]struct {
+		server Server
+		want   []any
+	}{
+		"new": {with, []any{true, int64(4), "1G", int64(21600)}},
+		"old": {server, []any{nil, nil, nil, int64(300)}},
+		"one": {one, []any{nil, nil, nil, int64(300)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := tc.server.Object().Object["spec"]
+			got := []any{
+				at(spec, "tls", "galeraSSTEnabled"), at(spec, "galera", "replicaThreads"), at(spec, "galera", "providerOptions", "gcache.size"),
+				at(spec, "startupProbe", "failureThreshold"),
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

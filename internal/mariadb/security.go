@@ -3,6 +3,7 @@ package mariadb
 import (
 	"maps"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 )
 
@@ -29,11 +30,23 @@ func restrict(spec object.Map, user int64) object.Map {
 	return spec
 }
 
-// exporter is the configuration of metrics and of the pod that serves them, where they are wanted.
-func exporter(enabled bool) object.Map {
-	metrics := object.Map{"enabled": enabled}
-	if enabled {
-		metrics["exporter"] = restrict(object.Map{}, exporterUser)
+// Exporter serves metrics.
+type Exporter struct {
+	Enabled   bool
+	Image     string
+	Placement common.Placement
+}
+
+// object is the configuration of metrics and of the pod that serves them, where they are wanted. That pod gets the pull secrets of what it
+// asks.
+func (e Exporter) object() object.Map {
+	metrics := object.Map{"enabled": e.Enabled}
+	if e.Enabled {
+		metrics["exporter"] = restrict(object.With(object.Map{}, object.Map{
+			"image":        e.Image,
+			"nodeSelector": object.NodeSelector(e.Placement.NodeSelector),
+			"tolerations":  object.Tolerations(e.Placement.Tolerations),
+		}), exporterUser)
 	}
 	return metrics
 }

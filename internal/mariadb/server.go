@@ -11,13 +11,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 )
 
-// Keys of the Secret with a bucket's credentials.
-const (
-	accessKeyIDKey     = "access-key-id"
-	secretAccessKeyKey = "secret-access-key"
-	bucketCAKey        = "ca.crt"
-)
-
 // Server is one MariaDB server, or a Galera cluster of an odd number.
 type Server struct {
 	Meta object.Meta
@@ -33,16 +26,43 @@ type Server struct {
 	Issuer string
 	// MaxScale is the name of the proxy that decides who takes writes. Empty: the operator does.
 	MaxScale string
-	// Metrics runs an exporter.
-	Metrics     bool
+	Image    string
+	Exporter Exporter
+	// PullSecrets are the names of Secrets. The operator lets nobody change them.
 	PullSecrets []common.ObjectName
 	// BufferPool is the memory for pages (1G), Connections the most that there may be.
 	BufferPool  string
 	Connections int64
-	// RestoreFrom is where a new server starts from, RestoreTime the moment (RFC 3339) that the backup is to be closest to.
-	RestoreFrom *Bucket
-	RestoreTime string
+	// Primary is the member that has to take the writes, before another can be taken away. Nil: whichever does.
+	Primary *int64
+	// Transfer is how members of a cluster copy what they have missed. Nil: as the operator does by itself, for clusters that were made so.
+	Transfer *Transfer
+	// Bootstrap is what a new server starts from, if not from nothing.
+	Bootstrap object.Map
 }
+
+// Transfer is how members of a Galera cluster copy what they have missed.
+//
+// A cluster has it from its beginning or not at all. Half way through a change of it, a member that was restarted and one that was not
+// would not understand each other's state transfer, and the second is only restarted when the first has come up: the operator's
+// documentation has every member's configuration changed by hand first
+// (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/docs/tls.md#enabling-tls-in-existing-instances).
+type Transfer struct {
+	// Cache is how much of what was written each member keeps (1G), so that one that was away for a while gets the rest, and not all.
+	Cache string
+	// Threads apply what others wrote.
+	Threads int64
+}
+
+// startupSeconds is how long a member may take to start. In it, one that has missed too much copies the whole database: at 20 MiB/s,
+// which is what a slow network and disk do, 500 GiB take seven hours. The operator's probe asks for a database that answers
+// (pkg/agent/handler/galera/probe.go), which one that copies does not, so that the kubelet would end it and it would begin anew. A
+// member that does not come up at all is seen by others: by the operator's recovery, and by alerts.
+const (
+	startupSeconds  = 600
+	transferSeconds = 12 * 60 * 60
+	startupPeriod   = 2
+)
 
 // clusterBootstrapTimeout is how long the operator keeps to the member that it has found to be the most advanced, when all have gone down
 // and that one does not come up. After its default, ten minutes, it forgets what it found and may take an empty member, which the
@@ -53,38 +73,46 @@ const clusterBootstrapTimeout = "720h0m0s"
 // Object makes the MariaDB object.
 func (s Server) Object() *unstructured.Unstructured {
 	issuer := object.Map{"name": s.Issuer, "kind": "Issuer"}
+	tls := object.Map{"enabled": true, "required": true, "serverCertIssuerRef": issuer, "clientCertIssuerRef": issuer}
+	startup := object.Map{
+		"initialDelaySeconds": int64(1), "periodSeconds": int64(startupPeriod), "failureThreshold": int64(startupSeconds / startupPeriod),
+	}
 	spec := restrict(object.Map{
 		"replicas":                 int64(s.Replicas),
 		"rootPasswordSecretKeyRef": object.Map{"name": s.RootSecret, "key": secret.PasswordKey, "generate": false},
 		"storage":                  object.With(object.Map{"size": s.StorageSize}, object.Map{"storageClassName": s.StorageClass}),
-		"tls": object.Map{
-			"enabled": true, "required": true,
-			"serverCertIssuerRef": issuer, "clientCertIssuerRef": issuer,
-		},
-		"myCnf":               s.config(),
-		"metrics":             exporter(s.Metrics),
-		"podDisruptionBudget": object.Map{"maxUnavailable": int64(1)},
-		"updateStrategy":      object.Map{"type": "ReplicasFirstPrimaryLast"},
+		"tls":                      tls,
+		"myCnf":                    s.config(),
+		"metrics":                  s.Exporter.object(),
+		"podDisruptionBudget":      object.Map{"maxUnavailable": int64(1)},
+		"updateStrategy":           object.Map{"type": "ReplicasFirstPrimaryLast"},
 		// The operator's defaults wait 20 s for every member in turn.
-		"startupProbe":   object.Map{"initialDelaySeconds": int64(1), "periodSeconds": int64(2), "failureThreshold": int64(300)},
+		"startupProbe":   startup,
 		"readinessProbe": object.Map{"initialDelaySeconds": int64(1), "periodSeconds": int64(5)},
 	}, serverUser)
 	if s.Replicas > 1 {
-		spec["galera"] = object.Map{
+		galera := object.Map{
 			"enabled": true, "sst": "mariabackup", "recovery": object.Map{"enabled": true, "clusterBootstrapTimeout": clusterBootstrapTimeout},
 			// Of its init container nothing can be said without its image, which is that of the operator.
 			"agent": object.Map{"securityContext": container()},
 		}
+		if s.Primary != nil {
+			galera["primary"] = object.Map{"podIndex": *s.Primary}
+		}
+		if t := s.Transfer; t != nil {
+			tls["galeraSSTEnabled"] = true
+			galera["replicaThreads"], galera["providerOptions"] = t.Threads, object.Map{"gcache.size": t.Cache}
+			startup["failureThreshold"] = int64(transferSeconds / startupPeriod)
+		}
+		spec["galera"] = galera
 		spec["affinity"], spec["topologySpreadConstraints"] = s.spread()
 	}
 	if s.MaxScale != "" {
 		spec["maxScaleRef"] = object.Map{"name": s.MaxScale, "namespace": s.Meta.Namespace}
 	}
-	if s.RestoreFrom != nil {
-		spec["bootstrapFrom"] = object.With(object.Map{"backupContentType": "Physical", "s3": s.RestoreFrom.s3()},
-			object.Map{"targetRecoveryTime": s.RestoreTime})
-	}
 	spec = object.With(spec, object.Map{
+		"image":            s.Image,
+		"bootstrapFrom":    s.Bootstrap,
 		"resources":        object.Resources(s.Resources),
 		"nodeSelector":     object.NodeSelector(s.Placement.NodeSelector),
 		"tolerations":      object.Tolerations(s.Placement.Tolerations),
@@ -97,18 +125,27 @@ func (s Server) Object() *unstructured.Unstructured {
 // own way (antiAffinityEnabled alone) leaves a cluster with fewer nodes than members without a database. It stays set because the
 // operator refuses its change.
 func (s Server) spread() (affinity object.Map, constraints object.List) {
-	members := func() object.Map {
-		return object.Map{"matchLabels": object.Map{"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": s.Meta.Name}}
-	}
 	const most = 100
 	affinity = object.Map{"antiAffinityEnabled": true, "podAntiAffinity": object.Map{
 		"preferredDuringSchedulingIgnoredDuringExecution": object.List{object.Map{
-			"weight": int64(most), "podAffinityTerm": object.Map{"labelSelector": members(), "topologyKey": corev1.LabelTopologyZone},
+			"weight":          int64(most),
+			"podAffinityTerm": object.Map{"labelSelector": pods("mariadb", s.Meta.Name), "topologyKey": corev1.LabelTopologyZone},
 		}},
 	}}
-	return affinity, object.List{object.Map{
-		"maxSkew": int64(1), "topologyKey": corev1.LabelHostname, "whenUnsatisfiable": string(corev1.DoNotSchedule), "labelSelector": members(),
+	return affinity, apart("mariadb", s.Meta.Name)
+}
+
+// apart spreads pods of the operator over nodes as evenly as there are nodes.
+func apart(app, instance string) object.List {
+	return object.List{object.Map{
+		"maxSkew": int64(1), "topologyKey": corev1.LabelHostname, "whenUnsatisfiable": string(corev1.DoNotSchedule),
+		"labelSelector": pods(app, instance),
 	}}
+}
+
+// pods selects pods by the labels that the operator gives them.
+func pods(app, instance string) object.Map {
+	return object.Map{"matchLabels": object.Map{"app.kubernetes.io/name": app, "app.kubernetes.io/instance": instance}}
 }
 
 // config is the server's own configuration (https://mariadb.com/kb/en/server-system-variables/). Galera needs rows in the
@@ -122,68 +159,6 @@ skip-name-resolve
 character-set-server=utf8
 collation-server=utf8_general_ci
 `, s.Connections, s.BufferPool)
-}
-
-// MaxScale makes the proxy before a Galera cluster: all of a service's connections go to the one member that takes writes,
-// because a schema change that is split over two half-creates tables.
-func MaxScale(meta object.Meta, server string, replicas, port int32, metrics bool) *unstructured.Unstructured {
-	return object.New(apiVersion, "MaxScale", meta, object.Map{
-		"replicas":   int64(replicas),
-		"mariaDbRef": object.Map{"name": server},
-		"services": object.List{object.Map{
-			"name":     "primary",
-			"router":   "readconnroute",
-			"params":   object.Map{"router_options": "master"},
-			"listener": object.Map{"port": int64(port), "protocol": "MariaDBProtocol"},
-		}},
-		"tls":                 object.Map{"enabled": true},
-		"metrics":             exporter(metrics),
-		"podDisruptionBudget": object.Map{"maxUnavailable": int64(1)},
-	})
-}
-
-// Bucket is where backups lie.
-type Bucket struct {
-	// Name, Endpoint (host and port), Region and Prefix of the bucket.
-	Name, Endpoint, Region, Prefix string
-	// Secret holds access-key-id and secret-access-key, and ca.crt where PrivateCA says so.
-	Secret    string
-	PrivateCA bool
-}
-
-// BucketKeys are the keys of the Secret with a bucket's credentials.
-func BucketKeys(privateCA bool) []string {
-	if privateCA {
-		return []string{accessKeyIDKey, secretAccessKeyKey, bucketCAKey}
-	}
-	return []string{accessKeyIDKey, secretAccessKeyKey}
-}
-
-// PhysicalBackup makes regular backups of a server, taken from a member that takes no writes.
-func PhysicalBackup(meta object.Meta, server, cron string, days int32, b Bucket) *unstructured.Unstructured {
-	const hoursPerDay = 24
-	return object.New(apiVersion, "PhysicalBackup", meta, restrict(object.Map{
-		"mariaDbRef":   object.Map{"name": server},
-		"schedule":     object.Map{"cron": cron, "immediate": true},
-		"maxRetention": fmt.Sprintf("%dh", int(days)*hoursPerDay),
-		"target":       "PreferReplica",
-		"compression":  "bzip2",
-		"storage":      object.Map{"s3": b.s3()},
-	}, serverUser))
-}
-
-func (b Bucket) s3() object.Map {
-	tls := object.Map{"enabled": true}
-	if b.PrivateCA {
-		tls["caSecretKeyRef"] = object.Map{"name": b.Secret, "key": bucketCAKey}
-	}
-	return object.With(object.Map{
-		"bucket":                      b.Name,
-		"endpoint":                    b.Endpoint,
-		"accessKeyIdSecretKeyRef":     object.Map{"name": b.Secret, "key": accessKeyIDKey},
-		"secretAccessKeySecretKeyRef": object.Map{"name": b.Secret, "key": secretAccessKeyKey},
-		"tls":                         tls,
-	}, object.Map{"region": b.Region, "prefix": b.Prefix})
 }
 
 func pullSecrets(names []common.ObjectName) object.List {

@@ -7,6 +7,27 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 )
 
+// backups: as they should be as long as the last one has not failed. One that runs, or is due later, is no reason to wait: that would
+// be every night, and the first is hours away where a database is large.
+func backups() Rule {
+	const typ, failed = "Complete", "JobFailed"
+	return Rule{
+		Check: func(o *observe.Object) Verdict {
+			switch c, ok := o.Condition(typ); {
+			case !ok:
+				return Wait("Waiting", "it does not report %s yet", typ)
+			case c.Reason == failed:
+				return Fail("BackupFailed", "the last backup failed, and its operator makes no other as long as its Job is there: "+
+					"the logs of the Job's pods say why; delete the Job to go on")
+			}
+			return Yes
+		},
+		CEL: hasConditions +
+			fmt.Sprintf("object.status.conditions.exists(c, c.type == '%s' && (!has(c.reason) || c.reason != '%s'))", typ, failed),
+		Finish: func(obj map[string]any) { finishConditions(obj, typ) },
+	}
+}
+
 // exists: done as soon as it is there.
 func exists() Rule {
 	return Rule{

@@ -30,8 +30,7 @@ var rules = table(
 	row("k8s.mariadb.com", "Database", conditions("Ready")),
 	row("k8s.mariadb.com", "User", conditions("Ready")),
 	row("k8s.mariadb.com", "Grant", conditions("Ready")),
-	// A PhysicalBackup reports the last backup, which is hours away from a new database's first day.
-	row("k8s.mariadb.com", "PhysicalBackup", exists()),
+	row("k8s.mariadb.com", "PhysicalBackup", backups()),
 
 	// RabbitMQ's cluster operator has no Ready condition.
 	row("rabbitmq.com", "RabbitmqCluster", conditions("AllReplicasReady", "ClusterAvailable", "ReconcileSuccess")),

@@ -23,7 +23,7 @@ import (
 
 // endSegment holds invariant 1 over all calls with one spec. What is observed stays desired if the spec ever wants it, and a
 // revision also if it does not, until all is ready. Nothing else is left to doubt: what a spec wants does not depend on what
-// is observed, but for revisions.
+// is observed, but for revisions and for what lingers.
 func (w *world) endSegment(t *rapid.T) {
 	wanted := map[string]bool{}
 	for _, s := range w.steps {
@@ -35,6 +35,7 @@ func (w *world) endSegment(t *rapid.T) {
 		for name := range s.observed {
 			switch {
 			case s.desired[name]:
+			case slices.Contains(w.lingering, name):
 			case w.isRevision(name) && !s.ready:
 				t.Errorf("1: call %d: the revision %s is observed but not desired, while not all is ready", i, name)
 			case wanted[name]:

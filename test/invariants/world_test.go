@@ -31,18 +31,21 @@ type subject struct {
 	keep []string
 	// revisions are the beginnings of the names of resources that have revisions.
 	revisions []string
+	// lingering are resources that stay, where the spec does not want them any more, until nobody uses them.
+	lingering []string
 	// follows are the components that come as soon as those before them exist, ready or not.
 	follows []string
 }
 
 var subjects = []*subject{
 	{
-		name:    "ControlPlane",
-		runner:  kinds.Runners()["XControlPlaneCluster.crossplane.c5c3.io"],
-		draw:    drawControlPlane,
-		claimed: true,
-		keep:    []string{"claimRef", "cluster"},
-		follows: []string{"deletion-order", "catalog-deletion-order"},
+		name:      "ControlPlane",
+		runner:    kinds.Runners()["XControlPlaneCluster.crossplane.c5c3.io"],
+		draw:      drawControlPlane,
+		claimed:   true,
+		keep:      []string{"claimRef", "cluster"},
+		lingering: []string{"database-proxy"},
+		follows:   []string{"database-monitoring", "deletion-order", "catalog-deletion-order"},
 		revisions: []string{
 			"claim-secrets-tenant-", "claim-secrets-push-", "claim-secrets-workload-",
 			"claim-pull-secrets-claim-pull-", "claim-pull-secrets-push-", "claim-pull-secrets-workload-",

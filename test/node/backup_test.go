@@ -5,6 +5,7 @@ package node_test
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/http"
 	"os"
 	"slices"
@@ -43,8 +44,7 @@ func testBackup(ctx context.Context, t *testing.T, claim *unstructured.Unstructu
 		"endpoint": "s3.object-store.svc:443", "credentialsSecretRef": {"name": "backup-s3"}, "privateCA": true}}}}}}`)
 	waitToldMissing(ctx, t, claim, "waits for Secret backup-s3 with the keys access-key-id, ca.crt and secret-access-key in namespace "+claim.GetNamespace())
 	put(ctx, t, claim.GetNamespace(), "backup-s3", bucket)
-	kind := schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "PhysicalBackup"}
-	if err := cluster.WaitCondition(ctx, kind, types.NamespacedName{Namespace: namespace, Name: "mariadb"}, "Complete"); err != nil {
+	if err := cluster.WaitCondition(ctx, backupKind, backupOf(ctx, t, namespace), "Complete"); err != nil {
 		t.Fatalf("no backup is made: %v", err)
 	}
 	t.Logf("backed up after %.0f s", time.Since(started).Seconds())
@@ -103,6 +103,25 @@ func waitToldMissing(ctx context.Context, t *testing.T, claim *unstructured.Unst
 		}
 		time.Sleep(time.Second)
 	}
+}
+
+var backupKind = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v1alpha1", Kind: "PhysicalBackup"}
+
+// backupOf waits for the PhysicalBackup of a namespace, whose name says what it is like.
+func backupOf(ctx context.Context, t *testing.T, namespace string) types.NamespacedName {
+	t.Helper()
+	all := &unstructured.UnstructuredList{}
+	all.SetGroupVersionKind(backupKind)
+	eventually(ctx, t, 5*time.Minute, func() error {
+		if err := cluster.Client.List(ctx, all, client.InNamespace(namespace)); err != nil {
+			return err
+		}
+		if n := len(all.Items); n != 1 {
+			return fmt.Errorf("%d PhysicalBackups, want one", n)
+		}
+		return nil
+	})
+	return client.ObjectKeyFromObject(&all.Items[0])
 }
 
 // testRestored: users of before log in, a token of before is valid, what was stored encrypted can be read, and who is younger than the backup

@@ -63,7 +63,8 @@ type MariaDB struct {
 	// Regular backups.
 	// +optional
 	Backup *Backup `json:"backup,omitempty"`
-	// Backup that a new database starts from. It is read once, when the database is made.
+	// Backup that a new database starts from. It is read once, when the database is made, and does nothing to
+	// one that is there.
 	// +optional
 	RestoreFrom *RestoreFrom `json:"restoreFrom,omitempty"`
 	// Prometheus metrics.
@@ -73,7 +74,7 @@ type MariaDB struct {
 
 // MaxScale is the database proxy.
 type MaxScale struct {
-	// Run the proxy. Absent: where there is more than one member and size is medium or large.
+	// Run the proxy. Absent: where there is more than one member and size is medium or large, or where replicas is given.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 	// Number of proxies.
@@ -107,6 +108,20 @@ type Backup struct {
 	PointInTimeRecovery bool `json:"pointInTimeRecovery,omitempty"`
 	// Bucket that backups go to.
 	S3 S3 `json:"s3"`
+	// Volume in which a backup is put together before it goes to the bucket. Absent: the disk of the node that the database's member
+	// runs on, which has to have room for it.
+	// +optional
+	StagingStorage *StagingStorage `json:"stagingStorage,omitempty"`
+}
+
+// StagingStorage is a volume for a while. Each backup uses it on the node of the member that it copies, so its storage class has to offer
+// volumes that every such node reaches.
+type StagingStorage struct {
+	// Size of the volume: as large as the compressed backup.
+	StorageSize StorageSize `json:"storageSize"`
+	// Storage class of the volume. Absent: the platform's.
+	// +optional
+	StorageClass common.ObjectName `json:"storageClass,omitempty"`
 }
 
 // RestoreFrom names a backup.

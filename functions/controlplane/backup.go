@@ -1,0 +1,106 @@
+package controlplane
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+)
+
+// backupResource is the composed resource of backups that were ordered under the name of the database.
+const backupResource = "database-backup"
+
+// databaseBackup is the database's regular backups. Nothing waits for it, so that an object store that is down holds up nobody but the
+// claim that says so.
+func databaseBackup(m *model) ([]compose.Stage, error) {
+	b := m.backups()
+	resource := backupResource
+	if suffix, ok := strings.CutPrefix(b.Meta.Name, mariaDBName+"-"); ok {
+		resource += "-" + suffix
+	}
+	copied := m.secrets.Resource(string(m.spec.Infrastructure.MariaDB.Backup.S3.CredentialsSecretRef.Name))
+	return []compose.Stage{{{Name: resource, Object: b.Object(), After: []string{copied}}}}, nil
+}
+
+func (m *model) backsUp() bool { return m.spec.Infrastructure.MariaDB.Backup != nil }
+
+// backups are regular backups of the database. What their operator lets nobody change is part of their name, so that another wish is
+// another object: the old one goes with the same answer, and the new one makes a backup at once. It keeps what the old one has left in
+// the bucket for as long, too, where that is the same. One that is there under the name of the database keeps it, until it is to be
+// another.
+func (m *model) backups() mariadb.Backup {
+	want := m.spec.Infrastructure.MariaDB.Backup
+	b := mariadb.Backup{
+		Server: mariaDBName, Cron: string(want.Schedule), Days: want.RetentionDays, Bucket: bucket(want.S3),
+		Timeout: m.backupTimeout(), Tolerations: m.spec.Infrastructure.MariaDB.Tolerations, Resources: resources("100m", "256Mi", "2Gi"),
+	}
+	if v := want.StagingStorage; v != nil {
+		b.StagingSize, b.StagingClass = string(v.StorageSize), string(or(v.StorageClass, m.platform.StorageClass))
+	}
+	name := mariaDBName
+	if b.Restarts = sameFixed(m.databaseWas.backup, b.Fixed()); !b.Restarts {
+		name += "-" + hashOf(b.Fixed())
+	}
+	b.Meta = m.meta(name)
+	return b
+}
+
+func (m *model) backupTimeout() time.Duration {
+	return mariadb.BackupTimeout(bytes(m.databaseStorage()))
+}
+
+// sameFixed tells whether there are backups of which nothing has to change that cannot.
+func sameFixed(o *observe.Object, want object.Map) bool {
+	if !o.Exists() {
+		return false
+	}
+	is := object.With(object.Map{"cron": o.String("spec", "schedule", "cron"), "storage": o.Map("spec", "storage")},
+		object.Map{"stagingStorage": o.Map("spec", "stagingStorage")})
+	return reflect.DeepEqual(withoutEmpty(is), withoutEmpty(want))
+}
+
+// withoutEmpty is a value without the empty strings that the operator writes where nothing was.
+func withoutEmpty(v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	out := map[string]any{}
+	for k, e := range m {
+		if e != "" {
+			out[k] = withoutEmpty(e)
+		}
+	}
+	return out
+}
+
+func hashOf(v any) string {
+	const digits = 8
+	// Maps of strings are written in the order of their keys, and never fail.
+	text, _ := json.Marshal(v) //nolint:errchkjson // See above.
+	return names.Hash(digits, string(text))
+}
+
+// longestGap is the longest time between two of a schedule's next hundred moments, from a day on that is always the same.
+func longestGap(schedule common.Cron) time.Duration {
+	const moments = 100
+	s, err := cron.ParseStandard(string(schedule))
+	if err != nil {
+		return 0
+	}
+	longest := time.Duration(0)
+	for i, at := 0, s.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)); i < moments && !at.IsZero(); i++ {
+		next := s.Next(at)
+		longest, at = max(longest, next.Sub(at)), next
+	}
+	return longest
+}

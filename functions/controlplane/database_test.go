@@ -1,0 +1,251 @@
+package controlplane
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
+	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
+)
+
+// ordered is the spec of the MariaDB that a claim orders, when there is one of such a spec.
+func ordered(t *testing.T, spec, platform, is string) map[string]any {
+	t.Helper()
+	observed := map[string]*structpb.Struct{}
+	if is != "" {
+		observed["database"] = structOf(t, fields(t, "{spec: "+is+"}"))
+	}
+	m, err := derive(input(t, spec, platform, observed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := m.server()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := toMap(server.Object().Object["spec"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestKept: what the operator lets nobody change stays as it is, whatever the platform says by now, and so does what would restart a cluster with
+// members of two minds.
+func TestKept(t *testing.T) {
+	const (
+		platform = "{domain: example.com, storageClass: fast, images: {pullSecrets: [registry]}, limits: [" + limittest.Everything + "]}"
+		restore  = `{infrastructure: {mariadb: {restoreFrom: {s3: {bucket: new, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}}}}`
+		was      = "{replicas: 3, storage: {size: 20Gi"
+	)
+	cases := map[string]struct {
+		reason, spec, is string
+		want             map[string]any // by path, nil: not there
+	}{
+		"new": {"It gets what the platform says today.", "{}", "", map[string]any{
+			"storage.storageClassName": "fast", "imagePullSecrets": []any{map[string]any{"name": "platform-pull-registry"}}, "tls.galeraSSTEnabled": true,
+			"galera.replicaThreads": 2.0, "galera.providerOptions": map[string]any{"gcache.size": "204M"}, "startupProbe.failureThreshold": 21600.0,
+		}},
+		"other class": {"Volumes do not move.", "{}", was + ", storageClassName: slow}, imagePullSecrets: [{name: old}]}", map[string]any{
+			"storage.storageClassName": "slow", "imagePullSecrets": []any{map[string]any{"name": "old"}},
+		}},
+		"no class":      {"Nor do those of the cluster's default.", "{}", was + "}}", map[string]any{"storage.storageClassName": nil, "imagePullSecrets": nil}},
+		"made in clear": {"Its members go on to understand each other.", "{}", was + "}}", map[string]any{"tls.galeraSSTEnabled": nil, "galera.providerOptions": nil, "startupProbe.failureThreshold": 300.0}},
+		"encrypted":     {"They do, too.", "{}", was + "}, tls: {galeraSSTEnabled: true}}", map[string]any{"tls.galeraSSTEnabled": true}},
+		"smaller size":  {"Volumes do not shrink.", "{}", "{replicas: 3, storage: {size: 100Gi}}", map[string]any{"storage.size": "100Gi"}},
+		"larger size":   {"They grow.", "{size: medium}", was + "}}", map[string]any{"storage.size": "100Gi"}},
+		"restored": {"It is read once.", restore, was + "}, bootstrapFrom: {s3: {bucket: old}}}", map[string]any{
+			"bootstrapFrom": map[string]any{"s3": map[string]any{"bucket": "old"}},
+		}},
+		"restored later": {"A database that is there does not start again: its operator would not call it ready any more.", restore, was + "}}", map[string]any{"bootstrapFrom": nil}},
+		"restored, done": {"The operator lets it be forgotten.", "{}", was + "}, bootstrapFrom: {s3: {bucket: old}}}", map[string]any{"bootstrapFrom": nil}},
+		"shrunk": {"The operator refuses to take away the member that takes the writes: another takes them first.", "{}",
+			"{replicas: 5, storage: {size: 20Gi}, galera: {primary: {podIndex: 4}}}", map[string]any{"replicas": 5.0, "galera.primary.podIndex": 0.0}},
+		"shrunk then": {"It does.", "{}", "{replicas: 5, storage: {size: 20Gi}, galera: {primary: {podIndex: 2}}}", map[string]any{"replicas": 3.0, "galera.primary": nil}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			spec := ordered(t, tc.spec, platform, tc.is)
+			for path, want := range tc.want {
+				if diff := cmp.Diff(want, find(spec, path)); diff != "" {
+					t.Errorf("%s\n%s (-want +got):\n%s", tc.reason, path, diff)
+				}
+			}
+		})
+	}
+}
+
+// find is the value at a path with dots, nil if there is none.
+func find(v map[string]any, path string) any { return at(v, strings.Split(path, ".")...) }
+
+// TestVolumesShrink: what is asked for in so many words is refused, and not left undone.
+func TestVolumesShrink(t *testing.T) {
+	_, err := derive(input(t, "{infrastructure: {mariadb: {storageSize: 10Gi}}}", bare, map[string]*structpb.Struct{
+		"database": structOf(t, fields(t, "{spec: {replicas: 3, storage: {size: 20Gi}}}")),
+	}))
+	checkRefused(t, "Volumes do not shrink.", err, "spec.infrastructure.mariadb.storageSize", "say 20Gi here to keep them")
+}
+
+// TestHostKept: pods are not replaced for a shorter name of the same database.
+func TestHostKept(t *testing.T) {
+	host := func(has string) string {
+		m, err := derive(input(t, "{}", bare, map[string]*structpb.Struct{"keystone": structOf(t, fields(t, "{spec: {database: {host: "+has+"}}}"))}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.databaseHost()
+	}
+	short := "mariadb-primary." + instance + ".svc"
+	for has, want := range map[string]string{short + ".cluster.local": short + ".cluster.local", short: short, "maxscale." + instance + ".svc.cluster.local": short} {
+		if got := host(has); got != want {
+			t.Errorf("%s becomes %s, want %s", has, got, want)
+		}
+	}
+}
+
+// TestSizing: memory for pages and connections follow what the claim says.
+func TestSizing(t *testing.T) {
+	for spec, want := range map[string][]string{
+		"{size: development}": {"max_connections=1024", "innodb_buffer_pool_size=256M"},
+		"{}":                  {"max_connections=2048", "innodb_buffer_pool_size=1G"},
+		"{size: medium}":      {"max_connections=4096", "innodb_buffer_pool_size=5G"},
+		"{size: large}":       {"max_connections=10000", "innodb_buffer_pool_size=22G"},
+		"{size: medium, infrastructure: {mariadb: {resources: {requests: {memory: 2Gi}, limits: {memory: 2Gi}}}}}": {"max_connections=4096", "innodb_buffer_pool_size=1G"},
+		"{infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}}":                                       {"max_connections=2048", "innodb_buffer_pool_size=45696M"},
+		"{infrastructure: {mariadb: {resources: {requests: {cpu: 1}}}}}":                                           {"max_connections=2048", "innodb_buffer_pool_size=1G"},
+		"{services: {keystone: {replicas: 9, uwsgi: {processes: 32, threads: 16}}}}":                               {"max_connections=8192", "innodb_buffer_pool_size=1G"},
+	} {
+		config, _ := ordered(t, spec, bare, "")["myCnf"].(string)
+		for _, line := range want {
+			if !strings.Contains(config, line+"\n") {
+				t.Errorf("%s: no line %s in\n%s", spec, line, config)
+			}
+		}
+	}
+}
+
+const backedUp = `backup: {schedule: "5 4 * * *", retentionDays: 2, s3: {bucket: new, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}`
+
+// TestBackups: another wish is another object, which goes in the same call as the new one comes, and one that was made under the database's name keeps
+// it until then.
+func TestBackups(t *testing.T) {
+	name := func(spec string, observed map[string]*structpb.Struct) (resource, object string) {
+		m, err := derive(input(t, "{infrastructure: {mariadb: {"+spec+"}}}", bare, observed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stages, err := databaseBackup(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := toMap(stages[0][0].Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, _ = at(o, "metadata", "name").(string)
+		return stages[0][0].Name, object
+	}
+	is := func(bucket string) map[string]*structpb.Struct {
+		return map[string]*structpb.Struct{"database-backup": structOf(t, fields(t, `{spec: {schedule: {cron: "5 4 * * *", immediate: true}, timeout: 1h, storage: {s3: {
+			bucket: `+bucket+`, endpoint: "s3:443", region: "", prefix: "", tls: {enabled: true}, accessKeyIdSecretKeyRef: {name: tenant-s3, key: access-key-id},
+			secretAccessKeySecretKeyRef: {name: tenant-s3, key: secret-access-key}}}}}`))}
+	}
+	resource, object := name(backedUp, nil)
+	if suffix, ok := strings.CutPrefix(object, "mariadb-"); !ok || resource != "database-backup-"+suffix {
+		t.Errorf("a new one is %s, composed as %s", object, resource)
+	}
+	if r, o := name(backedUp, is("new")); r != "database-backup" || o != "mariadb" {
+		t.Errorf("one that is there becomes %s, composed as %s", o, r)
+	}
+	if r, o := name(backedUp, is("old")); r != resource || o != object {
+		t.Errorf("another one is %s, composed as %s", o, r)
+	}
+	seen := map[string]string{object: ""}
+	for _, other := range []string{
+		strings.Replace(backedUp, "5 4", "6 4", 1), strings.Replace(backedUp, "bucket: new", "bucket: old", 1), strings.Replace(backedUp, "s3:443", "s3:444", 1),
+		strings.Replace(backedUp, "name: s3", "name: s4", 1), strings.Replace(backedUp, "s3: {", "s3: {prefix: a, ", 1), strings.Replace(backedUp, "s3: {", "s3: {region: a, ", 1),
+		strings.Replace(backedUp, "s3: {", "s3: {privateCA: true, ", 1), strings.Replace(backedUp, "s3: {", "stagingStorage: {storageSize: 10Gi}, s3: {", 1),
+	} {
+		_, o := name(other, nil)
+		if before, ok := seen[o]; ok {
+			t.Errorf("%s and %q have the same name", other, before)
+		}
+		seen[o] = other
+	}
+	for _, same := range []string{
+		strings.Replace(backedUp, "retentionDays: 2", "retentionDays: 9", 1), strings.Replace(backedUp, "backup:", "storageSize: 1Ti, tolerations: [{operator: Exists}], backup:", 1),
+	} {
+		if _, o := name(same, nil); o != object {
+			t.Errorf("%s is another object", same)
+		}
+	}
+}
+
+// TestBackupHoldsNobodyUp: a backup that has failed is said on the claim, and Keystone does not wait for it.
+func TestBackupHoldsNobodyUp(t *testing.T) {
+	w := ready(t, "{infrastructure: {mariadb: {"+backedUp+"}}}", bare)
+	name := backupOf(t, desired(t, w))
+	failed := encoded.Open(w.Observed[name]).AsMap()
+	failed["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True", "reason": "JobFailed", "message": "Failed"}}}
+	w.Observed[name] = structOf(t, failed)
+	rsp, plan, err := w.Kinds[kind].Explain(w.Request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, _ := plan.Part("database-backup")
+	if _, message := part.Waiting(); !strings.Contains(message, "the last backup failed") || !strings.Contains(message, "delete the Job") {
+		t.Errorf("the claim says %q", message)
+	}
+	if keystone, _ := plan.Part("keystone"); !keystone.IsReady() || len(keystone.Needs) > 0 || rsp.GetDesired().GetComposite().GetReady().String() != "READY_FALSE" {
+		t.Errorf("Keystone waits for %v; the control plane is %s", keystone.Needs, rsp.GetDesired().GetComposite().GetReady())
+	}
+}
+
+// TestDatabaseMonitoring: alerts come with monitoring, and objects that a Prometheus finds by labels where it looks for them.
+func TestDatabaseMonitoring(t *testing.T) {
+	alerts := func(spec string) (names, resources []string) {
+		all := desired(t, ready(t, spec, bare))
+		for name, o := range all {
+			if !strings.HasPrefix(name, "database-") {
+				continue
+			}
+			m := inner(o)
+			switch m["kind"] {
+			case "PrometheusRule":
+				for _, g := range at(m, "spec", "groups").([]any) {
+					for _, r := range at(g, "rules").([]any) {
+						names = append(names, at(r, "alert").(string))
+					}
+				}
+			case "ServiceMonitor":
+				resources = append(resources, name)
+				if at(m, "metadata", "labels", "team") != "a" {
+					t.Errorf("%s has labels %v", name, at(m, "metadata", "labels"))
+				}
+			}
+		}
+		return names, resources
+	}
+	if names, monitors := alerts("{}"); names != nil || monitors != nil {
+		t.Errorf("without monitoring: %v, %v", names, monitors)
+	}
+	_, monitors := alerts("{global: {monitoring: {enabled: true}}}")
+	if monitors != nil {
+		t.Errorf("the operator's own is found: %v", monitors)
+	}
+	names, monitors := alerts("{size: medium, infrastructure: {mariadb: {" + backedUp + "}}, global: {monitoring: {enabled: true, labels: {team: a}}}}")
+	for _, want := range []string{
+		"DatabaseDown", "DatabaseDegraded", "DatabaseCertificateExpiring", "DatabaseVolumeFilling", "DatabaseVolumeFull", "DatabaseConnectionsExhausting",
+		"DatabaseMetricsMissing", "DatabaseClusterSplit", "DatabaseProxyDown", "DatabaseBackupFailed", "DatabaseBackupOld", "DatabaseBackupMissing",
+	} {
+		if !strings.Contains(strings.Join(names, " ")+" ", want+" ") {
+			t.Errorf("no alert %s among %v", want, names)
+		}
+	}
+	if len(monitors) != 2 {
+		t.Errorf("monitors %v", monitors)
+	}
+}

@@ -1,0 +1,81 @@
+package controlplane
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+)
+
+// proxy is what becomes of the database's proxy.
+type proxy struct {
+	// replicas is how many there are to be, 0 for none.
+	replicas int32
+	// used: services connect to it.
+	used bool
+	// leads: the MariaDB object names it. From then on its operator leaves it to the proxy who takes the writes, does not lead the Service
+	// mariadb-primary away from a member that is lost, and calls a database that names a proxy that does not exist not ready
+	// (IsMaxScaleEnabled in v25.10.4). So a database names one that is ready, until nobody uses it any more.
+	leads bool
+}
+
+// deriveDatabase looks at what there is of the database.
+func (m *model) deriveDatabase(seen observe.State) {
+	m.databaseWas = databaseOf(seen)
+	was := m.databaseWas
+	m.proxy = proxy{replicas: m.maxScaleReplicas()}
+	k, running := seen.Get(keystoneResource)
+	through := strings.HasPrefix(was.host, maxScaleName+".")
+	named := was.server.String("spec", "maxScaleRef", "name") != "" && was.proxy.Exists()
+	if m.proxy.replicas > 0 {
+		c, _ := was.proxy.Condition("Ready")
+		isReady := c.Status == "True"
+		// A new Keystone waits for the proxy anyway, and one that uses it goes on using it.
+		m.proxy.used = !running || through || isReady
+		m.proxy.leads = named || isReady
+	} else if was.proxy.Exists() {
+		// Whoever connects to it is led away first, then the operator takes over, then it goes.
+		busy := running && (through || !keystoneReady(k))
+		m.proxy.leads = named && busy
+		if n, ok := was.proxy.Int("spec", "replicas"); ok && (busy || named) {
+			m.proxy.replicas = int32(n) //nolint:gosec // Nine at most.
+		}
+	}
+}
+
+// keystoneReady tells whether all of a Keystone's pods are as it says.
+func keystoneReady(k *observe.Object) bool {
+	rule, ok := rules.For(schema.ParseGroupKind("Keystone.keystone.openstack.c5c3.io"))
+	return ok && rule.Check(k).Ready
+}
+
+// maxScaleReplicas is the number of proxies that the claim asks for, 0 for none. One server alone needs no proxy unless the claim asks for
+// one, be it by a number.
+func (m *model) maxScaleReplicas() int32 {
+	p := m.spec.Infrastructure.MariaDB.MaxScale
+	n := ptr.Deref(p.Replicas, max(m.size.maxScale, 1))
+	if ptr.Deref(p.Enabled, p.Replicas != nil || m.size.maxScale > 0 && m.databaseReplicas() > 1) {
+		return n
+	}
+	return 0
+}
+
+// maxScale is the proxy.
+func (m *model) maxScale() (mariadb.Proxy, error) {
+	was := m.databaseWas.proxy
+	image, err := m.databaseImage(release.MaxScale, was, "spec", "image")
+	if err != nil {
+		return mariadb.Proxy{}, err
+	}
+	exporter, err := m.exporter(release.MaxScaleExporter, was)
+	return mariadb.Proxy{
+		Meta: m.meta(maxScaleName), Server: mariaDBName, Replicas: m.proxy.replicas, Port: mariaDBPort, Issuer: internalCA,
+		Image: image, Resources: m.size.proxyResources, Placement: m.spec.Infrastructure.MariaDB.Placement,
+		Exporter: exporter, PullSecrets: pullSecretsOf(was, m.images.PullSecrets),
+	}, err
+}

@@ -1,0 +1,94 @@
+package controlplane
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// TestProxy: a Keystone that runs is sent to a new proxy when that is ready, and led away from one that is to go before it goes. The operator of the
+// database leaves it to the proxy who takes the writes only in between.
+func TestProxy(t *testing.T) {
+	keystone := func(host string, generation int) *structpb.Struct {
+		return structOf(t, fields(t, fmt.Sprintf(`{metadata: {generation: %d}, spec: {database: {host: %s.%s.svc}},
+			status: {observedGeneration: 1, phase: Ready, conditions: [{type: Ready, status: "True"}, {type: Synced, status: "True"}]}}`, generation, host, instance)))
+	}
+	proxied := func(ready string) *structpb.Struct {
+		return structOf(t, fields(t, "{spec: {replicas: 2}, status: {conditions: [{type: Ready, status: '"+ready+"'}]}}"))
+	}
+	database := func(ref string) *structpb.Struct {
+		return structOf(t, fields(t, "{spec: {replicas: 3, maxScaleRef: {name: '"+ref+"'}}}"))
+	}
+	const wanted, unwanted = "{size: medium}", "{size: medium, infrastructure: {mariadb: {maxScale: {enabled: false}}}}"
+	type want struct {
+		Host     string
+		Replicas int32
+		Leads    bool
+	}
+	for name, tc := range map[string]struct {
+		reason, spec string
+		observed     map[string]*structpb.Struct
+		want         want
+	}{
+		"new": {"A new Keystone waits for the proxy anyway, and the database for nobody.", wanted, nil, want{"maxscale", 2, false}},
+		"stuck": {
+			"A database that names a proxy that does not exist never becomes ready.", wanted,
+			map[string]*structpb.Struct{"database": database("maxscale")}, want{"maxscale", 2, false},
+		},
+		"no proxy": {
+			"There is no proxy yet.", wanted, map[string]*structpb.Struct{"keystone": keystone("mariadb-primary", 1)}, want{"mariadb-primary", 2, false},
+		},
+		"starting": {
+			"The proxy is not ready: the operator goes on to lead clients away from a lost member.", wanted,
+			map[string]*structpb.Struct{"database": database(""), "keystone": keystone("mariadb-primary", 1), "database-proxy": proxied("False")},
+			want{"mariadb-primary", 2, false},
+		},
+		"ready": {
+			"The proxy is ready.", wanted,
+			map[string]*structpb.Struct{"database": database(""), "keystone": keystone("mariadb-primary", 1), "database-proxy": proxied("True")},
+			want{"maxscale", 2, true},
+		},
+		"used": {
+			"Who uses it goes on using it, and it goes on to lead.", wanted,
+			map[string]*structpb.Struct{"database": database("maxscale"), "keystone": keystone("maxscale", 1), "database-proxy": proxied("False")},
+			want{"maxscale", 2, true},
+		},
+		"unwanted": {
+			"Keystone connects to it: it is led away first.", unwanted,
+			map[string]*structpb.Struct{"database": database("maxscale"), "keystone": keystone("maxscale", 1), "database-proxy": proxied("True")},
+			want{"mariadb-primary", 2, true},
+		},
+		"led away": {
+			"Pods still connect to it.", unwanted,
+			map[string]*structpb.Struct{"database": database("maxscale"), "keystone": keystone("mariadb-primary", 2), "database-proxy": proxied("True")},
+			want{"mariadb-primary", 2, true},
+		},
+		"unused": {
+			"Nobody does: the operator takes over.", unwanted,
+			map[string]*structpb.Struct{"database": database("maxscale"), "keystone": keystone("mariadb-primary", 1), "database-proxy": proxied("True")},
+			want{"mariadb-primary", 2, false},
+		},
+		"unnamed": {
+			"Nobody needs it.", unwanted,
+			map[string]*structpb.Struct{"database": database(""), "keystone": keystone("mariadb-primary", 1), "database-proxy": proxied("True")},
+			want{"mariadb-primary", 0, false},
+		},
+		"gone": {
+			"The database is not kept from being ready.", unwanted,
+			map[string]*structpb.Struct{"database": database("maxscale"), "keystone": keystone("mariadb-primary", 1)}, want{"mariadb-primary", 0, false},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := derive(input(t, tc.spec, bare, tc.observed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.want.Host += "." + instance + ".svc"
+			if diff := cmp.Diff(tc.want, want{m.databaseHost(), m.proxy.replicas, m.proxy.leads}); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
