@@ -131,8 +131,8 @@ func (r *Reconciler) pass(ctx context.Context, key client.ObjectKey) (time.Durat
 	return p.patience(w), r.carryOut(ctx, w, p)
 }
 
-// listen reads what a version step that has ended has told: its termination message or, mostly, its log. What cannot be read is missing, and
-// the step runs again.
+// listen reads what a version step that has ended has told: its termination message or, mostly, its log. What cannot be read is
+// missing, and the step runs again.
 func (r *Reconciler) listen(ctx context.Context, w *world) {
 	current := open(w.sync.Status.History)
 	if current == nil || phaseOf(current) != versioning {

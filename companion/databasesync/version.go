@@ -29,7 +29,8 @@ func identify(w *world) *plan {
 		return nil // It was new, and what is in it since is this DatabaseSync's.
 	}
 	s := steps(&w.sync.Spec, versioning)[0]
-	if last := latest(w.sync.Status.History, s.hash); last == nil || last.Result != openstackv1.StepSucceeded || last.Request != request(w.sync) {
+	last := latest(w.sync.Status.History, s.hash)
+	if last == nil || last.Result != openstackv1.StepSucceeded || last.Request != request(w.sync) {
 		return w.begin(s)
 	}
 	return w.recognize(v)

@@ -150,14 +150,16 @@ func (r *Reconciler) login(ctx context.Context, c *openstackv1.IdentityCheck, cl
 	return f, err
 }
 
-// exempt gives the user that has logged in the options without which others could lock it out. That Keystone refuses this is told, and nothing
-// more: the login works.
+// exempt gives the user that has logged in the options without which others could lock it out. That Keystone refuses this is told, and
+// nothing more: the login works.
 func (r *Reconciler) exempt(ctx context.Context, c *openstackv1.IdentityCheck, keystone identity.Administrator) condition.State {
 	changed, err := keystone.Exempt(ctx, keystone.ID())
 	if err != nil {
 		return condition.State{Reason: "KeystoneRefuses", Message: err.Error()}
 	}
-	s := condition.State{True: true, Reason: "OptionsSet", Message: "the user is spared lockout, password expiry and a change at the first login"}
+	s := condition.State{
+		True: true, Reason: "OptionsSet", Message: "the user is spared lockout, password expiry and a change at the first login",
+	}
 	if changed {
 		event.Record(r.Events, c, event.Normal, s.Reason, s.Message)
 	}
@@ -180,7 +182,8 @@ func (r *Reconciler) visit(ctx context.Context, c *openstackv1.IdentityCheck, st
 	}
 	status.PublicFailures = min(status.PublicFailures+1, patience)
 	before := meta.FindStatusCondition(status.Conditions, conditionPublic)
-	if status.PublicFailures < patience && before != nil && before.Status == metav1.ConditionTrue && before.ObservedGeneration == c.Generation {
+	answered := before != nil && before.Status == metav1.ConditionTrue && before.ObservedGeneration == c.Generation
+	if answered && status.PublicFailures < patience {
 		return
 	}
 	if set(status, c, conditionPublic, now, condition.State{Reason: why.Reason, Message: why.Message}) {

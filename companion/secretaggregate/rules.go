@@ -32,8 +32,8 @@ func next(w *world, salt string) step {
 		return step{reason: "Refused", message: err.Error()}
 	}
 	if w.forbidden != "" {
-		return step{reason: "Forbidden", message: fmt.Sprintf("the companion has no right to read Secret %s: it reads those that the service's own "+
-			"objects name, and the Role that says so may be on its way", w.forbidden)}
+		return step{reason: "Forbidden", message: fmt.Sprintf("the companion has no right to read Secret %s: it reads those "+
+			"that the service's own objects name, and the Role that says so may be on its way", w.forbidden)}
 	}
 	if whose := w.foreign(); whose != "" {
 		return step{reason: "NotOurs", message: fmt.Sprintf("Secret %s is not touched: %s", name, whose)}

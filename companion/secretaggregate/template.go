@@ -34,6 +34,8 @@ var escapes = map[string]func(string) (string, error){
 func asItIs(text string) (string, error) { return text, nil }
 
 // percent encodes all but unreserved characters, a space as %20: what reads a connection's URL does not take a plus for one.
+//
+//nolint:unparam // As every escape.
 func percent(text string) (string, error) {
 	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20"), nil
 }

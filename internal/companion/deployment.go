@@ -25,8 +25,8 @@ const (
 	httpPort       = 80
 )
 
-// rules are the companion's rights on what has no name beforehand, all of them in its own namespace. With those on what Grant names they are
-// what its controllers' markers ask for (a test of the companion holds them together), and what the election of a leader needs.
+// rules are the companion's rights on what has no name beforehand, all of them in its own namespace. With those on what Grant names they
+// are what its controllers' markers ask for (a test of the companion holds them together), and what the election of a leader needs.
 var rules = []rbacv1.PolicyRule{
 	// What it reconciles.
 	{

@@ -1,5 +1,5 @@
-// Package named watches Secrets one by one. The companion's rights name the Secrets that it has to do with, so it can neither list nor watch
-// all of a namespace.
+// Package named watches Secrets one by one. The companion's rights name the Secrets that it has to do with, so it can neither list
+// nor watch all of a namespace.
 package named
 
 import (
@@ -26,12 +26,12 @@ type Secrets struct {
 	client metadata.Interface
 
 	mu sync.Mutex
-	// ctx and queue are there from when the controller has started.
-	ctx   context.Context //nolint:containedctx // Watches that begin later live as long as the controller.
+	// ended and queue are there from when the controller has started. Watches that begin later end with it.
+	ended <-chan struct{}
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 	// followed are the names of the Secrets of each object; watches are those that run, by the name of the Secret.
 	followed map[types.NamespacedName][]string
-	watches  map[types.NamespacedName]context.CancelFunc
+	watches  map[types.NamespacedName]chan struct{}
 }
 
 // New watches by a manager's configuration.
@@ -44,20 +44,20 @@ func New(mgr ctrl.Manager) (*Secrets, error) {
 }
 
 func with(c metadata.Interface) *Secrets {
-	return &Secrets{client: c, followed: map[types.NamespacedName][]string{}, watches: map[types.NamespacedName]context.CancelFunc{}}
+	return &Secrets{client: c, followed: map[types.NamespacedName][]string{}, watches: map[types.NamespacedName]chan struct{}{}}
 }
 
 // Start lets the controller's queue be filled. It is called by the controller, before it reconciles anything.
 func (s *Secrets) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ctx, s.queue = ctx, queue
+	s.ended, s.queue = ctx.Done(), queue
 	return nil
 }
 
 // Follow wakes an object from now on when one of these Secrets of its namespace changes, and for no other. It is to be called before they
-// are read, so that no change falls in between; the first time, each Secret that is there wakes the object once more. Without a name the object is
-// woken no more.
+// are read, so that no change falls in between; the first time, each Secret that is there wakes the object once more. Without a name the
+// object is woken no more.
 func (s *Secrets) Follow(object types.NamespacedName, names ...string) {
 	if s == nil {
 		return
@@ -77,7 +77,7 @@ func (s *Secrets) Follow(object types.NamespacedName, names ...string) {
 	}
 	for _, name := range before {
 		if secret := (types.NamespacedName{Namespace: object.Namespace, Name: name}); len(s.followers(secret)) == 0 && s.watches[secret] != nil {
-			s.watches[secret]()
+			close(s.watches[secret])
 			delete(s.watches, secret)
 		}
 	}
@@ -111,12 +111,19 @@ func (s *Secrets) watch(secret, object types.NamespacedName) {
 		DeleteFunc: func(any) { wake() },
 	}); err != nil {
 		// Only an informer that was stopped refuses a handler. The object looks by itself from time to time.
-		ctrl.LoggerFrom(s.ctx).Error(err, "cannot watch a Secret", "secret", secret, "object", object)
+		ctrl.Log.WithName("named").Error(err, "cannot watch a Secret", "secret", secret, "object", object)
 		return
 	}
-	ctx, stop := context.WithCancel(s.ctx)
+	stop, ended, end := make(chan struct{}), s.ended, make(chan struct{})
 	s.watches[secret] = stop
-	go informer.RunWithContext(ctx)
+	go informer.Run(end)
+	go func() {
+		defer close(end)
+		select {
+		case <-stop:
+		case <-ended:
+		}
+	}()
 }
 
 func (s *Secrets) wake(secret types.NamespacedName) {
