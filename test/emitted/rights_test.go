@@ -17,7 +17,7 @@ func TestRightsAreThePlatforms(t *testing.T) {
 		}
 		want, secret := "ghcr.io/c5c3/", ""
 		if strings.Contains(c.name, "rich") {
-			want, secret = "registry.example.com/c5c3/", "platform"
+			want, secret = "registry.example.com/c5c3/", "platform-pull-platform"
 		}
 		for _, o := range c.Objects {
 			for _, p := range pods(o.Manifest.AsMap()) {
