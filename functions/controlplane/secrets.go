@@ -100,7 +100,8 @@ func (m *model) bringPullSecrets() error {
 	if i := m.spec.Global.Images; i != nil {
 		ofClaim = i.PullSecrets
 	}
-	platform := m.pullSet("platform-pull-secrets", platformPullPrefix, m.platformNamespace(), "images.pullSecrets of the PlatformConfig", ofPlatform)
+	const platformField = "images.pullSecrets of the PlatformConfig"
+	platform := m.pullSet("platform-pull-secrets", platformPullPrefix, m.platformNamespace(), platformField, ofPlatform)
 	claim := m.pullSet("claim-pull-secrets", claimPullPrefix, m.secretsNamespace(), field, ofClaim)
 	m.pull = []tenantsecret.Set{platform, claim}
 	m.platformPull = copiesOf(platform, ofPlatform)
