@@ -88,9 +88,9 @@ func (m *model) bringSecrets(seen observe.State) error {
 	return errors.Join(errs...)
 }
 
-// bringPullSecrets is the same for what images are pulled with: the platform's, with which whatever holds rights of the platform's is always
-// pulled, and the claim's, which take their place for everything else. The copies outlive the claim: databases that are retained run on, and
-// are moved to other nodes.
+// bringPullSecrets is the same for what images are pulled with: the platform's, with which whatever holds rights of the platform's is
+// always pulled, and the claim's, which take their place for everything else. The copies outlive the claim: databases that are retained
+// run on, and are moved to other nodes.
 func (m *model) bringPullSecrets() error {
 	const field = "spec.global.images.pullSecrets"
 	var ofPlatform, ofClaim []common.ObjectName
@@ -100,7 +100,8 @@ func (m *model) bringPullSecrets() error {
 	if i := m.spec.Global.Images; i != nil {
 		ofClaim = i.PullSecrets
 	}
-	platform := m.pullSet("platform-pull-secrets", platformPullPrefix, m.platformNamespace(), "images.pullSecrets of the PlatformConfig", ofPlatform)
+	const platformField = "images.pullSecrets of the PlatformConfig"
+	platform := m.pullSet("platform-pull-secrets", platformPullPrefix, m.platformNamespace(), platformField, ofPlatform)
 	claim := m.pullSet("claim-pull-secrets", claimPullPrefix, m.secretsNamespace(), field, ofClaim)
 	m.pull = []tenantsecret.Set{platform, claim}
 	m.platformPull = copiesOf(platform, ofPlatform)
