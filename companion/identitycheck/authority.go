@@ -8,8 +8,8 @@ import (
 // authorityLimit is the longest text that the status takes.
 const authorityLimit = 65536
 
-// certificates are the certificates in PEM, and nothing else that may stand between them: what is told is read by everybody. None are told if
-// there are more than the status takes.
+// certificates are the certificates in PEM, and nothing else that may stand between them: what is told is read by everybody. None are
+// told if there are more than the status takes.
 func certificates(in []byte) string {
 	var out strings.Builder
 	for {

@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 )
 
-// queueAlerts are on what RabbitMQ (https://www.rabbitmq.com/docs/prometheus), kube-state-metrics and cert-manager tell. That a member is in
-// alarm its operator does not say: the queue is ready and takes no messages.
+// queueAlerts are on what RabbitMQ (https://www.rabbitmq.com/docs/prometheus), kube-state-metrics and cert-manager tell. That a member
+// is in alarm its operator does not say: the queue is ready and takes no messages.
 func (m *model) queueAlerts() *unstructured.Unstructured {
 	in := fmt.Sprintf(`namespace=%q`, m.instance)
 	set := fmt.Sprintf(`%s,statefulset=%q`, in, rabbitMQName+"-server")

@@ -35,12 +35,13 @@ var operatorImages = map[string]struct {
 	},
 }
 
-// thirdPartyImage is the image of what an operator runs (one of release's constants), or empty where that is the operator's business: the platform
-// names neither a mirror nor an image. A claim has no say in it: operators give these pods rights of their own.
+// thirdPartyImage is the image of what an operator runs (one of release's constants), or empty where that is the operator's business:
+// the platform names neither a mirror nor an image. A claim has no say in it: operators give these pods rights of their own.
 func (m *model) thirdPartyImage(name string) (string, error) {
 	i := operatorImages[name]
 	seen, _ := m.seen.Get(i.resource)
-	o := over(ptr.Deref(m.platform.Images, common.Images{}).Registry, i.said(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{})))
+	named := i.said(ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}))
+	o := over(ptr.Deref(m.platform.Images, common.Images{}).Registry, named)
 	image, err := release.OperatorImageFor(name, seen.String(i.field...), o)
 	if err != nil {
 		return "", fmt.Errorf("the PlatformConfig is wrong: %w", err)

@@ -39,8 +39,8 @@ const (
 	memcachedPort = 11211
 	// memcachedUser is the user of the public image.
 	memcachedUser = 11211
-	// memcachedOverhead is what a server needs beside its items, in MiB, and memcachedShare the part of their memory that it needs more: -m is
-	// for items alone, and neither for the table that finds them nor for connections (https://docs.memcached.org/serverguide/hardware/).
+	// memcachedOverhead is what a server needs beside its items, in MiB, and memcachedShare the part of their memory that it needs more: -m
+	// is for items alone, and neither for the table that finds them nor for connections (https://docs.memcached.org/serverguide/hardware/).
 	memcachedOverhead = 64
 	memcachedShare    = 8
 	mebibyte          = 1 << 20

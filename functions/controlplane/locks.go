@@ -8,8 +8,9 @@ import (
 
 const valkeyName = "valkey"
 
-// locks is Valkey. Its operator makes the binding Secret with address and password, a disruption budget, and a preference for different nodes. It
-// has fields neither for images nor for pull secrets (https://github.com/SAP/valkey-operator/blob/v0.1.10/api/v1alpha1/types.go).
+// locks is Valkey. Its operator makes the binding Secret with address and password, a disruption budget, and a preference for different
+// nodes. It has fields neither for images nor for pull secrets
+// (https://github.com/SAP/valkey-operator/blob/v0.1.10/api/v1alpha1/types.go).
 func locks(m *model) ([]compose.Stage, error) {
 	v := m.spec.Infrastructure.Valkey
 	res := merge.Over(v.Resources, m.size.locksResources)

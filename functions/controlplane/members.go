@@ -8,8 +8,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// An operator refuses some changes of what it runs, or does nothing about them. What the claim does not name itself stays then as it is: neither
-// another size nor another platform default may stop a claim that runs. What the claim does name is refused.
+// An operator refuses some changes of what it runs, or does nothing about them. What the claim does not name itself stays then as it is:
+// neither another size nor another platform default may stop a claim that runs. What the claim does name is refused.
 
 // queueMembers are the members of RabbitMQ.
 type queueMembers struct {
@@ -81,7 +81,8 @@ func (m *model) storeMembers() error {
 		return m.checkQuorum(v, false)
 	}
 	if is := seen.Keep("", "spec", "persistence", "size"); v.StorageSize != nil && !same(m.store.storage, is) {
-		return invalid.Field(field+".storageSize", "the store's volumes have %s, and its operator does not change them; say %s here, or leave it out", is, is)
+		return invalid.Field(field+".storageSize",
+			"the store's volumes have %s, and its operator does not change them; say %s here, or leave it out", is, is)
 	}
 	m.store.storage = seen.Keep(m.store.storage, "spec", "persistence", "size")
 	class := seen.Keep(m.store.class, "spec", "persistence", "storageClass")
@@ -108,8 +109,8 @@ func (m *model) keepSentinel(v controlplanev1.Valkey) error {
 		return invalid.Field(field+".replicas", "the store runs with sentinels, which its operator does not change and of which %d are needed; "+
 			"say %d or more here", quorum, quorum)
 	case v.Replicas != nil:
-		return invalid.Field(field+".replicas", "the store runs without sentinels, which its operator does not change: nothing fails over to more "+
-			"members; say 1 here, or sentinel.enabled false besides")
+		return invalid.Field(field+".replicas", "the store runs without sentinels, which its operator does not change: nothing fails over to "+
+			"more members; say 1 here, or sentinel.enabled false besides")
 	default:
 		m.store.sentinel, m.store.replicas = is, int32(replicas)
 	}

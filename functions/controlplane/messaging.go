@@ -19,8 +19,8 @@ import (
 // rabbitMQName names RabbitMQ and, with a suffix, what its operator makes of it: the StatefulSet rabbitmq-server.
 const rabbitMQName = "rabbitmq"
 
-// queueConfig is RabbitMQ's own configuration. A part of the members stops rather than have two halves go on; a queue that a client declares
-// without a type is one that outlives the loss of a member, which a classic queue of RabbitMQ 4 does not
+// queueConfig is RabbitMQ's own configuration. A part of the members stops rather than have two halves go on; a queue that a client
+// declares without a type is one that outlives the loss of a member, which a classic queue of RabbitMQ 4 does not
 // (https://www.rabbitmq.com/docs/vhosts#node-wide-default-queue-type).
 const queueConfig = "cluster_partition_handling = pause_minority\ndefault_queue_type = quorum\n"
 
@@ -57,8 +57,9 @@ func messaging(m *model) ([]compose.Stage, error) {
 	}
 	if m.monitoring.Enabled {
 		run = append(run,
-			compose.Resource{Name: "messaging-monitor", Object: monitoring.ServiceTLS(m.meta(rabbitMQName), m.monitoring, "prometheus-tls", queuePods,
-				monitoring.Authority{Secret: tls.Name, Host: host})},
+			compose.Resource{Name: "messaging-monitor", Object: monitoring.ServiceTLS(
+				m.meta(rabbitMQName), m.monitoring, "prometheus-tls", queuePods, monitoring.Authority{Secret: tls.Name, Host: host},
+			)},
 			compose.Resource{Name: "messaging-alerts", Object: m.queueAlerts()},
 		)
 	}
@@ -84,9 +85,10 @@ func guaranteed(res *common.Resources) *common.Resources {
 	return &out
 }
 
-// diskLimit is how much of the disk has to be free before the queue takes no more: as much as it may have in memory, and write down, but a third
-// of the volume at most, or a small volume would be too full from the first message on. It is said as a number: the operator's default is one, of 2
-// GB, and a number goes before a share of the memory. How much memory that is the operator says itself, by the limit.
+// diskLimit is how much of the disk has to be free before the queue takes no more: as much as it may have in memory, and write down, but
+// a third of the volume at most, or a small volume would be too full from the first message on. It is said as a number: the operator's
+// default is one, of 2 GB, and a number goes before a share of the memory. How much memory that is the operator says itself, by the
+// limit.
 func diskLimit(res *common.Resources, storage string) string {
 	if res.Limits == nil || res.Limits.Memory == nil {
 		return ""
@@ -99,8 +101,8 @@ func diskLimit(res *common.Resources, storage string) string {
 	return fmt.Sprintf("disk_free_limit.absolute = %d\n", limit)
 }
 
-// queueAffinity puts members on different nodes, and in different zones, as far as there are some; and on nodes with the labels of a selector, for
-// which the operator has no field. A cluster with fewer nodes than members runs nevertheless.
+// queueAffinity puts members on different nodes, and in different zones, as far as there are some; and on nodes with the labels of a
+// selector, for which the operator has no field. A cluster with fewer nodes than members runs nevertheless.
 func queueAffinity(selector map[string]common.LabelValue) object.Map {
 	apart := func(weight int64, topology string) object.Map {
 		return object.Map{"weight": weight, "podAffinityTerm": object.Map{

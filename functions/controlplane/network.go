@@ -63,8 +63,8 @@ var serviceJobs = []metav1.LabelSelectorRequirement{
 	{Key: componentLabel, Operator: metav1.LabelSelectorOpIn, Values: jobComponents},
 }
 
-// operatorJobs are pods of Jobs that are not services': backups, restores and recoveries. Operators label them with little or nothing, so they are
-// known by what Kubernetes itself gives the pods of Jobs.
+// operatorJobs are pods of Jobs that are not services': backups, restores and recoveries. Operators label them with little or nothing,
+// so they are known by what Kubernetes itself gives the pods of Jobs.
 var operatorJobs = []metav1.LabelSelectorRequirement{
 	{Key: batchv1.JobNameLabel, Operator: metav1.LabelSelectorOpExists},
 	{Key: componentLabel, Operator: metav1.LabelSelectorOpNotIn, Values: jobComponents},
@@ -170,8 +170,8 @@ func labelled(labels map[string]string) metav1.LabelSelector {
 	return metav1.LabelSelector{MatchLabels: labels}
 }
 
-// databaseFlows are those of the database's members. In a cluster they speak to each other, and to the API server, of which the operator's
-// containers beside them ask who they are and who it is that asks them.
+// databaseFlows are those of the database's members. In a cluster they speak to each other, and to the API server, of which the
+// operator's containers beside them ask who they are and who it is that asks them.
 func (m *model) databaseFlows() (in, out []workload.Flow) {
 	in = []workload.Flow{{Pods: ourPods, Ports: databasePort}}
 	operator := workload.Flow{Namespaces: m.neighbours.mariaDB, Ports: databasePort}

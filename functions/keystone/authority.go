@@ -18,8 +18,8 @@ type authority struct {
 	wanted, published bool
 }
 
-// findAuthority finds what the companion has told, or what was published of it: a companion that has lost its word takes nothing away, nor does
-// a cluster that cannot be seen.
+// findAuthority finds what the companion has told, or what was published of it: a companion that has lost its word takes nothing away,
+// nor does a cluster that cannot be seen.
 func findAuthority(seen observe.State) authority {
 	check, _ := seen.Get(loginResource)
 	there, ok := seen.Get(authorityResource)

@@ -78,8 +78,10 @@ func Route(meta object.Meta, e common.ServiceExposure, b Backend) []runtime.Obje
 func IngressFor(meta object.Meta, e common.ServiceExposure, b Backend) []runtime.Object {
 	tlsSecret := meta.Name + "-public-tls"
 	ingress := &networkingv1.Ingress{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"},
-		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels, Annotations: ingressAnnotations(meta, e, b)},
+		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels, Annotations: ingressAnnotations(meta, e, b),
+		},
 		Spec: networkingv1.IngressSpec{
 			Rules: []networkingv1.IngressRule{{
 				Host: string(e.Hostname),
@@ -146,7 +148,8 @@ var backendAnnotations = map[string]func(namespace string, b Backend) map[string
 		}
 	},
 	"haproxy.org": func(namespace string, b Backend) map[string]string {
-		return map[string]string{"haproxy.org/server-ssl": "true", "haproxy.org/server-ca": namespace + "/" + b.CASecret, "haproxy.org/server-sni": b.Host}
+		const prefix = "haproxy.org/"
+		return map[string]string{prefix + "server-ssl": "true", prefix + "server-ca": namespace + "/" + b.CASecret, prefix + "server-sni": b.Host}
 	},
 	"haproxy-ingress": func(namespace string, b Backend) map[string]string {
 		const prefix = "haproxy-ingress.github.io/"

@@ -88,10 +88,10 @@ func ImageFor(name string, r Release, o Override) (string, error) {
 	return repository + suffix, nil
 }
 
-// OperatorImageFor is the reference of the image of what an operator runs, one of the constants above, for the field in which the operator takes
-// one. It is empty where nothing is said of it: the operator runs its default. A mirror or another repository changes where the image comes from,
-// and not its version: what runs already (running, as the operator's object names it; empty: nothing) keeps its tag or digest, because a
-// database does not go back to an older version than that which wrote its files.
+// OperatorImageFor is the reference of the image of what an operator runs, one of the constants above, for the field in which the
+// operator takes one. It is empty where nothing is said of it: the operator runs its default. A mirror or another repository changes
+// where the image comes from, and not its version: what runs already (running, as the operator's object names it; empty: nothing) keeps
+// its tag or digest, because a database does not go back to an older version than that which wrote its files.
 func OperatorImageFor(name, running string, o Override) (string, error) {
 	if o == (Override{}) {
 		return "", nil

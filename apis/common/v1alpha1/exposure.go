@@ -17,8 +17,8 @@ type Exposure struct {
 	// Class of Ingress objects. Absent: the cluster's default class.
 	// +optional
 	IngressClassName ObjectName `json:"ingressClassName,omitempty"`
-	// Controller that serves Ingress objects. The APIs behind it speak https, with certificates of an authority of their own, and it is told so in
-	// its own annotations. other: it knows by itself, or by annotations.
+	// Controller that serves Ingress objects. The APIs behind it speak https, with certificates of an authority of their own, and it is
+	// told so in its own annotations. other: it knows by itself, or by annotations.
 	// +kubebuilder:validation:Enum=ingress-nginx;haproxy.org;haproxy-ingress;other
 	// +optional
 	IngressController string `json:"ingressController,omitempty"`

@@ -124,8 +124,8 @@ type InfrastructureImage struct {
 
 // Images says where all images come from.
 type Images struct {
-	// Registry, with an optional path, that mirrors the default ones: registry.example.com/mirror. It replaces the registry of every image that
-	// is not overridden by itself; a claim's that of services alone, and not of databases and queues.
+	// Registry, with an optional path, that mirrors the default ones: registry.example.com/mirror. It replaces the registry of every image
+	// that is not overridden by itself; a claim's that of services alone, and not of databases and queues.
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`
 	// +optional
