@@ -28,6 +28,13 @@ issuerRef: {name: internal, kind: Issuer}`,
 			field:   "spec.korcCredential",
 			message: "preRotationDays must be smaller than intervalDays: a new credential would be due before the last one is in use",
 		},
+		"ScopesWithoutOpenID": {
+			reason: "OAuth alone does not tell who a user is.",
+			spec: `federation: {provider: a, issuer: "https://a.example.com", metadataURL: "https://a.example.com/m", clientID: a,
+  clientSecretRef: {name: a, key: b}, scopes: [email]}`,
+			field:   "spec.federation.scopes",
+			message: "openid has to be among the scopes: without it a provider does not say who a user is",
+		},
 		"TooFewKeys": {
 			reason:  "A repository has a staged, a primary and a secondary key.",
 			spec:    `fernet: {maxActiveKeys: 2}`,

@@ -24,9 +24,6 @@ const (
 	// connectionEnv and cacheEnv set options as oslo.config reads them from the environment.
 	connectionEnv = "OS_DATABASE__CONNECTION"
 	cacheEnv      = "OS_CACHE__ENABLED"
-	ldapPort      = 389
-	ldapsPort     = 636
-	httpsPort     = 443
 	memcachePort  = 11211
 )
 
@@ -100,11 +97,15 @@ func (m *model) pod(image string, f files, command []string) workload.Pod {
 // api is the API: pods, and what leads to them.
 func api(m *model) ([]compose.Stage, error) {
 	w := m.workload
+	outbound, err := m.outbound()
+	if err != nil {
+		return nil, err
+	}
 	return []compose.Stage{{
 		{Name: deploymentResource, Object: w.Deployment(m.apiPod())},
 		{Name: "service", Object: w.Service(workload.Port(portName, apiPort))},
 		{Name: "disruption-budget", Object: w.DisruptionBudget()},
-		{Name: "network-policy", Object: w.NetworkPolicy(m.inbound(), m.outbound())},
+		{Name: "network-policy", Object: w.NetworkPolicy(m.inbound(), outbound)},
 	}}, nil
 }
 
@@ -154,15 +155,22 @@ func (m *model) inbound() []workload.Flow {
 	}
 }
 
-func (m *model) outbound() []workload.Flow {
+// outbound: the database and the cache, and by their own ports the directories and the provider that the spec names. What a provider's metadata
+// say beside, such as where it gives its keys, has to be at one of the same ports.
+func (m *model) outbound() ([]workload.Flow, error) {
 	out := []workload.Flow{{Ports: []int32{m.spec.Database.Port, memcachePort}}}
-	if len(m.spec.IdentityBackends) > 0 {
-		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{ldapPort, ldapsPort}})
+	var addresses []string
+	for _, b := range m.spec.IdentityBackends {
+		addresses = append(addresses, b.LDAP.URL)
 	}
-	if m.spec.Federation != nil {
-		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{httpsPort}})
+	if f := m.spec.Federation; f != nil {
+		addresses = append(addresses, string(f.MetadataURL), string(f.Issuer))
 	}
-	return out
+	if len(addresses) == 0 {
+		return out, nil
+	}
+	outside, err := workload.Outside(addresses...)
+	return append(out, outside), err
 }
 
 // exposed brings the API to the outside.

@@ -38,3 +38,46 @@ func TestInbound(t *testing.T) {
 		})
 	}
 }
+
+// TestOutbound: pods reach what the spec names, at the port that it names.
+func TestOutbound(t *testing.T) {
+	base := workload.Flow{Ports: []int32{3306, memcachePort}}
+	ldap := func(url string) map[string]any {
+		return map[string]any{"domain": "d" + url[len(url)-1:], "ldap": map[string]any{"url": url, "suffix": "dc=a", "userTreeDN": "ou=a"}}
+	}
+	provider := func(metadata, issuer string) func(map[string]any) {
+		return set(map[string]any{
+			"provider": "a", "metadataURL": metadata, "issuer": issuer, "clientID": "a", "clientSecretRef": map[string]any{"name": "a", "key": "b"},
+		}, "federation")
+	}
+	for name, tc := range map[string]struct {
+		reason  string
+		changes []func(map[string]any)
+		want    []int32
+	}{
+		"Nothing": {reason: "The database and the cache, nothing outside."},
+		"Directories": {
+			"Global catalogs have a port of their own.",
+			[]func(map[string]any){set([]any{ldap("ldaps://dc:3269"), ldap("ldap://dc1"), ldap("ldaps://[fd00::2]"), ldap("ldaps://dc3")}, "identityBackends")},
+			[]int32{389, 636, 3269},
+		},
+		"Provider": {
+			"By the addresses of its metadata and its own.", []func(map[string]any){provider("https://id.example.com:8443/m", "https://id.example.com")}, []int32{443, 8443},
+		},
+		"Plain": {"A provider inside the cluster.", []func(map[string]any){provider("http://dex.dex.svc/m", "http://dex.dex.svc:5556")}, []int32{80, 5556}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := []workload.Flow{base}
+			if tc.want != nil {
+				want = append(want, workload.Flow{Anywhere: true, Ports: tc.want})
+			}
+			got, err := derived(t, xr(t, "small", tc.changes...)).outbound()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s -want +got\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -14,20 +14,26 @@ import (
 
 // CheckPolicy checks one rule that a tenant overrides, and the check that it is given.
 func (r *Registry) CheckPolicy(rule, check string) error {
-	return errors.Join(r.CheckPolicies(map[string]string{rule: check})...)
+	return errors.Join(r.CheckPolicies(map[string]string{rule: check}, false)...)
 }
 
 // CheckPolicies checks all rules that a tenant overrides: rule → check. A rule that the service does not have is accepted
-// if another of the overrides refers to it.
+// if another of the overrides refers to it. With allowUnknown, every name of a rule is accepted; what a check does is looked at all
+// the same.
 //
 // The errors, one for each rule at most and sorted by rule, are sentences that name the rule.
-func (r *Registry) CheckPolicies(overrides map[string]string) []error {
+func (r *Registry) CheckPolicies(overrides map[string]string, allowUnknown bool) []error {
 	names := slices.Sorted(maps.Keys(overrides))
 	checks := make(map[string]expression, len(overrides))
 	failed := map[string]error{}
 	used := map[string]bool{}
 	for _, name := range names {
 		parsed, err := parse(overrides[name])
+		if err == nil && overrides[name] == "" {
+			// oslo.policy reads nothing as everybody, and services use that for what anybody with a token may ask. Of a tenant it is as likely
+			// a value that got lost (https://docs.openstack.org/oslo.policy/latest/reference/api/oslo_policy.policy.html#policy-rule-expressions).
+			err = errors.New("an empty check lets everybody in; if that is meant, write @, and if nobody is, write !")
+		}
 		if err != nil {
 			failed[name] = fmt.Errorf("policy rule %s: %w", plain(name), err)
 		}
@@ -40,7 +46,7 @@ func (r *Registry) CheckPolicies(overrides map[string]string) []error {
 	}
 	known := func(name string) bool {
 		_, registered := r.policies[name]
-		return registered || r.renamedPolicies[name]
+		return allowUnknown || registered || r.renamedPolicies[name]
 	}
 	for _, name := range names {
 		switch missing := slices.IndexFunc(checks[name].rules, func(rule string) bool {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // Version is this project's own: the images that it builds for itself are released together with the functions that ask
@@ -73,6 +74,49 @@ func ImageFor(name string, r Release, o Override) (string, error) {
 		suffix = ":" + o.Tag
 	}
 	return repository + suffix, nil
+}
+
+// CheckTag refuses a tag of a service's image that says of itself that it belongs to another release: a version whose series is not that of the
+// release, or another branch. A commit does not tell, and neither does no tag at all.
+func CheckTag(name string, r Release, tag string) error {
+	version, err := r.Version(name)
+	if err != nil {
+		return err
+	}
+	if branch, ok := strings.CutPrefix(tag, "stable-"); ok {
+		if branch == string(r) {
+			return nil
+		}
+		return fmt.Errorf("%s is the branch of another release than openStackRelease %s; give stable-%s, a version %s, or no tag", tag, r, r, series(name, version)+".x")
+	}
+	if !versionForm.MatchString(tag) || series(name, tag) == series(name, version) {
+		return nil
+	}
+	of := "no release that is supported"
+	for _, other := range releases {
+		if v, _ := other.Version(name); series(name, v) == series(name, tag) {
+			of = "OpenStack " + string(other)
+		}
+	}
+	return fmt.Errorf("%s %s belongs to %s, and openStackRelease is %s, which has %s; give a tag of that, or another release", name, tag, of, r, version)
+}
+
+var versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+`)
+
+// series is the part of a version that tells the release: the first number, and the second where a service keeps the first for several
+// releases, as Horizon did.
+func series(name, version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	shared := 0
+	for _, v := range versions[name] {
+		if strings.HasPrefix(v, parts[0]+".") {
+			shared++
+		}
+	}
+	if shared > 1 && len(parts) > 1 {
+		return parts[0] + "." + parts[1]
+	}
+	return parts[0]
 }
 
 // The grammar of names of images: https://github.com/distribution/reference/blob/main/reference.go, without what no

@@ -71,7 +71,8 @@ type Federation struct {
 	ClientID string `json:"clientID"`
 	// Secret key that holds the client's secret, in the control plane's namespace.
 	ClientSecretRef common.SecretKeyReference `json:"clientSecretRef"`
-	// Scopes that are asked for.
+	// Scopes that are asked for. Absent: openid, email and profile.
+	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || 'openid' in self",message="openid has to be among the scopes: without it a provider does not say who a user is"
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +optional
