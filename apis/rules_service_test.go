@@ -35,6 +35,13 @@ issuerRef: {name: internal, kind: Issuer}`,
 			field:   "spec.federation.scopes",
 			message: "openid has to be among the scopes: without it a provider does not say who a user is",
 		},
+		"PlainIntrospection": {
+			reason: "Tokens and the client's secret go there.",
+			spec: `federation: {provider: a, issuer: "https://a.example.com", metadataURL: "https://a.example.com/m", clientID: a,
+  clientSecretRef: {name: a, key: b}, introspectionURL: "http://a.example.com/i"}`,
+			field:   "spec.federation.introspectionURL",
+			message: "introspectionURL has to begin with https://: the client's secret and users' tokens go there",
+		},
 		"TooFewKeys": {
 			reason:  "A repository has a staged, a primary and a secondary key.",
 			spec:    `fernet: {maxActiveKeys: 2}`,

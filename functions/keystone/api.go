@@ -119,9 +119,8 @@ func (m *model) apiPod() workload.Pod {
 	p.Volumes = append(p.Volumes, workload.SecretVolume("tls", m.sub("tls"), certificate.CertKey, certificate.KeyKey))
 	front := &p.Containers[0]
 	if m.spec.Federation != nil {
-		p.Containers = append(p.Containers, m.proxy())
+		m.federated(&p)
 		front = &p.Containers[1]
-		workload.Drain(&p.Containers[0])
 	}
 	front.VolumeMounts = append(front.VolumeMounts, workload.Mount("tls", serverTLSDir))
 	front.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: apiPort}}
@@ -165,6 +164,9 @@ func (m *model) outbound() ([]workload.Flow, error) {
 	}
 	if f := m.spec.Federation; f != nil {
 		addresses = append(addresses, string(f.MetadataURL), string(f.Issuer))
+		if f.IntrospectionURL != "" {
+			addresses = append(addresses, string(f.IntrospectionURL))
+		}
 	}
 	if len(addresses) == 0 {
 		return out, nil

@@ -39,6 +39,8 @@ const (
 	schemaResource     = "schema"
 	deploymentResource = "deployment"
 	loginResource      = "login"
+	// certificateResource is the server's certificate.
+	certificateResource = "server-certificate"
 )
 
 // Phases of a Keystone.
@@ -64,6 +66,8 @@ type model struct {
 	workload                       workload.Workload
 	// live is what the running Keystone tells.
 	live *common.Live
+	// certificate tells certificates of the server apart; empty if nobody knows.
+	certificate string
 	// config of each release.
 	files, schemaFiles files
 }
@@ -72,6 +76,7 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	xr := in.XR
 	m := &model{name: xr.Name, namespace: xr.Namespace, generation: xr.Generation, spec: xr.Spec, previous: xr.Status}
 	identity.SetDefaults(&m.spec)
+	m.certificate = issued(in.Seen)
 	if check, ok := in.Seen.Get(loginResource); ok {
 		m.live = live(check)
 	}

@@ -141,6 +141,9 @@ func checkAddresses(base string, s *keystonev1.KeystoneSpec) error {
 	if f := s.Federation; f != nil {
 		check(base+".federation.metadataURL", string(f.MetadataURL))
 		check(base+".federation.issuer", string(f.Issuer))
+		if f.IntrospectionURL != "" {
+			check(base+".federation.introspectionURL", string(f.IntrospectionURL))
+		}
 	}
 	return errors.Join(errs...)
 }
