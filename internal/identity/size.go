@@ -9,8 +9,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// A worker that has loaded Keystone has 107 MiB of its own and shares 20 with others (docs/performance.md): with less than least,
-// the kernel ends it before it has answered. With comfortable, there is room for what requests need.
+// Two workers that have loaded Keystone have 211 MiB on a real node (docs/performance.md): with less than least for each, the kernel ends one
+// before it has answered. With comfortable, there is room for what requests need.
 const (
 	least       = 128 << 20
 	comfortable = 256 << 20

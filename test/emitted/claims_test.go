@@ -55,7 +55,7 @@ var specs = map[string]string{
 		memcached: {replicas: 1, memory: 1.5Gi, image: {repository: registry.example.com/memcached, digest: "sha256:0000000000000000000000000000000000000000000000000000000000000000"},
 			nodeSelector: {a: b}, tolerations: [{operator: Exists, effect: NoSchedule}]}}}`,
 	"keystone": `{global: {region: eu-de-1, images: {registry: "registry.example.com:5000/mirror", pullSecrets: [a, b]}, monitoring: {enabled: true, labels: {team: a}}},
-		services: {keystone: {replicas: 32, image: {tag: stable-2025.2}, nodeSelector: {a: b}, tolerations: [{operator: Exists}],
+		services: {keystone: {replicas: 32, image: {tag: a1b2c3d4e5f6}, nodeSelector: {a: b}, tolerations: [{operator: Exists}],
 			resources: {requests: {cpu: 500m}, limits: {memory: 4Gi}}, hostname: login.example.com,
 			config: {token: {cache_time: 600}, Token: {caching: false}, auth: {methods: [password, token, application_credential]}, DEFAULT: {notification_opt_out: ["a.b", c]},
 				security_compliance: {password_regex: "^(?=.*\\d)[^#;'\"$]{12,}$"}},

@@ -74,7 +74,10 @@ var mistakes = map[string]map[string]mistake{
 		"an option that holds a secret":        in(object{"database": object{"connection": "x"}}, "holds a secret", "services", "keystone", "config"),
 		"a rule that there is not":             in(object{"identity:nonsense": "@"}, "spec.services.keystone.policy: ", "services", "keystone", "policy"),
 		"a directory's option that is not one": in(directory(object{"nonsense": "x"}), "ldap.options", "services", "keystone", "identityBackends"),
-		"a minute that is none":                in("61 * * * *", "is not a schedule", "services", "keystone", "fernet", "rotationSchedule"),
+		"an option that a field sets":          in(object{"token": object{"expiration": int64(600)}}, "keystone.fernet.tokenExpirationSeconds instead", "services", "keystone", "config"),
+		"a day that never comes":               in("0 0 31 2 *", "never comes", "services", "keystone", "trustFlush", "schedule"),
+		"too little memory":                    in(object{"limits": object{"memory": "64Mi"}}, "keystone.resources.limits.memory: 64Mi cannot hold", "services", "keystone", "resources"),
+		"a minute that is none":                in("61 * * * *", "cannot read schedule", "services", "keystone", "fernet", "rotationSchedule"),
 		"a release back": {typ: respond.SpecValid, words: "spec.openStackRelease: OpenStack cannot go back", make: func(w *world, spec object) {
 			spec["openStackRelease"], w.observed["keystone"] = "2025.1", status("release", "2026.2")
 		}},

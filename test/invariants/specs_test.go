@@ -43,11 +43,7 @@ var wishes = map[string]wish{
 	"mariadb.replicas":  odd,
 	"rabbitmq.replicas": odd,
 	"keystone.enabled":  sample(true),
-	"resources": sample(
-		object{"requests": object{"cpu": "100m", "memory": "1Gi"}, "limits": object{"memory": "1Gi", "ephemeral-storage": "2Gi"}},
-		object{"requests": object{"cpu": "1", "memory": int64(1 << 20)}, "limits": object{"cpu": "2", "memory": "1048576"}},
-		object{"requests": object{"cpu": int64(1)}}, object{},
-	),
+	"resources":         amounts, "proxyResources": amounts,
 	"memory":                    sample("64Mi", "1500M", "1Gi", int64(1<<30)),
 	"identityBackends[].domain": sample("employees", "Partners_2", "a"),
 	"exposure": {fix: func(o object) {
@@ -72,8 +68,10 @@ var wishes = map[string]wish{
 		}
 	}},
 	"credentialRotation": rotations, "korcCredential": rotations,
-	"image":      {fix: tagOrDigest},
-	"proxyImage": {fix: tagOrDigest},
+	"scopes":           sample(list{"openid"}, list{"groups", "openid"}, list{}),
+	"introspectionURL": sample("https://id.example.com/introspect", "https://id.example.com:8443/introspect"),
+	"image":            {fix: tagOrDigest},
+	"proxyImage":       {fix: tagOrDigest},
 	"tolerations[]": {fix: func(o object) {
 		if o["operator"] == "Exists" {
 			delete(o, "value")
@@ -97,6 +95,9 @@ var wishes = map[string]wish{
 	// What the platform offers, and what else only a function can tell.
 	"spec.cluster": sample(object{"ref": object{"name": "east"}}, object{"ref": object{"name": "here"}}),
 	"schedule":     crons, "rotationSchedule": crons,
+	"tokenExpirationSeconds": sample(int64(300), int64(86400)), "allowExpiredWindowSeconds": sample(int64(0), int64(3600)), "maxActiveKeys": sample(int64(110), int64(200)),
+	"processes": sample(int64(1), int64(4)), "tag": sample("a1b2c3d", "0123456789abcdef0123456789abcdef01234567"),
+	"ldap.url": sample("ldap://dc.example.com", "ldaps://10.0.0.1:3269"), "metadataURL": provider, "issuer": provider,
 	"suffix": names, "userTreeDN": names, "groupTreeDN": names, "user": names,
 	"config": sample(object{}, object{"DEFAULT": object{"max_token_size": int64(512)}}, object{
 		"security_compliance": object{"lockout_failure_attempts": int64(6), "unique_last_password_count": int64(5)},
@@ -116,7 +117,13 @@ var wishes = map[string]wish{
 }
 
 var (
-	crons = sample("0 0 * * 0", "*/15 1-5 * * *", "30 1 1 * 1-5")
+	amounts = sample(
+		object{"requests": object{"cpu": "100m", "memory": "1Gi"}, "limits": object{"memory": "1Gi", "ephemeral-storage": "2Gi"}},
+		object{"requests": object{"cpu": "1", "memory": int64(512 << 20)}, "limits": object{"cpu": "2", "memory": "536870912"}},
+		object{"requests": object{"cpu": int64(1)}}, object{},
+	)
+	provider = sample("https://id.example.com/realms/a", "http://dex.dex.svc:5556")
+	crons    = sample("0 0 * * 0", "*/15 1-5 * * *", "30 1 1 * 1-5")
 	// The default window is a week.
 	rotations = sample(object{}, object{"intervalDays": int64(8)}, object{"suspend": true, "gracePeriodDays": int64(0)},
 		object{"intervalDays": int64(1), "preRotationDays": int64(0), "gracePeriodDays": int64(365)})

@@ -90,7 +90,7 @@ func TestRetainAtOnce(t *testing.T) {
 	bad := claim(t, "tenant-retain-at-once", set("Retain", "spec", "deletionPolicy"), mistake())
 	order(t, bad)
 	inForce(t, bad, "Retain")
-	specValid(t, bad, "False", "expiratoin")
+	specValid(t, bad, "False", "cache_tmie")
 
 	// The other way, it is not believed.
 	order(t, claim(t, "tenant-retain-at-once", set("Delete", "spec", "deletionPolicy"), mistake(), set(int64(3), "spec", "services", "keystone", "replicas")))
