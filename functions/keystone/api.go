@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/korc"
 	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
@@ -103,7 +104,7 @@ func api(m *model) ([]compose.Stage, error) {
 	}
 	return []compose.Stage{{
 		{Name: deploymentResource, Object: w.Deployment(m.apiPod())},
-		{Name: "service", Object: w.Service(workload.Port(portName, apiPort))},
+		{Name: serviceResource, Object: w.Service(workload.Port(portName, apiPort))},
 		{Name: "disruption-budget", Object: w.DisruptionBudget()},
 		{Name: "network-policy", Object: w.NetworkPolicy(m.inbound(), outbound)},
 	}}, nil
@@ -127,6 +128,17 @@ func (m *model) apiPod() workload.Pod {
 	workload.Probes(front, portName, healthPath)
 	workload.Drain(front)
 	return p
+}
+
+// speaksIPv6 tells whether the cluster gave the Service an address of IPv6 before others, or of nothing else
+// (https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services). Nobody else tells which addresses pods have.
+func speaksIPv6(seen observe.State) bool {
+	s, ok := seen.Get(serviceResource)
+	if !ok {
+		return false
+	}
+	families := s.List("spec", "ipFamilies")
+	return len(families) > 0 && families[0] == "IPv6"
 }
 
 // domainsAnnotation of the API's pods says which domains there were when they started.

@@ -179,6 +179,10 @@ func (m *model) uwsgi() workload.UWSGI {
 		Harakiri:  time.Duration(m.spec.UWSGI.HarakiriSeconds) * time.Second,
 		Mercy:     mercy,
 	}
+	if m.ipv6 {
+		// It takes clients of both. Elsewhere it would not start on nodes whose kernel has no IPv6.
+		u.Listen = fmt.Sprintf("[::]:%d", apiPort)
+	}
 	if m.spec.Federation != nil {
 		u.Listen, u.CertFile, u.KeyFile = fmt.Sprintf("127.0.0.1:%d", localPort), "", ""
 	}

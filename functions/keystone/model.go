@@ -39,6 +39,7 @@ const (
 	schemaResource     = "schema"
 	deploymentResource = "deployment"
 	loginResource      = "login"
+	serviceResource    = "service"
 	// certificateResource is the server's certificate.
 	certificateResource = "server-certificate"
 )
@@ -68,6 +69,8 @@ type model struct {
 	live *common.Live
 	// certificate tells certificates of the server apart; empty if nobody knows.
 	certificate string
+	// ipv6 says that the pods' first addresses are of IPv6.
+	ipv6 bool
 	// config of each release.
 	files, schemaFiles files
 }
@@ -77,6 +80,7 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	m := &model{name: xr.Name, namespace: xr.Namespace, generation: xr.Generation, spec: xr.Spec, previous: xr.Status}
 	identity.SetDefaults(&m.spec)
 	m.certificate = issued(in.Seen)
+	m.ipv6 = speaksIPv6(in.Seen)
 	if check, ok := in.Seen.Get(loginResource); ok {
 		m.live = live(check)
 	}

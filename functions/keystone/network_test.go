@@ -1,9 +1,11 @@
 package keystone
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
@@ -79,5 +81,28 @@ func TestOutbound(t *testing.T) {
 				t.Errorf("%s -want +got\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestListen: where the Service's address is one of IPv6, pods have to answer there.
+func TestListen(t *testing.T) {
+	for name, tc := range map[string]struct {
+		families []any
+		want     string
+	}{
+		"Unknown":     {nil, "https-socket = :5000,"},
+		"IPv4":        {[]any{"IPv4"}, "https-socket = :5000,"},
+		"IPv4AndMore": {[]any{"IPv4", "IPv6"}, "https-socket = :5000,"},
+		"IPv6":        {[]any{"IPv6"}, "https-socket = [::]:5000,"},
+		"IPv6AndMore": {[]any{"IPv6", "IPv4"}, "https-socket = [::]:5000,"},
+	} {
+		s := structOf(t, map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{"ipFamilies": tc.families}})
+		m, err := derive(input(t, xr(t, "small"), map[string]*structpb.Struct{serviceResource: s}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(m.files.data[uwsgiINI], tc.want) {
+			t.Errorf("%s: want %s:\n%s", name, tc.want, m.files.data[uwsgiINI])
+		}
 	}
 }
