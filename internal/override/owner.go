@@ -54,13 +54,17 @@ func (t table) of(name registry.Name) (owner, bool) {
 // owners are the tables of a service, its own first.
 func owners(service string) []table { return []table{services[service], everyService} }
 
-// owns is who owns an option, nobody in particular if it is the tenant's. The names are all that it has, or may have had; the first table that
-// knows one of them decides.
+// owns is who owns an option, nobody in particular if it is the tenant's. The names are all that it has, or may have had: of a former one that
+// was split, each part has to be the tenant's. The first table that knows a name decides on it.
 func owns(tables []table, names []registry.Name) (owner, bool) {
-	for _, t := range tables {
-		for _, name := range names {
-			if o, ok := t.of(name); ok {
-				return o, !o.tenant
+	for _, name := range names {
+		for _, t := range tables {
+			o, ok := t.of(name)
+			if ok && !o.tenant {
+				return o, true
+			}
+			if ok {
+				break
 			}
 		}
 	}

@@ -99,6 +99,10 @@ func TestOwned(t *testing.T) {
 			want: "spec.services.keystone.config.DEFAULT.config-dir: " + files + "; leave it out\n" +
 				"spec.services.keystone.config.mapped.remote_id_attribute: " + front + "; set spec.services.keystone.federation instead",
 		},
+		"Spaces": {
+			reason: "oslo.config reads a name without the spaces around it.", in: `{allowUnknown: true, config: {token: {" expiration": 1}}}`,
+			want: `spec.services.keystone.config.token." expiration": the option's name " expiration" may hold letters, digits and _ . - only, and begins with a letter, a digit or _`,
+		},
 		"OtherRelease": {
 			reason: "An image may be of another release.", release: "2026.2", in: "{allowUnknown: true, config: {oslo_policy: {enforce_scope: false}, healthcheck: {path: /x}}}",
 			want: "spec.services.keystone.config.healthcheck.path: " + probed + "; leave it out\n" +
