@@ -22,9 +22,11 @@ var tunable = []string{"auth methods", "cache enabled", "database connection_rec
 
 // namesOf are all names that an option has, or had, and some that are nearly so.
 func namesOf(o *registry.Option) []registry.Name {
-	return append([]registry.Name{
+	names := append([]registry.Name{
 		{Group: o.Group, Option: o.Name}, {Group: strings.ToUpper(o.Group), Option: o.Name}, {Group: o.Group, Option: strings.ReplaceAll(o.Name, "_", "-")},
 	}, o.Deprecated...)
+	slices.SortFunc(names, func(a, b registry.Name) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(names)
 }
 
 func optionsOf(r *registry.Registry) []*registry.Option {
