@@ -146,6 +146,11 @@ func TestDeniedByDefault(t *testing.T) {
 			"{services: {keystone: {federation: " + oidc + "}}}", "spec.services.keystone.federation.metadataURL", "id.example.com",
 			"openIDHosts: [id.example.com]", "openIDHosts: [i.example.com]",
 		},
+		"introspection": {
+			"{services: {keystone: {federation: " + strings.Replace(oidc, "clientID", `introspectionURL: "https://t.example.com/i", clientID`, 1) + "}}}",
+			"spec.services.keystone.federation.introspectionURL", "t.example.com",
+			"openIDHosts: [id.example.com, t.example.com]", "openIDHosts: [id.example.com]",
+		},
 		"storage class": {
 			"{infrastructure: {rabbitmq: {storageClass: gold}}}", "spec.infrastructure.rabbitmq.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [gold-2]",
 		},

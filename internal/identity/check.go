@@ -131,6 +131,9 @@ func checkKeys(base string, f *keystonev1.Fernet) error {
 func checkAddresses(base string, s *keystonev1.KeystoneSpec) error {
 	var errs []error
 	check := func(field, address string) {
+		if address == "" {
+			return // Its schema says whether it has to be there.
+		}
 		if _, err := workload.PortOf(address); err != nil {
 			errs = append(errs, invalid.Field(field, "%s", err))
 		}
@@ -141,9 +144,7 @@ func checkAddresses(base string, s *keystonev1.KeystoneSpec) error {
 	if f := s.Federation; f != nil {
 		check(base+".federation.metadataURL", string(f.MetadataURL))
 		check(base+".federation.issuer", string(f.Issuer))
-		if f.IntrospectionURL != "" {
-			check(base+".federation.introspectionURL", string(f.IntrospectionURL))
-		}
+		check(base+".federation.introspectionURL", string(f.IntrospectionURL))
 	}
 	return errors.Join(errs...)
 }

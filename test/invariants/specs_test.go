@@ -97,7 +97,6 @@ var wishes = map[string]wish{
 	"schedule":     crons, "rotationSchedule": crons,
 	"tokenExpirationSeconds": sample(int64(300), int64(86400)), "allowExpiredWindowSeconds": sample(int64(0), int64(3600)), "maxActiveKeys": sample(int64(110), int64(200)),
 	"processes": sample(int64(1), int64(4)), "tag": sample("a1b2c3d", "0123456789abcdef0123456789abcdef01234567"),
-	"ldap.url": sample("ldap://dc.example.com", "ldaps://10.0.0.1:3269"), "metadataURL": provider, "issuer": provider,
 	"suffix": names, "userTreeDN": names, "groupTreeDN": names, "user": names,
 	"config": sample(object{}, object{"DEFAULT": object{"max_token_size": int64(512)}}, object{
 		"security_compliance": object{"lockout_failure_attempts": int64(6), "unique_last_password_count": int64(5)},
@@ -122,8 +121,7 @@ var (
 		object{"requests": object{"cpu": "1", "memory": int64(512 << 20)}, "limits": object{"cpu": "2", "memory": "536870912"}},
 		object{"requests": object{"cpu": int64(1)}}, object{},
 	)
-	provider = sample("https://id.example.com/realms/a", "http://dex.dex.svc:5556")
-	crons    = sample("0 0 * * 0", "*/15 1-5 * * *", "30 1 1 * 1-5")
+	crons = sample("0 0 * * 0", "*/15 1-5 * * *", "30 1 1 * 1-5")
 	// The default window is a week.
 	rotations = sample(object{}, object{"intervalDays": int64(8)}, object{"suspend": true, "gracePeriodDays": int64(0)},
 		object{"intervalDays": int64(1), "preRotationDays": int64(0), "gracePeriodDays": int64(365)})
