@@ -7,8 +7,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// checkSchedules refuses schedules that look like one and are none, such as a minute 61, or whose day never comes: the workload cluster would
-// refuse them, long after the claim was accepted. Those of Keystone are its own.
+// checkSchedules refuses schedules that look like one and are none, such as a minute 61, or whose day never comes: the workload cluster
+// would refuse them, long after the claim was accepted. Those of Keystone are its own.
 func (m *model) checkSchedules() error {
 	if b := m.spec.Infrastructure.MariaDB.Backup; b != nil && b.Schedule != "" {
 		return identity.CheckSchedule("spec.infrastructure.mariadb.backup.schedule", b.Schedule)

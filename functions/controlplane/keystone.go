@@ -99,7 +99,8 @@ func (m *model) keystoneCache() []keystonev1.CacheServer {
 	return out
 }
 
-// checkKeystone refuses here already what the Keystone would, so that the claim tells, and nothing is composed of a claim that is half right.
+// checkKeystone refuses here already what the Keystone would, so that the claim tells, and nothing is composed of a claim that is half
+// right.
 func (m *model) checkKeystone() error {
 	k := m.spec.Services.Keystone
 	s := keystonev1.KeystoneSpec{

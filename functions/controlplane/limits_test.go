@@ -146,11 +146,6 @@ func TestDeniedByDefault(t *testing.T) {
 			"{services: {keystone: {federation: " + oidc + "}}}", "spec.services.keystone.federation.metadataURL", "id.example.com",
 			"openIDHosts: [id.example.com]", "openIDHosts: [i.example.com]",
 		},
-		"introspection": {
-			"{services: {keystone: {federation: " + strings.Replace(oidc, "clientID", `introspectionURL: "https://t.example.com/i", clientID`, 1) + "}}}",
-			"spec.services.keystone.federation.introspectionURL", "t.example.com",
-			"openIDHosts: [id.example.com, t.example.com]", "openIDHosts: [id.example.com]",
-		},
 		"storage class": {
 			"{infrastructure: {rabbitmq: {storageClass: gold}}}", "spec.infrastructure.rabbitmq.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [gold-2]",
 		},
@@ -398,4 +393,12 @@ func TestOfThePlatform(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, got)
 		}
 	}
+}
+
+// TestIntrospectionHost: the address that users' tokens are sent to is held to the same hosts as the provider's others.
+func TestIntrospectionHost(t *testing.T) {
+	err := deriveError(t, `{services: {keystone: {federation: {provider: a, metadataURL: "https://id.example.com/a", issuer: "https://id.example.com",
+		introspectionURL: "https://t.example.com/i", clientID: a, clientSecretRef: {name: a, key: b}}}}}`,
+		"{domain: example.com, limits: [{name: ours, namespaces: [tenant-*], openIDHosts: [id.example.com]}]}")
+	checkRefused(t, "It is another host.", err, "spec.services.keystone.federation.introspectionURL", "t.example.com")
 }

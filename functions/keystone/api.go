@@ -166,8 +166,8 @@ func (m *model) inbound() []workload.Flow {
 	}
 }
 
-// outbound: the database and the cache, and by their own ports the directories and the provider that the spec names. What a provider's metadata
-// say beside, such as where it gives its keys, has to be at one of the same ports.
+// outbound: the database and the cache, and by their own ports the directories and the provider that the spec names. What a provider's
+// metadata say beside, such as where it gives its keys, has to be at one of the same ports.
 func (m *model) outbound() ([]workload.Flow, error) {
 	out := []workload.Flow{{Ports: []int32{m.spec.Database.Port, memcachePort}}}
 	var addresses []string

@@ -82,12 +82,13 @@ func (m *model) federated(p *workload.Pod) {
 	}
 }
 
-// certificateAnnotation of the API's pods says which certificate there was when they started. Apache reads it then, and not again: a renewed one
-// replaces the pods, one after the other, which loses no request. uWSGI alone reads a renewed certificate by itself.
+// certificateAnnotation of the API's pods says which certificate there was when they started. Apache reads it then, and not again: a
+// renewed one replaces the pods, one after the other, which loses no request. uWSGI alone reads a renewed certificate by itself.
 const certificateAnnotation = "keystone.openstack.c5c3.io/certificate"
 
-// issued tells how often the server's certificate was issued (https://cert-manager.io/docs/reference/api-docs/#cert-manager.io/v1.CertificateStatus),
-// or what the pods know of it while cert-manager does not tell: empty if neither does.
+// issued tells how often the server's certificate was issued
+// (https://cert-manager.io/docs/reference/api-docs/#cert-manager.io/v1.CertificateStatus), or what the pods know of it while cert-manager
+// does not tell: empty if neither does.
 func issued(seen observe.State) string {
 	if c, ok := seen.Get(certificateResource); ok {
 		if n, ok := c.Int("status", "revision"); ok {
@@ -104,19 +105,6 @@ func issued(seen observe.State) string {
 // httpd is the proxy's configuration: it serves https, logs users in where Keystone's federation asks for it, and hands
 // every request on. Headers that tell who a user is are removed from requests, so that only the proxy can set them.
 func (m *model) httpd() string {
-	f := m.spec.Federation
-	scopes := []string{"openid", "email", "profile"}
-	if len(f.Scopes) > 0 {
-		scopes = asStrings(f.Scopes)
-	}
-	public := strings.TrimSuffix(string(m.spec.Endpoints.Public), "/v3")
-	// Whoever has a token of the provider's may log in by it where a command line does, and is looked at more closely there.
-	auth, admitted := "openid-connect", []string{"Require valid-user"}
-	if f.IntrospectionURL != "" {
-		auth, admitted = "auth-openidc", m.admitted()
-	}
-	login := fmt.Sprintf("/v3/OS-FEDERATION/identity_providers/%s/protocols/openid/auth", f.Provider)
-	sso := fmt.Sprintf("/v3/auth/OS-FEDERATION/identity_providers/%s/protocols/openid/websso", f.Provider)
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("ServerRoot /etc/apache2")
@@ -146,6 +134,22 @@ func (m *model) httpd() string {
 	line("  SSLEngine on")
 	line("  SSLCertificateFile %s", certFile)
 	line("  SSLCertificateKeyFile %s", keyFile)
+	m.openID(line)
+	m.locations(line)
+	line("  ProxyPreserveHost On")
+	line("  ProxyPass / http://127.0.0.1:%d/", localPort)
+	line("  ProxyPassReverse / http://127.0.0.1:%d/", localPort)
+	line("</VirtualHost>")
+	return b.String()
+}
+
+// openID is how the proxy talks to the provider.
+func (m *model) openID(line func(format string, args ...any)) {
+	f := m.spec.Federation
+	scopes := []string{"openid", "email", "profile"}
+	if len(f.Scopes) > 0 {
+		scopes = asStrings(f.Scopes)
+	}
 	line("  OIDCProviderMetadataURL %s", f.MetadataURL)
 	line("  OIDCClientID %q", f.ClientID)
 	line("  OIDCClientSecret \"${%s}\"", clientSecretEnv)
@@ -164,7 +168,7 @@ func (m *model) httpd() string {
 	}
 	line("  OIDCCryptoPassphrase \"${%s}\"", passphraseEnv)
 	line("  OIDCScope %q", strings.Join(scopes, " "))
-	line("  OIDCRedirectURI %s/v3/OS-FEDERATION/redirect", public)
+	line("  OIDCRedirectURI %s/v3/OS-FEDERATION/redirect", strings.TrimSuffix(string(m.spec.Endpoints.Public), "/v3"))
 	line("  OIDCClaimPrefix OIDC-")
 	line("  OIDCSessionType client-cookie")
 	line("  OIDCPassClaimsAs headers")
@@ -172,6 +176,18 @@ func (m *model) httpd() string {
 	// this the module takes the pod's own port for theirs, and sends them there after the login. Early: before it looks.
 	line("  OIDCXForwardedHeaders X-Forwarded-Proto")
 	line("  RequestHeader set X-Forwarded-Proto https early")
+}
+
+// locations are where users log in.
+func (m *model) locations(line func(format string, args ...any)) {
+	f := m.spec.Federation
+	// Whoever has a token of the provider's may log in by it where a command line does, and is looked at more closely there.
+	auth, admitted := "openid-connect", []string{"Require valid-user"}
+	if f.IntrospectionURL != "" {
+		auth, admitted = "auth-openidc", m.admitted()
+	}
+	login := fmt.Sprintf("/v3/OS-FEDERATION/identity_providers/%s/protocols/openid/auth", f.Provider)
+	sso := fmt.Sprintf("/v3/auth/OS-FEDERATION/identity_providers/%s/protocols/openid/websso", f.Provider)
 	for _, l := range []struct {
 		path, auth, action string
 		admitted           []string
@@ -192,16 +208,12 @@ func (m *model) httpd() string {
 		}
 		line("  </Location>")
 	}
-	line("  ProxyPreserveHost On")
-	line("  ProxyPass / http://127.0.0.1:%d/", localPort)
-	line("  ProxyPassReverse / http://127.0.0.1:%d/", localPort)
-	line("</VirtualHost>")
-	return b.String()
 }
 
 // admitted are the rules for who logs in by a token: it has to be of this issuer, and this client's, or one for it. A provider tells of a
-// token that another application got, and might replay here, that it is valid, too (https://www.rfc-editor.org/rfc/rfc9700.html#name-access-token-privilege-restr).
-// Who logs in by a browser is admitted by the same: his identity token was issued for this client.
+// token that another application got, and might replay here, that it is valid, too
+// (https://www.rfc-editor.org/rfc/rfc9700.html#name-access-token-privilege-restr). Who logs in by a browser is admitted by the same: his
+// identity token was issued for this client.
 func (m *model) admitted() []string {
 	f := m.spec.Federation
 	return []string{

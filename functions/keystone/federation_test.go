@@ -1,6 +1,7 @@
 package keystone
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,12 +37,7 @@ func TestProviderCA(t *testing.T) {
 	m := derived(t, xr(t, "federation-tokens"))
 	p := m.apiPod()
 	mounts := func(c corev1.Container) bool {
-		for _, v := range c.VolumeMounts {
-			if v == workload.Mount("provider-ca", providerCADir) {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(c.VolumeMounts, workload.Mount("provider-ca", providerCADir))
 	}
 	if mounts(p.Containers[0]) || !mounts(p.Containers[1]) {
 		t.Errorf("mounts %v and %v", p.Containers[0].VolumeMounts, p.Containers[1].VolumeMounts)

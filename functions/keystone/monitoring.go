@@ -47,6 +47,6 @@ func alerts(m *model) ([]compose.Stage, error) {
 // for somebody to read their logs. The Jobs of the schema have alerts of the companion's.
 func lastFailed(in, name string) string {
 	ended := func(how string) string { return fmt.Sprintf(`kube_job_%s{%s,condition="true"} == 1`, how, in) }
-	return fmt.Sprintf(`topk(1, kube_job_created{%s,job_name=~"%s-.+"} and on (namespace, job_name) (%s or %s)) and on (namespace, job_name) (%[4]s)`,
-		in, name, ended("complete"), ended("failed"))
+	return fmt.Sprintf(`topk(1, kube_job_created{%s,job_name=~"%s-.+"} and on (namespace, job_name) (%s or %s))`+
+		` and on (namespace, job_name) (%[4]s)`, in, name, ended("complete"), ended("failed"))
 }

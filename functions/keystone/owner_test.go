@@ -71,7 +71,8 @@ func valuesFor(o *registry.Option) []any {
 	return []any{"/tmp/x", "x"}
 }
 
-// TestEachOwner: no option of any release, by no name and whether or not unknown ones are allowed, says something else than what is computed.
+// TestEachOwner: no option of any release, by no name and whether or not unknown ones are allowed, says something else than what is
+// computed.
 func TestEachOwner(t *testing.T) {
 	accepted := 0
 	for i, r := range registry.All(service) {
@@ -99,8 +100,8 @@ func TestEachOwner(t *testing.T) {
 	}
 }
 
-// TestOneOwner: whatever options a tenant sets, by whatever name, and whether or not unknown ones are allowed: where the spec is accepted, the files,
-// the keys, the probes, the policy and the environment say the same.
+// TestOneOwner: whatever options a tenant sets, by whatever name, and whether or not unknown ones are allowed: where the spec is
+// accepted, the files, the keys, the probes, the policy and the environment say the same.
 func TestOneOwner(t *testing.T) {
 	releases := registry.All(service)
 	draw := overriding(releases)

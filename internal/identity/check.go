@@ -1,5 +1,5 @@
-// Package identity is what a Keystone's spec has to say beyond its schema, and what it means where it says nothing: for a claim, so that the
-// claim tells, and for a Keystone that somebody makes by hand.
+// Package identity is what a Keystone's spec has to say beyond its schema, and what it means where it says nothing: for a claim, so that
+// the claim tells, and for a Keystone that somebody makes by hand.
 package identity
 
 import (
@@ -20,7 +20,8 @@ import (
 
 const service = "keystone"
 
-// Check gives everything that is wrong with a spec in a release, as invalid.Spec errors, all of them joined. The spec has its defaults; base is its path.
+// Check gives everything that is wrong with a spec in a release, as invalid.Spec errors, all of them joined. The spec has its defaults;
+// base is its path.
 func Check(base string, r release.Release, s *keystonev1.KeystoneSpec) error {
 	return errors.Join(
 		checkImage(base, r, s.Image),
@@ -90,8 +91,8 @@ func checkMethods(base string, federation bool, value any) error {
 	return errors.Join(errs...)
 }
 
-// checkSchedules refuses schedules that look like one and are none, such as a minute 61, or whose day never comes: CronJobs and the companion
-// would refuse them, long after the spec was accepted.
+// checkSchedules refuses schedules that look like one and are none, such as a minute 61, or whose day never comes: CronJobs and the
+// companion would refuse them, long after the spec was accepted.
 func checkSchedules(base string, s *keystonev1.KeystoneSpec) error {
 	return errors.Join(
 		CheckSchedule(base+".fernet.rotationSchedule", s.Fernet.RotationSchedule),
@@ -118,11 +119,11 @@ func checkKeys(base string, f *keystonev1.Fernet) error {
 		time.Duration(f.TokenExpirationSeconds)*time.Second, time.Duration(*f.AllowExpiredWindowSeconds)*time.Second, schedule)
 	switch n := f.MaxActiveKeys; {
 	case need.Keys > rotation.MostKeys:
-		return invalid.Field(base+".fernet.rotationSchedule", "a repository has %d keys at most, and %s; rotate less often, or let tokens expire earlier",
-			rotation.MostKeys, need.Why)
+		return invalid.Field(base+".fernet.rotationSchedule",
+			"a repository has %d keys at most, and %s; rotate less often, or let tokens expire earlier", rotation.MostKeys, need.Why)
 	case n != nil && int(*n) < need.Keys:
-		return invalid.Field(base+".fernet.maxActiveKeys", "with %d keys, tokens would be void that are still accepted: %s; give %d or more, or leave it out",
-			*n, need.Why, need.Keys)
+		return invalid.Field(base+".fernet.maxActiveKeys",
+			"with %d keys, tokens would be void that are still accepted: %s; give %d or more, or leave it out", *n, need.Why, need.Keys)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			SetDefaults(&s)
-			err, got := Check("x", "2025.2", &s), "" //nolint:revive // beside its text
+			got, err := "", Check("x", "2025.2", &s)
 			if err != nil {
 				got = err.Error()
 			}

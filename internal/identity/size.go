@@ -9,15 +9,15 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// Two workers that have loaded Keystone have 211 MiB on a real node (docs/performance.md): with less than least for each, the kernel ends one
-// before it has answered. With comfortable, there is room for what requests need.
+// Two workers that have loaded Keystone have 211 MiB on a real node (docs/performance.md): with less than least for each, the kernel ends
+// one before it has answered. With comfortable, there is room for what requests need.
 const (
 	least       = 128 << 20
 	comfortable = 256 << 20
 )
 
-// Processes is how many workers a pod gets that is not told: as many as its memory holds comfortably, as far as it is guaranteed. Two of them
-// wait for the database in turns; beyond eight, further pods are worth more.
+// Processes is how many workers a pod gets that is not told: as many as its memory holds comfortably, as far as it is guaranteed. Two of
+// them wait for the database in turns; beyond eight, further pods are worth more.
 func Processes(r *common.Resources) int32 {
 	const fewest, most = 1, 8
 	memory := amount(r, func(r *common.Resources) *common.ResourceAmounts { return r.Requests })
@@ -44,7 +44,8 @@ func checkMemory(base string, s *keystonev1.KeystoneSpec) error {
 	if limit == nil || limit.Value() >= need {
 		return nil
 	}
-	return invalid.Field(base+".resources.limits.memory", "%s cannot hold %d uWSGI processes, each of which needs %s; give %s or more, or lower uwsgi.processes",
+	return invalid.Field(base+".resources.limits.memory",
+		"%s cannot hold %d uWSGI processes, each of which needs %s; give %s or more, or lower uwsgi.processes",
 		limit, s.UWSGI.Processes, bytes(least), bytes(need))
 }
 

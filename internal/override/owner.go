@@ -8,8 +8,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/registry"
 )
 
-// An owner is who decides what an option says. An option that others are computed from has one owner: were it set twice, the file, the keys and
-// the probes would follow different values.
+// An owner is who decides what an option says. An option that others are computed from has one owner: were it set twice, the file, the
+// keys and the probes would follow different values.
 type owner struct {
 	// field sets the option in the tenant's stead, and everything that follows from it: its path below the service's. Empty: there is none.
 	field string
@@ -54,8 +54,8 @@ func (t table) of(name registry.Name) (owner, bool) {
 // owners are the tables of a service, its own first.
 func owners(service string) []table { return []table{services[service], everyService} }
 
-// owns is who owns an option, nobody in particular if it is the tenant's. The names are all that it has, or may have had: of a former one that
-// was split, each part has to be the tenant's. The first table that knows a name decides on it.
+// owns is who owns an option, nobody in particular if it is the tenant's. The names are all that it has, or may have had: of a former one
+// that was split, each part has to be the tenant's. The first table that knows a name decides on it.
 func owns(tables []table, names []registry.Name) (owner, bool) {
 	for _, name := range names {
 		for _, t := range tables {
@@ -94,8 +94,8 @@ func normalGroup(group string) string {
 
 func normalOption(option string) string { return strings.ReplaceAll(strings.ToLower(option), "-", "_") }
 
-// refuse is the sentence about a value of an option that is not the tenant's, and nil about one that he may choose. The base is the path of what
-// the option belongs to, a service's or a directory's.
+// refuse is the sentence about a value of an option that is not the tenant's, and nil about one that he may choose. The base is the path
+// of what the option belongs to, a service's or a directory's.
 func (o owner) refuse(base string, value any) error {
 	switch {
 	case len(o.only) > 0 && o.allows(value):

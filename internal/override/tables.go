@@ -139,9 +139,9 @@ var keystone = table{
 	"identity": {
 		"default_domain_id":                   ours("the administrator was made in the domain default"),
 		"domain_config_dir":                   use("identityBackends", "the files of directories are mounted there"),
-		"domain_configurations_from_database": use("identityBackends", "then Keystone would not read the files of directories, and connect to any host that is in its database"),
+		"domain_configurations_from_database": use("identityBackends", "Keystone would read directories from its database alone"),
 		"domain_specific_drivers_enabled":     use("identityBackends", "it follows from whether there are directories"),
-		"driver":                              use("identityBackends", "the domain Default keeps its users in the database: the administrator and the service users live there"),
+		"driver":                              use("identityBackends", "the administrator and the service users live in the database"),
 	},
 	"identity_mapping": {"driver": ours(driver), "generator": ours(driver)},
 	"jwt_tokens":       {every: ours(tokens)},

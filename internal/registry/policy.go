@@ -28,12 +28,7 @@ func (r *Registry) CheckPolicies(overrides map[string]string, allowUnknown bool)
 	failed := map[string]error{}
 	used := map[string]bool{}
 	for _, name := range names {
-		parsed, err := parse(overrides[name])
-		if err == nil && overrides[name] == "" {
-			// oslo.policy reads nothing as everybody, and services use that for what anybody with a token may ask. Of a tenant it is as likely
-			// a value that got lost (https://docs.openstack.org/oslo.policy/latest/reference/api/oslo_policy.policy.html#policy-rule-expressions).
-			err = errors.New("an empty check lets everybody in; if that is meant, write @, and if nobody is, write !")
-		}
+		parsed, err := parseOverride(overrides[name])
 		if err != nil {
 			failed[name] = fmt.Errorf("policy rule %s: %w", plain(name), err)
 		}
@@ -122,6 +117,16 @@ func (r *Registry) loops(overrides map[string]expression) map[string][]string {
 		visit(name)
 	}
 	return found
+}
+
+// parseOverride reads the check of a tenant's, who says everybody by @ only. oslo.policy reads nothing as everybody, and services use
+// that for what anybody with a token may ask; of a tenant it is as likely a value that got lost
+// (https://docs.openstack.org/oslo.policy/latest/reference/api/oslo_policy.policy.html#policy-rule-expressions).
+func parseOverride(check string) (expression, error) {
+	if check == "" {
+		return expression{}, errors.New("its check is empty, which lets everybody in: write @ if that is meant, or ! if nobody is to be let in")
+	}
+	return parse(check)
 }
 
 // expression is what matters of a check that parses.

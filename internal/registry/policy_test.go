@@ -75,7 +75,7 @@ func TestCheckPolicies(t *testing.T) {
 			"Spaces alone deny everybody, while nothing allows everybody.", "2025.2", map[string]string{"identity:get_user": " ", "identity:list_users": ""},
 			[]string{
 				"policy rule identity:get_user: its check ends where a term should stand; to allow everybody, write @",
-				"policy rule identity:list_users: an empty check lets everybody in; if that is meant, write @, and if nobody is, write !",
+				"policy rule identity:list_users: its check is empty, which lets everybody in: write @ if that is meant, or ! if nobody is to be let in",
 			},
 		},
 		"Syntax": {

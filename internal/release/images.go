@@ -76,8 +76,8 @@ func ImageFor(name string, r Release, o Override) (string, error) {
 	return repository + suffix, nil
 }
 
-// CheckTag refuses a tag of a service's image that says of itself that it belongs to another release: a version whose series is not that of the
-// release, or another branch. A commit does not tell, and neither does no tag at all.
+// CheckTag refuses a tag of a service's image that says of itself that it belongs to another release: a version whose series is not that
+// of the release, or another branch. A commit does not tell, and neither does no tag at all.
 func CheckTag(name string, r Release, tag string) error {
 	version, err := r.Version(name)
 	if err != nil {
@@ -87,7 +87,8 @@ func CheckTag(name string, r Release, tag string) error {
 		if branch == string(r) {
 			return nil
 		}
-		return fmt.Errorf("%s is the branch of another release than openStackRelease %s; give stable-%s, a version %s, or no tag", tag, r, r, series(name, version)+".x")
+		return fmt.Errorf("%s is the branch of another release than openStackRelease %s; give stable-%[2]s, a version %s.x, or no tag",
+			tag, r, series(name, version))
 	}
 	if !versionForm.MatchString(tag) || series(name, tag) == series(name, version) {
 		return nil
@@ -98,7 +99,8 @@ func CheckTag(name string, r Release, tag string) error {
 			of = "OpenStack " + string(other)
 		}
 	}
-	return fmt.Errorf("%s %s belongs to %s, and openStackRelease is %s, which has %s; give a tag of that, or another release", name, tag, of, r, version)
+	return fmt.Errorf("%s %s belongs to %s, and openStackRelease is %s, which has %s; give a tag of that, or another release",
+		name, tag, of, r, version)
 }
 
 var versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+`)
