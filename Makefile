@@ -81,8 +81,8 @@ images: ## Build container images, without Docker: SERVICE="keystone …" [RELEA
 	@go run ./hack/images $(if $(RELEASE),-release "$(RELEASE)") $(if $(SOURCE),-source "$(SOURCE)") $(if $(BASE),-base "$(BASE)") \
 	  $(if $(ENGINE),-engine "$(ENGINE)") $(if $(OUT),-out "$(OUT)") $(SERVICE)
 
-test-package: ## Test packages and chart with the real helm and crossplane CLI, and alerts with Prometheus's parser
-	PROMQL=$$(hack/tools/build.sh promql) && export PROMQL && go test -count=1 -run TestExpressions ./test/emitted
+test-package: ## Test packages and chart with the real helm and crossplane CLI, and alerts with Prometheus's engine
+	PROMQL=$$(hack/tools/build.sh promql) && export PROMQL && go test -count=1 -run 'TestExpressions|TestJobFailed' ./test/emitted
 	HELM=$$(hack/tools/build.sh helm) && CROSSPLANE=$$(hack/tools/build.sh crossplane) && export HELM CROSSPLANE && \
 	  go test -count=1 ./hack/chart/... && go -C hack/package test -count=1 ./...
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/rotation"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -68,7 +69,7 @@ func TestLimit(t *testing.T) {
 	for _, tc := range []struct {
 		keys int
 		ok   bool
-	}{{maxKeys, true}, {maxKeys + 1, false}} {
+	}{{rotation.MostKeys, true}, {rotation.MostKeys + 1, false}} {
 		repo := fernet()
 		repo.Spec.RotationSchedule = "0 * * * *"
 		w := &world{repo: repo}

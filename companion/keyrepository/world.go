@@ -14,6 +14,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
+	"github.com/c5c3/crossplane-cobaltcore/internal/rotation"
 )
 
 // managedBy is the value of the label app.kubernetes.io/managed-by of what this controller makes.
@@ -22,9 +23,6 @@ const managedBy = "cobaltcore-companion"
 // podAnnotationPrefix and the name of a Secret make the annotation of a pod template that names the keys in it. A changed
 // annotation rolls the pods, and a pod that carries it was started after the keys were written.
 const podAnnotationPrefix = "keys.openstack.c5c3.io/"
-
-// maxKeys is the most keys that a repository may have: what the schema allows in maxActiveKeys.
-const maxKeys = 200
 
 // state of the Secret with the keys.
 type state string
@@ -46,8 +44,8 @@ type world struct {
 	now  time.Time
 
 	// schedule, need and limit follow from the spec; refusal says why they cannot.
-	schedule keys.Schedule
-	need     keys.Need
+	schedule rotation.Schedule
+	need     rotation.Need
 	limit    int
 	refusal  error
 
@@ -108,18 +106,18 @@ func observe(ctx context.Context, reader client.Reader, repo *openstackv1.KeyRep
 // derive reads the spec.
 func (w *world) derive() {
 	spec := w.repo.Spec
-	w.schedule, w.refusal = keys.ParseSchedule(string(spec.RotationSchedule))
+	w.schedule, w.refusal = rotation.ParseSchedule(string(spec.RotationSchedule))
 	if w.refusal != nil {
 		return
 	}
 	switch {
 	case spec.Type == openstackv1.KeyTypeCredential:
-		w.need = keys.NeededCredentialKeys()
+		w.need = rotation.NeededCredentialKeys()
 	case spec.Token == nil:
 		w.refusal = fmt.Errorf("keys of type %s need spec.token: the lifetime of tokens says how long a key has to be kept", spec.Type)
 		return
 	default:
-		w.need = keys.NeededKeys(
+		w.need = rotation.NeededKeys(
 			time.Duration(spec.Token.ExpirationSeconds)*time.Second,
 			time.Duration(spec.Token.AllowExpiredWindowSeconds)*time.Second, w.schedule)
 	}
@@ -131,9 +129,9 @@ func (w *world) derive() {
 	case w.limit < w.need.Keys:
 		w.refusal = fmt.Errorf("spec.maxActiveKeys %d is too small and would void tokens that are still accepted: %s. "+
 			"Raise it, or rotate less often", w.limit, w.need.Why)
-	case w.limit > maxKeys:
+	case w.limit > rotation.MostKeys:
 		w.refusal = fmt.Errorf("spec.rotationSchedule needs more than %d keys: %s. Rotate less often, or let tokens expire earlier",
-			maxKeys, w.need.Why)
+			rotation.MostKeys, w.need.Why)
 	}
 }
 

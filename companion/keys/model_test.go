@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/rotation"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -160,12 +162,12 @@ func TestTokens(t *testing.T) {
 func TestNeededIsEnough(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SampledFrom([]string{"0 0 * * *", "0 */6 * * *", "0 0 * * 0", "15 3 * * 1,4"}).Draw(t, "schedule")
-		s, err := ParseSchedule(text)
+		s, err := rotation.ParseSchedule(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		lifetime := time.Duration(rapid.IntRange(1, 300).Draw(t, "hours")) * time.Hour
-		need := NeededKeys(lifetime, 0, s)
+		need := rotation.NeededKeys(lifetime, 0, s)
 		for missing, want := range map[int]bool{0: true, 1: false} {
 			set, _ := Setup(random(1))
 			ledger := Ledger{}

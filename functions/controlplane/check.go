@@ -1,43 +1,19 @@
 package controlplane
 
 import (
-	"errors"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// checkSchedules refuses schedules that look like one and are none, such as a minute 61: CronJobs and backups would be refused
-// by the workload cluster, long after the claim was accepted.
+// checkSchedules refuses schedules that look like one and are none, such as a minute 61, or whose day never comes: the workload cluster
+// would refuse them, long after the claim was accepted. Those of Keystone are its own.
 func (m *model) checkSchedules() error {
-	schedules := map[string]common.Cron{}
-	if b := m.spec.Infrastructure.MariaDB.Backup; b != nil {
-		schedules["spec.infrastructure.mariadb.backup.schedule"] = b.Schedule
+	if b := m.spec.Infrastructure.MariaDB.Backup; b != nil && b.Schedule != "" {
+		return identity.CheckSchedule("spec.infrastructure.mariadb.backup.schedule", b.Schedule)
 	}
-	k := m.spec.Services.Keystone
-	if k.Fernet != nil {
-		schedules["spec.services.keystone.fernet.rotationSchedule"] = k.Fernet.RotationSchedule
-	}
-	if k.CredentialKeys != nil {
-		schedules["spec.services.keystone.credentialKeys.rotationSchedule"] = k.CredentialKeys.RotationSchedule
-	}
-	if k.TrustFlush != nil {
-		schedules["spec.services.keystone.trustFlush.schedule"] = k.TrustFlush.Schedule
-	}
-	var errs []error
-	for _, field := range sortedKeys(schedules) {
-		s := string(schedules[field])
-		if s == "" {
-			continue
-		}
-		if _, err := cron.ParseStandard(s); err != nil {
-			errs = append(errs, invalid.Field(field, "%q is not a schedule (%s); give minute, hour, day of month, month and day of week", s, err))
-		}
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // checkRecoveryTime refuses a day that no calendar has, such as the 30th of February.

@@ -10,6 +10,7 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
@@ -130,11 +131,12 @@ func (m *model) databaseStorage() controlplanev1.StorageSize {
 // connections is how many the database takes: as many as the size says, or as services open at most, while old and new pods are there
 // beside each other.
 func (m *model) connections() int64 {
-	const others, rollOut, processes, threads = 100, 2, 2, 1
+	const others, rollOut, threads = 100, 2, 1
 	k := m.spec.Services.Keystone
 	u := ptr.Deref(k.UWSGI, keystonev1.UWSGI{})
 	pods := int64(ptr.Deref(k.Replicas, m.size.api))
-	open := rollOut*pods*int64(or(u.Processes, processes))*int64(or(u.Threads, threads)) + others
+	processes := or(u.Processes, identity.Processes(merge.Over(k.Resources, m.size.apiResources)))
+	open := rollOut*pods*int64(processes)*int64(or(u.Threads, threads)) + others
 	return mariadb.Connections(max(m.size.connections, open), m.databaseMemory())
 }
 

@@ -113,10 +113,10 @@ func TestSizing(t *testing.T) {
 		"{}":                  {"max_connections=2048", "innodb_buffer_pool_size=1G"},
 		"{size: medium}":      {"max_connections=4096", "innodb_buffer_pool_size=5G"},
 		"{size: large}":       {"max_connections=10000", "innodb_buffer_pool_size=22G"},
-		"{size: medium, infrastructure: {mariadb: {resources: {requests: {memory: 2Gi}, limits: {memory: 2Gi}}}}}": {"max_connections=4096", "innodb_buffer_pool_size=1G"},
-		"{infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}}":                                       {"max_connections=2048", "innodb_buffer_pool_size=45696M"},
-		"{infrastructure: {mariadb: {resources: {requests: {cpu: 1}}}}}":                                           {"max_connections=2048", "innodb_buffer_pool_size=1G"},
-		"{services: {keystone: {replicas: 9, uwsgi: {processes: 32, threads: 16}}}}":                               {"max_connections=8192", "innodb_buffer_pool_size=1G"},
+		"{size: medium, infrastructure: {mariadb: {resources: {requests: {memory: 2Gi}, limits: {memory: 2Gi}}}}}":       {"max_connections=4096", "innodb_buffer_pool_size=1G"},
+		"{infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}}":                                             {"max_connections=2048", "innodb_buffer_pool_size=45696M"},
+		"{infrastructure: {mariadb: {resources: {requests: {cpu: 1}}}}}":                                                 {"max_connections=2048", "innodb_buffer_pool_size=1G"},
+		"{services: {keystone: {replicas: 9, uwsgi: {processes: 32, threads: 16}, resources: {limits: {memory: 4Gi}}}}}": {"max_connections=8192", "innodb_buffer_pool_size=1G"},
 	} {
 		config, _ := ordered(t, spec, bare, "")["myCnf"].(string)
 		for _, line := range want {

@@ -297,7 +297,7 @@ func TestRefusals(t *testing.T) {
 		"schedule":         {reason: "A 13th month.", spec: "{services: {keystone: {fernet: {rotationSchedule: '0 0 1 13 *'}}}}", field: "spec.services.keystone.fernet.rotationSchedule", words: "13"},
 		"not built":        {reason: "Nothing composes it.", spec: "{services: {nova: {enabled: true}}}", field: "spec.services.nova.enabled", words: "not built yet"},
 		"dedicated":        {reason: "Nothing composes it.", spec: "{cluster: {gardener: {region: a}}}", field: "spec.cluster.gardener", words: "not built yet"},
-		"option":           {reason: "The claim tells, and not the Keystone later.", spec: "{services: {keystone: {config: {token: {expiration: x}}}}}", field: "spec.services.keystone.config.token.expiration"},
+		"option":           {reason: "The claim tells, and not the Keystone later.", spec: "{services: {keystone: {config: {token: {cache_time: x}}}}}", field: "spec.services.keystone.config.token.cache_time"},
 		"ldap option": {
 			reason: "The same of a directory.",
 			spec:   "{services: {keystone: {identityBackends: [{domain: a, ldap: {options: {x: y}}}]}}}", field: "spec.services.keystone.identityBackends[0].ldap.options.x",

@@ -123,13 +123,13 @@ func TestClusters(t *testing.T) {
 
 // TestKeystone: it gets a whole spec.
 func TestKeystone(t *testing.T) {
-	o := desired(t, ready(t, `{size: medium, services: {keystone: {config: {token: {expiration: 600}}, hostname: a.example.org, bootstrap: {adminUser: root}}},
+	o := desired(t, ready(t, `{size: medium, services: {keystone: {config: {token: {cache_time: 600}}, hostname: a.example.org, bootstrap: {adminUser: root}}},
 		global: {region: eu, exposure: {type: Ingress, ingressController: other}}, korc: {credentialRotation: {intervalDays: 30, suspend: true}}}`, bare))["keystone"].Map()
 	spec, _ := o["spec"].(map[string]any)
 	for path, want := range map[string]any{
 		"openStackRelease": "2025.2", "replicas": 3.0, "region": "eu", "database.host": "maxscale." + instance + ".svc", "database.galera": true,
 		"endpoints.public": "https://a.example.org/v3", "exposure.hostname": "a.example.org", "exposure.type": "Ingress", "issuerRef.name": "internal-ca",
-		"bootstrap.adminUser": "root", "deletionPolicy": "Retain", "target.providerConfig": "in-cluster", "config.token.expiration": 600.0,
+		"bootstrap.adminUser": "root", "deletionPolicy": "Retain", "target.providerConfig": "in-cluster", "config.token.cache_time": 600.0,
 		"resources.requests.memory": "1Gi", "korcCredential.intervalDays": 30.0, "korcCredential.suspend": true,
 	} {
 		if got := at(spec, strings.Split(path, ".")...); got != want {

@@ -1,17 +1,14 @@
 package controlplane
 
 import (
-	"errors"
-	"fmt"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
-	"github.com/c5c3/crossplane-cobaltcore/internal/override"
 )
 
 // foregroundFinalizer makes the garbage collector wait for a nested composite resource's children, also where the claim
@@ -66,6 +63,8 @@ func keystone(m *model) ([]compose.Stage, error) {
 		xr.Spec.Replicas = new(m.size.api)
 	}
 	xr.Spec.Resources = merge.Over(k.Resources, m.size.apiResources)
+	// Said even where nobody did: a Keystone of before keeps the number that its definition once had as a default.
+	xr.Spec.UWSGI.Processes = or(xr.Spec.UWSGI.Processes, identity.Processes(xr.Spec.Resources))
 	return []compose.Stage{{{Name: keystoneResource, Object: xr, Management: true, After: m.keystoneSecrets()}}}, nil
 }
 
@@ -100,18 +99,22 @@ func (m *model) keystoneCache() []keystonev1.CacheServer {
 	return out
 }
 
-// checkOverrides refuses options and rules that the service does not have here already, so that the claim tells, and
-// nothing is composed of a claim that is half right.
-func (m *model) checkOverrides() error {
-	const field = "spec.services.keystone"
+// checkKeystone refuses here already what the Keystone would, so that the claim tells, and nothing is composed of a claim that is half
+// right.
+func (m *model) checkKeystone() error {
 	k := m.spec.Services.Keystone
-	_, options := override.Options(keystoneName, string(m.release), k.Overrides, field+".config")
-	_, rules := override.Rules(keystoneName, string(m.release), k.Overrides, field+".policy")
-	errs := []error{options, rules}
-	for i, b := range k.IdentityBackends {
-		_, err := override.Group(keystoneName, string(m.release), "ldap", b.LDAP.Options, k.AllowUnknown,
-			fmt.Sprintf("%s.identityBackends[%d].ldap.options", field, i))
-		errs = append(errs, err)
+	s := keystonev1.KeystoneSpec{
+		Workload:         k.Workload,
+		Image:            k.Image,
+		Overrides:        k.Overrides,
+		Fernet:           ptr.Deref(k.Fernet, keystonev1.Fernet{}),
+		CredentialKeys:   ptr.Deref(k.CredentialKeys, keystonev1.CredentialKeys{}),
+		IdentityBackends: k.IdentityBackends,
+		Federation:       k.Federation,
+		TrustFlush:       ptr.Deref(k.TrustFlush, keystonev1.TrustFlush{}),
+		UWSGI:            ptr.Deref(k.UWSGI, keystonev1.UWSGI{}),
 	}
-	return errors.Join(errs...)
+	s.Resources = merge.Over(k.Resources, m.size.apiResources)
+	identity.SetDefaults(&s)
+	return identity.Check("spec.services.keystone", m.release, &s)
 }

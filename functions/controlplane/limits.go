@@ -80,10 +80,14 @@ func mentions(path string, value any) []mention {
 	case keystonev1.LDAP:
 		return []mention{{&directoryHosts, path + ".url", v.URL}}
 	case keystonev1.Federation:
-		return []mention{
+		out := []mention{
 			{&openIDHosts, path + ".metadataURL", string(v.MetadataURL)},
 			{&openIDHosts, path + ".issuer", string(v.Issuer)},
 		}
+		if v.IntrospectionURL != "" {
+			out = append(out, mention{&openIDHosts, path + ".introspectionURL", string(v.IntrospectionURL)})
+		}
+		return out
 	}
 	return nil
 }

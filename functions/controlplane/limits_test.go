@@ -394,3 +394,11 @@ func TestOfThePlatform(t *testing.T) {
 		}
 	}
 }
+
+// TestIntrospectionHost: the address that users' tokens are sent to is held to the same hosts as the provider's others.
+func TestIntrospectionHost(t *testing.T) {
+	err := deriveError(t, `{services: {keystone: {federation: {provider: a, metadataURL: "https://id.example.com/a", issuer: "https://id.example.com",
+		introspectionURL: "https://t.example.com/i", clientID: a, clientSecretRef: {name: a, key: b}}}}}`,
+		"{domain: example.com, limits: [{name: ours, namespaces: [tenant-*], openIDHosts: [id.example.com]}]}")
+	checkRefused(t, "It is another host.", err, "spec.services.keystone.federation.introspectionURL", "t.example.com")
+}

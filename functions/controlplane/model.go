@@ -115,7 +115,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err := errors.Join(
 		m.checkLimits(), m.target(), m.checkResources(), m.checkTLS(),
 		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostname(),
-		m.checkOverrides(),
+		m.checkKeystone(),
 	); err != nil {
 		return nil, err
 	}

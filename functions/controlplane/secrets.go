@@ -62,6 +62,7 @@ func secretsNamed(s *controlplanev1.ControlPlaneClusterSpec) []named {
 	}
 	if f := k.Federation; f != nil {
 		key(&f.ClientSecretRef, "spec.services.keystone.federation.clientSecretRef")
+		key(f.CASecretRef, "spec.services.keystone.federation.caSecretRef")
 	}
 	return out
 }

@@ -90,8 +90,8 @@ func TestPasswordsAreMissed(t *testing.T) {
 	}
 }
 
-// TestInternalAddress: whoever logs in by a clouds.yaml of ours asks at the internal address afterwards, too. K-ORC reads endpoint_type only,
-// and finds nothing, without a word of why, where it does not reach the public address.
+// TestInternalAddress: whoever logs in by a clouds.yaml of ours asks at the internal address afterwards, too. K-ORC reads endpoint_type
+// only, and finds nothing, without a word of why, where it does not reach the public address.
 func TestInternalAddress(t *testing.T) {
 	all := desired(t, ready(t, xr(t, "small")))
 	text, _ := at(all["korc-clouds"], "spec", "template", "clouds.yaml").(string)

@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/korc"
 	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
@@ -24,9 +25,6 @@ const (
 	// connectionEnv and cacheEnv set options as oslo.config reads them from the environment.
 	connectionEnv = "OS_DATABASE__CONNECTION"
 	cacheEnv      = "OS_CACHE__ENABLED"
-	ldapPort      = 389
-	ldapsPort     = 636
-	httpsPort     = 443
 	memcachePort  = 11211
 )
 
@@ -100,11 +98,15 @@ func (m *model) pod(image string, f files, command []string) workload.Pod {
 // api is the API: pods, and what leads to them.
 func api(m *model) ([]compose.Stage, error) {
 	w := m.workload
+	outbound, err := m.outbound()
+	if err != nil {
+		return nil, err
+	}
 	return []compose.Stage{{
 		{Name: deploymentResource, Object: w.Deployment(m.apiPod())},
-		{Name: "service", Object: w.Service(workload.Port(portName, apiPort))},
+		{Name: serviceResource, Object: w.Service(workload.Port(portName, apiPort))},
 		{Name: "disruption-budget", Object: w.DisruptionBudget()},
-		{Name: "network-policy", Object: w.NetworkPolicy(m.inbound(), m.outbound())},
+		{Name: "network-policy", Object: w.NetworkPolicy(m.inbound(), outbound)},
 	}}, nil
 }
 
@@ -118,15 +120,25 @@ func (m *model) apiPod() workload.Pod {
 	p.Volumes = append(p.Volumes, workload.SecretVolume("tls", m.sub("tls"), certificate.CertKey, certificate.KeyKey))
 	front := &p.Containers[0]
 	if m.spec.Federation != nil {
-		p.Containers = append(p.Containers, m.proxy())
+		m.federated(&p)
 		front = &p.Containers[1]
-		workload.Drain(&p.Containers[0])
 	}
 	front.VolumeMounts = append(front.VolumeMounts, workload.Mount("tls", serverTLSDir))
 	front.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: apiPort}}
 	workload.Probes(front, portName, healthPath)
 	workload.Drain(front)
 	return p
+}
+
+// speaksIPv6 tells whether the cluster gave the Service an address of IPv6 before others, or of nothing else
+// (https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services). Nobody else tells which addresses pods have.
+func speaksIPv6(seen observe.State) bool {
+	s, ok := seen.Get(serviceResource)
+	if !ok {
+		return false
+	}
+	families := s.List("spec", "ipFamilies")
+	return len(families) > 0 && families[0] == "IPv6"
 }
 
 // domainsAnnotation of the API's pods says which domains there were when they started.
@@ -154,15 +166,25 @@ func (m *model) inbound() []workload.Flow {
 	}
 }
 
-func (m *model) outbound() []workload.Flow {
+// outbound: the database and the cache, and by their own ports the directories and the provider that the spec names. What a provider's
+// metadata say beside, such as where it gives its keys, has to be at one of the same ports.
+func (m *model) outbound() ([]workload.Flow, error) {
 	out := []workload.Flow{{Ports: []int32{m.spec.Database.Port, memcachePort}}}
-	if len(m.spec.IdentityBackends) > 0 {
-		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{ldapPort, ldapsPort}})
+	var addresses []string
+	for _, b := range m.spec.IdentityBackends {
+		addresses = append(addresses, b.LDAP.URL)
 	}
-	if m.spec.Federation != nil {
-		out = append(out, workload.Flow{Anywhere: true, Ports: []int32{httpsPort}})
+	if f := m.spec.Federation; f != nil {
+		addresses = append(addresses, string(f.MetadataURL), string(f.Issuer))
+		if f.IntrospectionURL != "" {
+			addresses = append(addresses, string(f.IntrospectionURL))
+		}
 	}
-	return out
+	if len(addresses) == 0 {
+		return out, nil
+	}
+	outside, err := workload.Outside(addresses...)
+	return append(out, outside), err
 }
 
 // exposed brings the API to the outside.

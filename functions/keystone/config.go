@@ -52,7 +52,7 @@ type files struct {
 // Keystone has in that release.
 func (m *model) render(r release.Release) (files, error) {
 	conf := m.options()
-	over, err := override.Options(service, string(r), m.spec.Overrides, "spec.config")
+	over, err := override.Options(service, string(r), m.spec.Overrides, "spec")
 	if err != nil {
 		return files{}, err
 	}
@@ -61,7 +61,7 @@ func (m *model) render(r release.Release) (files, error) {
 		return files{}, fmt.Errorf("cannot write %s: %w", keystoneConf, err)
 	}
 	data := map[string]string{keystoneConf: text, uwsgiINI: m.uwsgi().Config()}
-	rules, err := override.Rules(service, string(r), m.spec.Overrides, "spec.policy")
+	rules, err := override.Rules(service, string(r), m.spec.Overrides, "spec")
 	if err != nil {
 		return files{}, err
 	}
@@ -179,6 +179,10 @@ func (m *model) uwsgi() workload.UWSGI {
 		Harakiri:  time.Duration(m.spec.UWSGI.HarakiriSeconds) * time.Second,
 		Mercy:     mercy,
 	}
+	if m.ipv6 {
+		// It takes clients of both. Elsewhere it would not start on nodes whose kernel has no IPv6.
+		u.Listen = fmt.Sprintf("[::]:%d", apiPort)
+	}
 	if m.spec.Federation != nil {
 		u.Listen, u.CertFile, u.KeyFile = fmt.Sprintf("127.0.0.1:%d", localPort), "", ""
 	}
@@ -205,8 +209,7 @@ func domainConfig(i int, b backend, r release.Release, allowUnknown bool) (strin
 	if b.LDAP.CASecretRef != nil {
 		ldap["tls_cacertfile"] = ldapCAFile(b)
 	}
-	field := fmt.Sprintf("spec.identityBackends[%d].ldap.options", i)
-	over, err := override.Group(service, string(r), "ldap", b.LDAP.Options, allowUnknown, field)
+	over, err := override.Directory(string(r), b.LDAP.Options, allowUnknown, fmt.Sprintf("spec.identityBackends[%d].ldap", i))
 	if err != nil {
 		return "", err
 	}

@@ -152,7 +152,7 @@ func TestRefused(t *testing.T) {
 		change func(map[string]any)
 		field  string
 	}{
-		"option": {"small", set("x", "config", "token", "expiration"), "spec.config.token.expiration: "},
+		"option": {"small", set("x", "config", "token", "cache_time"), "spec.config.token.cache_time: "},
 		"secret": {"small", set("x", "config", "database", "connection"), "spec.config.database.connection: "},
 		"rule":   {"small", set("@", "policy", "identity:no_such_rule"), "spec.policy"},
 		"ldap option": {"directories", func(m map[string]any) {

@@ -2,16 +2,23 @@ package keystone
 
 import (
 	"fmt"
+	"maps"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
 
 const (
-	httpdPath = configDir + "/" + httpdConf
+	httpdPath     = configDir + "/" + httpdConf
+	providerCADir = configDir + "/provider-ca"
 	// The variables that the proxy reads its client's secret and its sessions' passphrase from.
 	clientSecretEnv = "OIDC_CLIENT_SECRET"     //nolint:gosec // the name of a variable, not a secret
 	passphraseEnv   = "OIDC_CRYPTO_PASSPHRASE" //nolint:gosec // the name of a variable, not a secret
@@ -33,32 +40,71 @@ const ssoForm = `<!DOCTYPE html>
 </html>
 `
 
-// proxy is Apache with mod_auth_openidc before uWSGI (https://docs.openstack.org/keystone/latest/admin/federation/).
-func (m *model) proxy() corev1.Container {
-	ref := m.spec.Federation.ClientSecretRef
-	return corev1.Container{
+// proxyResources are enough for the hundred requests that the proxy takes at a time.
+var proxyResources = &common.Resources{
+	Requests: &common.ResourceAmounts{CPU: new(resource.MustParse("50m")), Memory: new(resource.MustParse("64Mi"))},
+	Limits:   &common.ResourceAmounts{Memory: new(resource.MustParse("256Mi"))},
+}
+
+// federated puts the proxy before uWSGI: Apache with mod_auth_openidc (https://docs.openstack.org/keystone/latest/admin/federation/).
+func (m *model) federated(p *workload.Pod) {
+	f := m.spec.Federation
+	proxy := corev1.Container{
 		Name:    "federation-proxy",
 		Image:   m.proxyImage,
 		Command: []string{"apache2", "-DFOREGROUND", "-f", httpdPath},
 		Env: []corev1.EnvVar{
-			workload.SecretEnv(clientSecretEnv, string(ref.Name), string(ref.Key)),
+			workload.SecretEnv(clientSecretEnv, string(f.ClientSecretRef.Name), string(f.ClientSecretRef.Key)),
 			workload.SecretEnv(passphraseEnv, m.sub("federation"), secret.PasswordKey),
 		},
+		Resources:    workload.Requirements(proxyResources),
 		VolumeMounts: []corev1.VolumeMount{workload.MountFile("config", httpdPath, httpdConf)},
 	}
+	if f.ProxyResources != nil {
+		proxy.Resources = workload.Requirements(f.ProxyResources)
+	}
+	if ref := f.CASecretRef; ref != nil {
+		proxy.VolumeMounts = append(proxy.VolumeMounts, workload.Mount("provider-ca", providerCADir))
+		p.Volumes = append(p.Volumes, workload.SecretVolume("provider-ca", string(ref.Name), string(ref.Key)))
+	}
+	back := &p.Containers[0]
+	workload.Drain(back)
+	// uWSGI serves the proxy beside it and nobody else, so that kubelet reaches it through that alone: where no answer comes through both,
+	// both start anew. Whether the pod is ready is the proxy's to say.
+	workload.Probes(back, "", healthPath)
+	back.ReadinessProbe = nil
+	for _, probe := range []*corev1.Probe{back.StartupProbe, back.LivenessProbe} {
+		probe.HTTPGet.Port = intstr.FromInt32(apiPort)
+	}
+	p.Containers = append(p.Containers, proxy)
+	if m.certificate != "" {
+		p.Annotations = merged(p.Annotations, certificateAnnotation, m.certificate)
+	}
+}
+
+// certificateAnnotation of the API's pods says which certificate there was when they started. Apache reads it then, and not again: a
+// renewed one replaces the pods, one after the other, which loses no request. uWSGI alone reads a renewed certificate by itself.
+const certificateAnnotation = "keystone.openstack.c5c3.io/certificate"
+
+// issued tells how often the server's certificate was issued
+// (https://cert-manager.io/docs/reference/api-docs/#cert-manager.io/v1.CertificateStatus), or what the pods know of it while cert-manager
+// does not tell: empty if neither does.
+func issued(seen observe.State) string {
+	if c, ok := seen.Get(certificateResource); ok {
+		if n, ok := c.Int("status", "revision"); ok {
+			return strconv.FormatInt(n, 10)
+		}
+	}
+	d, ok := seen.Get(deploymentResource)
+	if !ok {
+		return ""
+	}
+	return d.String("spec", "template", "metadata", "annotations", certificateAnnotation)
 }
 
 // httpd is the proxy's configuration: it serves https, logs users in where Keystone's federation asks for it, and hands
 // every request on. Headers that tell who a user is are removed from requests, so that only the proxy can set them.
 func (m *model) httpd() string {
-	f := m.spec.Federation
-	scopes := []string{"openid", "email", "profile"}
-	if len(f.Scopes) > 0 {
-		scopes = asStrings(f.Scopes)
-	}
-	public := strings.TrimSuffix(string(m.spec.Endpoints.Public), "/v3")
-	login := fmt.Sprintf("/v3/OS-FEDERATION/identity_providers/%s/protocols/openid/auth", f.Provider)
-	sso := fmt.Sprintf("/v3/auth/OS-FEDERATION/identity_providers/%s/protocols/openid/websso", f.Provider)
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("ServerRoot /etc/apache2")
@@ -74,18 +120,55 @@ func (m *model) httpd() string {
 	} {
 		line("LoadModule %s_module %s/mod_%s.so", mod, modules, mod)
 	}
+	// As many requests as uWSGI keeps in its queue, in few processes: each has modules and a cache of its own.
+	line("ServerLimit 4")
+	line("StartServers 2")
+	line("ThreadsPerChild 25")
+	line("MinSpareThreads 25")
+	line("MaxSpareThreads 75")
+	line("MaxRequestWorkers 100")
+	line("GracefulShutdownTimeout %d", int(mercy.Seconds()))
 	line("LogFormat %q combined", `%h %l %u %t "%r" %>s %b`)
 	line("SSLSessionCache shmcb:/tmp/ssl(512000)")
 	line("<VirtualHost *:%d>", apiPort)
 	line("  SSLEngine on")
 	line("  SSLCertificateFile %s", certFile)
 	line("  SSLCertificateKeyFile %s", keyFile)
+	m.openID(line)
+	m.locations(line)
+	line("  ProxyPreserveHost On")
+	line("  ProxyPass / http://127.0.0.1:%d/", localPort)
+	line("  ProxyPassReverse / http://127.0.0.1:%d/", localPort)
+	line("</VirtualHost>")
+	return b.String()
+}
+
+// openID is how the proxy talks to the provider.
+func (m *model) openID(line func(format string, args ...any)) {
+	f := m.spec.Federation
+	scopes := []string{"openid", "email", "profile"}
+	if len(f.Scopes) > 0 {
+		scopes = asStrings(f.Scopes)
+	}
 	line("  OIDCProviderMetadataURL %s", f.MetadataURL)
 	line("  OIDCClientID %q", f.ClientID)
 	line("  OIDCClientSecret \"${%s}\"", clientSecretEnv)
+	if f.IntrospectionURL != "" {
+		// Said here and not read from the metadata: with several threads the module mixes up the memory of what it has read there, up to 2.4.12.3
+		// at least (https://github.com/OpenIDC/mod_auth_openidc/blob/v2.4.12.3/src/metadata.c, oidc_oauth_metadata_provider_parse).
+		line("  OIDCOAuthIntrospectionEndpoint %s", f.IntrospectionURL)
+		line("  OIDCOAuthClientID %q", f.ClientID)
+		line("  OIDCOAuthClientSecret \"${%s}\"", clientSecretEnv)
+		line("  OIDCOAuthAcceptTokenAs header")
+		// Logins are rare, and one by a token that was revoked must not succeed.
+		line("  OIDCOAuthTokenIntrospectionInterval -1")
+	}
+	if f.CASecretRef != nil {
+		line("  OIDCCABundlePath %s/%s", providerCADir, f.CASecretRef.Key)
+	}
 	line("  OIDCCryptoPassphrase \"${%s}\"", passphraseEnv)
 	line("  OIDCScope %q", strings.Join(scopes, " "))
-	line("  OIDCRedirectURI %s/v3/OS-FEDERATION/redirect", public)
+	line("  OIDCRedirectURI %s/v3/OS-FEDERATION/redirect", strings.TrimSuffix(string(m.spec.Endpoints.Public), "/v3"))
 	line("  OIDCClaimPrefix OIDC-")
 	line("  OIDCSessionType client-cookie")
 	line("  OIDCPassClaimsAs headers")
@@ -93,24 +176,61 @@ func (m *model) httpd() string {
 	// this the module takes the pod's own port for theirs, and sends them there after the login. Early: before it looks.
 	line("  OIDCXForwardedHeaders X-Forwarded-Proto")
 	line("  RequestHeader set X-Forwarded-Proto https early")
-	for _, l := range []struct{ path, auth, action string }{
+}
+
+// locations are where users log in.
+func (m *model) locations(line func(format string, args ...any)) {
+	f := m.spec.Federation
+	// Whoever has a token of the provider's may log in by it where a command line does, and is looked at more closely there.
+	auth, admitted := "openid-connect", []string{"Require valid-user"}
+	if f.IntrospectionURL != "" {
+		auth, admitted = "auth-openidc", m.admitted()
+	}
+	login := fmt.Sprintf("/v3/OS-FEDERATION/identity_providers/%s/protocols/openid/auth", f.Provider)
+	sso := fmt.Sprintf("/v3/auth/OS-FEDERATION/identity_providers/%s/protocols/openid/websso", f.Provider)
+	for _, l := range []struct {
+		path, auth, action string
+		admitted           []string
+	}{
 		// Everywhere else the module only takes such headers out of requests. Keystone believes them on every path: also where it
 		// gives tokens, it maps whoever they name to a user.
-		{"/", "openid-connect", "pass"},
-		{login, "auth-openidc", "auth"},
-		{sso, "auth-openidc", "auth"},
-		{"/v3/auth/OS-FEDERATION/websso/openid", "auth-openidc", "auth"},
-		{"/v3/OS-FEDERATION/redirect", "auth-openidc", "auth"},
+		{"/", "openid-connect", "pass", []string{"Require valid-user"}},
+		{login, auth, "auth", admitted},
+		{sso, "openid-connect", "auth", []string{"Require valid-user"}},
+		{"/v3/auth/OS-FEDERATION/websso/openid", "openid-connect", "auth", []string{"Require valid-user"}},
+		{"/v3/OS-FEDERATION/redirect", "openid-connect", "auth", []string{"Require valid-user"}},
 	} {
 		line("  <Location %s>", l.path)
 		line("    AuthType %s", l.auth)
 		line("    OIDCUnAuthAction %s", l.action)
-		line("    Require valid-user")
+		for _, r := range l.admitted {
+			line("    %s", r)
+		}
 		line("  </Location>")
 	}
-	line("  ProxyPreserveHost On")
-	line("  ProxyPass / http://127.0.0.1:%d/", localPort)
-	line("  ProxyPassReverse / http://127.0.0.1:%d/", localPort)
-	line("</VirtualHost>")
-	return b.String()
+}
+
+// admitted are the rules for who logs in by a token: it has to be of this issuer, and this client's, or one for it. A provider tells of a
+// token that another application got, and might replay here, that it is valid, too
+// (https://www.rfc-editor.org/rfc/rfc9700.html#name-access-token-privilege-restr). Who logs in by a browser is admitted by the same: his
+// identity token was issued for this client.
+func (m *model) admitted() []string {
+	f := m.spec.Federation
+	return []string{
+		"<RequireAll>",
+		fmt.Sprintf("  Require claim iss:%s", f.Issuer),
+		"  <RequireAny>",
+		fmt.Sprintf("    Require claim aud:%s", f.ClientID),
+		fmt.Sprintf("    Require claim azp:%s", f.ClientID),
+		fmt.Sprintf("    Require claim client_id:%s", f.ClientID),
+		"  </RequireAny>",
+		"</RequireAll>",
+	}
+}
+
+// merged is annotations with one more.
+func merged(annotations map[string]string, key, value string) map[string]string {
+	out := map[string]string{key: value}
+	maps.Copy(out, annotations)
+	return out
 }

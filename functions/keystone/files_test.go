@@ -7,7 +7,7 @@ import (
 
 // TestMountedFiles: every file that the API's pod mounts by its name is in the ConfigMap.
 func TestMountedFiles(t *testing.T) {
-	for _, file := range []string{"small", "federation", "directories", "paths"} {
+	for _, file := range []string{"small", "federation", "federation-tokens", "directories", "paths"} {
 		m := derived(t, xr(t, file))
 		mounted := map[string]bool{}
 		for _, c := range m.apiPod().Containers {

@@ -38,7 +38,7 @@ func TestConfigChange(t *testing.T) {
 		t.Fatalf("ConfigMaps %v", before)
 	}
 
-	w.XR = xr(t, "paths", set(7200, "config", "token", "expiration"))
+	w.XR = xr(t, "paths", set(7200, "config", "token", "cache_time"))
 	changed := desired(t, w)
 	both := named(changed, "config-")
 	if len(both) != 2 || !slices.Contains(both, before[0]) {
@@ -51,7 +51,7 @@ func TestConfigChange(t *testing.T) {
 	if diff := cmp.Diff(desired(t, ready(t, xr(t, "paths")))[before[0]], changed[before[0]]); diff != "" {
 		t.Errorf("the old ConfigMap is changed (-before +after):\n%s", diff)
 	}
-	if !strings.Contains(at(changed[fresh], "data", "keystone.conf").(string), "expiration = 7200") {
+	if !strings.Contains(at(changed[fresh], "data", "keystone.conf").(string), "cache_time = 7200") {
 		t.Errorf("the new ConfigMap holds %v", at(changed[fresh], "data"))
 	}
 	for name, template := range map[string][]any{
@@ -127,7 +127,7 @@ func TestBootstrapOnce(t *testing.T) {
 		change func(map[string]any)
 		again  bool
 	}{
-		"option":           {change: set(7200, "config", "token", "expiration")},
+		"option":           {change: set(7200, "config", "token", "cache_time")},
 		"rule":             {change: set("@", "policy", "identity:get_user")},
 		"replicas":         {change: set(5, "replicas")},
 		"resources":        {change: set("3", "resources", "requests", "cpu")},

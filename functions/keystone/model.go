@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
@@ -29,18 +30,8 @@ const (
 	userID = 42424
 	// mercy is how long requests may go on while a pod stops.
 	mercy = 60 * time.Second
-	// defaultReplicas, defaultProcesses and the like apply to a Keystone that is made by hand; a control plane names them all.
-	defaultReplicas  = 1
-	defaultProcesses = 2
-	defaultThreads   = 1
-	defaultHarakiri  = 60
-	defaultTokens    = 3600
-	// defaultWindow is Keystone's own default of [token] allow_expired_window.
-	defaultWindow = 172800
-	// defaultInterval and the others, in days, are those of a CredentialRotation.
-	defaultInterval    = 90
-	defaultPreRotation = 7
-	defaultGrace       = 1
+	// defaultReplicas applies to a Keystone that is made by hand; a control plane names them.
+	defaultReplicas = 1
 )
 
 // Names of composed resources that are read back.
@@ -48,6 +39,9 @@ const (
 	schemaResource     = "schema"
 	deploymentResource = "deployment"
 	loginResource      = "login"
+	serviceResource    = "service"
+	// certificateResource is the server's certificate.
+	certificateResource = "server-certificate"
 )
 
 // Phases of a Keystone.
@@ -74,6 +68,10 @@ type model struct {
 	// live is what the running Keystone tells, authority whose certificate it has.
 	live      *common.Live
 	authority authority
+	// certificate tells certificates of the server apart; empty if nobody knows.
+	certificate string
+	// ipv6 says that the pods' first addresses are of IPv6.
+	ipv6 bool
 	// config of each release.
 	files, schemaFiles files
 }
@@ -81,12 +79,17 @@ type model struct {
 func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	xr := in.XR
 	m := &model{name: xr.Name, namespace: xr.Namespace, generation: xr.Generation, spec: xr.Spec, previous: xr.Status}
-	m.setDefaults()
+	identity.SetDefaults(&m.spec)
+	m.certificate = issued(in.Seen)
+	m.ipv6 = speaksIPv6(in.Seen)
 	if check, ok := in.Seen.Get(loginResource); ok {
 		m.live = live(check)
 	}
 	m.authority = findAuthority(in.Seen)
 	if err := m.releases(in); err != nil {
+		return nil, err
+	}
+	if err := identity.Check("spec", m.wanted, &m.spec); err != nil {
 		return nil, err
 	}
 	m.workload = workload.Workload{
@@ -108,24 +111,6 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 		}
 	}
 	return m, nil
-}
-
-// setDefaults repeats the defaults of the schema, for callers that do not go through an API server.
-func (m *model) setDefaults() {
-	s := &m.spec
-	s.Bootstrap.AdminUser = or(s.Bootstrap.AdminUser, "admin")
-	s.Database.Port = or(s.Database.Port, 3306)
-	s.Fernet.RotationSchedule = or(s.Fernet.RotationSchedule, "0 0 * * 0")
-	s.Fernet.TokenExpirationSeconds = or(s.Fernet.TokenExpirationSeconds, defaultTokens)
-	s.Fernet.AllowExpiredWindowSeconds = new(ptr.Deref(s.Fernet.AllowExpiredWindowSeconds, defaultWindow))
-	s.CredentialKeys.RotationSchedule = or(s.CredentialKeys.RotationSchedule, "0 0 1 * *")
-	s.TrustFlush.Schedule = or(s.TrustFlush.Schedule, "0 * * * *")
-	s.UWSGI.Processes = or(s.UWSGI.Processes, defaultProcesses)
-	s.UWSGI.Threads = or(s.UWSGI.Threads, defaultThreads)
-	s.UWSGI.HarakiriSeconds = or(s.UWSGI.HarakiriSeconds, defaultHarakiri)
-	s.KORCCredential.IntervalDays = or(s.KORCCredential.IntervalDays, defaultInterval)
-	s.KORCCredential.PreRotationDays = new(ptr.Deref(s.KORCCredential.PreRotationDays, defaultPreRotation))
-	s.KORCCredential.GracePeriodDays = new(ptr.Deref(s.KORCCredential.GracePeriodDays, defaultGrace))
 }
 
 func or[T comparable](value, fallback T) T {

@@ -28,8 +28,8 @@ func alerts(m *model) ([]compose.Stage, error) {
 		},
 		monitoring.Alert{
 			Name: "KeystoneJobFailed", Severity: monitoring.Warning, For: "5m",
-			Expr:    fmt.Sprintf(`kube_job_status_failed{%s,job_name=~"%s-(bootstrap|trust-flush|schema).*"} > 0`, in, m.name),
-			Summary: "A Job of Keystone has failed.",
+			Expr:    lastFailed(in, m.sub("bootstrap")) + " or " + lastFailed(in, m.sub("trust-flush")),
+			Summary: "A Job of Keystone has failed, and none has succeeded since.",
 			Action:  "Read the logs of the Job's pods; the composite resource's status says what waits for it.",
 		},
 		monitoring.Alert{
@@ -41,4 +41,12 @@ func alerts(m *model) ([]compose.Stage, error) {
 		},
 	)
 	return aggregate("alerts", rules), nil
+}
+
+// lastFailed is true while, of the Jobs whose names begin so, the last that has ended failed for good. Those before do not count: they stay
+// for somebody to read their logs. The Jobs of the schema have alerts of the companion's.
+func lastFailed(in, name string) string {
+	ended := func(how string) string { return fmt.Sprintf(`kube_job_%s{%s,condition="true"} == 1`, how, in) }
+	return fmt.Sprintf(`topk(1, kube_job_created{%s,job_name=~"%s-.+"} and on (namespace, job_name) (%s or %s))`+
+		` and on (namespace, job_name) (%[4]s)`, in, name, ended("complete"), ended("failed"))
 }

@@ -1,9 +1,11 @@
 package keystone
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
@@ -36,5 +38,71 @@ func TestInbound(t *testing.T) {
 				t.Errorf("%s -want +got\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestOutbound: pods reach what the spec names, at the port that it names.
+func TestOutbound(t *testing.T) {
+	base := workload.Flow{Ports: []int32{3306, memcachePort}}
+	ldap := func(url string) map[string]any {
+		return map[string]any{"domain": "d" + url[len(url)-1:], "ldap": map[string]any{"url": url, "suffix": "dc=a", "userTreeDN": "ou=a"}}
+	}
+	provider := func(metadata, issuer string) func(map[string]any) {
+		return set(map[string]any{
+			"provider": "a", "metadataURL": metadata, "issuer": issuer, "clientID": "a", "clientSecretRef": map[string]any{"name": "a", "key": "b"},
+		}, "federation")
+	}
+	for name, tc := range map[string]struct {
+		reason  string
+		changes []func(map[string]any)
+		want    []int32
+	}{
+		"Nothing": {reason: "The database and the cache, nothing outside."},
+		"Directories": {
+			"Global catalogs have a port of their own.",
+			[]func(map[string]any){set([]any{ldap("ldaps://dc:3269"), ldap("ldap://dc1"), ldap("ldaps://[fd00::2]"), ldap("ldaps://dc3")}, "identityBackends")},
+			[]int32{389, 636, 3269},
+		},
+		"Provider": {
+			"By the addresses of its metadata and its own.", []func(map[string]any){provider("https://id.example.com:8443/m", "https://id.example.com")}, []int32{443, 8443},
+		},
+		"Plain": {"A provider inside the cluster.", []func(map[string]any){provider("http://dex.dex.svc/m", "http://dex.dex.svc:5556")}, []int32{80, 5556}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := []workload.Flow{base}
+			if tc.want != nil {
+				want = append(want, workload.Flow{Anywhere: true, Ports: tc.want})
+			}
+			got, err := derived(t, xr(t, "small", tc.changes...)).outbound()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s -want +got\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestListen: where the Service's address is one of IPv6, pods have to answer there.
+func TestListen(t *testing.T) {
+	for name, tc := range map[string]struct {
+		families []any
+		want     string
+	}{
+		"Unknown":     {nil, "https-socket = :5000,"},
+		"IPv4":        {[]any{"IPv4"}, "https-socket = :5000,"},
+		"IPv4AndMore": {[]any{"IPv4", "IPv6"}, "https-socket = :5000,"},
+		"IPv6":        {[]any{"IPv6"}, "https-socket = [::]:5000,"},
+		"IPv6AndMore": {[]any{"IPv6", "IPv4"}, "https-socket = [::]:5000,"},
+	} {
+		s := structOf(t, map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{"ipFamilies": tc.families}})
+		m, err := derive(input(t, xr(t, "small"), map[string]*structpb.Struct{serviceResource: s}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(m.files.data[uwsgiINI], tc.want) {
+			t.Errorf("%s: want %s:\n%s", name, tc.want, m.files.data[uwsgiINI])
+		}
 	}
 }

@@ -65,6 +65,11 @@ var bootstrapResources = &common.Resources{
 // because a pod that no node takes cannot be changed, but neither because of a reconciliation nor of an option. It therefore
 // reads no configuration file, only what it needs. Running again is harmless, but sets the administrator's password to that of
 // its Secret. https://docs.openstack.org/keystone/latest/admin/bootstrap.html
+//
+// It gives the administrator none of the options that exempt a user from [security_compliance] (keystone/cmd/bootstrap.py of 27.1 to 30.0).
+// Two of its rules are looked at when a password is set, so that they do not meet one that is set here, without a configuration: neither
+// does it expire, nor has it to be changed. The two others are looked at when somebody logs in: lockout_failure_attempts, by which
+// anybody locks him out, and disable_user_account_days_inactive. No command sets the options; a call of the API does.
 func bootstrap(m *model) ([]compose.Stage, error) {
 	const attempts = 6
 	w := m.workload.With(m.sub("bootstrap"), "bootstrap")

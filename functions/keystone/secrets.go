@@ -56,7 +56,7 @@ func credentials(m *model) ([]compose.Stage, error) {
 func serverCertificate(m *model) ([]compose.Stage, error) {
 	host := m.internalHost()
 	return []compose.Stage{{{
-		Name: "server-certificate",
+		Name: certificateResource,
 		Object: certificate.Server(m.meta(m.sub("tls")), m.spec.IssuerRef,
 			host, host+".cluster.local", m.name+"."+m.namespace, m.name),
 	}}}, nil

@@ -21,24 +21,35 @@ import (
 // largest is how many bytes all options together may have: a ConfigMap holds 1 MiB, of which rules and our own options need some.
 const largest = 256 << 10
 
-// Options gives the tenant's options as a configuration. The field is the path of the options in the spec. Mistakes are
-// invalid.Spec errors, all of them joined.
-func Options(service, release string, over common.Overrides, field string) (oslo.Config, error) {
-	return options(service, release, over, func(group string) string { return invalid.Path(field, name(group)) })
+// Options gives the tenant's options as a configuration. The base is the path in the spec of the service whose config they are. Mistakes
+// are invalid.Spec errors, all of them joined. An option that is not the tenant's is one of them, however it is written, and whatever
+// else is allowed.
+func Options(service, release string, over common.Overrides, base string) (oslo.Config, error) {
+	s := scope{service: service, release: release, tables: owners(service), base: base}
+	return s.options(over, func(group string) string { return invalid.Path(base, "config", name(group)) })
 }
 
-// Group is Options for a field that holds the options of one group alone.
-func Group(service, release, group string, in common.Options, allowUnknown bool, field string) (oslo.Config, error) {
-	over := common.Overrides{Config: common.Config{group: in}, AllowUnknown: allowUnknown}
-	return options(service, release, over, func(string) string { return field })
+// Directory is Options for the options of one of Keystone's directories, whose path is the base.
+func Directory(release string, in common.Options, allowUnknown bool, base string) (oslo.Config, error) {
+	s := scope{service: "keystone", release: release, tables: []table{services[directories]}, base: base}
+	over := common.Overrides{Config: common.Config{"ldap": in}, AllowUnknown: allowUnknown}
+	return s.options(over, func(string) string { return invalid.Path(base, "options") })
 }
 
-func options(service, release string, over common.Overrides, path func(group string) string) (oslo.Config, error) {
+// A scope is whose options are checked, and against what.
+type scope struct {
+	service, release string
+	tables           []table
+	// base is the path of what the options belong to.
+	base string
+}
+
+func (s scope) options(over common.Overrides, path func(group string) string) (oslo.Config, error) {
 	out := oslo.Config{}
 	if len(over.Config) == 0 {
 		return out, nil
 	}
-	known, err := registry.For(service, release)
+	known, err := registry.For(s.service, s.release)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +61,7 @@ func options(service, release string, over common.Overrides, path func(group str
 			if size += len(group) + len(option) + len(raw); size > largest {
 				return nil, invalid.Field(path(group), "the options have more than %d KiB, which a ConfigMap cannot hold; leave some out", largest>>10)
 			}
-			err := check(known, group, option, raw, over.AllowUnknown)
+			err := s.check(known, group, option, raw, over.AllowUnknown)
 			if err == nil {
 				err = set(out, known, group, option, raw)
 			}
@@ -65,17 +76,27 @@ func options(service, release string, over common.Overrides, path func(group str
 	return out, nil
 }
 
-func check(known *registry.Registry, group, option string, raw []byte, allowUnknown bool) error {
-	options := known.Lookup(group, option)
-	switch {
-	case len(options) == 0 && allowUnknown:
-		return nil
-	case slices.ContainsFunc(options, func(o *registry.Option) bool { return o.Secret }):
-		return errors.New("this option holds a secret, which must not stand in a claim; leave it out")
-	}
+func (s scope) check(known *registry.Registry, group, option string, raw []byte, allowUnknown bool) error {
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {
 		return errors.New("the value cannot be read")
+	}
+	options := behind(known, group, option)
+	names := []registry.Name{{Group: normalGroup(group), Option: normalOption(option)}}
+	for _, o := range options {
+		names = append(names, registry.Name{Group: o.Group, Option: o.Name})
+	}
+	o, owned := owns(s.tables, names)
+	if slices.ContainsFunc(options, func(o *registry.Option) bool { return o.Secret }) {
+		o, owned = owner{field: o.field, why: "this option holds a secret, which must not stand in a claim"}, true
+	}
+	if owned {
+		if err := o.refuse(s.base, value); err != nil {
+			return err
+		}
+	}
+	if allowUnknown && len(known.Lookup(group, option)) == 0 {
+		return nil
 	}
 	_, err := known.CheckOption(group, option, value)
 	return err
@@ -110,8 +131,8 @@ func set(out oslo.Config, known *registry.Registry, group, option string, raw []
 	return nil
 }
 
-// Rules gives the tenant's access rules. The field is the path of the rules in the spec.
-func Rules(service, release string, over common.Overrides, field string) (map[string]string, error) {
+// Rules gives the tenant's access rules. The base is the path in the spec of the service whose policy they are.
+func Rules(service, release string, over common.Overrides, base string) (map[string]string, error) {
 	out := map[string]string{}
 	if len(over.Policy) == 0 {
 		return out, nil
@@ -123,12 +144,9 @@ func Rules(service, release string, over common.Overrides, field string) (map[st
 	for rule, c := range over.Policy {
 		out[rule] = string(c)
 	}
-	if over.AllowUnknown {
-		return out, nil
-	}
 	var errs []error
-	for _, err := range known.CheckPolicies(out) {
-		errs = append(errs, invalid.Field(field, "%s", err))
+	for _, err := range known.CheckPolicies(out, over.AllowUnknown) {
+		errs = append(errs, invalid.Field(invalid.Path(base, "policy"), "%s", err))
 	}
 	return out, errors.Join(errs...)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/oslo"
 )
 
-const service, release, field = "keystone", "2025.2", "spec.config"
+const service, release, base = "keystone", "2025.2", "spec.services.keystone"
 
 // overrides reads them as an API server does.
 func overrides(t testing.TB, text string) common.Overrides {
@@ -62,18 +62,18 @@ func TestOptions(t *testing.T) {
 		"nothing": {reason: "There is nothing to check.", in: "{}", want: oslo.Config{}},
 		"types": {
 			reason: "Values keep their types, a list of a repeated option becomes one of its values each.",
-			in: "{config: {token: {expiration: 600, cache_on_issue: false}, auth: {methods: [password, token]}, federation: {trusted_dashboard: [a, b]}," +
-				" DEFAULT: {public_endpoint: 'https://a.example.com'}}}",
+			in: "{config: {token: {cache_time: 600, cache_on_issue: false}, auth: {methods: [password, token]}, DEFAULT: {notification_opt_out: [a, b]}," +
+				" cors: {allowed_origin: 'https://a.example.com'}}}",
 			want: oslo.Config{
-				"token":      {"expiration": int64(600), "cache_on_issue": false},
-				"auth":       {"methods": []string{"password", "token"}},
-				"federation": {"trusted_dashboard": oslo.Multi{"a", "b"}},
-				"DEFAULT":    {"public_endpoint": "https://a.example.com"},
+				"token":   {"cache_time": int64(600), "cache_on_issue": false},
+				"auth":    {"methods": []string{"password", "token"}},
+				"DEFAULT": {"notification_opt_out": oslo.Multi{"a", "b"}},
+				"cors":    {"allowed_origin": "https://a.example.com"},
 			},
 		},
 		"case": {
 			reason: "oslo.config does not tell groups by case, but two sections of a file are two.",
-			in:     "{config: {Token: {expiration: 600}}}", want: oslo.Config{"token": {"expiration": int64(600)}},
+			in:     "{config: {Token: {cache_time: 600}}}", want: oslo.Config{"token": {"cache_time": int64(600)}},
 		},
 		"case of what nobody knows": {
 			reason: "The same holds for a group that the service does not have.",
@@ -84,13 +84,13 @@ func TestOptions(t *testing.T) {
 			in:     "{config: {assignment: {caching: false}}}", want: oslo.Config{"resource": {"caching": false}},
 		},
 		"twice": {
-			reason: "One of them would be lost.", in: "{config: {token: {expiration: 1}, TOKEN: {expiration: 2}, assignment: {caching: true}, resource: {caching: false}}}",
-			mistakes: []string{"spec.config.resource.caching", "spec.config.token.expiration"},
+			reason: "One of them would be lost.", in: "{config: {token: {cache_time: 1}, TOKEN: {cache_time: 2}, assignment: {caching: true}, resource: {caching: false}}}",
+			mistakes: []string{"spec.services.keystone.config.resource.caching", "spec.services.keystone.config.token.cache_time"},
 		},
 		"all mistakes": {
 			reason:   "Every mistake is told, in order.",
-			in:       "{config: {token: {expiration: x, nothing: 1, provider: fernet}, nowhere: {a: 1}, database: {connection: x}, auth: {methods: {a: b}}}}",
-			mistakes: []string{"spec.config.auth.methods", "spec.config.database.connection", "spec.config.nowhere.a", "spec.config.token.expiration", "spec.config.token.nothing"},
+			in:       "{config: {token: {cache_time: x, nothing: 1, provider: fernet}, nowhere: {a: 1}, database: {connection: x}, auth: {methods: {a: b}}}}",
+			mistakes: []string{"spec.services.keystone.config.auth.methods", "spec.services.keystone.config.database.connection", "spec.services.keystone.config.nowhere.a", "spec.services.keystone.config.token.cache_time", "spec.services.keystone.config.token.nothing", "spec.services.keystone.config.token.provider"},
 		},
 		"unknown": {
 			reason: "What nobody knows is written as it is.", in: "{allowUnknown: true, config: {token: {mine: 'a$b'}}}",
@@ -98,22 +98,22 @@ func TestOptions(t *testing.T) {
 		},
 		"unknown allows no more": {
 			reason:   "What is known is checked; a line break stays one; a secret stays out.",
-			in:       `{allowUnknown: true, config: {token: {expiration: x, mine: "a\nb"}, "a b": {c: d}, default: {x: y}, cache: {memcache_password: x}}}`,
-			mistakes: []string{`spec.config."a b".c`, "spec.config.cache.memcache_password", "spec.config.default.x", "spec.config.token.expiration", "spec.config.token.mine"},
+			in:       `{allowUnknown: true, config: {token: {cache_time: x, mine: "a\nb"}, "a b": {c: d}, default: {x: y}, cache: {memcache_password: x}}}`,
+			mistakes: []string{`spec.services.keystone.config."a b".c`, "spec.services.keystone.config.cache.memcache_password", "spec.services.keystone.config.default.x", "spec.services.keystone.config.token.cache_time", "spec.services.keystone.config.token.mine"},
 		},
 		"names": {
 			reason:   "A name that reads like a path, or moves a terminal's cursor, is quoted.",
 			in:       `{config: {"a\u001b]": {"b\nspec.size": 1}, "` + strings.Repeat("x", 200) + `": {c: 1}}}`,
-			mistakes: []string{`spec.config."a\x1b]"."b\nspec.size"`, `spec.config."` + strings.Repeat("x", 100) + `…".c`},
+			mistakes: []string{`spec.services.keystone.config."a\x1b]"."b\nspec.size"`, `spec.services.keystone.config."` + strings.Repeat("x", 100) + `…".c`},
 		},
 		"too much": {
 			reason: "A ConfigMap has to hold it.", in: "{allowUnknown: true, config: {mine: {a: " + strings.Repeat("x", largest) + "}}}",
-			mistakes: []string{"spec.config.mine"},
+			mistakes: []string{"spec.services.keystone.config.mine"},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := Options(service, release, overrides(t, tc.in), field)
+			got, err := Options(service, release, overrides(t, tc.in), base)
 			if diff := cmp.Diff(tc.mistakes, mistakes(t, err)); diff != "" {
 				t.Errorf("%s\nmistakes (-want +got):\n%s", tc.reason, diff)
 			}
@@ -122,27 +122,28 @@ func TestOptions(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Options(service, "2020.1", overrides(t, "{config: {a: {b: 1}}}"), field); err == nil || invalid.Is(err) {
+	if _, err := Options(service, "2020.1", overrides(t, "{config: {a: {b: 1}}}"), base); err == nil || invalid.Is(err) {
 		t.Errorf("error %v, want one that is ours: a release without a registry", err)
 	}
 }
 
 // TestSecret: the sentence about a secret does not repeat it.
 func TestSecret(t *testing.T) {
-	_, err := Options(service, release, overrides(t, "{config: {database: {connection: 'mysql://a:hunter2@b/c'}, DEFAULT: {admin_token: hunter2}}}"), field)
+	_, err := Options(service, release, overrides(t, "{config: {database: {connection: 'mysql://a:hunter2@b/c'}, DEFAULT: {admin_token: hunter2}}}"), base)
 	if n := len(mistakes(t, err)); n != 2 || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestGroup(t *testing.T) {
-	in := overrides(t, "{config: {ldap: {query_scope: sub, pool_size: 5, password: x, none: 1}}}").Config["ldap"]
-	_, err := Group(service, release, "ldap", in, false, "spec.ldap.options")
-	if diff := cmp.Diff([]string{"spec.ldap.options.none", "spec.ldap.options.password"}, mistakes(t, err)); diff != "" {
+func TestDirectory(t *testing.T) {
+	in := overrides(t, "{config: {ldap: {query_scope: sub, pool_size: 5, password: x, none: 1, url: x}}}").Config["ldap"]
+	_, err := Directory(release, in, false, "spec.ldap")
+	if diff := cmp.Diff([]string{"spec.ldap.options.none", "spec.ldap.options.password", "spec.ldap.options.url"}, mistakes(t, err)); diff != "" {
 		t.Errorf("mistakes (-want +got):\n%s", diff)
 	}
 	delete(in, "password")
-	got, err := Group(service, release, "ldap", in, true, "spec.ldap.options")
+	delete(in, "url")
+	got, err := Directory(release, in, true, "spec.ldap")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,14 +164,15 @@ func TestRules(t *testing.T) {
 		"both":      {"Every mistake is told.", "{policy: {'identity:get_usr': '@', 'identity:get_user': ')'}}", 2},
 		"mine":      {"Rules of one's own may be used by others.", "{policy: {mine: 'role:a', 'identity:get_user': 'rule:mine'}}", 0},
 		"allowed":   {"A patched image may have more.", "{allowUnknown: true, policy: {'identity:get_usr': '@'}}", 0},
+		"no more":   {"What a check does is looked at all the same.", "{allowUnknown: true, policy: {'identity:get_usr': 'http://a/', 'identity:get_user': ''}}", 2},
 		"reference": {"A reference that leads nowhere.", "{policy: {'identity:get_user': 'rule:nowhere'}}", 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			over := overrides(t, tc.in)
-			got, err := Rules(service, release, over, "spec.policy")
+			got, err := Rules(service, release, over, base)
 			fields := mistakes(t, err)
-			if len(fields) != tc.mistakes || slices.ContainsFunc(fields, func(f string) bool { return !strings.HasPrefix(f, "spec.policy") }) {
+			if len(fields) != tc.mistakes || slices.ContainsFunc(fields, func(f string) bool { return !strings.HasPrefix(f, base+".policy") }) {
 				t.Errorf("%s\nmistakes %v (%v), want %d", tc.reason, fields, err, tc.mistakes)
 			}
 			if err == nil && len(got) != len(over.Policy) {
@@ -196,7 +198,7 @@ func FuzzOptions(f *testing.F) {
 			Config:       common.Config{group: common.Options{option: apiextensionsv1.JSON{Raw: []byte(raw)}}},
 			AllowUnknown: allowUnknown,
 		}
-		conf, err := Options(service, release, over, field)
+		conf, err := Options(service, release, over, base)
 		if err != nil {
 			if !invalid.Is(err) || strings.ContainsAny(err.Error(), "\n\x1b\x00") {
 				t.Errorf("error %q", err)

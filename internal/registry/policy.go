@@ -14,20 +14,21 @@ import (
 
 // CheckPolicy checks one rule that a tenant overrides, and the check that it is given.
 func (r *Registry) CheckPolicy(rule, check string) error {
-	return errors.Join(r.CheckPolicies(map[string]string{rule: check})...)
+	return errors.Join(r.CheckPolicies(map[string]string{rule: check}, false)...)
 }
 
 // CheckPolicies checks all rules that a tenant overrides: rule → check. A rule that the service does not have is accepted
-// if another of the overrides refers to it.
+// if another of the overrides refers to it. With allowUnknown, every name of a rule is accepted; what a check does is looked at all
+// the same.
 //
 // The errors, one for each rule at most and sorted by rule, are sentences that name the rule.
-func (r *Registry) CheckPolicies(overrides map[string]string) []error {
+func (r *Registry) CheckPolicies(overrides map[string]string, allowUnknown bool) []error {
 	names := slices.Sorted(maps.Keys(overrides))
 	checks := make(map[string]expression, len(overrides))
 	failed := map[string]error{}
 	used := map[string]bool{}
 	for _, name := range names {
-		parsed, err := parse(overrides[name])
+		parsed, err := parseOverride(overrides[name])
 		if err != nil {
 			failed[name] = fmt.Errorf("policy rule %s: %w", plain(name), err)
 		}
@@ -40,7 +41,7 @@ func (r *Registry) CheckPolicies(overrides map[string]string) []error {
 	}
 	known := func(name string) bool {
 		_, registered := r.policies[name]
-		return registered || r.renamedPolicies[name]
+		return allowUnknown || registered || r.renamedPolicies[name]
 	}
 	for _, name := range names {
 		switch missing := slices.IndexFunc(checks[name].rules, func(rule string) bool {
@@ -116,6 +117,16 @@ func (r *Registry) loops(overrides map[string]expression) map[string][]string {
 		visit(name)
 	}
 	return found
+}
+
+// parseOverride reads the check of a tenant's, who says everybody by @ only. oslo.policy reads nothing as everybody, and services use
+// that for what anybody with a token may ask; of a tenant it is as likely a value that got lost
+// (https://docs.openstack.org/oslo.policy/latest/reference/api/oslo_policy.policy.html#policy-rule-expressions).
+func parseOverride(check string) (expression, error) {
+	if check == "" {
+		return expression{}, errors.New("its check is empty, which lets everybody in: write @ if that is meant, or ! if nobody is to be let in")
+	}
+	return parse(check)
 }
 
 // expression is what matters of a check that parses.

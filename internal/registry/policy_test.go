@@ -19,7 +19,7 @@ func TestCheckPolicies(t *testing.T) {
 		"None": {"There is nothing to say about nothing.", "2025.2", nil, nil},
 		"Good": {
 			"Rules of the service, with checks that refer to others of it.", "2025.2",
-			map[string]string{"identity:get_user": "rule:admin_required or user_id:%(target.user.id)s", "identity:list_users": ""}, nil,
+			map[string]string{"identity:get_user": "rule:admin_required or user_id:%(target.user.id)s", "identity:list_users": "@"}, nil,
 		},
 		"Helper": {
 			"A rule of the tenant's own is accepted if another refers to it.", "2025.2",
@@ -72,8 +72,11 @@ func TestCheckPolicies(t *testing.T) {
 			[]string{"policy rule identity:get_user: its check holds a control character, such as a line break: write it on one line, with spaces"},
 		},
 		"Empty": {
-			"Spaces alone deny everybody, while nothing allows everybody.", "2025.2", map[string]string{"identity:get_user": " "},
-			[]string{"policy rule identity:get_user: its check ends where a term should stand; to allow everybody, write @"},
+			"Spaces alone deny everybody, while nothing allows everybody.", "2025.2", map[string]string{"identity:get_user": " ", "identity:list_users": ""},
+			[]string{
+				"policy rule identity:get_user: its check ends where a term should stand; to allow everybody, write @",
+				"policy rule identity:list_users: its check is empty, which lets everybody in: write @ if that is meant, or ! if nobody is to be let in",
+			},
 		},
 		"Syntax": {
 			"Each mistake has its sentence.", "2025.2",
@@ -92,7 +95,7 @@ func TestCheckPolicies(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, err := range keystone(t, c.release).CheckPolicies(c.overrides) {
+			for _, err := range keystone(t, c.release).CheckPolicies(c.overrides, false) {
 				got = append(got, err.Error())
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -110,6 +113,19 @@ func TestCheckPolicy(t *testing.T) {
 	want := "policy rule identity:get_user: its check closes a parenthesis that it does not open"
 	if err := r.CheckPolicy("identity:get_user", "role:reader)"); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestUnknownAllowed: a name that a release does not have is let through, and nothing else.
+func TestUnknownAllowed(t *testing.T) {
+	r := keystone(t, "2025.2")
+	for check, want := range map[string]bool{
+		"role:reader": true, "rule:of_a_patched_image": true, "http://example.com/": false, "not https:x": false, "role:a or": false, "": false, "rule:identity:new": false,
+	} {
+		errs := r.CheckPolicies(map[string]string{"identity:new": check}, true)
+		if (len(errs) == 0) != want {
+			t.Errorf("check %q of an unknown rule: %v, want accepted %t", check, errs, want)
+		}
 	}
 }
 
@@ -185,7 +201,7 @@ func FuzzCheckPolicies(f *testing.F) {
 	f.Add("identity:get_user", "rule:x", "x", "role:y")
 	f.Fuzz(func(t *testing.T, name, check, other, otherCheck string) {
 		overrides := map[string]string{name: check, other: otherCheck}
-		if errs := keystone(t, "2026.2").CheckPolicies(overrides); len(errs) > len(overrides) {
+		if errs := keystone(t, "2026.2").CheckPolicies(overrides, false); len(errs) > len(overrides) {
 			t.Errorf("%d errors for %d rules: %v", len(errs), len(overrides), errs)
 		}
 	})

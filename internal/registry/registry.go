@@ -112,6 +112,17 @@ func For(service, release string) (*Registry, error) {
 	return load()
 }
 
+// All gives the registries of a service in every release, the oldest first; none if the service is not known.
+func All(service string) []*Registry {
+	var out []*Registry
+	for _, release := range slices.Sorted(maps.Keys(registries[service])) {
+		if r, err := For(service, release); err == nil { // The files are in the binary, and a test reads each.
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 func sortedKeys[V any](m map[string]V) string { return strings.Join(slices.Sorted(maps.Keys(m)), ", ") }
 
 func decode(file string) (*Registry, error) {

@@ -111,6 +111,51 @@ func version(reference string) (tag, digest string) {
 	return tag, ""
 }
 
+// CheckTag refuses a tag of a service's image that says of itself that it belongs to another release: a version whose series is not that
+// of the release, or another branch. A commit does not tell, and neither does no tag at all.
+func CheckTag(name string, r Release, tag string) error {
+	version, err := r.Version(name)
+	if err != nil {
+		return err
+	}
+	if branch, ok := strings.CutPrefix(tag, "stable-"); ok {
+		if branch == string(r) {
+			return nil
+		}
+		return fmt.Errorf("%s is the branch of another release than openStackRelease %s; give stable-%[2]s, a version %s.x, or no tag",
+			tag, r, series(name, version))
+	}
+	if !versionForm.MatchString(tag) || series(name, tag) == series(name, version) {
+		return nil
+	}
+	of := "no release that is supported"
+	for _, other := range releases {
+		if v, _ := other.Version(name); series(name, v) == series(name, tag) {
+			of = "OpenStack " + string(other)
+		}
+	}
+	return fmt.Errorf("%s %s belongs to %s, and openStackRelease is %s, which has %s; give a tag of that, or another release",
+		name, tag, of, r, version)
+}
+
+var versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+`)
+
+// series is the part of a version that tells the release: the first number, and the second where a service keeps the first for several
+// releases, as Horizon did.
+func series(name, version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	shared := 0
+	for _, v := range versions[name] {
+		if strings.HasPrefix(v, parts[0]+".") {
+			shared++
+		}
+	}
+	if shared > 1 && len(parts) > 1 {
+		return parts[0] + "." + parts[1]
+	}
+	return parts[0]
+}
+
 // The grammar of names of images: https://github.com/distribution/reference/blob/main/reference.go, without what no
 // registry of ours needs (upper case in host names, IPv6 addresses, other digests).
 const (

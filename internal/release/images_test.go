@@ -91,3 +91,26 @@ func FuzzImageFor(f *testing.F) {
 		}
 	})
 }
+
+func TestCheckTag(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, service string
+		release         release.Release
+		tag, err        string
+	}{
+		"None":        {"The table's.", "keystone", "2025.2", "", ""},
+		"Same":        {"An earlier point release.", "keystone", "2025.2", "28.0.2", ""},
+		"Patched":     {"With a patch.", "keystone", "2025.2", "28.1.0-p3", ""},
+		"Commit":      {"It does not tell.", "keystone", "2025.2", "27abcde", ""},
+		"Branch":      {"Its own.", "keystone", "2025.2", "stable-2025.2", ""},
+		"Other":       {"The release before.", "keystone", "2025.2", "27.0.0", "keystone 27.0.0 belongs to OpenStack 2025.1, and openStackRelease is 2025.2, which has 28.1.0"},
+		"Unknown":     {"One that nobody has.", "keystone", "2025.2", "26.0.0-p1", "belongs to no release that is supported"},
+		"OtherBranch": {"The branch of another.", "keystone", "2025.2", "stable-2026.1", "stable-2026.1 is the branch of another release than openStackRelease 2025.2; give stable-2025.2"},
+		"Horizon":     {"Whose first number stays for several releases.", "horizon", "2025.2", "25.5.0", ""},
+		"OldHorizon":  {"The second tells.", "horizon", "2025.2", "25.3.2", "belongs to OpenStack 2025.1"},
+		"NewHorizon":  {"And then the first again.", "horizon", "2026.2", "27.1.0", ""},
+		"Service":     {"A service that nobody has.", "swift", "2025.2", "1.0.0", "is not known"},
+	} {
+		t.Run(name, func(t *testing.T) { check(t, tc.reason, release.CheckTag(tc.service, tc.release, tc.tag), tc.err) })
+	}
+}

@@ -13,7 +13,7 @@ import (
 type UWSGI struct {
 	// Module is the WSGI application: keystone.wsgi.api:application.
 	Module string
-	// Listen is the address to listen on: ":5000" or "127.0.0.1:5001".
+	// Listen is the address to listen on: ":5000", "[::]:5000" or "127.0.0.1:5001".
 	Listen string
 	// CertFile and KeyFile serve https. Empty: plain http.
 	CertFile, KeyFile string

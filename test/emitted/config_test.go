@@ -41,7 +41,7 @@ func TestConfiguration(t *testing.T) {
 						if err := yaml.UnmarshalStrict([]byte(text), &rules); err != nil {
 							t.Errorf("%s: %v", o.Name, err)
 						}
-						for _, err := range known.CheckPolicies(rules) {
+						for _, err := range known.CheckPolicies(rules, false) {
 							t.Errorf("%s: %v", o.Name, err)
 						}
 					default:

@@ -70,11 +70,14 @@ var mistakes = map[string]map[string]mistake{
 		"a service that is not built":          in(true, "spec.services.glance.enabled: ", "services", "glance", "enabled"),
 		"point-in-time recovery":               in(object{"pointInTimeRecovery": true}, "pointInTimeRecovery: ", "infrastructure", "mariadb", "backup"),
 		"an option that there is not":          in(object{"DEFAULT": object{"nonsense": true}}, "config.DEFAULT.nonsense: ", "services", "keystone", "config"),
-		"an option of another type":            in(object{"token": object{"expiration": "long"}}, "config.token.expiration: ", "services", "keystone", "config"),
+		"an option of another type":            in(object{"token": object{"cache_time": "long"}}, "config.token.cache_time: ", "services", "keystone", "config"),
 		"an option that holds a secret":        in(object{"database": object{"connection": "x"}}, "holds a secret", "services", "keystone", "config"),
 		"a rule that there is not":             in(object{"identity:nonsense": "@"}, "spec.services.keystone.policy: ", "services", "keystone", "policy"),
 		"a directory's option that is not one": in(directory(object{"nonsense": "x"}), "ldap.options", "services", "keystone", "identityBackends"),
-		"a minute that is none":                in("61 * * * *", "is not a schedule", "services", "keystone", "fernet", "rotationSchedule"),
+		"an option that a field sets":          in(object{"token": object{"expiration": int64(600)}}, "keystone.fernet.tokenExpirationSeconds instead", "services", "keystone", "config"),
+		"a day that never comes":               in("0 0 31 2 *", "never comes", "services", "keystone", "trustFlush", "schedule"),
+		"too little memory":                    in(object{"limits": object{"memory": "64Mi"}}, "keystone.resources.limits.memory: 64Mi cannot hold", "services", "keystone", "resources"),
+		"a minute that is none":                in("61 * * * *", "cannot read schedule", "services", "keystone", "fernet", "rotationSchedule"),
 		"a release back": {typ: respond.SpecValid, words: "spec.openStackRelease: OpenStack cannot go back", make: func(w *world, spec object) {
 			spec["openStackRelease"], w.observed["keystone"] = "2025.1", status("release", "2026.2")
 		}},

@@ -60,11 +60,7 @@ var wishes = map[string]wish{
 			delete(tls, "issuerRef")
 		}
 	}},
-	"resources": sample(
-		object{"requests": object{"cpu": "100m", "memory": "1Gi"}, "limits": object{"memory": "1Gi", "ephemeral-storage": "2Gi"}},
-		object{"requests": object{"cpu": "1", "memory": int64(1 << 20)}, "limits": object{"cpu": "2", "memory": "1048576"}},
-		object{"requests": object{"cpu": int64(1)}}, object{},
-	),
+	"resources": amounts, "proxyResources": amounts,
 	"passwordSecretRef": secretKeys, "caSecretRef": secretKeys, "clientSecretRef": secretKeys, "rootPasswordSecretRef": secretKeys,
 	"credentialsSecretRef": sample(object{"name": ofTenant}, object{"name": longOfTenant}, object{"name": "keystone-admin"}),
 	"pullSecrets":          sample(list{}, list{ofTenant}, list{longOfTenant, "mariadb-root"}),
@@ -107,6 +103,8 @@ var wishes = map[string]wish{
 			tagOrDigest(image.(object)) //nolint:forcetypeassert // the schema's
 		}
 	}},
+	"scopes":           sample(list{"openid"}, list{"groups", "openid"}, list{}),
+	"introspectionURL": sample("https://id.example.com/introspect", "https://id.example.com:8443/introspect"),
 	"tolerations[]": {fix: func(o object) {
 		if o["operator"] == "Exists" {
 			delete(o, "value")
@@ -130,6 +128,8 @@ var wishes = map[string]wish{
 	// What the platform offers, and what else only a function can tell.
 	"spec.cluster": sample(object{"ref": object{"name": "east"}}, object{"ref": object{"name": "here"}}),
 	"schedule":     crons, "rotationSchedule": crons,
+	"tokenExpirationSeconds": sample(int64(300), int64(86400)), "allowExpiredWindowSeconds": sample(int64(0), int64(3600)), "maxActiveKeys": sample(int64(110), int64(200)),
+	"processes": sample(int64(1), int64(4)), "tag": sample("a1b2c3d", "0123456789abcdef0123456789abcdef01234567"),
 	"suffix": names, "userTreeDN": names, "groupTreeDN": names, "user": names,
 	"config": sample(object{}, object{"DEFAULT": object{"max_token_size": int64(512)}}, object{
 		"security_compliance": object{"lockout_failure_attempts": int64(6), "unique_last_password_count": int64(5)},
@@ -158,6 +158,11 @@ var secretKeys = sample(object{"name": ofTenant, "key": "password"}, object{"nam
 	object{"name": "keystone-admin", "key": "password"}, object{"name": "internal-ca", "key": "tls.key"})
 
 var (
+	amounts = sample(
+		object{"requests": object{"cpu": "100m", "memory": "1Gi"}, "limits": object{"memory": "1Gi", "ephemeral-storage": "2Gi"}},
+		object{"requests": object{"cpu": "1", "memory": int64(512 << 20)}, "limits": object{"cpu": "2", "memory": "536870912"}},
+		object{"requests": object{"cpu": int64(1)}}, object{},
+	)
 	crons = sample("0 0 * * 0", "*/15 1-5 * * *", "30 1 1 * 1-5")
 	// The default window is a week.
 	rotations = sample(object{}, object{"intervalDays": int64(8)}, object{"suspend": true, "gracePeriodDays": int64(0)},

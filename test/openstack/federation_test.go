@@ -13,6 +13,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 const (
@@ -38,7 +41,9 @@ func TestFederation(t *testing.T) {
 	t.Run("Login", func(t *testing.T) { testLogin(t, cloud, c, provider) })
 	t.Run("Dashboard", func(t *testing.T) { testDashboard(t, cloud, c) })
 	t.Run("Forged", func(t *testing.T) { testForged(t, cloud) })
+	t.Run("AccessToken", func(t *testing.T) { testAccessToken(t, cloud, c, provider) })
 	t.Run("Passwords", func(t *testing.T) { testPasswords(t, cloud) })
+	t.Run("Certificate", func(t *testing.T) { testFederatedCertificate(t, cloud) })
 }
 
 // federate tells Keystone of the provider, and whom its users are mapped to.
@@ -175,6 +180,78 @@ func testForged(t *testing.T, cloud *Cloud) {
 			}
 		}
 	}
+}
+
+// testAccessToken: a command line logs in by an access token of the provider's that is this client's; one that another client got, that was
+// revoked or that nobody issued gives no token.
+func testAccessToken(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
+	revoked := provider.access("keystone")
+	for _, try := range []struct {
+		reason, token string
+		want          int
+	}{
+		{"its own", provider.access("keystone"), http.StatusCreated},
+		{"not yet revoked", revoked, http.StatusCreated},
+		{"another client's", provider.access("webshop"), http.StatusUnauthorized},
+		{"nobody's", "made-up", http.StatusUnauthorized},
+	} {
+		header := http.Header{"Authorization": {"Bearer " + try.token}}
+		response, text := visit(t, browser(t, cloud, false), http.MethodGet, c.URL+protocol+"/auth", "", header)
+		token := response.Header.Get("X-Subject-Token")
+		if response.StatusCode != try.want || (token != "") != (try.want == http.StatusCreated) {
+			t.Errorf("a token that is %s: got %s, want %d: %.300s", try.reason, response.Status, try.want, text)
+		}
+		if token == "" {
+			continue
+		}
+		if got, err := c.Validate(context.Background(), adminOf(t, c).token, token); err != nil || got.User.Name != "carol" {
+			t.Errorf("the token is of %v (%v), want carol", got, err)
+		}
+	}
+	provider.revoke(revoked)
+	response, _ := visit(t, browser(t, cloud, false), http.MethodGet, c.URL+protocol+"/auth", "", http.Header{"Authorization": {"Bearer " + revoked}})
+	if response.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a revoked token: got %s, want 401", response.Status)
+	}
+}
+
+// testFederatedCertificate: a renewed certificate replaces the pods, and no request fails. That the function asks for it when cert-manager
+// tells of the renewal is its own tests' to show.
+func testFederatedCertificate(t *testing.T, cloud *Cloud) {
+	c := clientOf(t, cloud, false)
+	before := served(t, cloud, c)
+	u, err := cloud.Operators.Find("Certificate.cert-manager.io", cloud.Namespace, "keystone-tls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := cloud.Operators.Find("Deployment.apps", cloud.Namespace, "keystone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d = d.DeepCopy()
+	path := []string{"spec", "template", "metadata", "annotations", "keystone.openstack.c5c3.io/certificate"}
+	if err := unstructured.SetNestedField(d.Object, "2", path...); err != nil {
+		t.Fatal(err)
+	}
+	load := NewLoad(context.Background(), c, 1)
+	if err := cloud.Operators.Play(context.Background(), []map[string]any{u.DeepCopy().Object, d.Object}); err != nil {
+		t.Fatal(err)
+	}
+	err = cloud.Cluster.Wait(context.Background(), 3*time.Minute, "the renewed certificate", func(context.Context) (bool, error) {
+		for range 4 { // every pod
+			if served(t, cloud, c) == before {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, err := range load.Stop() {
+		t.Error(err)
+	}
+	t.Log(load)
 }
 
 // testPasswords: who needs no provider logs in as ever, at both addresses.

@@ -27,11 +27,12 @@ type issuer struct {
 	mu     sync.Mutex
 	nonces map[string]string // by code
 	asked  []string          // scopes that were asked for
+	tokens map[string]string // access tokens that are valid, and the client that each was issued to
 }
 
 func newIssuer(url, client, secret string) (*issuer, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	return &issuer{url: url, client: client, secret: secret, key: key, nonces: map[string]string{}}, err
+	return &issuer{url: url, client: client, secret: secret, key: key, nonces: map[string]string{}, tokens: map[string]string{}}, err
 }
 
 const keyID = "one"
@@ -60,6 +61,8 @@ func (i *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		i.authorize(w, r)
 	case "/token":
 		i.token(w, r)
+	case "/introspect":
+		i.introspect(w, r)
 	case "/userinfo":
 		answer(w, map[string]any{"sub": "carol-id", "preferred_username": "carol", "email": "carol@example.com"})
 	default:
@@ -88,15 +91,55 @@ func (i *issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusFound)
 }
 
-// token changes a code for an identity, if the client proves itself by its secret.
-func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
+// knows tells whether the client proves itself by its secret.
+func (i *issuer) knows(r *http.Request) bool {
 	name, secret, _ := r.BasicAuth()
 	name, _ = url.QueryUnescape(name)
 	secret, _ = url.QueryUnescape(secret)
+	return name == i.client && secret == i.secret
+}
+
+// access issues an access token for carol to a client, as it would have got it on a command line.
+func (i *issuer) access(client string) string {
+	token := rand.Text()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.tokens[token] = client
+	return token
+}
+
+// revoke ends an access token.
+func (i *issuer) revoke(token string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.tokens, token)
+}
+
+// introspect tells the client of an access token (https://www.rfc-editor.org/rfc/rfc7662.html).
+func (i *issuer) introspect(w http.ResponseWriter, r *http.Request) {
+	if !i.knows(r) {
+		http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)
+		return
+	}
+	i.mu.Lock()
+	client, active := i.tokens[r.FormValue("token")]
+	i.mu.Unlock()
+	if !active {
+		answer(w, map[string]any{"active": false})
+		return
+	}
+	answer(w, map[string]any{
+		"active": true, "iss": i.url, "sub": "carol-id", "preferred_username": "carol", "client_id": client, "azp": client, "aud": "account",
+		"exp": time.Now().Add(time.Hour).Unix(),
+	})
+}
+
+// token changes a code for an identity, if the client proves itself by its secret.
+func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	nonce, known := i.nonces[r.FormValue("code")]
 	i.mu.Unlock()
-	if name != i.client || secret != i.secret || !known {
+	if !i.knows(r) || !known {
 		http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)
 		return
 	}

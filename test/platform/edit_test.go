@@ -20,7 +20,7 @@ import (
 
 // mistake is an edit that only the function can refuse: there is no such option.
 func mistake() edit {
-	return set(int64(3600), "spec", "services", "keystone", "config", "token", "expiratoin")
+	return set(int64(3600), "spec", "services", "keystone", "config", "token", "cache_tmie")
 }
 
 // TestBadEdit: a claim that is ready gets a mistake that only the function can find. The claim says so in the words of the preview, and is
@@ -69,7 +69,7 @@ func TestBadEdit(t *testing.T) {
 	}
 	specValid(t, bad, "False", refused.Sentences[0])
 
-	order(t, claim(t, "tenant-bad-edit", set(int64(7200), "spec", "services", "keystone", "config", "token", "expiration")))
+	order(t, claim(t, "tenant-bad-edit", set(int64(7200), "spec", "services", "keystone", "config", "token", "cache_time")))
 	specValid(t, bad, "True", "")
 	ready(t, u)
 	says(t, u, "Current", "True", "")
@@ -90,7 +90,7 @@ func TestRetainAtOnce(t *testing.T) {
 	bad := claim(t, "tenant-retain-at-once", set("Retain", "spec", "deletionPolicy"), mistake())
 	order(t, bad)
 	inForce(t, bad, "Retain")
-	specValid(t, bad, "False", "expiratoin")
+	specValid(t, bad, "False", "cache_tmie")
 
 	// The other way, it is not believed.
 	order(t, claim(t, "tenant-retain-at-once", set("Delete", "spec", "deletionPolicy"), mistake(), set(int64(3), "spec", "services", "keystone", "replicas")))

@@ -71,11 +71,20 @@ type Federation struct {
 	ClientID string `json:"clientID"`
 	// Secret key that holds the client's secret, in the claim's namespace.
 	ClientSecretRef common.SecretKeyReference `json:"clientSecretRef"`
-	// Scopes that are asked for.
+	// Scopes that are asked for. Absent: openid, email and profile.
+	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || 'openid' in self",message="openid has to be among the scopes: without it a provider does not say who a user is"
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +optional
 	Scopes []Scope `json:"scopes,omitempty"`
+	// Where the provider tells of an access token whether it is valid (RFC 7662). With it, users log in by such a token, too, as command
+	// lines have one (v3oidcaccesstoken, v3oidcpassword), if it was issued to the client clientID or for it. Absent: by browsers only.
+	// +kubebuilder:validation:XValidation:rule="self.startsWith('https://')",message="introspectionURL has to begin with https://: the client's secret and users' tokens go there"
+	// +optional
+	IntrospectionURL common.URL `json:"introspectionURL,omitempty"`
+	// Secret key that holds the authority of the provider's certificate, in the control plane's namespace. Absent: public authorities.
+	// +optional
+	CASecretRef *common.SecretKeyReference `json:"caSecretRef,omitempty"`
 	// Dashboards that may receive a token by web single sign-on.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=set
@@ -84,6 +93,9 @@ type Federation struct {
 	// Image of the proxy.
 	// +optional
 	ProxyImage *common.Image `json:"proxyImage,omitempty"`
+	// Resources of the proxy in each pod. Absent: 50m of CPU and 64Mi of memory, and 256Mi at most.
+	// +optional
+	ProxyResources *common.Resources `json:"proxyResources,omitempty"`
 }
 
 // Scope is an OpenID Connect scope.

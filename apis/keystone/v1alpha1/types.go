@@ -218,10 +218,9 @@ type TrustFlush struct {
 
 // UWSGI shapes the processes of each pod.
 type UWSGI struct {
-	// Worker processes.
+	// Worker processes. Absent: one for each 256Mi of memory that the pod requests, 8 at most.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
-	// +kubebuilder:default=2
 	// +optional
 	Processes int32 `json:"processes,omitempty"`
 	// Threads of each process.

@@ -100,6 +100,11 @@ func (in *Federation) DeepCopyInto(out *Federation) {
 		*out = make([]Scope, len(*in))
 		copy(*out, *in)
 	}
+	if in.CASecretRef != nil {
+		in, out := &in.CASecretRef, &out.CASecretRef
+		*out = new(commonv1alpha1.SecretKeyReference)
+		**out = **in
+	}
 	if in.TrustedDashboards != nil {
 		in, out := &in.TrustedDashboards, &out.TrustedDashboards
 		*out = make([]commonv1alpha1.URL, len(*in))
@@ -109,6 +114,11 @@ func (in *Federation) DeepCopyInto(out *Federation) {
 		in, out := &in.ProxyImage, &out.ProxyImage
 		*out = new(commonv1alpha1.Image)
 		**out = **in
+	}
+	if in.ProxyResources != nil {
+		in, out := &in.ProxyResources, &out.ProxyResources
+		*out = new(commonv1alpha1.Resources)
+		(*in).DeepCopyInto(*out)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Command promql parses expressions of Prometheus, one on each line of its input, with Prometheus's own parser. It prints what is
-// wrong, and ends with 1 if anything is.
+// wrong, and ends with 1 if anything is. With the argument evaluate it answers questions instead.
 package main
 
 import (
@@ -11,6 +11,13 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "evaluate" {
+		if err := evaluate(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	wrong := 0
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

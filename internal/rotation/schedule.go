@@ -1,4 +1,4 @@
-package keys
+package rotation
 
 import (
 	"fmt"
@@ -26,23 +26,48 @@ type Schedule struct {
 // ParseSchedule reads a cron expression. It fails for one that is malformed, names a time zone or a descriptor (@daily), or
 // never comes.
 func ParseSchedule(text string) (Schedule, error) {
+	spec, err := parse(text)
+	if err != nil {
+		return Schedule{}, err
+	}
+	s := Schedule{text: text, spec: spec}
+	if s.shortest = shortest(spec); s.shortest == 0 {
+		return Schedule{}, never(text)
+	}
+	return s, nil
+}
+
+// CheckSchedule says what is wrong with a cron expression, as ParseSchedule does, for less.
+func CheckSchedule(text string) error {
+	spec, err := parse(text)
+	if err != nil {
+		return err
+	}
+	// The parser's own search ends after five years, within which a 29th of February comes.
+	if spec.Next(time.Date(2001, time.January, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		return never(text)
+	}
+	return nil
+}
+
+func never(text string) error {
+	return fmt.Errorf("schedule %q never comes, because no month that it names has such a day", text)
+}
+
+func parse(text string) (*cron.SpecSchedule, error) {
 	if strings.ContainsAny(text, "@=") {
-		return Schedule{}, fmt.Errorf("schedule %q has to have five fields, in UTC, and nothing else", text)
+		return nil, fmt.Errorf("schedule %q has to have five fields, in UTC, and nothing else", text)
 	}
 	parsed, err := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(text)
 	if err != nil {
-		return Schedule{}, fmt.Errorf("cannot read schedule %q: %w", text, err)
+		return nil, fmt.Errorf("cannot read schedule %q: %w", text, err)
 	}
 	spec, ok := parsed.(*cron.SpecSchedule)
 	if !ok {
-		return Schedule{}, fmt.Errorf("cannot read schedule %q: it has no fields", text)
+		return nil, fmt.Errorf("cannot read schedule %q: it has no fields", text)
 	}
 	spec.Location = time.UTC
-	s := Schedule{text: text, spec: spec}
-	if s.shortest = shortest(spec); s.shortest == 0 {
-		return Schedule{}, fmt.Errorf("schedule %q never comes", text)
-	}
-	return s, nil
+	return spec, nil
 }
 
 // Next is the first moment of the schedule after t.

@@ -1,4 +1,4 @@
-package keys
+package rotation
 
 import (
 	"fmt"
@@ -8,6 +8,9 @@ import (
 // credentialKeys is how many credential keys Keystone keeps, a number that cannot be configured
 // (keystone.credential.providers.fernet, MAX_ACTIVE_KEYS).
 const credentialKeys = 3
+
+// MostKeys is the most keys that a repository may have: what the schema allows in maxActiveKeys.
+const MostKeys = 200
 
 // Need is a number of keys and why it is that.
 type Need struct {
