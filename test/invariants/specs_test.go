@@ -127,7 +127,7 @@ var wishes = map[string]wish{
 
 	// What the platform offers, and what else only a function can tell.
 	"spec.cluster": sample(object{"ref": object{"name": "east"}}, object{"ref": object{"name": "here"}}),
-	"schedule":     crons, "rotationSchedule": crons,
+	"schedule":     crons, "rotationSchedule": rotationCrons,
 	"tokenExpirationSeconds": sample(int64(300), int64(86400)), "allowExpiredWindowSeconds": sample(int64(0), int64(3600)), "maxActiveKeys": sample(int64(110), int64(200)),
 	"processes": sample(int64(1), int64(4)), "tag": sample("a1b2c3d", "0123456789abcdef0123456789abcdef01234567"),
 	"suffix": names, "userTreeDN": names, "groupTreeDN": names, "user": names,
@@ -164,6 +164,8 @@ var (
 		object{"requests": object{"cpu": int64(1)}}, object{},
 	)
 	crons = sample("0 0 * * 0", "*/15 1-5 * * *", "30 1 1 * 1-5")
+	// No repository has keys for the default lifetimes and a rotation every quarter of an hour.
+	rotationCrons = sample("0 0 * * 0", "0 */6 * * *", "30 1 1 * 1-5")
 	// The default window is a week.
 	rotations = sample(object{}, object{"intervalDays": int64(8)}, object{"suspend": true, "gracePeriodDays": int64(0)},
 		object{"intervalDays": int64(1), "preRotationDays": int64(0), "gracePeriodDays": int64(365)})
