@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"maps"
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -39,9 +40,7 @@ func TestThirdPartyImage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			observed := map[string]*structpb.Struct{}
-			for n, o := range observedAs(t, operatorImages[tc.image].resource, tc.observed) {
-				observed[n] = o
-			}
+			maps.Copy(observed, observedAs(t, operatorImages[tc.image].resource, tc.observed))
 			// What the claim names is for services.
 			const spec = "{infrastructure: {rabbitmq: {replicas: 3, storageSize: 10Gi}}, global: {images: {registry: mine.example.com}}}"
 			m, err := derive(input(t, spec, open(tc.platform), observed))

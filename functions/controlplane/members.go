@@ -35,7 +35,7 @@ func (m *model) queueMembers() error {
 		if r.Replicas != nil {
 			return invalid.Field(field+".replicas", "the queue has %d members, and its operator takes none away; say %d here", is, is)
 		}
-		m.queue.replicas = int32(is)
+		m.queue.replicas = int32(is) //nolint:gosec // nine at most
 	}
 	if is := seen.String("spec", "persistence", "storage"); smaller(m.queue.storage, is) {
 		if r.StorageSize != nil {
@@ -112,7 +112,7 @@ func (m *model) keepSentinel(v controlplanev1.Valkey) error {
 		return invalid.Field(field+".replicas", "the store runs without sentinels, which its operator does not change: nothing fails over to "+
 			"more members; say 1 here, or sentinel.enabled false besides")
 	default:
-		m.store.sentinel, m.store.replicas = is, int32(replicas)
+		m.store.sentinel, m.store.replicas = is, int32(replicas) //nolint:gosec // nine at most
 	}
 	return m.checkQuorum(v, is && replicas < quorum)
 }

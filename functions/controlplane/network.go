@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"net"
+	"slices"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -187,7 +188,7 @@ func (m *model) databaseFlows() (in, out []workload.Flow) {
 	if m.databaseReplicas() > 1 {
 		members := workload.Flow{Pods: databasePods, Ports: galeraPorts}
 		in = append(in, members)
-		operator.Ports = append(agentPort, databasePort...)
+		operator.Ports = slices.Concat(agentPort, databasePort)
 		out = []workload.Flow{members, {Anywhere: true, Ports: m.neighbours.apiServer}}
 	}
 	return append(in, operator), out

@@ -100,7 +100,7 @@ var wishes = map[string]wish{
 	"proxyImage": {fix: tagOrDigest},
 	"thirdPartyImages": {fix: func(o object) {
 		for _, image := range o {
-			tagOrDigest(image.(object)) //nolint:forcetypeassert // the schema's
+			tagOrDigest(image.(object))
 		}
 	}},
 	"scopes":           sample(list{"openid"}, list{"groups", "openid"}, list{}),

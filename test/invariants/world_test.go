@@ -44,7 +44,7 @@ var subjects = []*subject{
 		draw:      drawControlPlane,
 		claimed:   true,
 		keep:      []string{"claimRef", "cluster"},
-		lingering: []string{"database-proxy"},
+		lingering: []string{"database-proxy", "maxscale-network-policy", "maxscale-exporter-network-policy"},
 		follows:   []string{"database-monitoring", "deletion-order", "catalog-deletion-order"},
 		revisions: []string{
 			"claim-secrets-tenant-", "claim-secrets-push-", "claim-secrets-workload-",

@@ -33,8 +33,8 @@ type IdentityCheckSpec struct {
 	// Where Keystone is, and who logs in.
 	CloudCredentialsRef c5c3v1.CloudCredentialsReference `json:"cloudCredentialsRef"`
 	// Keep whoever logs in from being locked out by failed logins of others, and from expiry and forced change of the password: the user
-	// options ignore_lockout_failure_attempts, ignore_password_expiry and ignore_change_password_upon_first_use are set, and again where somebody
-	// has removed them.
+	// options ignore_lockout_failure_attempts, ignore_password_expiry and ignore_change_password_upon_first_use are set, and set again where
+	// somebody has removed them.
 	// +optional
 	Exempt bool `json:"exempt,omitempty"`
 	// Address that clients outside use. It is asked for the version of the API, with the system's authorities and nobody's password. Absent:

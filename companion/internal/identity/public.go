@@ -80,7 +80,9 @@ func unreachable(host string, err error) *Unreachable {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired: // Its own text has the time in it, which is another one each time.
 		return &Unreachable{CertificateRefused, fmt.Sprintf("the certificate of %s has expired or is not valid yet", host)}
 	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &other):
-		return &Unreachable{CertificateRefused, fmt.Sprintf("the certificate of %s is not trusted by the system's authorities: %s", host, last(err))}
+		return &Unreachable{
+			CertificateRefused, fmt.Sprintf("the certificate of %s is not trusted by the system's authorities: %s", host, last(err)),
+		}
 	}
 	return &Unreachable{ConnectionFailed, fmt.Sprintf("no connection to %s: %s", host, last(err))}
 }
