@@ -179,8 +179,8 @@ func (m *model) databaseMetrics() bool {
 // rootPassword says which of the objects that make the password of the database's root are wanted.
 type rootPassword struct {
 	generator, secret bool
-	// runs: the database is there.
-	runs bool
+	// known: the database is there, or the password of one that was there is kept.
+	known bool
 	// given is where the tenant keeps the password of a restored database.
 	given *common.SecretKeyReference
 }
@@ -192,7 +192,7 @@ func rootOf(restore *controlplanev1.RestoreFrom, seen observe.State) rootPasswor
 	_, generator := seen.Get(rootGeneratorResource)
 	_, made := seen.Get(rootSecretResource)
 	_, runs := seen.Get(databaseResource)
-	p := rootPassword{runs: runs}
+	p := rootPassword{known: runs || made}
 	if restore != nil {
 		p.given = restore.RootPasswordSecretRef.DeepCopy()
 	}
@@ -203,7 +203,7 @@ func rootOf(restore *controlplanev1.RestoreFrom, seen observe.State) rootPasswor
 
 // checkRoot refuses to restore a database that nobody could open.
 func (m *model) checkRoot() error {
-	if m.spec.Infrastructure.MariaDB.RestoreFrom == nil || m.root.runs || m.root.given != nil {
+	if m.spec.Infrastructure.MariaDB.RestoreFrom == nil || m.root.known || m.root.given != nil {
 		return nil
 	}
 	return invalid.Field("spec.infrastructure.mariadb.restoreFrom.rootPasswordSecretRef", "a database that starts from a backup has the root "+

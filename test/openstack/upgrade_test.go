@@ -121,6 +121,7 @@ func checkSteps(t *testing.T, s *openstackv1.DatabaseSync, from, to release.Rele
 		}
 	}
 	want := []step{
+		{"version/db-version", string(from), openstackv1.StepSucceeded},
 		{"sync/db-sync", string(from), openstackv1.StepSucceeded},
 		{"check/upgrade-check", string(to), openstackv1.StepSucceeded},
 		{"expand/expand", string(to), openstackv1.StepSucceeded},

@@ -20,6 +20,7 @@ var programs = []struct{ path, pkg string }{
 	{"/usr/bin/memcached", "memcached"},
 	{"/usr/sbin/slapd", "slapd"},
 	{"/usr/sbin/slapadd", "slapd"},
+	{"/usr/bin/ldapadd", "ldap-utils"},
 	{"/usr/sbin/apache2", "apache2-bin"},
 	{"/usr/lib/apache2/modules/mod_auth_openidc.so", "libapache2-mod-auth-openidc"},
 	{"/usr/sbin/ip", "iproute2"},
