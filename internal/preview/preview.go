@@ -32,7 +32,7 @@ type Object struct {
 	Cluster string
 	// Wrapped: it is composed as an Object of provider-kubernetes. Retained: it outlives the claim.
 	Wrapped, Retained bool
-	// Manifest is what Crossplane applies.
+	// Manifest is what Crossplane applies when all is ready: what comes later may change what is there.
 	Manifest *structpb.Struct
 }
 
@@ -84,6 +84,11 @@ func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Re
 		return nil, refused(claim, input(c), sentences(err)...)
 	case err != nil:
 		return nil, fmt.Errorf("cannot preview %s: %w", input(c), err)
+	}
+	for i, o := range r.Objects {
+		if last, ok := w.Desired(o.Owner, o.Resource); ok {
+			r.Objects[i].Manifest, r.Objects[i].Retained = last.Tree(), retained(last)
+		}
 	}
 	r.Status = w.XR.GetFields()["status"].GetStructValue().AsMap()
 	delete(r.Status, "lastValidSpec") // the claim itself

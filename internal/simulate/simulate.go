@@ -61,6 +61,21 @@ type Step struct {
 // maxCalls bounds the calls for one composite resource: each has to bring something new or make it ready.
 const maxCalls = 100
 
+// Desired is how a resource of a composite resource, by the names of both, was desired last: what came later may have changed it since it
+// appeared.
+func (w *World) Desired(owner, resource string) (encoded.Struct, bool) {
+	if nameOf(w.XR) == owner {
+		m, ok := w.made[resource]
+		return m.desired, ok
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.children)) {
+		if d, ok := w.children[name].Desired(owner, resource); ok {
+			return d, true
+		}
+	}
+	return nil, false
+}
+
 // Request is the request that Crossplane would make now.
 func (w *World) Request() *fnv1.RunFunctionRequest {
 	req := &fnv1.RunFunctionRequest{

@@ -344,7 +344,7 @@ func (b *broken) alarm(ctx context.Context, want string) error {
 
 // orderImage orders an image that nobody has, and waits until the claim says so.
 func orderImage(ctx context.Context, b *broken) error {
-	if err := b.edit(ctx, `{"services": {"keystone": {"image": {"tag": "1.2.3"}}}}`); err != nil {
+	if err := b.edit(ctx, `{"services": {"keystone": {"image": {"tag": "0000000"}}}}`); err != nil {
 		return err
 	}
 	if err := b.said.awaits(ctx, "KeystoneReady=False"); err != nil {

@@ -314,7 +314,7 @@ func TestWithdraw(t *testing.T) {
 	before := image(t, name)
 
 	cloud.Operators.Hold(podKind.GroupKind(), name)
-	order(t, claim(t, "tenant-withdraw", set("1.2.3", "spec", "services", "keystone", "image", "tag")))
+	order(t, claim(t, "tenant-withdraw", set("0000000", "spec", "services", "keystone", "image", "tag")))
 	eventually(t, soon, func() error {
 		c, _ := platform.ConditionOf(get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName()), "KeystoneReady")
 		if got := image(t, name); got == before || c.Status != "False" {

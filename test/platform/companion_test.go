@@ -229,7 +229,7 @@ func TestRelease(t *testing.T) {
 		ran = append(ran, strings.Join([]string{r.Release, r.Step, r.Result}, " "))
 	}
 	want := []string{
-		"2025.1 sync/db-sync Succeeded",
+		"2025.1 version/db-version Succeeded", "2025.1 sync/db-sync Succeeded",
 		"2025.2 check/upgrade-check Succeeded", "2025.2 expand/expand Succeeded", "2025.2 contract/contract Succeeded",
 	}
 	if diff := cmp.Diff(want, ran); diff != "" {
