@@ -122,6 +122,9 @@ func (w *world) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 		counts.held.Add(1)
 	}
 	respond.Open(rsp)
+	if w.held && err == nil {
+		w.endSegment(t) // Another spec is composed from now on: what it was refused for has gone by itself.
+	}
 	w.note(t, rsp, plan)
 	w.checkGates(t, plan)
 	w.checkData(t, rsp, plan)
