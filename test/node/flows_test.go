@@ -144,6 +144,7 @@ func (f *flows) of(t *testing.T, namespace string) []policy.Flow {
 // unused are ports of network policies that nobody needs in a test, each with the reason why it is there.
 var unused = map[string]string{
 	"companion Ingress 0 TCP 8443": "Prometheus, which is not here",
+	"companion Egress 1 TCP 80":    "the public address, where no gateway is",
 	"companion Egress 1 TCP 443":   "API servers of other clusters listen there",
 	"mariadb Egress 2 TCP 443":     "API servers of other clusters listen there",
 	"rabbitmq Egress 2 TCP 443":    "API servers of other clusters listen there",
