@@ -63,6 +63,7 @@ func (p *Platform) Upgrade(ctx context.Context, tree, version string) error {
 	if err := p.startFunction(program, Image(version)); err != nil {
 		return err
 	}
+	p.program = program
 	if err := addTree(p.registry, tree, version); err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (p *Platform) AddFunction(ctx context.Context, name, version string) (strin
 		return "", err
 	}
 	program := functionProgram + "-" + name
-	if err := p.processes.link(program, filepath.Join(p.Dir, "bin", functionProgram)); err != nil {
+	if err := p.processes.link(program, filepath.Join(p.Dir, "bin", p.program)); err != nil {
 		return "", err
 	}
 	if err := p.startFunction(program, image); err != nil {

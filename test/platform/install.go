@@ -36,7 +36,8 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 	if err := p.registry.serve(ctx); err != nil {
 		return err
 	}
-	if err := p.startFunction(functionProgram, functionImage+":v"+version); err != nil {
+	p.program = functionProgram
+	if err := p.startFunction(p.program, functionImage+":v"+version); err != nil {
 		return err
 	}
 	go x.runtime(background, p.functions.of)

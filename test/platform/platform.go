@@ -67,6 +67,7 @@ type Platform struct {
 	processes  *processes
 	registry   *registry
 	functions  endpoints
+	program    string // the function that was built of the tree last
 	lock       *os.File
 	log        *os.File // of the players
 	end        context.CancelFunc
