@@ -286,7 +286,10 @@ func TestRollout(t *testing.T) {
 			return errors.New("the edit has not been looked at yet")
 		}
 		if c.Status == "True" && seen > 0 {
-			t.Fatalf("the composite resource is ready while a pod is missing: %+v", c)
+			keystone := get(t, cloud.Cluster, keystoneKind, name, "keystone")
+			deployment := get(t, cloud.Cluster, deploymentKind, name, "keystone")
+			t.Fatalf("the composite resource is ready while a pod is missing: %v; status of its Keystone: %v; status of the Deployment: %v",
+				xr.Object["status"], keystone.Object["status"], deployment.Object["status"])
 		}
 		if c.Status == "True" {
 			return errors.New("a pass that began before the edit says that it is ready")
