@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
@@ -107,10 +108,10 @@ func (c *cluster) run(r *Reconciler, ended func()) {
 			log.FromContext(ctx).Error(err, "Reconciler error")
 		}
 		ended()
-		if err == nil && result.RequeueAfter == poll {
+		if err == nil && result.RequeueAfter == controller.Poll {
 			waited++
 		}
-		if waited == 3 || err == nil && result.RequeueAfter == longest {
+		if waited == 3 || err == nil && result.RequeueAfter == controller.Longest {
 			return
 		}
 	}

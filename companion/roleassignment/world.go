@@ -10,6 +10,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
 )
@@ -20,8 +21,7 @@ const finalizer = "openstack.c5c3.io/roleassignment"
 // world is everything that a decision depends on, as it was read in one pass.
 type world struct {
 	assignment *openstackv1.RoleAssignment
-	// written is its status in the API server.
-	written openstackv1.RoleAssignmentStatus
+	now        time.Time
 	// wanted is what the object refers to; waits says what is not there yet.
 	wanted openstackv1.RoleAssignmentIDs
 	waits  string
@@ -33,21 +33,21 @@ type world struct {
 }
 
 // observe reads the world. That Keystone does not answer is no error: it is waited for.
-func observe(ctx context.Context, reader client.Reader, way identity.Transport, a *openstackv1.RoleAssignment) (*world, error) {
-	w := &world{assignment: a, written: *a.Status.DeepCopy()}
+func observe(ctx context.Context, env *controller.Env, a *openstackv1.RoleAssignment) (*world, error) {
+	w := &world{assignment: a, now: env.Clock.Now()}
 	if !w.deleted() {
-		if err := w.resolve(ctx, reader); err != nil || w.waits != "" || w.finalized() == w.detached() {
+		if err := w.resolve(ctx, env.Reader); err != nil || w.waits != "" || w.finalized() == w.detached() {
 			return w, err
 		}
 	} else if !w.finalized() || w.detached() || a.Status.Resource == nil {
 		return w, nil
 	}
-	cloud, problem, err := identity.FindCloud(ctx, reader, a.Namespace, a.Spec.CloudCredentialsRef)
+	cloud, problem, err := identity.FindCloud(ctx, env.Reader, a.Namespace, a.Spec.CloudCredentialsRef)
 	if err != nil || problem != "" {
 		w.problem = problem
 		return w, err
 	}
-	w.ask(ctx, way, cloud)
+	w.ask(ctx, env.Transport, cloud)
 	return w, nil
 }
 
@@ -89,9 +89,8 @@ func (w *world) resolve(ctx context.Context, reader client.Reader) error {
 	return nil
 }
 
-// set sets the condition, and reports whether that is news.
-func (w *world) set(now time.Time, s condition.State) bool {
-	return condition.Set(&w.assignment.Status.Conditions, conditionAvailable, w.assignment.Generation, now, s)
+func (w *world) set(s condition.State) {
+	condition.Set(&w.assignment.Status.Conditions, conditionAvailable, w.assignment.Generation, w.now, s)
 }
 
 func (w *world) deleted() bool { return w.assignment.DeletionTimestamp != nil }

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
@@ -104,7 +105,7 @@ func (c *cluster) logger() logr.Logger { return zap.New(zap.WriteTo(c.logs), zap
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
 	for range 20 {
-		if result, err := c.pass(r, target); err == nil && result.RequeueAfter == longest {
+		if result, err := c.pass(r, target); err == nil && result.RequeueAfter == controller.Longest {
 			return
 		}
 	}

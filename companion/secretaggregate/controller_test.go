@@ -20,6 +20,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
 var wantData = map[string][]byte{"clouds.yaml": []byte("password: \"" + secret + "\"\n"), "cacert": []byte("authority")}
@@ -294,7 +295,7 @@ func TestForbidden(t *testing.T) {
 	})
 	r := c.reconciler(bounded)
 	result, err := c.pass(r, target)
-	if err != nil || result.RequeueAfter != poll {
+	if err != nil || result.RequeueAfter != controller.Poll {
 		t.Errorf("%v, %v", result, err)
 	}
 	if got := c.ready(); got.Reason != "Forbidden" || !strings.Contains(got.Message, "has no right to read Secret mariadb-root") {

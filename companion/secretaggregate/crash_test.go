@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
@@ -50,7 +51,7 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		for range 20 {
 			result, err := c.pass(r, target)
 			a.PassEnded()
-			if err == nil && result.RequeueAfter == longest {
+			if err == nil && result.RequeueAfter == controller.Longest {
 				break
 			}
 		}
