@@ -68,13 +68,13 @@ func observe(ctx context.Context, env *controller.Env, e *openstackv1.EndpointRe
 	w := &world{endpoint: e, now: env.Clock.Now(), id: e.Status.ID}
 	id, waits, err := korc.ID(ctx, env.Reader, "Endpoint", e.Namespace, string(e.Spec.EndpointRef))
 	if err != nil || waits != "" {
-		w.waits = condition.State{Reason: "Waiting", Message: waits}
+		w.waits = condition.False("Waiting", waits)
 		return w, err
 	}
 	w.id = id
 	cloud, problem, err := identity.FindCloud(ctx, env.Reader, e.Namespace, e.Spec.CloudCredentialsRef)
 	if err != nil || problem != "" {
-		w.waits = condition.State{Reason: "KeystoneUnavailable", Message: problem}
+		w.waits = condition.False("KeystoneUnavailable", problem)
 		return w, err
 	}
 	w.keystone, err = env.Transport.Administer(ctx, cloud)
@@ -82,7 +82,7 @@ func observe(ctx context.Context, env *controller.Env, e *openstackv1.EndpointRe
 		w.region, err = w.keystone.EndpointRegion(ctx, id)
 	}
 	if err != nil {
-		w.waits = condition.State{Reason: "KeystoneUnavailable", Message: err.Error()}
+		w.waits = condition.False("KeystoneUnavailable", err.Error())
 	}
 	return w, nil
 }
@@ -99,7 +99,7 @@ func next(w *world) controller.Step {
 			Note: fmt.Sprintf("put endpoint %s into region %s; it was in %q", w.id, e.Spec.Region, w.region),
 		}
 	}
-	there := condition.State{True: true, Reason: "RegionSet", Message: "the endpoint is in its region"}
+	there := condition.True("RegionSet", "the endpoint is in its region")
 	return controller.Step{Status: w.report(there), After: controller.Longest}
 }
 

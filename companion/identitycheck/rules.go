@@ -22,7 +22,7 @@ const (
 	patience = 3
 )
 
-var issued = condition.State{True: true, Reason: "TokenIssued", Message: "Keystone gives tokens"}
+var issued = condition.True("TokenIssued", "Keystone gives tokens")
 
 // next reports, and says so if Keystone is reachable again.
 func next(w *world) controller.Step {
@@ -32,7 +32,7 @@ func next(w *world) controller.Step {
 		return controller.Step{After: w.limited}
 	case w.problem != "":
 		return controller.Step{After: soon, Status: func() {
-			w.set(conditionReachable, condition.State{Reason: "NoCredentials", Message: w.problem})
+			w.set(conditionReachable, condition.False("NoCredentials", w.problem))
 		}}
 	case w.err != nil:
 		return controller.Step{After: soon, Status: w.report}
@@ -67,9 +67,9 @@ func (w *world) reachable() condition.State {
 		return issued
 	}
 	if identity.IsRefused(w.err) {
-		return condition.State{Reason: "LoginRefused", Message: w.err.Error()}
+		return condition.False("LoginRefused", w.err.Error())
 	}
-	return condition.State{Reason: "KeystoneUnavailable", Message: w.err.Error()}
+	return condition.False("KeystoneUnavailable", w.err.Error())
 }
 
 // reportPublic says whether the public address answers. As with logins, it takes some failures in a row to say that it does not.
@@ -82,14 +82,14 @@ func (w *world) reportPublic() {
 		return
 	case w.public == nil:
 		s.PublicFailures = 0
-		w.set(conditionPublic, condition.State{True: true, Reason: "KeystoneAnswers", Message: fmt.Sprintf("Keystone answers at %s", url)})
+		w.set(conditionPublic, condition.True("KeystoneAnswers", fmt.Sprintf("Keystone answers at %s", url)))
 		return
 	}
 	s.PublicFailures = min(s.PublicFailures+1, patience)
 	before := meta.FindStatusCondition(s.Conditions, conditionPublic)
 	answered := before != nil && before.Status == metav1.ConditionTrue && before.ObservedGeneration == w.check.Generation
 	if !answered || s.PublicFailures == patience {
-		w.set(conditionPublic, condition.State{Reason: w.public.Reason, Message: w.public.Message})
+		w.set(conditionPublic, condition.False(w.public.Reason, w.public.Message))
 	}
 }
 

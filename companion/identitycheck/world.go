@@ -68,7 +68,7 @@ func (w *world) login(ctx context.Context, env *controller.Env) error {
 func (w *world) spare(ctx context.Context, env *controller.Env, keystone identity.Administrator) condition.State {
 	changed, err := keystone.Exempt(ctx, keystone.ID())
 	if err != nil {
-		return condition.State{Reason: "KeystoneRefuses", Message: err.Error()}
+		return condition.False("KeystoneRefuses", err.Error())
 	}
 	s := condition.State{
 		True: true, Reason: "OptionsSet", Message: "the user is spared lockout, password expiry and a change at the first login",

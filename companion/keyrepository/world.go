@@ -13,6 +13,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 	"github.com/c5c3/crossplane-cobaltcore/internal/rotation"
 )
@@ -67,8 +68,8 @@ type world struct {
 
 // observe reads the world. Nothing comes from a cache: a pass is rare, and what it decides cannot be taken back. The Secret is read
 // first: a consumer that does not exist then is made after it was written (awaitConsumers).
-func observe(ctx context.Context, reader client.Reader, repo *openstackv1.KeyRepository, now time.Time) (*world, error) {
-	w := &world{repo: repo, now: now}
+func observe(ctx context.Context, env *controller.Env, repo *openstackv1.KeyRepository) (*world, error) {
+	w, reader := &world{repo: repo, now: env.Clock.Now()}, env.Reader
 	w.derive()
 	secret := &corev1.Secret{}
 	switch err := reader.Get(ctx, w.key(string(repo.Spec.SecretName)), secret); {

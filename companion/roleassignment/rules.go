@@ -40,20 +40,20 @@ func next(w *world) controller.Step {
 		return w.give("gave the role, which was not given any more: ")
 	}
 	return controller.Step{
-		Status: func() { w.set(condition.State{True: true, Reason: "Given", Message: "the role is given"}) },
+		Status: func() { w.set(condition.True("Given", "the role is given")) },
 		After:  controller.Longest,
 	}
 }
 
 func (w *world) wait(reason, message string) controller.Step {
 	return controller.Step{
-		Status: func() { w.set(condition.State{Reason: reason, Message: message}) },
+		Status: func() { w.set(condition.False(reason, message)) },
 		After:  controller.Poll,
 	}
 }
 
 // giving is the state between the decision and the deed.
-var giving = condition.State{Reason: "Giving", Message: "the role is being given"}
+var giving = condition.False("Giving", "the role is being given")
 
 // give writes down what is given, over the version that was read, and gives it then: who has seen the past does not get beyond the write,
 // which is made even if nothing changes.

@@ -51,12 +51,12 @@ func next(w *world) controller.Step {
 		return controller.Step{Name: "SecretUpdated", Do: w.write(wanted), Note: fmt.Sprintf(
 			"wrote Secret %s anew: a source, a template or the Secret itself has changed", name)}
 	}
-	return w.report(condition.State{True: true, Reason: "Written", Message: fmt.Sprintf(
-		"Secret %s holds %d keys made of %d sources", name, len(data), len(w.values))})
+	return w.report(condition.True("Written", fmt.Sprintf(
+		"Secret %s holds %d keys made of %d sources", name, len(data), len(w.values))))
 }
 
 func (w *world) wait(reason, message string) controller.Step {
-	return w.report(condition.State{Reason: reason, Message: message})
+	return w.report(condition.False(reason, message))
 }
 
 // report is a step that does nothing. Every Secret is watched.

@@ -19,12 +19,14 @@ type State struct {
 	Reason, Message string
 }
 
-// Set sets a condition, and reports whether it is false for a reason that it did not have before: people want to hear of that.
-func Set(conditions *[]metav1.Condition, name string, generation int64, now time.Time, s State) bool {
-	reason := ""
-	if before := meta.FindStatusCondition(*conditions, name); before != nil {
-		reason = before.Reason
-	}
+// True is the state of a condition that holds.
+func True(reason, message string) State { return State{true, reason, message} }
+
+// False is the state of one that does not.
+func False(reason, message string) State { return State{false, reason, message} }
+
+// Set sets a condition.
+func Set(conditions *[]metav1.Condition, name string, generation int64, now time.Time, s State) {
 	c := metav1.Condition{
 		Type: name, Status: metav1.ConditionFalse, Reason: s.Reason, Message: event.Cut(s.Message, limit),
 		ObservedGeneration: generation, LastTransitionTime: metav1.Time{Time: now},
@@ -33,5 +35,4 @@ func Set(conditions *[]metav1.Condition, name string, generation int64, now time
 		c.Status = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(conditions, c)
-	return !s.True && s.Reason != reason
 }

@@ -123,7 +123,7 @@ func (k *Kind[T, W]) refused(ctx context.Context, env *Env, o T, err error) (tim
 		return 0, err
 	}
 	before := clone(o)
-	condition.Set(k.Conditions(o), k.Warns[0], o.GetGeneration(), env.Clock.Now(), refusal.state())
+	condition.Set(k.Conditions(o), k.Warns[0], o.GetGeneration(), env.Clock.Now(), condition.False(refusal.Reason, refusal.Message))
 	if err := k.report(ctx, env, before, o, Step{}); err != nil {
 		return 0, err
 	}

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 )
 
 const (
@@ -31,6 +29,9 @@ type Step struct {
 	Record bool
 	// Do takes the step; nil waits.
 	Do Action
+	// Wait says for what, as a sentence, and At when that ends by itself, for the status.
+	Wait string
+	At   time.Time
 	// Note is the message of the Event that follows, none if it is empty; Warning makes it one.
 	Note    string
 	Warning bool
@@ -38,6 +39,16 @@ type Step struct {
 	Expected bool
 	// After is when to look again, and no sooner than AtOnce if something was done; zero: when something changes.
 	After time.Duration
+}
+
+// First is the step of the first rule that has one. None: there is nothing to do.
+func First[W any](rules []func(W) *Step, w W) Step {
+	for _, rule := range rules {
+		if s := rule(w); s != nil {
+			return *s
+		}
+	}
+	return Step{Name: "Idle"}
 }
 
 // Refusal is an error of an Action that people have to read: it becomes the state of the kind's first condition.
@@ -52,10 +63,6 @@ func (r *Refusal) Error() string { return r.Message }
 
 // Unwrap gives the cause.
 func (r *Refusal) Unwrap() error { return r.Cause }
-
-func (r *Refusal) state() condition.State {
-	return condition.State{Reason: r.Reason, Message: r.Message}
-}
 
 // IsConflict reports whether a write failed because the object was changed since it was read, or was made by another.
 func IsConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
