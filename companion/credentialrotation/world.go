@@ -13,6 +13,7 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 )
@@ -70,10 +71,8 @@ type world struct {
 }
 
 // observe reads the world. Nothing comes from a cache: what a pass decides cannot be taken back.
-func observe(
-	ctx context.Context, reader client.Reader, login identity.Login, rotation *c5c3v1.CredentialRotation, now time.Time,
-) (*world, error) {
-	w := &world{rotation: rotation, now: now.UTC().Truncate(time.Second)} // As times in a status are.
+func observe(ctx context.Context, env *controller.Env, rotation *c5c3v1.CredentialRotation) (*world, error) {
+	w, reader := &world{rotation: rotation, now: env.Clock.Now().UTC().Truncate(time.Second)}, env.Reader // As times in a status are.
 	for _, ref := range rotation.Spec.Consumers {
 		if ref.Kind == aggregateKind {
 			c, err := observeCopy(ctx, reader, w.key(string(ref.Name)))
@@ -101,7 +100,7 @@ func observe(
 	if err != nil {
 		return nil, err
 	}
-	w.ask(ctx, login, clouds)
+	w.ask(ctx, identity.Through(env.Transport), clouds)
 	return w, nil
 }
 
