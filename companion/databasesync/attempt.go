@@ -102,12 +102,16 @@ func (w *world) release(r *record, job *batchv1.Job) *plan {
 func (w *world) ended(r *record, verdict string, res result) *plan {
 	p := w.save(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s has ended", r.Step, r.Release))
 	p.status.History = ended(p.status.History, verdict, res.code, res.why, w.now)
-	if last := &p.status.History[len(p.status.History)-1]; res.digest != "" && !strings.Contains(last.Image, "@") {
+	last := &p.status.History[len(p.status.History)-1]
+	if res.digest != "" && !strings.Contains(last.Image, "@") {
 		last.Image += "@" + res.digest
 	}
 	switch verdict {
 	case openstackv1.StepFailed:
-		p.failed = &res
+		p.failed = true
+		if res.pod != nil {
+			last.Log = excerpt(w.output + "\n" + last.Log)
+		}
 	case openstackv1.StepSucceeded:
 		p.note = fmt.Sprintf("step %s of release %s succeeded", r.Step, r.Release)
 	}

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
 // noted are the events so far.
@@ -164,7 +165,9 @@ func TestDeletion(t *testing.T) {
 func series(t *testing.T) int {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(collectors()...)
+	if err := metrics.Register(registry); err != nil {
+		t.Fatal(err)
+	}
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -253,10 +256,10 @@ func TestTooSlow(t *testing.T) {
 	c.until(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })
 	seen := c.jobs()[0]
 	c.until(r, "a start", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
-	if err := r.suspend(context.Background(), &seen, false); err == nil {
+	if err := suspend(&seen, false)(context.Background(), (*controller.Env)(r)); err == nil {
 		t.Error("released a Job that it had not seen")
 	}
-	if err := r.remove(context.Background(), &seen); err == nil || len(c.jobs()) != 1 {
+	if err := (&plan{remove: &seen}).do(&world{})(context.Background(), (*controller.Env)(r)); err == nil || len(c.jobs()) != 1 {
 		t.Error("took a Job away that it had not seen")
 	}
 }
@@ -275,7 +278,7 @@ func TestChangedMeanwhile(t *testing.T) {
 		},
 	})
 	result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "keystone"}})
-	if err != nil || result.RequeueAfter != atOnce || !suspended(&c.jobs()[0]) {
+	if err != nil || result.RequeueAfter != controller.AtOnce || !suspended(&c.jobs()[0]) {
 		t.Errorf("%+v, %v; Job suspended: %v", result, err, suspended(&c.jobs()[0]))
 	}
 }

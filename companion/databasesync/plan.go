@@ -27,8 +27,8 @@ type plan struct {
 	suspend *batchv1.Job
 	// remove is a Job that is not wanted any more: suspended, or released and not started.
 	remove *batchv1.Job
-	// failed is how the attempt that the status records last failed; its output goes into the record.
-	failed *result
+	// failed: the attempt that the status records last has.
+	failed bool
 	// again: there is more to do at once.
 	again bool
 	// at is when to look again if nothing happens; zero: soon if something is awaited.

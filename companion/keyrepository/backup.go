@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -225,15 +224,4 @@ func readyCondition(o *unstructured.Unstructured) (status, reason, message strin
 		}
 	}
 	return status, reason, message
-}
-
-// remove deletes exactly the object that was seen.
-func remove(ctx context.Context, writer client.Writer, o client.Object) error {
-	uid, version := o.GetUID(), o.GetResourceVersion()
-	err := writer.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &version},
-		client.PropagationPolicy("Background"))
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("cannot delete %s: %w", o.GetName(), err)
-	}
-	return nil
 }

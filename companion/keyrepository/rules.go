@@ -7,6 +7,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
@@ -179,7 +180,7 @@ func clearRestore(w *world) *controller.Step {
 	if w.backup.restore == nil {
 		return nil
 	}
-	return &controller.Step{Name: "ClearRestore", Do: func(ctx context.Context, env *controller.Env) error { return remove(ctx, env.Client, w.backup.restore) }}
+	return &controller.Step{Name: "ClearRestore", Do: controller.Delete(w.backup.restore, metav1.DeletePropagationBackground)}
 }
 
 func pushKeys(w *world) *controller.Step {
@@ -194,7 +195,7 @@ func clearPushes(w *world) *controller.Step {
 		return nil
 	}
 	for _, old := range w.backup.stale(w.pushName()) {
-		return &controller.Step{Name: "ClearPush", Do: func(ctx context.Context, env *controller.Env) error { return remove(ctx, env.Client, old) }}
+		return &controller.Step{Name: "ClearPush", Do: controller.Delete(old, metav1.DeletePropagationBackground)}
 	}
 	return nil
 }
@@ -271,7 +272,7 @@ func migrateKeys(w *world) *controller.Step {
 		if !end.LastTransitionTime.Add(retryMigration).After(w.now) {
 			return &controller.Step{
 				Name: "MigrationRetried", Note: "removes the failed Job " + w.jobName() + " to run it again", Warning: true,
-				Do: func(ctx context.Context, env *controller.Env) error { return remove(ctx, env.Client, w.job) },
+				Do: controller.Delete(w.job, metav1.DeletePropagationBackground),
 			}
 		}
 	default:

@@ -2,9 +2,12 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
@@ -69,3 +72,15 @@ func IsConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.
 
 // Until is how long to wait for a time: neither shorter than AtOnce nor longer than Longest.
 func Until(at, now time.Time) time.Duration { return min(max(at.Sub(now), AtOnce), Longest) }
+
+// Delete deletes an object as it was observed and no other. One that is gone is no error.
+func Delete(o client.Object, propagation metav1.DeletionPropagation) Action {
+	return func(ctx context.Context, env *Env) error {
+		uid, version := o.GetUID(), o.GetResourceVersion()
+		err := env.Client.Delete(ctx, o, client.PropagationPolicy(propagation), client.Preconditions{UID: &uid, ResourceVersion: &version})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("cannot delete %s: %w", o.GetName(), err)
+		}
+		return nil
+	}
+}
