@@ -192,41 +192,6 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-func TestWaitsFor(t *testing.T) {
-	pod := func(image string, phase corev1.PodPhase) corev1.Pod {
-		return corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}},
-			Status: corev1.PodStatus{Phase: phase},
-		}
-	}
-	for name, tc := range map[string]struct {
-		do   func(*consumer)
-		want string
-	}{
-		"Nothing":      {func(*consumer) {}, ""},
-		"Template":     {func(c *consumer) { c.template = &corev1.PodSpec{} }, "is still of another image"},
-		"NotSeen":      {func(c *consumer) { c.observed = false }, "has not seen it yet"},
-		"Half":         {func(c *consumer) { c.updated = 1 }, "1 of 2 pods of Deployment keystone are of its current template"},
-		"Surge":        {func(c *consumer) { c.total = 3 }, "1 old pods of Deployment keystone"},
-		"NotAvailable": {func(c *consumer) { c.available = 1 }, "1 of 2 pods of Deployment keystone are available"},
-		"Stopping":     {func(c *consumer) { c.pods = append(c.pods, pod("old", corev1.PodRunning)) }, "Pod p of Deployment keystone still runs another image"},
-		"Stopped":      {func(c *consumer) { c.pods = append(c.pods, pod("old", corev1.PodSucceeded)) }, ""},
-		"ScaledToZero": {func(c *consumer) { c.replicas, c.total, c.updated, c.available, c.pods = 0, 0, 0, 0, nil }, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			template := pod("new", "").Spec
-			c := consumer{
-				name: "Deployment keystone", template: &template, observed: true, replicas: 2, total: 2, updated: 2, available: 2,
-				pods: []corev1.Pod{pod("new", corev1.PodRunning), pod("new", corev1.PodRunning)},
-			}
-			tc.do(&c)
-			if got := c.waitsFor("new"); (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
-				t.Errorf("%q", got)
-			}
-		})
-	}
-}
-
 // TestConsumers: both kinds of consumers are waited for, and one that does not exist is named.
 func TestConsumers(t *testing.T) {
 	labels := map[string]string{"app": "conductor"}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,9 +11,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 )
 
@@ -66,13 +67,13 @@ func newJob(sync *openstackv1.DatabaseSync, st step, r *record) (*batchv1.Job, e
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the attempt into its Job: %w", err)
 	}
-	labels := map[string]string{
+	marks := map[string]string{
 		syncLabel: syncLabelValue(sync.Name),
 		stepLabel: strings.ReplaceAll(r.Step, phaseDivider, "."),
 	}
 	template := *sync.Spec.Template.DeepCopy()
-	template.Labels = merged(template.Labels, labels)
-	template.Annotations = merged(map[string]string{evictAnnotation: "false"}, template.Annotations)
+	template.Labels = labels.Merge(template.Labels, marks)
+	template.Annotations = labels.Merge(map[string]string{evictAnnotation: "false"}, template.Annotations)
 	pod := &template.Spec
 	pod.RestartPolicy = corev1.RestartPolicyNever
 	pod.ActiveDeadlineSeconds = new(ptr.Deref(pod.ActiveDeadlineSeconds, deadlineSeconds))
@@ -89,7 +90,7 @@ func newJob(sync *openstackv1.DatabaseSync, st step, r *record) (*batchv1.Job, e
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: jobName(sync, r), Namespace: sync.Namespace,
-			Labels:      merged(sync.Spec.Template.Labels, labels),
+			Labels:      labels.Merge(sync.Spec.Template.Labels, marks),
 			Annotations: map[string]string{attemptAnnotation: string(identity)},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(sync,
 				openstackv1.GroupVersion.WithKind("DatabaseSync"))},
@@ -124,15 +125,6 @@ func restrict(pod *corev1.PodSpec) {
 			c.SecurityContext.Capabilities = cmp.Or(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}})
 		}
 	}
-}
-
-func merged(a, b map[string]string) map[string]string {
-	out := maps.Clone(a)
-	if out == nil {
-		out = map[string]string{}
-	}
-	maps.Copy(out, b)
-	return out
 }
 
 // attemptOf reads the record that a Job was made of.
@@ -174,11 +166,6 @@ func podsOf(job *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
 	return out
 }
 
-// running reports whether a pod may still write: one that is not terminal may, even if it is being stopped or its node is silent.
-func running(pod *corev1.Pod) bool {
-	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
-}
-
 // started reports whether any container of a pod has ever run.
 func started(pod *corev1.Pod) bool {
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
@@ -186,7 +173,7 @@ func started(pod *corev1.Pod) bool {
 			return true
 		}
 	}
-	return !running(pod)
+	return !consumer.Running(pod)
 }
 
 // result is how an attempt ended.

@@ -2,12 +2,11 @@ package databasesync
 
 import (
 	"context"
-	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/companion"
 )
 
@@ -16,11 +15,12 @@ func missing(ctx context.Context, reader client.Reader, namespace string, refs [
 	var out []string
 	for _, r := range refs {
 		o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: r.Kind}}
-		switch err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: r.Name}, o); {
-		case apierrors.IsNotFound(err):
+		o, err := live.Get(ctx, reader, r.Kind, client.ObjectKey{Namespace: namespace, Name: r.Name}, o)
+		if err != nil {
+			return nil, err
+		}
+		if o == nil {
 			out = append(out, r.Kind+" "+r.Name)
-		case err != nil:
-			return nil, fmt.Errorf("cannot look for %s %s: %w", r.Kind, r.Name, err)
 		}
 	}
 	return out, nil

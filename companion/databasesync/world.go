@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/companion"
 )
@@ -73,6 +74,20 @@ func observe(ctx context.Context, env *controller.Env, sync *openstackv1.Databas
 		w.rollout, err = rollout(ctx, reader, sync)
 	}
 	return w, err
+}
+
+// rollout says what keeps the consumers from running an image all: no words if nothing does.
+func rollout(ctx context.Context, reader client.Reader, sync *openstackv1.DatabaseSync) (string, error) {
+	for _, ref := range sync.Spec.Consumers {
+		c, err := consumer.Observe(ctx, reader, ref.Kind, client.ObjectKey{Namespace: sync.Namespace, Name: string(ref.Name)})
+		if err != nil {
+			return "", err
+		}
+		if why := c.WaitsForImage(image(&sync.Spec)); why != "" {
+			return why, nil
+		}
+	}
+	return "", nil
 }
 
 // listen reads the output of an attempt that has ended, if that is to be known. A version step tells by its termination message or, mostly,
@@ -158,7 +173,7 @@ func (w *world) begun(job *batchv1.Job) bool {
 
 // over: a Job has ended, and no pod of it is left that may write.
 func (w *world) over(job *batchv1.Job) bool {
-	return ending(job) != nil && !slices.ContainsFunc(podsOf(job, w.pods), func(p corev1.Pod) bool { return running(&p) })
+	return ending(job) != nil && !slices.ContainsFunc(podsOf(job, w.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
 }
 
 // busy names what may still write to the database: a Job that was released and has not ended, or a pod that outlived its Job.
@@ -170,7 +185,7 @@ func (w *world) busy() string {
 		}
 	}
 	for i := range w.pods {
-		if p := &w.pods[i]; running(p) {
+		if p := &w.pods[i]; consumer.Running(p) {
 			return "Pod " + p.Name
 		}
 	}

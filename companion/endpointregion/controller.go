@@ -58,7 +58,7 @@ type world struct {
 	now      time.Time
 	// id of the endpoint in Keystone, and the region that it is in.
 	id, region string
-	keystone   identity.Administrator
+	keystone   *identity.User
 	// waits says what is waited for, if anything is.
 	waits condition.State
 }
@@ -77,7 +77,7 @@ func observe(ctx context.Context, env *controller.Env, e *openstackv1.EndpointRe
 		w.waits = condition.False("KeystoneUnavailable", problem)
 		return w, err
 	}
-	w.keystone, err = env.Transport.Administer(ctx, cloud)
+	w.keystone, err = env.Transport.Login(ctx, cloud)
 	if err == nil {
 		w.region, err = w.keystone.EndpointRegion(ctx, id)
 	}

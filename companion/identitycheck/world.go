@@ -50,7 +50,7 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.IdentityCh
 
 // login gets a token, asks for the version of the API, and sees to it that the next login is possible, too.
 func (w *world) login(ctx context.Context, env *controller.Env) error {
-	keystone, err := env.Transport.Administer(ctx, w.cloud)
+	keystone, err := env.Transport.Login(ctx, w.cloud)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (w *world) login(ctx context.Context, env *controller.Env) error {
 
 // spare gives the user that has logged in the options without which others could lock it out. That Keystone refuses this is told, and
 // nothing more: the login works.
-func (w *world) spare(ctx context.Context, env *controller.Env, keystone identity.Administrator) condition.State {
+func (w *world) spare(ctx context.Context, env *controller.Env, keystone *identity.User) condition.State {
 	changed, err := keystone.Exempt(ctx, keystone.ID())
 	if err != nil {
 		return condition.False("KeystoneRefuses", err.Error())

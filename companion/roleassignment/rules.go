@@ -66,7 +66,7 @@ func (w *world) give(note string) controller.Step {
 		},
 		Do: func(ctx context.Context, _ *controller.Env) error {
 			given.WithLabelValues(w.assignment.Namespace, w.assignment.Name).Inc()
-			return refused(w.keystone.Assign(ctx, idsOf(w.wanted)))
+			return refused(w.keystone.Assign(ctx, w.wanted))
 		},
 	}
 }
@@ -75,7 +75,7 @@ func (w *world) give(note string) controller.Step {
 func (w *world) leave(ctx context.Context, env *controller.Env) error {
 	status := &w.assignment.Status
 	if !w.detached() {
-		if err := w.keystone.Unassign(ctx, idsOf(*status.Resource)); err != nil {
+		if err := w.keystone.Unassign(ctx, *status.Resource); err != nil {
 			return refused(err)
 		}
 	}
@@ -89,7 +89,7 @@ func (w *world) leave(ctx context.Context, env *controller.Env) error {
 
 // takeAway takes the role away and lets the object go.
 func (w *world) takeAway(ctx context.Context, env *controller.Env) error {
-	if err := w.keystone.Unassign(ctx, idsOf(*w.assignment.Status.Resource)); err != nil {
+	if err := w.keystone.Unassign(ctx, *w.assignment.Status.Resource); err != nil {
 		return refused(err)
 	}
 	return w.finalize(ctx, env)

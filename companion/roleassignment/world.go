@@ -26,7 +26,7 @@ type world struct {
 	wanted openstackv1.RoleAssignmentIDs
 	waits  string
 	// keystone is logged in; problem says why nobody is.
-	keystone identity.Administrator
+	keystone *identity.User
 	problem  string
 	// given says that what is wanted is so.
 	given bool
@@ -53,9 +53,9 @@ func observe(ctx context.Context, env *controller.Env, a *openstackv1.RoleAssign
 
 // ask asks Keystone what has to be known.
 func (w *world) ask(ctx context.Context, way identity.Transport, cloud identity.Cloud) {
-	keystone, err := way.Administer(ctx, cloud)
+	keystone, err := way.Login(ctx, cloud)
 	if err == nil && !w.deleted() {
-		w.given, err = keystone.Assigned(ctx, idsOf(w.wanted))
+		w.given, err = keystone.Assigned(ctx, w.wanted)
 	}
 	if err != nil {
 		w.problem = err.Error()
@@ -100,12 +100,6 @@ func (w *world) finalized() bool { return controllerutil.ContainsFinalizer(w.ass
 // detached says that the role stays when the object goes.
 func (w *world) detached() bool {
 	return w.assignment.Spec.ManagedOptions.OnDelete == openstackv1.OnDeleteDetach
-}
-
-func idsOf(r openstackv1.RoleAssignmentIDs) identity.Assignment {
-	return identity.Assignment{
-		RoleID: r.RoleID, UserID: r.UserID, GroupID: r.GroupID, ProjectID: r.ProjectID, DomainID: r.DomainID, System: r.System != "",
-	}
 }
 
 // path of an assignment in Keystone's API.

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
@@ -130,8 +131,8 @@ func (w *world) wanted(data map[string][]byte) *corev1.Secret {
 		salt = cmp.Or(s.Annotations[saltAnnotation], salt)
 	}
 	s.Data = data
-	s.Labels = with(s.Labels, map[string]string{"app.kubernetes.io/part-of": "openstack", managedByLabel: managedBy})
-	s.Annotations = with(s.Annotations, map[string]string{nameAnnotation: w.aggregate.Name, saltAnnotation: salt})
+	s.Labels = labels.Merge(s.Labels, map[string]string{"app.kubernetes.io/part-of": "openstack", managedByLabel: managedBy})
+	s.Annotations = labels.Merge(s.Annotations, map[string]string{nameAnnotation: w.aggregate.Name, saltAnnotation: salt})
 	if metav1.GetControllerOf(s) == nil {
 		isController := true
 		s.OwnerReferences = append(s.OwnerReferences, metav1.OwnerReference{
@@ -139,15 +140,6 @@ func (w *world) wanted(data map[string][]byte) *corev1.Secret {
 		})
 	}
 	return s
-}
-
-func with(m, more map[string]string) map[string]string {
-	out := maps.Clone(m)
-	if out == nil {
-		out = map[string]string{}
-	}
-	maps.Copy(out, more)
-	return out
 }
 
 // contentHash of a Secret.

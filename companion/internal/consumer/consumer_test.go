@@ -206,3 +206,39 @@ func TestAnnotation(t *testing.T) {
 		t.Error("two Secrets have one annotation")
 	}
 }
+
+// TestWaitsForImage: what is shown of a roll-out is not over before the last pod of another image has gone.
+func TestWaitsForImage(t *testing.T) {
+	pod := func(image string, phase corev1.PodPhase) corev1.Pod {
+		return corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}},
+			Status: corev1.PodStatus{Phase: phase},
+		}
+	}
+	for name, tc := range map[string]struct {
+		do   func(*Workload)
+		want string
+	}{
+		"Nothing":      {func(*Workload) {}, ""},
+		"Template":     {func(c *Workload) { c.template = &corev1.PodTemplateSpec{} }, "is still of another image"},
+		"NotSeen":      {func(c *Workload) { c.observed = false }, "has not seen it yet"},
+		"Half":         {func(c *Workload) { c.updated = 1 }, "1 of 2 pods of Deployment keystone are of its current template"},
+		"Surge":        {func(c *Workload) { c.total = 3 }, "1 old pods of Deployment keystone"},
+		"NotAvailable": {func(c *Workload) { c.available = 1 }, "1 of 2 pods of Deployment keystone are available"},
+		"Stopping":     {func(c *Workload) { c.pods = append(c.pods, pod("old", corev1.PodRunning)) }, "Pod p of Deployment keystone still runs another image"},
+		"Stopped":      {func(c *Workload) { c.pods = append(c.pods, pod("old", corev1.PodSucceeded)) }, ""},
+		"ScaledToZero": {func(c *Workload) { c.replicas, c.total, c.updated, c.available, c.pods = 0, 0, 0, 0, nil }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			template := corev1.PodTemplateSpec{Spec: pod("new", "").Spec}
+			c := Workload{
+				kind: "Deployment", name: "keystone", object: &appsv1.Deployment{}, template: &template, observed: true, replicas: 2, total: 2, updated: 2, available: 2,
+				pods: []corev1.Pod{pod("new", corev1.PodRunning), pod("new", corev1.PodRunning)},
+			}
+			tc.do(&c)
+			if got := c.WaitsForImage("new"); (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}

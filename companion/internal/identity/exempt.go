@@ -14,9 +14,12 @@ var exemptions = []users.Option{
 	users.IgnoreLockoutFailureAttempts, users.IgnoreChangePasswordUponFirstUse, users.IgnorePasswordExpiry,
 }
 
-func (u *user) ID() string { return u.id }
+// ID of the user in Keystone.
+func (u *User) ID() string { return u.id }
 
-func (u *user) Exempt(ctx context.Context, id string) (changed bool, err error) {
+// Exempt spares a user that a program logs in as lockout, the expiry of its password and its change at the first login. It reports
+// whether anything had to be changed.
+func (u *User) Exempt(ctx context.Context, id string) (changed bool, err error) {
 	is, err := users.Get(ctx, u.service, id).Extract()
 	if err != nil {
 		return false, explain("look at user "+id, err)
