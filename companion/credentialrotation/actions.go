@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
 // Lengths of what is random, in bytes. A secret is written with 43 letters: bcrypt, with which Keystone stores it, reads 72.
@@ -44,7 +44,7 @@ func askKeystone(w *world, do controller.Action) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		err := do(ctx, env)
 		if err != nil {
-			event.Record(env.Events, w.rotation, event.Warning, "KeystoneRefuses", err.Error())
+			env.Event(w.rotation, corev1.EventTypeWarning, "KeystoneRefuses", err.Error())
 		}
 		return err
 	}
@@ -111,9 +111,7 @@ func write(w *world, rec record, data map[string]string) controller.Action {
 		if w.secret != nil {
 			secret = w.secret.DeepCopy()
 		}
-		if err := rec.writeTo(secret); err != nil {
-			return err
-		}
+		live.WriteRecord(&secret.ObjectMeta, recordAnnotation, rec)
 		if secret.Data == nil {
 			secret.Data = map[string][]byte{}
 		}

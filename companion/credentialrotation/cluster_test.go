@@ -229,7 +229,7 @@ func (c *cluster) check() {
 	}
 	if c.rotation().Spec.Target == password {
 		// Whatever happens, somebody knows the password.
-		if !c.accepts(offered) && !c.accepts(loaded{value: text(c.secret(), stagedPasswordKey)}) {
+		if !c.accepts(offered) && !c.accepts(loaded{value: text(c.secret(), stagedPrefix+passwordKey)}) {
 			c.violatedf("%s: Keystone accepts no password that anybody knows", at)
 		}
 		return

@@ -68,7 +68,7 @@ func rollConsumers(w *world) *controller.Step {
 		return nil
 	}
 	for _, c := range w.consumers {
-		if !c.Exists() || c.Named(w.annotation(), w.record.ID) {
+		if c.Template() == nil || c.Named(w.annotation(), w.record.ID) {
 			continue
 		}
 		if from := w.record.Since.Add(settle); w.record.Previous != "" && from.After(w.now) {

@@ -95,16 +95,10 @@ func judgeRevoked(w *world, s controller.Step) condition.State {
 	case w.record.Distributed == nil:
 		return condition.False("Distributing", "the one before is revoked when every consumer has the new one")
 	case s.Name == "Grace":
-		return condition.False("Grace", fmt.Sprintf("%s %s until %s", strings.Join(strays, ", "), isKept(len(strays)), s.At.Format(time.RFC3339)))
+		verb := map[bool]string{true: "is", false: "are"}[len(strays) == 1]
+		return condition.False("Grace", fmt.Sprintf("%s %s kept until %s", strings.Join(strays, ", "), verb, s.At.Format(time.RFC3339)))
 	case s.Wait != "":
 		return condition.False("Waiting", s.Wait)
 	}
 	return condition.False("Revoking", "earlier ones are being revoked")
-}
-
-func isKept(n int) string {
-	if n == 1 {
-		return "is kept"
-	}
-	return "are kept"
 }

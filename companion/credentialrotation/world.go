@@ -111,7 +111,7 @@ func (w *world) judge(secret *corev1.Secret) {
 		w.state = missing
 		return
 	}
-	rec, unreadable := readRecord(secret)
+	rec, unreadable := live.ReadRecord[record](secret, recordAnnotation)
 	switch {
 	case rec != nil && rec.Rotation != w.rotation.Name:
 		w.state, w.whose = foreign, "it is that of CredentialRotation "+rec.Rotation

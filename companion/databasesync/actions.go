@@ -6,13 +6,13 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
 )
 
 // poll is how often it looks for what is awaited and not watched: pods, Secrets and ConfigMaps.
@@ -60,7 +60,7 @@ func (p *plan) tellFailure(w *world) controller.Action {
 	return func(_ context.Context, env *controller.Env) error {
 		last := &p.status.History[len(p.status.History)-1]
 		failed.WithLabelValues(w.sync.Namespace, w.sync.Name, last.Step).Inc()
-		event.Record(env.Events, w.sync, event.Warning, openstackv1.StepFailed,
+		env.Event(w.sync, corev1.EventTypeWarning, openstackv1.StepFailed,
 			fmt.Sprintf("step %s of release %s, attempt %d: %s", last.Step, last.Release, last.Attempt, how(last)))
 		return nil
 	}
@@ -68,10 +68,7 @@ func (p *plan) tellFailure(w *world) controller.Action {
 
 func (p *plan) createJob(w *world) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
-		job, err := newJob(w.sync, p.of, p.create)
-		if err != nil {
-			return err
-		}
+		job := newJob(w.sync, p.of, p.create)
 		// One that is there already was made for this same attempt.
 		if err := env.Client.Create(ctx, job); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("cannot make Job %s: %w", job.Name, err)

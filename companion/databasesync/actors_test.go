@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 )
 
@@ -33,8 +34,8 @@ func (c *cluster) jobController() {
 	ctx := context.Background()
 	for _, j := range c.jobs() {
 		own := podsOf(&j, c.stepPods())
-		switch end := ending(&j); {
-		case end != nil:
+		switch end := condition.Ending(&j); {
+		case end.Type != "":
 			if ttl := time.Duration(*j.Spec.TTLSecondsAfterFinished) * time.Second; c.clock.Now().Sub(end.LastTransitionTime.Time) >= ttl {
 				c.must(c.api.Delete(ctx, &j))
 			}

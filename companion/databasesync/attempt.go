@@ -128,7 +128,7 @@ func adopt(w *world) *plan {
 			continue
 		}
 		switch {
-		case ending(job) != nil || w.begun(job):
+		case hasEnded(job) || w.begun(job):
 			p := w.save(shown[phaseOf(&r)], fmt.Sprintf("Job %s is taken over", job.Name))
 			r.Started = job.Status.StartTime
 			p.status.History = trimmed(append(slices.Clone(p.status.History), r))

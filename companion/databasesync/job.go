@@ -2,7 +2,6 @@ package databasesync
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,7 +14,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 )
 
@@ -62,11 +63,7 @@ func jobName(s *openstackv1.DatabaseSync, r *record) string {
 }
 
 // newJob makes the Job of an attempt: one pod, once. It is suspended until the attempt is recorded.
-func newJob(sync *openstackv1.DatabaseSync, st step, r *record) (*batchv1.Job, error) {
-	identity, err := json.Marshal(r)
-	if err != nil {
-		return nil, fmt.Errorf("cannot write the attempt into its Job: %w", err)
-	}
+func newJob(sync *openstackv1.DatabaseSync, st step, r *record) *batchv1.Job {
 	marks := map[string]string{
 		syncLabel: syncLabelValue(sync.Name),
 		stepLabel: strings.ReplaceAll(r.Step, phaseDivider, "."),
@@ -87,11 +84,10 @@ func newJob(sync *openstackv1.DatabaseSync, st step, r *record) (*batchv1.Job, e
 	if len(st.RepeatCodes) > 0 {
 		keep = keepRepeatedSeconds
 	}
-	return &batchv1.Job{
+	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: jobName(sync, r), Namespace: sync.Namespace,
-			Labels:      labels.Merge(sync.Spec.Template.Labels, marks),
-			Annotations: map[string]string{attemptAnnotation: string(identity)},
+			Labels: labels.Merge(sync.Spec.Template.Labels, marks),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(sync,
 				openstackv1.GroupVersion.WithKind("DatabaseSync"))},
 		},
@@ -106,7 +102,9 @@ func newJob(sync *openstackv1.DatabaseSync, st step, r *record) (*batchv1.Job, e
 			TTLSecondsAfterFinished: new(keep),
 			Template:                template,
 		},
-	}, nil
+	}
+	live.WriteRecord(&job.ObjectMeta, attemptAnnotation, r)
+	return job
 }
 
 // restrict gives a pod what the restricted Pod Security Standard asks for
@@ -129,28 +127,20 @@ func restrict(pod *corev1.PodSpec) {
 
 // attemptOf reads the record that a Job was made of.
 func attemptOf(job *batchv1.Job) (record, bool) {
-	var r record
-	if err := json.Unmarshal([]byte(job.Annotations[attemptAnnotation]), &r); err != nil || r.Step == "" || r.Hash == "" {
-		return r, false
+	r, err := live.ReadRecord[record](job, attemptAnnotation)
+	if err != nil || r == nil || r.Step == "" || r.Hash == "" {
+		return record{}, false
 	}
-	return r, true
+	return *r, true
 }
 
 // suspended: a Job has not been released, so it has no pods.
 func suspended(job *batchv1.Job) bool {
-	return ptr.Deref(job.Spec.Suspend, false) && ending(job) == nil
+	return ptr.Deref(job.Spec.Suspend, false) && !hasEnded(job)
 }
 
-// ending tells how a Job ended: the condition of that, or nil if it has not.
-func ending(job *batchv1.Job) *batchv1.JobCondition {
-	for i := range job.Status.Conditions {
-		c := &job.Status.Conditions[i]
-		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-			return c
-		}
-	}
-	return nil
-}
+// hasEnded: a Job is complete or has failed.
+func hasEnded(job *batchv1.Job) bool { return condition.Ending(job).Type != "" }
 
 // podsOf gives the pods of a Job, the newest last.
 func podsOf(job *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
@@ -193,7 +183,7 @@ type result struct {
 
 // resultOf reads how a Job that has ended went.
 func resultOf(job *batchv1.Job, pods []corev1.Pod) result {
-	end := ending(job)
+	end := condition.Ending(job)
 	complete := end.Type == batchv1.JobComplete
 	own := podsOf(job, pods)
 	if len(own) == 0 {

@@ -224,14 +224,7 @@ func (w *world) retryAt(last *record, s step) time.Time {
 		return w.now
 	}
 	// A clock that was set back does not make the wait longer.
-	return earlier(last.Finished.Add(backoff(n)), w.now.Add(backoff(n)))
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
+	return w.now.Add(min(last.Finished.Sub(w.now), 0) + backoff(n))
 }
 
 // save is a plan that changes the status.

@@ -10,7 +10,6 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
 )
 
 // Conditions of a DatabaseSync.
@@ -93,7 +92,7 @@ func (w *world) failure(last *record, at time.Time) string {
 // how an attempt failed, in a few words.
 func how(r *record) string {
 	const limit = 300
-	line := event.Cut(lastLine(r.Log), limit)
+	line := condition.Cut(lastLine(r.Log), limit)
 	switch {
 	case r.ExitCode == nil:
 		return cmp.Or(line, "nobody knows how it ended")

@@ -76,20 +76,6 @@ func observe(ctx context.Context, env *controller.Env, sync *openstackv1.Databas
 	return w, err
 }
 
-// rollout says what keeps the consumers from running an image all: no words if nothing does.
-func rollout(ctx context.Context, reader client.Reader, sync *openstackv1.DatabaseSync) (string, error) {
-	for _, ref := range sync.Spec.Consumers {
-		c, err := consumer.Observe(ctx, reader, ref.Kind, client.ObjectKey{Namespace: sync.Namespace, Name: string(ref.Name)})
-		if err != nil {
-			return "", err
-		}
-		if why := c.WaitsForImage(image(&sync.Spec)); why != "" {
-			return why, nil
-		}
-	}
-	return "", nil
-}
-
 // listen reads the output of an attempt that has ended, if that is to be known. A version step tells by its termination message or, mostly,
 // by its log. What cannot be read keeps nothing from being recorded: a version step runs again then.
 func (w *world) listen(ctx context.Context, env *controller.Env) {
@@ -173,14 +159,14 @@ func (w *world) begun(job *batchv1.Job) bool {
 
 // over: a Job has ended, and no pod of it is left that may write.
 func (w *world) over(job *batchv1.Job) bool {
-	return ending(job) != nil && !slices.ContainsFunc(podsOf(job, w.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
+	return hasEnded(job) && !slices.ContainsFunc(podsOf(job, w.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
 }
 
 // busy names what may still write to the database: a Job that was released and has not ended, or a pod that outlived its Job.
 // No words: nothing. A suspended Job of another DatabaseSync counts, since nobody knows who will release it.
 func (w *world) busy() string {
 	for i := range w.jobs {
-		if j := &w.jobs[i]; ending(j) == nil && (!suspended(j) || !w.ours(j)) {
+		if j := &w.jobs[i]; !hasEnded(j) && (!suspended(j) || !w.ours(j)) {
 			return "Job " + j.Name
 		}
 	}

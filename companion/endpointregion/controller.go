@@ -114,7 +114,7 @@ func (w *world) put(ctx context.Context, _ *controller.Env) error {
 	e := w.endpoint
 	if err := w.keystone.SetEndpointRegion(ctx, w.id, e.Spec.Region); err != nil {
 		e.Status.ID = w.id
-		return &controller.Refusal{Reason: "KeystoneRefuses", Message: err.Error()}
+		return controller.Refused("KeystoneRefuses", err)
 	}
 	writes.WithLabelValues(e.Namespace, e.Name).Inc()
 	return nil

@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 )
 
@@ -74,7 +74,7 @@ func (w *world) spare(ctx context.Context, env *controller.Env, keystone *identi
 		True: true, Reason: "OptionsSet", Message: "the user is spared lockout, password expiry and a change at the first login",
 	}
 	if changed {
-		event.Record(env.Events, w.check, event.Normal, s.Reason, s.Message)
+		env.Event(w.check, corev1.EventTypeNormal, s.Reason, s.Message)
 	}
 	return s
 }

@@ -66,9 +66,7 @@ func writeKeys(w *world, set keys.Set, rec record) controller.Action {
 		if w.secret != nil {
 			secret = w.secret.DeepCopy()
 		}
-		if err := rec.writeTo(secret, set); err != nil {
-			return err
-		}
+		rec.writeTo(secret, set)
 		return env.Write(ctx, secret)
 	}
 }

@@ -1,6 +1,7 @@
 package keyrepository
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -28,6 +29,8 @@ const (
 	// backupLabel and backupAnnotation of a PushSecret name the Secret and what of it is pushed where.
 	backupLabel      = "openstack.c5c3.io/backup-of"
 	backupAnnotation = "openstack.c5c3.io/backup"
+	// storeKind repeats the default of the schema.
+	storeKind = "ClusterSecretStore"
 )
 
 // backup is what External Secrets says of the copies in the store.
@@ -166,6 +169,14 @@ func (w *world) pushName() string {
 
 func (w *world) restoreName() string { return rights.RestoreName(string(w.repo.Spec.SecretName)) }
 
+// store names the store, if there is one.
+func (w *world) store() string {
+	if w.repo.Spec.Backup == nil {
+		return ""
+	}
+	return "store " + string(w.repo.Spec.Backup.SecretStoreRef.Name)
+}
+
 // backupOf is the Secret's name as a label, which has at most 63 characters.
 func (w *world) backupOf() string { return rights.DerivedName(string(w.repo.Spec.SecretName), "keys") }
 
@@ -181,7 +192,7 @@ func (w *world) pushSecret() *unstructured.Unstructured {
 		"updatePolicy":    "Replace",
 		"deletionPolicy":  "None",
 		"refreshInterval": "0s",
-		"secretStoreRefs": object.List{object.Map{"name": string(b.SecretStoreRef.Name), "kind": storeKind(b.SecretStoreRef.Kind)}},
+		"secretStoreRefs": object.List{object.Map{"name": string(b.SecretStoreRef.Name), "kind": cmp.Or(b.SecretStoreRef.Kind, storeKind)}},
 		"selector":        object.Map{"secret": object.Map{"name": string(w.repo.Spec.SecretName)}},
 		"data":            object.List{object.Map{"match": object.Map{"remoteRef": object.Map{"remoteKey": b.RemoteKey}}}},
 	})
@@ -197,20 +208,12 @@ func (w *world) externalSecret() *unstructured.Unstructured {
 		Labels: map[string]string{"app.kubernetes.io/managed-by": managedBy},
 	}, object.Map{
 		"refreshInterval": "1m",
-		"secretStoreRef":  object.Map{"name": string(b.SecretStoreRef.Name), "kind": storeKind(b.SecretStoreRef.Kind)},
+		"secretStoreRef":  object.Map{"name": string(b.SecretStoreRef.Name), "kind": cmp.Or(b.SecretStoreRef.Kind, storeKind)},
 		"target":          object.Map{"name": w.restoreName(), "creationPolicy": "Owner", "deletionPolicy": "Delete"},
 		"dataFrom":        object.List{object.Map{"extract": object.Map{"key": b.RemoteKey}}},
 	})
 	o.SetOwnerReferences(w.owners())
 	return o
-}
-
-// storeKind repeats the default of the schema.
-func storeKind(kind string) string {
-	if kind == "" {
-		return "ClusterSecretStore"
-	}
-	return kind
 }
 
 // readyCondition of an object of External Secrets.

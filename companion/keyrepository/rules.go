@@ -1,6 +1,7 @@
 package keyrepository
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
@@ -25,6 +27,8 @@ const (
 	retryMigration = time.Hour
 	// storeAnswers is how long a store mostly takes to answer: whoever looks before that waits for the next poll.
 	storeAnswers = time.Second
+	// noAnswer is said of what says nothing.
+	noAnswer = "it has not answered"
 )
 
 // rules are asked in this order for the next step; the first that has one decides. What ends in waiting stands last.
@@ -142,7 +146,7 @@ func restore(w *world) *controller.Step {
 	_, _, message := readyCondition(w.backup.restore)
 	return &controller.Step{Name: "StoreUnknown", Wait: fmt.Sprintf(
 		"waits for store %s to tell whether it has keys (entry %s): %s. If it never will and there are none, give this KeyRepository "+
-			"the annotation %s: %q", w.repo.Spec.Backup.SecretStoreRef.Name, w.repo.Spec.Backup.RemoteKey, orNothing(message),
+			"the annotation %s: %q", w.repo.Spec.Backup.SecretStoreRef.Name, w.repo.Spec.Backup.RemoteKey, cmp.Or(message, noAnswer),
 		regenerateAnnotation, w.consent())}
 }
 
@@ -205,7 +209,7 @@ func clearPushes(w *world) *controller.Step {
 func awaitConsumers(w *world) *controller.Step {
 	var absent []string
 	for _, c := range w.consumers {
-		if !c.Exists() && !slices.Contains(w.record.Awaited, c.String()) {
+		if c.Template() == nil && !slices.Contains(w.record.Awaited, c.String()) {
 			absent = append(absent, c.String())
 		}
 	}
@@ -231,7 +235,7 @@ func markConsumers(w *world) *controller.Step {
 // after the keys were written, which is the proof that they have them.
 func rollPods(w *world) *controller.Step {
 	for _, c := range w.consumers {
-		if c.Exists() && !c.Named(w.annotation(), w.record.Hash) && !c.Marked(w.annotation(), w.record.Hash) {
+		if c.Template() != nil && !c.Named(w.annotation(), w.record.Hash) && !c.Marked(w.annotation(), w.record.Hash) {
 			return &controller.Step{
 				Name: "PodsRolled", Note: fmt.Sprintf("rolls %s for it to have the keys with primary %d", c, w.set.Primary()),
 				Do: func(ctx context.Context, env *controller.Env) error {
@@ -262,7 +266,7 @@ func migrateKeys(w *world) *controller.Step {
 	if w.job == nil {
 		return &controller.Step{Name: "MigrationStarted", Do: create(migrationJob(w, w.consumers[0])), Note: "runs Job " + w.jobName()}
 	}
-	switch end := finished(w.job); end.Type {
+	switch end := condition.Ending(w.job); end.Type {
 	case batchv1.JobComplete:
 		return &controller.Step{
 			Name: "KeysMigrated", Do: writeKeys(w, w.set, w.record.migrated()),
@@ -299,8 +303,8 @@ func (w *world) waitsForMigration() string {
 	case w.job == nil:
 		return "what is stored has to be encrypted with the primary key"
 	}
-	if end := finished(w.job); end.Type == batchv1.JobFailed {
-		return fmt.Sprintf("Job %s failed: %s. It runs again an hour later, or when it is deleted", w.job.Name, orNothing(end.Message))
+	if end := condition.Ending(w.job); end.Type == batchv1.JobFailed {
+		return fmt.Sprintf("Job %s failed: %s. It runs again an hour later, or when it is deleted", w.job.Name, cmp.Or(end.Message, noAnswer))
 	}
 	return "Job " + w.job.Name + " encrypts what is stored with the primary key"
 }
@@ -314,7 +318,7 @@ func (w *world) waitsForBackup() string {
 		return w.backup.missing.Error()
 	}
 	if _, ok, problem := w.backup.backedUp(w.backupID()); !ok {
-		return fmt.Sprintf("store %s does not have the keys yet: %s", w.repo.Spec.Backup.SecretStoreRef.Name, orNothing(problem))
+		return fmt.Sprintf("%s does not have the keys yet: %s", w.store(), cmp.Or(problem, noAnswer))
 	}
 	return ""
 }
@@ -350,11 +354,4 @@ func rotateKeys(w *world) *controller.Step {
 		Name: "KeysRotated", Do: rotate(w),
 		Note: fmt.Sprintf("rotated the keys: %d is primary now", w.set.Primary()+1),
 	}
-}
-
-func orNothing(message string) string {
-	if message == "" {
-		return "it has not answered"
-	}
-	return message
 }

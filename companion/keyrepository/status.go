@@ -48,17 +48,17 @@ func report(w *world, s controller.Step) openstackv1.KeyRepositoryStatus {
 		}
 	}
 	for _, c := range []struct {
-		name  string
-		apply bool
-		judge func(*world, controller.Step) condition.State
+		name    string
+		applies bool
+		state   condition.State
 	}{
-		{conditionDistributed, true, judgeDistributed},
-		{conditionMigrated, w.migrates(), judgeMigrated},
-		{conditionBackedUp, w.repo.Spec.Backup != nil, judgeBackedUp},
-		{conditionReady, true, judgeReady},
+		{conditionDistributed, true, w.proof(w.waitsFor(), "EveryPod", "every pod was started after the keys with primary %d were written")},
+		{conditionMigrated, w.migrates(), w.proof(w.waitsForMigration(), "Migrated", "everything stored is encrypted with key %d")},
+		{conditionBackedUp, w.repo.Spec.Backup != nil, w.proof(w.waitsForBackup(), "Pushed", w.store()+" has the keys with primary %d")},
+		{conditionReady, true, judgeReady(w, s)},
 	} {
-		if c.apply {
-			condition.Set(&status.Conditions, c.name, w.repo.Generation, w.now, c.judge(w, s))
+		if c.applies {
+			condition.Set(&status.Conditions, c.name, w.repo.Generation, w.now, c.state)
 		} else {
 			meta.RemoveStatusCondition(&status.Conditions, c.name)
 		}
@@ -93,32 +93,13 @@ func judgeReady(w *world, s controller.Step) condition.State {
 	return condition.True("KeysReady", fmt.Sprintf("there are keys %v: 0 is staged, %d is primary", w.set.Indexes(), w.set.Primary()))
 }
 
-func judgeDistributed(w *world, _ controller.Step) condition.State {
+// proof is true when there are keys and nothing is waited for. The message has a place for the primary.
+func (w *world) proof(waitsFor, reason, message string) condition.State {
 	if w.state != intact {
 		return condition.False("NoKeys", "there are no keys in order")
 	}
-	if why := w.waitsFor(); why != "" {
-		return condition.False("Waiting", why)
+	if waitsFor != "" {
+		return condition.False("Waiting", waitsFor)
 	}
-	return condition.True("EveryPod", fmt.Sprintf("every pod was started after the keys with primary %d were written", w.set.Primary()))
-}
-
-func judgeMigrated(w *world, _ controller.Step) condition.State {
-	if w.state != intact {
-		return condition.False("NoKeys", "there are no keys in order")
-	}
-	if why := w.waitsForMigration(); why != "" {
-		return condition.False("Waiting", why)
-	}
-	return condition.True("Migrated", fmt.Sprintf("everything stored is encrypted with key %d", w.set.Primary()))
-}
-
-func judgeBackedUp(w *world, _ controller.Step) condition.State {
-	if w.state != intact {
-		return condition.False("NoKeys", "there are no keys in order")
-	}
-	if why := w.waitsForBackup(); why != "" {
-		return condition.False("Waiting", why)
-	}
-	return condition.True("Pushed", fmt.Sprintf("store %s has the keys with primary %d", w.repo.Spec.Backup.SecretStoreRef.Name, w.set.Primary()))
+	return condition.True(reason, fmt.Sprintf(message, w.set.Primary()))
 }

@@ -135,7 +135,7 @@ func (w *world) judge(secret *corev1.Secret) {
 	}
 	hash := keys.Hash(secret.Data)
 	set, invalid := keys.Parse(secret.Data)
-	rec, unreadable := readRecord(secret)
+	rec, unreadable := live.ReadRecord[record](secret, recordAnnotation)
 	w.state = edited
 	switch {
 	case invalid != nil:
@@ -147,15 +147,12 @@ func (w *world) judge(secret *corev1.Secret) {
 	case unreadable != nil:
 		w.problem = unreadable
 	default:
-		w.problem = fmt.Errorf("its keys (%s) are in order, but not those that were written (%s)", hash, w.writtenHash(rec))
+		written := w.lost
+		if rec != nil {
+			written = rec.Hash
+		}
+		w.problem = fmt.Errorf("its keys (%s) are in order, but not those that were written (%s)", hash, written)
 	}
-}
-
-func (w *world) writtenHash(rec *record) string {
-	if rec != nil {
-		return rec.Hash
-	}
-	return w.lost
 }
 
 // earlier is the hash of the keys that were there, by the status or, where that is new, by what the pods were started with.

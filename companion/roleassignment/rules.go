@@ -66,7 +66,7 @@ func (w *world) give(note string) controller.Step {
 		},
 		Do: func(ctx context.Context, _ *controller.Env) error {
 			given.WithLabelValues(w.assignment.Namespace, w.assignment.Name).Inc()
-			return refused(w.keystone.Assign(ctx, w.wanted))
+			return controller.Refused("KeystoneRefuses", w.keystone.Assign(ctx, w.wanted))
 		},
 	}
 }
@@ -76,7 +76,7 @@ func (w *world) leave(ctx context.Context, env *controller.Env) error {
 	status := &w.assignment.Status
 	if !w.detached() {
 		if err := w.keystone.Unassign(ctx, *status.Resource); err != nil {
-			return refused(err)
+			return controller.Refused("KeystoneRefuses", err)
 		}
 	}
 	status.Resource, status.ID = nil, ""
@@ -90,7 +90,7 @@ func (w *world) leave(ctx context.Context, env *controller.Env) error {
 // takeAway takes the role away and lets the object go.
 func (w *world) takeAway(ctx context.Context, env *controller.Env) error {
 	if err := w.keystone.Unassign(ctx, *w.assignment.Status.Resource); err != nil {
-		return refused(err)
+		return controller.Refused("KeystoneRefuses", err)
 	}
 	return w.finalize(ctx, env)
 }
@@ -108,12 +108,4 @@ func (w *world) finalize(ctx context.Context, env *controller.Env) error {
 		return fmt.Errorf("cannot write the finalizer: %w", err)
 	}
 	return nil
-}
-
-// refused is what Keystone does not accept.
-func refused(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &controller.Refusal{Reason: "KeystoneRefuses", Message: err.Error()}
 }

@@ -3,6 +3,7 @@ package secretaggregate
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -37,7 +38,7 @@ func next(w *world) controller.Step {
 		return w.wait("NotOurs", fmt.Sprintf("Secret %s is not touched: %s", name, whose))
 	}
 	if len(w.missing) > 0 {
-		return w.wait("SourceMissing", "waits for its sources: "+w.missingSources())
+		return w.wait("SourceMissing", "waits for its sources: "+strings.Join(w.missing, "; "))
 	}
 	data, err := rendered(templates, w.aggregate.Spec.Sources, w.values)
 	if err != nil {

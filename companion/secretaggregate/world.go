@@ -20,6 +20,7 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
 const (
@@ -56,20 +57,17 @@ type world struct {
 // observe reads the world live. Keys of one Secret are read at once, so they belong together.
 func observe(ctx context.Context, env *controller.Env, aggregate *c5c3v1.SecretAggregate) (*world, error) {
 	w := &world{aggregate: aggregate, now: env.Clock.Now(), values: map[string]string{}}
-	secrets, denied := map[string]*corev1.Secret{}, map[string]bool{}
+	secrets, denied := map[string]*corev1.Secret{}, []string{}
 	get := func(name string) (*corev1.Secret, error) {
 		if s, ok := secrets[name]; ok {
 			return s, nil
 		}
-		s := &corev1.Secret{}
-		err := env.Reader.Get(ctx, client.ObjectKey{Namespace: aggregate.Namespace, Name: name}, s)
+		s, err := live.Get(ctx, env.Reader, "Secret", client.ObjectKey{Namespace: aggregate.Namespace, Name: name}, &corev1.Secret{})
 		switch {
-		case apierrors.IsNotFound(err):
-			s = nil
 		case apierrors.IsForbidden(err):
-			s, denied[name] = nil, true
+			denied = append(denied, name)
 		case err != nil:
-			return nil, fmt.Errorf("cannot read Secret %s: %w", name, err)
+			return nil, err
 		}
 		secrets[name] = s
 		return s, nil
@@ -95,7 +93,8 @@ func observe(ctx context.Context, env *controller.Env, aggregate *c5c3v1.SecretA
 	if w.target, err = get(string(aggregate.Spec.TargetSecretName)); err != nil {
 		return nil, err
 	}
-	w.forbidden = strings.Join(slices.Sorted(maps.Keys(denied)), ", ")
+	slices.Sort(denied)
+	w.forbidden = strings.Join(denied, ", ")
 	w.salt, err = env.RandomText(saltLength, hex.EncodeToString)
 	return w, err
 }
@@ -151,5 +150,3 @@ func contentHash(s *corev1.Secret) string {
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
-
-func (w *world) missingSources() string { return strings.Join(w.missing, "; ") }

@@ -69,21 +69,24 @@ func Observe(ctx context.Context, reader client.Reader, kind string, key client.
 
 // read takes over what the kinds have in common, and gives the selector of the pods.
 func (w *Workload) read(object client.Object) *metav1.LabelSelector {
-	w.object, w.template = object, templateOf(object)
+	w.object = object
 	generation := object.GetGeneration()
 	switch o := object.(type) {
 	case *appsv1.Deployment:
 		s := o.Status
+		w.template = &o.Spec.Template
 		w.observed, w.replicas, w.total = s.ObservedGeneration >= generation, ptr.Deref(o.Spec.Replicas, 1), s.Replicas
 		w.updated, w.available = s.UpdatedReplicas, s.AvailableReplicas
 		return o.Spec.Selector
 	case *appsv1.StatefulSet:
 		s := o.Status
+		w.template = &o.Spec.Template
 		w.observed, w.replicas, w.total = s.ObservedGeneration >= generation, ptr.Deref(o.Spec.Replicas, 1), s.Replicas
 		w.updated, w.available = s.UpdatedReplicas, s.AvailableReplicas
 		return o.Spec.Selector
 	case *appsv1.DaemonSet:
 		s := o.Status
+		w.template = &o.Spec.Template
 		w.observed, w.replicas, w.total = s.ObservedGeneration >= generation, s.DesiredNumberScheduled, s.DesiredNumberScheduled
 		w.updated, w.available = s.UpdatedNumberScheduled, s.NumberAvailable
 		return o.Spec.Selector
@@ -96,9 +99,6 @@ func (w Workload) settled() bool { return w.observed && w.updated == w.total }
 
 // String is kind and name.
 func (w Workload) String() string { return w.kind + " " + w.name }
-
-// Exists reports whether there is such a workload.
-func (w Workload) Exists() bool { return w.object != nil }
 
 // Template is what its pods are made of: nil if there is no such workload.
 func (w Workload) Template() *corev1.PodTemplateSpec { return w.template }
@@ -198,7 +198,9 @@ func Running(pod *corev1.Pod) bool {
 // the version that was observed.
 func (w Workload) Roll(ctx context.Context, writer client.Writer, annotation, value string) error {
 	if err := w.patch(ctx, writer, func(o client.Object) {
-		metav1.SetMetaDataAnnotation(&templateOf(o).ObjectMeta, annotation, value)
+		changed := Workload{}
+		changed.read(o)
+		metav1.SetMetaDataAnnotation(&changed.template.ObjectMeta, annotation, value)
 	}); err != nil {
 		return fmt.Errorf("cannot roll %s: %w", w, err)
 	}
@@ -228,16 +230,4 @@ func (w Workload) patch(ctx context.Context, writer client.Writer, change func(c
 	}
 	change(changed)
 	return writer.Patch(ctx, changed, client.MergeFromWithOptions(w.object, client.MergeFromWithOptimisticLock{}))
-}
-
-func templateOf(o client.Object) *corev1.PodTemplateSpec {
-	switch w := o.(type) {
-	case *appsv1.Deployment:
-		return &w.Spec.Template
-	case *appsv1.StatefulSet:
-		return &w.Spec.Template
-	case *appsv1.DaemonSet:
-		return &w.Spec.Template
-	}
-	return &corev1.PodTemplateSpec{}
 }

@@ -109,7 +109,7 @@ func TestWaitsFor(t *testing.T) {
 
 func TestObserve(t *testing.T) {
 	w, err := Observe(context.Background(), api(), "Deployment", key)
-	if err != nil || w.Exists() || w.Named(annotation, "") || w.Unnamed(annotation) || w.Marked(annotation, "") || w.Earlier(annotation) != "" || w.WaitsFor(annotation, "new", "") != "Deployment glance does not exist" {
+	if err != nil || w.Template() != nil || w.Named(annotation, "") || w.Unnamed(annotation) || w.Marked(annotation, "") || w.Earlier(annotation) != "" || w.WaitsFor(annotation, "new", "") != "Deployment glance does not exist" {
 		t.Errorf("%v, %v", w, err)
 	}
 	if _, err := Observe(context.Background(), api(), "Job", key); err == nil {

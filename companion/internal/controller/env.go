@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/named"
 )
@@ -36,6 +37,12 @@ type Env struct {
 
 	// last is when Limit let an object pass. Nothing is lost with it but the limit.
 	last map[client.ObjectKey]time.Time
+}
+
+// Event records an Event of a type about an object. Reason is one word in CamelCase; a note that is too long is cut.
+func (e *Env) Event(about client.Object, kind, reason, note string) {
+	const limit = 1024 // NoteLengthLimit of k8s.io/kubernetes/pkg/apis/core/validation, above which the API refuses an Event.
+	e.Events.Eventf(about, nil, kind, reason, "Reconcile", "%s", condition.Cut(note, limit))
 }
 
 // Limit is how long an object has to wait for what it may do once in an interval. Zero: it does so now.

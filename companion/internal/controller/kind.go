@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
 )
 
 // Kind is how objects of type T are reconciled by what is known of the world, W.
@@ -107,11 +107,8 @@ func (k *Kind[T, W]) take(ctx context.Context, env *Env, o T, s Step) (time.Dura
 		log.FromContext(ctx).Info("took a step", "step", s.Name, "note", s.Note)
 	}
 	if s.Note != "" {
-		kind := event.Normal
-		if s.Warning {
-			kind = event.Warning
-		}
-		event.Record(env.Events, o, kind, s.Name, s.Note)
+		kind := map[bool]string{false: corev1.EventTypeNormal, true: corev1.EventTypeWarning}[s.Warning]
+		env.Event(o, kind, s.Name, s.Note)
 	}
 	return s.After, nil
 }
@@ -146,7 +143,7 @@ func (k *Kind[T, W]) report(ctx context.Context, env *Env, before, o T, s Step) 
 	for _, name := range k.Warns {
 		c, last := meta.FindStatusCondition(is, name), meta.FindStatusCondition(was, name)
 		if c != nil && c.Status == metav1.ConditionFalse && !s.Expected && (last == nil || last.Reason != c.Reason) {
-			event.Record(env.Events, o, event.Warning, c.Reason, c.Message)
+			env.Event(o, corev1.EventTypeWarning, c.Reason, c.Message)
 		}
 	}
 	return nil

@@ -61,6 +61,14 @@ type Refusal struct {
 	Cause error
 }
 
+// Refused makes a Refusal of an error, if it is one, that is tried again after Poll.
+func Refused(reason string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Refusal{Reason: reason, Message: err.Error()}
+}
+
 // Error is the message.
 func (r *Refusal) Error() string { return r.Message }
 

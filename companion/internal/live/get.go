@@ -1,4 +1,4 @@
-// Package live reads objects past every cache.
+// Package live reads objects past every cache, and what controllers have written down in them.
 package live
 
 import (

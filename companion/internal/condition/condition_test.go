@@ -1,12 +1,10 @@
-package event
+package condition
 
 import (
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/events"
 	"pgregory.net/rapid"
 )
 
@@ -23,12 +21,4 @@ func TestCut(t *testing.T) {
 			t.Fatalf("%q becomes %q", text, got)
 		}
 	})
-}
-
-func TestRecord(t *testing.T) {
-	recorder := events.NewFakeRecorder(1)
-	Record(recorder, &corev1.Pod{}, Warning, "Failed", strings.Repeat("é", 1000)+"%d")
-	if got, want := <-recorder.Events, "Warning Failed "+strings.Repeat("é", 512); got != want {
-		t.Errorf("%d bytes: %s", len(got), got)
-	}
 }
