@@ -170,7 +170,9 @@ func revoke(w *world) *controller.Step {
 	}
 	for _, id := range w.record.Condemned {
 		if _, ok := w.find(id, ""); ok {
-			return &controller.Step{Name: "CredentialRevoked", Do: askKeystone(w, deleteCredential(w, id)), Note: "revoked application credential " + id}
+			return &controller.Step{
+				Name: "CredentialRevoked", Do: askKeystone(w, deleteCredential(w, id)), Note: "revoked application credential " + id,
+			}
 		}
 	}
 	return nil

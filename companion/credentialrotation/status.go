@@ -66,7 +66,8 @@ func judgeReady(w *world, s controller.Step) condition.State {
 		return condition.True("RotationWaits", fmt.Sprintf("credential %s is in use; the rotation that was due at %s waits: %s",
 			w.record.ID, w.due().Format(time.RFC3339), s.Wait))
 	case w.usable() && w.problem != "":
-		return condition.True("KeystoneAwaited", fmt.Sprintf("credential %s is in use, but could not be replaced now: %s", w.record.ID, w.problem))
+		return condition.True("KeystoneAwaited", fmt.Sprintf(
+			"credential %s is in use, but could not be replaced now: %s", w.record.ID, w.problem))
 	case w.usable():
 		return condition.True("CredentialInUse", fmt.Sprintf("credential %s is in use", w.record.ID))
 	case s.Do == nil && s.Wait != "":

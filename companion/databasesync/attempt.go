@@ -56,8 +56,7 @@ func attend(w *world) *plan {
 		if phaseOf(r) == versioning {
 			return w.versioned(r, res)
 		}
-		s, _ := w.step(r.Hash) // Of a step that is no longer in the spec, 0 is success.
-		return w.ended(r, s.judge(res.code), res)
+		return w.ended(r, w.step(r.Hash).judge(res.code), res)
 	case job.DeletionTimestamp == nil && w.outdated(r) && (suspended(job) || !w.begun(job)):
 		return w.callBack(r, job)
 	case job.DeletionTimestamp == nil && suspended(job):

@@ -88,7 +88,7 @@ func (w *world) listen(ctx context.Context, env *controller.Env) {
 		return
 	}
 	res := resultOf(job, w.pods)
-	s, _ := w.step(current.Hash)
+	s := w.step(current.Hash)
 	if w.said = res.message; res.pod == nil || phaseOf(current) != versioning && s.judge(res.code) != openstackv1.StepFailed {
 		return
 	}
@@ -178,14 +178,14 @@ func (w *world) busy() string {
 	return ""
 }
 
-// step finds a step of the spec by its identity.
-func (w *world) step(hash string) (step, bool) {
+// step finds a step of the spec by its identity. Of one that is no longer there, 0 is success.
+func (w *world) step(hash string) step {
 	for _, p := range []phase{versioning, syncing, checking, expanding, contracting, migrating} {
 		for _, s := range steps(&w.sync.Spec, p) {
 			if s.hash == hash {
-				return s, true
+				return s
 			}
 		}
 	}
-	return step{}, false
+	return step{}
 }

@@ -19,7 +19,7 @@ import (
 var (
 	metrics      = controller.NewMetrics("key_repository")
 	lastRotation = metrics.Gauge("last_rotation_timestamp_seconds", "When the keys were written last.")
-	nextRotation = metrics.Gauge("next_rotation_timestamp_seconds", "When the keys rotate next; in the past, the rotation is overdue. 0: never.")
+	nextRotation = metrics.Gauge("next_rotation_timestamp_seconds", "When the keys rotate next; in the past, that is overdue. 0: never.")
 	lastBackup   = metrics.Gauge("last_backup_timestamp_seconds", "When the keys were backed up last. 0: never.")
 	activeKeys   = metrics.Gauge("keys", "Number of keys.")
 	neededKeys   = metrics.Gauge("needed_keys", "Number of keys that schedule and token lifetime need.")

@@ -345,7 +345,8 @@ func rotateKeys(w *world) *controller.Step {
 	free, ok := w.record.NeededUntil.Free(w.set, w.limit)
 	switch {
 	case !ok:
-		return &controller.Step{Name: "RotationWaits", Wait: fmt.Sprintf("of the keys %v that would go, one may still encrypt", w.set.Purged(w.limit))}
+		return &controller.Step{Name: "RotationWaits", Wait: fmt.Sprintf(
+			"of the keys %v that would go, one may still encrypt", w.set.Purged(w.limit))}
 	case free.After(w.now):
 		return &controller.Step{Name: "RotationWaits", At: free, Wait: fmt.Sprintf(
 			"keys %v would go, but decrypt tokens until %s", w.set.Purged(w.limit), free.Format(time.RFC3339))}

@@ -55,7 +55,8 @@ func Observe(ctx context.Context, reader client.Reader, kind string, key client.
 	if err != nil || object == nil {
 		return w, err
 	}
-	matches, err := metav1.LabelSelectorAsSelector(w.read(object))
+	w, selector := w.as(object)
+	matches, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
 		return w, fmt.Errorf("cannot read the selector of %s: %w", w, err)
 	}
@@ -67,8 +68,8 @@ func Observe(ctx context.Context, reader client.Reader, kind string, key client.
 	return w, nil
 }
 
-// read takes over what the kinds have in common, and gives the selector of the pods.
-func (w *Workload) read(object client.Object) *metav1.LabelSelector {
+// as is the workload with what the kinds have in common, and the selector of its pods.
+func (w Workload) as(object client.Object) (Workload, *metav1.LabelSelector) {
 	w.object = object
 	generation := object.GetGeneration()
 	switch o := object.(type) {
@@ -77,21 +78,21 @@ func (w *Workload) read(object client.Object) *metav1.LabelSelector {
 		w.template = &o.Spec.Template
 		w.observed, w.replicas, w.total = s.ObservedGeneration >= generation, ptr.Deref(o.Spec.Replicas, 1), s.Replicas
 		w.updated, w.available = s.UpdatedReplicas, s.AvailableReplicas
-		return o.Spec.Selector
+		return w, o.Spec.Selector
 	case *appsv1.StatefulSet:
 		s := o.Status
 		w.template = &o.Spec.Template
 		w.observed, w.replicas, w.total = s.ObservedGeneration >= generation, ptr.Deref(o.Spec.Replicas, 1), s.Replicas
 		w.updated, w.available = s.UpdatedReplicas, s.AvailableReplicas
-		return o.Spec.Selector
+		return w, o.Spec.Selector
 	case *appsv1.DaemonSet:
 		s := o.Status
 		w.template = &o.Spec.Template
 		w.observed, w.replicas, w.total = s.ObservedGeneration >= generation, s.DesiredNumberScheduled, s.DesiredNumberScheduled
 		w.updated, w.available = s.UpdatedNumberScheduled, s.NumberAvailable
-		return o.Spec.Selector
+		return w, o.Spec.Selector
 	}
-	return nil
+	return w, nil
 }
 
 // settled: the workload's controller has seen the template, and all pods are to be of it.
@@ -198,8 +199,7 @@ func Running(pod *corev1.Pod) bool {
 // the version that was observed.
 func (w Workload) Roll(ctx context.Context, writer client.Writer, annotation, value string) error {
 	if err := w.patch(ctx, writer, func(o client.Object) {
-		changed := Workload{}
-		changed.read(o)
+		changed, _ := Workload{}.as(o)
 		metav1.SetMetaDataAnnotation(&changed.template.ObjectMeta, annotation, value)
 	}); err != nil {
 		return fmt.Errorf("cannot roll %s: %w", w, err)

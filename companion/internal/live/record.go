@@ -22,6 +22,6 @@ func ReadRecord[R any](o metav1.Object, annotation string) (*R, error) {
 
 // WriteRecord writes it. A record of texts, numbers and times always has a JSON form.
 func WriteRecord(o *metav1.ObjectMeta, annotation string, record any) {
-	text, _ := json.Marshal(record)
+	text, _ := json.Marshal(record) //nolint:errchkjson // See above.
 	metav1.SetMetaDataAnnotation(o, annotation, string(text))
 }
