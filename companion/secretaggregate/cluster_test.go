@@ -161,3 +161,20 @@ func (c *cluster) said() string {
 	}
 	return out.String()
 }
+
+// finalizers are what K-ORC keeps the Secret with that its objects log in by: one for each kind of them.
+var finalizers = []string{"openstack.k-orc.cloud/project", "openstack.k-orc.cloud/user"}
+
+// korc is a fake of K-ORC, which has objects or none.
+func (c *cluster) korc(objects bool) {
+	s := c.target()
+	switch {
+	case s == nil, objects && (s.DeletionTimestamp != nil || len(s.Finalizers) > 0), !objects && len(s.Finalizers) == 0:
+		return
+	case objects:
+		s.Finalizers = finalizers
+	default:
+		s.Finalizers = nil
+	}
+	c.must(c.api.Update(context.Background(), s))
+}

@@ -3,6 +3,7 @@ package secretaggregate
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -199,12 +200,13 @@ func TestMetadataStays(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
 	c.settle()
 	c.update(target, func(s *corev1.Secret) {
-		s.Finalizers, s.Labels["theirs"], s.Annotations["theirs"] = []string{"k-orc/project"}, "x", "y"
+		s.Labels["theirs"], s.Annotations["theirs"] = "x", "y"
 	})
+	c.korc(true)
 	c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("new") })
 	c.settle()
 	got := c.target()
-	if got.Finalizers[0] != "k-orc/project" || got.Labels["theirs"] != "x" || got.Annotations["theirs"] != "y" || !strings.Contains(string(got.Data["clouds.yaml"]), "new") {
+	if !slices.Equal(got.Finalizers, finalizers) || got.Labels["theirs"] != "x" || got.Annotations["theirs"] != "y" || !strings.Contains(string(got.Data["clouds.yaml"]), "new") {
 		t.Errorf("%v", got)
 	}
 }
