@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
@@ -240,5 +241,60 @@ func TestWaitsForImage(t *testing.T) {
 				t.Errorf("%q", got)
 			}
 		})
+	}
+}
+
+// TestImage: what each kind shows of a roll-out is read, and one replica is what is wanted where nothing is said.
+func TestImage(t *testing.T) {
+	spec := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "glance", Image: "new"}}}}
+	const n = 3
+	for kind, w := range map[string]func(wanted *int32, total, updated, available int32) client.Object{
+		"Deployment": func(wanted *int32, total, updated, available int32) client.Object {
+			return &appsv1.Deployment{
+				ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: wanted, Selector: selector, Template: spec},
+				Status: appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: total, UpdatedReplicas: updated, AvailableReplicas: available},
+			}
+		},
+		"StatefulSet": func(wanted *int32, total, updated, available int32) client.Object {
+			return &appsv1.StatefulSet{
+				ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: wanted, Selector: selector, Template: spec},
+				Status: appsv1.StatefulSetStatus{ObservedGeneration: 2, Replicas: total, UpdatedReplicas: updated, AvailableReplicas: available},
+			}
+		},
+		"DaemonSet": func(wanted *int32, _, updated, available int32) client.Object {
+			return &appsv1.DaemonSet{
+				ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: spec},
+				Status: appsv1.DaemonSetStatus{
+					ObservedGeneration: 2, DesiredNumberScheduled: ptr.Deref(wanted, 1), UpdatedNumberScheduled: updated, NumberAvailable: available,
+				},
+			}
+		},
+	} {
+		for name, tc := range map[string]struct {
+			wanted                    *int32
+			total, updated, available int32
+			want                      string
+		}{
+			"Done":         {new(int32(n)), n, n, n, ""},
+			"One":          {nil, 1, 1, 1, ""},
+			"Half":         {new(int32(n)), n, 1, n, "1 of 3 pods of " + kind + " glance are of its current template"},
+			"NotAvailable": {new(int32(n)), n, n, 1, "1 of 3 pods of " + kind + " glance are available"},
+		} {
+			got, err := Observe(t.Context(), api(w(tc.wanted, tc.total, tc.updated, tc.available)), kind, key)
+			if why := got.WaitsForImage("new"); err != nil || why != tc.want {
+				t.Errorf("%s %s: %q, %v, want %q", kind, name, why, err, tc.want)
+			}
+		}
+	}
+}
+
+// TestLongName: a name has at most 63 characters after the slash.
+func TestLongName(t *testing.T) {
+	for length, whole := range map[int]bool{63: true, 64: false} {
+		name := strings.Repeat("x", length)
+		got := Annotation("keys/", name)
+		if (got == "keys/"+name) != whole || len(got) > len("keys/")+63 {
+			t.Errorf("%d characters become %s", length, got)
+		}
 	}
 }

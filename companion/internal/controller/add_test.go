@@ -65,12 +65,17 @@ func TestAdd(t *testing.T) {
 	}
 	k.Metrics, k.Consumers = NewMetrics("added_at_last"), nil
 	k.Secrets = func(*object) []string { return nil }
+	var env *Env
 	if err := k.Add(mgr, func(e *Env) error {
+		env = e
 		if e.Client == nil || e.Reader == nil || e.Transport == nil || e.Public == nil || e.Events == nil || e.Clock == nil || e.Random == nil {
 			t.Errorf("%+v", e)
 		}
 		return nil
 	}); err != nil {
 		t.Fatal(err)
+	}
+	if env.Secrets == nil {
+		t.Error("nobody is told of its Secrets")
 	}
 }

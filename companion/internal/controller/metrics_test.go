@@ -1,11 +1,13 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // series are the values of the gauges and counters by their last label, as a scrape shows them.
@@ -65,6 +67,10 @@ func TestMetrics(t *testing.T) {
 	if diff := cmp.Diff(want, series(t, m)); diff != "" {
 		t.Errorf("when one applies no longer (-want +got):\n%s", diff)
 	}
+	m.forget(types.NamespacedName{Namespace: "elsewhere", Name: request.Name})
+	if diff := cmp.Diff(want, series(t, m)); diff != "" {
+		t.Errorf("when another one is gone (-want +got):\n%s", diff)
+	}
 	m.forget(request.NamespacedName)
 	delete(want, "Ready")
 	for _, of := range want {
@@ -89,5 +95,32 @@ func TestRegister(t *testing.T) {
 func TestUnix(t *testing.T) {
 	if Unix(nil) != 0 || Unix(&metav1.Time{Time: now}) != 1e9 {
 		t.Error("a time is not what it is")
+	}
+}
+
+// TestHelp: people who look for a metric read what it is, and a histogram counts what they ask for.
+func TestHelp(t *testing.T) {
+	m := NewMetrics("test")
+	for _, vector := range []prometheus.Collector{
+		m.Gauge("a", "It is it.", "more"), m.Counter("b", "It is it."), m.Histogram("c", "It is it.", []float64{7}),
+	} {
+		all := make(chan *prometheus.Desc, 1)
+		vector.Describe(all)
+		if d := (<-all).String(); !strings.Contains(d, `help: "It is it."`) || !strings.Contains(d, "variableLabels: {namespace,name") {
+			t.Error(d)
+		}
+	}
+	m = NewMetrics("other")
+	m.Histogram("c", "It is it.", []float64{7}).WithLabelValues("a", "b").Observe(6)
+	registry := prometheus.NewPedanticRegistry()
+	if err := m.Register(registry); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil || len(families) != 1 {
+		t.Fatalf("%v, %v", families, err)
+	}
+	if b := families[0].GetMetric()[0].GetHistogram().GetBucket(); len(b) != 1 || b[0].GetUpperBound() != 7 || b[0].GetCumulativeCount() != 1 {
+		t.Errorf("%v", b)
 	}
 }

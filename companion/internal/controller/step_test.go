@@ -80,6 +80,10 @@ func TestEvent(t *testing.T) {
 	if got, want := <-recorder.Events, "Warning Failed "+strings.Repeat("é", 512); got != want {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
+	(&Env{Events: recorder}).Event(&corev1.Pod{}, corev1.EventTypeNormal, "Done", strings.Repeat("x", 1025))
+	if got, want := <-recorder.Events, "Normal Done "+strings.Repeat("x", 1024); got != want {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
 }
 
 func TestRandomText(t *testing.T) {
