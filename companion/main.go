@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -87,12 +88,9 @@ func (c *cli) Run() error {
 	}
 	ctrl.SetLogger(zap.New(zap.UseDevMode(c.Debug)))
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return fmt.Errorf("cannot register kinds: %w", err)
-		}
+	kinds := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme)
+	if err := kinds.AddToScheme(scheme); err != nil {
+		return fmt.Errorf("cannot register kinds: %w", err)
 	}
 	config, err := ctrl.GetConfig()
 	if err != nil {
@@ -107,10 +105,7 @@ func (c *cli) Run() error {
 			return fmt.Errorf("cannot add the controller %s: %w", name, err)
 		}
 	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return err
-	}
-	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
 		return err
 	}
 	return mgr.Start(ctrl.SetupSignalHandler())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,10 +18,21 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
+	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
+	"github.com/c5c3/crossplane-cobaltcore/companion/endpointregion"
+	"github.com/c5c3/crossplane-cobaltcore/companion/identitycheck"
+	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
+	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
 )
 
@@ -136,5 +148,40 @@ func TestOptions(t *testing.T) {
 	}
 	if (&cli{}).options(runtime.NewScheme()).LeaderElection {
 		t.Error("it waits for a lease that nobody asked for")
+	}
+}
+
+// TestNames: each kind says which object it cannot read.
+func TestNames(t *testing.T) {
+	scheme := runtime.NewScheme()
+	kinds := runtime.NewSchemeBuilder(openstackv1alpha1.AddToScheme, c5c3v1alpha1.AddToScheme)
+	if err := kinds.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	broken := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).Build(), interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errors.New("it is broken")
+		},
+	})
+	reconcilers := map[string]reconcile.Reconciler{
+		"CredentialRotation": &credentialrotation.Reconciler{Reader: broken},
+		"DatabaseSync":       &databasesync.Reconciler{Reader: broken},
+		"EndpointRegion":     &endpointregion.Reconciler{Reader: broken},
+		"IdentityCheck":      &identitycheck.Reconciler{Reader: broken},
+		"KeyRepository":      &keyrepository.Reconciler{Reader: broken},
+		"RoleAssignment":     &roleassignment.Reconciler{Reader: broken},
+		"SecretAggregate":    &secretaggregate.Reconciler{Reader: broken},
+	}
+	if len(reconcilers) != len(controllers) {
+		t.Errorf("%d of %d controllers", len(reconcilers), len(controllers))
+	}
+	for kind, r := range reconcilers {
+		if controllers[strings.ToLower(kind)] == nil {
+			t.Errorf("%s has no controller", kind)
+		}
+		want := "cannot read the " + kind + ": it is broken"
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{}); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"io"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
 // Lengths of what is random, in bytes. A secret is written with 43 letters: bcrypt, with which Keystone stores it, reads 72.
@@ -18,13 +20,13 @@ const (
 )
 
 // stage writes a new secret and a new name into the Secret, before anything is made in Keystone.
-func stage(w *world) action {
-	return func(ctx context.Context, r *Reconciler) error {
-		value, err := r.random(secretLength, base64.RawURLEncoding.EncodeToString)
+func stage(w *world) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		value, err := env.RandomText(secretLength, base64.RawURLEncoding.EncodeToString)
 		if err != nil {
 			return err
 		}
-		name, err := r.random(nameLength, hex.EncodeToString)
+		name, err := env.RandomText(nameLength, hex.EncodeToString)
 		if err != nil {
 			return err
 		}
@@ -33,61 +35,72 @@ func stage(w *world) action {
 		if w.rotation.Spec.Target == applicationCredential {
 			rec.Staged = w.prefix() + name
 		}
-		return write(w, rec, map[string]string{stagedKey(w.rotation): value})(ctx, r)
+		return write(w, rec, map[string]string{stagedKey(w.rotation): value})(ctx, env)
 	}
 }
 
-func create(w *world) action {
-	return func(ctx context.Context, _ *Reconciler) error {
+// askKeystone takes a step in Keystone, whose refusal people have to hear of.
+func askKeystone(w *world, do controller.Action) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		err := do(ctx, env)
+		if err != nil {
+			env.Event(w.rotation, corev1.EventTypeWarning, "KeystoneRefuses", err.Error())
+		}
+		return err
+	}
+}
+
+func create(w *world) controller.Action {
+	return func(ctx context.Context, _ *controller.Env) error {
 		description := fmt.Sprintf("Made by CredentialRotation %s/%s", w.rotation.Namespace, w.rotation.Name)
 		return w.user.CreateApplicationCredential(ctx, w.record.Staged, description, w.staged())
 	}
 }
 
-func changePassword(w *world) action {
-	return func(ctx context.Context, _ *Reconciler) error {
+func changePassword(w *world) controller.Action {
+	return func(ctx context.Context, _ *controller.Env) error {
 		return w.user.ChangePassword(ctx, w.value(), w.staged())
 	}
 }
 
-func deleteCredential(w *world, id string) action {
-	return func(ctx context.Context, _ *Reconciler) error { return w.user.DeleteApplicationCredential(ctx, id) }
+func deleteCredential(w *world, id string) controller.Action {
+	return func(ctx context.Context, _ *controller.Env) error { return w.user.DeleteApplicationCredential(ctx, id) }
 }
 
 // promote puts the staged credential into use.
-func promote(w *world, id string) action {
-	return func(ctx context.Context, r *Reconciler) error {
+func promote(w *world, id string) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
 		data := map[string]string{valueKey(w.rotation): w.staged(), stagedKey(w.rotation): ""}
 		if w.rotation.Spec.Target == applicationCredential {
 			data[idKey] = id
 		}
-		if err := write(w, w.record.replaced(id, w.staged(), w.now), data)(ctx, r); err != nil {
+		if err := write(w, w.record.replaced(id, w.staged(), w.now), data)(ctx, env); err != nil {
 			return err
 		}
-		rotations.WithLabelValues(labels(w.rotation)...).Inc()
+		rotations.WithLabelValues(w.rotation.Namespace, w.rotation.Name).Inc()
 		return nil
 	}
 }
 
 // adoptPassword gives an identity to the password in the Secret.
-func adoptPassword(w *world) action {
-	return func(ctx context.Context, r *Reconciler) error {
-		id, err := r.random(nameLength, hex.EncodeToString)
+func adoptPassword(w *world) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		id, err := env.RandomText(nameLength, hex.EncodeToString)
 		if err != nil {
 			return err
 		}
 		rec := w.record.replaced(id, w.value(), w.now)
 		rec.Staged = w.record.Staged
-		return write(w, rec, nil)(ctx, r)
+		return write(w, rec, nil)(ctx, env)
 	}
 }
 
-func writeRecord(w *world, rec record) action { return write(w, rec, nil) }
+func writeRecord(w *world, rec record) controller.Action { return write(w, rec, nil) }
 
 // write writes a record, and keys beside it, into a new Secret where there was none, else over exactly the version that was read.
 // An empty value removes a key; keys of others stay. The Secret has no owner: it outlives the CredentialRotation.
-func write(w *world, rec record, data map[string]string) action {
-	return func(ctx context.Context, r *Reconciler) error {
+func write(w *world, rec record, data map[string]string) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
 		secret := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: string(w.rotation.Spec.SecretName), Namespace: w.rotation.Namespace,
@@ -98,9 +111,7 @@ func write(w *world, rec record, data map[string]string) action {
 		if w.secret != nil {
 			secret = w.secret.DeepCopy()
 		}
-		if err := rec.writeTo(secret); err != nil {
-			return err
-		}
+		live.WriteRecord(&secret.ObjectMeta, recordAnnotation, rec)
 		if secret.Data == nil {
 			secret.Data = map[string][]byte{}
 		}
@@ -111,23 +122,6 @@ func write(w *world, rec record, data map[string]string) action {
 			}
 			secret.Data[key] = []byte(value)
 		}
-		var err error
-		if w.secret == nil {
-			err = r.Client.Create(ctx, secret)
-		} else {
-			err = r.Client.Update(ctx, secret)
-		}
-		if err != nil {
-			return fmt.Errorf("cannot write Secret %s: %w", secret.Name, err)
-		}
-		return nil
+		return env.Write(ctx, secret)
 	}
-}
-
-func (r *Reconciler) random(length int, encode func([]byte) string) (string, error) {
-	bytes := make([]byte, length)
-	if _, err := io.ReadFull(r.Random, bytes); err != nil {
-		return "", fmt.Errorf("cannot make a random number: %w", err)
-	}
-	return encode(bytes), nil
 }

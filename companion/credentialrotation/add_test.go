@@ -37,7 +37,7 @@ func TestUses(t *testing.T) {
 		"AnotherKind":     {"DaemonSet", "glance", false},
 		"AnotherWorkload": {"Deployment", "nova", false},
 	} {
-		if got := uses(r, tc.kind, tc.name); got != tc.want {
+		if got := kind.Names(r, tc.kind, tc.name); got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

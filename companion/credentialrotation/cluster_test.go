@@ -26,8 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
 
@@ -143,7 +143,7 @@ func deployment() *appsv1.Deployment {
 func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconciler {
 	return &Reconciler{
 		Client: api, Reader: api, Events: c.events, Clock: c.clock, Random: c.random,
-		Login: identity.Through(func([]byte) (http.RoundTripper, error) { return way, nil }),
+		Transport: func([]byte) (http.RoundTripper, error) { return way, nil },
 	}
 }
 
@@ -229,7 +229,7 @@ func (c *cluster) check() {
 	}
 	if c.rotation().Spec.Target == password {
 		// Whatever happens, somebody knows the password.
-		if !c.accepts(offered) && !c.accepts(loaded{value: text(c.secret(), stagedPasswordKey)}) {
+		if !c.accepts(offered) && !c.accepts(loaded{value: text(c.secret(), stagedPrefix+passwordKey)}) {
 			c.violatedf("%s: Keystone accepts no password that anybody knows", at)
 		}
 		return
@@ -346,7 +346,7 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 	if err == nil && result.RequeueAfter > poll {
 		return result.RequeueAfter
 	}
-	if err != nil || result.RequeueAfter > atOnce {
+	if err != nil || result.RequeueAfter > controller.AtOnce {
 		c.clock.SetTime(c.clock.Now().Add(max(result.RequeueAfter, time.Second)))
 		c.deployments()
 		c.aggregates()

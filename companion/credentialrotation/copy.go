@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
 // aggregateKind is the kind of a consumer that copies the credential.
@@ -25,24 +25,13 @@ type secretCopy struct {
 }
 
 func observeCopy(ctx context.Context, reader client.Reader, key client.ObjectKey) (secretCopy, error) {
-	c, a := secretCopy{name: key.Name}, &c5c3v1.SecretAggregate{}
-	switch err := reader.Get(ctx, key, a); {
-	case apierrors.IsNotFound(err):
-		return c, nil
-	case err != nil:
-		return c, fmt.Errorf("cannot read SecretAggregate %s: %w", key.Name, err)
+	a, err := live.Get(ctx, reader, aggregateKind, key, &c5c3v1.SecretAggregate{})
+	if err != nil || a == nil {
+		return secretCopy{name: key.Name}, err
 	}
-	c.exists = true
-	secret := &corev1.Secret{}
-	key.Name = string(a.Spec.TargetSecretName)
-	switch err := reader.Get(ctx, key, secret); {
-	case apierrors.IsNotFound(err):
-		return c, nil
-	case err != nil:
-		return c, fmt.Errorf("cannot read Secret %s: %w", key.Name, err)
-	}
-	c.secret = secret
-	return c, nil
+	target := client.ObjectKey{Namespace: key.Namespace, Name: string(a.Spec.TargetSecretName)}
+	secret, err := live.Get(ctx, reader, "Secret", target, &corev1.Secret{})
+	return secretCopy{name: key.Name, exists: true, secret: secret}, err
 }
 
 // waitsFor says why it is not proven that the copy is of that application credential: no words if it is. An ID is no secret, and no two

@@ -108,7 +108,7 @@ func verify(t testing.TB, c *cluster, target string) {
 		t.Errorf("Keystone has %d application credentials, not %d: %v", len(got), want, got)
 	}
 	s := c.secret()
-	if text(s, stagedSecretKey)+text(s, stagedPasswordKey) != "" {
+	if text(s, stagedPrefix+secretKey)+text(s, stagedPrefix+passwordKey) != "" {
 		t.Error("a staged secret is left behind")
 	}
 	c.checkSaid()

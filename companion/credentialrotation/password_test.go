@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
 // TestPassword: the Secret that somebody made is taken over, its other keys stay, and the password is another one in time.
@@ -63,7 +65,7 @@ func TestLockedOut(t *testing.T) {
 	for range 10 {
 		rest = max(rest, c.pass(r))
 	}
-	if got := c.condition(conditionReady); rest != longest || !strings.Contains(got.Message, "Keystone accepts neither the password in Secret glance-credential") {
+	if got := c.condition(conditionReady); rest != controller.Longest || !strings.Contains(got.Message, "Keystone accepts neither the password in Secret glance-credential") {
 		t.Errorf("rests %s: %v", rest, got)
 	}
 	c.editSecret(func(s *corev1.Secret) { s.Data[passwordKey] = []byte("unknown") })

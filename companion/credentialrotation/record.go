@@ -1,12 +1,11 @@
 package credentialrotation
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 )
 
@@ -35,31 +34,6 @@ type record struct {
 	Clean bool `json:"clean,omitempty"`
 }
 
-// readRecord gives nil, and no error, for a Secret without a record.
-func readRecord(s *corev1.Secret) (*record, error) {
-	text, ok := s.Annotations[recordAnnotation]
-	if !ok {
-		return nil, nil
-	}
-	r := &record{}
-	if err := json.Unmarshal([]byte(text), r); err != nil {
-		return nil, fmt.Errorf("annotation %s cannot be read: %w", recordAnnotation, err)
-	}
-	return r, nil
-}
-
-func (r record) writeTo(s *corev1.Secret) error {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("cannot write the record of the credential: %w", err)
-	}
-	if s.Annotations == nil {
-		s.Annotations = map[string]string{}
-	}
-	s.Annotations[recordAnnotation] = string(text)
-	return nil
-}
-
 // replaced is the record when the staged credential is in use.
 func (r record) replaced(id, value string, now time.Time) record {
 	return record{
@@ -77,4 +51,38 @@ func (r record) revoked() record {
 func digest(id, value string) string {
 	const digits = 32
 	return names.Hash(digits, id, value)
+}
+
+// What is rotated.
+const (
+	applicationCredential = "ApplicationCredential"
+	password              = "Password"
+)
+
+// Keys of the Secret. The staged one, of the same name after a prefix, is there while a credential is made; consumers do not read it.
+const (
+	idKey        = "application_credential_id"
+	secretKey    = "application_credential_secret"
+	passwordKey  = "password"
+	stagedPrefix = "staged_"
+)
+
+// valueKey is the key of what is secret, and stagedKey that of what will be.
+func valueKey(r *c5c3v1.CredentialRotation) string {
+	if r.Spec.Target == password {
+		return passwordKey
+	}
+	return secretKey
+}
+
+func stagedKey(r *c5c3v1.CredentialRotation) string { return stagedPrefix + valueKey(r) }
+
+func (w *world) value() string  { return text(w.secret, valueKey(w.rotation)) }
+func (w *world) staged() string { return text(w.secret, stagedKey(w.rotation)) }
+
+func text(s *corev1.Secret, key string) string {
+	if s == nil {
+		return ""
+	}
+	return string(s.Data[key])
 }

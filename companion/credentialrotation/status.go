@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
 // Conditions of a CredentialRotation.
@@ -20,13 +20,10 @@ const (
 	conditionDistributed = "Distributed"
 	// conditionRevoked: no earlier one is valid.
 	conditionRevoked = "Revoked"
-
-	// messageLimit is the longest message that the API takes in a condition, in bytes.
-	messageLimit = 32768
 )
 
 // report is the status that follows from the world and its next step.
-func report(w *world, s *step) c5c3v1.CredentialRotationStatus {
+func report(w *world, s controller.Step) c5c3v1.CredentialRotationStatus {
 	status := *w.rotation.Status.DeepCopy()
 	status.ObservedGeneration = w.rotation.Generation
 	status.Phase = w.phase()
@@ -38,24 +35,12 @@ func report(w *world, s *step) c5c3v1.CredentialRotationStatus {
 			status.NextRotation = &metav1.Time{Time: w.due()}
 		}
 	}
-	for _, c := range []struct {
-		name  string
-		judge func(*world, *step) (bool, string, string)
-	}{
-		{conditionDistributed, judgeDistributed},
-		{conditionRevoked, judgeRevoked},
-		{conditionReady, judgeReady},
-	} {
-		ok, reason, message := c.judge(w, s)
-		condition := metav1.Condition{
-			Type: c.name, Status: metav1.ConditionFalse, Reason: reason, Message: event.Cut(message, messageLimit),
-			ObservedGeneration: w.rotation.Generation, LastTransitionTime: metav1.Time{Time: w.now},
-		}
-		if ok {
-			condition.Status = metav1.ConditionTrue
-		}
-		meta.SetStatusCondition(&status.Conditions, condition)
+	set := func(name string, c condition.State) {
+		condition.Set(&status.Conditions, name, w.rotation.Generation, w.now, c)
 	}
+	set(conditionDistributed, judgeDistributed(w))
+	set(conditionRevoked, judgeRevoked(w, s))
+	set(conditionReady, judgeReady(w, s))
 	return status
 }
 
@@ -75,51 +60,46 @@ func (w *world) phase() string {
 	return "Idle"
 }
 
-func judgeReady(w *world, s *step) (ok bool, reason, message string) {
+func judgeReady(w *world, s controller.Step) condition.State {
 	switch {
-	case w.usable() && s.wait != "" && !w.rotation.Spec.Suspend && !w.due().After(w.now):
-		return true, "RotationWaits", fmt.Sprintf("credential %s is in use; the rotation that was due at %s waits: %s",
-			w.record.ID, w.due().Format(time.RFC3339), s.wait)
+	case w.usable() && s.Wait != "" && !w.rotation.Spec.Suspend && !w.due().After(w.now):
+		return condition.True("RotationWaits", fmt.Sprintf("credential %s is in use; the rotation that was due at %s waits: %s",
+			w.record.ID, w.due().Format(time.RFC3339), s.Wait))
 	case w.usable() && w.problem != "":
-		return true, "KeystoneAwaited", fmt.Sprintf("credential %s is in use, but could not be replaced now: %s", w.record.ID, w.problem)
+		return condition.True("KeystoneAwaited", fmt.Sprintf(
+			"credential %s is in use, but could not be replaced now: %s", w.record.ID, w.problem))
 	case w.usable():
-		return true, "CredentialInUse", fmt.Sprintf("credential %s is in use", w.record.ID)
-	case s.do == nil && s.wait != "":
-		return false, s.name, s.wait
+		return condition.True("CredentialInUse", fmt.Sprintf("credential %s is in use", w.record.ID))
+	case s.Do == nil && s.Wait != "":
+		return condition.False(s.Name, s.Wait)
 	}
-	return false, "InProgress", "a credential is being made or taken over"
+	return condition.False("InProgress", "a credential is being made or taken over")
 }
 
-func judgeDistributed(w *world, _ *step) (ok bool, reason, message string) {
+func judgeDistributed(w *world) condition.State {
 	if !w.usable() {
-		return false, "NoCredential", "there is no credential in order"
+		return condition.False("NoCredential", "there is no credential in order")
 	}
 	if why := w.waitsForConsumers(); why != "" {
-		return false, "Waiting", why
+		return condition.False("Waiting", why)
 	}
-	return true, "EveryConsumer", fmt.Sprintf("every consumer has credential %s", w.record.ID)
+	return condition.True("EveryConsumer", fmt.Sprintf("every consumer has credential %s", w.record.ID))
 }
 
-func judgeRevoked(w *world, s *step) (ok bool, reason, message string) {
+func judgeRevoked(w *world, s controller.Step) condition.State {
 	strays := w.strays()
 	switch {
 	case w.record.ID == "":
-		return false, "NoCredential", "there is no credential in order"
+		return condition.False("NoCredential", "there is no credential in order")
 	case w.record.Clean && len(strays) == 0:
-		return true, "OnlyOne", fmt.Sprintf("no other credential than %s is valid", w.record.ID)
+		return condition.True("OnlyOne", fmt.Sprintf("no other credential than %s is valid", w.record.ID))
 	case w.record.Distributed == nil:
-		return false, "Distributing", "the one before is revoked when every consumer has the new one"
-	case s.name == "Grace":
-		return false, "Grace", fmt.Sprintf("%s %s until %s", strings.Join(strays, ", "), isKept(len(strays)), s.at.Format(time.RFC3339))
-	case s.wait != "":
-		return false, "Waiting", s.wait
+		return condition.False("Distributing", "the one before is revoked when every consumer has the new one")
+	case s.Name == "Grace":
+		verb := map[bool]string{true: "is", false: "are"}[len(strays) == 1]
+		return condition.False("Grace", fmt.Sprintf("%s %s kept until %s", strings.Join(strays, ", "), verb, s.At.Format(time.RFC3339)))
+	case s.Wait != "":
+		return condition.False("Waiting", s.Wait)
 	}
-	return false, "Revoking", "earlier ones are being revoked"
-}
-
-func isKept(n int) string {
-	if n == 1 {
-		return "is kept"
-	}
-	return "are kept"
+	return condition.False("Revoking", "earlier ones are being revoked")
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
 // TestTimes: a grace of days is of days.
@@ -22,7 +24,7 @@ func TestTimes(t *testing.T) {
 // TestSettle: pods are not restarted for a credential before their nodes may see it.
 func TestSettle(t *testing.T) {
 	c, r := start(t, rotationOf(applicationCredential))
-	w, err := observe(context.Background(), c.api, r.Login, c.rotation(), c.clock.Now())
+	w, err := observe(context.Background(), (*controller.Env)(r), c.rotation())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +33,7 @@ func TestSettle(t *testing.T) {
 	for after, want := range map[time.Duration]string{0: "Settling", 9 * time.Second: "Settling", 10 * time.Second: "ConsumerRolled"} {
 		later := *w
 		later.now = w.now.Add(after)
-		if s := rollConsumers(&later); s == nil || s.name != want {
+		if s := rollConsumers(&later); s == nil || s.Name != want {
 			t.Errorf("after %s: %+v, want %s", after, s, want)
 		}
 	}

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 )
 
@@ -60,7 +61,7 @@ type world struct {
 	copies    []secretCopy
 
 	// user is logged in; problem says why nobody is. It is locked out if no password is left that Keystone accepts.
-	user      identity.User
+	user      *identity.User
 	problem   string
 	lockedOut bool
 	// credentials are the application credentials of this rotation that Keystone has.
@@ -70,10 +71,8 @@ type world struct {
 }
 
 // observe reads the world. Nothing comes from a cache: what a pass decides cannot be taken back.
-func observe(
-	ctx context.Context, reader client.Reader, login identity.Login, rotation *c5c3v1.CredentialRotation, now time.Time,
-) (*world, error) {
-	w := &world{rotation: rotation, now: now.UTC().Truncate(time.Second)} // As times in a status are.
+func observe(ctx context.Context, env *controller.Env, rotation *c5c3v1.CredentialRotation) (*world, error) {
+	w, reader := &world{rotation: rotation, now: env.Clock.Now().UTC().Truncate(time.Second)}, env.Reader // As times in a status are.
 	for _, ref := range rotation.Spec.Consumers {
 		if ref.Kind == aggregateKind {
 			c, err := observeCopy(ctx, reader, w.key(string(ref.Name)))
@@ -89,7 +88,7 @@ func observe(
 		}
 		w.consumers = append(w.consumers, c)
 	}
-	secret, err := w.get(ctx, reader, string(rotation.Spec.SecretName))
+	secret, err := live.Get(ctx, env.Reader, "Secret", w.key(string(rotation.Spec.SecretName)), &corev1.Secret{})
 	if err != nil {
 		return nil, err
 	}
@@ -97,23 +96,12 @@ func observe(
 	if w.state == foreign {
 		return w, nil
 	}
-	clouds, err := w.get(ctx, reader, string(rotation.Spec.CloudCredentialsRef.SecretName))
-	if err != nil {
-		return nil, err
+	cloud, problem, err := identity.FindCloud(ctx, env.Reader, rotation.Namespace, rotation.Spec.CloudCredentialsRef)
+	if w.problem = problem; err != nil || problem != "" {
+		return w, err
 	}
-	w.ask(ctx, login, clouds)
+	w.ask(ctx, env.Transport, cloud)
 	return w, nil
-}
-
-func (w *world) get(ctx context.Context, reader client.Reader, name string) (*corev1.Secret, error) {
-	s := &corev1.Secret{}
-	switch err := reader.Get(ctx, w.key(name), s); {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("cannot read Secret %s: %w", name, err)
-	}
-	return s, nil
 }
 
 // judge finds the state of the Secret.
@@ -123,7 +111,7 @@ func (w *world) judge(secret *corev1.Secret) {
 		w.state = missing
 		return
 	}
-	rec, unreadable := readRecord(secret)
+	rec, unreadable := live.ReadRecord[record](secret, recordAnnotation)
 	switch {
 	case rec != nil && rec.Rotation != w.rotation.Name:
 		w.state, w.whose = foreign, "it is that of CredentialRotation "+rec.Rotation
@@ -147,30 +135,23 @@ func (w *world) judge(secret *corev1.Secret) {
 }
 
 // ask asks Keystone for what has to be known. That it does not answer is no error: it is waited for.
-func (w *world) ask(ctx context.Context, login identity.Login, clouds *corev1.Secret) {
+func (w *world) ask(ctx context.Context, keystone identity.Transport, cloud identity.Cloud) {
 	ref := w.rotation.Spec.CloudCredentialsRef
-	if clouds == nil {
-		w.problem = fmt.Sprintf("spec.cloudCredentialsRef: Secret %s does not exist", ref.SecretName)
-		return
-	}
-	cloud, err := identity.ReadCloud(clouds.Data, ref.CloudName)
 	switch {
-	case err != nil:
-		w.problem = fmt.Sprintf("spec.cloudCredentialsRef: Secret %s: %s", ref.SecretName, err)
 	case w.rotation.Spec.Target == password:
-		w.askForPassword(ctx, login, cloud)
+		w.askForPassword(ctx, keystone, cloud)
 	case cloud.Username != w.rotation.Spec.UserName:
 		w.problem = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s is of user %q, and only user %s itself can make its application "+
 			"credentials", ref.CloudName, cloud.Username, w.rotation.Spec.UserName)
 	case cloud.ProjectName == "" && cloud.ProjectID == "":
 		w.problem = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s needs a project, which application credentials are for", ref.CloudName)
 	default:
-		w.askForCredentials(ctx, login, cloud)
+		w.askForCredentials(ctx, keystone, cloud)
 	}
 }
 
-func (w *world) askForCredentials(ctx context.Context, login identity.Login, cloud identity.Cloud) {
-	user, err := login(ctx, cloud)
+func (w *world) askForCredentials(ctx context.Context, keystone identity.Transport, cloud identity.Cloud) {
+	user, err := keystone.Login(ctx, cloud)
 	var all []identity.ApplicationCredential
 	if err == nil {
 		all, err = user.ApplicationCredentials(ctx)
@@ -189,7 +170,7 @@ func (w *world) askForCredentials(ctx context.Context, login identity.Login, clo
 
 // askForPassword finds out which password Keystone knows, while one is staged. At no other time, since a login that fails counts
 // against the user.
-func (w *world) askForPassword(ctx context.Context, login identity.Login, cloud identity.Cloud) {
+func (w *world) askForPassword(ctx context.Context, keystone identity.Transport, cloud identity.Cloud) {
 	if w.record.Staged == "" || w.staged() == "" {
 		return
 	}
@@ -200,7 +181,7 @@ func (w *world) askForPassword(ctx context.Context, login identity.Login, cloud 
 		if changed {
 			cloud.Password = w.staged()
 		}
-		user, err := login(ctx, cloud)
+		user, err := keystone.Login(ctx, cloud)
 		if err == nil {
 			w.user, w.changed, w.problem = user, changed, ""
 			return

@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 )
 
 // tick lets the rest of the world do one step each.
@@ -32,13 +34,13 @@ func (c *cluster) jobController() {
 	ctx := context.Background()
 	for _, j := range c.jobs() {
 		own := podsOf(&j, c.stepPods())
-		switch end := ending(&j); {
-		case end != nil:
+		switch end := condition.Ending(&j); {
+		case end.Type != "":
 			if ttl := time.Duration(*j.Spec.TTLSecondsAfterFinished) * time.Second; c.clock.Now().Sub(end.LastTransitionTime.Time) >= ttl {
 				c.must(c.api.Delete(ctx, &j))
 			}
 		case ptr.Deref(j.Spec.Suspend, false) && len(own) == 0:
-		case ptr.Deref(j.Spec.Suspend, false) && running(&own[0]):
+		case ptr.Deref(j.Spec.Suspend, false) && consumer.Running(&own[0]):
 			c.stop(&own[0])
 		case len(own) == 0:
 			pod := &corev1.Pod{
@@ -54,7 +56,7 @@ func (c *cluster) jobController() {
 			now := metav1.Time{Time: c.clock.Now()}
 			j.Status.StartTime = &now
 			c.must(c.api.Status().Update(ctx, &j))
-		case !running(&own[0]):
+		case !consumer.Running(&own[0]):
 			condition := batchv1.JobComplete
 			if own[0].Status.Phase == corev1.PodFailed {
 				condition = batchv1.JobFailed
@@ -94,7 +96,7 @@ func (c *cluster) kubelets() {
 				status.State.Terminated.Message, _ = c.tells(r.Release)
 			}
 			c.ended(r, code)
-		case !running(&p):
+		case !consumer.Running(&p):
 			continue
 		case p.Spec.Containers[0].Image == c.unpullable:
 			p.Status.Phase = corev1.PodPending
@@ -132,7 +134,7 @@ func (c *cluster) started(p *corev1.Pod, r record) {
 	case ph.afterRollout():
 		c.serves = []string{r.Release}
 		for _, pod := range c.servicePods() {
-			if running(&pod) && pod.Spec.Containers[0].Image != p.Spec.Containers[0].Image {
+			if consumer.Running(&pod) && pod.Spec.Containers[0].Image != p.Spec.Containers[0].Image {
 				c.violatedf("%s runs beside a pod of image %s", name, pod.Spec.Containers[0].Image)
 			}
 		}

@@ -56,8 +56,7 @@ func attend(w *world) *plan {
 		if phaseOf(r) == versioning {
 			return w.versioned(r, res)
 		}
-		s, _ := w.step(r.Hash) // Of a step that is no longer in the spec, 0 is success.
-		return w.ended(r, s.judge(res.code), res)
+		return w.ended(r, w.step(r.Hash).judge(res.code), res)
 	case job.DeletionTimestamp == nil && w.outdated(r) && (suspended(job) || !w.begun(job)):
 		return w.callBack(r, job)
 	case job.DeletionTimestamp == nil && suspended(job):
@@ -102,12 +101,16 @@ func (w *world) release(r *record, job *batchv1.Job) *plan {
 func (w *world) ended(r *record, verdict string, res result) *plan {
 	p := w.save(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s has ended", r.Step, r.Release))
 	p.status.History = ended(p.status.History, verdict, res.code, res.why, w.now)
-	if last := &p.status.History[len(p.status.History)-1]; res.digest != "" && !strings.Contains(last.Image, "@") {
+	last := &p.status.History[len(p.status.History)-1]
+	if res.digest != "" && !strings.Contains(last.Image, "@") {
 		last.Image += "@" + res.digest
 	}
 	switch verdict {
 	case openstackv1.StepFailed:
-		p.failed = &res
+		p.failed = true
+		if res.pod != nil {
+			last.Log = excerpt(w.output + "\n" + last.Log)
+		}
 	case openstackv1.StepSucceeded:
 		p.note = fmt.Sprintf("step %s of release %s succeeded", r.Step, r.Release)
 	}
@@ -124,7 +127,7 @@ func adopt(w *world) *plan {
 			continue
 		}
 		switch {
-		case ending(job) != nil || w.begun(job):
+		case hasEnded(job) || w.begun(job):
 			p := w.save(shown[phaseOf(&r)], fmt.Sprintf("Job %s is taken over", job.Name))
 			r.Started = job.Status.StartTime
 			p.status.History = trimmed(append(slices.Clone(p.status.History), r))

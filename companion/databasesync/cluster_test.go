@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
@@ -257,7 +258,7 @@ func (c *cluster) told() string {
 // check finds pods on a schema that does not serve them, and pods of steps side by side.
 func (c *cluster) check() {
 	for _, p := range c.servicePods() {
-		if r := releaseOf(&p); running(&p) && !slices.Contains(c.serves, r) {
+		if r := releaseOf(&p); consumer.Running(&p) && !slices.Contains(c.serves, r) {
 			c.violatedf("a pod of release %s runs on a schema that serves %v", r, c.serves)
 		}
 	}

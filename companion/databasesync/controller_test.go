@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
 // noted are the events so far.
@@ -164,7 +165,9 @@ func TestDeletion(t *testing.T) {
 func series(t *testing.T) int {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(collectors()...)
+	if err := metrics.Register(registry); err != nil {
+		t.Fatal(err)
+	}
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -186,41 +189,6 @@ func TestAdd(t *testing.T) {
 	}
 	if err := Add(mgr); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestWaitsFor(t *testing.T) {
-	pod := func(image string, phase corev1.PodPhase) corev1.Pod {
-		return corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}},
-			Status: corev1.PodStatus{Phase: phase},
-		}
-	}
-	for name, tc := range map[string]struct {
-		do   func(*consumer)
-		want string
-	}{
-		"Nothing":      {func(*consumer) {}, ""},
-		"Template":     {func(c *consumer) { c.template = &corev1.PodSpec{} }, "is still of another image"},
-		"NotSeen":      {func(c *consumer) { c.observed = false }, "has not seen it yet"},
-		"Half":         {func(c *consumer) { c.updated = 1 }, "1 of 2 pods of Deployment keystone are of its current template"},
-		"Surge":        {func(c *consumer) { c.total = 3 }, "1 old pods of Deployment keystone"},
-		"NotAvailable": {func(c *consumer) { c.available = 1 }, "1 of 2 pods of Deployment keystone are available"},
-		"Stopping":     {func(c *consumer) { c.pods = append(c.pods, pod("old", corev1.PodRunning)) }, "Pod p of Deployment keystone still runs another image"},
-		"Stopped":      {func(c *consumer) { c.pods = append(c.pods, pod("old", corev1.PodSucceeded)) }, ""},
-		"ScaledToZero": {func(c *consumer) { c.replicas, c.total, c.updated, c.available, c.pods = 0, 0, 0, 0, nil }, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			template := pod("new", "").Spec
-			c := consumer{
-				name: "Deployment keystone", template: &template, observed: true, replicas: 2, total: 2, updated: 2, available: 2,
-				pods: []corev1.Pod{pod("new", corev1.PodRunning), pod("new", corev1.PodRunning)},
-			}
-			tc.do(&c)
-			if got := c.waitsFor("new"); (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
-				t.Errorf("%q", got)
-			}
-		})
 	}
 }
 
@@ -253,10 +221,10 @@ func TestTooSlow(t *testing.T) {
 	c.until(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })
 	seen := c.jobs()[0]
 	c.until(r, "a start", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
-	if err := r.suspend(context.Background(), &seen, false); err == nil {
+	if err := suspend(&seen, false)(context.Background(), (*controller.Env)(r)); err == nil {
 		t.Error("released a Job that it had not seen")
 	}
-	if err := r.remove(context.Background(), &seen); err == nil || len(c.jobs()) != 1 {
+	if err := (&plan{remove: &seen}).do(&world{})(context.Background(), (*controller.Env)(r)); err == nil || len(c.jobs()) != 1 {
 		t.Error("took a Job away that it had not seen")
 	}
 }
@@ -275,7 +243,7 @@ func TestChangedMeanwhile(t *testing.T) {
 		},
 	})
 	result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "keystone"}})
-	if err != nil || result.RequeueAfter != atOnce || !suspended(&c.jobs()[0]) {
+	if err != nil || result.RequeueAfter != controller.AtOnce || !suspended(&c.jobs()[0]) {
 		t.Errorf("%+v, %v; Job suspended: %v", result, err, suspended(&c.jobs()[0]))
 	}
 }

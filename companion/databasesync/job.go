@@ -2,9 +2,7 @@ package databasesync
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,9 +10,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 )
 
@@ -61,18 +63,14 @@ func jobName(s *openstackv1.DatabaseSync, r *record) string {
 }
 
 // newJob makes the Job of an attempt: one pod, once. It is suspended until the attempt is recorded.
-func newJob(sync *openstackv1.DatabaseSync, st step, r *record) (*batchv1.Job, error) {
-	identity, err := json.Marshal(r)
-	if err != nil {
-		return nil, fmt.Errorf("cannot write the attempt into its Job: %w", err)
-	}
-	labels := map[string]string{
+func newJob(sync *openstackv1.DatabaseSync, st step, r *record) *batchv1.Job {
+	marks := map[string]string{
 		syncLabel: syncLabelValue(sync.Name),
 		stepLabel: strings.ReplaceAll(r.Step, phaseDivider, "."),
 	}
 	template := *sync.Spec.Template.DeepCopy()
-	template.Labels = merged(template.Labels, labels)
-	template.Annotations = merged(map[string]string{evictAnnotation: "false"}, template.Annotations)
+	template.Labels = labels.Merge(template.Labels, marks)
+	template.Annotations = labels.Merge(map[string]string{evictAnnotation: "false"}, template.Annotations)
 	pod := &template.Spec
 	pod.RestartPolicy = corev1.RestartPolicyNever
 	pod.ActiveDeadlineSeconds = new(ptr.Deref(pod.ActiveDeadlineSeconds, deadlineSeconds))
@@ -86,11 +84,10 @@ func newJob(sync *openstackv1.DatabaseSync, st step, r *record) (*batchv1.Job, e
 	if len(st.RepeatCodes) > 0 {
 		keep = keepRepeatedSeconds
 	}
-	return &batchv1.Job{
+	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: jobName(sync, r), Namespace: sync.Namespace,
-			Labels:      merged(sync.Spec.Template.Labels, labels),
-			Annotations: map[string]string{attemptAnnotation: string(identity)},
+			Labels: labels.Merge(sync.Spec.Template.Labels, marks),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(sync,
 				openstackv1.GroupVersion.WithKind("DatabaseSync"))},
 		},
@@ -105,7 +102,9 @@ func newJob(sync *openstackv1.DatabaseSync, st step, r *record) (*batchv1.Job, e
 			TTLSecondsAfterFinished: new(keep),
 			Template:                template,
 		},
-	}, nil
+	}
+	live.WriteRecord(&job.ObjectMeta, attemptAnnotation, r)
+	return job
 }
 
 // restrict gives a pod what the restricted Pod Security Standard asks for
@@ -126,39 +125,22 @@ func restrict(pod *corev1.PodSpec) {
 	}
 }
 
-func merged(a, b map[string]string) map[string]string {
-	out := maps.Clone(a)
-	if out == nil {
-		out = map[string]string{}
-	}
-	maps.Copy(out, b)
-	return out
-}
-
 // attemptOf reads the record that a Job was made of.
 func attemptOf(job *batchv1.Job) (record, bool) {
-	var r record
-	if err := json.Unmarshal([]byte(job.Annotations[attemptAnnotation]), &r); err != nil || r.Step == "" || r.Hash == "" {
-		return r, false
+	r, err := live.ReadRecord[record](job, attemptAnnotation)
+	if err != nil || r == nil || r.Step == "" || r.Hash == "" {
+		return record{}, false
 	}
-	return r, true
+	return *r, true
 }
 
 // suspended: a Job has not been released, so it has no pods.
 func suspended(job *batchv1.Job) bool {
-	return ptr.Deref(job.Spec.Suspend, false) && ending(job) == nil
+	return ptr.Deref(job.Spec.Suspend, false) && !hasEnded(job)
 }
 
-// ending tells how a Job ended: the condition of that, or nil if it has not.
-func ending(job *batchv1.Job) *batchv1.JobCondition {
-	for i := range job.Status.Conditions {
-		c := &job.Status.Conditions[i]
-		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-			return c
-		}
-	}
-	return nil
-}
+// hasEnded: a Job is complete or has failed.
+func hasEnded(job *batchv1.Job) bool { return condition.Ending(job).Type != "" }
 
 // podsOf gives the pods of a Job, the newest last.
 func podsOf(job *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
@@ -174,11 +156,6 @@ func podsOf(job *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
 	return out
 }
 
-// running reports whether a pod may still write: one that is not terminal may, even if it is being stopped or its node is silent.
-func running(pod *corev1.Pod) bool {
-	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
-}
-
 // started reports whether any container of a pod has ever run.
 func started(pod *corev1.Pod) bool {
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
@@ -186,7 +163,7 @@ func started(pod *corev1.Pod) bool {
 			return true
 		}
 	}
-	return !running(pod)
+	return !consumer.Running(pod)
 }
 
 // result is how an attempt ended.
@@ -206,7 +183,7 @@ type result struct {
 
 // resultOf reads how a Job that has ended went.
 func resultOf(job *batchv1.Job, pods []corev1.Pod) result {
-	end := ending(job)
+	end := condition.Ending(job)
 	complete := end.Type == batchv1.JobComplete
 	own := podsOf(job, pods)
 	if len(own) == 0 {

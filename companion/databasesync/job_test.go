@@ -19,11 +19,7 @@ func job(t *testing.T, do func(pod *corev1.PodSpec)) (*batchv1.Job, *record) {
 	do(&sync.Spec.Template.Spec)
 	s := steps(&sync.Spec, syncing)[0]
 	r := &record{Step: s.key(), Release: s.release, Hash: s.hash, Attempt: 2, Request: request(sync)}
-	j, err := newJob(sync, s, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return j, r
+	return newJob(sync, s, r), r
 }
 
 func TestNewJob(t *testing.T) {

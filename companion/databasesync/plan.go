@@ -27,8 +27,8 @@ type plan struct {
 	suspend *batchv1.Job
 	// remove is a Job that is not wanted any more: suspended, or released and not started.
 	remove *batchv1.Job
-	// failed is how the attempt that the status records last failed; its output goes into the record.
-	failed *result
+	// failed: the attempt that the status records last has.
+	failed bool
 	// again: there is more to do at once.
 	again bool
 	// at is when to look again if nothing happens; zero: soon if something is awaited.
@@ -224,14 +224,7 @@ func (w *world) retryAt(last *record, s step) time.Time {
 		return w.now
 	}
 	// A clock that was set back does not make the wait longer.
-	return earlier(last.Finished.Add(backoff(n)), w.now.Add(backoff(n)))
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
+	return w.now.Add(min(last.Finished.Sub(w.now), 0) + backoff(n))
 }
 
 // save is a plan that changes the status.

@@ -38,10 +38,7 @@ func (g given) attempt(p phase, n int32, end string) (*record, *batchv1.Job) {
 	if end != "" {
 		r.Finished = &metav1.Time{Time: start}
 	}
-	job, err := newJob(g.sync, s, &r)
-	if err != nil {
-		panic(err)
-	}
+	job := newJob(g.sync, s, &r)
 	job.UID = "job-uid"
 	g.sync.Status.History = append(g.sync.Status.History, r)
 	return &g.sync.Status.History[len(g.sync.Status.History)-1], job

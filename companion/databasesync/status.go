@@ -7,11 +7,9 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 )
 
 // Conditions of a DatabaseSync.
@@ -32,29 +30,23 @@ func report(w *world, p *plan) openstackv1.DatabaseSyncStatus {
 	status.ObservedGeneration = w.sync.Generation
 	status.Phase = cmp.Or(p.phase, openstackv1.SyncPhasePending)
 
-	ready := metav1.Condition{Type: conditionReady, Status: metav1.ConditionFalse, Reason: p.reason, Message: p.message}
+	ready := condition.False(p.reason, p.message)
 	if then.installed() && !p.refused {
-		ready.Status, ready.Reason = metav1.ConditionTrue, "Installed"
-		ready.Message = "the schema serves release " + status.InstalledRelease
+		ready = condition.True("Installed", "the schema serves release "+status.InstalledRelease)
 	}
-	contracted := metav1.Condition{Type: conditionContracted, Status: metav1.ConditionFalse, Reason: p.reason, Message: p.message}
+	contracted := condition.False(p.reason, p.message)
 	release, _ := then.ahead()
 	switch {
-	case ready.Status != metav1.ConditionTrue:
-		contracted.Reason = "NotInstalled"
-		contracted.Message = fmt.Sprintf("the schema does not serve release %s yet", w.sync.Spec.Release)
+	case !ready.True:
+		contracted = condition.False("NotInstalled", fmt.Sprintf("the schema does not serve release %s yet", w.sync.Spec.Release))
 	case release != "":
-		contracted.Reason = "Ahead"
-		contracted.Message = fmt.Sprintf("the upgrade to release %s was called off, and the schema holds what that needs: "+
-			"upgrade again to finish", release)
+		contracted = condition.False("Ahead", fmt.Sprintf("the upgrade to release %s was called off, and the schema holds what that needs: "+
+			"upgrade again to finish", release))
 	case then.complete():
-		contracted.Status, contracted.Reason = metav1.ConditionTrue, "EverythingRan"
-		contracted.Message = "everything has run for release " + status.InstalledRelease
+		contracted = condition.True("EverythingRan", "everything has run for release "+status.InstalledRelease)
 	}
-	for _, c := range []metav1.Condition{ready, contracted} {
-		c.ObservedGeneration, c.LastTransitionTime = w.sync.Generation, metav1.Time{Time: w.now}
-		meta.SetStatusCondition(&status.Conditions, c)
-	}
+	condition.Set(&status.Conditions, conditionReady, w.sync.Generation, w.now, ready)
+	condition.Set(&status.Conditions, conditionContracted, w.sync.Generation, w.now, contracted)
 	return *status
 }
 
@@ -100,7 +92,7 @@ func (w *world) failure(last *record, at time.Time) string {
 // how an attempt failed, in a few words.
 func how(r *record) string {
 	const limit = 300
-	line := event.Cut(lastLine(r.Log), limit)
+	line := condition.Cut(lastLine(r.Log), limit)
 	switch {
 	case r.ExitCode == nil:
 		return cmp.Or(line, "nobody knows how it ended")

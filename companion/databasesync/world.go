@@ -13,8 +13,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/companion"
 )
 
@@ -27,20 +30,17 @@ type world struct {
 	pods []corev1.Pod
 	// missing are Secrets and ConfigMaps that the steps' pod needs.
 	missing []string
-	// said is the output of a version step that has ended.
-	said string
+	// said is what a version step that has ended has told, and output what a step has written that has failed.
+	said, output string
 	// rollout says what keeps the consumers from running the image all: no words if nothing does.
 	rollout string
 }
 
-// observe reads the world: nil if there is no such DatabaseSync, or not for long. Nothing comes from a cache: a pass is rare,
-// and a step cannot be taken back. The DatabaseSync is read before and after its Jobs. If it has changed meanwhile, the error is
-// a conflict. So a record whose Job is missing is older than that, and so is a Job than the record with which it is released.
-func observe(ctx context.Context, reader client.Reader, key client.ObjectKey, now time.Time) (*world, error) {
-	sync, err := readSync(ctx, reader, key)
-	if sync == nil {
-		return nil, err
-	}
+// observe reads the world. Nothing comes from a cache: a pass is rare, and a step cannot be taken back. The DatabaseSync is read before and
+// after its Jobs. If it has changed meanwhile, the error is a conflict. So a record whose Job is missing is older than that, and so is a
+// Job than the record with which it is released.
+func observe(ctx context.Context, env *controller.Env, sync *openstackv1.DatabaseSync) (*world, error) {
+	reader, key := env.Reader, client.ObjectKeyFromObject(sync)
 	ours := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{syncLabel: syncLabelValue(key.Name)}}
 	jobs, pods := &batchv1.JobList{}, &corev1.PodList{}
 	if err := reader.List(ctx, jobs, ours...); err != nil {
@@ -50,18 +50,20 @@ func observe(ctx context.Context, reader client.Reader, key client.ObjectKey, no
 	if err := reader.List(ctx, pods, ours...); err != nil {
 		return nil, fmt.Errorf("cannot list the schema's pods: %w", err)
 	}
-	again, err := readSync(ctx, reader, key)
+	again := &openstackv1.DatabaseSync{}
+	err := client.IgnoreNotFound(reader.Get(ctx, key, again))
 	switch {
-	case again == nil:
-		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("cannot read the DatabaseSync: %w", err)
 	case again.ResourceVersion != sync.ResourceVersion:
 		return nil, apierrors.NewConflict(openstackv1.GroupVersion.WithResource("databasesyncs").GroupResource(), key.Name,
 			errors.New("it has changed while its Jobs were read"))
 	}
-	w := &world{sync: sync, now: now, jobs: jobs.Items, pods: pods.Items}
+	w := &world{sync: sync, now: env.Clock.Now(), jobs: jobs.Items, pods: pods.Items}
 	slices.SortStableFunc(w.jobs, func(a, b batchv1.Job) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
+	w.listen(ctx, env)
 	if w.complete() && open(sync.Status.History) == nil {
 		return w, nil
 	}
@@ -74,18 +76,27 @@ func observe(ctx context.Context, reader client.Reader, key client.ObjectKey, no
 	return w, err
 }
 
-// readSync reads the DatabaseSync: nil if there is none, or not for long.
-func readSync(ctx context.Context, reader client.Reader, key client.ObjectKey) (*openstackv1.DatabaseSync, error) {
-	sync := &openstackv1.DatabaseSync{}
-	switch err := reader.Get(ctx, key, sync); {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("cannot read the DatabaseSync: %w", err)
-	case sync.DeletionTimestamp != nil:
-		return nil, nil
+// listen reads the output of an attempt that has ended, if that is to be known. A version step tells by its termination message or, mostly,
+// by its log. What cannot be read keeps nothing from being recorded: a version step runs again then.
+func (w *world) listen(ctx context.Context, env *controller.Env) {
+	current := open(w.sync.Status.History)
+	if current == nil {
+		return
 	}
-	return sync, nil
+	job := w.job(current)
+	if job == nil || !w.over(job) {
+		return
+	}
+	res := resultOf(job, w.pods)
+	s := w.step(current.Hash)
+	if w.said = res.message; res.pod == nil || phaseOf(current) != versioning && s.judge(res.code) != openstackv1.StepFailed {
+		return
+	}
+	text, err := env.Output(ctx, res.pod, res.container)
+	if w.said, w.output = cmp.Or(w.said, text), text; err != nil {
+		log.FromContext(ctx).Error(err, "cannot read the output of a step", "pod", res.pod.Name)
+		w.output = "its output cannot be read"
+	}
 }
 
 // fresh: the database is new, as far as is known.
@@ -148,33 +159,33 @@ func (w *world) begun(job *batchv1.Job) bool {
 
 // over: a Job has ended, and no pod of it is left that may write.
 func (w *world) over(job *batchv1.Job) bool {
-	return ending(job) != nil && !slices.ContainsFunc(podsOf(job, w.pods), func(p corev1.Pod) bool { return running(&p) })
+	return hasEnded(job) && !slices.ContainsFunc(podsOf(job, w.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
 }
 
 // busy names what may still write to the database: a Job that was released and has not ended, or a pod that outlived its Job.
 // No words: nothing. A suspended Job of another DatabaseSync counts, since nobody knows who will release it.
 func (w *world) busy() string {
 	for i := range w.jobs {
-		if j := &w.jobs[i]; ending(j) == nil && (!suspended(j) || !w.ours(j)) {
+		if j := &w.jobs[i]; !hasEnded(j) && (!suspended(j) || !w.ours(j)) {
 			return "Job " + j.Name
 		}
 	}
 	for i := range w.pods {
-		if p := &w.pods[i]; running(p) {
+		if p := &w.pods[i]; consumer.Running(p) {
 			return "Pod " + p.Name
 		}
 	}
 	return ""
 }
 
-// step finds a step of the spec by its identity.
-func (w *world) step(hash string) (step, bool) {
+// step finds a step of the spec by its identity. Of one that is no longer there, 0 is success.
+func (w *world) step(hash string) step {
 	for _, p := range []phase{versioning, syncing, checking, expanding, contracting, migrating} {
 		for _, s := range steps(&w.sync.Spec, p) {
 			if s.hash == hash {
-				return s, true
+				return s
 			}
 		}
 	}
-	return step{}, false
+	return step{}
 }

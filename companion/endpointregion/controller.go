@@ -5,47 +5,42 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/clock"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/conflict"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/event"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
 )
 
-const (
-	// poll while something is awaited (neither K-ORC's objects nor Keystone are watched), and longest the time after which it looks in any
-	// case: whether the endpoint is still there.
-	poll    = 10 * time.Second
-	longest = 10 * time.Minute
+// conditionAvailable: the endpoint is in its region. K-ORC's conditions have this name.
+const conditionAvailable = "Available"
 
-	// conditionAvailable: the endpoint is in its region. K-ORC's conditions have this name.
-	conditionAvailable = "Available"
+var (
+	metrics = controller.NewMetrics("endpoint_region")
+	writes  = metrics.Counter("writes_total", "How often the endpoint was put into its region: more than once if somebody took it out.")
 )
 
+// Neither K-ORC's objects nor Keystone are watched.
+var kind = controller.Kind[*openstackv1.EndpointRegion, *world]{
+	Name:       "EndpointRegion",
+	Object:     &openstackv1.EndpointRegion{},
+	Observe:    observe,
+	Next:       next,
+	Conditions: func(e *openstackv1.EndpointRegion) *[]metav1.Condition { return &e.Status.Conditions },
+	Warns:      []string{conditionAvailable},
+	Metrics:    metrics,
+}
+
 // Reconciler reconciles EndpointRegions.
-type Reconciler struct {
-	// Client writes.
-	Client client.Client
-	// Reader reads live, past every cache.
-	Reader client.Reader
-	// Transport is the way to Keystone.
-	Transport identity.Transport
-	// Events tells people what was done.
-	Events events.EventRecorder
-	// Clock tells the time.
-	Clock clock.PassiveClock
+type Reconciler controller.Env
+
+// Reconcile puts the endpoint into its region if it is not there, and reports.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	return kind.Reconcile(ctx, (*controller.Env)(r), req)
 }
 
 // Add adds the controller to a manager.
@@ -55,96 +50,72 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=openstack.k-orc.cloud,resources=endpoints,verbs=get
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-func Add(mgr ctrl.Manager) error {
-	for _, c := range collectors() {
-		if err := metrics.Registry.Register(c); err != nil {
-			return fmt.Errorf("cannot register metrics: %w", err)
-		}
-	}
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("endpointregion").
-		For(&openstackv1.EndpointRegion{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Complete(&Reconciler{
-			Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Transport: identity.TLS,
-			Events: mgr.GetEventRecorder("endpointregion"), Clock: clock.RealClock{},
-		})
+func Add(mgr ctrl.Manager) error { return kind.Add(mgr) }
+
+// world is everything that a decision depends on.
+type world struct {
+	endpoint *openstackv1.EndpointRegion
+	now      time.Time
+	// id of the endpoint in Keystone, and the region that it is in.
+	id, region string
+	keystone   *identity.User
+	// waits says what is waited for, if anything is.
+	waits condition.State
 }
 
-// Reconcile puts the endpoint into its region if it is not there, and reports.
-func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	e := &openstackv1.EndpointRegion{}
-	if err := r.Reader.Get(ctx, req.NamespacedName, e); err != nil {
-		if apierrors.IsNotFound(err) {
-			forget(req.Namespace, req.Name)
-			return reconcile.Result{}, nil
-		}
-		return reconcile.Result{}, fmt.Errorf("cannot read the EndpointRegion: %w", err)
-	}
-	if e.DeletionTimestamp != nil {
-		return reconcile.Result{}, nil // The endpoint stays as it is.
-	}
-	before := e.Status.DeepCopy()
-	state, err := r.put(ctx, e)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	result := reconcile.Result{RequeueAfter: longest}
-	if !state.True {
-		result.RequeueAfter = poll
-	}
-	return conflict.Again(ctx, result, r.report(ctx, e, before, state))
-}
-
-// put finds endpoint and Keystone, puts the one into its region, and says what has come of it. An error is the API server's.
-func (r *Reconciler) put(ctx context.Context, e *openstackv1.EndpointRegion) (condition.State, error) {
-	id, waits, err := korc.ID(ctx, r.Reader, "Endpoint", e.Namespace, string(e.Spec.EndpointRef))
+// observe looks for the endpoint and at its region. That Keystone does not answer is no error: it is waited for.
+func observe(ctx context.Context, env *controller.Env, e *openstackv1.EndpointRegion) (*world, error) {
+	w := &world{endpoint: e, now: env.Clock.Now(), id: e.Status.ID}
+	id, waits, err := korc.ID(ctx, env.Reader, "Endpoint", e.Namespace, string(e.Spec.EndpointRef))
 	if err != nil || waits != "" {
-		return condition.State{Reason: "Waiting", Message: waits}, err
+		w.waits = condition.False("Waiting", waits)
+		return w, err
 	}
-	e.Status.ID = id
-	cloud, problem, err := identity.FindCloud(ctx, r.Reader, e.Namespace, e.Spec.CloudCredentialsRef)
+	w.id = id
+	cloud, problem, err := identity.FindCloud(ctx, env.Reader, e.Namespace, e.Spec.CloudCredentialsRef)
 	if err != nil || problem != "" {
-		return condition.State{Reason: "KeystoneUnavailable", Message: problem}, err
+		w.waits = condition.False("KeystoneUnavailable", problem)
+		return w, err
 	}
-	return r.compare(ctx, e, cloud), nil
+	w.keystone, err = env.Transport.Login(ctx, cloud)
+	if err == nil {
+		w.region, err = w.keystone.EndpointRegion(ctx, id)
+	}
+	if err != nil {
+		w.waits = condition.False("KeystoneUnavailable", err.Error())
+	}
+	return w, nil
 }
 
-// compare puts the endpoint into its region if it is not there. What Keystone does not answer or refuses is told.
-func (r *Reconciler) compare(ctx context.Context, e *openstackv1.EndpointRegion, cloud identity.Cloud) condition.State {
-	id := e.Status.ID
-	keystone, err := r.Transport.Administer(ctx, cloud)
-	if err != nil {
-		return condition.State{Reason: "KeystoneUnavailable", Message: err.Error()}
-	}
-	region, err := keystone.EndpointRegion(ctx, id)
-	if err != nil {
-		return condition.State{Reason: "KeystoneUnavailable", Message: err.Error()}
-	}
-	if region != e.Spec.Region {
-		if err := keystone.SetEndpointRegion(ctx, id, e.Spec.Region); err != nil {
-			return condition.State{Reason: "KeystoneRefuses", Message: err.Error()}
+// next puts the endpoint into its region if it is not there, and looks at it again then.
+func next(w *world) controller.Step {
+	e := w.endpoint
+	switch {
+	case w.waits.Reason != "":
+		return controller.Step{Status: w.report(w.waits), After: controller.Poll}
+	case w.region != e.Spec.Region:
+		return controller.Step{
+			Name: "RegionSet", Do: w.put,
+			Note: fmt.Sprintf("put endpoint %s into region %s; it was in %q", w.id, e.Spec.Region, w.region),
 		}
-		writes.WithLabelValues(e.Namespace, e.Name).Inc()
-		event.Record(r.Events, e, event.Normal, "RegionSet",
-			fmt.Sprintf("put endpoint %s into region %s; it was in %q", id, e.Spec.Region, region))
 	}
-	return condition.State{True: true, Reason: "RegionSet", Message: "the endpoint is in its region"}
+	there := condition.True("RegionSet", "the endpoint is in its region")
+	return controller.Step{Status: w.report(there), After: controller.Longest}
 }
 
-// report writes the status, if it has changed, and an event if the endpoint is not in its region for a new reason.
-func (r *Reconciler) report(
-	ctx context.Context, e *openstackv1.EndpointRegion, before *openstackv1.EndpointRegionStatus, s condition.State,
-) error {
-	news := condition.Set(&e.Status.Conditions, conditionAvailable, e.Generation, r.Clock.Now(), s)
-	measure(e)
-	if equality.Semantic.DeepEqual(*before, e.Status) {
-		return nil
+func (w *world) report(s condition.State) func() {
+	return func() {
+		w.endpoint.Status.ID = w.id
+		condition.Set(&w.endpoint.Status.Conditions, conditionAvailable, w.endpoint.Generation, w.now, s)
 	}
-	if err := r.Client.Status().Update(ctx, e); err != nil {
-		return fmt.Errorf("cannot write the status: %w", err)
+}
+
+func (w *world) put(ctx context.Context, _ *controller.Env) error {
+	e := w.endpoint
+	if err := w.keystone.SetEndpointRegion(ctx, w.id, e.Spec.Region); err != nil {
+		e.Status.ID = w.id
+		return controller.Refused("KeystoneRefuses", err)
 	}
-	if news {
-		event.Record(r.Events, e, event.Warning, s.Reason, s.Message)
-	}
+	writes.WithLabelValues(e.Namespace, e.Name).Inc()
 	return nil
 }

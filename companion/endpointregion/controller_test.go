@@ -23,6 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
@@ -107,10 +109,10 @@ func (c *cluster) run(r *Reconciler, ended func()) {
 			log.FromContext(ctx).Error(err, "Reconciler error")
 		}
 		ended()
-		if err == nil && result.RequeueAfter == poll {
+		if err == nil && result.RequeueAfter == controller.Poll {
 			waited++
 		}
-		if waited == 3 || err == nil && result.RequeueAfter == longest {
+		if waited == 3 || err == nil && result.RequeueAfter == controller.Longest {
 			return
 		}
 	}
@@ -247,5 +249,78 @@ func TestLooks(t *testing.T) {
 	result, err := c.sound().Reconcile(context.Background(), request)
 	if err != nil || result.RequeueAfter <= 0 || result.RequeueAfter > 10*time.Minute {
 		t.Errorf("looks again after %s: %v", result.RequeueAfter, err)
+	}
+}
+
+// TestNext: what each state of the world comes to, and what is reported of it.
+func TestNext(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	type decision struct {
+		Name, Note, Reason, ID string
+		Does                   bool
+		After                  time.Duration
+		At                     time.Time
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		world  world
+		want   decision
+	}{
+		"Waits": {
+			"Nobody tells when K-ORC has made it.", world{waits: condition.False("Waiting", "no endpoint")},
+			decision{Reason: "Waiting", After: 10 * time.Second, At: now},
+		},
+		"Elsewhere": {
+			"It is looked at again at once.", world{id: "e", region: "RegionOne"},
+			decision{Name: "RegionSet", Note: `put endpoint e into region eu-de-1; it was in "RegionOne"`, Does: true},
+		},
+		"There": {
+			"It is looked at in a while.", world{id: "e", region: "eu-de-1"},
+			decision{Reason: "RegionSet", ID: "e", After: 10 * time.Minute, At: now},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := tc.world
+			w.endpoint, w.now = region(), now
+			s := next(&w)
+			got := decision{Name: s.Name, Note: s.Note, Does: s.Do != nil, After: s.After}
+			if s.Status != nil {
+				s.Status()
+				c := w.endpoint.Status.Conditions[0]
+				got.Reason, got.At = c.Reason, c.LastTransitionTime.Time
+			}
+			got.ID = w.endpoint.Status.ID
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestID: which endpoint it is stays in the status when K-ORC's object goes, and is there when Keystone refuses.
+func TestID(t *testing.T) {
+	c := newCluster(t, region(), clouds(), endpoint("e"))
+	c.keystone.SetRegion("e", "")
+	c.keystone.Refuse("PATCH", "You are not authorized.")
+	id := func() string {
+		e := &openstackv1.EndpointRegion{}
+		if err := c.api.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, e); err != nil {
+			t.Fatal(err)
+		}
+		return e.Status.ID
+	}
+	c.run(c.sound(), func() {})
+	if got := id(); got != "e" {
+		t.Errorf("refused: %q", got)
+	}
+	if err := c.api.Delete(t.Context(), endpoint("e")); err != nil {
+		t.Fatal(err)
+	}
+	c.run(c.sound(), func() {})
+	if got := id(); got != "e" {
+		t.Errorf("gone: %q", got)
+	}
+	if c := c.available(); !c.LastTransitionTime.Time.Equal(time.Unix(1e9, 0)) {
+		t.Errorf("%v", c)
 	}
 }

@@ -9,15 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
-type action = func(context.Context, *Reconciler) error
-
 // create makes an object. One that is there already is a conflict: somebody else was faster.
-func create(o client.Object) action {
-	return func(ctx context.Context, r *Reconciler) error {
-		if err := r.Client.Create(ctx, o); err != nil {
+func create(o client.Object) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		if err := env.Client.Create(ctx, o); err != nil {
 			return fmt.Errorf("cannot create %s: %w", o.GetName(), err)
 		}
 		return nil
@@ -25,59 +24,50 @@ func create(o client.Object) action {
 }
 
 // generateKeys makes keys of randomness.
-func generateKeys(w *world) action {
-	return func(ctx context.Context, r *Reconciler) error {
-		set, err := keys.Setup(r.Random)
+func generateKeys(w *world) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		set, err := keys.Setup(env.Random)
 		if err != nil {
 			return err
 		}
-		return writeKeys(w, set, created(w.now, w.need.Lifetime))(ctx, r)
+		return writeKeys(w, set, created(w.now, w.need.Lifetime))(ctx, env)
 	}
 }
 
-func rotate(w *world) action {
-	return func(ctx context.Context, r *Reconciler) error {
-		set, err := w.set.Rotate(r.Random, w.limit)
+func rotate(w *world) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		set, err := w.set.Rotate(env.Random, w.limit)
 		if err != nil {
 			return err
 		}
-		if err := writeKeys(w, set, w.record.rotated(set, w.now, w.need.Lifetime))(ctx, r); err != nil {
+		if err := writeKeys(w, set, w.record.rotated(set, w.now, w.need.Lifetime))(ctx, env); err != nil {
 			return err
 		}
-		rotations.WithLabelValues(labels(w.repo)...).Inc()
+		rotations.WithLabelValues(w.repo.Namespace, w.repo.Name).Inc()
 		return nil
 	}
 }
 
 // writeKeys writes keys with their record: into a new Secret where there was none, else over exactly the version that was
 // read. The Secret has no owner: it outlives the KeyRepository.
-func writeKeys(w *world, set keys.Set, rec record) action {
-	return func(ctx context.Context, r *Reconciler) error {
-		if w.secret == nil {
-			secret := &corev1.Secret{
-				ObjectMeta: metav1.ObjectMeta{
-					Name: string(w.repo.Spec.SecretName), Namespace: w.repo.Namespace,
-					Labels: map[string]string{
-						"app.kubernetes.io/part-of":    "openstack",
-						"app.kubernetes.io/managed-by": managedBy,
-						"openstack.c5c3.io/keys":       strings.ToLower(w.repo.Spec.Type),
-					},
+func writeKeys(w *world, set keys.Set, rec record) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		secret := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: string(w.repo.Spec.SecretName), Namespace: w.repo.Namespace,
+				Labels: map[string]string{
+					"app.kubernetes.io/part-of":    "openstack",
+					"app.kubernetes.io/managed-by": managedBy,
+					"openstack.c5c3.io/keys":       strings.ToLower(w.repo.Spec.Type),
 				},
-				Type: corev1.SecretTypeOpaque,
-			}
-			if err := rec.writeTo(secret, set); err != nil {
-				return err
-			}
-			return create(secret)(ctx, r)
+			},
+			Type: corev1.SecretTypeOpaque,
 		}
-		secret := w.secret.DeepCopy()
-		if err := rec.writeTo(secret, set); err != nil {
-			return err
+		if w.secret != nil {
+			secret = w.secret.DeepCopy()
 		}
-		if err := r.Client.Update(ctx, secret); err != nil {
-			return fmt.Errorf("cannot write the keys into Secret %s: %w", secret.Name, err)
-		}
-		return nil
+		rec.writeTo(secret, set)
+		return env.Write(ctx, secret)
 	}
 }
 

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
@@ -115,56 +113,4 @@ func (c *cluster) jobs() {
 		}}
 		c.must(c.api.Status().Update(ctx, &j))
 	}
-}
-
-// externalSecrets pushes and fetches, and removes what belongs to an ExternalSecret that is gone.
-func (c *cluster) externalSecrets() {
-	ctx := context.Background()
-	pushes := &unstructured.UnstructuredList{}
-	pushes.SetGroupVersionKind(pushSecretKind)
-	c.must(c.api.List(ctx, pushes))
-	for _, p := range pushes.Items {
-		if status, _, _ := readyCondition(&p); status == "True" {
-			continue
-		}
-		source := c.secret()
-		if c.storeDown || source == nil {
-			c.answer(&p, "False", "Errored")
-			continue
-		}
-		c.store["prod/keys"] = maps.Clone(source.Data)
-		c.answer(&p, "True", "Synced")
-	}
-	asked := &unstructured.UnstructuredList{}
-	asked.SetGroupVersionKind(externalSecretKind)
-	c.must(c.api.List(ctx, asked))
-	for _, e := range asked.Items {
-		copied := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: e.GetName(), Namespace: namespace}}
-		exists := c.api.Get(ctx, client.ObjectKeyFromObject(copied), copied) == nil
-		switch data, ok := c.store["prod/keys"]; {
-		case c.storeDown:
-			c.answer(&e, "False", "SecretSyncedError")
-		case !ok:
-			c.answer(&e, "True", "SecretDeleted")
-		case !exists:
-			copied.Data = maps.Clone(data)
-			c.must(c.api.Create(ctx, copied))
-			c.answer(&e, "True", "SecretSynced")
-		}
-	}
-	if len(asked.Items) == 0 {
-		copied := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName + "-restore", Namespace: namespace}}
-		_ = c.api.Delete(ctx, copied)
-	}
-}
-
-func (c *cluster) answer(o *unstructured.Unstructured, status, reason string) {
-	if was, had, _ := readyCondition(o); was == status && had == reason {
-		return
-	}
-	o.Object["status"] = map[string]any{
-		"refreshTime": c.clock.Now().Format(time.RFC3339),
-		"conditions":  []any{map[string]any{"type": "Ready", "status": status, "reason": reason, "message": "it said so"}},
-	}
-	c.must(c.api.Update(context.Background(), o))
 }

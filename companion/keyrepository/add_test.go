@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -37,7 +36,7 @@ func TestUses(t *testing.T) {
 		"AnotherWorkload": {"Deployment", secretName, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := uses(repo, tc.kind, tc.name); got != tc.want {
+			if got := kind.Names(repo, tc.kind, tc.name); got != tc.want {
 				t.Errorf("%v", got)
 			}
 		})
@@ -62,26 +61,13 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsOfConditions: what no longer applies does not stay false for ever, or it would be told of for ever.
-func TestMetricsOfConditions(t *testing.T) {
-	r := fernet()
-	r.Name = "backed-up-once"
-	r.Status.Conditions = []metav1.Condition{{Type: conditionBackedUp, Status: metav1.ConditionFalse}, {Type: conditionReady, Status: metav1.ConditionTrue}}
-	measure(r)
-	with := seriesOf(t, r.Name)
-	r.Status.Conditions = r.Status.Conditions[1:]
-	measure(r)
-	if without := seriesOf(t, r.Name); without != with-1 {
-		t.Errorf("%d series with the condition, %d without", with, without)
-	}
-	forget(r.Namespace, r.Name)
-}
-
 // seriesOf counts the series about one KeyRepository.
 func seriesOf(t *testing.T, repository string) int {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(collectors()...)
+	if err := metrics.Register(registry); err != nil {
+		t.Fatal(err)
+	}
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package keyrepository
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -29,6 +29,8 @@ const (
 	// backupLabel and backupAnnotation of a PushSecret name the Secret and what of it is pushed where.
 	backupLabel      = "openstack.c5c3.io/backup-of"
 	backupAnnotation = "openstack.c5c3.io/backup"
+	// storeKind repeats the default of the schema.
+	storeKind = "ClusterSecretStore"
 )
 
 // backup is what External Secrets says of the copies in the store.
@@ -167,6 +169,14 @@ func (w *world) pushName() string {
 
 func (w *world) restoreName() string { return rights.RestoreName(string(w.repo.Spec.SecretName)) }
 
+// store names the store, if there is one.
+func (w *world) store() string {
+	if w.repo.Spec.Backup == nil {
+		return ""
+	}
+	return "store " + string(w.repo.Spec.Backup.SecretStoreRef.Name)
+}
+
 // backupOf is the Secret's name as a label, which has at most 63 characters.
 func (w *world) backupOf() string { return rights.DerivedName(string(w.repo.Spec.SecretName), "keys") }
 
@@ -182,7 +192,7 @@ func (w *world) pushSecret() *unstructured.Unstructured {
 		"updatePolicy":    "Replace",
 		"deletionPolicy":  "None",
 		"refreshInterval": "0s",
-		"secretStoreRefs": object.List{object.Map{"name": string(b.SecretStoreRef.Name), "kind": storeKind(b.SecretStoreRef.Kind)}},
+		"secretStoreRefs": object.List{object.Map{"name": string(b.SecretStoreRef.Name), "kind": cmp.Or(b.SecretStoreRef.Kind, storeKind)}},
 		"selector":        object.Map{"secret": object.Map{"name": string(w.repo.Spec.SecretName)}},
 		"data":            object.List{object.Map{"match": object.Map{"remoteRef": object.Map{"remoteKey": b.RemoteKey}}}},
 	})
@@ -198,20 +208,12 @@ func (w *world) externalSecret() *unstructured.Unstructured {
 		Labels: map[string]string{"app.kubernetes.io/managed-by": managedBy},
 	}, object.Map{
 		"refreshInterval": "1m",
-		"secretStoreRef":  object.Map{"name": string(b.SecretStoreRef.Name), "kind": storeKind(b.SecretStoreRef.Kind)},
+		"secretStoreRef":  object.Map{"name": string(b.SecretStoreRef.Name), "kind": cmp.Or(b.SecretStoreRef.Kind, storeKind)},
 		"target":          object.Map{"name": w.restoreName(), "creationPolicy": "Owner", "deletionPolicy": "Delete"},
 		"dataFrom":        object.List{object.Map{"extract": object.Map{"key": b.RemoteKey}}},
 	})
 	o.SetOwnerReferences(w.owners())
 	return o
-}
-
-// storeKind repeats the default of the schema.
-func storeKind(kind string) string {
-	if kind == "" {
-		return "ClusterSecretStore"
-	}
-	return kind
 }
 
 // readyCondition of an object of External Secrets.
@@ -225,15 +227,4 @@ func readyCondition(o *unstructured.Unstructured) (status, reason, message strin
 		}
 	}
 	return status, reason, message
-}
-
-// remove deletes exactly the object that was seen.
-func remove(ctx context.Context, writer client.Writer, o client.Object) error {
-	uid, version := o.GetUID(), o.GetResourceVersion()
-	err := writer.Delete(ctx, o, client.Preconditions{UID: &uid, ResourceVersion: &version},
-		client.PropagationPolicy("Background"))
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("cannot delete %s: %w", o.GetName(), err)
-	}
-	return nil
 }

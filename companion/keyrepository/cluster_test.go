@@ -24,6 +24,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
@@ -259,11 +260,11 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 	if c.onPass != nil {
 		c.onPass()
 	}
-	if err == nil && result.RequeueAfter > poll {
+	if err == nil && result.RequeueAfter > controller.Poll {
 		return result.RequeueAfter
 	}
-	if err != nil || result.RequeueAfter == poll {
-		c.clock.SetTime(c.clock.Now().Add(poll))
+	if err != nil || result.RequeueAfter == controller.Poll {
+		c.clock.SetTime(c.clock.Now().Add(controller.Poll))
 		c.tick()
 	}
 	return 0

@@ -49,13 +49,3 @@ func migrationJob(w *world, from consumer.Workload) *batchv1.Job {
 func (w *world) jobName() string {
 	return rights.DerivedName(w.repo.Name, "migrate-"+names.Hash(rights.SuffixDigits, w.record.Hash))
 }
-
-// finished tells how a Job ended: with JobComplete or JobFailed, or with no condition if it has not.
-func finished(j *batchv1.Job) batchv1.JobCondition {
-	for _, c := range j.Status.Conditions {
-		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
-			return c
-		}
-	}
-	return batchv1.JobCondition{}
-}

@@ -1,13 +1,12 @@
 package keyrepository
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
@@ -34,32 +33,10 @@ type record struct {
 	NeededUntil keys.Ledger `json:"neededUntil,omitempty"`
 }
 
-// readRecord gives nil, and no error, for a Secret without a record.
-func readRecord(s *corev1.Secret) (*record, error) {
-	text, ok := s.Annotations[recordAnnotation]
-	if !ok {
-		return nil, nil
-	}
-	r := &record{}
-	if err := json.Unmarshal([]byte(text), r); err != nil {
-		return nil, fmt.Errorf("annotation %s cannot be read: %w", recordAnnotation, err)
-	}
-	return r, nil
-}
-
-// writeKeys puts a set and its record into a Secret, and nothing else.
-func (r record) writeTo(s *corev1.Secret, set keys.Set) error {
-	r.Hash = set.Hash()
-	text, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("cannot write the record of the keys: %w", err)
-	}
-	if s.Annotations == nil {
-		s.Annotations = map[string]string{}
-	}
-	s.Annotations[recordAnnotation] = string(text)
-	s.Data = set.Data()
-	return nil
+// writeTo puts a set and its record into a Secret, and nothing else.
+func (r record) writeTo(s *corev1.Secret, set keys.Set) {
+	r.Hash, s.Data = set.Hash(), set.Data()
+	live.WriteRecord(&s.ObjectMeta, recordAnnotation, r)
 }
 
 // created is the record of keys that nothing is encrypted with yet.

@@ -1,14 +1,18 @@
 package keyrepository
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
@@ -23,27 +27,12 @@ const (
 	retryMigration = time.Hour
 	// storeAnswers is how long a store mostly takes to answer: whoever looks before that waits for the next poll.
 	storeAnswers = time.Second
+	// noAnswer is said of what says nothing.
+	noAnswer = "it has not answered"
 )
 
-// A step is what a pass comes to: something to do, or something to wait for.
-type step struct {
-	// name of the step, for logs, and reason of the event.
-	name string
-	// do takes the step; nil waits.
-	do action
-	// rest is how long to wait after the step was taken; zero: look again at once.
-	rest time.Duration
-	// note tells the event that follows the step, none if it is empty; warning makes it one.
-	note    string
-	warning bool
-	// wait says for what, as a sentence, when there is nothing to do.
-	wait string
-	// at is when waiting ends by itself; zero: look again soon.
-	at time.Time
-}
-
 // rules are asked in this order for the next step; the first that has one decides. What ends in waiting stands last.
-var rules = []func(*world) *step{
+var rules = []func(*world) *controller.Step{
 	createKeys,
 	mendKeys,
 	adoptKeys,
@@ -59,23 +48,35 @@ var rules = []func(*world) *step{
 }
 
 // next finds the next step.
-func next(w *world) *step {
-	for _, rule := range rules {
-		if s := rule(w); s != nil {
-			return s
-		}
+func next(w *world) controller.Step {
+	s := controller.First(rules, w)
+	s.Expected = s.Do != nil
+	s.Status = func() { w.repo.Status = report(w, s) }
+	if s.Do == nil {
+		s.After = w.patience(s)
 	}
-	return &step{name: "Idle"}
+	return s
+}
+
+// patience is how long a pass may rest that has nothing to do.
+func (w *world) patience(s controller.Step) time.Duration {
+	switch {
+	case !s.At.IsZero():
+		return controller.Until(s.At, w.now)
+	case s.Wait != "" || w.state != intact || w.waitsFor() != "" || w.waitsForMigration() != "" || w.waitsForBackup() != "":
+		return controller.Poll
+	}
+	return controller.Longest
 }
 
 // createKeys makes keys where there are none: from the backup, if there is one, and new ones only if it is certain that none
 // exist, or that nothing is lost without them.
-func createKeys(w *world) *step {
+func createKeys(w *world) *controller.Step {
 	switch {
 	case w.state != missing:
 		return nil
 	case w.refusal != nil:
-		return &step{name: "Refused", wait: w.refusal.Error()}
+		return &controller.Step{Name: "Refused", Wait: w.refusal.Error()}
 	case w.consents():
 		return generate(w)
 	case w.repo.Spec.Backup != nil:
@@ -90,7 +91,7 @@ func createKeys(w *world) *step {
 		// Tokens are void with or without new keys, and without any, no pod can start.
 		return generate(w)
 	}
-	return &step{name: "SecretMissing", wait: fmt.Sprintf(
+	return &controller.Step{Name: "SecretMissing", Wait: fmt.Sprintf(
 		"Secret %s is gone, and what is encrypted with its keys cannot be read without them. Put it back. If it is lost for good, give this "+
 			"KeyRepository the annotation %s: %q, and all stored credentials are lost", w.repo.Spec.SecretName, regenerateAnnotation, w.consent())}
 }
@@ -105,23 +106,23 @@ func (w *world) consent() string {
 
 func (w *world) consents() bool { return w.repo.Annotations[regenerateAnnotation] == w.consent() }
 
-func generate(w *world) *step {
-	s := &step{name: "KeysCreated", note: "created the keys in Secret " + string(w.repo.Spec.SecretName), do: generateKeys(w)}
+func generate(w *world) *controller.Step {
+	s := &controller.Step{Name: "KeysCreated", Note: "created the keys in Secret " + string(w.repo.Spec.SecretName), Do: generateKeys(w)}
 	if w.lost != "" {
-		s.name, s.warning = "KeysRegenerated", true
-		s.note = fmt.Sprintf("Secret %s was gone: new keys took the place of %s. Whatever those encrypted is void",
+		s.Name, s.Warning = "KeysRegenerated", true
+		s.Note = fmt.Sprintf("Secret %s was gone: new keys took the place of %s. Whatever those encrypted is void",
 			w.repo.Spec.SecretName, w.lost)
 	}
 	return s
 }
 
 // restore asks the store, and gives nil if it answers that it has nothing to restore.
-func restore(w *world) *step {
+func restore(w *world) *controller.Step {
 	switch {
 	case w.backup.missing != nil:
-		return &step{name: "StoreUnknown", wait: w.backup.missing.Error()}
+		return &controller.Step{Name: "StoreUnknown", Wait: w.backup.missing.Error()}
 	case w.backup.restore == nil:
-		return &step{name: "AskStore", do: create(w.externalSecret()), rest: storeAnswers}
+		return &controller.Step{Name: "AskStore", Do: create(w.externalSecret()), After: storeAnswers}
 	}
 	switch w.backup.answer() {
 	case noEntry:
@@ -133,24 +134,24 @@ func restore(w *world) *step {
 		}
 		set, err := keys.Parse(copied)
 		if err != nil {
-			return &step{name: "BackupInvalid", wait: fmt.Sprintf("cannot restore the keys from %s: %s. Mend the entry",
+			return &controller.Step{Name: "BackupInvalid", Wait: fmt.Sprintf("cannot restore the keys from %s: %s. Mend the entry",
 				w.repo.Spec.Backup.RemoteKey, sentence(err))}
 		}
-		return &step{
-			name: "KeysRestored", do: writeKeys(w, set, found(set, w.now, w.need.Lifetime)), warning: w.lost != "",
-			note: fmt.Sprintf("restored the keys in Secret %s from the backup: primary %d", w.repo.Spec.SecretName, set.Primary()),
+		return &controller.Step{
+			Name: "KeysRestored", Do: writeKeys(w, set, found(set, w.now, w.need.Lifetime)), Warning: w.lost != "",
+			Note: fmt.Sprintf("restored the keys in Secret %s from the backup: primary %d", w.repo.Spec.SecretName, set.Primary()),
 		}
 	case unknown:
 	}
 	_, _, message := readyCondition(w.backup.restore)
-	return &step{name: "StoreUnknown", wait: fmt.Sprintf(
+	return &controller.Step{Name: "StoreUnknown", Wait: fmt.Sprintf(
 		"waits for store %s to tell whether it has keys (entry %s): %s. If it never will and there are none, give this KeyRepository "+
-			"the annotation %s: %q", w.repo.Spec.Backup.SecretStoreRef.Name, w.repo.Spec.Backup.RemoteKey, orNothing(message),
+			"the annotation %s: %q", w.repo.Spec.Backup.SecretStoreRef.Name, w.repo.Spec.Backup.RemoteKey, cmp.Or(message, noAnswer),
 		regenerateAnnotation, w.consent())}
 }
 
 // mendKeys restores a Secret that somebody has edited, if there is a backup, and touches it in no other case.
-func mendKeys(w *world) *step {
+func mendKeys(w *world) *controller.Step {
 	if w.state != edited {
 		return nil
 	}
@@ -164,66 +165,66 @@ func mendKeys(w *world) *step {
 		wait += fmt.Sprintf("; or, if these are the right keys, give this KeyRepository the annotation %s: %q",
 			acceptAnnotation, keys.Hash(w.secret.Data))
 	}
-	return &step{name: "SecretEdited", wait: wait}
+	return &controller.Step{Name: "SecretEdited", Wait: wait}
 }
 
 // adoptKeys takes keys that were there before this controller, or that somebody has allowed.
-func adoptKeys(w *world) *step {
+func adoptKeys(w *world) *controller.Step {
 	if w.state != unrecorded {
 		return nil
 	}
-	return &step{
-		name: "KeysAdopted", do: writeKeys(w, w.set, found(w.set, w.now, w.need.Lifetime)),
-		note: fmt.Sprintf("took over the keys in Secret %s: primary %d", w.repo.Spec.SecretName, w.set.Primary()),
+	return &controller.Step{
+		Name: "KeysAdopted", Do: writeKeys(w, w.set, found(w.set, w.now, w.need.Lifetime)),
+		Note: fmt.Sprintf("took over the keys in Secret %s: primary %d", w.repo.Spec.SecretName, w.set.Primary()),
 	}
 }
 
 // clearRestore removes the copy that a restore has left, and lets the next one ask anew.
-func clearRestore(w *world) *step {
+func clearRestore(w *world) *controller.Step {
 	if w.backup.restore == nil {
 		return nil
 	}
-	return &step{name: "ClearRestore", do: func(ctx context.Context, r *Reconciler) error { return remove(ctx, r.Client, w.backup.restore) }}
+	return &controller.Step{Name: "ClearRestore", Do: controller.Delete(w.backup.restore, metav1.DeletePropagationBackground)}
 }
 
-func pushKeys(w *world) *step {
+func pushKeys(w *world) *controller.Step {
 	if w.repo.Spec.Backup == nil || w.backup.missing != nil || w.backup.has(w.pushName()) {
 		return nil
 	}
-	return &step{name: "PushKeys", do: create(w.pushSecret())}
+	return &controller.Step{Name: "PushKeys", Do: create(w.pushSecret())}
 }
 
-func clearPushes(w *world) *step {
+func clearPushes(w *world) *controller.Step {
 	if w.repo.Spec.Backup == nil {
 		return nil
 	}
 	for _, old := range w.backup.stale(w.pushName()) {
-		return &step{name: "ClearPush", do: func(ctx context.Context, r *Reconciler) error { return remove(ctx, r.Client, old) }}
+		return &controller.Step{Name: "ClearPush", Do: controller.Delete(old, metav1.DeletePropagationBackground)}
 	}
 	return nil
 }
 
 // awaitConsumers writes down which consumers do not exist while the keys are there. This pass has read the Secret before it looked for
 // them, and writes over the version that it read: what is made later mounts these keys or later ones.
-func awaitConsumers(w *world) *step {
+func awaitConsumers(w *world) *controller.Step {
 	var absent []string
 	for _, c := range w.consumers {
-		if !c.Exists() && !slices.Contains(w.record.Awaited, c.String()) {
+		if c.Template() == nil && !slices.Contains(w.record.Awaited, c.String()) {
 			absent = append(absent, c.String())
 		}
 	}
 	if len(absent) == 0 {
 		return nil
 	}
-	return &step{name: "ConsumersAwaited", do: writeKeys(w, w.set, w.record.awaiting(absent))}
+	return &controller.Step{Name: "ConsumersAwaited", Do: writeKeys(w, w.set, w.record.awaiting(absent))}
 }
 
 // markConsumers notes on a consumer that it was made after the keys, so that a new one is not rolled to have what it has.
-func markConsumers(w *world) *step {
+func markConsumers(w *world) *controller.Step {
 	for _, c := range w.consumers {
 		if c.Unnamed(w.annotation()) && !c.Marked(w.annotation(), w.record.Hash) && slices.Contains(w.record.Awaited, c.String()) {
-			return &step{name: "ConsumerMarked", do: func(ctx context.Context, r *Reconciler) error {
-				return c.Mark(ctx, r.Client, w.annotation(), w.record.Hash)
+			return &controller.Step{Name: "ConsumerMarked", Do: func(ctx context.Context, env *controller.Env) error {
+				return c.Mark(ctx, env.Client, w.annotation(), w.record.Hash)
 			}}
 		}
 	}
@@ -232,13 +233,13 @@ func markConsumers(w *world) *step {
 
 // rollPods restarts the pods of every other consumer in the course of their roll-out: those that carry the annotation were started
 // after the keys were written, which is the proof that they have them.
-func rollPods(w *world) *step {
+func rollPods(w *world) *controller.Step {
 	for _, c := range w.consumers {
-		if c.Exists() && !c.Named(w.annotation(), w.record.Hash) && !c.Marked(w.annotation(), w.record.Hash) {
-			return &step{
-				name: "PodsRolled", note: fmt.Sprintf("rolls %s for it to have the keys with primary %d", c, w.set.Primary()),
-				do: func(ctx context.Context, r *Reconciler) error {
-					return c.Roll(ctx, r.Client, w.annotation(), w.record.Hash)
+		if c.Template() != nil && !c.Named(w.annotation(), w.record.Hash) && !c.Marked(w.annotation(), w.record.Hash) {
+			return &controller.Step{
+				Name: "PodsRolled", Note: fmt.Sprintf("rolls %s for it to have the keys with primary %d", c, w.set.Primary()),
+				Do: func(ctx context.Context, env *controller.Env) error {
+					return c.Roll(ctx, env.Client, w.annotation(), w.record.Hash)
 				},
 			}
 		}
@@ -247,35 +248,35 @@ func rollPods(w *world) *step {
 }
 
 // recordDistribution writes down that every pod has the keys: from then on nothing else encrypts.
-func recordDistribution(w *world) *step {
+func recordDistribution(w *world) *controller.Step {
 	if w.record.Distributed != nil || w.waitsForPods() != "" {
 		return nil
 	}
-	return &step{
-		name: "KeysDistributed", do: writeKeys(w, w.set, w.record.distributed(w.set, w.now, w.need.Lifetime)),
-		note: fmt.Sprintf("every pod has the keys with primary %d", w.set.Primary()),
+	return &controller.Step{
+		Name: "KeysDistributed", Do: writeKeys(w, w.set, w.record.distributed(w.set, w.now, w.need.Lifetime)),
+		Note: fmt.Sprintf("every pod has the keys with primary %d", w.set.Primary()),
 	}
 }
 
 // migrateKeys encrypts what is stored with the new primary, when every pod can read it.
-func migrateKeys(w *world) *step {
+func migrateKeys(w *world) *controller.Step {
 	if !w.migrates() || w.record.Migrated || w.waitsFor() != "" || len(w.consumers) == 0 {
 		return nil
 	}
 	if w.job == nil {
-		return &step{name: "MigrationStarted", do: create(migrationJob(w, w.consumers[0])), note: "runs Job " + w.jobName()}
+		return &controller.Step{Name: "MigrationStarted", Do: create(migrationJob(w, w.consumers[0])), Note: "runs Job " + w.jobName()}
 	}
-	switch end := finished(w.job); end.Type {
+	switch end := condition.Ending(w.job); end.Type {
 	case batchv1.JobComplete:
-		return &step{
-			name: "KeysMigrated", do: writeKeys(w, w.set, w.record.migrated()),
-			note: fmt.Sprintf("everything stored is encrypted with key %d", w.set.Primary()),
+		return &controller.Step{
+			Name: "KeysMigrated", Do: writeKeys(w, w.set, w.record.migrated()),
+			Note: fmt.Sprintf("everything stored is encrypted with key %d", w.set.Primary()),
 		}
 	case batchv1.JobFailed:
 		if !end.LastTransitionTime.Add(retryMigration).After(w.now) {
-			return &step{
-				name: "MigrationRetried", note: "removes the failed Job " + w.jobName() + " to run it again", warning: true,
-				do: func(ctx context.Context, r *Reconciler) error { return remove(ctx, r.Client, w.job) },
+			return &controller.Step{
+				Name: "MigrationRetried", Note: "removes the failed Job " + w.jobName() + " to run it again", Warning: true,
+				Do: controller.Delete(w.job, metav1.DeletePropagationBackground),
 			}
 		}
 	default:
@@ -302,8 +303,8 @@ func (w *world) waitsForMigration() string {
 	case w.job == nil:
 		return "what is stored has to be encrypted with the primary key"
 	}
-	if end := finished(w.job); end.Type == batchv1.JobFailed {
-		return fmt.Sprintf("Job %s failed: %s. It runs again an hour later, or when it is deleted", w.job.Name, orNothing(end.Message))
+	if end := condition.Ending(w.job); end.Type == batchv1.JobFailed {
+		return fmt.Sprintf("Job %s failed: %s. It runs again an hour later, or when it is deleted", w.job.Name, cmp.Or(end.Message, noAnswer))
 	}
 	return "Job " + w.job.Name + " encrypts what is stored with the primary key"
 }
@@ -317,7 +318,7 @@ func (w *world) waitsForBackup() string {
 		return w.backup.missing.Error()
 	}
 	if _, ok, problem := w.backup.backedUp(w.backupID()); !ok {
-		return fmt.Sprintf("store %s does not have the keys yet: %s", w.repo.Spec.Backup.SecretStoreRef.Name, orNothing(problem))
+		return fmt.Sprintf("%s does not have the keys yet: %s", w.store(), cmp.Or(problem, noAnswer))
 	}
 	return ""
 }
@@ -326,38 +327,32 @@ func (w *world) waitsForBackup() string {
 func (w *world) due() time.Time { return w.schedule.Next(w.record.Rotated) }
 
 // rotateKeys rotates when it is time, and only if nothing that is in use is lost: that is what it waits for.
-func rotateKeys(w *world) *step {
+func rotateKeys(w *world) *controller.Step {
 	switch {
 	case w.refusal != nil:
-		return &step{name: "Refused", wait: w.refusal.Error()}
+		return &controller.Step{Name: "Refused", Wait: w.refusal.Error()}
 	case w.repo.Spec.Suspend:
-		return &step{name: "Suspended"}
+		return &controller.Step{Name: "Suspended"}
 	}
 	for _, why := range []string{w.waitsFor(), w.waitsForMigration(), w.waitsForBackup()} {
 		if why != "" {
-			return &step{name: "RotationWaits", wait: why}
+			return &controller.Step{Name: "RotationWaits", Wait: why}
 		}
 	}
 	if due := w.due(); due.After(w.now) {
-		return &step{name: "Idle", at: due}
+		return &controller.Step{Name: "Idle", At: due}
 	}
 	free, ok := w.record.NeededUntil.Free(w.set, w.limit)
 	switch {
 	case !ok:
-		return &step{name: "RotationWaits", wait: fmt.Sprintf("of the keys %v that would go, one may still encrypt", w.set.Purged(w.limit))}
+		return &controller.Step{Name: "RotationWaits", Wait: fmt.Sprintf(
+			"of the keys %v that would go, one may still encrypt", w.set.Purged(w.limit))}
 	case free.After(w.now):
-		return &step{name: "RotationWaits", at: free, wait: fmt.Sprintf(
+		return &controller.Step{Name: "RotationWaits", At: free, Wait: fmt.Sprintf(
 			"keys %v would go, but decrypt tokens until %s", w.set.Purged(w.limit), free.Format(time.RFC3339))}
 	}
-	return &step{
-		name: "KeysRotated", do: rotate(w),
-		note: fmt.Sprintf("rotated the keys: %d is primary now", w.set.Primary()+1),
+	return &controller.Step{
+		Name: "KeysRotated", Do: rotate(w),
+		Note: fmt.Sprintf("rotated the keys: %d is primary now", w.set.Primary()+1),
 	}
-}
-
-func orNothing(message string) string {
-	if message == "" {
-		return "it has not answered"
-	}
-	return message
 }

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
 // Conditions of a KeyRepository.
@@ -23,7 +25,7 @@ const (
 )
 
 // report is the status that follows from the world and its next step.
-func report(w *world, s *step) openstackv1.KeyRepositoryStatus {
+func report(w *world, s controller.Step) openstackv1.KeyRepositoryStatus {
 	status := *w.repo.Status.DeepCopy()
 	status.ObservedGeneration = w.repo.Generation
 	status.NeededKeys = int32(min(w.need.Keys, 1<<30)) //nolint:gosec // bounded in the line itself
@@ -46,28 +48,20 @@ func report(w *world, s *step) openstackv1.KeyRepositoryStatus {
 		}
 	}
 	for _, c := range []struct {
-		name  string
-		apply bool
-		judge func(*world, *step) (bool, string, string)
+		name    string
+		applies bool
+		state   condition.State
 	}{
-		{conditionDistributed, true, judgeDistributed},
-		{conditionMigrated, w.migrates(), judgeMigrated},
-		{conditionBackedUp, w.repo.Spec.Backup != nil, judgeBackedUp},
-		{conditionReady, true, judgeReady},
+		{conditionDistributed, true, w.proof(w.waitsFor(), "EveryPod", "every pod was started after the keys with primary %d were written")},
+		{conditionMigrated, w.migrates(), w.proof(w.waitsForMigration(), "Migrated", "everything stored is encrypted with key %d")},
+		{conditionBackedUp, w.repo.Spec.Backup != nil, w.proof(w.waitsForBackup(), "Pushed", w.store()+" has the keys with primary %d")},
+		{conditionReady, true, judgeReady(w, s)},
 	} {
-		if !c.apply {
+		if c.applies {
+			condition.Set(&status.Conditions, c.name, w.repo.Generation, w.now, c.state)
+		} else {
 			meta.RemoveStatusCondition(&status.Conditions, c.name)
-			continue
 		}
-		ok, reason, message := c.judge(w, s)
-		condition := metav1.Condition{
-			Type: c.name, Status: metav1.ConditionFalse, Reason: reason, Message: message,
-			ObservedGeneration: w.repo.Generation, LastTransitionTime: metav1.Time{Time: w.now},
-		}
-		if ok {
-			condition.Status = metav1.ConditionTrue
-		}
-		meta.SetStatusCondition(&status.Conditions, condition)
 	}
 	return status
 }
@@ -84,47 +78,28 @@ func (w *world) nextRotation() time.Time {
 	return at
 }
 
-func judgeReady(w *world, s *step) (ok bool, reason, message string) {
+func judgeReady(w *world, s controller.Step) condition.State {
 	switch {
 	case w.refusal != nil:
-		return false, "Refused", w.refusal.Error()
-	case w.state != intact && s.do == nil:
-		return false, s.name, s.wait
+		return condition.False("Refused", w.refusal.Error())
+	case w.state != intact && s.Do == nil:
+		return condition.False(s.Name, s.Wait)
 	case w.state != intact:
-		return false, "InProgress", "the keys are being made, restored or taken over"
-	case s.wait != "" && !w.repo.Spec.Suspend && !w.due().After(w.now):
-		return true, "RotationWaits", fmt.Sprintf("the keys are there; the rotation that was due at %s waits: %s",
-			w.due().Format(time.RFC3339), s.wait)
+		return condition.False("InProgress", "the keys are being made, restored or taken over")
+	case s.Wait != "" && !w.repo.Spec.Suspend && !w.due().After(w.now):
+		return condition.True("RotationWaits", fmt.Sprintf("the keys are there; the rotation that was due at %s waits: %s",
+			w.due().Format(time.RFC3339), s.Wait))
 	}
-	return true, "KeysReady", fmt.Sprintf("there are keys %v: 0 is staged, %d is primary", w.set.Indexes(), w.set.Primary())
+	return condition.True("KeysReady", fmt.Sprintf("there are keys %v: 0 is staged, %d is primary", w.set.Indexes(), w.set.Primary()))
 }
 
-func judgeDistributed(w *world, _ *step) (ok bool, reason, message string) {
+// proof is true when there are keys and nothing is waited for. The message has a place for the primary.
+func (w *world) proof(waitsFor, reason, message string) condition.State {
 	if w.state != intact {
-		return false, "NoKeys", "there are no keys in order"
+		return condition.False("NoKeys", "there are no keys in order")
 	}
-	if why := w.waitsFor(); why != "" {
-		return false, "Waiting", why
+	if waitsFor != "" {
+		return condition.False("Waiting", waitsFor)
 	}
-	return true, "EveryPod", fmt.Sprintf("every pod was started after the keys with primary %d were written", w.set.Primary())
-}
-
-func judgeMigrated(w *world, _ *step) (ok bool, reason, message string) {
-	if w.state != intact {
-		return false, "NoKeys", "there are no keys in order"
-	}
-	if why := w.waitsForMigration(); why != "" {
-		return false, "Waiting", why
-	}
-	return true, "Migrated", fmt.Sprintf("everything stored is encrypted with key %d", w.set.Primary())
-}
-
-func judgeBackedUp(w *world, _ *step) (ok bool, reason, message string) {
-	if w.state != intact {
-		return false, "NoKeys", "there are no keys in order"
-	}
-	if why := w.waitsForBackup(); why != "" {
-		return false, "Waiting", why
-	}
-	return true, "Pushed", fmt.Sprintf("store %s has the keys with primary %d", w.repo.Spec.Backup.SecretStoreRef.Name, w.set.Primary())
+	return condition.True(reason, fmt.Sprintf(message, w.set.Primary()))
 }

@@ -7,12 +7,13 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 	"github.com/c5c3/crossplane-cobaltcore/internal/rotation"
 )
@@ -67,40 +68,30 @@ type world struct {
 
 // observe reads the world. Nothing comes from a cache: a pass is rare, and what it decides cannot be taken back. The Secret is read
 // first: a consumer that does not exist then is made after it was written (awaitConsumers).
-func observe(ctx context.Context, reader client.Reader, repo *openstackv1.KeyRepository, now time.Time) (*world, error) {
-	w := &world{repo: repo, now: now}
+func observe(ctx context.Context, env *controller.Env, repo *openstackv1.KeyRepository) (*world, error) {
+	w := &world{repo: repo, now: env.Clock.Now()}
 	w.derive()
-	secret := &corev1.Secret{}
-	switch err := reader.Get(ctx, w.key(string(repo.Spec.SecretName)), secret); {
-	case apierrors.IsNotFound(err):
-		secret = nil
-	case err != nil:
-		return nil, fmt.Errorf("cannot read Secret %s: %w", repo.Spec.SecretName, err)
+	secret, err := live.Get(ctx, env.Reader, "Secret", w.key(string(repo.Spec.SecretName)), &corev1.Secret{})
+	if err != nil {
+		return nil, err
 	}
 	for _, ref := range repo.Spec.Consumers {
-		c, err := consumer.Observe(ctx, reader, ref.Kind, w.key(string(ref.Name)))
+		c, err := consumer.Observe(ctx, env.Reader, ref.Kind, w.key(string(ref.Name)))
 		if err != nil {
 			return nil, err
 		}
 		w.consumers = append(w.consumers, c)
 	}
 	if repo.Spec.Backup != nil {
-		var err error
-		if w.backup, err = observeBackup(ctx, reader, w); err != nil {
+		if w.backup, err = observeBackup(ctx, env.Reader, w); err != nil {
 			return nil, err
 		}
 	}
 	w.judge(secret)
 	if w.state == intact && w.migrates() {
-		job := &batchv1.Job{}
-		switch err := reader.Get(ctx, w.key(w.jobName()), job); {
-		case err == nil:
-			w.job = job
-		case !apierrors.IsNotFound(err):
-			return nil, fmt.Errorf("cannot read Job %s: %w", w.jobName(), err)
-		}
+		w.job, err = live.Get(ctx, env.Reader, "Job", w.key(w.jobName()), &batchv1.Job{})
 	}
-	return w, nil
+	return w, err
 }
 
 // derive reads the spec.
@@ -144,7 +135,7 @@ func (w *world) judge(secret *corev1.Secret) {
 	}
 	hash := keys.Hash(secret.Data)
 	set, invalid := keys.Parse(secret.Data)
-	rec, unreadable := readRecord(secret)
+	rec, unreadable := live.ReadRecord[record](secret, recordAnnotation)
 	w.state = edited
 	switch {
 	case invalid != nil:
@@ -156,15 +147,12 @@ func (w *world) judge(secret *corev1.Secret) {
 	case unreadable != nil:
 		w.problem = unreadable
 	default:
-		w.problem = fmt.Errorf("its keys (%s) are in order, but not those that were written (%s)", hash, w.writtenHash(rec))
+		written := w.lost
+		if rec != nil {
+			written = rec.Hash
+		}
+		w.problem = fmt.Errorf("its keys (%s) are in order, but not those that were written (%s)", hash, written)
 	}
-}
-
-func (w *world) writtenHash(rec *record) string {
-	if rec != nil {
-		return rec.Hash
-	}
-	return w.lost
 }
 
 // earlier is the hash of the keys that were there, by the status or, where that is new, by what the pods were started with.

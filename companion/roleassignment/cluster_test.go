@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
@@ -118,10 +119,10 @@ func (c *cluster) run(r *Reconciler) {
 	waited := 0
 	for range 30 {
 		result, err := c.pass(r)
-		if err == nil && result.RequeueAfter == poll {
+		if err == nil && result.RequeueAfter == controller.Poll {
 			waited++
 		}
-		if waited == 3 || err == nil && result.RequeueAfter != atOnce && result.RequeueAfter != poll {
+		if waited == 3 || err == nil && result.RequeueAfter != controller.AtOnce && result.RequeueAfter != controller.Poll {
 			return
 		}
 	}

@@ -4,110 +4,107 @@ import (
 	"context"
 	"fmt"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// A step is what a pass comes to: something to do, or a state to report.
-type step struct {
-	// do is nil if there is nothing to do.
-	do func(context.Context, *Reconciler, *world) error
-	// state is what is reported if there is nothing to do, and else the reason and message of an event; none: "".
-	state condition.State
-}
-
 // next decides.
-func next(w *world) step {
+func next(w *world) controller.Step {
 	recorded := w.assignment.Status.Resource
 	switch {
 	case w.deleted() && !w.finalized():
-		return step{}
+		return controller.Step{} // It is about to be gone.
 	case w.deleted() && (w.detached() || recorded == nil):
-		return step{do: finalize}
+		return controller.Step{Name: "Finalized", Do: w.finalize}
 	case w.deleted() && w.keystone == nil:
-		return wait("KeystoneUnavailable", "cannot take the role away: %s", w.problem)
+		return w.wait("KeystoneUnavailable", "cannot take the role away: "+w.problem)
 	case w.deleted():
-		return step{do: takeAway, state: note("RoleTaken", "took the role away: %s", path(*recorded))}
+		return controller.Step{Name: "RoleTaken", Do: w.takeAway, Note: "took the role away: " + path(*recorded)}
 	case w.finalized() == w.detached():
-		return step{do: finalize}
+		return controller.Step{Name: "Finalized", Do: w.finalize}
 	case w.waits != "":
-		return wait("Waiting", "%s", w.waits)
+		return w.wait("Waiting", w.waits)
 	case w.keystone == nil:
-		return wait("KeystoneUnavailable", "%s", w.problem)
+		return w.wait("KeystoneUnavailable", w.problem)
 	case recorded != nil && *recorded != w.wanted:
-		return step{do: leave, state: note("RoleLeft", "what it refers to is another one in Keystone now; before: %s", path(*recorded))}
+		return controller.Step{
+			Name: "RoleLeft", Do: w.leave,
+			Note: "what it refers to is another one in Keystone now; before: " + path(*recorded),
+		}
 	case recorded == nil:
-		return step{do: give, state: note("RoleGiven", "gave the role: %s", path(w.wanted))}
+		return w.give("gave the role: ")
 	case !w.given:
-		return step{do: give, state: note("RoleGiven", "gave the role, which was not given any more: %s", path(w.wanted))}
+		return w.give("gave the role, which was not given any more: ")
 	}
-	return step{state: condition.State{True: true, Reason: "Given", Message: "the role is given"}}
+	return controller.Step{
+		Status: func() { w.set(condition.True("Given", "the role is given")) },
+		After:  controller.Longest,
+	}
 }
 
-func note(reason, format string, args ...any) condition.State {
-	return condition.State{Reason: reason, Message: fmt.Sprintf(format, args...)}
-}
-
-func wait(reason, format string, args ...any) step { return step{state: note(reason, format, args...)} }
-
-// refusedError is what Keystone says no to.
-type refusedError struct{ error }
-
-func refused(err error) error {
-	if err == nil {
-		return nil
+func (w *world) wait(reason, message string) controller.Step {
+	return controller.Step{
+		Status: func() { w.set(condition.False(reason, message)) },
+		After:  controller.Poll,
 	}
-	return refusedError{err}
 }
 
 // giving is the state between the decision and the deed.
-var giving = condition.State{Reason: "Giving", Message: "the role is being given"}
+var giving = condition.False("Giving", "the role is being given")
 
 // give writes down what is given, over the version that was read, and gives it then: who has seen the past does not get beyond the write,
 // which is made even if nothing changes.
-func give(ctx context.Context, r *Reconciler, w *world) error {
-	status := &w.assignment.Status
-	status.Resource, status.ID = &w.wanted, path(w.wanted)
-	w.set(r.Clock.Now(), giving)
-	measure(w.assignment)
-	if err := r.write(ctx, w); err != nil {
-		return err
+func (w *world) give(note string) controller.Step {
+	return controller.Step{
+		Name: "RoleGiven", Note: note + path(w.wanted), Record: true, Expected: true,
+		Status: func() {
+			w.assignment.Status.Resource, w.assignment.Status.ID = &w.wanted, path(w.wanted)
+			w.set(giving)
+		},
+		Do: func(ctx context.Context, _ *controller.Env) error {
+			given.WithLabelValues(w.assignment.Namespace, w.assignment.Name).Inc()
+			return controller.Refused("KeystoneRefuses", w.keystone.Assign(ctx, w.wanted))
+		},
 	}
-	given.WithLabelValues(w.assignment.Namespace, w.assignment.Name).Inc()
-	return refused(w.keystone.Assign(ctx, idsOf(w.wanted)))
 }
 
 // leave takes away what was given before K-ORC found or made others under the names that are referred to.
-func leave(ctx context.Context, r *Reconciler, w *world) error {
+func (w *world) leave(ctx context.Context, env *controller.Env) error {
 	status := &w.assignment.Status
 	if !w.detached() {
-		if err := w.keystone.Unassign(ctx, idsOf(*status.Resource)); err != nil {
-			return refused(err)
+		if err := w.keystone.Unassign(ctx, *status.Resource); err != nil {
+			return controller.Refused("KeystoneRefuses", err)
 		}
 	}
 	status.Resource, status.ID = nil, ""
-	w.set(r.Clock.Now(), giving)
-	return r.write(ctx, w)
+	w.set(giving)
+	if err := env.Client.Status().Update(ctx, w.assignment); err != nil {
+		return fmt.Errorf("cannot write the status: %w", err)
+	}
+	return nil
 }
 
 // takeAway takes the role away and lets the object go.
-func takeAway(ctx context.Context, r *Reconciler, w *world) error {
-	if err := w.keystone.Unassign(ctx, idsOf(*w.assignment.Status.Resource)); err != nil {
-		return refused(err)
+func (w *world) takeAway(ctx context.Context, env *controller.Env) error {
+	if err := w.keystone.Unassign(ctx, *w.assignment.Status.Resource); err != nil {
+		return controller.Refused("KeystoneRefuses", err)
 	}
-	return finalize(ctx, r, w)
+	return w.finalize(ctx, env)
 }
 
 // finalize adds the finalizer where something will have to be taken away, and removes it else.
-func finalize(ctx context.Context, r *Reconciler, w *world) error {
+func (w *world) finalize(ctx context.Context, env *controller.Env) error {
 	changed := w.assignment.DeepCopy()
 	if w.deleted() || w.detached() {
 		controllerutil.RemoveFinalizer(changed, finalizer)
 	} else {
 		controllerutil.AddFinalizer(changed, finalizer)
 	}
-	if err := r.Client.Update(ctx, changed); err != nil {
+	// Another leader may have let it go.
+	if err := client.IgnoreNotFound(env.Client.Update(ctx, changed)); err != nil {
 		return fmt.Errorf("cannot write the finalizer: %w", err)
 	}
 	return nil

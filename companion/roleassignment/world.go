@@ -10,6 +10,7 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
 )
@@ -20,42 +21,41 @@ const finalizer = "openstack.c5c3.io/roleassignment"
 // world is everything that a decision depends on, as it was read in one pass.
 type world struct {
 	assignment *openstackv1.RoleAssignment
-	// written is its status in the API server.
-	written openstackv1.RoleAssignmentStatus
+	now        time.Time
 	// wanted is what the object refers to; waits says what is not there yet.
 	wanted openstackv1.RoleAssignmentIDs
 	waits  string
 	// keystone is logged in; problem says why nobody is.
-	keystone identity.Administrator
+	keystone *identity.User
 	problem  string
 	// given says that what is wanted is so.
 	given bool
 }
 
 // observe reads the world. That Keystone does not answer is no error: it is waited for.
-func observe(ctx context.Context, reader client.Reader, way identity.Transport, a *openstackv1.RoleAssignment) (*world, error) {
-	w := &world{assignment: a, written: *a.Status.DeepCopy()}
+func observe(ctx context.Context, env *controller.Env, a *openstackv1.RoleAssignment) (*world, error) {
+	w := &world{assignment: a, now: env.Clock.Now()}
 	if !w.deleted() {
-		if err := w.resolve(ctx, reader); err != nil || w.waits != "" || w.finalized() == w.detached() {
+		if err := w.resolve(ctx, env.Reader); err != nil || w.waits != "" || w.finalized() == w.detached() {
 			return w, err
 		}
 	} else if !w.finalized() || w.detached() || a.Status.Resource == nil {
 		return w, nil
 	}
-	cloud, problem, err := identity.FindCloud(ctx, reader, a.Namespace, a.Spec.CloudCredentialsRef)
+	cloud, problem, err := identity.FindCloud(ctx, env.Reader, a.Namespace, a.Spec.CloudCredentialsRef)
 	if err != nil || problem != "" {
 		w.problem = problem
 		return w, err
 	}
-	w.ask(ctx, way, cloud)
+	w.ask(ctx, env.Transport, cloud)
 	return w, nil
 }
 
 // ask asks Keystone what has to be known.
 func (w *world) ask(ctx context.Context, way identity.Transport, cloud identity.Cloud) {
-	keystone, err := way.Administer(ctx, cloud)
+	keystone, err := way.Login(ctx, cloud)
 	if err == nil && !w.deleted() {
-		w.given, err = keystone.Assigned(ctx, idsOf(w.wanted))
+		w.given, err = keystone.Assigned(ctx, w.wanted)
 	}
 	if err != nil {
 		w.problem = err.Error()
@@ -89,9 +89,8 @@ func (w *world) resolve(ctx context.Context, reader client.Reader) error {
 	return nil
 }
 
-// set sets the condition, and reports whether that is news.
-func (w *world) set(now time.Time, s condition.State) bool {
-	return condition.Set(&w.assignment.Status.Conditions, conditionAvailable, w.assignment.Generation, now, s)
+func (w *world) set(s condition.State) {
+	condition.Set(&w.assignment.Status.Conditions, conditionAvailable, w.assignment.Generation, w.now, s)
 }
 
 func (w *world) deleted() bool { return w.assignment.DeletionTimestamp != nil }
@@ -101,12 +100,6 @@ func (w *world) finalized() bool { return controllerutil.ContainsFinalizer(w.ass
 // detached says that the role stays when the object goes.
 func (w *world) detached() bool {
 	return w.assignment.Spec.ManagedOptions.OnDelete == openstackv1.OnDeleteDetach
-}
-
-func idsOf(r openstackv1.RoleAssignmentIDs) identity.Assignment {
-	return identity.Assignment{
-		RoleID: r.RoleID, UserID: r.UserID, GroupID: r.GroupID, ProjectID: r.ProjectID, DomainID: r.DomainID, System: r.System != "",
-	}
 }
 
 // path of an assignment in Keystone's API.

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
@@ -104,7 +105,7 @@ func (c *cluster) logger() logr.Logger { return zap.New(zap.WriteTo(c.logs), zap
 func (c *cluster) run(r *Reconciler) {
 	c.t.Helper()
 	for range 20 {
-		if result, err := c.pass(r, target); err == nil && result.RequeueAfter == longest {
+		if result, err := c.pass(r, target); err == nil && result.RequeueAfter == controller.Longest {
 			return
 		}
 	}
@@ -159,4 +160,21 @@ func (c *cluster) said() string {
 		out.WriteString(<-c.events.Events)
 	}
 	return out.String()
+}
+
+// finalizers are what K-ORC keeps the Secret with that its objects log in by: one for each kind of them.
+var finalizers = []string{"openstack.k-orc.cloud/project", "openstack.k-orc.cloud/user"}
+
+// korc is a fake of K-ORC, which has objects or none.
+func (c *cluster) korc(objects bool) {
+	s := c.target()
+	switch {
+	case s == nil, objects && (s.DeletionTimestamp != nil || len(s.Finalizers) > 0), !objects && len(s.Finalizers) == 0:
+		return
+	case objects:
+		s.Finalizers = finalizers
+	default:
+		s.Finalizers = nil
+	}
+	c.must(c.api.Update(context.Background(), s))
 }

@@ -3,6 +3,7 @@ package secretaggregate
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
 var wantData = map[string][]byte{"clouds.yaml": []byte("password: \"" + secret + "\"\n"), "cacert": []byte("authority")}
@@ -198,12 +200,13 @@ func TestMetadataStays(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
 	c.settle()
 	c.update(target, func(s *corev1.Secret) {
-		s.Finalizers, s.Labels["theirs"], s.Annotations["theirs"] = []string{"k-orc/project"}, "x", "y"
+		s.Labels["theirs"], s.Annotations["theirs"] = "x", "y"
 	})
+	c.korc(true)
 	c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("new") })
 	c.settle()
 	got := c.target()
-	if got.Finalizers[0] != "k-orc/project" || got.Labels["theirs"] != "x" || got.Annotations["theirs"] != "y" || !strings.Contains(string(got.Data["clouds.yaml"]), "new") {
+	if !slices.Equal(got.Finalizers, finalizers) || got.Labels["theirs"] != "x" || got.Annotations["theirs"] != "y" || !strings.Contains(string(got.Data["clouds.yaml"]), "new") {
 		t.Errorf("%v", got)
 	}
 }
@@ -294,7 +297,7 @@ func TestForbidden(t *testing.T) {
 	})
 	r := c.reconciler(bounded)
 	result, err := c.pass(r, target)
-	if err != nil || result.RequeueAfter != poll {
+	if err != nil || result.RequeueAfter != controller.Poll {
 		t.Errorf("%v, %v", result, err)
 	}
 	if got := c.ready(); got.Reason != "Forbidden" || !strings.Contains(got.Message, "has no right to read Secret mariadb-root") {

@@ -7,12 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
-// life makes a Secret, whose sources come one after the other, changes both of them, and deletes and edits it.
+// life makes a Secret, whose sources come one after the other, changes both of them, deletes it while K-ORC still uses it, and edits it.
 func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	c := newCluster(t, aggregate())
@@ -39,7 +39,17 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 			note("new", "other")
 			c.update("keystone-tls", func(s *corev1.Secret) { s.Data["ca.crt"] = []byte("other") })
 		},
-		func() { c.must(client.IgnoreNotFound(c.api.Delete(context.Background(), c.target()))) },
+		func() { c.must(c.api.Delete(context.Background(), c.target())) },
+		func() {
+			note("newest", "other")
+			c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("newest") })
+		},
+		func() {
+			if s := c.target(); len(s.Finalizers) != len(finalizers) || string(s.Data["clouds.yaml"]) != "password: \"newest\"\n" {
+				t.Errorf("what K-ORC still logs in by has finalizers %v and is not up to date", s.Finalizers)
+			}
+			c.korc(false)
+		},
 		func() {
 			made["x"] = true // Somebody's edit, which is there until it is undone.
 			c.update(target, func(s *corev1.Secret) { s.Data = map[string][]byte{"cacert": []byte("x")} })
@@ -50,7 +60,8 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		for range 20 {
 			result, err := c.pass(r, target)
 			a.PassEnded()
-			if err == nil && result.RequeueAfter == longest {
+			c.korc(true)
+			if err == nil && result.RequeueAfter == controller.Longest {
 				break
 			}
 		}
@@ -67,7 +78,7 @@ func TestCrash(t *testing.T) {
 	points := whole.Points()
 	crash.Run(t, points, func(t *testing.T, p crash.Point) {
 		c, _ := life(t, p)
-		want := map[string][]byte{"clouds.yaml": []byte("password: \"new\"\n"), "cacert": []byte("other")}
+		want := map[string][]byte{"clouds.yaml": []byte("password: \"newest\"\n"), "cacert": []byte("other")}
 		if diff := cmp.Diff(want, c.target().Data); diff != "" {
 			t.Errorf("data (-want +got):\n%s", diff)
 		}

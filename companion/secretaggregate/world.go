@@ -1,6 +1,7 @@
 package secretaggregate
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -9,13 +10,17 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
 const (
@@ -29,11 +34,16 @@ const (
 	// saltAnnotation of a Secret is the key of its content's hash, which is public: without it, a password could be guessed from the
 	// hash. Whoever reads it reads the Secret itself.
 	saltAnnotation = "c5c3.io/content-salt"
+	// saltLength is in bytes.
+	saltLength = 16
 )
 
 // world is everything that a decision depends on, as it was read in one pass. It holds secret values: it is never printed.
 type world struct {
 	aggregate *c5c3v1.SecretAggregate
+	now       time.Time
+	// salt is for a Secret that has none yet.
+	salt string
 	// values of the sources that are there, by their names.
 	values map[string]string
 	// missing says of each other source what is missing.
@@ -45,22 +55,19 @@ type world struct {
 }
 
 // observe reads the world live. Keys of one Secret are read at once, so they belong together.
-func observe(ctx context.Context, reader client.Reader, aggregate *c5c3v1.SecretAggregate) (*world, error) {
-	w := &world{aggregate: aggregate, values: map[string]string{}}
-	secrets, denied := map[string]*corev1.Secret{}, map[string]bool{}
+func observe(ctx context.Context, env *controller.Env, aggregate *c5c3v1.SecretAggregate) (*world, error) {
+	w := &world{aggregate: aggregate, now: env.Clock.Now(), values: map[string]string{}}
+	secrets, denied := map[string]*corev1.Secret{}, []string{}
 	get := func(name string) (*corev1.Secret, error) {
 		if s, ok := secrets[name]; ok {
 			return s, nil
 		}
-		s := &corev1.Secret{}
-		err := reader.Get(ctx, client.ObjectKey{Namespace: aggregate.Namespace, Name: name}, s)
+		s, err := live.Get(ctx, env.Reader, "Secret", client.ObjectKey{Namespace: aggregate.Namespace, Name: name}, &corev1.Secret{})
 		switch {
-		case apierrors.IsNotFound(err):
-			s = nil
 		case apierrors.IsForbidden(err):
-			s, denied[name] = nil, true
+			denied = append(denied, name)
 		case err != nil:
-			return nil, fmt.Errorf("cannot read Secret %s: %w", name, err)
+			return nil, err
 		}
 		secrets[name] = s
 		return s, nil
@@ -83,8 +90,12 @@ func observe(ctx context.Context, reader client.Reader, aggregate *c5c3v1.Secret
 		w.values[source.Name] = string(value)
 	}
 	var err error
-	w.target, err = get(string(aggregate.Spec.TargetSecretName))
-	w.forbidden = strings.Join(slices.Sorted(maps.Keys(denied)), ", ")
+	if w.target, err = get(string(aggregate.Spec.TargetSecretName)); err != nil {
+		return nil, err
+	}
+	slices.Sort(denied)
+	w.forbidden = strings.Join(denied, ", ")
+	w.salt, err = env.RandomText(saltLength, hex.EncodeToString)
 	return w, err
 }
 
@@ -108,17 +119,19 @@ func (w *world) foreign() string {
 }
 
 // wanted is the Secret as it has to be with given data. What others have added to its metadata, such as finalizers, stays.
-func (w *world) wanted(data map[string][]byte, salt string) *corev1.Secret {
+func (w *world) wanted(data map[string][]byte) *corev1.Secret {
 	s := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: string(w.aggregate.Spec.TargetSecretName), Namespace: w.aggregate.Namespace},
 		Type:       corev1.SecretTypeOpaque,
 	}
+	salt := w.salt
 	if w.target != nil {
 		s = w.target.DeepCopy()
+		salt = cmp.Or(s.Annotations[saltAnnotation], salt)
 	}
 	s.Data = data
-	s.Labels = with(s.Labels, map[string]string{"app.kubernetes.io/part-of": "openstack", managedByLabel: managedBy})
-	s.Annotations = with(s.Annotations, map[string]string{nameAnnotation: w.aggregate.Name, saltAnnotation: salt})
+	s.Labels = labels.Merge(s.Labels, map[string]string{"app.kubernetes.io/part-of": "openstack", managedByLabel: managedBy})
+	s.Annotations = labels.Merge(s.Annotations, map[string]string{nameAnnotation: w.aggregate.Name, saltAnnotation: salt})
 	if metav1.GetControllerOf(s) == nil {
 		isController := true
 		s.OwnerReferences = append(s.OwnerReferences, metav1.OwnerReference{
@@ -126,15 +139,6 @@ func (w *world) wanted(data map[string][]byte, salt string) *corev1.Secret {
 		})
 	}
 	return s
-}
-
-func with(m, more map[string]string) map[string]string {
-	out := maps.Clone(m)
-	if out == nil {
-		out = map[string]string{}
-	}
-	maps.Copy(out, more)
-	return out
 }
 
 // contentHash of a Secret.
@@ -146,5 +150,3 @@ func contentHash(s *corev1.Secret) string {
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
-
-func (w *world) missingSources() string { return strings.Join(w.missing, "; ") }

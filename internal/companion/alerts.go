@@ -175,7 +175,7 @@ func (s series) ofCredentials() []monitoring.Alert {
 		},
 		{
 			Name: "SecretAggregateNotReady", Severity: monitoring.Warning, For: "15m",
-			Expr:    s.of("companion_secret_aggregate_ready", "") + " == 0",
+			Expr:    s.isFalse("secret_aggregate", "Ready"),
 			Summary: "The Secret of SecretAggregate {{ $labels.name }} does not hold what its sources make today.",
 			Action:  "Its condition Ready names the source.",
 		},
@@ -187,19 +187,19 @@ func (s series) ofKeystone() []monitoring.Alert {
 	return []monitoring.Alert{
 		{
 			Name: "KeystoneGivesNoTokens", Severity: monitoring.Critical, For: "5m",
-			Expr:    s.of("companion_identity_check_reachable", "") + " == 0",
+			Expr:    s.isFalse("identity_check", "Reachable"),
 			Summary: "Keystone gives the companion no tokens.",
 			Action:  "IdentityCheck {{ $labels.name }} says what Keystone answers; look at its pods, then at the database.",
 		},
 		{
 			Name: "RoleNotGiven", Severity: monitoring.Warning, For: "15m",
-			Expr:    s.of("companion_role_assignment_available", "") + " == 0",
+			Expr:    s.isFalse("role_assignment", "Available"),
 			Summary: "RoleAssignment {{ $labels.name }} is not there in Keystone.",
 			Action:  "Its conditions say why.",
 		},
 		{
 			Name: "EndpointNotInRegion", Severity: monitoring.Warning, For: "15m",
-			Expr:    s.of("companion_endpoint_region_available", "") + " == 0",
+			Expr:    s.isFalse("endpoint_region", "Available"),
 			Summary: "EndpointRegion {{ $labels.name }}: the endpoint is not in its region, so that clients of the region do not find it.",
 			Action:  "Its conditions say why.",
 		},

@@ -77,10 +77,10 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 			{Expr: s.age("companion_identity_check_last_token_timestamp_seconds"), Legend: "since the last token"},
 		}},
 		monitoring.Panel{Title: "What is not as it should be", Unit: monitoring.Number, Lines: []monitoring.Line{
-			{Expr: s.of("companion_secret_aggregate_ready", "") + " == 0", Legend: "Secret of {{name}}"},
-			{Expr: s.of("companion_identity_check_reachable", "") + " == 0", Legend: "tokens of Keystone"},
-			{Expr: s.of("companion_role_assignment_available", "") + " == 0", Legend: "role assignment {{name}}"},
-			{Expr: s.of("companion_endpoint_region_available", "") + " == 0", Legend: "region of {{name}}"},
+			{Expr: s.isFalse("secret_aggregate", "Ready"), Legend: "Secret of {{name}}"},
+			{Expr: s.isFalse("identity_check", "Reachable"), Legend: "tokens of Keystone"},
+			{Expr: s.isFalse("role_assignment", "Available"), Legend: "role assignment {{name}}"},
+			{Expr: s.isFalse("endpoint_region", "Available"), Legend: "region of {{name}}"},
 		}},
 		monitoring.Panel{Title: "Mended in Keystone, and logins that failed, in a day", Unit: monitoring.Number, Lines: []monitoring.Line{
 			{Expr: increase("companion_role_assignment_given_total", "1d"), Legend: "role assignment {{name}}"},

@@ -7,13 +7,15 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 )
 
@@ -33,39 +35,27 @@ type Workload struct {
 	// object is nil if there is no such workload.
 	object   client.Object
 	template *corev1.PodTemplateSpec
-	// settled is set when the workload's controller has seen the template and all pods are to be of it.
-	settled bool
-	pods    []corev1.Pod
+	// observed is set when the workload's controller has seen its last change.
+	observed bool
+	// replicas that are wanted, and how many there are at all, of the current template, and available.
+	replicas, total, updated, available int32
+	pods                                []corev1.Pod
 }
 
 // Observe reads a workload and its pods. One that does not exist is none of the errors.
 func Observe(ctx context.Context, reader client.Reader, kind string, key client.ObjectKey) (Workload, error) {
 	w := Workload{kind: kind, name: key.Name}
-	object := map[string]client.Object{
+	empty := map[string]client.Object{
 		"Deployment": &appsv1.Deployment{}, "StatefulSet": &appsv1.StatefulSet{}, "DaemonSet": &appsv1.DaemonSet{},
 	}[kind]
-	if object == nil {
+	if empty == nil {
 		return w, fmt.Errorf("cannot read %s: consumers are Deployments, StatefulSets and DaemonSets", w)
 	}
-	switch err := reader.Get(ctx, key, object); {
-	case apierrors.IsNotFound(err):
-		return w, nil
-	case err != nil:
-		return w, fmt.Errorf("cannot read %s: %w", w, err)
+	object, err := live.Get(ctx, reader, kind, key, empty)
+	if err != nil || object == nil {
+		return w, err
 	}
-	w.object, w.template = object, templateOf(object)
-	var selector *metav1.LabelSelector
-	switch o := object.(type) {
-	case *appsv1.Deployment:
-		selector = o.Spec.Selector
-		w.settled = o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas
-	case *appsv1.StatefulSet:
-		selector = o.Spec.Selector
-		w.settled = o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedReplicas == o.Status.Replicas
-	case *appsv1.DaemonSet:
-		selector = o.Spec.Selector
-		w.settled = o.Status.ObservedGeneration >= o.Generation && o.Status.UpdatedNumberScheduled == o.Status.DesiredNumberScheduled
-	}
+	w, selector := w.as(object)
 	matches, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
 		return w, fmt.Errorf("cannot read the selector of %s: %w", w, err)
@@ -78,11 +68,38 @@ func Observe(ctx context.Context, reader client.Reader, kind string, key client.
 	return w, nil
 }
 
+// as is the workload with what the kinds have in common, and the selector of its pods.
+func (w Workload) as(object client.Object) (Workload, *metav1.LabelSelector) {
+	w.object = object
+	generation := object.GetGeneration()
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		s := o.Status
+		w.template = &o.Spec.Template
+		w.observed, w.replicas, w.total = s.ObservedGeneration >= generation, ptr.Deref(o.Spec.Replicas, 1), s.Replicas
+		w.updated, w.available = s.UpdatedReplicas, s.AvailableReplicas
+		return w, o.Spec.Selector
+	case *appsv1.StatefulSet:
+		s := o.Status
+		w.template = &o.Spec.Template
+		w.observed, w.replicas, w.total = s.ObservedGeneration >= generation, ptr.Deref(o.Spec.Replicas, 1), s.Replicas
+		w.updated, w.available = s.UpdatedReplicas, s.AvailableReplicas
+		return w, o.Spec.Selector
+	case *appsv1.DaemonSet:
+		s := o.Status
+		w.template = &o.Spec.Template
+		w.observed, w.replicas, w.total = s.ObservedGeneration >= generation, s.DesiredNumberScheduled, s.DesiredNumberScheduled
+		w.updated, w.available = s.UpdatedNumberScheduled, s.NumberAvailable
+		return w, o.Spec.Selector
+	}
+	return w, nil
+}
+
+// settled: the workload's controller has seen the template, and all pods are to be of it.
+func (w Workload) settled() bool { return w.observed && w.updated == w.total }
+
 // String is kind and name.
 func (w Workload) String() string { return w.kind + " " + w.name }
-
-// Exists reports whether there is such a workload.
-func (w Workload) Exists() bool { return w.object != nil }
 
 // Template is what its pods are made of: nil if there is no such workload.
 func (w Workload) Template() *corev1.PodTemplateSpec { return w.template }
@@ -131,24 +148,59 @@ func (w Workload) WaitsFor(annotation, value, what string) string {
 	}
 	without := 0
 	for _, p := range w.pods {
-		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed && !w.has(p, annotation, value) {
+		if Running(&p) && !w.has(p, annotation, value) {
 			without++
 		}
 	}
 	switch {
 	case without > 0:
 		return fmt.Sprintf("%d of %d pods of %s were started with %s", without, len(w.pods), w, what)
-	case !w.Named(annotation, value) && !w.Marked(annotation, value) || !w.settled:
+	case !w.Named(annotation, value) && !w.Marked(annotation, value) || !w.settled():
 		return w.String() + " rolls out"
 	}
 	return ""
+}
+
+// WaitsForImage says why it is not proven that all of its pods run an image: no words if they do. A pod that is being stopped still works.
+func (w Workload) WaitsForImage(image string) string {
+	switch {
+	case w.object == nil:
+		return w.String() + " does not exist"
+	case !runs(&w.template.Spec, image):
+		return fmt.Sprintf("%s is still of another image", w)
+	case !w.observed:
+		return fmt.Sprintf("%s has changed and its controller has not seen it yet", w)
+	case w.updated != w.replicas:
+		return fmt.Sprintf("%d of %d pods of %s are of its current template", w.updated, w.replicas, w)
+	case w.total != w.replicas:
+		return fmt.Sprintf("%d old pods of %s are still to be removed", w.total-w.replicas, w)
+	case w.available != w.replicas:
+		return fmt.Sprintf("%d of %d pods of %s are available", w.available, w.replicas, w)
+	}
+	for i := range w.pods {
+		if p := &w.pods[i]; Running(p) && !runs(&p.Spec, image) {
+			return fmt.Sprintf("Pod %s of %s still runs another image", p.Name, w)
+		}
+	}
+	return ""
+}
+
+// runs reports whether a pod has a container of an image.
+func runs(pod *corev1.PodSpec, image string) bool {
+	return slices.ContainsFunc(pod.Containers, func(c corev1.Container) bool { return c.Image == image })
+}
+
+// Running reports whether a pod may still do something: also one that has not started, or is being stopped.
+func Running(pod *corev1.Pod) bool {
+	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
 // Roll makes the workload start pods with an annotation of that value, which replaces those that run. It writes over exactly
 // the version that was observed.
 func (w Workload) Roll(ctx context.Context, writer client.Writer, annotation, value string) error {
 	if err := w.patch(ctx, writer, func(o client.Object) {
-		metav1.SetMetaDataAnnotation(&templateOf(o).ObjectMeta, annotation, value)
+		changed, _ := Workload{}.as(o)
+		metav1.SetMetaDataAnnotation(&changed.template.ObjectMeta, annotation, value)
 	}); err != nil {
 		return fmt.Errorf("cannot roll %s: %w", w, err)
 	}
@@ -178,16 +230,4 @@ func (w Workload) patch(ctx context.Context, writer client.Writer, change func(c
 	}
 	change(changed)
 	return writer.Patch(ctx, changed, client.MergeFromWithOptions(w.object, client.MergeFromWithOptimisticLock{}))
-}
-
-func templateOf(o client.Object) *corev1.PodTemplateSpec {
-	switch w := o.(type) {
-	case *appsv1.Deployment:
-		return &w.Spec.Template
-	case *appsv1.StatefulSet:
-		return &w.Spec.Template
-	case *appsv1.DaemonSet:
-		return &w.Spec.Template
-	}
-	return &corev1.PodTemplateSpec{}
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
@@ -109,7 +110,7 @@ func TestWaitsFor(t *testing.T) {
 
 func TestObserve(t *testing.T) {
 	w, err := Observe(context.Background(), api(), "Deployment", key)
-	if err != nil || w.Exists() || w.Named(annotation, "") || w.Unnamed(annotation) || w.Marked(annotation, "") || w.Earlier(annotation) != "" || w.WaitsFor(annotation, "new", "") != "Deployment glance does not exist" {
+	if err != nil || w.Template() != nil || w.Named(annotation, "") || w.Unnamed(annotation) || w.Marked(annotation, "") || w.Earlier(annotation) != "" || w.WaitsFor(annotation, "new", "") != "Deployment glance does not exist" {
 		t.Errorf("%v, %v", w, err)
 	}
 	if _, err := Observe(context.Background(), api(), "Job", key); err == nil {
@@ -204,5 +205,96 @@ func TestAnnotation(t *testing.T) {
 	}
 	if Annotation("keys/", long) == Annotation("keys/", long+"b") {
 		t.Error("two Secrets have one annotation")
+	}
+}
+
+// TestWaitsForImage: what is shown of a roll-out is not over before the last pod of another image has gone.
+func TestWaitsForImage(t *testing.T) {
+	pod := func(image string, phase corev1.PodPhase) corev1.Pod {
+		return corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}},
+			Status: corev1.PodStatus{Phase: phase},
+		}
+	}
+	for name, tc := range map[string]struct {
+		do   func(*Workload)
+		want string
+	}{
+		"Nothing":      {func(*Workload) {}, ""},
+		"Template":     {func(c *Workload) { c.template = &corev1.PodTemplateSpec{} }, "is still of another image"},
+		"NotSeen":      {func(c *Workload) { c.observed = false }, "has not seen it yet"},
+		"Half":         {func(c *Workload) { c.updated = 1 }, "1 of 2 pods of Deployment keystone are of its current template"},
+		"Surge":        {func(c *Workload) { c.total = 3 }, "1 old pods of Deployment keystone"},
+		"NotAvailable": {func(c *Workload) { c.available = 1 }, "1 of 2 pods of Deployment keystone are available"},
+		"Stopping":     {func(c *Workload) { c.pods = append(c.pods, pod("old", corev1.PodRunning)) }, "Pod p of Deployment keystone still runs another image"},
+		"Stopped":      {func(c *Workload) { c.pods = append(c.pods, pod("old", corev1.PodSucceeded)) }, ""},
+		"ScaledToZero": {func(c *Workload) { c.replicas, c.total, c.updated, c.available, c.pods = 0, 0, 0, 0, nil }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			template := corev1.PodTemplateSpec{Spec: pod("new", "").Spec}
+			c := Workload{
+				kind: "Deployment", name: "keystone", object: &appsv1.Deployment{}, template: &template, observed: true, replicas: 2, total: 2, updated: 2, available: 2,
+				pods: []corev1.Pod{pod("new", corev1.PodRunning), pod("new", corev1.PodRunning)},
+			}
+			tc.do(&c)
+			if got := c.WaitsForImage("new"); (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// TestImage: what each kind shows of a roll-out is read, and one replica is what is wanted where nothing is said.
+func TestImage(t *testing.T) {
+	spec := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "glance", Image: "new"}}}}
+	const n = 3
+	for kind, w := range map[string]func(wanted *int32, total, updated, available int32) client.Object{
+		"Deployment": func(wanted *int32, total, updated, available int32) client.Object {
+			return &appsv1.Deployment{
+				ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: wanted, Selector: selector, Template: spec},
+				Status: appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: total, UpdatedReplicas: updated, AvailableReplicas: available},
+			}
+		},
+		"StatefulSet": func(wanted *int32, total, updated, available int32) client.Object {
+			return &appsv1.StatefulSet{
+				ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: wanted, Selector: selector, Template: spec},
+				Status: appsv1.StatefulSetStatus{ObservedGeneration: 2, Replicas: total, UpdatedReplicas: updated, AvailableReplicas: available},
+			}
+		},
+		"DaemonSet": func(wanted *int32, _, updated, available int32) client.Object {
+			return &appsv1.DaemonSet{
+				ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: spec},
+				Status: appsv1.DaemonSetStatus{
+					ObservedGeneration: 2, DesiredNumberScheduled: ptr.Deref(wanted, 1), UpdatedNumberScheduled: updated, NumberAvailable: available,
+				},
+			}
+		},
+	} {
+		for name, tc := range map[string]struct {
+			wanted                    *int32
+			total, updated, available int32
+			want                      string
+		}{
+			"Done":         {new(int32(n)), n, n, n, ""},
+			"One":          {nil, 1, 1, 1, ""},
+			"Half":         {new(int32(n)), n, 1, n, "1 of 3 pods of " + kind + " glance are of its current template"},
+			"NotAvailable": {new(int32(n)), n, n, 1, "1 of 3 pods of " + kind + " glance are available"},
+		} {
+			got, err := Observe(t.Context(), api(w(tc.wanted, tc.total, tc.updated, tc.available)), kind, key)
+			if why := got.WaitsForImage("new"); err != nil || why != tc.want {
+				t.Errorf("%s %s: %q, %v, want %q", kind, name, why, err, tc.want)
+			}
+		}
+	}
+}
+
+// TestLongName: a name has at most 63 characters after the slash.
+func TestLongName(t *testing.T) {
+	for length, whole := range map[int]bool{63: true, 64: false} {
+		name := strings.Repeat("x", length)
+		got := Annotation("keys/", name)
+		if (got == "keys/"+name) != whole || len(got) > len("keys/")+63 {
+			t.Errorf("%d characters become %s", length, got)
+		}
 	}
 }

@@ -9,61 +9,26 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/endpoints"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/roles"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
-
-// Assignment is a role of a user or a group in a project, in a domain or on the system, by IDs.
-type Assignment struct {
-	RoleID, UserID, GroupID, ProjectID, DomainID string
-	System                                       bool
-}
-
-// An Administrator is logged in, and changes what there is in Keystone. Every call may be repeated. Every error is a sentence with what
-// Keystone answered.
-type Administrator interface {
-	// APIVersion is what Keystone calls its API: v3.14.
-	APIVersion(ctx context.Context) (string, error)
-	// ID is the administrator's own.
-	ID() string
-	// Exempt spares a user that a program logs in as lockout, the expiry of its password and its change at the first login. It reports
-	// whether anything had to be changed.
-	Exempt(ctx context.Context, id string) (changed bool, err error)
-	// Assigned reports whether a role is given.
-	Assigned(ctx context.Context, a Assignment) (bool, error)
-	// Assign gives a role.
-	Assign(ctx context.Context, a Assignment) error
-	// Unassign takes a role away. That it is not given, or that one of the two is gone, is no error.
-	Unassign(ctx context.Context, a Assignment) error
-	// EndpointRegion is the region of an endpoint: empty if it has none.
-	EndpointRegion(ctx context.Context, id string) (string, error)
-	// SetEndpointRegion puts an endpoint into a region, which is made if it is not there.
-	SetEndpointRegion(ctx context.Context, id, region string) error
-}
-
-// Administer logs in as an administrator.
-func (t Transport) Administer(ctx context.Context, c Cloud) (Administrator, error) {
-	u, err := open(ctx, t, c)
-	if err != nil {
-		return nil, err
-	}
-	return u, nil
-}
 
 // FindCloud reads the cloud that an object of a namespace refers to. What the Secret lacks is the problem; an error is the API server's.
 func FindCloud(
 	ctx context.Context, reader client.Reader, namespace string, ref c5c3v1.CloudCredentialsReference,
 ) (c Cloud, problem string, err error) {
-	s := &corev1.Secret{}
-	err = reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: string(ref.SecretName)}, s)
+	key := client.ObjectKey{Namespace: namespace, Name: string(ref.SecretName)}
+	s, err := live.Get(ctx, reader, "Secret", key, &corev1.Secret{})
 	switch {
-	case apierrors.IsNotFound(err):
-		return c, fmt.Sprintf("spec.cloudCredentialsRef: Secret %s does not exist", ref.SecretName), nil
 	case err != nil:
-		return c, "", fmt.Errorf("cannot read Secret %s: %w", ref.SecretName, err)
+		return c, "", err
+	case s == nil:
+		return c, fmt.Sprintf("spec.cloudCredentialsRef: Secret %s does not exist", ref.SecretName), nil
 	}
 	if c, err = ReadCloud(s.Data, ref.CloudName); err != nil {
 		return c, fmt.Sprintf("spec.cloudCredentialsRef: Secret %s: %s", ref.SecretName, err), nil
@@ -71,7 +36,8 @@ func FindCloud(
 	return c, "", nil
 }
 
-func (u *user) APIVersion(ctx context.Context) (string, error) {
+// APIVersion is what Keystone calls its API: v3.14.
+func (u *User) APIVersion(ctx context.Context) (string, error) {
 	var body struct {
 		Version struct {
 			ID string `json:"id"`
@@ -88,8 +54,9 @@ func (u *user) APIVersion(ctx context.Context) (string, error) {
 	return body.Version.ID, nil
 }
 
-func (u *user) Assigned(ctx context.Context, a Assignment) (bool, error) {
-	err := roles.Validate(ctx, u.service, a.RoleID, roles.ValidateOpts(a.options())).Err
+// Assigned reports whether a role is given, by IDs.
+func (u *User) Assigned(ctx context.Context, a openstackv1.RoleAssignmentIDs) (bool, error) {
+	err := roles.Validate(ctx, u.service, a.RoleID, roles.ValidateOpts(optionsOf(a))).Err
 	switch {
 	case err == nil:
 		return true, nil
@@ -99,26 +66,29 @@ func (u *user) Assigned(ctx context.Context, a Assignment) (bool, error) {
 	return false, explain("look whether the role is given", err)
 }
 
-func (u *user) Assign(ctx context.Context, a Assignment) error {
-	if err := roles.Assign(ctx, u.service, a.RoleID, a.options()).Err; err != nil {
+// Assign gives a role.
+func (u *User) Assign(ctx context.Context, a openstackv1.RoleAssignmentIDs) error {
+	if err := roles.Assign(ctx, u.service, a.RoleID, optionsOf(a)).Err; err != nil {
 		return explain("give the role", err)
 	}
 	return nil
 }
 
-func (u *user) Unassign(ctx context.Context, a Assignment) error {
-	err := roles.Unassign(ctx, u.service, a.RoleID, roles.UnassignOpts(a.options())).Err
+// Unassign takes a role away. That it is not given, or that one of the two is gone, is no error.
+func (u *User) Unassign(ctx context.Context, a openstackv1.RoleAssignmentIDs) error {
+	err := roles.Unassign(ctx, u.service, a.RoleID, roles.UnassignOpts(optionsOf(a))).Err
 	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 		return nil
 	}
 	return explain("take the role away", err)
 }
 
-func (a Assignment) options() roles.AssignOpts {
-	return roles.AssignOpts{UserID: a.UserID, GroupID: a.GroupID, ProjectID: a.ProjectID, DomainID: a.DomainID, System: a.System}
+func optionsOf(a openstackv1.RoleAssignmentIDs) roles.AssignOpts {
+	return roles.AssignOpts{UserID: a.UserID, GroupID: a.GroupID, ProjectID: a.ProjectID, DomainID: a.DomainID, System: a.System != ""}
 }
 
-func (u *user) EndpointRegion(ctx context.Context, id string) (string, error) {
+// EndpointRegion is the region of an endpoint: empty if it has none.
+func (u *User) EndpointRegion(ctx context.Context, id string) (string, error) {
 	e, err := endpoints.Get(ctx, u.service, id).Extract()
 	if err != nil {
 		return "", explain("look at endpoint "+id, err)
@@ -126,9 +96,44 @@ func (u *user) EndpointRegion(ctx context.Context, id string) (string, error) {
 	return e.Region, nil
 }
 
-func (u *user) SetEndpointRegion(ctx context.Context, id, region string) error {
+// SetEndpointRegion puts an endpoint into a region, which is made if it is not there.
+func (u *User) SetEndpointRegion(ctx context.Context, id, region string) error {
 	if err := endpoints.Update(ctx, u.service, id, endpoints.UpdateOpts{Region: region}).Err; err != nil {
 		return explain("put endpoint "+id+" into region "+region, err)
 	}
 	return nil
+}
+
+// exemptions are the options by which a user that a program logs in as is spared what is meant for people: being locked out by the failed
+// logins of anybody who knows its name, and passwords that expire or have to be changed at the first login
+// (https://docs.openstack.org/keystone/latest/admin/resource-options.html#user-options). keystone-manage bootstrap sets none of them. Rules
+// for several factors are left as they are.
+var exemptions = []users.Option{
+	users.IgnoreLockoutFailureAttempts, users.IgnoreChangePasswordUponFirstUse, users.IgnorePasswordExpiry,
+}
+
+// ID of the user in Keystone.
+func (u *User) ID() string { return u.id }
+
+// Exempt spares a user that a program logs in as lockout, the expiry of its password and its change at the first login. It reports
+// whether anything had to be changed.
+func (u *User) Exempt(ctx context.Context, id string) (changed bool, err error) {
+	is, err := users.Get(ctx, u.service, id).Extract()
+	if err != nil {
+		return false, explain("look at user "+id, err)
+	}
+	lacking := map[users.Option]any{}
+	for _, o := range exemptions {
+		if is.Options[string(o)] != true {
+			lacking[o] = true
+		}
+	}
+	if len(lacking) == 0 {
+		return false, nil
+	}
+	// Options that are not named stay as they are.
+	if err := users.Update(ctx, u.service, id, users.UpdateOpts{Options: lacking}).Err; err != nil {
+		return false, explain("exempt user "+id+" from lockout and password expiry", err)
+	}
+	return true, nil
 }

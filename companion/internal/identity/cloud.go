@@ -18,29 +18,20 @@ const (
 	CAKey     = "cacert"
 )
 
-// Cloud is where Keystone is, and who logs in.
+// Cloud is where Keystone is, and who logs in: what a clouds.yaml says in `auth`.
 type Cloud struct {
 	// AuthURL is Keystone's address, with https.
-	AuthURL string
+	AuthURL string `json:"auth_url"`
 	// CA is the certificate of the authority that Keystone's is of, in PEM. None: those of the system.
-	CA []byte
+	CA []byte `json:"-"`
 
 	// Username, its domain and its Password.
-	Username, UserDomainName, UserDomainID string
-	Password                               string
+	Username       string `json:"username"`
+	UserDomainName string `json:"user_domain_name"`
+	UserDomainID   string `json:"user_domain_id"`
+	Password       string `json:"password"`
 
 	// Project that the login is for, by name or ID. None: the login is for no project.
-	ProjectName, ProjectID             string
-	ProjectDomainName, ProjectDomainID string
-}
-
-// auth is what a clouds.yaml says in `auth`.
-type auth struct {
-	AuthURL           string `json:"auth_url"`
-	Username          string `json:"username"`
-	Password          string `json:"password"`
-	UserDomainName    string `json:"user_domain_name"`
-	UserDomainID      string `json:"user_domain_id"`
 	ProjectName       string `json:"project_name"`
 	ProjectID         string `json:"project_id"`
 	ProjectDomainName string `json:"project_domain_name"`
@@ -52,7 +43,7 @@ type auth struct {
 func ReadCloud(data map[string][]byte, name string) (Cloud, error) {
 	var file struct {
 		Clouds map[string]struct {
-			Auth auth `json:"auth"`
+			Auth Cloud `json:"auth"`
 		} `json:"clouds"`
 	}
 	text, ok := data[CloudsKey]
@@ -67,12 +58,8 @@ func ReadCloud(data map[string][]byte, name string) (Cloud, error) {
 		return Cloud{}, fmt.Errorf("its %s has no cloud %q: it has %s",
 			CloudsKey, name, strings.Join(slices.Sorted(maps.Keys(file.Clouds)), ", "))
 	}
-	a := entry.Auth
-	c := Cloud{
-		AuthURL: a.AuthURL, CA: data[CAKey],
-		Username: a.Username, UserDomainName: a.UserDomainName, UserDomainID: a.UserDomainID, Password: a.Password,
-		ProjectName: a.ProjectName, ProjectID: a.ProjectID, ProjectDomainName: a.ProjectDomainName, ProjectDomainID: a.ProjectDomainID,
-	}
+	c := entry.Auth
+	c.CA = data[CAKey]
 	switch {
 	case !strings.HasPrefix(c.AuthURL, "https://"):
 		return Cloud{}, fmt.Errorf("cloud %q needs auth_url: an address that begins with https://, since a password is sent there", name)

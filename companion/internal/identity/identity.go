@@ -27,41 +27,15 @@ type ApplicationCredential struct {
 	ID, Name string
 }
 
-// A User is logged in, and looks after its own credentials. Every error is a sentence with what Keystone answered.
-type User interface {
-	// ApplicationCredentials are all of the user.
-	ApplicationCredentials(ctx context.Context) ([]ApplicationCredential, error)
-	// CreateApplicationCredential makes one with a secret that the caller has chosen, for the project that the user logged in to and
-	// with all roles there. It cannot make or delete others. That there is one of that name is no error.
-	CreateApplicationCredential(ctx context.Context, name, description, secret string) error
-	// DeleteApplicationCredential revokes one. That there is none is no error.
-	DeleteApplicationCredential(ctx context.Context, id string) error
-	// ChangePassword changes the user's password.
-	ChangePassword(ctx context.Context, from, to string) error
-}
-
-// Login logs in.
-type Login func(ctx context.Context, c Cloud) (User, error)
-
 // IsRefused reports whether a login failed because Keystone does not accept the password.
 func IsRefused(err error) bool { return errors.Is(err, errRefused) }
 
 // Transport gives a way to Keystone for the certificate of an authority.
 type Transport func(ca []byte) (http.RoundTripper, error)
 
-// Through logs in through a transport.
-func Through(transport Transport) Login {
-	return func(ctx context.Context, c Cloud) (User, error) {
-		u, err := open(ctx, transport, c)
-		if err != nil {
-			return nil, err
-		}
-		return u, nil
-	}
-}
-
-func open(ctx context.Context, transport Transport, c Cloud) (*user, error) {
-	way, err := transport(c.CA)
+// Login logs in.
+func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
+	way, err := t(c.CA)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +69,7 @@ func open(ctx context.Context, transport Transport, c Cloud) (*user, error) {
 	if err := provider.SetTokenAndAuthResult(result); err != nil {
 		return nil, errors.New("cannot log in: Keystone's answer has no token")
 	}
-	return &user{service: service, id: who.ID}, nil
+	return &User{service: service, id: who.ID}, nil
 }
 
 // domainID gives way to a name: Keystone takes one of them.
@@ -131,12 +105,15 @@ func TLS(ca []byte) (http.RoundTripper, error) {
 	return &http.Transport{TLSClientConfig: settings, DisableKeepAlives: true}, nil
 }
 
-type user struct {
+// A User is logged in, looks after its own credentials and, if it is an administrator, after what there is in Keystone. Every call may be
+// repeated. Every error is a sentence with what Keystone answered.
+type User struct {
 	service *gophercloud.ServiceClient
 	id      string
 }
 
-func (u *user) ApplicationCredentials(ctx context.Context) ([]ApplicationCredential, error) {
+// ApplicationCredentials are all of the user.
+func (u *User) ApplicationCredentials(ctx context.Context) ([]ApplicationCredential, error) {
 	pages, err := applicationcredentials.List(u.service, u.id, nil).AllPages(ctx)
 	if err != nil {
 		return nil, explain("list application credentials", err)
@@ -152,7 +129,9 @@ func (u *user) ApplicationCredentials(ctx context.Context) ([]ApplicationCredent
 	return out, nil
 }
 
-func (u *user) CreateApplicationCredential(ctx context.Context, name, description, secret string) error {
+// CreateApplicationCredential makes one with a secret that the caller has chosen, for the project that the user logged in to and with all
+// roles there. It cannot make or delete others. That there is one of that name is no error.
+func (u *User) CreateApplicationCredential(ctx context.Context, name, description, secret string) error {
 	err := applicationcredentials.Create(ctx, u.service, u.id, applicationcredentials.CreateOpts{
 		Name: name, Description: description, Secret: secret,
 	}).Err
@@ -162,7 +141,8 @@ func (u *user) CreateApplicationCredential(ctx context.Context, name, descriptio
 	return explain("make an application credential", err, secret)
 }
 
-func (u *user) DeleteApplicationCredential(ctx context.Context, id string) error {
+// DeleteApplicationCredential revokes one. That there is none is no error.
+func (u *User) DeleteApplicationCredential(ctx context.Context, id string) error {
 	err := applicationcredentials.Delete(ctx, u.service, u.id, id).Err
 	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 		return nil
@@ -170,7 +150,8 @@ func (u *user) DeleteApplicationCredential(ctx context.Context, id string) error
 	return explain("revoke application credential "+id, err)
 }
 
-func (u *user) ChangePassword(ctx context.Context, from, to string) error {
+// ChangePassword changes the user's password.
+func (u *User) ChangePassword(ctx context.Context, from, to string) error {
 	err := users.ChangePassword(ctx, u.service, u.id, users.ChangePasswordOpts{OriginalPassword: from, Password: to}).Err
 	if err == nil {
 		return nil

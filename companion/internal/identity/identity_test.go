@@ -21,8 +21,8 @@ func cloud() Cloud {
 	}
 }
 
-func through(k *identitytest.Keystone) Login {
-	return Through(func([]byte) (http.RoundTripper, error) { return k, nil })
+func through(k *identitytest.Keystone) func(context.Context, Cloud) (*User, error) {
+	return Transport(func([]byte) (http.RoundTripper, error) { return k, nil }).Login
 }
 
 func TestReadCloud(t *testing.T) {
@@ -135,9 +135,9 @@ func TestErrors(t *testing.T) {
 	_, refused := through(k)(ctx, wrong)
 	nowhere := cloud()
 	nowhere.AuthURL = "https://127.0.0.1:1/v3"
-	_, unreachable := Through(TLS)(ctx, nowhere)
+	_, unreachable := Transport(TLS).Login(ctx, nowhere)
 	nowhere.CA = []byte("no PEM")
-	_, noCA := Through(TLS)(ctx, nowhere)
+	_, noCA := Transport(TLS).Login(ctx, nowhere)
 	for name, tc := range map[string]struct {
 		err  error
 		want string
@@ -168,11 +168,11 @@ func TestTLS(t *testing.T) {
 	defer server.Close()
 	c := cloud()
 	c.AuthURL = server.URL + "/v3"
-	if _, err := Through(TLS)(context.Background(), c); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if _, err := Transport(TLS).Login(context.Background(), c); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("an unknown authority: %v", err)
 	}
 	mine := func([]byte) (http.RoundTripper, error) { return server.Client().Transport, nil }
-	if _, err := Through(mine)(context.Background(), c); err != nil {
+	if _, err := Transport(mine).Login(context.Background(), c); err != nil {
 		t.Error(err)
 	}
 	asked := false
@@ -183,7 +183,7 @@ func TestTLS(t *testing.T) {
 	}))
 	defer redirects.Close()
 	c.AuthURL = redirects.URL + "/v3"
-	if _, err := Through(mine)(context.Background(), c); err == nil || asked {
+	if _, err := Transport(mine).Login(context.Background(), c); err == nil || asked {
 		t.Errorf("followed: %v", err)
 	}
 }

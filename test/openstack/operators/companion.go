@@ -55,7 +55,7 @@ func (o *Operators) companion(ctx context.Context) {
 	schema := &databasesync.Reconciler{Client: api, Reader: api, Output: o.Cluster.Output, Events: recorder, Clock: clock{o}}
 	secrets := &secretaggregate.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}, Random: rand.Reader}
 	credentials := &credentialrotation.Reconciler{
-		Client: api, Reader: api, Login: credentialrotation.Through(o.transport), Events: recorder, Clock: clock{o}, Random: rand.Reader,
+		Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}, Random: rand.Reader,
 	}
 	o.administration(ctx)
 	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, credentials, &c5c3v1.CredentialRotationList{}))

@@ -1,0 +1,91 @@
+package databasesync
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+)
+
+// poll is how often it looks for what is awaited and not watched: pods, Secrets and ConfigMaps.
+const poll = 5 * time.Second
+
+// step is what a plan comes to. The status is written first, so that nothing runs that is not recorded.
+func (p *plan) step(w *world) controller.Step {
+	return controller.Step{
+		Name: "Schema", Note: p.note, Expected: !p.refused,
+		Status: func() { w.sync.Status = report(w, p) }, Do: p.do(w), After: p.patience(w),
+	}
+}
+
+// patience is how long to rest after a plan was carried out.
+func (p *plan) patience(w *world) time.Duration {
+	switch {
+	case p.again:
+		return controller.AtOnce
+	case !p.at.IsZero():
+		return controller.Until(p.at, w.now)
+	case p.refused, p.phase == openstackv1.SyncPhaseDone:
+		return controller.Longest
+	}
+	return poll
+}
+
+func (p *plan) do(w *world) controller.Action {
+	switch {
+	case p.failed:
+		return p.tellFailure(w)
+	case p.create != nil:
+		return p.createJob(w)
+	case p.release != nil:
+		return suspend(p.release, false)
+	case p.suspend != nil:
+		return suspend(p.suspend, true)
+	case p.remove != nil:
+		// It may have been released meanwhile.
+		return controller.Delete(p.remove, metav1.DeletePropagationForeground)
+	}
+	return nil
+}
+
+func (p *plan) tellFailure(w *world) controller.Action {
+	return func(_ context.Context, env *controller.Env) error {
+		last := &p.status.History[len(p.status.History)-1]
+		failed.WithLabelValues(w.sync.Namespace, w.sync.Name, last.Step).Inc()
+		env.Event(w.sync, corev1.EventTypeWarning, openstackv1.StepFailed,
+			fmt.Sprintf("step %s of release %s, attempt %d: %s", last.Step, last.Release, last.Attempt, how(last)))
+		return nil
+	}
+}
+
+func (p *plan) createJob(w *world) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		job := newJob(w.sync, p.of, p.create)
+		// One that is there already was made for this same attempt.
+		if err := env.Client.Create(ctx, job); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("cannot make Job %s: %w", job.Name, err)
+		}
+		return nil
+	}
+}
+
+// suspend keeps a Job from starting, or lets it start, as it was seen and no other.
+func suspend(job *batchv1.Job, held bool) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		changed := job.DeepCopy()
+		changed.Spec.Suspend = &held
+		asSeen := client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{})
+		if err := env.Client.Patch(ctx, changed, asSeen); err != nil {
+			return fmt.Errorf("cannot set spec.suspend of Job %s to %t: %w", job.Name, held, err)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,155 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+)
+
+// Kind is how objects of type T are reconciled by what is known of the world, W.
+type Kind[T client.Object, W any] struct {
+	// Name of the kind, such as SecretAggregate. Its controller has it in lower case.
+	Name string
+	// Object is an empty one, and List, of those with Consumers, an empty list of them.
+	Object T
+	List   client.ObjectList
+	// Finalizes: objects that are being deleted are reconciled, too.
+	Finalizes bool
+
+	// Secrets are the names of the Secrets whose changes concern an object.
+	Secrets func(T) []string
+	// Annotated: a change of annotations concerns it, too.
+	Annotated bool
+	// Owns are other objects that it makes and owns.
+	Owns []client.Object
+	// Consumers are empty objects of the kinds that an object may name as its consumers, and Names says whether it does.
+	Consumers []client.Object
+	Names     func(o T, kind, name string) bool
+
+	// Observe reads the world.
+	Observe func(context.Context, *Env, T) (W, error)
+	// Next decides. It depends on nothing but the world.
+	Next func(W) Step
+
+	// Conditions of an object's status.
+	Conditions func(T) *[]metav1.Condition
+	// Warns are the conditions that are a warning when they become false for a new reason. The first takes a Refusal.
+	Warns []string
+	// Metrics are shown for each object, and Measure, if any, sets those that the kind has added.
+	Metrics *Metrics
+	Measure func(T)
+}
+
+// Reconcile makes one pass over one object.
+func (k *Kind[T, W]) Reconcile(ctx context.Context, env *Env, req reconcile.Request) (reconcile.Result, error) {
+	after, err := k.pass(ctx, env, req.NamespacedName)
+	switch {
+	case IsConflict(err):
+		log.FromContext(ctx).V(1).Info("conflict, requeueing", "error", err.Error())
+		return reconcile.Result{RequeueAfter: AtOnce}, nil
+	case err != nil:
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: after}, nil
+}
+
+func (k *Kind[T, W]) pass(ctx context.Context, env *Env, key client.ObjectKey) (time.Duration, error) {
+	o := clone(k.Object)
+	err := env.Reader.Get(ctx, key, o)
+	if apierrors.IsNotFound(err) || err == nil && o.GetDeletionTimestamp() != nil && !k.Finalizes {
+		k.Metrics.forget(key)
+		env.Secrets.Follow(key)
+		delete(env.last, key)
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("cannot read the %s: %w", k.Name, err)
+	}
+	if k.Secrets != nil {
+		env.Secrets.Follow(key, k.Secrets(o)...)
+	}
+	w, err := k.Observe(ctx, env, o)
+	if err != nil {
+		return 0, err
+	}
+	return k.take(ctx, env, o, k.Next(w))
+}
+
+// take reports and takes a step, and gives when to look again.
+func (k *Kind[T, W]) take(ctx context.Context, env *Env, o T, s Step) (time.Duration, error) {
+	if s.Status != nil {
+		before := clone(o)
+		s.Status()
+		if err := k.report(ctx, env, before, o, s); err != nil {
+			return 0, err
+		}
+	}
+	if s.Do != nil {
+		if err := s.Do(ctx, env); err != nil {
+			return k.refused(ctx, env, o, err)
+		}
+		s.After = max(s.After, AtOnce)
+	}
+	if s.Do != nil || s.Note != "" {
+		log.FromContext(ctx).Info("took a step", "step", s.Name, "note", s.Note)
+	}
+	if s.Note != "" {
+		kind := map[bool]string{false: corev1.EventTypeNormal, true: corev1.EventTypeWarning}[s.Warning]
+		env.Event(o, kind, s.Name, s.Note)
+	}
+	return s.After, nil
+}
+
+// refused reports an error of an Action if that is a Refusal. Any other is given back.
+func (k *Kind[T, W]) refused(ctx context.Context, env *Env, o T, err error) (time.Duration, error) {
+	var refusal *Refusal
+	if !errors.As(err, &refusal) {
+		return 0, err
+	}
+	before := clone(o)
+	condition.Set(k.Conditions(o), k.Warns[0], o.GetGeneration(), env.Clock.Now(), condition.False(refusal.Reason, refusal.Message))
+	if err := k.report(ctx, env, before, o, Step{}); err != nil {
+		return 0, err
+	}
+	return Poll, refusal.Cause
+}
+
+// report writes the status, if it has changed, and warns of what has become false.
+func (k *Kind[T, W]) report(ctx context.Context, env *Env, before, o T, s Step) error {
+	was, is := *k.Conditions(before), *k.Conditions(o)
+	k.Metrics.show(o, was, is)
+	if k.Measure != nil {
+		k.Measure(o)
+	}
+	if !s.Record && equality.Semantic.DeepEqual(before, o) {
+		return nil
+	}
+	if err := env.Client.Status().Update(ctx, o); err != nil {
+		return fmt.Errorf("cannot write the status: %w", err)
+	}
+	for _, name := range k.Warns {
+		c, last := meta.FindStatusCondition(is, name), meta.FindStatusCondition(was, name)
+		if c != nil && c.Status == metav1.ConditionFalse && !s.Expected && (last == nil || last.Reason != c.Reason) {
+			env.Event(o, corev1.EventTypeWarning, c.Reason, c.Message)
+		}
+	}
+	return nil
+}
+
+func clone[T runtime.Object](o T) T {
+	out, _ := o.DeepCopyObject().(T)
+	return out
+}

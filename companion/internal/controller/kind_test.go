@@ -1,0 +1,307 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+)
+
+var (
+	now     = time.Unix(1e9, 0)
+	request = reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "cloud", Name: "glance"}}
+	secrets = schema.GroupResource{Resource: "secrets"}
+	errTest = errors.New("it is broken")
+
+	scheme = func() *runtime.Scheme {
+		s := runtime.NewScheme()
+		if err := openstackv1.AddToScheme(s); err != nil {
+			panic(err)
+		}
+		return s
+	}()
+)
+
+type object = openstackv1.EndpointRegion
+
+// testKind is one whose world is the object.
+func testKind(next func(*object) Step) *Kind[*object, *object] {
+	return &Kind[*object, *object]{
+		Name: "EndpointRegion", Object: &object{}, List: &openstackv1.EndpointRegionList{},
+		Observe:    func(_ context.Context, _ *Env, o *object) (*object, error) { return o, nil },
+		Next:       next,
+		Conditions: func(o *object) *[]metav1.Condition { return &o.Status.Conditions },
+		Warns:      []string{"Available"},
+		Metrics:    NewMetrics("test"),
+	}
+}
+
+func newObject() *object {
+	return &object{ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name, Generation: 1}}
+}
+
+// server is an API server whose writes fail by an error, if there is one, and are counted.
+func server(fails error, writes *int, objects ...client.Object) client.WithWatch {
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&object{}).Build()
+	return interceptor.NewClient(c, interceptor.Funcs{
+		SubResourceUpdate: func(ctx context.Context, c client.Client, _ string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			*writes++
+			if fails != nil {
+				return fails
+			}
+			return c.Status().Update(ctx, o, opts...)
+		},
+	})
+}
+
+func newEnv(api client.Client) *Env {
+	return &Env{Client: api, Reader: api, Events: events.NewFakeRecorder(100), Clock: clocktesting.NewFakePassiveClock(now)}
+}
+
+func drained(e *Env) []string {
+	var out []string
+	recorder, _ := e.Events.(*events.FakeRecorder)
+	for len(recorder.Events) > 0 {
+		out = append(out, <-recorder.Events)
+	}
+	return out
+}
+
+func TestReconcile(t *testing.T) {
+	set := func(o *object, s condition.State) func() {
+		return func() { condition.Set(&o.Status.Conditions, "Available", o.Generation, now, s) }
+	}
+	up, down := condition.True("Up", "it is there"), condition.False("Down", "it is not there")
+	does := func(err error) Action { return func(context.Context, *Env) error { return err } }
+	with := func(s condition.State) []metav1.Condition {
+		var out []metav1.Condition
+		condition.Set(&out, "Available", 1, now, s)
+		return out
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		before []metav1.Condition
+		fails  error
+		next   func(*object) Step
+		want   reconcile.Result
+		err    error
+		writes int
+		events []string
+		state  string
+	}{
+		"Waits": {
+			reason: "What is reported is written once.",
+			next:   func(o *object) Step { return Step{Status: set(o, up), After: time.Minute} },
+			want:   reconcile.Result{RequeueAfter: time.Minute}, writes: 1, state: "True Up",
+		},
+		"Same": {
+			reason: "Whatever is written wakes Crossplane.", before: with(up),
+			next: func(o *object) Step { return Step{Status: set(o, up)} }, state: "True Up",
+		},
+		"Record": {
+			reason: "Who has seen the past gets no further than the write.", before: with(up),
+			next: func(o *object) Step { return Step{Status: set(o, up), Record: true} }, writes: 1, state: "True Up",
+		},
+		"Warning": {
+			reason: "It is told when it becomes false.", before: with(up),
+			next: func(o *object) Step { return Step{Status: set(o, down)} }, writes: 1,
+			events: []string{"Warning Down it is not there"}, state: "False Down",
+		},
+		"WarnedAlready": {
+			reason: "The reason is known.", before: with(condition.False("Down", "it was not there")),
+			next: func(o *object) Step { return Step{Status: set(o, down)} }, writes: 1, state: "False Down",
+		},
+		"AnotherReason": {
+			reason: "A new reason is news.", before: with(condition.False("Away", "it is elsewhere")),
+			next: func(o *object) Step { return Step{Status: set(o, down)} }, writes: 1,
+			events: []string{"Warning Down it is not there"}, state: "False Down",
+		},
+		"Expected": {
+			reason: "It is false in the course of things.",
+			next:   func(o *object) Step { return Step{Status: set(o, down), Expected: true} }, writes: 1, state: "False Down",
+		},
+		"Conflict": {
+			reason: "Somebody has written the object: it is looked at anew, and nothing is told or done.",
+			fails:  apierrors.NewConflict(secrets, "a", nil),
+			next:   func(o *object) Step { return Step{Status: set(o, down), Do: does(errTest), Note: "done"} },
+			want:   reconcile.Result{RequeueAfter: AtOnce}, writes: 1,
+		},
+		"NotWritten": {
+			reason: "Nothing is done that is not recorded.", fails: errTest,
+			next: func(o *object) Step { return Step{Status: set(o, up), Do: does(nil), Note: "done"} }, err: errTest, writes: 1,
+		},
+		"Does": {
+			reason: "There may be more to do.",
+			next:   func(*object) Step { return Step{Name: "Done", Do: does(nil), Note: "did it"} },
+			want:   reconcile.Result{RequeueAfter: AtOnce}, events: []string{"Normal Done did it"},
+		},
+		"DoesAndRests": {
+			reason: "What was done takes its time.",
+			next: func(*object) Step {
+				return Step{Name: "Done", Do: does(nil), Note: "did it", Warning: true, After: time.Minute}
+			},
+			want: reconcile.Result{RequeueAfter: time.Minute}, events: []string{"Warning Done did it"},
+		},
+		"Note": {
+			reason: "Something was seen to be over.", next: func(*object) Step { return Step{Name: "Over", Note: "it is over"} },
+			events: []string{"Normal Over it is over"},
+		},
+		"Late": {
+			reason: "Somebody else has done it, however that is wrapped.",
+			next: func(*object) Step {
+				return Step{Do: does(fmt.Errorf("cannot make it: %w", apierrors.NewAlreadyExists(secrets, "a"))), Note: "did it"}
+			},
+			want: reconcile.Result{RequeueAfter: AtOnce},
+		},
+		"Fails": {
+			reason: "It is tried again with a growing pause.",
+			next:   func(*object) Step { return Step{Do: does(errTest), Note: "did it", After: time.Minute} }, err: errTest,
+		},
+		"Missing": {
+			reason: "Other answers of the API are failures.",
+			next:   func(*object) Step { return Step{Do: does(apierrors.NewNotFound(secrets, "a"))} }, err: apierrors.NewNotFound(secrets, "a"),
+		},
+		"Refused": {
+			reason: "People read why.", before: with(up),
+			next: func(*object) Step { return Step{Do: does(Refused("KeystoneRefuses", errTest)), Note: "did it"} },
+			want: reconcile.Result{RequeueAfter: Poll}, writes: 1,
+			events: []string{"Warning KeystoneRefuses it is broken"}, state: "False KeystoneRefuses",
+		},
+		"RefusedForACause": {
+			reason: "People read why, and it is tried again with a growing pause.", before: with(up),
+			next: func(*object) Step {
+				return Step{Do: does(&Refusal{Reason: "WriteFailed", Message: "no", Cause: errTest})}
+			},
+			err: errTest, writes: 1, events: []string{"Warning WriteFailed no"}, state: "False WriteFailed",
+		},
+		"RefusedUnheard": {
+			reason: "What cannot be written is seen the next time.", fails: apierrors.NewConflict(secrets, "a", nil),
+			next: func(*object) Step { return Step{Do: does(Refused("KeystoneRefuses", errTest))} },
+			want: reconcile.Result{RequeueAfter: AtOnce}, writes: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newObject()
+			o.Status.Conditions = tc.before
+			writes := 0
+			env := newEnv(server(tc.fails, &writes, o))
+			got, err := testKind(tc.next).Reconcile(t.Context(), env, request)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if (err != nil) != (tc.err != nil) || tc.err != nil && !errors.Is(err, tc.err) && err.Error() != tc.err.Error() {
+				t.Errorf("%s: error %v, want %v", tc.reason, err, tc.err)
+			}
+			if writes != tc.writes {
+				t.Errorf("%s: %d writes, want %d", tc.reason, writes, tc.writes)
+			}
+			if diff := cmp.Diff(tc.events, drained(env)); diff != "" {
+				t.Errorf("%s: events (-want +got):\n%s", tc.reason, diff)
+			}
+			if err := env.Reader.Get(t.Context(), request.NamespacedName, o); err != nil {
+				t.Fatal(err)
+			}
+			if c := meta.FindStatusCondition(o.Status.Conditions, "Available"); tc.state != "" && (c == nil || string(c.Status)+" "+c.Reason != tc.state) {
+				t.Errorf("%s: %v, want %s", tc.reason, c, tc.state)
+			}
+		})
+	}
+}
+
+// TestOrder: the status is written before anything is done, so that nothing is done that is not recorded.
+func TestOrder(t *testing.T) {
+	writes := 0
+	k := testKind(func(o *object) Step {
+		return Step{Status: func() { o.Status.ID = "x" }, Do: func(context.Context, *Env) error {
+			if writes != 1 {
+				t.Errorf("done after %d writes", writes)
+			}
+			return nil
+		}}
+	})
+	if _, err := k.Reconcile(t.Context(), newEnv(server(nil, &writes, newObject())), request); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGone: an object that is gone or about to be is not observed, unless the kind has to take leave, and nothing is remembered of it.
+func TestGone(t *testing.T) {
+	deleted := newObject()
+	deleted.DeletionTimestamp, deleted.Finalizers = &metav1.Time{Time: now}, []string{"somebody/else"}
+	for name, tc := range map[string]struct {
+		objects   []client.Object
+		finalizes bool
+		observed  bool
+	}{
+		"There":              {objects: []client.Object{newObject()}, observed: true},
+		"Gone":               {},
+		"Deleted":            {objects: []client.Object{deleted}},
+		"DeletedAndFinalize": {objects: []client.Object{deleted}, finalizes: true, observed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			writes, observed := 0, false
+			k := testKind(func(o *object) Step {
+				observed = true
+				return Step{Status: func() { o.Status.ID = "x" }, After: time.Minute}
+			})
+			k.Finalizes = tc.finalizes
+			k.Metrics.show(newObject(), nil, []metav1.Condition{{Type: "Available", Status: metav1.ConditionTrue}})
+			env := newEnv(server(nil, &writes, tc.objects...))
+			env.Limit(request.NamespacedName, time.Hour)
+			result, err := k.Reconcile(t.Context(), env, request)
+			if err != nil || observed != tc.observed || (result.RequeueAfter > 0) != tc.observed {
+				t.Errorf("observed: %v, %v, %v", observed, result, err)
+			}
+			if _, known := env.last[request.NamespacedName]; known != tc.observed || (series(t, k.Metrics)[`Available`] != nil) != tc.observed {
+				t.Errorf("remembered: %v, %v", known, series(t, k.Metrics))
+			}
+		})
+	}
+}
+
+// TestErrors: what cannot be read is said, and nothing is decided.
+func TestErrors(t *testing.T) {
+	k := testKind(func(*object) Step { t.Error("decided"); return Step{} })
+	writes := 0
+	env := newEnv(server(nil, &writes, newObject()))
+	k.Observe = func(context.Context, *Env, *object) (*object, error) { return nil, errTest }
+	if _, err := k.Reconcile(t.Context(), env, request); !errors.Is(err, errTest) {
+		t.Errorf("%v", err)
+	}
+	env.Reader = interceptor.NewClient(server(nil, &writes, newObject()), interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errTest
+		},
+	})
+	if _, err := k.Reconcile(t.Context(), env, request); err == nil || err.Error() != "cannot read the EndpointRegion: it is broken" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestMeasure: what a kind shows is what it reports.
+func TestMeasure(t *testing.T) {
+	k := testKind(func(o *object) Step { return Step{Status: func() { o.Status.ID = "x" }} })
+	shown := ""
+	k.Measure = func(o *object) { shown = o.Status.ID }
+	writes := 0
+	if _, err := k.Reconcile(t.Context(), newEnv(server(nil, &writes, newObject())), request); err != nil || shown != "x" {
+		t.Errorf("%q, %v", shown, err)
+	}
+}

@@ -1,0 +1,164 @@
+package controller
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+func TestFirst(t *testing.T) {
+	rules := []func(int) *Step{
+		func(n int) *Step {
+			if n > 1 {
+				return &Step{Name: "Many"}
+			}
+			return nil
+		},
+		func(n int) *Step {
+			if n > 0 {
+				return &Step{Name: "Some"}
+			}
+			return nil
+		},
+	}
+	for n, want := range map[int]string{0: "Idle", 1: "Some", 2: "Many"} {
+		if got := First(rules, n).Name; got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+// TestTimes: as docs/reliability.md says, it looks at everything every ten minutes, and every ten seconds at what it waits for.
+func TestTimes(t *testing.T) {
+	if Longest != 10*time.Minute || Poll != 10*time.Second || AtOnce <= 0 || AtOnce > time.Second {
+		t.Errorf("%s, %s, %s", Longest, Poll, AtOnce)
+	}
+	for after, want := range map[time.Duration]time.Duration{
+		-time.Hour: AtOnce, 0: AtOnce, time.Minute: time.Minute, time.Hour: Longest,
+	} {
+		if got := Until(now.Add(after), now); got != want {
+			t.Errorf("until %s from now: %s, want %s", after, got, want)
+		}
+	}
+}
+
+func TestLimit(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(now)
+	env := &Env{Clock: clock}
+	a, b := client.ObjectKey{Name: "a"}, client.ObjectKey{Name: "b"}
+	for i, tc := range []struct {
+		after time.Duration
+		key   client.ObjectKey
+		want  time.Duration
+	}{
+		{0, a, 0}, {4 * time.Second, a, 6 * time.Second}, {4 * time.Second, b, 0}, {9 * time.Second, a, time.Second}, {10 * time.Second, a, 0},
+		{11 * time.Second, a, 9 * time.Second},
+	} {
+		clock.SetTime(now.Add(tc.after))
+		if got := env.Limit(tc.key, 10*time.Second); got != tc.want {
+			t.Errorf("%d: %s waits %s, want %s", i, tc.key.Name, got, tc.want)
+		}
+	}
+}
+
+func TestEvent(t *testing.T) {
+	recorder := events.NewFakeRecorder(1)
+	(&Env{Events: recorder}).Event(&corev1.Pod{}, corev1.EventTypeWarning, "Failed", strings.Repeat("é", 1000)+"%d")
+	if got, want := <-recorder.Events, "Warning Failed "+strings.Repeat("é", 512); got != want {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+	(&Env{Events: recorder}).Event(&corev1.Pod{}, corev1.EventTypeNormal, "Done", strings.Repeat("x", 1025))
+	if got, want := <-recorder.Events, "Normal Done "+strings.Repeat("x", 1024); got != want {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}
+
+func TestRandomText(t *testing.T) {
+	env := &Env{Random: strings.NewReader("\x01\x02\x03\x04\x05")}
+	if got, err := env.RandomText(4, hex.EncodeToString); got != "01020304" || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, err := env.RandomText(4, hex.EncodeToString); err == nil {
+		t.Error("what is too short is no random number")
+	}
+}
+
+// TestWrite: a Secret is made if it was not there, and written only over what was read.
+func TestWrite(t *testing.T) {
+	api := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build()
+	env := &Env{Client: api}
+	made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "cloud", Name: "a"}}
+	if err := env.Write(t.Context(), made.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	if err := env.Write(t.Context(), made.DeepCopy()); !IsConflict(err) || !strings.HasPrefix(err.Error(), "cannot write Secret a: ") {
+		t.Errorf("made twice: %v", err)
+	}
+	read := &corev1.Secret{}
+	if err := api.Get(t.Context(), client.ObjectKeyFromObject(made), read); err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []string{"first", "second"} {
+		s := read.DeepCopy()
+		s.Data = map[string][]byte{"key": []byte(value)}
+		if err := env.Write(t.Context(), s); (value == "first") == IsConflict(err) {
+			t.Errorf("the %s write: %v", value, err)
+		}
+	}
+}
+
+// TestDelete: an object goes as it was observed, with what it owns, and one that has changed stays.
+func TestDelete(t *testing.T) {
+	var policy metav1.DeletionPropagation
+	api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build(), interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			all := (&client.DeleteOptions{}).ApplyOptions(opts)
+			policy = *all.PropagationPolicy
+			stored := &corev1.Secret{}
+			if err := c.Get(ctx, client.ObjectKeyFromObject(o), stored); err != nil {
+				return err
+			}
+			if p := all.Preconditions; p == nil || *p.UID != stored.UID || *p.ResourceVersion != stored.ResourceVersion {
+				return apierrors.NewConflict(secrets, o.GetName(), errors.New("it is another one"))
+			}
+			return c.Delete(ctx, o)
+		},
+	})
+	env := &Env{Client: api}
+	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "cloud", Name: "a", UID: "u"}}
+	if err := api.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	seen := o.DeepCopy()
+	o.Labels = map[string]string{"changed": "since"}
+	if err := api.Update(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if err := Delete(seen, metav1.DeletePropagationForeground)(t.Context(), env); !IsConflict(err) || !strings.HasPrefix(err.Error(), "cannot delete a: ") {
+		t.Errorf("deleted what had not been seen: %v", err)
+	}
+	for range 2 { // One that is gone is no error.
+		if err := Delete(o, metav1.DeletePropagationForeground)(t.Context(), env); err != nil || policy != metav1.DeletePropagationForeground {
+			t.Errorf("%s: %v", policy, err)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	if err := Refused("KeystoneRefuses", nil); err != nil {
+		t.Errorf("nothing was refused: %v", err)
+	}
+}

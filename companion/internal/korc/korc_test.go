@@ -1,0 +1,62 @@
+package korc
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+func TestID(t *testing.T) {
+	user := schema.GroupVersionKind{Group: "openstack.k-orc.cloud", Version: "v1alpha1", Kind: "User"}
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypeWithName(user, &unstructured.Unstructured{})
+	object := func(name, id string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(user)
+		u.SetNamespace("cloud")
+		u.SetName(name)
+		if id != "" {
+			u.Object["status"] = map[string]any{"id": id}
+		}
+		return u
+	}
+	going := object("going", "g")
+	going.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1e9, 0)})
+	going.SetFinalizers([]string{"openstack.k-orc.cloud/user"})
+	elsewhere := object("elsewhere", "e")
+	elsewhere.SetNamespace("other")
+	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object("made", "m"), object("new", ""), going, elsewhere).Build()
+	fails := func(err error) client.Reader {
+		return interceptor.NewClient(api, interceptor.Funcs{
+			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+				return err
+			},
+		})
+	}
+	for name, tc := range map[string]struct {
+		reader         client.Reader
+		id, waits, err string
+	}{
+		"made":      {reader: api, id: "m"},
+		"new":       {reader: api, waits: "K-ORC has not found or made User new in Keystone yet"},
+		"going":     {reader: api, waits: "K-ORC's User going is being deleted"},
+		"elsewhere": {reader: api, waits: "K-ORC's User elsewhere does not exist"},
+		"unknown":   {reader: fails(&meta.NoKindMatchError{}), waits: "K-ORC's User unknown does not exist"},
+		"broken":    {reader: fails(errors.New("no")), err: "cannot read User broken: no"},
+	} {
+		id, waits, err := ID(t.Context(), tc.reader, "User", "cloud", name)
+		if id != tc.id || waits != tc.waits || (err == nil) != (tc.err == "") || err != nil && err.Error() != tc.err {
+			t.Errorf("%s: %q, %q, %v", name, id, waits, err)
+		}
+	}
+}

@@ -1,0 +1,22 @@
+// Package live reads objects past every cache, and what controllers have written down in them.
+package live
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Get reads an object into o, and gives it back: nil if there is none. The kind is for the error.
+func Get[T client.Object](ctx context.Context, reader client.Reader, kind string, key client.ObjectKey, o T) (T, error) {
+	var none T
+	switch err := reader.Get(ctx, key, o); {
+	case apierrors.IsNotFound(err):
+		return none, nil
+	case err != nil:
+		return none, fmt.Errorf("cannot read %s %s: %w", kind, key.Name, err)
+	}
+	return o, nil
+}

@@ -1,0 +1,57 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+func TestGet(t *testing.T) {
+	key := client.ObjectKey{Namespace: "cloud", Name: "a"}
+	there := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "cloud", Name: "a"}}
+	api := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(there).Build()
+	if got, err := Get(t.Context(), api, "Secret", key, &corev1.Secret{}); err != nil || got == nil || got.Name != "a" {
+		t.Errorf("%v, %v", got, err)
+	}
+	key.Name = "b"
+	if got, err := Get(t.Context(), api, "Secret", key, &corev1.Secret{}); err != nil || got != nil {
+		t.Errorf("one that is not there: %v, %v", got, err)
+	}
+	broken := interceptor.NewClient(api, interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errors.New("no")
+		},
+	})
+	if got, err := Get(t.Context(), broken, "Secret", key, &corev1.Secret{}); err == nil || err.Error() != "cannot read Secret b: no" || got != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestRecord(t *testing.T) {
+	type record struct {
+		Name string `json:"name"`
+	}
+	o := &corev1.Secret{}
+	if got, err := ReadRecord[record](o, "a"); got != nil || err != nil {
+		t.Errorf("none: %v, %v", got, err)
+	}
+	WriteRecord(&o.ObjectMeta, "a", record{"x"})
+	if diff := cmp.Diff(map[string]string{"a": `{"name":"x"}`}, o.Annotations); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got, err := ReadRecord[record](o, "a"); err != nil || got == nil || got.Name != "x" {
+		t.Errorf("%v, %v", got, err)
+	}
+	o.Annotations["a"] = "{"
+	if got, err := ReadRecord[record](o, "a"); err == nil || got != nil {
+		t.Errorf("one that cannot be read: %v, %v", got, err)
+	}
+}

@@ -1,0 +1,27 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ReadRecord reads what a controller has written down in an annotation: nil, and no error, if there is none.
+func ReadRecord[R any](o metav1.Object, annotation string) (*R, error) {
+	text, ok := o.GetAnnotations()[annotation]
+	if !ok {
+		return nil, nil
+	}
+	r := new(R)
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, fmt.Errorf("annotation %s cannot be read: %w", annotation, err)
+	}
+	return r, nil
+}
+
+// WriteRecord writes it. A record of texts, numbers and times always has a JSON form.
+func WriteRecord(o *metav1.ObjectMeta, annotation string, record any) {
+	text, _ := json.Marshal(record) //nolint:errchkjson // See above.
+	metav1.SetMetaDataAnnotation(o, annotation, string(text))
+}

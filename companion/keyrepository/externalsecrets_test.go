@@ -1,0 +1,228 @@
+package keyrepository
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
+)
+
+// pushFinalizer is what External Secrets keeps a PushSecret with that has to be deleted from the store.
+const pushFinalizer = "pushsecret.externalsecrets.io/finalizer"
+
+// externalSecrets is a fake of External Secrets and of Kubernetes' garbage collector. It does as the real one does: neither kind watches what
+// it copies, an interval of 0 copies once, policies say what may be replaced and what goes, and no status has a generation.
+func (c *cluster) externalSecrets() {
+	ctx := context.Background()
+	pushes := &unstructured.UnstructuredList{}
+	pushes.SetGroupVersionKind(pushSecretKind)
+	c.must(c.api.List(ctx, pushes))
+	for i := range pushes.Items {
+		c.push(&pushes.Items[i])
+	}
+	asked := &unstructured.UnstructuredList{}
+	asked.SetGroupVersionKind(externalSecretKind)
+	c.must(c.api.List(ctx, asked))
+	for i := range asked.Items {
+		c.fetch(&asked.Items[i])
+	}
+	copies := &corev1.SecretList{}
+	c.must(c.api.List(ctx, copies))
+	for _, s := range copies.Items {
+		owner := metav1.GetControllerOf(&s)
+		if owner != nil && !slices.ContainsFunc(asked.Items, func(e unstructured.Unstructured) bool { return e.GetUID() == owner.UID }) {
+			c.must(c.api.Delete(ctx, &s))
+		}
+	}
+}
+
+// push copies a Secret to the store.
+func (c *cluster) push(p *unstructured.Unstructured) {
+	data, _, _ := unstructured.NestedSlice(p.Object, "spec", "data")
+	forgets := field(p, "deletionPolicy") == "Delete"
+	if p.GetDeletionTimestamp() != nil {
+		for _, d := range data {
+			if property, _, _ := unstructured.NestedString(d.(map[string]any), "match", "remoteRef", "property"); property == "" {
+				return // "requires property in RemoteRef to delete secret value": it stays for ever.
+			}
+			delete(c.store, remoteKey(d))
+		}
+		controllerutil.RemoveFinalizer(p, pushFinalizer)
+		c.must(c.api.Update(context.Background(), p))
+		return
+	}
+	if forgets && controllerutil.AddFinalizer(p, pushFinalizer) {
+		c.must(c.api.Update(context.Background(), p))
+	}
+	if !c.refreshes(p) {
+		return
+	}
+	source := &corev1.Secret{}
+	if c.storeDown || c.api.Get(context.Background(), key(field(p, "selector", "secret", "name")), source) != nil {
+		c.answer(p, "False", "Errored")
+		return
+	}
+	for _, d := range data {
+		if _, exists := c.store[remoteKey(d)]; !exists || field(p, "updatePolicy") != "IfNotExists" {
+			c.store[remoteKey(d)] = maps.Clone(source.Data)
+		}
+	}
+	c.answer(p, "True", "Synced")
+}
+
+// fetch copies an entry of the store into a Secret.
+func (c *cluster) fetch(e *unstructured.Unstructured) {
+	ctx := context.Background()
+	copied := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: field(e, "target", "name"), Namespace: namespace}}
+	exists := c.api.Get(ctx, client.ObjectKeyFromObject(copied), copied) == nil
+	_, reason, _ := readyCondition(e)
+	if !c.refreshes(e) && (exists || reason == "SecretDeleted") {
+		return
+	}
+	from, _, _ := unstructured.NestedSlice(e.Object, "spec", "dataFrom")
+	entry, _, _ := unstructured.NestedString(from[0].(map[string]any), "extract", "key")
+	data, found := c.store[entry]
+	owned := field(e, "target", "creationPolicy") == "Owner"
+	switch forgets := field(e, "target", "deletionPolicy") == "Delete"; {
+	case c.storeDown, !found && forgets && !owned:
+		c.answer(e, "False", "SecretSyncedError")
+	case !found && forgets:
+		c.must(client.IgnoreNotFound(c.api.Delete(ctx, copied)))
+		c.answer(e, "True", "SecretDeleted")
+	case !found: // What was copied is retained.
+		c.answer(e, "True", "SecretSynced")
+	default:
+		copied.Data = maps.Clone(data)
+		if owned {
+			copied.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(e, externalSecretKind)}
+		}
+		if exists {
+			c.must(c.api.Update(ctx, copied))
+		} else {
+			c.must(c.api.Create(ctx, copied))
+		}
+		c.answer(e, "True", "SecretSynced")
+	}
+}
+
+// refreshes reports whether an object is due: at once when it is new or has failed, and else after its interval, if it has one.
+func (c *cluster) refreshes(o *unstructured.Unstructured) bool {
+	text, _, _ := unstructured.NestedString(o.Object, "status", "refreshTime")
+	last, err := time.Parse(time.RFC3339, text)
+	if status, _, _ := readyCondition(o); status != "True" || err != nil {
+		return true
+	}
+	interval, err := time.ParseDuration(field(o, "refreshInterval"))
+	c.must(err)
+	return interval > 0 && c.clock.Now().Sub(last) >= interval
+}
+
+func (c *cluster) answer(o *unstructured.Unstructured, status, reason string) {
+	was, had, _ := readyCondition(o)
+	if was == status && had == reason && status != "True" {
+		return
+	}
+	now := c.clock.Now().Format(time.RFC3339)
+	if status != "True" { // The time of the last success stays.
+		now, _, _ = unstructured.NestedString(o.Object, "status", "refreshTime")
+	}
+	o.Object["status"] = map[string]any{
+		"refreshTime": now,
+		"conditions":  []any{map[string]any{"type": "Ready", "status": status, "reason": reason, "message": "it said so"}},
+	}
+	c.must(c.api.Update(context.Background(), o))
+}
+
+// field is a text of a spec.
+func field(o *unstructured.Unstructured, path ...string) string {
+	text, _, _ := unstructured.NestedString(o.Object, append([]string{"spec"}, path...)...)
+	return text
+}
+
+func remoteKey(data any) string {
+	key, _, _ := unstructured.NestedString(data.(map[string]any), "match", "remoteRef", "remoteKey")
+	return key
+}
+
+// pushes are the names of the PushSecrets that are there.
+func (c *cluster) pushes() []string {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(pushSecretKind)
+	c.must(c.api.List(context.Background(), list))
+	var out []string
+	for _, p := range list.Items {
+		out = append(out, p.GetName())
+	}
+	return out
+}
+
+// TestDays: after some days and rotations, one order is left, the store holds the keys of today, and it still does when the order goes.
+func TestDays(t *testing.T) {
+	c, r := start(t, withBackup(fernet()))
+	for range 20 {
+		c.clock.SetTime(c.clock.Now().Add(24 * time.Hour))
+		c.run(r)
+	}
+	if got := c.pushes(); len(got) != 1 {
+		t.Errorf("orders %v", got)
+	}
+	if got := keys.Hash(c.store["prod/keys"]); got != c.set().Hash() {
+		t.Errorf("the store holds %s, the Secret %s", got, c.set().Hash())
+	}
+	for _, name := range c.pushes() {
+		gone := &unstructured.Unstructured{}
+		gone.SetGroupVersionKind(pushSecretKind)
+		gone.SetNamespace(namespace)
+		gone.SetName(name)
+		c.must(c.api.Delete(context.Background(), gone))
+	}
+	c.tick()
+	if len(c.pushes()) != 0 || c.store["prod/keys"] == nil {
+		t.Errorf("orders %v, an entry: %v", c.pushes(), c.store["prod/keys"] != nil)
+	}
+}
+
+// TestLostEntry: an entry that somebody has removed from the store is back within a day.
+func TestLostEntry(t *testing.T) {
+	c, r := start(t, withBackup(fernet()))
+	c.clock.SetTime(c.clock.Now().Add(time.Minute))
+	clear(c.store)
+	c.run(r)
+	if c.tick(); c.store["prod/keys"] != nil {
+		t.Fatal("the order of today was carried out twice")
+	}
+	c.clock.SetTime(c.clock.Now().Add(24 * time.Hour))
+	c.run(r)
+	if c.tick(); c.store["prod/keys"] == nil {
+		t.Error("it is not")
+	}
+}
+
+// TestEditIsNotPushed: what somebody has edited does not take the place of the backup by which it is undone.
+func TestEditIsNotPushed(t *testing.T) {
+	c, r := start(t, withBackup(fernet()))
+	good := maps.Clone(c.store["prod/keys"])
+	s := c.secret()
+	s.Data = map[string][]byte{"0": []byte("x")}
+	c.must(c.api.Update(context.Background(), s))
+	for range 3 {
+		c.clock.SetTime(c.clock.Now().Add(time.Hour))
+		c.tick()
+	}
+	if !maps.EqualFunc(good, c.store["prod/keys"], slices.Equal) {
+		t.Error("the store holds the edit")
+	}
+	c.run(r)
+	if !maps.EqualFunc(good, c.secret().Data, slices.Equal) {
+		t.Error("the edit is not undone")
+	}
+}
