@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 const (
@@ -165,7 +166,7 @@ func desired(t *testing.T, w *simulate.World) map[string]encoded.Struct {
 
 // inner is an object itself, as it is composed or inside its Object.
 func inner(o encoded.Struct) map[string]any {
-	if i, ok := simulate.Inner(o); ok {
+	if i, ok := wrapper.Desired(o); ok {
 		return i.Map()
 	}
 	return o.Map()

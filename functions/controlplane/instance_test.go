@@ -10,6 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 // legacy is the name that earlier versions gave the instance of claim cloud in namespace tenant-a.
@@ -88,7 +89,7 @@ func TestInstanceUpgrade(t *testing.T) {
 		if ns := at(m, "metadata", "namespace"); ns != nil && ns != legacy {
 			t.Errorf("%s lies in %v", name, ns)
 		}
-		if simulate.IsObject(o) && at(m, "metadata", "name") != legacy+"-"+name {
+		if wrapper.Is(o) && at(m, "metadata", "name") != legacy+"-"+name {
 			t.Errorf("the Object of %s is called %v", name, at(m, "metadata", "name"))
 		}
 		if strings.Contains(string(o), instance) {

@@ -24,7 +24,7 @@ func findAuthority(seen observe.State) authority {
 	check, _ := seen.Get(loginResource)
 	there, ok := seen.Get(authorityResource)
 	is := there.String("data", certificate.CAKey)
-	was := there.Wrapper().String("spec", "forProvider", "manifest", "data", certificate.CAKey)
+	was := there.Desired().String("data", certificate.CAKey)
 	a := authority{certificates: or(check.String("status", "authority"), or(is, was)), published: or(is, was) != ""}
 	a.wanted = ok || a.certificates != ""
 	return a

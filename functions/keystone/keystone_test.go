@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -120,7 +121,7 @@ func desired(t *testing.T, w *simulate.World) map[string]map[string]any {
 	out := map[string]map[string]any{}
 	for name, r := range rsp.GetDesired().GetResources() {
 		o := encoded.Of(r.GetResource())
-		if inner, ok := simulate.Inner(o); ok {
+		if inner, ok := wrapper.Desired(o); ok {
 			o = inner
 		}
 		out[name] = o.Map()

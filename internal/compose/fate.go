@@ -1,8 +1,6 @@
 package compose
 
 import (
-	"slices"
-
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 )
@@ -38,9 +36,7 @@ func fate(i Item, seen *observe.Object) Fate {
 		return Kept
 	}
 	// Only an Object lets go of what it is around, and only if it may not delete it.
-	// https://docs.crossplane.io/latest/managed-resources/managed-resources/#managementpolicies
-	policies := seen.Wrapper().List("spec", "managementPolicies")
-	if len(policies) == 0 || slices.Contains(policies, any("*")) || slices.Contains(policies, any("Delete")) {
+	if !seen.Wrapper().Keeps() {
 		return Deleted
 	}
 	return Kept

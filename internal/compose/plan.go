@@ -54,6 +54,11 @@ type Item struct {
 	Retain, Management bool
 }
 
+// Reference names the object itself, wherever it lives.
+func (i Item) Reference() Reference {
+	return Reference{Kind: i.Kind, Namespace: i.Body.At("metadata", "namespace").Text(), Name: i.Body.At("metadata", "name").Text()}
+}
+
 // Ready says that everything wanted is there, of today's wish.
 func (p Plan) Ready() bool {
 	for _, part := range p.Parts {

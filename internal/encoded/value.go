@@ -2,7 +2,9 @@ package encoded
 
 import (
 	"iter"
+	"maps"
 	"math"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -44,6 +46,39 @@ func Text(s string) Value { return Value{kind: kindString, bytes: []byte(s)} }
 
 // Number is a number as a Value.
 func Number(f float64) Value { return Value{kind: kindNumber, bits: math.Float64bits(f)} }
+
+// Bool is a boolean as a Value.
+func Bool(b bool) Value { return Value{kind: kindBool, bits: protowire.EncodeBool(b)} }
+
+// List is a list of Values as a Value.
+func List(values ...Value) Value {
+	w := NewWriter()
+	defer w.Free()
+	for _, v := range slices.Backward(values) {
+		end := w.Written()
+		w.encoded(v)
+		w.Element(end)
+	}
+	return Value{kind: kindList, bytes: w.Struct()}
+}
+
+// Fields are the fields of a Struct that is to be written.
+type Fields map[string]Value
+
+// Struct is the Struct with these fields.
+func (f Fields) Struct() Struct {
+	w := NewWriter()
+	defer w.Free()
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(f))) {
+		end := w.Written()
+		w.encoded(f[name])
+		w.Entry(name, end)
+	}
+	return w.Struct()
+}
+
+// Value is the Struct with these fields as a Value.
+func (f Fields) Value() Value { return f.Struct().Value() }
 
 // Value is the Struct as a Value.
 func (s Struct) Value() Value { return Value{kind: kindStruct, bytes: s} }

@@ -121,7 +121,8 @@ func (k Kind[X, M]) compose(req *fnv1.RunFunctionRequest, composite *structpb.St
 	if err != nil {
 		return composition{}, err
 	}
-	plan, err := k.Graph.Compute(m, seen)
+	place := k.Place(m)
+	plan, err := k.Graph.Compute(m, seen, place.Reference)
 	if err != nil {
 		return composition{}, err
 	}
@@ -129,7 +130,6 @@ func (k Kind[X, M]) compose(req *fnv1.RunFunctionRequest, composite *structpb.St
 	if err != nil {
 		return composition{}, fmt.Errorf("cannot write the status: %w", err)
 	}
-	place := k.Place(m)
 	if policy := respond.DeletionPolicy(plan, place); policy != "" {
 		status = status.With(encoded.Text(policy), "deletionPolicy")
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 // Object is one object that is composed.
@@ -87,7 +88,7 @@ func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Re
 	}
 	for i, o := range r.Objects {
 		if last, ok := w.Desired(o.Owner, o.Resource); ok {
-			r.Objects[i].Manifest, r.Objects[i].Retained = last.Tree(), retained(last)
+			r.Objects[i].Manifest, r.Objects[i].Retained = last.Tree(), wrapper.Keeps(last)
 		}
 	}
 	r.Status = w.XR.GetFields()["status"].GetStructValue().AsMap()
@@ -206,20 +207,11 @@ func (r *Result) add(s simulate.Step) {
 				Stage: r.Stages, Component: componentName(s, part), Owner: s.Owner, Resource: i.Name,
 				APIVersion: i.Kind.GroupVersion().String(), Kind: i.Kind.Kind,
 				Name: i.Body.At("metadata", "name").Text(), Namespace: i.Body.At("metadata", "namespace").Text(),
-				Cluster: manifest.At("spec", "providerConfigRef", "name").Text(),
-				Wrapped: simulate.IsObject(manifest), Retained: retained(manifest), Manifest: manifest.Tree(),
+				Cluster: wrapper.ProviderConfig(manifest),
+				Wrapped: wrapper.Is(manifest), Retained: wrapper.Keeps(manifest), Manifest: manifest.Tree(),
 			})
 		}
 	}
-}
-
-// retained tells whether what an Object holds stays when the Object goes: the Object may do everything but delete it.
-func retained(manifest encoded.Struct) bool {
-	if !simulate.IsObject(manifest) {
-		return false
-	}
-	policies := manifest.At("spec", "managementPolicies").List()
-	return len(policies) > 0 && !slices.Contains(policies, any("*")) && !slices.Contains(policies, any("Delete"))
 }
 
 // componentName tells apart the components of nested composite resources.

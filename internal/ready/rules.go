@@ -13,7 +13,7 @@ var rules = table(
 	row("", "ServiceAccount", exists()),
 	row("apps", "Deployment", rollout("Deployment")),
 	row("apps", "StatefulSet", rollout("StatefulSet")),
-	row("batch", "Job", job()),
+	row("batch", "Job", generated(job(), podSelector...)),
 	row("batch", "CronJob", exists()),
 	row("networking.k8s.io", "Ingress", exists()),
 	row("networking.k8s.io", "NetworkPolicy", exists()),

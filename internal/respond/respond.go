@@ -163,11 +163,11 @@ func result(severity fnv1.Severity, reason string, err error) *fnv1.Result {
 // compositeStatus is the composite resource with nothing but its status.
 func compositeStatus(req *fnv1.RunFunctionRequest, status encoded.Struct) *structpb.Struct {
 	observed := req.GetObserved().GetComposite().GetResource().GetFields()
-	return &structpb.Struct{Fields: fields{
-		"apiVersion": observed["apiVersion"],
-		"kind":       observed["kind"],
-		"status":     structpb.NewStructValue(encoded.Seal(status)),
-	}}
+	return encoded.Seal(encoded.Fields{
+		"apiVersion": encoded.Text(observed["apiVersion"].GetStringValue()),
+		"kind":       encoded.Text(observed["kind"].GetStringValue()),
+		"status":     status.Value(),
+	}.Struct())
 }
 
 func readiness3(ok bool) fnv1.Ready {

@@ -19,6 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 // World is one composite resource and what is composed for it.
@@ -212,7 +213,7 @@ func (w *World) play(desired map[string]*fnv1.Resource) error {
 		if w.isMade(name, body) || w.isNested(body) {
 			continue
 		}
-		if inner, ok := Inner(body); ok {
+		if inner, ok := wrapper.Desired(body); ok {
 			body = inner
 		}
 		batch = append(batch, body.Map())
@@ -260,21 +261,18 @@ func (w *World) waiting() string {
 	return strings.Join(out, "; ")
 }
 
-// atProvider is where an Object shows the object inside as it saw it last.
-var atProvider = []string{"status", "atProvider", "manifest"}
-
 // Exist is a desired object as an API server has it: with a generation, and for an Object with the object in its status.
 func Exist(desired encoded.Struct) encoded.Struct {
 	o := desired.With(encoded.Number(1), "metadata", "generation")
-	if inner, ok := Inner(o); ok {
-		o = o.With(inner.With(encoded.Number(1), "metadata", "generation").Value(), atProvider...)
+	if inner, ok := wrapper.Desired(o); ok {
+		o = wrapper.WithObserved(o, inner.With(encoded.Number(1), "metadata", "generation"))
 	}
 	return o
 }
 
 // Finish is an existing object as its owner leaves it when it is done.
 func Finish(existing encoded.Struct) (encoded.Struct, error) {
-	if IsObject(existing) {
+	if wrapper.Is(existing) {
 		return finishObject(existing)
 	}
 	rule, ok := ready.For(kindOf(existing))
@@ -285,13 +283,13 @@ func Finish(existing encoded.Struct) (encoded.Struct, error) {
 }
 
 func finishObject(o encoded.Struct) (encoded.Struct, error) {
-	seen, _ := o.At(atProvider...).Struct()
+	seen, _ := wrapper.Observed(o)
 	inner, err := Finish(seen)
 	if err != nil {
 		return nil, err
 	}
 	o, err = finished(o, map[string]any{"metadata": o.At("metadata").Map()}, func(m map[string]any) { ready.Finished(m, "Synced", "Ready") })
-	return o.With(inner.Value(), atProvider...), err
+	return wrapper.WithObserved(o, inner), err
 }
 
 // finished is an object with the status that finish gives it, whose look at the object is m.
@@ -302,20 +300,6 @@ func finished(o encoded.Struct, m map[string]any, finish func(map[string]any)) (
 	}
 	status, err := encode.Struct(m["status"])
 	return o.With(status.Value(), "status"), err
-}
-
-// IsObject tells whether something is an Object of provider-kubernetes.
-func IsObject(o encoded.Struct) bool {
-	k := kindOf(o)
-	return k.Kind == "Object" && (k.Group == "kubernetes.crossplane.io" || k.Group == "kubernetes.m.crossplane.io")
-}
-
-// Inner is the manifest in an Object's spec. It is false of anything else.
-func Inner(o encoded.Struct) (encoded.Struct, bool) {
-	if !IsObject(o) {
-		return nil, false
-	}
-	return o.At("spec", "forProvider", "manifest").Struct()
 }
 
 func kindOf(o encoded.Struct) schema.GroupKind {

@@ -357,16 +357,3 @@ func TestExistAndFinish(t *testing.T) {
 		t.Errorf("Finish(...) of an Object that has seen nothing = %v", got)
 	}
 }
-
-func TestIsObject(t *testing.T) {
-	for apiVersion, want := range map[string]bool{
-		"kubernetes.crossplane.io/v1alpha2": true, "kubernetes.m.crossplane.io/v1alpha1": true, "example.org/v1": false, "": false,
-	} {
-		if got := simulate.IsObject(encoded.Of(structOf(t, map[string]any{"apiVersion": apiVersion, "kind": "Object"}))); got != want {
-			t.Errorf("IsObject(%s Object) = %t, want %t", apiVersion, got, want)
-		}
-	}
-	if simulate.IsObject(encoded.Of(structOf(t, map[string]any{"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "ProviderConfig"}))) {
-		t.Error("IsObject(ProviderConfig)")
-	}
-}
