@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
@@ -76,7 +77,7 @@ func TestInstanceOf(t *testing.T) {
 func TestInstanceUpgrade(t *testing.T) {
 	w := world(t, "{}", bare)
 	// Its namespace is what the earlier version began with.
-	w.Observed = namespaceObject(t, legacy)
+	w.Observed = map[string]encoded.Struct{namespaceResource: encoded.Of(namespaceObject(t, legacy)[namespaceResource])}
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}

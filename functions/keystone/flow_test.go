@@ -199,8 +199,8 @@ func objects(t *testing.T, w *simulate.World) map[string]encoded.Struct {
 		t.Fatal(err)
 	}
 	out := map[string]encoded.Struct{}
-	for name, r := range rsp.GetDesired().GetResources() {
-		out[name] = encoded.Of(r.GetResource())
+	for name, r := range rsp.Composed {
+		out[name] = r.Object
 	}
 	return out
 }

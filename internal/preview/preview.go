@@ -13,7 +13,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
-	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
@@ -189,7 +188,6 @@ func composite(claim map[string]any) (*structpb.Struct, error) {
 // add takes what one call of a function brought: its new objects are one stage.
 func (r *Result) add(s simulate.Step) {
 	r.Stages++
-	desired := s.Response.GetDesired().GetResources()
 	for _, part := range s.Plan.Parts {
 		c := Component{Owner: s.Owner, Name: part.Name, After: slices.DeleteFunc(slices.Clone(part.After), func(name string) bool {
 			_, on := s.Plan.Part(name)
@@ -202,7 +200,7 @@ func (r *Result) add(s simulate.Step) {
 			if !slices.Contains(s.New, i.Name) {
 				continue
 			}
-			manifest := encoded.Of(desired[i.Name].GetResource())
+			manifest := s.Response.Composed[i.Name].Object
 			r.Objects = append(r.Objects, Object{
 				Stage: r.Stages, Component: componentName(s, part), Owner: s.Owner, Resource: i.Name,
 				APIVersion: i.Kind.GroupVersion().String(), Kind: i.Kind.Kind,

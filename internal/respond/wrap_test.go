@@ -11,6 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 func TestWrap(t *testing.T) {
@@ -113,7 +114,7 @@ func TestWrap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.item.Name, tc.item.Kind, tc.item.Body = "r", schema.GroupVersionKind{Kind: "A"}, encoded.Of(structOf(t, maps.Clone(body)))
 			plan := compose.Plan{Kept: []compose.Item{tc.item}}
-			rsp := respond.Open(respond.Good(request(t), plan, tc.place, nil))
+			rsp := respond.Good(wire.RequestOf(request(t)), plan, tc.place, nil).Message()
 			if diff := cmp.Diff(tc.want, rsp.GetDesired().GetResources()["r"].GetResource().AsMap()); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}

@@ -8,8 +8,6 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 )
 
 // Numbers of fields in Crossplane's run_function.proto, and of any protobuf map.
@@ -25,9 +23,8 @@ const (
 
 var merge = proto.UnmarshalOptions{Merge: true}
 
-// UnmarshalRequest reads a request, but leaves each observed composed resource as bytes, unread and unchecked: sealed, as
-// package encoded says. The message can be cloned and marshalled like any other. It keeps b, which must not be changed
-// afterwards.
+// UnmarshalRequest reads a request, but leaves each observed composed resource as bytes, unread and unchecked: see RequestOf. The
+// message can be cloned and marshalled like any other. It keeps b, which must not be changed afterwards.
 //
 // It is an error if what is read is malformed.
 func UnmarshalRequest(b []byte, req *fnv1.RunFunctionRequest) error {
@@ -64,7 +61,7 @@ func mergeObserved(s *fnv1.State, entry []byte) error {
 		return fmt.Errorf("resources[%q]: %w", name, err)
 	}
 	if found {
-		r.Resource = encoded.Seal(raw)
+		r.Resource = seal(raw)
 	}
 	if s.Resources == nil {
 		s.Resources = map[string]*fnv1.Resource{}
