@@ -3,6 +3,8 @@ package controlplane
 import (
 	"fmt"
 
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -10,16 +12,14 @@ import (
 )
 
 const (
-	keystonePort = 5000
 	// identityPath is where the identity service lies below a common host name.
 	identityPath = "/identity"
 	routingPaths = "Paths"
 )
 
-// addresses derives how the services are reached. The internal address names a Service, so that it holds in the whole
-// workload cluster whatever its DNS domain is.
+// addresses derives how the services are reached.
 func (m *model) addresses() {
-	m.endpoints.internal = fmt.Sprintf("https://%s.%s.svc:%d/v3", keystoneName, m.instance, keystonePort)
+	m.endpoints.internal = keystonev1.InternalURL(keystoneName, m.instance)
 	m.endpoints.public = m.endpoints.internal
 	if m.exposure.Type == exposure.None {
 		return

@@ -23,7 +23,7 @@ import (
 const (
 	mariaDBName  = "mariadb"
 	maxScaleName = "maxscale"
-	mariaDBPort  = 3306
+	mariaDBPort  = keystonev1.DatabasePort
 )
 
 // database is MariaDB, with a proxy where one is wanted. The proxy comes when the members are there: without their certificates its

@@ -3,6 +3,8 @@ package controlplane
 import (
 	"fmt"
 
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +38,7 @@ const (
 )
 
 const (
-	memcachedPort = 11211
+	memcachedPort = keystonev1.CachePort
 	// memcachedUser is the user of the public image.
 	memcachedUser = 11211
 	// memcachedOverhead is what a server needs beside its items, in MiB, and memcachedShare the part of their memory that it needs more: -m

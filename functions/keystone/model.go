@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -22,10 +24,9 @@ import (
 )
 
 const (
-	service = "keystone"
-	// apiPort is Keystone's registered port (https://docs.openstack.org/install-guide/firewalls-default-ports.html), localPort
-	// where uWSGI listens when a proxy stands before it.
-	apiPort, localPort = 5000, 5001
+	service = keystonev1.ServiceName
+	// localPort is where uWSGI listens when a proxy stands before it.
+	apiPort, localPort = keystonev1.Port, keystonev1.Port + 1
 	// userID is the numeric user of the image.
 	userID = 42424
 	// mercy is how long requests may go on while a pod stops.
@@ -184,6 +185,10 @@ func (m *model) meta(name string) object.Meta {
 // sub names an object of this Keystone.
 func (m *model) sub(suffix string) string { return m.name + "-" + suffix }
 
+func (m *model) adminSecret() string { return keystonev1.AdminSecretName(m.name) }
+
+func (m *model) adminCloud() c5c3v1.CloudCredentialsReference { return keystonev1.AdminCloud(m.name) }
+
 func (m *model) wantedRelease() string { return string(m.wanted) }
 
 func (m *model) version() string { return m.image[strings.LastIndexAny(m.image, ":@")+1:] }
@@ -212,7 +217,7 @@ func place(m *model) respond.Place {
 	return respond.Place{
 		Namespaced: true, Namespace: m.namespace, Prefix: m.name,
 		Management: config, Workload: config, Remote: m.spec.Target.Remote,
-		DeleteData: m.spec.DeletionPolicy == "Delete",
+		DeleteData: m.spec.DeletionPolicy == common.DeletionPolicyDelete,
 	}
 }
 
@@ -225,7 +230,7 @@ func status(m *model, plan compose.Plan) any {
 		Endpoint:    m.spec.Endpoints.Public,
 		Live:        m.live,
 		Components:  respond.Components(plan, m.previous.Components),
-		Refs:        &keystonev1.References{AdminSecret: m.sub("admin")},
+		Refs:        &keystonev1.References{AdminSecret: m.adminSecret()},
 	}
 	if part, _ := plan.Part("api"); part.Exists() {
 		s.Release, s.Version, s.PreviousRelease = string(m.effective), m.version(), m.wayBack

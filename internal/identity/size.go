@@ -67,8 +67,8 @@ const (
 
 // SetDefaults repeats the defaults of the schema, for callers that do not go through an API server, and adds those that no schema has.
 func SetDefaults(s *keystonev1.KeystoneSpec) {
-	s.Bootstrap.AdminUser = or(s.Bootstrap.AdminUser, "admin")
-	s.Database.Port = or(s.Database.Port, 3306)
+	s.Bootstrap.AdminUser = or(s.Bootstrap.AdminUser, keystonev1.DefaultAdminUser)
+	s.Database.Port = or(s.Database.Port, keystonev1.DatabasePort)
 	s.Fernet.RotationSchedule = or(s.Fernet.RotationSchedule, "0 0 * * 0")
 	s.Fernet.TokenExpirationSeconds = or(s.Fernet.TokenExpirationSeconds, defaultTokens)
 	s.Fernet.AllowExpiredWindowSeconds = new(ptr.Deref(s.Fernet.AllowExpiredWindowSeconds, defaultWindow))
