@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"fmt"
 
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
@@ -28,9 +29,9 @@ func (m *model) addresses() {
 	e.Hostname = m.spec.Services.Keystone.Hostname
 	if m.exposure.Routing == routingPaths {
 		e.Path = identityPath
-		e.Hostname = or(e.Hostname, common.Hostname(m.domain))
+		e.Hostname = cmp.Or(e.Hostname, common.Hostname(m.domain))
 	}
-	e.Hostname = or(e.Hostname, common.Hostname(keystoneName+"."+m.domain))
+	e.Hostname = cmp.Or(e.Hostname, common.Hostname(keystoneName+"."+m.domain))
 	scheme := "https"
 	if !ptr.Deref(m.tls.Enabled, true) {
 		scheme = "http"

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"strings"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -52,7 +53,7 @@ func (m *model) findDomains(seen observe.State) {
 			id = o.String("status", "id")
 		}
 		if k, ok := seen.Get(keystoneResource); ok {
-			id = or(id, k.String("spec", "domainIDs", domain))
+			id = cmp.Or(id, k.String("spec", "domainIDs", domain))
 		}
 		if id == "" || len(id) > longestID {
 			continue

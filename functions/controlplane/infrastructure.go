@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"fmt"
 
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
@@ -78,7 +79,7 @@ func namespace(m *model) ([]compose.Stage, error) {
 func (m *model) namespaceAnnotations() map[string]string {
 	out := map[string]string{admission.ClaimAnnotation: m.claim.Namespace + "/" + m.claim.Name}
 	if s := m.secretStore; s != nil {
-		out[admission.StoreAnnotation] = or(s.Kind, "ClusterSecretStore") + "/" + string(s.Name)
+		out[admission.StoreAnnotation] = cmp.Or(s.Kind, "ClusterSecretStore") + "/" + string(s.Name)
 		out[admission.PathAnnotation] = secret.Path(*s, m.instance)
 	}
 	return out
@@ -171,7 +172,7 @@ func cache(m *model) ([]compose.Stage, error) {
 }
 
 func (m *model) cacheMemory() resource.Quantity {
-	return *or(m.spec.Infrastructure.Memcached.Memory, quantity(m.size.cacheMemory))
+	return *cmp.Or(m.spec.Infrastructure.Memcached.Memory, quantity(m.size.cacheMemory))
 }
 
 // cacheResources are those of a server with so much memory for items.

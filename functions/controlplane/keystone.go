@@ -1,6 +1,8 @@
 package controlplane
 
 import (
+	"cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -66,7 +68,7 @@ func keystone(m *model) ([]compose.Stage, error) {
 	}
 	xr.Spec.Resources = merge.Over(k.Resources, m.size.apiResources)
 	// Said even where nobody did: a Keystone of before keeps the number that its definition once had as a default.
-	xr.Spec.UWSGI.Processes = or(xr.Spec.UWSGI.Processes, identity.Processes(xr.Spec.Resources))
+	xr.Spec.UWSGI.Processes = cmp.Or(xr.Spec.UWSGI.Processes, identity.Processes(xr.Spec.Resources))
 	return []compose.Stage{{{Name: keystoneResource, Object: xr, Management: true, After: m.keystoneSecrets()}}}, nil
 }
 

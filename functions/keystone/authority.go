@@ -1,6 +1,8 @@
 package keystone
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -25,7 +27,7 @@ func findAuthority(seen observe.State) authority {
 	there, ok := seen.Get(authorityResource)
 	is := there.String("data", certificate.CAKey)
 	was := there.Desired().String("data", certificate.CAKey)
-	a := authority{certificates: or(check.String("status", "authority"), or(is, was)), published: or(is, was) != ""}
+	a := authority{certificates: cmp.Or(check.String("status", "authority"), cmp.Or(is, was)), published: cmp.Or(is, was) != ""}
 	a.wanted = ok || a.certificates != ""
 	return a
 }

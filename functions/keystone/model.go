@@ -1,6 +1,7 @@
 package keystone
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"time"
@@ -114,14 +115,6 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	return m, nil
 }
 
-func or[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
-}
-
 // releases finds the wanted and the effective release and their images.
 func (m *model) releases(in function.Input[keystonev1.Keystone]) error {
 	var err error
@@ -143,7 +136,7 @@ func (m *model) releases(in function.Input[keystonev1.Keystone]) error {
 	}
 	if m.effective != m.wanted {
 		// The pods stay exactly as they are until the schema serves the new release; an image that the spec names may be of it.
-		m.image = or(runningImage(in), m.image)
+		m.image = cmp.Or(runningImage(in), m.image)
 	}
 	if f := m.spec.Federation; f != nil {
 		m.proxyImage, err = m.imageOf(release.FederationProxy, m.effective, f.ProxyImage, "spec.federation.proxyImage")

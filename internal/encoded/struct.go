@@ -60,7 +60,7 @@ func (s Struct) With(v Value, path ...string) Struct {
 		if n < 0 {
 			break
 		}
-		key, _, _ := mapEntry(bytes)
+		key, _, _ := Entry(bytes)
 		if !placed && string(key) >= name {
 			place()
 		}

@@ -138,7 +138,7 @@ func (v Value) Field(name string) Value {
 func (v Value) Fields() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, encoded []byte) bool) {
 		for entry := range v.repeated(kindStruct) {
-			key, encoded, err := mapEntry(entry)
+			key, encoded, err := Entry(entry)
 			if err != nil || !yield(key, encoded) {
 				return
 			}
@@ -266,7 +266,7 @@ func Parse(b []byte) Value {
 		}
 		switch b = b[n:]; {
 		case (num == kindStruct || num == kindList) && typ == protowire.BytesType && v.kind == num:
-			v.bytes = concat(v.bytes, bytes)
+			v.bytes = Join(v.bytes, bytes)
 		case num >= kindNull && num <= kindList && typ == wireTypes[num]:
 			v = Value{kind: num, bytes: bytes, bits: bits}
 		}
@@ -274,8 +274,8 @@ func Parse(b []byte) Value {
 	return v
 }
 
-// mapEntry reads an entry of the fields of a Struct. A value in pieces is joined.
-func mapEntry(b []byte) (key, encoded []byte, err error) {
+// Entry reads an entry of the fields of a Struct, or of any protobuf map from strings to messages. A value in pieces is joined.
+func Entry(b []byte) (key, encoded []byte, err error) {
 	if key, rest, ok := shortField(b, entryKey); ok {
 		if encoded, rest, ok := shortField(rest, entryValue); ok && len(rest) == 0 {
 			return key, encoded, nil
@@ -291,7 +291,7 @@ func mapEntry(b []byte) (key, encoded []byte, err error) {
 		case num == 1:
 			key = bytes
 		case num == 2:
-			encoded = concat(encoded, bytes)
+			encoded = Join(encoded, bytes)
 		}
 	}
 	return key, encoded, nil
@@ -308,7 +308,7 @@ func (s Struct) Check() error {
 		if b = b[n:]; num != 1 || typ != protowire.BytesType {
 			continue
 		}
-		if _, _, err := mapEntry(bytes); err != nil {
+		if _, _, err := Entry(bytes); err != nil {
 			return err
 		}
 	}
@@ -357,8 +357,8 @@ func consume(b []byte) (num protowire.Number, typ protowire.Type, bytes []byte, 
 	return num, typ, bytes, bits, tag + n
 }
 
-// concat is a followed by b, which is the merge of the two messages. It copies only if neither is empty.
-func concat(a, b []byte) []byte {
+// Join is a followed by b, which is the merge of the two messages. It copies only if neither is empty, which no ordinary sender brings about.
+func Join(a, b []byte) []byte {
 	if len(a) == 0 {
 		return b
 	}
