@@ -29,7 +29,7 @@ const HashAnnotation = "crossplane.c5c3.io/hash"
 // Errors are those of builders, and mistakes of ours: an object without a readiness rule, two resources of one name.
 func (g Graph[M]) Compute(m M, seen observe.State, composed func(Item) Reference) (Plan, error) {
 	p := planner{
-		seen: seen, composed: composed, items: map[string]Item{}, ready: map[string]bool{}, exists: map[string]bool{},
+		seen: seen, composed: composed, items: map[string]*Item{}, ready: map[string]bool{}, exists: map[string]bool{},
 		awaited: map[string]string{}, revisions: map[string]Item{},
 	}
 	for _, c := range g {
@@ -64,7 +64,7 @@ type planner struct {
 	seen          observe.State
 	composed      func(Item) Reference
 	plan          Plan
-	items         map[string]Item   // every wanted resource, desired now or not
+	items         map[string]*Item  // every wanted resource, desired now or not
 	ready, exists map[string]bool   // by component; what is switched off is both
 	awaited       map[string]string // by resource that is not ready: its component
 	revisions     map[string]Item   // by what the names of all revisions share: the wanted one
@@ -83,7 +83,11 @@ func missing(have map[string]bool, wanted []string) []string {
 
 // stages opens one stage after the other.
 func (p *planner) stages(part *Part, stages []Stage) error {
-	open := len(part.Needs) == 0
+	open, total := len(part.Needs) == 0, 0
+	for _, stage := range stages {
+		total += len(stage)
+	}
+	part.Items = make([]Item, 0, total)
 	for _, stage := range stages {
 		stageReady := true
 		for _, r := range stage {
@@ -186,7 +190,7 @@ func (p *planner) item(r Resource) (Item, error) {
 	if r.Revisions != "" {
 		p.revisions[r.Revisions] = item
 	}
-	p.items[r.Name] = item
+	p.items[r.Name] = &item
 	return item, nil
 }
 
@@ -202,7 +206,7 @@ func (p *planner) object(r Resource) (runtime.Object, error) {
 			err = fmt.Errorf("%s refers to %s, which is not declared before it", r.Name, name)
 			return Reference{}
 		}
-		return p.composed(to)
+		return p.composed(*to)
 	})
 	return object, err
 }

@@ -21,8 +21,16 @@ const (
 // while their composite resource is being deleted, so that what is desired by then and not applied counts for nothing.
 func (p Plan) Fate() Fate {
 	worst := Kept
-	for _, i := range p.Items() {
-		worst = max(worst, i.Fate)
+	for _, part := range p.Parts {
+		worst = max(worst, worstOf(part.Items))
+	}
+	return max(worst, worstOf(p.Kept))
+}
+
+func worstOf(items []Item) Fate {
+	worst := Kept
+	for i := range items {
+		worst = max(worst, items[i].Fate)
 	}
 	return worst
 }

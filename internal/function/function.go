@@ -104,10 +104,11 @@ type composition struct {
 // compose says what becomes of a composite resource, given all else that is requested.
 func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (composition, error) {
 	in := Input[X]{Required: req.Required, Claim: claim(composite), Channel: channel(composite)}
-	if err := Decode(composite, &in.XR); err != nil {
+	read := withoutUnread(composite)
+	if err := Decode(read, &in.XR); err != nil {
 		// A status that cannot be read, such as one of another version, is no reason to stop: it is written anew.
 		in.XR = *new(X)
-		if err := Decode(without(composite, "status"), &in.XR); err != nil {
+		if err := Decode(without(read, "status"), &in.XR); err != nil {
 			return composition{}, fmt.Errorf("cannot read the composite resource: %w", err)
 		}
 	}
@@ -136,6 +137,16 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 		status = status.With(spec.Value(), lastValidSpec)
 	}
 	return composition{plan: plan, place: place, status: status}, nil
+}
+
+// withoutUnread is a composite resource without what no kind reads, and is most of it.
+func withoutUnread(composite *structpb.Struct) *structpb.Struct {
+	for field, name := range map[string]string{"metadata": "managedFields", "status": lastValidSpec} {
+		if inside := composite.GetFields()[field].GetStructValue(); inside != nil {
+			composite = with(composite, field, structpb.NewStructValue(without(inside, name)))
+		}
+	}
+	return composite
 }
 
 func without(s *structpb.Struct, key string) *structpb.Struct {
