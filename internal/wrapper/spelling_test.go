@@ -5,14 +5,27 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
+// rootOf is the root of the module that the test runs in.
+func rootOf(t *testing.T) string {
+	t.Helper()
+	for dir := "."; len(dir) < 1<<8; dir = filepath.Join(dir, "..") {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	t.Fatal("there is no go.mod above the test")
+	return ""
+}
+
 // TestSpelling: nobody else spells what an Object of provider-kubernetes looks like, but tests.
 func TestSpelling(t *testing.T) {
-	const root = "../.."
+	root := rootOf(t)
 	words := []string{"kubernetes.crossplane.io", "kubernetes.m.crossplane.io", "forProvider", "atProvider", "managementPolicies"}
 	read := 0
 	for _, dir := range []string{"cmd", "companion", "functions", "internal"} {
