@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -24,7 +23,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	internal "github.com/c5c3/crossplane-cobaltcore/internal/preview"
-	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 // TestYAML: every document is the manifest of one object of the JSON output, in the same order.
@@ -333,33 +332,34 @@ type planter struct {
 	t *testing.T
 }
 
-func (p planter) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
-	for _, r := range append([]*fnv1.Resource{req.GetObserved().GetComposite()}, values(req.GetObserved().GetResources())...) {
-		r.ConnectionDetails = map[string][]byte{"password": []byte(marker)}
-		r.Resource = encoded.Open(r.GetResource())
-		plant(r.GetResource(), "data", "password")
-		plant(r.GetResource(), "status", "password")
-		plant(r.GetResource(), "status", "atProvider", "manifest", "data", "password")
-		plant(r.GetResource(), "status", "atProvider", "manifest", "status", "password")
-		plant(r.GetResource(), "metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration")
+func (p planter) Explain(req *wire.Request) (*wire.Response, compose.Plan, error) {
+	planted := *req
+	planted.Composite = proto.CloneOf(req.Composite)
+	plantAll(planted.Composite)
+	planted.Observed = map[string]encoded.Struct{}
+	for name, o := range req.Observed {
+		tree := o.Tree()
+		plantAll(tree)
+		planted.Observed[name] = encoded.Of(tree)
 	}
-	req.Credentials = map[string]*fnv1.Credentials{"a": {Source: &fnv1.Credentials_CredentialData{
-		CredentialData: &fnv1.CredentialData{Data: map[string][]byte{"password": []byte(marker)}},
-	}}}
-	rsp, plan, err := p.Runner.Explain(req)
-	if text := protojson.Format(respond.Open(proto.CloneOf(rsp))); strings.Contains(text, marker) {
+	rsp, plan, err := p.Runner.Explain(&planted)
+	if err != nil {
+		return rsp, plan, err
+	}
+	if text := protojson.Format(rsp.Message()); strings.Contains(text, marker) {
 		i := strings.Index(text, marker)
 		p.t.Errorf("a function answers with an observed secret: …%s", text[max(0, i-300):i+50])
 	}
-	return rsp, plan, err
+	return rsp, plan, nil
 }
 
-func values(m map[string]*fnv1.Resource) []*fnv1.Resource {
-	var out []*fnv1.Resource
-	for _, r := range m {
-		out = append(out, r)
-	}
-	return out
+// plantAll plants secrets wherever an object could hold some. Connection details and credentials do not come as far as a function.
+func plantAll(o *structpb.Struct) {
+	plant(o, "data", "password")
+	plant(o, "status", "password")
+	plant(o, "status", "atProvider", "manifest", "data", "password")
+	plant(o, "status", "atProvider", "manifest", "status", "password")
+	plant(o, "metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration")
 }
 
 // plant sets a member of an object, if all but the last two parts of its path are there.

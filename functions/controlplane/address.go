@@ -1,7 +1,10 @@
 package controlplane
 
 import (
+	"cmp"
 	"fmt"
+
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 
 	"k8s.io/utils/ptr"
 
@@ -10,16 +13,14 @@ import (
 )
 
 const (
-	keystonePort = 5000
 	// identityPath is where the identity service lies below a common host name.
 	identityPath = "/identity"
 	routingPaths = "Paths"
 )
 
-// addresses derives how the services are reached. The internal address names a Service, so that it holds in the whole
-// workload cluster whatever its DNS domain is.
+// addresses derives how the services are reached.
 func (m *model) addresses() {
-	m.endpoints.internal = fmt.Sprintf("https://%s.%s.svc:%d/v3", keystoneName, m.instance, keystonePort)
+	m.endpoints.internal = keystonev1.InternalURL(keystoneName, m.instance)
 	m.endpoints.public = m.endpoints.internal
 	if m.exposure.Type == exposure.None {
 		return
@@ -28,9 +29,9 @@ func (m *model) addresses() {
 	e.Hostname = m.spec.Services.Keystone.Hostname
 	if m.exposure.Routing == routingPaths {
 		e.Path = identityPath
-		e.Hostname = or(e.Hostname, common.Hostname(m.domain))
+		e.Hostname = cmp.Or(e.Hostname, common.Hostname(m.domain))
 	}
-	e.Hostname = or(e.Hostname, common.Hostname(keystoneName+"."+m.domain))
+	e.Hostname = cmp.Or(e.Hostname, common.Hostname(keystoneName+"."+m.domain))
 	scheme := "https"
 	if !ptr.Deref(m.tls.Enabled, true) {
 		scheme = "http"

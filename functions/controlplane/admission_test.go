@@ -29,15 +29,15 @@ func TestMandatory(t *testing.T) {
 				t.Errorf("%s\nerror %v, want one with %q that is not the tenant's", tc.reason, err, tc.want)
 			}
 			rsp := w.Kinds[kind].Run(w.Request())
-			if rsp.GetDesired() != nil {
+			if rsp.Composite != nil || len(rsp.Composed) > 0 {
 				t.Errorf("%s\nsomething is desired", tc.reason)
 			}
 			said := false
-			for _, c := range rsp.GetConditions() {
+			for _, c := range rsp.Conditions {
 				said = said || c.GetType() == respond.Composed && strings.Contains(c.GetMessage(), tc.want)
 			}
 			if !said {
-				t.Errorf("%s\nthe claim does not say so: %v", tc.reason, rsp.GetConditions())
+				t.Errorf("%s\nthe claim does not say so: %v", tc.reason, rsp.Conditions)
 			}
 		})
 	}

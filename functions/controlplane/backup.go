@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -44,7 +45,7 @@ func (m *model) backups() mariadb.Backup {
 		Timeout: m.backupTimeout(), Tolerations: m.spec.Infrastructure.MariaDB.Tolerations, Resources: resources("100m", "256Mi", "2Gi"),
 	}
 	if v := want.StagingStorage; v != nil {
-		b.StagingSize, b.StagingClass = string(v.StorageSize), string(or(v.StorageClass, m.platform.StorageClass))
+		b.StagingSize, b.StagingClass = string(v.StorageSize), string(cmp.Or(v.StorageClass, m.platform.StorageClass))
 	}
 	name := mariaDBName
 	if b.Restarts = sameFixed(m.databaseWas.backup, b.Fixed()); !b.Restarts {

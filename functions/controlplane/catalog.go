@@ -3,6 +3,8 @@ package controlplane
 import (
 	"slices"
 
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/korc"
@@ -33,8 +35,8 @@ func (m *model) catalogEntries() []entry {
 	inDefault := func(name string) object.Map { return object.Map{"name": name, "domainRef": "default"} }
 	out := []entry{
 		// The id of this domain is "default", which is no UUID: K-ORC can import it by its name only.
-		{resource: "domain-default", kind: "Domain", name: "default", group: domains, filter: byName("Default")},
-		{resource: "project-admin", kind: "Project", name: "admin", group: projects, filter: inDefault("admin")},
+		{resource: "domain-default", kind: "Domain", name: "default", group: domains, filter: byName(keystonev1.DefaultDomain)},
+		{resource: "project-admin", kind: "Project", name: "admin", group: projects, filter: inDefault(keystonev1.AdminProject)},
 		{resource: "project-service", kind: "Project", name: "service", group: projects, managed: object.Map{
 			"name": "service", "domainRef": "default", "description": "Users of the OpenStack services",
 		}},
@@ -46,7 +48,7 @@ func (m *model) catalogEntries() []entry {
 		entry{resource: "user-admin", kind: "User", name: "admin", group: users, filter: inDefault(m.adminUser())},
 		entry{
 			resource: "service-keystone", kind: "Service", name: keystoneName, group: entries,
-			filter: object.Map{"name": keystoneName, "type": "identity"},
+			filter: object.Map{"name": keystonev1.ServiceName, "type": "identity"},
 		},
 		entry{
 			resource: "endpoint-keystone-public", kind: "Endpoint", name: keystoneName + "-public", group: entries,
@@ -80,7 +82,7 @@ func (m *model) wantedOfBootstrap() []entry {
 // catalog shows in Kubernetes what is in Keystone, so that other objects can refer to it. It belongs to the control plane
 // and not to the Keystone composite resource: K-ORC has to log in to delete it, so it goes first.
 func catalog(m *model) ([]compose.Stage, error) {
-	c := korc.Credentials{Secret: keystoneName + "-korc-clouds", Cloud: "korc"}
+	c := korc.Credentials(keystonev1.KORCCloud(keystoneName))
 	var stage compose.Stage
 	wanted := m.wantedEntries()
 	for _, e := range wanted {

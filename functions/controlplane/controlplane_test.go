@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
@@ -17,6 +16,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 const (
@@ -78,11 +79,11 @@ func platformConfig(t *testing.T, spec string) *structpb.Struct {
 // input is what derive gets, when these resources are observed.
 func input(t *testing.T, spec, platform string, observed map[string]*structpb.Struct) function.Input[controlplanev1.ControlPlaneCluster] {
 	t.Helper()
-	req := &fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{}}}
+	objects := map[string]encoded.Struct{}
 	for name, o := range observed {
-		req.Observed.Resources[name] = &fnv1.Resource{Resource: o}
+		objects[name] = encoded.Of(o)
 	}
-	seen, err := observe.New(req)
+	seen, err := observe.New(objects)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,19 +117,13 @@ func checkRefused(t *testing.T, reason string, err error, field, words string) {
 // stub is a Keystone that is ready at once and says what it runs.
 type stub struct{ release, version string }
 
-func (s stub) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
+func (s stub) Explain(req *wire.Request) (*wire.Response, compose.Plan, error) {
 	return s.Run(req), compose.Plan{}, nil
 }
 
-func (s stub) Run(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
-	xr := req.GetObserved().GetComposite().GetResource()
-	status, _ := structpb.NewStruct(map[string]any{"release": s.release, "version": s.version})
-	return &fnv1.RunFunctionResponse{Desired: &fnv1.State{Composite: &fnv1.Resource{
-		Ready: fnv1.Ready_READY_TRUE,
-		Resource: &structpb.Struct{Fields: map[string]*structpb.Value{
-			"apiVersion": xr.GetFields()["apiVersion"], "kind": xr.GetFields()["kind"], "status": structpb.NewStructValue(status),
-		}},
-	}}}
+func (s stub) Run(req *wire.Request) *wire.Response {
+	o := encoded.Of(req.Composite).With(encoded.Text(s.release), "status", "release").With(encoded.Text(s.version), "status", "version")
+	return &wire.Response{Composite: &wire.Resource{Object: o, Ready: true}}
 }
 
 // ready is a control plane of which everything is there and ready.
@@ -157,15 +152,15 @@ func desired(t *testing.T, w *simulate.World) map[string]encoded.Struct {
 		t.Fatal(err)
 	}
 	out := map[string]encoded.Struct{}
-	for name, r := range rsp.GetDesired().GetResources() {
-		out[name] = encoded.Of(r.GetResource())
+	for name, r := range rsp.Composed {
+		out[name] = r.Object
 	}
 	return out
 }
 
 // inner is an object itself, as it is composed or inside its Object.
 func inner(o encoded.Struct) map[string]any {
-	if i, ok := simulate.Inner(o); ok {
+	if i, ok := wrapper.Desired(o); ok {
 		return i.Map()
 	}
 	return o.Map()

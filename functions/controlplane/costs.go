@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -144,7 +145,7 @@ func (x maximum) bills(parts []part) []bill {
 	for _, p := range parts {
 		field := x.field
 		if field == ".resources" {
-			field = or(p.says, field)
+			field = cmp.Or(p.says, field)
 		}
 		each = append(each, bill{field: p.field + field, amount: x.cost(p)})
 	}

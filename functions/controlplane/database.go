@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -23,7 +24,7 @@ import (
 const (
 	mariaDBName  = "mariadb"
 	maxScaleName = "maxscale"
-	mariaDBPort  = 3306
+	mariaDBPort  = keystonev1.DatabasePort
 )
 
 // database is MariaDB, with a proxy where one is wanted. The proxy comes when the members are there: without their certificates its
@@ -82,7 +83,7 @@ func (m *model) server() (mariadb.Server, error) {
 		Replicas:     m.databaseReplicas(),
 		RootSecret:   mariaDBName + "-root",
 		StorageSize:  string(m.databaseStorage()),
-		StorageClass: keptClass(was.server, string(or(db.StorageClass, m.platform.StorageClass))),
+		StorageClass: keptClass(was.server, string(cmp.Or(db.StorageClass, m.platform.StorageClass))),
 		Resources:    res,
 		Placement:    db.Placement,
 		Issuer:       internalCA,
@@ -135,8 +136,8 @@ func (m *model) connections() int64 {
 	k := m.spec.Services.Keystone
 	u := ptr.Deref(k.UWSGI, keystonev1.UWSGI{})
 	pods := int64(ptr.Deref(k.Replicas, m.size.api))
-	processes := or(u.Processes, identity.Processes(merge.Over(k.Resources, m.size.apiResources)))
-	open := rollOut*pods*int64(processes)*int64(or(u.Threads, threads)) + others
+	processes := cmp.Or(u.Processes, identity.Processes(merge.Over(k.Resources, m.size.apiResources)))
+	open := rollOut*pods*int64(processes)*int64(cmp.Or(u.Threads, threads)) + others
 	return mariadb.Connections(max(m.size.connections, open), m.databaseMemory())
 }
 

@@ -1,8 +1,9 @@
 package controlplane
 
 import (
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/korc"
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 )
 
@@ -16,11 +17,11 @@ import (
 // They are composed whatever the deletion policy is, so that the policy of a living claim can be changed.
 func deletionOrder(m *model) ([]compose.Stage, error) {
 	stage := compose.Stage{
-		m.usage("keystone-uses-namespace", keystoneReference, m.object(namespaceResource), "Keystone lives in the namespace"),
-		m.usage("keystone-uses-database", keystoneReference, m.object(databaseResource), "Keystone needs the database until it is gone"),
+		m.usage("keystone-uses-namespace", keystoneResource, namespaceResource, "Keystone lives in the namespace"),
+		m.usage("keystone-uses-database", keystoneResource, databaseResource, "Keystone needs the database until it is gone"),
 	}
 	if m.remote {
-		stage = append(stage, m.usage("keystone-uses-workload-namespace", keystoneReference, m.object(workloadNamespaceResource),
+		stage = append(stage, m.usage("keystone-uses-workload-namespace", keystoneResource, workloadNamespaceResource,
 			"Keystone's pods live in the namespace"))
 	}
 	return []compose.Stage{stage}, nil
@@ -30,44 +31,35 @@ func deletionOrder(m *model) ([]compose.Stage, error) {
 func catalogDeletionOrder(m *model) ([]compose.Stage, error) {
 	var stage compose.Stage
 	for _, e := range m.wantedEntries() {
-		user := reference{apiVersion: korc.APIVersion, kind: e.kind, name: e.name}
-		if m.remote {
-			user = m.object(e.resource)
-		}
-		stage = append(stage, m.usage(e.resource+"-uses-keystone", user, keystoneReference, "K-ORC logs in at Keystone to delete it"))
+		stage = append(stage, m.usage(e.resource+"-uses-keystone", e.resource, keystoneResource, "K-ORC logs in at Keystone to delete it"))
 	}
 	return []compose.Stage{stage}, nil
 }
 
-var keystoneReference = reference{apiVersion: "keystone.openstack.c5c3.io/v1alpha1", kind: "Keystone", name: keystoneName}
-
-// object is the Object around a resource.
-func (m *model) object(resource string) reference {
-	return reference{
-		apiVersion: "kubernetes.crossplane.io/v1alpha2", kind: "Object", name: place(m).ObjectName(resource), clusterScoped: true,
-	}
-}
-
-// reference names an object that uses or is used.
-type reference struct {
-	apiVersion, kind, name string
-	clusterScoped          bool
-}
-
-func (m *model) usage(name string, by, of reference, reason string) compose.Resource {
-	used := object.Map{"name": of.name}
-	if of.clusterScoped {
-		// A namespaced Usage names a cluster-scoped object by an explicitly empty namespace.
-		used["namespace"] = ""
-	}
+// usage keeps what the resource of is composed as while what by is composed as is there.
+func (m *model) usage(name, by, of, reason string) compose.Resource {
 	return compose.Resource{
 		Name:       name,
 		Management: true,
-		Object: object.New("protection.crossplane.io/v1beta1", "Usage", m.meta(name), object.Map{
-			"of":             object.Map{"apiVersion": of.apiVersion, "kind": of.kind, "resourceRef": used},
-			"by":             object.Map{"apiVersion": by.apiVersion, "kind": by.kind, "resourceRef": object.Map{"name": by.name}},
-			"reason":         reason,
-			"replayDeletion": true,
-		}),
+		Refer: func(to func(string) compose.Reference) runtime.Object {
+			user, used := to(by), to(of)
+			ref := object.Map{"name": used.Name}
+			if used.Namespace == "" {
+				// A namespaced Usage names a cluster-scoped object by an explicitly empty namespace.
+				ref["namespace"] = ""
+			}
+			return object.New("protection.crossplane.io/v1beta1", "Usage", m.meta(name), object.Map{
+				"of":             end(used, ref),
+				"by":             end(user, object.Map{"name": user.Name}),
+				"reason":         reason,
+				"replayDeletion": true,
+			})
+		},
 	}
+}
+
+// end is one of the two objects of a Usage.
+func end(r compose.Reference, ref object.Map) object.Map {
+	apiVersion, kind := r.Kind.ToAPIVersionAndKind()
+	return object.Map{"apiVersion": apiVersion, "kind": kind, "resourceRef": ref}
 }

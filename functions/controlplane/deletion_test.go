@@ -14,14 +14,14 @@ import (
 func answer(t *testing.T, w *simulate.World) (desired map[string]encoded.Struct, status map[string]any) {
 	t.Helper()
 	rsp := w.Kinds[kind].Run(w.Request())
-	if rsp.GetDesired() == nil {
-		t.Fatalf("the answer is fatal: %v", rsp.GetResults())
+	if rsp.Composite == nil {
+		t.Fatalf("the answer is fatal: %v", rsp.Results)
 	}
 	desired = map[string]encoded.Struct{}
-	for name, r := range rsp.GetDesired().GetResources() {
-		desired[name] = encoded.Of(r.GetResource())
+	for name, r := range rsp.Composed {
+		desired[name] = r.Object
 	}
-	status, _ = encoded.Of(rsp.GetDesired().GetComposite().GetResource()).Map()["status"].(map[string]any)
+	status, _ = rsp.Composite.Object.Map()["status"].(map[string]any)
 	return desired, status
 }
 
@@ -43,7 +43,7 @@ func applied(t *testing.T, w *simulate.World) *simulate.World {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.Observed[name] = encoded.Seal(o)
+		w.Observed[name] = o
 	}
 	s, err := structpb.NewStruct(status)
 	if err != nil {
@@ -104,9 +104,9 @@ func TestInForce(t *testing.T) {
 // TestServiceInForce: what a service has not done yet is not in force.
 func TestServiceInForce(t *testing.T) {
 	w := applied(t, edited(t, ready(t, "{deletionPolicy: Delete}", bare), "{deletionPolicy: Retain}"))
-	keystone := encoded.Of(w.Observed["keystone"])
+	keystone := w.Observed["keystone"]
 	for said, want := range map[string]any{"Retain": "Retain", "Delete": "Delete", "": nil} {
-		w.Observed["keystone"] = encoded.Seal(keystone.With(encoded.Text(said), "status", "deletionPolicy"))
+		w.Observed["keystone"] = keystone.With(encoded.Text(said), "status", "deletionPolicy")
 		if _, status := answer(t, w); status["deletionPolicy"] != want {
 			t.Errorf("Keystone says %q, and the claim %v, want %v", said, status["deletionPolicy"], want)
 		}
@@ -116,7 +116,7 @@ func TestServiceInForce(t *testing.T) {
 // TestWhy: the claim says what a service waits for, in that one's words.
 func TestWhy(t *testing.T) {
 	w := ready(t, "{}", bare)
-	m := encoded.Of(w.Observed["keystone"]).Map()
+	m := w.Observed["keystone"].Map()
 	m["status"] = map[string]any{
 		"observedGeneration": 1.0, "phase": "Updating",
 		"conditions": []any{map[string]any{"type": "Ready", "status": "False", "reason": "Creating"}},
@@ -125,9 +125,9 @@ func TestWhy(t *testing.T) {
 			map[string]any{"name": "database", "phase": "Updating", "reason": "ConnectionFailed", "message": "User keystone: cannot connect"},
 		},
 	}
-	w.Observed["keystone"] = structOf(t, m)
+	w.Observed["keystone"] = encoded.Of(structOf(t, m))
 	rsp := w.Kinds[kind].Run(w.Request())
-	for _, c := range rsp.GetConditions() {
+	for _, c := range rsp.Conditions {
 		want := map[string]string{"KeystoneReady": "database: User keystone: cannot connect", "Current": "keystone: database: User keystone: cannot connect"}
 		if w, ok := want[c.GetType()]; ok && (c.GetMessage() != w || c.GetReason() != "ConnectionFailed") {
 			t.Errorf("%s says %s: %q, want %q", c.GetType(), c.GetReason(), c.GetMessage(), w)

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -35,7 +36,7 @@ func TestExposure(t *testing.T) {
 			if tc.keystone != "" {
 				observed = observedAs(t, keystoneResource, tc.keystone)
 			}
-			_, err := derive(input(t, tc.spec, open(or(tc.platform, bare)), observed))
+			_, err := derive(input(t, tc.spec, open(cmp.Or(tc.platform, bare)), observed))
 			if tc.field != "" {
 				checkRefused(t, tc.reason, err, tc.field, tc.words)
 			} else if err != nil {

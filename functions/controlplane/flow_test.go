@@ -11,6 +11,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 func toMap(v any) (map[string]any, error) {
@@ -82,7 +83,7 @@ func TestDeletionPolicy(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			var wrapped []string
 			for name, o := range desired(t, ready(t, "{size: large, deletionPolicy: "+policy+"}", bare)) {
-				if !simulate.IsObject(o) {
+				if !wrapper.Is(o) {
 					continue
 				}
 				wrapped = append(wrapped, name)

@@ -1,9 +1,9 @@
 package controlplane
 
 import (
+	"cmp"
 	"strings"
 
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
@@ -53,7 +53,7 @@ func (m *model) findDomains(seen observe.State) {
 			id = o.String("status", "id")
 		}
 		if k, ok := seen.Get(keystoneResource); ok {
-			id = or(id, k.String("spec", "domainIDs", domain))
+			id = cmp.Or(id, k.String("spec", "domainIDs", domain))
 		}
 		if id == "" || len(id) > longestID {
 			continue
@@ -68,7 +68,7 @@ func (m *model) findDomains(seen observe.State) {
 // beyondKORC is what K-ORC's released version cannot do, for the objects of K-ORC that are wanted: regions of endpoints, without which
 // clients that ask for a region find nothing, and the roles that bootstrap gave the administrator. The companion does it.
 func (m *model) beyondKORC(wanted []entry) compose.Stage {
-	cloud := c5c3v1.CloudCredentialsReference{SecretName: keystoneName + "-clouds", CloudName: "admin"}
+	cloud := keystonev1.AdminCloud(keystoneName)
 	var stage compose.Stage
 	there := map[string]bool{}
 	for _, e := range wanted {

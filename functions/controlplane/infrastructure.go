@@ -1,7 +1,10 @@
 package controlplane
 
 import (
+	"cmp"
 	"fmt"
+
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -36,7 +39,7 @@ const (
 )
 
 const (
-	memcachedPort = 11211
+	memcachedPort = keystonev1.CachePort
 	// memcachedUser is the user of the public image.
 	memcachedUser = 11211
 	// memcachedOverhead is what a server needs beside its items, in MiB, and memcachedShare the part of their memory that it needs more: -m
@@ -76,7 +79,7 @@ func namespace(m *model) ([]compose.Stage, error) {
 func (m *model) namespaceAnnotations() map[string]string {
 	out := map[string]string{admission.ClaimAnnotation: m.claim.Namespace + "/" + m.claim.Name}
 	if s := m.secretStore; s != nil {
-		out[admission.StoreAnnotation] = or(s.Kind, "ClusterSecretStore") + "/" + string(s.Name)
+		out[admission.StoreAnnotation] = cmp.Or(s.Kind, "ClusterSecretStore") + "/" + string(s.Name)
 		out[admission.PathAnnotation] = secret.Path(*s, m.instance)
 	}
 	return out
@@ -169,7 +172,7 @@ func cache(m *model) ([]compose.Stage, error) {
 }
 
 func (m *model) cacheMemory() resource.Quantity {
-	return *or(m.spec.Infrastructure.Memcached.Memory, quantity(m.size.cacheMemory))
+	return *cmp.Or(m.spec.Infrastructure.Memcached.Memory, quantity(m.size.cacheMemory))
 }
 
 // cacheResources are those of a server with so much memory for items.

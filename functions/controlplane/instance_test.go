@@ -6,10 +6,12 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 // legacy is the name that earlier versions gave the instance of claim cloud in namespace tenant-a.
@@ -75,7 +77,7 @@ func TestInstanceOf(t *testing.T) {
 func TestInstanceUpgrade(t *testing.T) {
 	w := world(t, "{}", bare)
 	// Its namespace is what the earlier version began with.
-	w.Observed = namespaceObject(t, legacy)
+	w.Observed = map[string]encoded.Struct{namespaceResource: encoded.Of(namespaceObject(t, legacy)[namespaceResource])}
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +90,7 @@ func TestInstanceUpgrade(t *testing.T) {
 		if ns := at(m, "metadata", "namespace"); ns != nil && ns != legacy {
 			t.Errorf("%s lies in %v", name, ns)
 		}
-		if simulate.IsObject(o) && at(m, "metadata", "name") != legacy+"-"+name {
+		if wrapper.Is(o) && at(m, "metadata", "name") != legacy+"-"+name {
 			t.Errorf("the Object of %s is called %v", name, at(m, "metadata", "name"))
 		}
 		if strings.Contains(string(o), instance) {

@@ -1,8 +1,12 @@
 package controlplane
 
 import (
+	"cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
@@ -19,7 +23,7 @@ const foregroundFinalizer = metav1.FinalizerDeleteDependents
 func keystone(m *model) ([]compose.Stage, error) {
 	k := m.spec.Services.Keystone
 	xr := &keystonev1.Keystone{
-		TypeMeta: metav1.TypeMeta{APIVersion: "keystone.openstack.c5c3.io/v1alpha1", Kind: "Keystone"},
+		TypeMeta: metav1.TypeMeta{APIVersion: keystonev1.GroupVersion.String(), Kind: keystonev1.GroupVersionKind.Kind},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: keystoneName, Namespace: m.instance,
 			Labels:     m.workload(keystoneName).Labels(),
@@ -38,7 +42,7 @@ func keystone(m *model) ([]compose.Stage, error) {
 				MariaDBRef:  common.LocalReference{Name: mariaDBName},
 				Host:        m.databaseHost(),
 				Port:        mariaDBPort,
-				CASecretRef: common.SecretKeyReference{Name: mariaDBName + "-ca-bundle", Key: "ca.crt"},
+				CASecretRef: common.SecretKeyReference{Name: mariaDBName + "-ca-bundle", Key: certificate.CAKey},
 				Galera:      m.databaseReplicas() > 1,
 			},
 			Cache:            keystonev1.Cache{Servers: m.keystoneCache()},
@@ -64,7 +68,7 @@ func keystone(m *model) ([]compose.Stage, error) {
 	}
 	xr.Spec.Resources = merge.Over(k.Resources, m.size.apiResources)
 	// Said even where nobody did: a Keystone of before keeps the number that its definition once had as a default.
-	xr.Spec.UWSGI.Processes = or(xr.Spec.UWSGI.Processes, identity.Processes(xr.Spec.Resources))
+	xr.Spec.UWSGI.Processes = cmp.Or(xr.Spec.UWSGI.Processes, identity.Processes(xr.Spec.Resources))
 	return []compose.Stage{{{Name: keystoneResource, Object: xr, Management: true, After: m.keystoneSecrets()}}}, nil
 }
 
@@ -81,7 +85,7 @@ func (m *model) adminUser() string {
 	if b := m.spec.Services.Keystone.Bootstrap; b != nil && b.AdminUser != "" {
 		return b.AdminUser
 	}
-	return "admin"
+	return keystonev1.DefaultAdminUser
 }
 
 func (m *model) korcCredential() common.Rotation {

@@ -1,7 +1,9 @@
 package controlplane
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -60,11 +62,11 @@ func mentions(path string, value any) []mention {
 	case common.Hostname:
 		return []mention{{&hostDomains, path, string(v)}}
 	case common.SecretStoreReference:
-		return []mention{{&secretStores, path, joined(or(v.Kind, "ClusterSecretStore"), string(v.Name), v.Prefix)}}
+		return []mention{{&secretStores, path, joined(cmp.Or(v.Kind, "ClusterSecretStore"), string(v.Name), v.Prefix)}}
 	case common.Gateway:
 		return []mention{{&gateways, path, joined(string(v.Namespace), string(v.Name), string(v.SectionName))}}
 	case common.IssuerReference:
-		return []mention{{&issuers, path, joined(or(v.Kind, "ClusterIssuer"), string(v.Name))}}
+		return []mention{{&issuers, path, joined(cmp.Or(v.Kind, "ClusterIssuer"), string(v.Name))}}
 	case common.Exposure:
 		return exposureMentions(path, v)
 	case common.Placement:
@@ -98,7 +100,7 @@ const defaultClass = "the cluster's default class"
 func exposureMentions(path string, e common.Exposure) []mention {
 	class := string(e.IngressClassName)
 	if e.Type == exposure.Ingress {
-		class = or(class, defaultClass)
+		class = cmp.Or(class, defaultClass)
 	}
 	out := []mention{{&ingressClasses, path + ".ingressClassName", class}}
 	out = append(out, terms(&annotations, path+".annotations", e.Annotations)...)
@@ -119,7 +121,7 @@ func placementMentions(path string, p common.Placement) []mention {
 		if t.Effect != "" {
 			term += ":" + t.Effect
 		}
-		out = append(out, mention{&tolerations, path + ".tolerations", or(term, "every taint")})
+		out = append(out, mention{&tolerations, path + ".tolerations", cmp.Or(term, "every taint")})
 	}
 	return out
 }
@@ -127,7 +129,7 @@ func placementMentions(path string, p common.Placement) []mention {
 // terms are the entries of a map as key=value.
 func terms[V ~string](r *row, field string, entries map[string]V) []mention {
 	var out []mention
-	for _, k := range sortedKeys(entries) {
+	for _, k := range slices.Sorted(maps.Keys(entries)) {
 		out = append(out, mention{r, field, k + "=" + string(entries[k])})
 	}
 	return out
@@ -225,7 +227,7 @@ func (m *model) checkMention(limits []platformv1.Limit, n mention) error {
 		if !n.row.allowsAny(entries, n.value) {
 			return invalid.Field(n.field, "%q is not in the %s that the platform's limit %q allows: %s; "+
 				"choose from these, or leave it to the platform",
-				n.value, n.row.name, l.Name, or(strings.Join(entries, ", "), "none"))
+				n.value, n.row.name, l.Name, cmp.Or(strings.Join(entries, ", "), "none"))
 		}
 	}
 	switch {

@@ -1,6 +1,8 @@
 package controlplane
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
@@ -25,7 +27,7 @@ func (m *model) queueMembers() error {
 	m.queue = queueMembers{
 		replicas: ptr.Deref(r.Replicas, m.size.messaging),
 		storage:  string(ptr.Deref(r.StorageSize, storageSize(m.size.messagingStorage))),
-		class:    string(or(r.StorageClass, m.platform.StorageClass)),
+		class:    string(cmp.Or(r.StorageClass, m.platform.StorageClass)),
 	}
 	seen, _ := m.seen.Get(messagingResource)
 	if !m.messaging() || !seen.Exists() {
@@ -70,7 +72,7 @@ func (m *model) storeMembers() error {
 	m.store = storeMembers{
 		replicas: ptr.Deref(v.Replicas, m.size.locks),
 		storage:  string(ptr.Deref(v.StorageSize, storageSize(m.size.locksStorage))),
-		class:    string(or(v.StorageClass, m.platform.StorageClass)),
+		class:    string(cmp.Or(v.StorageClass, m.platform.StorageClass)),
 	}
 	m.store.sentinel = ptr.Deref(v.Sentinel.Enabled, m.store.replicas > 1)
 	seen, _ := m.seen.Get(locksResource)

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	stdcmp "cmp"
 	"strings"
 	"testing"
 
@@ -58,7 +59,7 @@ func TestQueueMembers(t *testing.T) {
 		"Off": {reason: "What is off has none.", spec: "{size: development, infrastructure: {rabbitmq: {enabled: false}}}", observed: three, want: queueMembers{1, "5Gi", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := derive(input(t, tc.spec, open(or(tc.platform, bare)), observedAs(t, messagingResource, tc.observed)))
+			m, err := derive(input(t, tc.spec, open(stdcmp.Or(tc.platform, bare)), observedAs(t, messagingResource, tc.observed)))
 			if tc.field != "" {
 				checkRefused(t, tc.reason, err, tc.field, tc.words)
 				return
@@ -133,7 +134,7 @@ func TestStoreMembers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := derive(input(t, tc.spec, open(or(tc.platform, bare)), observedAs(t, locksResource, tc.observed)))
+			m, err := derive(input(t, tc.spec, open(stdcmp.Or(tc.platform, bare)), observedAs(t, locksResource, tc.observed)))
 			if tc.field != "" {
 				checkRefused(t, tc.reason, err, tc.field, tc.words)
 				return

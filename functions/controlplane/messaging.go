@@ -2,6 +2,8 @@ package controlplane
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -114,7 +116,7 @@ func queueAffinity(selector map[string]common.LabelValue) object.Map {
 		apart(node, corev1.LabelHostname), apart(zone, corev1.LabelTopologyZone),
 	}}}
 	var expressions object.List
-	for _, k := range sortedKeys(selector) {
+	for _, k := range slices.Sorted(maps.Keys(selector)) {
 		expressions = append(expressions, object.Map{"key": k, "operator": "In", "values": object.List{string(selector[k])}})
 	}
 	if expressions != nil {

@@ -1,7 +1,10 @@
 package controlplane
 
 import (
+	"cmp"
 	"errors"
+	"maps"
+	"slices"
 
 	"k8s.io/utils/ptr"
 
@@ -97,12 +100,12 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if m.instance, err = instanceOf(m.claim, p, in.XR.Status, in.Seen); err != nil {
 		return nil, err
 	}
-	m.spec.Size = or(m.spec.Size, controlplanev1.SizeSmall)
-	m.spec.Global.Region = or(m.spec.Global.Region, "RegionOne")
-	m.spec.DeletionPolicy = or(m.spec.DeletionPolicy, controlplanev1.DeletionPolicyRetain)
+	m.spec.Size = cmp.Or(m.spec.Size, controlplanev1.SizeSmall)
+	m.spec.Global.Region = cmp.Or(m.spec.Global.Region, "RegionOne")
+	m.spec.DeletionPolicy = cmp.Or(m.spec.DeletionPolicy, controlplanev1.DeletionPolicyRetain)
 	var known bool
 	if m.size, known = sizes[m.spec.Size]; !known {
-		return nil, invalid.Field("spec.size", "%q is not a size; choose one of %s", m.spec.Size, join(sortedKeys(sizes)))
+		return nil, invalid.Field("spec.size", "%q is not a size; choose one of %s", m.spec.Size, join(slices.Sorted(maps.Keys(sizes))))
 	}
 	if m.release, err = release.Parse(m.spec.OpenStackRelease); err != nil {
 		return nil, invalid.Field("spec.openStackRelease", "%s", err)
@@ -141,17 +144,9 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	return m, nil
 }
 
-func or[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
-}
-
 // target finds the cluster that the workloads run in.
 func (m *model) target() error {
-	m.providerConfig = or(string(m.platform.ProviderConfig), "in-cluster")
+	m.providerConfig = cmp.Or(string(m.platform.ProviderConfig), "in-cluster")
 	if m.spec.Cluster == nil || m.spec.Cluster.Ref == nil {
 		return nil
 	}
@@ -198,7 +193,9 @@ func (m *model) issuer() common.IssuerReference {
 }
 
 // clusterDomain is the DNS domain of the cluster that the workloads run in.
-func (m *model) clusterDomain() string { return or(string(m.platform.ClusterDomain), "cluster.local") }
+func (m *model) clusterDomain() string {
+	return cmp.Or(string(m.platform.ClusterDomain), "cluster.local")
+}
 
 func (m *model) messaging() bool { return ptr.Deref(m.spec.Infrastructure.RabbitMQ.Enabled, true) }
 

@@ -57,12 +57,3 @@ func join[S ~string](in []S) string {
 	}
 	return strings.Join(out, ", ")
 }
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}

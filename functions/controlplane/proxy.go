@@ -3,7 +3,8 @@ package controlplane
 import (
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+
 	"k8s.io/utils/ptr"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
@@ -50,7 +51,7 @@ func (m *model) deriveDatabase(seen observe.State) {
 
 // keystoneReady tells whether all of a Keystone's pods are as it says.
 func keystoneReady(k *observe.Object) bool {
-	rule, ok := rules.For(schema.ParseGroupKind("Keystone.keystone.openstack.c5c3.io"))
+	rule, ok := rules.For(keystonev1.GroupVersionKind.GroupKind())
 	return ok && rule.Check(k).Ready
 }
 

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -165,10 +166,10 @@ func (m *model) secretSet(name, prefix, from string, typ corev1.SecretType) tena
 
 // secretsNamespace is where the Secrets lie that the spec names. A composite resource without a claim is the platform team's own, and so
 // are its Secrets.
-func (m *model) secretsNamespace() string { return or(m.claim.Namespace, m.platformNamespace()) }
+func (m *model) secretsNamespace() string { return cmp.Or(m.claim.Namespace, m.platformNamespace()) }
 
 func (m *model) platformNamespace() string {
-	return or(string(m.platform.SecretsNamespace), platformNamespace)
+	return cmp.Or(string(m.platform.SecretsNamespace), platformNamespace)
 }
 
 // namesSecrets and pulls tell whether there is anything to bring, or was.

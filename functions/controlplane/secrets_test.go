@@ -234,13 +234,13 @@ func TestRootOfBackup(t *testing.T) {
 }
 
 // missing makes what reads a Secret fail, as External Secrets does where there is none.
-func missing(t *testing.T, o *structpb.Struct) *structpb.Struct {
+func missing(t *testing.T, o encoded.Struct) encoded.Struct {
 	t.Helper()
-	m := encoded.Of(o).Map()
+	m := o.Map()
 	m["status"] = map[string]any{"conditions": []any{map[string]any{
 		"type": "Ready", "status": "False", "reason": "SecretSyncedError", "message": "could not get secret data from provider",
 	}}}
-	return structOf(t, m)
+	return encoded.Of(structOf(t, m))
 }
 
 // TestMissingSecret: a claim waits for a Secret in words, what does not need it goes on, and what is there stays.
@@ -292,8 +292,11 @@ func TestRenamedSecret(t *testing.T) {
 			}
 		}
 		rsp := New().Run(w.Request())
-		all := rsp.GetDesired().GetResources()
-		role := encoded.Of(all["claim-secrets-role"].GetResource()).Map()
+		all := map[string]encoded.Struct{}
+		for resource, r := range rsp.Composed {
+			all[resource] = r.Object
+		}
+		role := all["claim-secrets-role"].Map()
 		rules, _ := role["rules"].([]any)
 		if diff := cmp.Diff([]any{name}, at(rules[0], "resourceNames")); diff != "" || len(rules) != 1 {
 			t.Errorf("%d rules (-want +got):\n%s", len(rules), diff)
@@ -301,8 +304,8 @@ func TestRenamedSecret(t *testing.T) {
 		if all["claim-secrets-tenant-first"] == nil || all["claim-secrets-tenant-"+name] == nil {
 			t.Errorf("%s: the copies of first (%t) and of it (%t) are there", name, all["claim-secrets-tenant-first"] != nil, all["claim-secrets-tenant-"+name] != nil)
 		}
-		for resource, r := range all {
-			o := inner(encoded.Of(r.GetResource()))
+		for resource, body := range all {
+			o := inner(body)
 			if got := at(o, "spec", "storage", "s3", "accessKeyIdSecretKeyRef", "name"); got != nil && got != "tenant-"+name {
 				t.Errorf("%s reads %v", resource, got)
 			}

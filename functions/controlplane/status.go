@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,7 +14,7 @@ import (
 )
 
 func place(m *model) respond.Place {
-	management := or(string(m.platform.ProviderConfig), "in-cluster")
+	management := cmp.Or(string(m.platform.ProviderConfig), "in-cluster")
 	return respond.Place{
 		Prefix:     m.instance,
 		Management: management, Workload: m.providerConfig, Remote: m.remote,

@@ -3,6 +3,8 @@ package keystone
 import (
 	"fmt"
 
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
@@ -12,25 +14,22 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 )
 
-// KORCCloud is the name of the cloud in the clouds.yaml of Secret <name>-korc-clouds: the one that K-ORC logs in to.
-const KORCCloud = "korc"
-
 // catalogAccess is what K-ORC logs in by: an application credential of the administrator's, and not the password. With it K-ORC
 // can do what it has to, but makes no other credential (https://docs.openstack.org/keystone/latest/user/application_credentials.html),
 // and it is replaced regularly. K-ORC reads the Secret for each login, so that nothing has to be rolled.
 func catalogAccess(m *model) ([]compose.Stage, error) {
-	name, clouds := m.sub("korc"), m.sub("korc-clouds")
+	name, cloud := m.sub("korc"), keystonev1.KORCCloud(m.name)
 	r := m.spec.KORCCredential
 	rotation := companion.CredentialRotation(m.meta(name), c5c3v1.CredentialRotationSpec{
 		Target:              "ApplicationCredential",
 		UserName:            m.spec.Bootstrap.AdminUser,
-		CloudCredentialsRef: c5c3v1.CloudCredentialsReference{SecretName: common.ObjectName(m.sub("clouds")), CloudName: CloudsCloud},
+		CloudCredentialsRef: m.adminCloud(),
 		SecretName:          common.ObjectName(name),
 		IntervalDays:        r.IntervalDays,
 		PreRotationDays:     r.PreRotationDays,
 		GracePeriodDays:     r.GracePeriodDays,
 		Suspend:             r.Suspend,
-		Consumers:           []c5c3v1.Consumer{{Kind: "SecretAggregate", Name: common.ObjectName(clouds)}},
+		Consumers:           []c5c3v1.Consumer{{Kind: "SecretAggregate", Name: cloud.SecretName}},
 	})
 	yaml := fmt.Sprintf(`clouds:
   %s:
@@ -42,9 +41,9 @@ func catalogAccess(m *model) ([]compose.Stage, error) {
     identity_api_version: 3
     interface: internal
     endpoint_type: internal
-`, KORCCloud, m.spec.Endpoints.Internal)
-	aggregate := companion.SecretAggregate(m.meta(clouds), c5c3v1.SecretAggregateSpec{
-		TargetSecretName: common.ObjectName(clouds),
+`, cloud.CloudName, m.spec.Endpoints.Internal)
+	aggregate := companion.SecretAggregate(m.meta(string(cloud.SecretName)), c5c3v1.SecretAggregateSpec{
+		TargetSecretName: cloud.SecretName,
 		Sources: []c5c3v1.SecretSource{
 			source("id", name, "application_credential_id"),
 			source("secret", name, "application_credential_secret"),

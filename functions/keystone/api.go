@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/oslo"
+
 	corev1 "k8s.io/api/core/v1"
 
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
@@ -22,10 +24,12 @@ const (
 	portName    = "api"
 	healthPath  = "/healthcheck"
 	passwordEnv = "DATABASE_PASSWORD"
-	// connectionEnv and cacheEnv set options as oslo.config reads them from the environment.
-	connectionEnv = "OS_DATABASE__CONNECTION"
-	cacheEnv      = "OS_CACHE__ENABLED"
-	memcachePort  = 11211
+)
+
+// Options that are set in the environment.
+var (
+	connectionEnv = oslo.MustEnvName("database", "connection")
+	cacheEnv      = oslo.MustEnvName("cache", "enabled")
 )
 
 // config is what the pods of the effective and of the wanted release read; mostly they are the same.
@@ -142,7 +146,7 @@ func speaksIPv6(seen observe.State) bool {
 }
 
 // domainsAnnotation of the API's pods says which domains there were when they started.
-const domainsAnnotation = "keystone.openstack.c5c3.io/domains"
+const domainsAnnotation = keystonev1.Group + "/domains"
 
 func domainsHash(ids map[string]keystonev1.DomainID) string {
 	var parts []string
@@ -169,7 +173,7 @@ func (m *model) inbound() []workload.Flow {
 // outbound: the database and the cache, and by their own ports the directories and the provider that the spec names. What a provider's
 // metadata say beside, such as where it gives its keys, has to be at one of the same ports.
 func (m *model) outbound() ([]workload.Flow, error) {
-	out := []workload.Flow{{Ports: []int32{m.spec.Database.Port, memcachePort}}}
+	out := []workload.Flow{{Ports: []int32{m.spec.Database.Port, keystonev1.CachePort}}}
 	var addresses []string
 	for _, b := range m.spec.IdentityBackends {
 		addresses = append(addresses, b.LDAP.URL)

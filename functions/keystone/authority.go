@@ -1,6 +1,8 @@
 package keystone
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -24,8 +26,8 @@ func findAuthority(seen observe.State) authority {
 	check, _ := seen.Get(loginResource)
 	there, ok := seen.Get(authorityResource)
 	is := there.String("data", certificate.CAKey)
-	was := there.Wrapper().String("spec", "forProvider", "manifest", "data", certificate.CAKey)
-	a := authority{certificates: or(check.String("status", "authority"), or(is, was)), published: or(is, was) != ""}
+	was := there.Desired().String("data", certificate.CAKey)
+	a := authority{certificates: cmp.Or(check.String("status", "authority"), cmp.Or(is, was)), published: cmp.Or(is, was) != ""}
 	a.wanted = ok || a.certificates != ""
 	return a
 }

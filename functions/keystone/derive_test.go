@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
 )
@@ -162,7 +163,7 @@ func TestRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(input(t, xr(t, tc.file, tc.change), nil))
 			if err == nil {
-				_, err = graph.Compute(m, input(t, xr(t, tc.file), nil).Seen)
+				_, err = graph.Compute(m, input(t, xr(t, tc.file), nil).Seen, compose.Item.Reference)
 			}
 			if err == nil || !invalid.Is(err) {
 				t.Fatalf("error %v", err)

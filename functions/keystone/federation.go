@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -84,7 +86,7 @@ func (m *model) federated(p *workload.Pod) {
 
 // certificateAnnotation of the API's pods says which certificate there was when they started. Apache reads it then, and not again: a
 // renewed one replaces the pods, one after the other, which loses no request. uWSGI alone reads a renewed certificate by itself.
-const certificateAnnotation = "keystone.openstack.c5c3.io/certificate"
+const certificateAnnotation = keystonev1.Group + "/certificate"
 
 // issued tells how often the server's certificate was issued
 // (https://cert-manager.io/docs/reference/api-docs/#cert-manager.io/v1.CertificateStatus), or what the pods know of it while cert-manager

@@ -11,6 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 // named are the names of the desired resources that begin so.
@@ -165,7 +166,7 @@ func TestDeletionPolicy(t *testing.T) {
 			w := ready(t, xr(t, "small", set(policy, "deletionPolicy")))
 			var wrapped []string
 			for name, o := range objects(t, w) {
-				if !simulate.IsObject(o) {
+				if !wrapper.Is(o) {
 					continue
 				}
 				wrapped = append(wrapped, name)
@@ -184,7 +185,7 @@ func TestDeletionPolicy(t *testing.T) {
 // TestRemote: everything is composed in the other cluster.
 func TestRemote(t *testing.T) {
 	for name, o := range objects(t, ready(t, xr(t, "federation"))) {
-		if !simulate.IsObject(o) || at(o.Map(), "spec", "providerConfigRef", "name") != "east" {
+		if !wrapper.Is(o) || at(o.Map(), "spec", "providerConfigRef", "name") != "east" {
 			t.Errorf("%s is composed as %v, provider config %v", name, o.At("kind").Text(), at(o.Map(), "spec", "providerConfigRef"))
 		}
 	}
@@ -198,8 +199,8 @@ func objects(t *testing.T, w *simulate.World) map[string]encoded.Struct {
 		t.Fatal(err)
 	}
 	out := map[string]encoded.Struct{}
-	for name, r := range rsp.GetDesired().GetResources() {
-		out[name] = encoded.Of(r.GetResource())
+	for name, r := range rsp.Composed {
+		out[name] = r.Object
 	}
 	return out
 }

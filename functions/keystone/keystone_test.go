@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
@@ -17,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -71,11 +71,11 @@ func set(value any, path ...string) func(map[string]any) {
 // input is what derive gets of a Keystone, when these resources are observed.
 func input(t *testing.T, xr *structpb.Struct, observed map[string]*structpb.Struct) function.Input[keystonev1.Keystone] {
 	t.Helper()
-	req := &fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{}}}
+	objects := map[string]encoded.Struct{}
 	for name, o := range observed {
-		req.Observed.Resources[name] = &fnv1.Resource{Resource: o}
+		objects[name] = encoded.Of(o)
 	}
-	seen, err := observe.New(req)
+	seen, err := observe.New(objects)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,9 +118,9 @@ func desired(t *testing.T, w *simulate.World) map[string]map[string]any {
 		t.Fatal(err)
 	}
 	out := map[string]map[string]any{}
-	for name, r := range rsp.GetDesired().GetResources() {
-		o := encoded.Of(r.GetResource())
-		if inner, ok := simulate.Inner(o); ok {
+	for name, r := range rsp.Composed {
+		o := r.Object
+		if inner, ok := wrapper.Desired(o); ok {
 			o = inner
 		}
 		out[name] = o.Map()

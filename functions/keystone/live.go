@@ -5,7 +5,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
@@ -17,7 +16,7 @@ import (
 // and the keys are proven. Nothing waits for it: Keystone is not ready while it fails, but goes on as it is.
 func login(m *model) ([]compose.Stage, error) {
 	spec := openstackv1.IdentityCheckSpec{
-		CloudCredentialsRef: c5c3v1.CloudCredentialsReference{SecretName: common.ObjectName(m.sub("clouds")), CloudName: CloudsCloud},
+		CloudCredentialsRef: m.adminCloud(),
 		Exempt:              true,
 	}
 	if m.spec.Endpoints.Public != m.spec.Endpoints.Internal {

@@ -1,9 +1,12 @@
 package keystone
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"time"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 
 	"k8s.io/utils/ptr"
 
@@ -22,10 +25,9 @@ import (
 )
 
 const (
-	service = "keystone"
-	// apiPort is Keystone's registered port (https://docs.openstack.org/install-guide/firewalls-default-ports.html), localPort
-	// where uWSGI listens when a proxy stands before it.
-	apiPort, localPort = 5000, 5001
+	service = keystonev1.ServiceName
+	// localPort is where uWSGI listens when a proxy stands before it.
+	apiPort, localPort = keystonev1.Port, keystonev1.Port + 1
 	// userID is the numeric user of the image.
 	userID = 42424
 	// mercy is how long requests may go on while a pod stops.
@@ -113,14 +115,6 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	return m, nil
 }
 
-func or[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
-}
-
 // releases finds the wanted and the effective release and their images.
 func (m *model) releases(in function.Input[keystonev1.Keystone]) error {
 	var err error
@@ -142,7 +136,7 @@ func (m *model) releases(in function.Input[keystonev1.Keystone]) error {
 	}
 	if m.effective != m.wanted {
 		// The pods stay exactly as they are until the schema serves the new release; an image that the spec names may be of it.
-		m.image = or(runningImage(in), m.image)
+		m.image = cmp.Or(runningImage(in), m.image)
 	}
 	if f := m.spec.Federation; f != nil {
 		m.proxyImage, err = m.imageOf(release.FederationProxy, m.effective, f.ProxyImage, "spec.federation.proxyImage")
@@ -184,6 +178,10 @@ func (m *model) meta(name string) object.Meta {
 // sub names an object of this Keystone.
 func (m *model) sub(suffix string) string { return m.name + "-" + suffix }
 
+func (m *model) adminSecret() string { return keystonev1.AdminSecretName(m.name) }
+
+func (m *model) adminCloud() c5c3v1.CloudCredentialsReference { return keystonev1.AdminCloud(m.name) }
+
 func (m *model) wantedRelease() string { return string(m.wanted) }
 
 func (m *model) version() string { return m.image[strings.LastIndexAny(m.image, ":@")+1:] }
@@ -212,7 +210,7 @@ func place(m *model) respond.Place {
 	return respond.Place{
 		Namespaced: true, Namespace: m.namespace, Prefix: m.name,
 		Management: config, Workload: config, Remote: m.spec.Target.Remote,
-		DeleteData: m.spec.DeletionPolicy == "Delete",
+		DeleteData: m.spec.DeletionPolicy == common.DeletionPolicyDelete,
 	}
 }
 
@@ -225,7 +223,7 @@ func status(m *model, plan compose.Plan) any {
 		Endpoint:    m.spec.Endpoints.Public,
 		Live:        m.live,
 		Components:  respond.Components(plan, m.previous.Components),
-		Refs:        &keystonev1.References{AdminSecret: m.sub("admin")},
+		Refs:        &keystonev1.References{AdminSecret: m.adminSecret()},
 	}
 	if part, _ := plan.Part("api"); part.Exists() {
 		s.Release, s.Version, s.PreviousRelease = string(m.effective), m.version(), m.wayBack

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
 
@@ -43,7 +44,7 @@ func TestInbound(t *testing.T) {
 
 // TestOutbound: pods reach what the spec names, at the port that it names.
 func TestOutbound(t *testing.T) {
-	base := workload.Flow{Ports: []int32{3306, memcachePort}}
+	base := workload.Flow{Ports: []int32{3306, keystonev1.CachePort}}
 	ldap := func(url string) map[string]any {
 		return map[string]any{"domain": "d" + url[len(url)-1:], "ldap": map[string]any{"url": url, "suffix": "dc=a", "userTreeDN": "ou=a"}}
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -77,8 +79,8 @@ func bootstrap(m *model) ([]compose.Stage, error) {
 	pod := m.barePod(m.schemaImage, []string{
 		"keystone-manage", "bootstrap",
 		"--bootstrap-username", m.spec.Bootstrap.AdminUser,
-		"--bootstrap-project-name", "admin",
-		"--bootstrap-role-name", "admin",
+		"--bootstrap-project-name", keystonev1.AdminProject,
+		"--bootstrap-role-name", keystonev1.AdminRole,
 		"--bootstrap-service-name", service,
 		"--bootstrap-region-id", m.spec.Region,
 		"--bootstrap-public-url", string(m.spec.Endpoints.Public),
@@ -86,7 +88,7 @@ func bootstrap(m *model) ([]compose.Stage, error) {
 	})
 	pod.Containers[0].Env = append(pod.Containers[0].Env,
 		corev1.EnvVar{Name: cacheEnv, Value: "false"},
-		workload.SecretEnv("OS_BOOTSTRAP_PASSWORD", m.sub("admin"), secret.PasswordKey))
+		workload.SecretEnv("OS_BOOTSTRAP_PASSWORD", m.adminSecret(), secret.PasswordKey))
 	job := w.Job(pod, attempts)
 	spec, err := json.Marshal(job.Spec)
 	if err != nil {

@@ -17,28 +17,25 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 )
 
-// CloudsCloud is the name of the cloud in the clouds.yaml of Secret <name>-clouds: the administrator's.
-const CloudsCloud = "admin"
-
 type backend = keystonev1.IdentityBackend
 
 // credentials are the passwords of the database account and of the administrator, and the passphrase that federation
 // proxies share.
 func credentials(m *model) ([]compose.Stage, error) {
 	type account struct {
-		name, user string
-		labels     object.Map
+		name, secret, user string
+		labels             object.Map
 	}
 	users := []account{
-		{"database", m.databaseName(), mariadb.Watched()},
-		{"admin", m.spec.Bootstrap.AdminUser, nil},
+		{"database", m.sub("database"), m.databaseName(), mariadb.Watched()},
+		{"admin", m.adminSecret(), m.spec.Bootstrap.AdminUser, nil},
 	}
 	if m.spec.Federation != nil {
-		users = append(users, account{"federation", "proxy", nil})
+		users = append(users, account{"federation", m.sub("federation"), "proxy", nil})
 	}
 	var stage compose.Stage
 	for _, u := range users {
-		meta := m.meta(m.sub(u.name))
+		meta := m.meta(u.secret)
 		stage = append(stage,
 			compose.Resource{Name: u.name + "-generator", Object: secret.Generator(meta)},
 			compose.Resource{Name: u.name + "-secret", Object: secret.Generated(meta, u.user, u.labels), Retain: true},
@@ -116,23 +113,24 @@ func (m *model) keyBackup(name string) *openstackv1.Backup {
 
 // clouds is the administrator's clouds.yaml, with the authority of the internal address. K-ORC reads the key cacert.
 func clouds(m *model) ([]compose.Stage, error) {
+	cloud := m.adminCloud()
 	yaml := fmt.Sprintf(`clouds:
-  %s:
+  %[1]s:
     auth_type: password
     auth:
-      auth_url: %s
-      username: %q
+      auth_url: %[2]s
+      username: %[3]q
       password: {{ .password | quote }}
-      project_name: admin
-      user_domain_name: Default
-      project_domain_name: Default
+      project_name: %[4]s
+      user_domain_name: %[5]s
+      project_domain_name: %[5]s
     identity_api_version: 3
     interface: internal
-`, CloudsCloud, m.spec.Endpoints.Internal, m.spec.Bootstrap.AdminUser)
-	return aggregate("clouds", companion.SecretAggregate(m.meta(m.sub("clouds")), c5c3v1.SecretAggregateSpec{
-		TargetSecretName: common.ObjectName(m.sub("clouds")),
+`, cloud.CloudName, m.spec.Endpoints.Internal, m.spec.Bootstrap.AdminUser, keystonev1.AdminProject, keystonev1.DefaultDomain)
+	return aggregate("clouds", companion.SecretAggregate(m.meta(string(cloud.SecretName)), c5c3v1.SecretAggregateSpec{
+		TargetSecretName: cloud.SecretName,
 		Sources: []c5c3v1.SecretSource{
-			source("password", m.sub("admin"), secret.PasswordKey),
+			source("password", m.adminSecret(), secret.PasswordKey),
 			source("ca", m.sub("tls"), certificate.CAKey),
 			// Nobody else looks whether this one is still there: External Secrets does not, and pods that run have it.
 			source("database", m.sub("database"), secret.PasswordKey),

@@ -2,6 +2,7 @@
 package kinds
 
 import (
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/functions/keystone"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
@@ -10,7 +11,7 @@ import (
 // Runners gives the function of each kind of composite resource, by "<Kind>.<group>".
 func Runners() map[string]function.Runner {
 	return map[string]function.Runner{
-		"XControlPlaneCluster.crossplane.c5c3.io": controlplane.New(),
-		"Keystone.keystone.openstack.c5c3.io":     keystone.New(),
+		"XControlPlaneCluster.crossplane.c5c3.io":        controlplane.New(),
+		keystonev1.GroupVersionKind.GroupKind().String(): keystone.New(),
 	}
 }

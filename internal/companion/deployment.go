@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,11 +20,11 @@ const (
 	metricsPort = 8443
 	healthPort  = 8081
 	userID      = 65532
-	// httpsPort of Keystone and kubernetesPort of the API server are what the companion talks to.
-	keystonePort   = 5000
+	// kubernetesPort is that of API servers, beside httpsPort: the Service's, and that of what stands behind it.
 	kubernetesPort = 6443
-	httpsPort      = 443
-	httpPort       = 80
+	// httpsPort and httpPort are those of a public address that names none.
+	httpsPort = 443
+	httpPort  = 80
 )
 
 // rules are the companion's rights on what has no name beforehand, all of them in its own namespace. With those on what Grant names they
@@ -155,7 +157,7 @@ func Network(w workload.Workload, public ...string) runtime.Object {
 		[]workload.Flow{{Anywhere: true, Ports: []int32{metricsPort}}},
 		[]workload.Flow{
 			{Anywhere: true, Ports: slices.Compact(ports)},
-			{Ports: []int32{keystonePort}},
+			{Ports: []int32{keystonev1.Port}},
 		},
 	)
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
-	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/encode"
@@ -24,10 +24,12 @@ const HashAnnotation = "crossplane.c5c3.io/hash"
 
 // Compute says what must exist now, given the model and what is observed.
 //
+// Composed says what an item is composed as, for those that refer to it; the object itself is Item.Reference.
+//
 // Errors are those of builders, and mistakes of ours: an object without a readiness rule, two resources of one name.
-func (g Graph[M]) Compute(m M, seen observe.State) (Plan, error) {
+func (g Graph[M]) Compute(m M, seen observe.State, composed func(Item) Reference) (Plan, error) {
 	p := planner{
-		seen: seen, names: map[string]bool{}, ready: map[string]bool{}, exists: map[string]bool{},
+		seen: seen, composed: composed, items: map[string]*Item{}, ready: map[string]bool{}, exists: map[string]bool{},
 		awaited: map[string]string{}, revisions: map[string]Item{},
 	}
 	for _, c := range g {
@@ -60,8 +62,9 @@ func (g Graph[M]) Compute(m M, seen observe.State) (Plan, error) {
 // planner is one run of Compute.
 type planner struct {
 	seen          observe.State
+	composed      func(Item) Reference
 	plan          Plan
-	names         map[string]bool   // of every wanted resource, desired now or not
+	items         map[string]*Item  // every wanted resource, desired now or not
 	ready, exists map[string]bool   // by component; what is switched off is both
 	awaited       map[string]string // by resource that is not ready: its component
 	revisions     map[string]Item   // by what the names of all revisions share: the wanted one
@@ -80,7 +83,11 @@ func missing(have map[string]bool, wanted []string) []string {
 
 // stages opens one stage after the other.
 func (p *planner) stages(part *Part, stages []Stage) error {
-	open := len(part.Needs) == 0
+	open, total := len(part.Needs) == 0, 0
+	for _, stage := range stages {
+		total += len(stage)
+	}
+	part.Items = make([]Item, 0, total)
 	for _, stage := range stages {
 		stageReady := true
 		for _, r := range stage {
@@ -98,7 +105,7 @@ func (p *planner) stages(part *Part, stages []Stage) error {
 // resource adds one resource to its part, and tells whether it is ready. Of revisions of which none is wanted it only notes how they are
 // kept.
 func (p *planner) resource(part *Part, r Resource, open bool) (bool, error) {
-	if r.Name == "" && r.Object == nil && r.Revisions != "" {
+	if r.Name == "" && r.Object == nil && r.Refer == nil && r.Revisions != "" {
 		p.revisions[r.Revisions] = Item{Retain: r.Retain, Management: r.Management}
 		return true, nil
 	}
@@ -129,7 +136,7 @@ func (p *planner) resource(part *Part, r Resource, open bool) (bool, error) {
 func (p *planner) held(r Resource) ([]string, error) {
 	var out []string
 	for _, name := range r.After {
-		if !p.names[name] || name == r.Name {
+		if _, ok := p.items[name]; !ok || name == r.Name {
 			return nil, fmt.Errorf("%s comes after %s, which is not declared before it", r.Name, name)
 		}
 		if by, ok := p.awaited[name]; ok {
@@ -151,11 +158,14 @@ func union(list, more []string) []string {
 
 // item encodes a resource and gives the verdict on what is observed of it.
 func (p *planner) item(r Resource) (Item, error) {
-	if r.Name == "" || p.names[r.Name] {
+	if _, twice := p.items[r.Name]; twice || r.Name == "" {
 		return Item{}, fmt.Errorf("resource name %q is empty or used twice", r.Name)
 	}
-	p.names[r.Name] = true
-	body, err := encode.Object(r.Object)
+	object, err := p.object(r)
+	if err != nil {
+		return Item{}, err
+	}
+	body, err := encode.Object(object)
 	if err != nil {
 		return Item{}, fmt.Errorf("cannot encode %s: %w", r.Name, err)
 	}
@@ -180,7 +190,25 @@ func (p *planner) item(r Resource) (Item, error) {
 	if r.Revisions != "" {
 		p.revisions[r.Revisions] = item
 	}
+	p.items[r.Name] = &item
 	return item, nil
+}
+
+// object gives a resource's object, which may refer to the resources before it.
+func (p *planner) object(r Resource) (runtime.Object, error) {
+	if r.Refer == nil {
+		return r.Object, nil
+	}
+	var err error
+	object := r.Refer(func(name string) Reference {
+		to, ok := p.items[name]
+		if !ok {
+			err = fmt.Errorf("%s refers to %s, which is not declared before it", r.Name, name)
+			return Reference{}
+		}
+		return p.composed(*to)
+	})
+	return object, err
 }
 
 // verdict is invariant 6: of today's wish, at its current generation, and done.
@@ -227,7 +255,7 @@ func (p *planner) keepRevisions() error {
 	}
 	for _, name := range p.seen.Names() {
 		wanted, ok := p.revision(name)
-		if !ok || p.names[name] {
+		if _, desired := p.items[name]; !ok || desired {
 			continue
 		}
 		o, _ := p.seen.Get(name)
@@ -257,12 +285,10 @@ func (p *planner) revision(name string) (Item, bool) {
 	return Item{}, false
 }
 
-// asDesired is an observed object without what its server owns. A wrapper holds it as it was desired, seen or not.
+// asDesired is an observed object without what its server owns.
 func asDesired(o *observe.Object) (encoded.Struct, error) {
-	full := o.Full()
-	if o.Wrapped() {
-		full = o.Wrapper().Map("spec", "forProvider", "manifest")
-	}
+	desired := o.Desired()
+	full := desired.Full()
 	meta, _ := full["metadata"].(map[string]any)
 	if meta == nil {
 		return nil, errors.New("it has no metadata")
@@ -285,21 +311,11 @@ func asDesired(o *observe.Object) (encoded.Struct, error) {
 	}
 	full["metadata"] = clean
 	dropNulls(full)
-	dropGenerated(full)
+	rule, _ := ready.For(schema.FromAPIVersionAndKind(desired.APIVersion(), desired.Kind()).GroupKind())
+	for _, path := range rule.Generated {
+		unstructured.RemoveNestedField(full, path...)
+	}
 	return encode.Struct(full)
-}
-
-// dropGenerated takes away by what a Job finds its pods, which its API server generates and then neither lets go nor generates again. Who
-// applies it once owns it, and takes it away with the next apply that does not name it: the Job could never be written again.
-// https://kubernetes.io/docs/concepts/workloads/controllers/job/#specifying-your-own-pod-selector
-func dropGenerated(full map[string]any) {
-	if full["apiVersion"] != "batch/v1" || full["kind"] != "Job" {
-		return
-	}
-	unstructured.RemoveNestedField(full, "spec", "selector")
-	for _, label := range []string{"controller-uid", "job-name", batchv1.ControllerUidLabel, batchv1.JobNameLabel} {
-		unstructured.RemoveNestedField(full, "spec", "template", "metadata", "labels", label)
-	}
 }
 
 // dropNulls takes away what servers write where there is nothing, such as a pod template's creationTimestamp.

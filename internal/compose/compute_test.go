@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
@@ -78,6 +80,13 @@ func TestComputeErrors(t *testing.T) {
 			stage:  compose.Stage{{Name: "a", Object: object("ConfigMap", "a"), After: []string{"b"}}, {Name: "b", Object: object("ConfigMap", "b")}},
 			want:   `cannot compose all: a comes after b, which is not declared before it`,
 		},
+		"ReferToNothing": {
+			reason: "What is not declared yet has no name to refer to.",
+			stage: compose.Stage{{Name: "a", Refer: func(to func(string) compose.Reference) runtime.Object {
+				return object("ConfigMap", to("b").Name)
+			}}, {Name: "b", Object: object("ConfigMap", "b")}},
+			want: `cannot compose all: a refers to b, which is not declared before it`,
+		},
 		"NoObject": {
 			reason: "A builder's mistake is an error, not a crash.",
 			stage:  compose.Stage{{Name: "a"}},
@@ -86,7 +95,7 @@ func TestComputeErrors(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			plan, err := one(tc.stage).Compute(struct{}{}, observe.State{})
+			plan, err := one(tc.stage).Compute(struct{}{}, observe.State{}, compose.Item.Reference)
 			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 				t.Errorf("%s\nCompute(...): %v, want %s", tc.reason, err, tc.want)
 			}
@@ -94,6 +103,29 @@ func TestComputeErrors(t *testing.T) {
 				t.Errorf("%s\nthere is a plan: %s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestRefer: an object names what others are composed as, which is not for the graph to know.
+func TestRefer(t *testing.T) {
+	var of []compose.Reference
+	g := one(compose.Stage{{Name: "a", Object: object("ConfigMap", "my-a")}, {Name: "b", Refer: func(to func(string) compose.Reference) runtime.Object {
+		of = append(of, to("a"))
+		return object("ConfigMap", to("a").Name)
+	}}})
+	direct := compose.Reference{Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "cloud", Name: "my-a"}
+	other := compose.Reference{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Holder"}, Name: "holder-of-a"}
+	for _, as := range []func(compose.Item) compose.Reference{compose.Item.Reference, func(compose.Item) compose.Reference { return other }} {
+		plan, err := g.Compute(struct{}{}, observe.State{}, as)
+		if err != nil {
+			t.Fatalf("Compute(...): %v", err)
+		}
+		if got, want := plan.Items()[1].Body.At("metadata", "name").Text(), of[len(of)-1].Name; got != want {
+			t.Errorf("the object refers to %q, want %q", got, want)
+		}
+	}
+	if diff := cmp.Diff([]compose.Reference{direct, other}, of); diff != "" {
+		t.Errorf("references: -want, +got:\n%s", diff)
 	}
 }
 
@@ -105,7 +137,7 @@ func TestOwnCheck(t *testing.T) {
 	for name, o := range map[string]*unstructured.Unstructured{"known kind": object("ConfigMap", "r"), "unknown kind": secret} {
 		t.Run(name, func(t *testing.T) {
 			observed := map[string]*structpb.Struct{"r": states["ready"].observed(t, o)}
-			plan, err := one(compose.Stage{{Name: "r", Object: o, Ready: never}}).Compute(struct{}{}, seen(t, observed, false))
+			plan, err := one(compose.Stage{{Name: "r", Object: o, Ready: never}}).Compute(struct{}{}, seen(t, observed, false), compose.Item.Reference)
 			if err != nil {
 				t.Fatalf("Compute(...): %v", err)
 			}
@@ -128,7 +160,7 @@ func TestKeptFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := one(compose.Stage{{Name: "config-new", Object: object("ConfigMap", "new"), Revisions: "config"}})
-			plan, err := g.Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"config-old": o}, true))
+			plan, err := g.Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"config-old": o}, true), compose.Item.Reference)
 			if err == nil || !strings.Contains(err.Error(), "cannot keep the older revision config-old: ") {
 				t.Errorf("Compute(...) = %d objects, %v, want an error", len(plan.Items()), err)
 			}
@@ -205,7 +237,7 @@ func TestKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := one(compose.Stage{{Name: "config-new", Object: object("ConfigMap", "new"), Revisions: "config", Retain: true, Management: true}})
-			plan, err := g.Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"config-old": o}, true))
+			plan, err := g.Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"config-old": o}, true), compose.Item.Reference)
 			if err != nil {
 				t.Fatalf("Compute(...): %v", err)
 			}

@@ -1,8 +1,6 @@
 package compose
 
 import (
-	"slices"
-
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 )
@@ -23,8 +21,16 @@ const (
 // while their composite resource is being deleted, so that what is desired by then and not applied counts for nothing.
 func (p Plan) Fate() Fate {
 	worst := Kept
-	for _, i := range p.Items() {
-		worst = max(worst, i.Fate)
+	for _, part := range p.Parts {
+		worst = max(worst, worstOf(part.Items))
+	}
+	return max(worst, worstOf(p.Kept))
+}
+
+func worstOf(items []Item) Fate {
+	worst := Kept
+	for i := range items {
+		worst = max(worst, items[i].Fate)
 	}
 	return worst
 }
@@ -38,9 +44,7 @@ func fate(i Item, seen *observe.Object) Fate {
 		return Kept
 	}
 	// Only an Object lets go of what it is around, and only if it may not delete it.
-	// https://docs.crossplane.io/latest/managed-resources/managed-resources/#managementpolicies
-	policies := seen.Wrapper().List("spec", "managementPolicies")
-	if len(policies) == 0 || slices.Contains(policies, any("*")) || slices.Contains(policies, any("Delete")) {
+	if !seen.Wrapper().Keeps() {
 		return Deleted
 	}
 	return Kept

@@ -103,7 +103,7 @@ func TestFate(t *testing.T) {
 				}
 				observed[name] = s
 			}
-			plan, err := g.Compute(struct{}{}, seen(t, observed, true))
+			plan, err := g.Compute(struct{}{}, seen(t, observed, true), compose.Item.Reference)
 			if err != nil {
 				t.Fatalf("Compute(...): %v", err)
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
 )
@@ -16,6 +17,9 @@ type Resource struct {
 	Name string
 	// Object as it should be, with only the fields that we own.
 	Object runtime.Object
+	// Refer gives the object in place of Object, where it names what other resources are composed as. It asks for each of them by the
+	// resource's name, which is declared earlier.
+	Refer func(to func(resource string) Reference) runtime.Object
 	// Ready gives the verdict on the observed object. Nil: the rule of the object's kind.
 	Ready ready.Check
 	// Retain says that the object holds data, or is needed by what does: deleting the claim does not delete it.
@@ -28,6 +32,14 @@ type Resource struct {
 	// revisions stay until everything is ready: pods of the last roll-out still read them. A resource with neither name nor object says
 	// that of revisions of which none is wanted any more.
 	Revisions string
+}
+
+// Reference names an object of the management cluster.
+type Reference struct {
+	// Kind of the object.
+	Kind schema.GroupVersionKind
+	// Namespace and Name of the object. One without a namespace is cluster-scoped.
+	Namespace, Name string
 }
 
 // Stage is a set of objects that may be created together. A stage opens when the one before it is ready.

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -54,6 +55,11 @@ type Item struct {
 	Retain, Management bool
 }
 
+// Reference names the object itself, wherever it lives.
+func (i Item) Reference() Reference {
+	return Reference{Kind: i.Kind, Namespace: i.Body.At("metadata", "namespace").Text(), Name: i.Body.At("metadata", "name").Text()}
+}
+
 // Ready says that everything wanted is there, of today's wish.
 func (p Plan) Ready() bool {
 	for _, part := range p.Parts {
@@ -66,11 +72,11 @@ func (p Plan) Ready() bool {
 
 // Items are all objects that must exist now, in the order of the graph.
 func (p Plan) Items() []Item {
-	var out []Item
+	lists := make([][]Item, 0, len(p.Parts)+1)
 	for _, part := range p.Parts {
-		out = append(out, part.Items...)
+		lists = append(lists, part.Items)
 	}
-	return append(out, p.Kept...)
+	return slices.Concat(append(lists, p.Kept)...)
 }
 
 // Part gives a component by name, and whether it is enabled.

@@ -139,7 +139,7 @@ func TestParts(t *testing.T) {
 		{Name: "off", Build: build, Enabled: func(string) bool { return false }},
 		{Name: "on", Phase: "Working", Build: build, Needs: []string{"off"}, Version: func(m string) string { return "1-" + m }},
 	}
-	plan, err := g.Compute("m", seen(t, map[string]*structpb.Struct{"m": states["failing"].observed(t, object("Certificate", "m"))}, false))
+	plan, err := g.Compute("m", seen(t, map[string]*structpb.Struct{"m": states["failing"].observed(t, object("Certificate", "m"))}, false), compose.Item.Reference)
 	if err != nil {
 		t.Fatalf("Compute(...): %v", err)
 	}

@@ -113,7 +113,7 @@ func (m *toy) observed(t tb) map[string]*structpb.Struct {
 
 func (m *toy) compute(t tb) compose.Plan {
 	t.Helper()
-	plan, err := m.graph().Compute(m, seen(t, m.observed(t), false))
+	plan, err := m.graph().Compute(m, seen(t, m.observed(t), false), compose.Item.Reference)
 	if err != nil {
 		t.Fatalf("Compute(...): %v", err)
 	}
@@ -256,7 +256,7 @@ var samePlan = cmpopts.IgnoreFields(compose.Item{}, "Rule")
 
 // checkSame is invariant 3, with the request's maps filled anew and its objects left as bytes.
 func (m *toy) checkSame(t *rapid.T, plan compose.Plan) {
-	again, err := m.graph().Compute(m, seen(t, m.observed(t), true))
+	again, err := m.graph().Compute(m, seen(t, m.observed(t), true), compose.Item.Reference)
 	if err != nil {
 		t.Fatalf("Compute(...), lazily: %v", err)
 	}
@@ -289,7 +289,7 @@ func (m *toy) checkErrors(t *rapid.T) {
 		}
 		broken := *m
 		broken.broken = c.name
-		plan, err := broken.graph().Compute(&broken, seen(t, m.observed(t), false))
+		plan, err := broken.graph().Compute(&broken, seen(t, m.observed(t), false), compose.Item.Reference)
 		want := fmt.Sprintf("cannot compose %[1]s: %[1]s is broken", c.name)
 		if err == nil || err.Error() != want {
 			t.Errorf("Compute(...), %s fails: %v, want %s", c.name, err, want)

@@ -160,7 +160,7 @@ func seen(t tb, observed map[string]*structpb.Struct, lazily bool) observe.State
 			t.Fatalf("cannot send the request: %v", err)
 		}
 	}
-	s, err := observe.New(req)
+	s, err := observe.New(wire.RequestOf(req).Observed)
 	if err != nil {
 		t.Fatalf("cannot observe: %v", err)
 	}

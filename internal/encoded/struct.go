@@ -11,28 +11,15 @@ import (
 // by this package: equal Structs then have equal bytes.
 type Struct []byte
 
-// Of is s as bytes: those that it was sealed from, or else written anew.
+// Of is s as bytes.
 func Of(s *structpb.Struct) Struct {
-	if raw := s.ProtoReflect().GetUnknown(); len(s.GetFields()) == 0 {
-		return Struct(raw)
-	}
 	w := NewWriter()
 	defer w.Free()
 	w.Object(s)
 	return w.Struct()
 }
 
-// Seal is a message that holds the bytes of a Struct, for whoever sends it on. Its fields cannot be read: see Open.
-func Seal(s Struct) *structpb.Struct {
-	out := &structpb.Struct{}
-	out.ProtoReflect().SetUnknown([]byte(s[:len(s):len(s)]))
-	return out
-}
-
-// Open is s as a tree, sealed Structs within it, too. What is malformed is absent.
-func Open(s *structpb.Struct) *structpb.Struct { return Of(s).Tree() }
-
-// Tree decodes the Struct.
+// Tree decodes the Struct for whoever needs protobuf's own form. What is malformed is absent.
 func (s Struct) Tree() *structpb.Struct {
 	return s.Value().tree(0).GetStructValue()
 }
@@ -73,7 +60,7 @@ func (s Struct) With(v Value, path ...string) Struct {
 		if n < 0 {
 			break
 		}
-		key, _, _ := mapEntry(bytes)
+		key, _, _ := Entry(bytes)
 		if !placed && string(key) >= name {
 			place()
 		}

@@ -5,9 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"pgregory.net/rapid"
 
@@ -53,45 +51,30 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestSeal: a sealed message is the same message to the protobuf library, wherever it stands, and opens as it was.
-func TestSeal(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := &structpb.Struct{}
-		wiretest.Fill(t, s.ProtoReflect())
-		sealed := encoded.Seal(encoded.Of(s))
-		outer := func(inner *structpb.Struct) *structpb.Struct {
-			return &structpb.Struct{Fields: map[string]*structpb.Value{"a": structpb.NewBoolValue(true), "s": structpb.NewStructValue(inner)}}
-		}
-		for name, m := range map[string]struct{ plain, sealed *structpb.Struct }{
-			"alone": {plain: s, sealed: sealed}, "inside": {plain: outer(s), sealed: outer(sealed)},
-		} {
-			b, err := proto.Marshal(m.sealed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := &structpb.Struct{}
-			if err := proto.Unmarshal(b, got); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(m.plain, got, protocmp.Transform()); diff != "" {
-				t.Errorf("%s: -message, +sealed and sent:\n%s", name, diff)
-			}
-			if !bytes.Equal(encoded.Of(m.plain), encoded.Of(m.sealed)) {
-				t.Errorf("%s: the sealed message has other bytes", name)
-			}
-			if diff := cmp.Diff(m.plain.AsMap(), encoded.Open(m.sealed).AsMap(), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("%s: -message, +Open(...):\n%s", name, diff)
-			}
-		}
-	})
-}
-
 // TestOfNothing: what is no message has no bytes, and is read as an empty one.
 func TestOfNothing(t *testing.T) {
-	for name, s := range map[string]*structpb.Struct{"nil": nil, "empty": {}, "sealed": encoded.Seal(nil)} {
+	for name, s := range map[string]*structpb.Struct{"nil": nil, "empty": {}} {
 		if got := encoded.Of(s); len(got) > 0 || len(got.Map()) > 0 || got.Tree() == nil {
 			t.Errorf("Of(%s) = %x", name, got)
 		}
+	}
+}
+
+// TestFields: a Struct of Values is the one that protobuf makes of the same.
+func TestFields(t *testing.T) {
+	want := map[string]any{
+		"b": true, "n": 1.5, "s": "text", "l": []any{"x", map[string]any{"y": false}, []any{}}, "m": map[string]any{"a": "b", "c": map[string]any{}}, "z": nil,
+	}
+	got := encoded.Fields{
+		"b": encoded.Bool(true), "n": encoded.Number(1.5), "s": encoded.Text("text"), "z": {},
+		"l": encoded.List(encoded.Text("x"), encoded.Fields{"y": encoded.Bool(false)}.Value(), encoded.List()),
+		"m": encoded.Fields{"a": encoded.Text("b"), "c": encoded.Fields{}.Value()}.Value(),
+	}.Struct()
+	if diff := cmp.Diff(want, got.Map()); diff != "" {
+		t.Errorf("Fields: -want, +got:\n%s", diff)
+	}
+	if !bytes.Equal(got, structOf(t, want)) {
+		t.Error("Fields has not the bytes of an equal Struct: its keys are not sorted")
 	}
 }
 

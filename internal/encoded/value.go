@@ -2,7 +2,9 @@ package encoded
 
 import (
 	"iter"
+	"maps"
 	"math"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -44,6 +46,39 @@ func Text(s string) Value { return Value{kind: kindString, bytes: []byte(s)} }
 
 // Number is a number as a Value.
 func Number(f float64) Value { return Value{kind: kindNumber, bits: math.Float64bits(f)} }
+
+// Bool is a boolean as a Value.
+func Bool(b bool) Value { return Value{kind: kindBool, bits: protowire.EncodeBool(b)} }
+
+// List is a list of Values as a Value.
+func List(values ...Value) Value {
+	w := NewWriter()
+	defer w.Free()
+	for _, v := range slices.Backward(values) {
+		end := w.Written()
+		w.encoded(v)
+		w.Element(end)
+	}
+	return Value{kind: kindList, bytes: w.Struct()}
+}
+
+// Fields are the fields of a Struct that is to be written.
+type Fields map[string]Value
+
+// Struct is the Struct with these fields.
+func (f Fields) Struct() Struct {
+	w := NewWriter()
+	defer w.Free()
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(f))) {
+		end := w.Written()
+		w.encoded(f[name])
+		w.Entry(name, end)
+	}
+	return w.Struct()
+}
+
+// Value is the Struct with these fields as a Value.
+func (f Fields) Value() Value { return f.Struct().Value() }
 
 // Value is the Struct as a Value.
 func (s Struct) Value() Value { return Value{kind: kindStruct, bytes: s} }
@@ -103,7 +138,7 @@ func (v Value) Field(name string) Value {
 func (v Value) Fields() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, encoded []byte) bool) {
 		for entry := range v.repeated(kindStruct) {
-			key, encoded, err := mapEntry(entry)
+			key, encoded, err := Entry(entry)
 			if err != nil || !yield(key, encoded) {
 				return
 			}
@@ -231,7 +266,7 @@ func Parse(b []byte) Value {
 		}
 		switch b = b[n:]; {
 		case (num == kindStruct || num == kindList) && typ == protowire.BytesType && v.kind == num:
-			v.bytes = concat(v.bytes, bytes)
+			v.bytes = Join(v.bytes, bytes)
 		case num >= kindNull && num <= kindList && typ == wireTypes[num]:
 			v = Value{kind: num, bytes: bytes, bits: bits}
 		}
@@ -239,8 +274,8 @@ func Parse(b []byte) Value {
 	return v
 }
 
-// mapEntry reads an entry of the fields of a Struct. A value in pieces is joined.
-func mapEntry(b []byte) (key, encoded []byte, err error) {
+// Entry reads an entry of the fields of a Struct, or of any protobuf map from strings to messages. A value in pieces is joined.
+func Entry(b []byte) (key, encoded []byte, err error) {
 	if key, rest, ok := shortField(b, entryKey); ok {
 		if encoded, rest, ok := shortField(rest, entryValue); ok && len(rest) == 0 {
 			return key, encoded, nil
@@ -256,7 +291,7 @@ func mapEntry(b []byte) (key, encoded []byte, err error) {
 		case num == 1:
 			key = bytes
 		case num == 2:
-			encoded = concat(encoded, bytes)
+			encoded = Join(encoded, bytes)
 		}
 	}
 	return key, encoded, nil
@@ -273,7 +308,7 @@ func (s Struct) Check() error {
 		if b = b[n:]; num != 1 || typ != protowire.BytesType {
 			continue
 		}
-		if _, _, err := mapEntry(bytes); err != nil {
+		if _, _, err := Entry(bytes); err != nil {
 			return err
 		}
 	}
@@ -322,8 +357,8 @@ func consume(b []byte) (num protowire.Number, typ protowire.Type, bytes []byte, 
 	return num, typ, bytes, bits, tag + n
 }
 
-// concat is a followed by b, which is the merge of the two messages. It copies only if neither is empty.
-func concat(a, b []byte) []byte {
+// Join is a followed by b, which is the merge of the two messages. It copies only if neither is empty, which no ordinary sender brings about.
+func Join(a, b []byte) []byte {
 	if len(a) == 0 {
 		return b
 	}

@@ -148,7 +148,7 @@ func (w *Writer) encoded(v Value) {
 	}
 }
 
-// Object writes the fields of a Struct, the sealed ones as they are.
+// Object writes the fields of a Struct, those that it does not know as they are.
 func (w *Writer) Object(s *structpb.Struct) {
 	w.Raw(s.ProtoReflect().GetUnknown())
 	first := len(w.keys)

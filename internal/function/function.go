@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
@@ -16,6 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 // Input is what a kind derives its model from.
@@ -53,14 +53,14 @@ type Kind[X, M any] struct {
 // Runner composes one kind.
 type Runner interface {
 	// Run answers one request.
-	Run(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse
+	Run(req *wire.Request) *wire.Response
 	// Explain answers one request and shows the plan behind the answer. An error says what is wrong with the request; there may be an
 	// answer besides, of the last spec that was valid.
-	Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error)
+	Explain(req *wire.Request) (*wire.Response, compose.Plan, error)
 }
 
 // Run answers one request. It never panics: a mistake of ours is an error like any other, so that nothing is deleted by it.
-func (k Kind[X, M]) Run(req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse) {
+func (k Kind[X, M]) Run(req *wire.Request) (rsp *wire.Response) {
 	defer func() {
 		if r := recover(); r != nil {
 			rsp = respond.Bad(req, fmt.Errorf("cannot compose: %v; this is a bug of the function", r))
@@ -78,13 +78,12 @@ func (k Kind[X, M]) Run(req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResp
 // A spec that a tenant has to mend is an error. What the last valid one says is composed then, so that what runs is healed and
 // rotated, and can still be told to keep its data; if there is none, or it is not valid any more, there is no answer. Run makes a
 // fatal one of the error.
-func (k Kind[X, M]) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
-	composite := req.GetObserved().GetComposite().GetResource()
-	composed, err := k.compose(req, composite)
+func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, error) {
+	composed, err := k.compose(req, req.Composite)
 	if err == nil {
 		return respond.Good(req, composed.plan, composed.place, composed.status), composed.plan, nil
 	}
-	last, ok := asLastValid(composite)
+	last, ok := asLastValid(req.Composite)
 	if !invalid.Is(err) || !ok {
 		return nil, compose.Plan{}, err
 	}
@@ -103,16 +102,17 @@ type composition struct {
 }
 
 // compose says what becomes of a composite resource, given all else that is requested.
-func (k Kind[X, M]) compose(req *fnv1.RunFunctionRequest, composite *structpb.Struct) (composition, error) {
-	in := Input[X]{Required: required(req), Claim: claim(composite), Channel: channel(composite)}
-	if err := Decode(composite, &in.XR); err != nil {
+func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (composition, error) {
+	in := Input[X]{Required: req.Required, Claim: claim(composite), Channel: channel(composite)}
+	read := withoutUnread(composite)
+	if err := Decode(read, &in.XR); err != nil {
 		// A status that cannot be read, such as one of another version, is no reason to stop: it is written anew.
 		in.XR = *new(X)
-		if err := Decode(without(composite, "status"), &in.XR); err != nil {
+		if err := Decode(without(read, "status"), &in.XR); err != nil {
 			return composition{}, fmt.Errorf("cannot read the composite resource: %w", err)
 		}
 	}
-	seen, err := observe.New(req)
+	seen, err := observe.New(req.Observed)
 	if err != nil {
 		return composition{}, fmt.Errorf("cannot read what is observed: %w", err)
 	}
@@ -121,7 +121,8 @@ func (k Kind[X, M]) compose(req *fnv1.RunFunctionRequest, composite *structpb.St
 	if err != nil {
 		return composition{}, err
 	}
-	plan, err := k.Graph.Compute(m, seen)
+	place := k.Place(m)
+	plan, err := k.Graph.Compute(m, seen, place.Reference)
 	if err != nil {
 		return composition{}, err
 	}
@@ -129,7 +130,6 @@ func (k Kind[X, M]) compose(req *fnv1.RunFunctionRequest, composite *structpb.St
 	if err != nil {
 		return composition{}, fmt.Errorf("cannot write the status: %w", err)
 	}
-	place := k.Place(m)
 	if policy := respond.DeletionPolicy(plan, place); policy != "" {
 		status = status.With(encoded.Text(policy), "deletionPolicy")
 	}
@@ -137,6 +137,16 @@ func (k Kind[X, M]) compose(req *fnv1.RunFunctionRequest, composite *structpb.St
 		status = status.With(spec.Value(), lastValidSpec)
 	}
 	return composition{plan: plan, place: place, status: status}, nil
+}
+
+// withoutUnread is a composite resource without what no kind reads, and is most of it.
+func withoutUnread(composite *structpb.Struct) *structpb.Struct {
+	for field, name := range map[string]string{"metadata": "managedFields", "status": lastValidSpec} {
+		if inside := composite.GetFields()[field].GetStructValue(); inside != nil {
+			composite = with(composite, field, structpb.NewStructValue(without(inside, name)))
+		}
+	}
+	return composite
 }
 
 func without(s *structpb.Struct, key string) *structpb.Struct {
@@ -166,18 +176,6 @@ func channel(xr *structpb.Struct) map[string]string {
 	out := make(map[string]string, len(labels))
 	for k, v := range labels {
 		out[k] = v.GetStringValue()
-	}
-	return out
-}
-
-func required(req *fnv1.RunFunctionRequest) map[string][]*structpb.Struct {
-	out := map[string][]*structpb.Struct{}
-	for name, rs := range req.GetRequiredResources() {
-		items := []*structpb.Struct{}
-		for _, i := range rs.GetItems() {
-			items = append(items, i.GetResource())
-		}
-		out[name] = items
 	}
 	return out
 }

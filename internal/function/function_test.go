@@ -19,6 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
 
@@ -135,7 +136,7 @@ func TestRun(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			rsp := respond.Open(kind(&function.Input[thing]{}).Run(request(t, tc.spec, tc.status)))
+			rsp := kind(&function.Input[thing]{}).Run(wire.RequestOf(request(t, tc.spec, tc.status))).Message()
 			if tc.typ == "" {
 				if n := len(rsp.GetResults()); n != 0 {
 					t.Fatalf("%s\nthere are %d results: %v", tc.reason, n, rsp.GetResults())
@@ -183,7 +184,7 @@ func TestInput(t *testing.T) {
 	req.Observed.Resources = map[string]*fnv1.Resource{"config": {Resource: structOf(t, map[string]any{"kind": "ConfigMap"})}}
 
 	in := function.Input[thing]{}
-	rsp, plan, err := kind(&in).Explain(req)
+	rsp, plan, err := kind(&in).Explain(wire.RequestOf(req))
 	if err != nil {
 		t.Fatalf("Explain(...): %v", err)
 	}
@@ -209,7 +210,7 @@ func TestInput(t *testing.T) {
 	wantStatus := structOf(t, map[string]any{
 		"phase": "Next", "was": "Before", "deletionPolicy": "Retain", "lastValidSpec": map[string]any{"replicas": 2},
 	})
-	if diff := cmp.Diff(wantStatus, respond.Open(rsp).GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue(), protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(wantStatus, rsp.Message().GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue(), protocmp.Transform()); diff != "" {
 		t.Errorf("status: -want, +got:\n%s", diff)
 	}
 }

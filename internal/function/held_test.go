@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
-	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 // TestHeld: while a spec has a mistake, what the last valid one says is composed.
@@ -73,7 +73,7 @@ func TestHeld(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			runner := kind(&function.Input[thing]{})
-			rsp := respond.Open(runner.Run(request(t, tc.spec, tc.status)))
+			rsp := runner.Run(wire.RequestOf(request(t, tc.spec, tc.status))).Message()
 			conditions := said(rsp)
 			got := told{SpecValid: conditions["SpecValid"], Composed: conditions["Composed"], Current: conditions["Current"]}
 			for _, r := range rsp.GetResults() {
@@ -87,7 +87,7 @@ func TestHeld(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
 			}
-			explained, _, err := runner.Explain(request(t, tc.spec, tc.status))
+			explained, _, err := runner.Explain(wire.RequestOf(request(t, tc.spec, tc.status)))
 			if (err == nil) != (name == "Mended") || (explained == nil) != tc.want.Fatal {
 				t.Errorf("%s\nExplain(...) = %v, %v", tc.reason, explained, err)
 			}
@@ -98,7 +98,7 @@ func TestHeld(t *testing.T) {
 // TestLongSpec: what is too long to be repeated is composed all the same.
 func TestLongSpec(t *testing.T) {
 	for length, want := range map[int]bool{1000: true, 300_000: false} {
-		rsp := respond.Open(kind(&function.Input[thing]{}).Run(request(t, map[string]any{"text": strings.Repeat("x", length)}, nil)))
+		rsp := kind(&function.Input[thing]{}).Run(wire.RequestOf(request(t, map[string]any{"text": strings.Repeat("x", length)}, nil))).Message()
 		status, _ := rsp.GetDesired().GetComposite().GetResource().AsMap()["status"].(map[string]any)
 		if _, got := status["lastValidSpec"]; got != want || len(rsp.GetDesired().GetResources()) != 1 {
 			t.Errorf("a spec of %d characters is repeated: %t, want %t", length, got, want)

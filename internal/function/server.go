@@ -9,6 +9,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 // Server serves every kind by one gRPC endpoint.
@@ -20,25 +21,28 @@ type Server struct {
 	Log logging.Logger
 }
 
-// RunFunction calls the runner of the composite resource's kind. What goes wrong is part of the answer; only where not even an answer
+// RunFunction answers by the runner of the composite resource's kind. What goes wrong is part of the answer; only where not even an answer
 // can be made, the call fails, by which nothing changes either.
-func (s *Server) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (_ *fnv1.RunFunctionResponse, err error) {
+func (s *Server) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	return wire.Handle(req, s.answer)
+}
+
+func (s *Server) answer(req *wire.Request) (_ *wire.Response, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("cannot answer: %v; this is a bug of the function", r)
 			s.Log.Info(err.Error())
 		}
 	}()
-	xr := req.GetObserved().GetComposite().GetResource()
-	kind := compose.KindOf(xr).GroupKind()
+	kind := compose.KindOf(req.Composite).GroupKind()
 	k, ok := s.Kinds[kind.String()]
 	if !ok {
 		return respond.Bad(req, fmt.Errorf("there is no function for composite resources of kind %s", kind)), nil
 	}
 	rsp := k.Run(req)
-	for _, r := range rsp.GetResults() {
+	for _, r := range rsp.Results {
 		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
-			name := xr.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue()
+			name := req.Composite.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue()
 			s.Log.Info("cannot compose", "kind", kind.String(), "name", name, "message", r.GetMessage())
 		}
 	}

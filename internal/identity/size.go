@@ -1,6 +1,8 @@
 package identity
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
@@ -67,25 +69,17 @@ const (
 
 // SetDefaults repeats the defaults of the schema, for callers that do not go through an API server, and adds those that no schema has.
 func SetDefaults(s *keystonev1.KeystoneSpec) {
-	s.Bootstrap.AdminUser = or(s.Bootstrap.AdminUser, "admin")
-	s.Database.Port = or(s.Database.Port, 3306)
-	s.Fernet.RotationSchedule = or(s.Fernet.RotationSchedule, "0 0 * * 0")
-	s.Fernet.TokenExpirationSeconds = or(s.Fernet.TokenExpirationSeconds, defaultTokens)
+	s.Bootstrap.AdminUser = cmp.Or(s.Bootstrap.AdminUser, keystonev1.DefaultAdminUser)
+	s.Database.Port = cmp.Or(s.Database.Port, keystonev1.DatabasePort)
+	s.Fernet.RotationSchedule = cmp.Or(s.Fernet.RotationSchedule, "0 0 * * 0")
+	s.Fernet.TokenExpirationSeconds = cmp.Or(s.Fernet.TokenExpirationSeconds, defaultTokens)
 	s.Fernet.AllowExpiredWindowSeconds = new(ptr.Deref(s.Fernet.AllowExpiredWindowSeconds, defaultWindow))
-	s.CredentialKeys.RotationSchedule = or(s.CredentialKeys.RotationSchedule, "0 0 1 * *")
-	s.TrustFlush.Schedule = or(s.TrustFlush.Schedule, "0 * * * *")
-	s.UWSGI.Processes = or(s.UWSGI.Processes, Processes(s.Resources))
-	s.UWSGI.Threads = or(s.UWSGI.Threads, defaultThreads)
-	s.UWSGI.HarakiriSeconds = or(s.UWSGI.HarakiriSeconds, defaultHarakiri)
-	s.KORCCredential.IntervalDays = or(s.KORCCredential.IntervalDays, defaultInterval)
+	s.CredentialKeys.RotationSchedule = cmp.Or(s.CredentialKeys.RotationSchedule, "0 0 1 * *")
+	s.TrustFlush.Schedule = cmp.Or(s.TrustFlush.Schedule, "0 * * * *")
+	s.UWSGI.Processes = cmp.Or(s.UWSGI.Processes, Processes(s.Resources))
+	s.UWSGI.Threads = cmp.Or(s.UWSGI.Threads, defaultThreads)
+	s.UWSGI.HarakiriSeconds = cmp.Or(s.UWSGI.HarakiriSeconds, defaultHarakiri)
+	s.KORCCredential.IntervalDays = cmp.Or(s.KORCCredential.IntervalDays, defaultInterval)
 	s.KORCCredential.PreRotationDays = new(ptr.Deref(s.KORCCredential.PreRotationDays, defaultPreRotation))
 	s.KORCCredential.GracePeriodDays = new(ptr.Deref(s.KORCCredential.GracePeriodDays, defaultGrace))
-}
-
-func or[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
 }

@@ -6,6 +6,8 @@ package korc
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 )
 
@@ -16,9 +18,7 @@ const APIVersion = "openstack.k-orc.cloud/v1alpha1"
 const Namespace = "orc-system"
 
 // Credentials name the Secret with the clouds.yaml that K-ORC logs in by, and the cloud in it.
-type Credentials struct {
-	Secret, Cloud string
-}
+type Credentials c5c3v1.CloudCredentialsReference
 
 // Import makes an object for what exists already; K-ORC neither changes nor deletes it.
 func (c Credentials) Import(kind string, meta object.Meta, filter object.Map) *unstructured.Unstructured {
@@ -39,6 +39,6 @@ func (c Credentials) Managed(kind string, meta object.Meta, resource object.Map)
 }
 
 func (c Credentials) object(kind string, meta object.Meta, spec object.Map) *unstructured.Unstructured {
-	spec["cloudCredentialsRef"] = object.Map{"secretName": c.Secret, "cloudName": c.Cloud}
+	spec["cloudCredentialsRef"] = object.Map{"secretName": string(c.SecretName), "cloudName": c.CloudName}
 	return object.New(APIVersion, kind, meta, spec)
 }

@@ -10,7 +10,7 @@ import (
 
 // TestPolicies: nothing that is imported or made is deleted in Keystone when its object goes.
 func TestPolicies(t *testing.T) {
-	c := Credentials{Secret: "keystone-clouds", Cloud: "admin"}
+	c := Credentials{SecretName: "keystone-clouds", CloudName: "admin"}
 	ref := object.Map{"secretName": "keystone-clouds", "cloudName": "admin"}
 	meta := object.Meta{Name: "admin", Namespace: "cloud"}
 	imported := c.Import("Role", meta, object.Map{"name": "admin"})

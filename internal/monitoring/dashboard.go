@@ -36,29 +36,78 @@ type Line struct {
 	Expr, Legend string
 }
 
+// A dashboard as Grafana reads it, as far as ours go; the fields are in the order of their names.
+// https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/
+type (
+	dashboard struct {
+		Editable      bool     `json:"editable"`
+		Panels        []panel  `json:"panels"`
+		Refresh       string   `json:"refresh"`
+		SchemaVersion int      `json:"schemaVersion"`
+		Tags          []string `json:"tags"`
+		Templating    struct {
+			List []variable `json:"list"`
+		} `json:"templating"`
+		Time struct {
+			From string `json:"from"`
+			To   string `json:"to"`
+		} `json:"time"`
+		Title string `json:"title"`
+		UID   string `json:"uid"`
+	}
+	variable struct {
+		Name  string `json:"name"`
+		Query string `json:"query"`
+		Type  string `json:"type"`
+	}
+	panel struct {
+		Datasource  source `json:"datasource"`
+		FieldConfig struct {
+			Defaults struct {
+				Unit string `json:"unit"`
+			} `json:"defaults"`
+			Overrides []string `json:"overrides"`
+		} `json:"fieldConfig"`
+		GridPos position `json:"gridPos"`
+		ID      int      `json:"id"`
+		Targets []target `json:"targets"`
+		Title   string   `json:"title"`
+		Type    string   `json:"type"`
+	}
+	source struct {
+		Type string `json:"type"`
+		UID  string `json:"uid"`
+	}
+	position struct {
+		H int `json:"h"`
+		W int `json:"w"`
+		X int `json:"x"`
+		Y int `json:"y"`
+	}
+	target struct {
+		Expr   string `json:"expr"`
+		Legend string `json:"legendFormat"`
+		RefID  string `json:"refId"`
+	}
+)
+
 // Dashboard makes a ConfigMap with a dashboard of Grafana: two panels in a row, whose data source is chosen there.
 func Dashboard(meta object.Meta, conf common.Monitoring, title string, panels ...Panel) (*corev1.ConfigMap, error) {
 	const width, height, digits = 12, 8, 20
-	source := object.Map{"type": "prometheus", "uid": "${datasource}"}
-	list := object.List{}
+	// The uid is the same in every copy, and no other's.
+	d := dashboard{Refresh: "1m", SchemaVersion: 39, Tags: []string{"cobaltcore"}, Title: title, UID: names.Hash(digits, meta.Namespace, meta.Name)}
+	d.Templating.List = []variable{{Name: "datasource", Query: "prometheus", Type: "datasource"}}
+	d.Time.From, d.Time.To = "now-7d", "now"
 	for i, p := range panels {
-		targets := object.List{}
+		shown := panel{ID: i + 1, Datasource: source{Type: "prometheus", UID: "${datasource}"}, Targets: []target{}, Title: p.Title, Type: "timeseries"}
+		shown.FieldConfig.Defaults.Unit, shown.FieldConfig.Overrides = p.Unit, []string{}
+		shown.GridPos = position{H: height, W: width, X: i % 2 * width, Y: i / 2 * height}
 		for j, l := range p.Lines {
-			targets = append(targets, object.Map{"refId": string(rune('A' + j)), "expr": l.Expr, "legendFormat": l.Legend})
+			shown.Targets = append(shown.Targets, target{Expr: l.Expr, Legend: l.Legend, RefID: string(rune('A' + j))})
 		}
-		list = append(list, object.Map{
-			"id": i + 1, "type": "timeseries", "title": p.Title, "datasource": source, "targets": targets,
-			"gridPos":     object.Map{"w": width, "h": height, "x": i % 2 * width, "y": i / 2 * height},
-			"fieldConfig": object.Map{"defaults": object.Map{"unit": p.Unit}, "overrides": object.List{}},
-		})
+		d.Panels = append(d.Panels, shown)
 	}
-	text, err := json.Marshal(object.Map{
-		// The same in every copy, and no other's.
-		"uid": names.Hash(digits, meta.Namespace, meta.Name), "title": title, "tags": object.List{"cobaltcore"},
-		"schemaVersion": 39, "editable": false, "refresh": "1m", "time": object.Map{"from": "now-7d", "to": "now"},
-		"templating": object.Map{"list": object.List{object.Map{"name": "datasource", "type": "datasource", "query": "prometheus"}}},
-		"panels":     list,
-	})
+	text, err := json.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the dashboard: %w", err)
 	}

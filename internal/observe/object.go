@@ -1,9 +1,8 @@
 package observe
 
 import (
-	"strings"
-
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 // Object is an observed composed resource. If it is wrapped in an Object of provider-kubernetes, it is what the wrapper
@@ -18,14 +17,12 @@ type Object struct {
 }
 
 // unwrap is the object inside, if o is a wrapper, or else o.
-// https://github.com/crossplane-contrib/provider-kubernetes/tree/main/apis
 func unwrap(o *Object) *Object {
-	group, _, _ := strings.Cut(o.APIVersion(), "/")
-	if o.Kind() != "Object" || group != "kubernetes.crossplane.io" && group != "kubernetes.m.crossplane.io" {
+	if !wrapper.Is(o.raw) {
 		return o
 	}
 	inner := &Object{wrapper: o}
-	inner.raw, inner.exists = o.at("status", "atProvider", "manifest").Struct()
+	inner.raw, inner.exists = wrapper.Observed(o.raw)
 	return inner
 }
 
@@ -42,6 +39,19 @@ func (o *Object) Wrapper() *Object {
 	}
 	return o.wrapper
 }
+
+// Desired is the object as it was desired last, seen or not, as far as that can be told: what is wrapped is told apart from what its server
+// and others wrote, what is not is the object itself.
+func (o *Object) Desired() *Object {
+	if !o.Wrapped() {
+		return o
+	}
+	raw, ok := wrapper.Desired(o.wrapper.raw)
+	return &Object{raw: raw, exists: ok}
+}
+
+// Keeps tells whether the object is a wrapper that lets go of what it is around when it is deleted.
+func (o *Object) Keeps() bool { return o != nil && wrapper.Keeps(o.raw) }
 
 // APIVersion is the object's apiVersion.
 func (o *Object) APIVersion() string { return o.String("apiVersion") }

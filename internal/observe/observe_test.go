@@ -103,7 +103,7 @@ func each(t *testing.T, o map[string]any, test func(t *testing.T, o *observe.Obj
 	decoded := &fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{"o": {Resource: structOf(t, o)}}}}
 	for source, req := range map[string]*fnv1.RunFunctionRequest{"Decoded": decoded, "Lazy": lazily(t, decoded)} {
 		t.Run(source, func(t *testing.T) {
-			s, err := observe.New(req)
+			s, err := observe.New(wire.RequestOf(req).Observed)
 			if err != nil {
 				t.Fatalf("New(...): %v", err)
 			}
@@ -277,7 +277,7 @@ func TestState(t *testing.T) {
 	req := &fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{
 		"b": {Resource: structOf(t, parse(t, deployment))}, "a": {Resource: structOf(t, parse(t, wrapper))}, "c": {}, "d": nil,
 	}}}
-	s, err := observe.New(req)
+	s, err := observe.New(wire.RequestOf(req).Observed)
 	if err != nil {
 		t.Fatalf("New(...): %v", err)
 	}
@@ -291,18 +291,13 @@ func TestState(t *testing.T) {
 		t.Errorf("Get(x) = %v, %t, want none", o, ok)
 	}
 	for name, empty := range map[string]*fnv1.RunFunctionRequest{"nil": nil, "empty": {}} {
-		if s, err := observe.New(empty); err != nil || s.Len() != 0 || len(s.Names()) != 0 {
+		if s, err := observe.New(wire.RequestOf(empty).Observed); err != nil || s.Len() != 0 || len(s.Names()) != 0 {
 			t.Errorf("New(%s): %v, %v", name, s, err)
 		}
 	}
 	if o, ok := (observe.State{}).Get("x"); ok || o != nil {
 		t.Error("the zero State is not empty")
 	}
-}
-
-// raw is a resource with bytes as wire leaves them.
-func raw(b []byte) *fnv1.Resource {
-	return &fnv1.Resource{Resource: encoded.Seal(b)}
 }
 
 func TestNewErrors(t *testing.T) {
@@ -316,7 +311,7 @@ func TestNewErrors(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := observe.New(&fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{"keystone": raw(tc.args)}}})
+			_, err := observe.New(map[string]encoded.Struct{"keystone": tc.args})
 			if err == nil || !strings.Contains(err.Error(), `cannot read the observed resource "keystone"`) {
 				t.Errorf("%s\nNew(...): got error %v", tc.reason, err)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
 
@@ -32,11 +33,11 @@ func TestObjectProperties(t *testing.T) {
 			collect(r.GetResource().AsMap(), nil, paths)
 			damage(rt, structpb.NewStructValue(r.GetResource()), 0)
 		}
-		fromStruct, err := observe.New(decoded)
+		fromStruct, err := observe.New(wire.RequestOf(decoded).Observed)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		fromBytes, err := observe.New(lazily(t, decoded))
+		fromBytes, err := observe.New(wire.RequestOf(lazily(t, decoded)).Observed)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -188,7 +189,7 @@ func FuzzObject(f *testing.F) {
 	f.Add(part(1, part(2, []byte{0x08, 0x05})))                               // No name; a null that is 5.
 	f.Add(part(1, key, part(2, []byte{0x28, 0x02})))                          // A struct of another wire type.
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := observe.New(&fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{"o": raw(b)}}})
+		s, err := observe.New(map[string]encoded.Struct{"o": b})
 		want := &structpb.Struct{}
 		if bad := proto.Unmarshal(b, want); err != nil {
 			if bad == nil {
@@ -230,7 +231,7 @@ func BenchmarkState(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", source, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					s, err := observe.New(req)
+					s, err := observe.New(wire.RequestOf(req).Observed)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -10,8 +10,6 @@ import (
 	"maps"
 	"slices"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 )
 
@@ -22,17 +20,15 @@ type State struct {
 	objects map[string]*Object
 }
 
-// New reads the observed composed resources of a request, decoded or sealed as package wire leaves them, in which case the
-// request's bytes are kept. It is an error if one of them is malformed on its face; deeper down, what is malformed is
-// absent. The error names the resource.
-func New(req *fnv1.RunFunctionRequest) (State, error) {
-	resources := req.GetObserved().GetResources()
+// New reads the observed composed resources, whose bytes are kept. It is an error if one of them is malformed on its face; deeper down, what
+// is malformed is absent. The error names the resource.
+func New(resources map[string]encoded.Struct) (State, error) {
 	s := State{
 		names:   slices.Sorted(maps.Keys(resources)),
 		objects: make(map[string]*Object, len(resources)),
 	}
 	for _, name := range s.names {
-		raw := encoded.Of(resources[name].GetResource())
+		raw := resources[name]
 		if err := raw.Check(); err != nil {
 			return State{}, fmt.Errorf("cannot read the observed resource %q: %w", name, err)
 		}

@@ -28,6 +28,15 @@ func EnvName(group, option string) (string, error) {
 	return strings.ToUpper("OS_" + group + "__" + option), nil
 }
 
+// MustEnvName is EnvName of an option whose name is known to be exportable; it panics if it is not.
+func MustEnvName(group, option string) string {
+	name, err := EnvName(group, option)
+	if err != nil {
+		panic(err)
+	}
+	return name
+}
+
 // EnvValue is the `value` of a container's environment variable that makes the service see the text as it is.
 //
 // Two readers interpret dollar signs: Kubernetes replaces $(NAME) by another variable and $$ by $, once

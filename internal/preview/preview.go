@@ -13,10 +13,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
-	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 // Object is one object that is composed.
@@ -87,7 +87,7 @@ func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Re
 	}
 	for i, o := range r.Objects {
 		if last, ok := w.Desired(o.Owner, o.Resource); ok {
-			r.Objects[i].Manifest, r.Objects[i].Retained = last.Tree(), retained(last)
+			r.Objects[i].Manifest, r.Objects[i].Retained = last.Tree(), wrapper.Keeps(last)
 		}
 	}
 	r.Status = w.XR.GetFields()["status"].GetStructValue().AsMap()
@@ -188,7 +188,6 @@ func composite(claim map[string]any) (*structpb.Struct, error) {
 // add takes what one call of a function brought: its new objects are one stage.
 func (r *Result) add(s simulate.Step) {
 	r.Stages++
-	desired := s.Response.GetDesired().GetResources()
 	for _, part := range s.Plan.Parts {
 		c := Component{Owner: s.Owner, Name: part.Name, After: slices.DeleteFunc(slices.Clone(part.After), func(name string) bool {
 			_, on := s.Plan.Part(name)
@@ -201,25 +200,16 @@ func (r *Result) add(s simulate.Step) {
 			if !slices.Contains(s.New, i.Name) {
 				continue
 			}
-			manifest := encoded.Of(desired[i.Name].GetResource())
+			manifest := s.Response.Composed[i.Name].Object
 			r.Objects = append(r.Objects, Object{
 				Stage: r.Stages, Component: componentName(s, part), Owner: s.Owner, Resource: i.Name,
 				APIVersion: i.Kind.GroupVersion().String(), Kind: i.Kind.Kind,
 				Name: i.Body.At("metadata", "name").Text(), Namespace: i.Body.At("metadata", "namespace").Text(),
-				Cluster: manifest.At("spec", "providerConfigRef", "name").Text(),
-				Wrapped: simulate.IsObject(manifest), Retained: retained(manifest), Manifest: manifest.Tree(),
+				Cluster: wrapper.ProviderConfig(manifest),
+				Wrapped: wrapper.Is(manifest), Retained: wrapper.Keeps(manifest), Manifest: manifest.Tree(),
 			})
 		}
 	}
-}
-
-// retained tells whether what an Object holds stays when the Object goes: the Object may do everything but delete it.
-func retained(manifest encoded.Struct) bool {
-	if !simulate.IsObject(manifest) {
-		return false
-	}
-	policies := manifest.At("spec", "managementPolicies").List()
-	return len(policies) > 0 && !slices.Contains(policies, any("*")) && !slices.Contains(policies, any("Delete"))
 }
 
 // componentName tells apart the components of nested composite resources.

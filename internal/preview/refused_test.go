@@ -8,9 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
@@ -114,33 +112,6 @@ func TestRunEdit(t *testing.T) {
 				t.Errorf("%s\nRunEdit(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestRetained: an object is retained if its Object may not delete it, whatever was ordered.
-func TestRetained(t *testing.T) {
-	object := func(policies ...any) encoded.Struct {
-		s, err := structpb.NewStruct(map[string]any{
-			"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "spec": map[string]any{"managementPolicies": policies},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return encoded.Of(s)
-	}
-	for name, tc := range map[string]struct {
-		manifest encoded.Struct
-		want     bool
-	}{
-		"all":        {manifest: object("*")},
-		"delete":     {manifest: object("Observe", "Delete")},
-		"keep":       {manifest: object("Observe", "Create", "Update", "LateInitialize"), want: true},
-		"none":       {manifest: object()},
-		"not Object": {manifest: encoded.Of(&structpb.Struct{})},
-	} {
-		if got := retained(tc.manifest); got != tc.want {
-			t.Errorf("%s: retained is %v, want %v", name, got, tc.want)
-		}
 	}
 }
 

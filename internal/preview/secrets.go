@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
-	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 // Secret is one that a claim needs and that nothing composed makes.
@@ -61,7 +61,7 @@ func (s Secret) String() string {
 // manifestOf is the object itself, wherever it is wrapped.
 func manifestOf(o Object) encoded.Struct {
 	m := encoded.Of(o.Manifest)
-	if inner, ok := simulate.Inner(m); ok {
+	if inner, ok := wrapper.Desired(m); ok {
 		return inner
 	}
 	return m

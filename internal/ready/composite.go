@@ -1,6 +1,8 @@
 package ready
 
 import (
+	"cmp"
+
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 )
@@ -22,7 +24,7 @@ func composite() Rule {
 			// An open circuit makes it slow, not untrue: what is ready as it is desired now is ready.
 			is := condition(o, "Ready")
 			if c, ok := o.Condition("Responsive"); ok && c.Status == "False" && !is.Ready {
-				return Wait(or(c.Reason, "NotReady"), "%s",
+				return Wait(cmp.Or(c.Reason, "NotReady"), "%s",
 					"it changes too often for Crossplane's circuit breaker, which lets one change through in 30 seconds")
 			}
 			seen, told := o.Int("status", "observedGeneration")
@@ -47,7 +49,7 @@ func composite() Rule {
 			finishConditions(obj, "Synced", "Ready")
 			set(obj, generation(obj), "status", "observedGeneration")
 			set(obj, phaseReady, "status", "phase")
-			set(obj, or(text(obj, "spec", "deletionPolicy"), common.DeletionPolicyRetain), "status", "deletionPolicy")
+			set(obj, cmp.Or(text(obj, "spec", "deletionPolicy"), common.DeletionPolicyRetain), "status", "deletionPolicy")
 		},
 		Composite: true,
 	}
@@ -79,7 +81,7 @@ func lifted(o *observe.Object) (Verdict, bool) {
 			continue
 		}
 		v := Verdict{
-			Failed: phase == common.ComponentFailed, Reason: or(text(part, "reason"), "NotReady"), Message: name + ": " + message, Lifted: true,
+			Failed: phase == common.ComponentFailed, Reason: cmp.Or(text(part, "reason"), "NotReady"), Message: name + ": " + message, Lifted: true,
 		}
 		if v.Failed {
 			return v, true

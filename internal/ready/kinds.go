@@ -1,8 +1,11 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 )
@@ -39,6 +42,23 @@ func exists() Rule {
 func clusterScoped(r Rule) Rule {
 	r.ClusterScoped = true
 	return r
+}
+
+// generated: what the API server generates in its spec is not applied again.
+func generated(r Rule, paths ...[]string) Rule {
+	r.Generated = paths
+	return r
+}
+
+// podSelector is by what a Job finds its pods, which its API server generates and then neither lets go nor generates again. Who applies it
+// once owns it, and takes it away with the next apply that does not name it: the Job could never be written again.
+// https://kubernetes.io/docs/concepts/workloads/controllers/job/#specifying-your-own-pod-selector
+var podSelector = [][]string{
+	{"spec", "selector"},
+	{"spec", "template", "metadata", "labels", "controller-uid"},
+	{"spec", "template", "metadata", "labels", "job-name"},
+	{"spec", "template", "metadata", "labels", batchv1.ControllerUidLabel},
+	{"spec", "template", "metadata", "labels", batchv1.JobNameLabel},
 }
 
 // when: done when a field has a value.
@@ -134,7 +154,7 @@ func condition(o *observe.Object, typ string) Verdict {
 
 // inItsWords is a verdict as a condition explains it, if it does.
 func inItsWords(verdict func(reason, format string, args ...any) Verdict, typ string, c observe.Condition) Verdict {
-	return verdict(or(c.Reason, "NotReady"), "%s", or(c.Message, fmt.Sprintf("%s is %s", typ, c.Status)))
+	return verdict(cmp.Or(c.Reason, "NotReady"), "%s", cmp.Or(c.Message, fmt.Sprintf("%s is %s", typ, c.Status)))
 }
 
 // rollout: every pod runs the current template and is available.
@@ -187,7 +207,7 @@ func job() Rule {
 	return Rule{
 		Check: func(o *observe.Object) Verdict {
 			if c, ok := o.Condition("Failed"); ok && c.Status == "True" {
-				return Fail("JobFailed", "%s; its pods' logs say why; delete the Job to run it again", or(c.Message, "the Job failed"))
+				return Fail("JobFailed", "%s; its pods' logs say why; delete the Job to run it again", cmp.Or(c.Message, "the Job failed"))
 			}
 			if c, ok := o.Condition("Complete"); ok && c.Status == "True" {
 				return Yes
@@ -261,7 +281,7 @@ func databaseSync() Rule {
 	r.Check = func(o *observe.Object) Verdict {
 		if o.String("status", "phase") == "Failed" {
 			c, _ := o.Condition("Ready")
-			return Fail("SchemaFailed", "%s", or(c.Message, "the schema Job failed"))
+			return Fail("SchemaFailed", "%s", cmp.Or(c.Message, "the schema Job failed"))
 		}
 		return check(o)
 	}
@@ -272,11 +292,4 @@ func databaseSync() Rule {
 		set(obj, "Done", "status", "phase")
 	}
 	return r
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

@@ -51,6 +51,8 @@ type Rule struct {
 	CEL string
 	// Finish writes into a whole object what its owner would when it is done.
 	Finish func(object map[string]any)
+	// Generated are the fields that the API server generates in the spec, to be left out when an observed object is applied again.
+	Generated [][]string
 	// ClusterScoped says that objects of the kind have no namespace.
 	ClusterScoped bool
 	// Composite says that objects of the kind are composite resources of ours.

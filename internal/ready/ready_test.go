@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/cel-go/cel"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
 )
@@ -48,9 +48,7 @@ func checked(t tb, rule ready.Rule, obj map[string]any) ready.Verdict {
 	if err != nil {
 		t.Fatalf("cannot make a Struct: %v", err)
 	}
-	seen, err := observe.New(&fnv1.RunFunctionRequest{Observed: &fnv1.State{
-		Resources: map[string]*fnv1.Resource{"o": {Resource: s}},
-	}})
+	seen, err := observe.New(map[string]encoded.Struct{"o": encoded.Of(s)})
 	if err != nil {
 		t.Fatalf("cannot observe: %v", err)
 	}

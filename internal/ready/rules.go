@@ -2,6 +2,8 @@ package ready
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 )
 
 // rules is the table. What each third party's objects report was read off the released operators.
@@ -13,7 +15,7 @@ var rules = table(
 	row("", "ServiceAccount", exists()),
 	row("apps", "Deployment", rollout("Deployment")),
 	row("apps", "StatefulSet", rollout("StatefulSet")),
-	row("batch", "Job", job()),
+	row("batch", "Job", generated(job(), podSelector...)),
 	row("batch", "CronJob", exists()),
 	row("networking.k8s.io", "Ingress", exists()),
 	row("networking.k8s.io", "NetworkPolicy", exists()),
@@ -66,7 +68,7 @@ var rules = table(
 	row("openstack.k-orc.cloud", "Endpoint", conditions("Available")),
 
 	// Our own: composite resources and what the companion reconciles.
-	row("keystone.openstack.c5c3.io", "Keystone", composite()),
+	row(keystonev1.Group, "Keystone", composite()),
 	row("openstack.c5c3.io", "KeyRepository", conditions("Ready")),
 	row("openstack.c5c3.io", "DatabaseSync", databaseSync()),
 	row("openstack.c5c3.io", "EndpointRegion", conditions("Available")),

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 // maxLine is the longest message that is meant for a line of a table.
@@ -16,7 +17,7 @@ const maxLine = 256
 func oneLine(s string) string { return shorten(strings.ReplaceAll(s, "\n", "; "), maxLine) }
 
 // again are the conditions of the components that the status lists, as they were found last.
-func again(req *fnv1.RunFunctionRequest) []*fnv1.Condition {
+func again(req *wire.Request) []*fnv1.Condition {
 	status := observedStatus(req)
 	ours := map[string]bool{}
 	for _, v := range status["components"].GetListValue().GetValues() {
@@ -43,8 +44,8 @@ var statuses = map[string]fnv1.Status{
 }
 
 // observedStatus are the fields of the composite resource's status, of whatever shape.
-func observedStatus(req *fnv1.RunFunctionRequest) map[string]*structpb.Value {
-	return req.GetObserved().GetComposite().GetResource().GetFields()["status"].GetStructValue().GetFields()
+func observedStatus(req *wire.Request) map[string]*structpb.Value {
+	return req.Composite.GetFields()["status"].GetStructValue().GetFields()
 }
 
 // partCondition tells how far a component is: <Name>Ready, with what it waits for.

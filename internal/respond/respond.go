@@ -1,16 +1,14 @@
 package respond
 
 import (
-	"maps"
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 const (
@@ -46,9 +44,8 @@ const (
 	internalError = "InternalError"
 )
 
-// Good answers with a plan and the composite resource's own status. What it composes is sealed, as package encoded says: Open
-// makes it readable.
-func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status encoded.Struct) *fnv1.RunFunctionResponse {
+// Good answers with a plan and the composite resource's own status.
+func Good(req *wire.Request, plan compose.Plan, place Place, status encoded.Struct) *wire.Response {
 	done := plan.Ready()
 	current := condition(Current, true, Current, "")
 	if !done {
@@ -56,8 +53,8 @@ func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status e
 		current = condition(Current, false, reason, oneLine(message))
 	}
 	rsp := composed(req, plan, place, status)
-	rsp.Meta.Ttl = durationpb.New(patience(req, done, waitingTTL))
-	rsp.Desired.Composite.Ready = readiness3(done)
+	rsp.TTL = patience(req, done, waitingTTL)
+	rsp.Composite.Ready = done
 	// Crossplane keeps a condition that nobody sets anew, so a mended one has to be said.
 	rsp.Conditions = append(rsp.Conditions, condition(SpecValid, true, "Valid", ""), current)
 	return rsp
@@ -65,10 +62,9 @@ func Good(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status e
 
 // Held answers an invalid spec with the plan of the last valid one: what runs goes on being looked after. The composite resource is not
 // ready, since what runs is not what is asked for, and the tenant hears why by a condition and by the event of a warning.
-func Held(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status encoded.Struct, err error) *fnv1.RunFunctionResponse {
+func Held(req *wire.Request, plan compose.Plan, place Place, status encoded.Struct, err error) *wire.Response {
 	rsp := composed(req, plan, place, status)
-	rsp.Meta.Ttl = durationpb.New(patience(req, false, heldTTL))
-	rsp.Desired.Composite.Ready = readiness3(false)
+	rsp.TTL = patience(req, false, heldTTL)
 	rsp.Conditions = append(rsp.Conditions,
 		condition(SpecValid, false, invalidSpec, err.Error()), condition(Current, false, invalidSpec, oneLine(err.Error())))
 	rsp.Results = []*fnv1.Result{result(fnv1.Severity_SEVERITY_WARNING, invalidSpec, err)}
@@ -76,18 +72,18 @@ func Held(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status e
 }
 
 // composed is what all answers with a plan have in common.
-func composed(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, status encoded.Struct) *fnv1.RunFunctionResponse {
+func composed(req *wire.Request, plan compose.Plan, place Place, status encoded.Struct) *wire.Response {
 	rsp := answer(req)
-	rsp.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{}}
-	maps.Copy(rsp.GetDesired().GetResources(), req.GetDesired().GetResources())
+	rsp.Desired = req.Desired
+	rsp.Composed = map[string]wire.Resource{}
 	for _, i := range plan.Items() {
 		body := i.Body
 		if place.wrapped(i) {
 			body = place.wrap(i)
 		}
-		rsp.Desired.Resources[i.Name] = &fnv1.Resource{Resource: encoded.Seal(body), Ready: readiness3(i.Verdict.Ready)}
+		rsp.Composed[i.Name] = wire.Resource{Object: body, Ready: i.Verdict.Ready}
 	}
-	rsp.Desired.Composite = &fnv1.Resource{Resource: compositeStatus(req, status)}
+	rsp.Composite = &wire.Resource{Object: compositeStatus(req, status)}
 	rsp.Conditions = []*fnv1.Condition{condition(Composed, true, "Composed", "")}
 	for _, part := range plan.Parts {
 		rsp.Conditions = append(rsp.Conditions, partCondition(part))
@@ -96,7 +92,7 @@ func composed(req *fnv1.RunFunctionRequest, plan compose.Plan, place Place, stat
 }
 
 // patience is how soon to be called again: of what is not done, after a while or sooner.
-func patience(req *fnv1.RunFunctionRequest, done bool, otherwise time.Duration) time.Duration {
+func patience(req *wire.Request, done bool, otherwise time.Duration) time.Duration {
 	switch {
 	case done:
 		return readyTTL
@@ -108,7 +104,7 @@ func patience(req *fnv1.RunFunctionRequest, done bool, otherwise time.Duration) 
 
 // circuitOpen reports whether Crossplane drops events of the composite resource: core says so in its condition Responsive before it
 // calls.
-func circuitOpen(req *fnv1.RunFunctionRequest) bool {
+func circuitOpen(req *wire.Request) bool {
 	for _, v := range observedStatus(req)["conditions"].GetListValue().GetValues() {
 		c := v.GetStructValue().GetFields()
 		if c["type"].GetStringValue() == "Responsive" {
@@ -118,24 +114,13 @@ func circuitOpen(req *fnv1.RunFunctionRequest) bool {
 	return false
 }
 
-// Open makes everything that is sealed in a response readable.
-func Open(rsp *fnv1.RunFunctionResponse) *fnv1.RunFunctionResponse {
-	if c := rsp.GetDesired().GetComposite(); c != nil {
-		c.Resource = encoded.Open(c.GetResource())
-	}
-	for _, r := range rsp.GetDesired().GetResources() {
-		r.Resource = encoded.Open(r.GetResource())
-	}
-	return rsp
-}
-
 // Bad answers with an error. Crossplane then changes nothing, and leaves the status and the claim's Ready as they were: the
 // tenant hears of it by a condition and by the event of a warning, which has to come before the fatal result.
 //
 // Crossplane makes every condition Unknown that a fatal answer does not have, so those of components are said again, as they were.
-func Bad(req *fnv1.RunFunctionRequest, err error) *fnv1.RunFunctionResponse {
+func Bad(req *wire.Request, err error) *wire.Response {
 	rsp := answer(req)
-	rsp.Meta.Ttl = durationpb.New(badTTL)
+	rsp.TTL = badTTL
 	reason, typ, other := internalError, Composed, unknown(SpecValid, "nothing can be said of the spec while Composed is False")
 	if invalid.Is(err) {
 		reason, typ, other = invalidSpec, SpecValid, unknown(Composed, "nothing is composed while SpecValid is False")
@@ -151,8 +136,8 @@ func Bad(req *fnv1.RunFunctionRequest, err error) *fnv1.RunFunctionResponse {
 
 // answer starts a response. The objects that earlier steps of the pipeline desired are passed on with a plan, and dropped by
 // Bad, where Crossplane ignores them.
-func answer(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
-	return &fnv1.RunFunctionResponse{Meta: &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag()}, Context: req.GetContext()}
+func answer(req *wire.Request) *wire.Response {
+	return &wire.Response{Tag: req.Tag, Context: req.Context}
 }
 
 func result(severity fnv1.Severity, reason string, err error) *fnv1.Result {
@@ -161,18 +146,11 @@ func result(severity fnv1.Severity, reason string, err error) *fnv1.Result {
 }
 
 // compositeStatus is the composite resource with nothing but its status.
-func compositeStatus(req *fnv1.RunFunctionRequest, status encoded.Struct) *structpb.Struct {
-	observed := req.GetObserved().GetComposite().GetResource().GetFields()
-	return &structpb.Struct{Fields: fields{
-		"apiVersion": observed["apiVersion"],
-		"kind":       observed["kind"],
-		"status":     structpb.NewStructValue(encoded.Seal(status)),
-	}}
-}
-
-func readiness3(ok bool) fnv1.Ready {
-	if ok {
-		return fnv1.Ready_READY_TRUE
-	}
-	return fnv1.Ready_READY_FALSE
+func compositeStatus(req *wire.Request, status encoded.Struct) encoded.Struct {
+	observed := req.Composite.GetFields()
+	return encoded.Fields{
+		"apiVersion": encoded.Text(observed["apiVersion"].GetStringValue()),
+		"kind":       encoded.Text(observed["kind"].GetStringValue()),
+		"status":     status.Value(),
+	}.Struct()
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 func structOf(t *testing.T, m map[string]any) *structpb.Struct {
@@ -123,7 +124,7 @@ func TestGood(t *testing.T) {
 				}))
 			}
 			before := proto.Clone(req)
-			got := respond.Open(respond.Good(req, tc.plan, respond.Place{}, encoded.Of(structOf(t, map[string]any{"phase": "X"}))))
+			got := respond.Good(wire.RequestOf(req), tc.plan, respond.Place{}, encoded.Of(structOf(t, map[string]any{"phase": "X"}))).Message()
 			want := &fnv1.RunFunctionResponse{
 				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(tc.ttl)},
 				Context: req.GetContext(),
@@ -172,7 +173,8 @@ func TestHeld(t *testing.T) {
 					"conditions": []any{map[string]any{"type": "Responsive", "status": "False"}},
 				}))
 			}
-			got := respond.Open(respond.Held(req, compose.Plan{Parts: []compose.Part{done}}, respond.Place{}, encoded.Of(structOf(t, map[string]any{"phase": "X"})), err))
+			got := respond.Held(wire.RequestOf(req), compose.Plan{Parts: []compose.Part{done}}, respond.Place{},
+				encoded.Of(structOf(t, map[string]any{"phase": "X"})), err).Message()
 			want := &fnv1.RunFunctionResponse{
 				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(tc.ttl)},
 				Context: req.GetContext(),
@@ -252,7 +254,7 @@ func TestBad(t *testing.T) {
 				// A claim shows no fatal result, so the warning comes first.
 				Results: []*fnv1.Result{result(fnv1.Severity_SEVERITY_WARNING), result(fnv1.Severity_SEVERITY_FATAL)},
 			}
-			if diff := cmp.Diff(want, respond.Bad(req, tc.err), protocmp.Transform()); diff != "" {
+			if diff := cmp.Diff(want, respond.Bad(wire.RequestOf(req), tc.err).Message(), protocmp.Transform()); diff != "" {
 				t.Errorf("%s\nBad(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -294,7 +296,7 @@ func TestBadSaysAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			req.Observed.Composite.Resource.Fields["status"] = tc.status
-			got := respond.Bad(req, errors.New("broken")).GetConditions()
+			got := respond.Bad(wire.RequestOf(req), errors.New("broken")).Conditions
 			if diff := cmp.Diff(tc.want, got[3:], protocmp.Transform(), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s\nBad(...): -want, +got:\n%s", tc.reason, diff)
 			}

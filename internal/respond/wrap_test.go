@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 func TestWrap(t *testing.T) {
@@ -110,11 +112,19 @@ func TestWrap(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tc.item.Name, tc.item.Body = "r", encoded.Of(structOf(t, maps.Clone(body)))
+			tc.item.Name, tc.item.Kind, tc.item.Body = "r", schema.GroupVersionKind{Kind: "A"}, encoded.Of(structOf(t, maps.Clone(body)))
 			plan := compose.Plan{Kept: []compose.Item{tc.item}}
-			rsp := respond.Open(respond.Good(request(t), plan, tc.place, nil))
+			rsp := respond.Good(wire.RequestOf(request(t)), plan, tc.place, nil).Message()
 			if diff := cmp.Diff(tc.want, rsp.GetDesired().GetResources()["r"].GetResource().AsMap()); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			meta := tc.want["metadata"].(map[string]any)
+			want := compose.Reference{Name: meta["name"].(string)}
+			want.Namespace, _ = meta["namespace"].(string)
+			apiVersion, _ := tc.want["apiVersion"].(string)
+			want.Kind = schema.FromAPIVersionAndKind(apiVersion, tc.want["kind"].(string))
+			if diff := cmp.Diff(want, tc.place.Reference(tc.item)); diff != "" {
+				t.Errorf("%s\nReference(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -19,6 +18,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 // World is one composite resource and what is composed for it.
@@ -27,8 +28,8 @@ type World struct {
 	XR *structpb.Struct
 	// Required are the resources that the Composition asks for, by requirement name.
 	Required map[string][]*structpb.Struct
-	// Observed are the composed resources as they are observed, by resource name. Those that were made here are sealed.
-	Observed map[string]*structpb.Struct
+	// Observed are the composed resources as they are observed, by resource name.
+	Observed map[string]encoded.Struct
 	// Kinds are the functions by kind of composite resource.
 	Kinds map[string]function.Runner
 	// Play is called with the objects that are new or desired otherwise than before, as they lie in Objects or bare, before
@@ -41,8 +42,7 @@ type World struct {
 
 // made is what became of a desired object.
 type made struct {
-	desired  encoded.Struct
-	observed *structpb.Struct
+	desired, observed encoded.Struct
 }
 
 // Step is what one call of a function brought.
@@ -55,7 +55,7 @@ type Step struct {
 	// New are the names of the resources that appeared, in the order of the plan.
 	New []string
 	// Response is the answer.
-	Response *fnv1.RunFunctionResponse
+	Response *wire.Response
 }
 
 // maxCalls bounds the calls for one composite resource: each has to bring something new or make it ready.
@@ -77,25 +77,8 @@ func (w *World) Desired(owner, resource string) (encoded.Struct, bool) {
 }
 
 // Request is the request that Crossplane would make now.
-func (w *World) Request() *fnv1.RunFunctionRequest {
-	req := &fnv1.RunFunctionRequest{
-		Observed: &fnv1.State{
-			Composite: &fnv1.Resource{Resource: w.XR},
-			Resources: map[string]*fnv1.Resource{},
-		},
-		RequiredResources: map[string]*fnv1.Resources{},
-	}
-	for name, o := range w.Observed {
-		req.Observed.Resources[name] = &fnv1.Resource{Resource: o}
-	}
-	for name, items := range w.Required {
-		rs := &fnv1.Resources{}
-		for _, i := range items {
-			rs.Items = append(rs.Items, &fnv1.Resource{Resource: i})
-		}
-		req.RequiredResources[name] = rs
-	}
-	return req
+func (w *World) Request() *wire.Request {
+	return &wire.Request{Composite: w.XR, Observed: w.Observed, Required: w.Required}
 }
 
 // Run plays until the composite resource is ready, and hands every step to visit. The errors are those of the function, and
@@ -124,7 +107,7 @@ func (w *World) call(visit func(Step), depth int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	w.XR.Fields["status"] = encoded.Open(rsp.GetDesired().GetComposite().GetResource()).GetFields()["status"]
+	w.XR.Fields["status"] = rsp.Composite.Object.Tree().GetFields()["status"]
 	step := Step{Owner: nameOf(w.XR), Depth: depth, Plan: plan, Response: rsp}
 	for _, i := range plan.Items() {
 		if _, seen := w.Observed[i.Name]; !seen {
@@ -134,10 +117,10 @@ func (w *World) call(visit func(Step), depth int) (bool, error) {
 	if len(step.New) > 0 {
 		visit(step)
 	}
-	if rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE {
+	if rsp.Composite.Ready {
 		return true, nil
 	}
-	return false, w.apply(rsp, visit, depth)
+	return false, w.apply(rsp.Composed, visit, depth)
 }
 
 func (w *World) runner() (function.Runner, error) {
@@ -150,16 +133,15 @@ func (w *World) runner() (function.Runner, error) {
 }
 
 // apply makes everything desired exist and be ready, and removes what is not desired.
-func (w *World) apply(rsp *fnv1.RunFunctionResponse, visit func(Step), depth int) error {
-	desired := rsp.GetDesired().GetResources()
+func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth int) error {
 	if w.Observed == nil {
-		w.Observed = map[string]*structpb.Struct{}
+		w.Observed = map[string]encoded.Struct{}
 	}
 	if w.made == nil {
 		w.made = map[string]made{}
 	}
 	for name := range w.Observed {
-		if desired[name] == nil {
+		if _, ok := desired[name]; !ok {
 			delete(w.Observed, name)
 		}
 	}
@@ -167,7 +149,7 @@ func (w *World) apply(rsp *fnv1.RunFunctionResponse, visit func(Step), depth int
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
-		body := encoded.Of(desired[name].GetResource())
+		body := desired[name].Object
 		if w.isMade(name, body) {
 			continue
 		}
@@ -183,8 +165,8 @@ func (w *World) apply(rsp *fnv1.RunFunctionResponse, visit func(Step), depth int
 		if err != nil {
 			return fmt.Errorf("cannot make %s ready: %w", name, err)
 		}
-		w.Observed[name] = encoded.Seal(o)
-		w.made[name] = made{desired: body, observed: w.Observed[name]}
+		w.Observed[name] = o
+		w.made[name] = made{desired: body, observed: o}
 	}
 	return nil
 }
@@ -192,7 +174,7 @@ func (w *World) apply(rsp *fnv1.RunFunctionResponse, visit func(Step), depth int
 // isMade tells whether a desired object is there, and ready, as it is desired.
 func (w *World) isMade(name string, desired encoded.Struct) bool {
 	m, ok := w.made[name]
-	return ok && m.observed == w.Observed[name] && bytes.Equal(m.desired, desired)
+	return ok && bytes.Equal(m.observed, w.Observed[name]) && bytes.Equal(m.desired, desired)
 }
 
 // isNested tells whether an object is a composite resource that there is a function for.
@@ -202,17 +184,17 @@ func (w *World) isNested(o encoded.Struct) bool {
 }
 
 // play lets the owners of what is not made yet do their work. Composite resources have no owner but their function.
-func (w *World) play(desired map[string]*fnv1.Resource) error {
+func (w *World) play(desired map[string]wire.Resource) error {
 	if w.Play == nil {
 		return nil
 	}
 	var batch []map[string]any
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
-		body := encoded.Of(desired[name].GetResource())
+		body := desired[name].Object
 		if w.isMade(name, body) || w.isNested(body) {
 			continue
 		}
-		if inner, ok := Inner(body); ok {
+		if inner, ok := wrapper.Desired(body); ok {
 			body = inner
 		}
 		batch = append(batch, body.Map())
@@ -260,21 +242,18 @@ func (w *World) waiting() string {
 	return strings.Join(out, "; ")
 }
 
-// atProvider is where an Object shows the object inside as it saw it last.
-var atProvider = []string{"status", "atProvider", "manifest"}
-
 // Exist is a desired object as an API server has it: with a generation, and for an Object with the object in its status.
 func Exist(desired encoded.Struct) encoded.Struct {
 	o := desired.With(encoded.Number(1), "metadata", "generation")
-	if inner, ok := Inner(o); ok {
-		o = o.With(inner.With(encoded.Number(1), "metadata", "generation").Value(), atProvider...)
+	if inner, ok := wrapper.Desired(o); ok {
+		o = wrapper.WithObserved(o, inner.With(encoded.Number(1), "metadata", "generation"))
 	}
 	return o
 }
 
 // Finish is an existing object as its owner leaves it when it is done.
 func Finish(existing encoded.Struct) (encoded.Struct, error) {
-	if IsObject(existing) {
+	if wrapper.Is(existing) {
 		return finishObject(existing)
 	}
 	rule, ok := ready.For(kindOf(existing))
@@ -285,13 +264,13 @@ func Finish(existing encoded.Struct) (encoded.Struct, error) {
 }
 
 func finishObject(o encoded.Struct) (encoded.Struct, error) {
-	seen, _ := o.At(atProvider...).Struct()
+	seen, _ := wrapper.Observed(o)
 	inner, err := Finish(seen)
 	if err != nil {
 		return nil, err
 	}
 	o, err = finished(o, map[string]any{"metadata": o.At("metadata").Map()}, func(m map[string]any) { ready.Finished(m, "Synced", "Ready") })
-	return o.With(inner.Value(), atProvider...), err
+	return wrapper.WithObserved(o, inner), err
 }
 
 // finished is an object with the status that finish gives it, whose look at the object is m.
@@ -302,20 +281,6 @@ func finished(o encoded.Struct, m map[string]any, finish func(map[string]any)) (
 	}
 	status, err := encode.Struct(m["status"])
 	return o.With(status.Value(), "status"), err
-}
-
-// IsObject tells whether something is an Object of provider-kubernetes.
-func IsObject(o encoded.Struct) bool {
-	k := kindOf(o)
-	return k.Kind == "Object" && (k.Group == "kubernetes.crossplane.io" || k.Group == "kubernetes.m.crossplane.io")
-}
-
-// Inner is the manifest in an Object's spec. It is false of anything else.
-func Inner(o encoded.Struct) (encoded.Struct, bool) {
-	if !IsObject(o) {
-		return nil, false
-	}
-	return o.At("spec", "forProvider", "manifest").Struct()
 }
 
 func kindOf(o encoded.Struct) schema.GroupKind {

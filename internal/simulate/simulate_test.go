@@ -171,7 +171,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s does not exist", name)
 		}
 	}
-	if got := encoded.Of(w.Observed["keystone"]).Map()["status"].(map[string]any)["calls"]; got != 3.0 {
+	if got := w.Observed["keystone"].Map()["status"].(map[string]any)["calls"]; got != 3.0 {
 		t.Errorf("the nested composite resource's own status is lost: %v", w.Observed["keystone"])
 	}
 
@@ -180,7 +180,7 @@ func TestRun(t *testing.T) {
 		"nothing":    func() {},
 		"a lost one": func() { delete(w.Observed, "config") },
 		"a stale one": func() {
-			w.Observed["config"] = structOf(t, map[string]any{"kind": "ConfigMap"})
+			w.Observed["config"] = encoded.Of(structOf(t, map[string]any{"kind": "ConfigMap"}))
 		},
 		"a stray one":  func() { w.Observed["stray"] = w.Observed["config"]; delete(w.Observed, "config") },
 		"another spec": func() { w.XR.Fields["spec"] = structpb.NewStructValue(structOf(t, map[string]any{"text": "b"})) },
@@ -196,7 +196,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("after %s there are %d objects", what, len(w.Observed))
 		}
 	}
-	if got := encoded.Of(w.Observed["config"]).Map()["spec"]; !cmp.Equal(got, map[string]any{"text": "b"}) {
+	if got := w.Observed["config"].Map()["spec"]; !cmp.Equal(got, map[string]any{"text": "b"}) {
 		t.Errorf("the other spec did not arrive: %v", got)
 	}
 }
@@ -260,23 +260,6 @@ func TestRunErrors(t *testing.T) {
 				t.Errorf("%s\nRun(...): %v\nwant %s", tc.reason, err, tc.want)
 			}
 		})
-	}
-}
-
-func TestRequest(t *testing.T) {
-	config, platform := structOf(t, map[string]any{"kind": "ConfigMap"}), structOf(t, map[string]any{"kind": "PlatformConfig"})
-	w := simulate.World{
-		XR:       structOf(t, map[string]any{"kind": "Parent"}),
-		Observed: map[string]*structpb.Struct{"config": config},
-		Required: map[string][]*structpb.Struct{"platform": {platform}, "absent": {}},
-	}
-	req := w.Request()
-	if req.GetObserved().GetComposite().GetResource() != w.XR || req.GetObserved().GetResources()["config"].GetResource() != config {
-		t.Errorf("observed is %v", req.GetObserved())
-	}
-	required := req.GetRequiredResources()
-	if _, asked := required["absent"]; !asked || len(required["absent"].GetItems()) != 0 || required["platform"].GetItems()[0].GetResource() != platform {
-		t.Errorf("required is %v", required)
 	}
 }
 
@@ -355,18 +338,5 @@ func TestExistAndFinish(t *testing.T) {
 	unseen := encoded.Of(structOf(t, object(1, certificate(0))))
 	if got, err := simulate.Finish(unseen); err == nil {
 		t.Errorf("Finish(...) of an Object that has seen nothing = %v", got)
-	}
-}
-
-func TestIsObject(t *testing.T) {
-	for apiVersion, want := range map[string]bool{
-		"kubernetes.crossplane.io/v1alpha2": true, "kubernetes.m.crossplane.io/v1alpha1": true, "example.org/v1": false, "": false,
-	} {
-		if got := simulate.IsObject(encoded.Of(structOf(t, map[string]any{"apiVersion": apiVersion, "kind": "Object"}))); got != want {
-			t.Errorf("IsObject(%s Object) = %t, want %t", apiVersion, got, want)
-		}
-	}
-	if simulate.IsObject(encoded.Of(structOf(t, map[string]any{"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "ProviderConfig"}))) {
-		t.Error("IsObject(ProviderConfig)")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +15,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/encode"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
 )
@@ -171,7 +171,7 @@ func TestReady(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			seen, err := observe.New(&fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{"o": {Resource: body}}}})
+			seen, err := observe.New(map[string]encoded.Struct{"o": encoded.Of(body)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,9 +25,8 @@ const (
 
 var merge = proto.UnmarshalOptions{Merge: true}
 
-// UnmarshalRequest reads a request, but leaves each observed composed resource as bytes, unread and unchecked: sealed, as
-// package encoded says. The message can be cloned and marshalled like any other. It keeps b, which must not be changed
-// afterwards.
+// UnmarshalRequest reads a request, but leaves each observed composed resource as bytes, unread and unchecked: see RequestOf. The
+// message can be cloned and marshalled like any other. It keeps b, which must not be changed afterwards.
 //
 // It is an error if what is read is malformed.
 func UnmarshalRequest(b []byte, req *fnv1.RunFunctionRequest) error {
@@ -49,22 +48,26 @@ func UnmarshalRequest(b []byte, req *fnv1.RunFunctionRequest) error {
 // mergeObserved adds an entry of the map of observed composed resources. A later one of the same name replaces an
 // earlier one, as in any protobuf map.
 func mergeObserved(s *fnv1.State, entry []byte) error {
-	name, resource, err := mapEntry(entry)
+	key, resource, err := encoded.Entry(entry)
+	if err == nil && !utf8.Valid(key) {
+		err = errors.New("a name is not valid UTF-8")
+	}
 	if err != nil {
 		return fmt.Errorf("resources: %w", err)
 	}
+	name := string(key)
 	r := &fnv1.Resource{}
 	var raw []byte
 	found := false
 	err = mergeExcept(r, resource, resourceResource, func(_, value []byte) error {
-		raw, found = concat(raw, value), true
+		raw, found = encoded.Join(raw, value), true
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("resources[%q]: %w", name, err)
 	}
 	if found {
-		r.Resource = encoded.Seal(raw)
+		r.Resource = seal(raw)
 	}
 	if s.Resources == nil {
 		s.Resources = map[string]*fnv1.Resource{}
@@ -107,39 +110,4 @@ func mergePart(m proto.Message, b []byte) error {
 		return nil
 	}
 	return merge.Unmarshal(b, m)
-}
-
-// mapEntry reads an entry of a map from strings to messages.
-func mapEntry(b []byte) (key string, value []byte, err error) {
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return "", nil, protowire.ParseError(n)
-		}
-		size := protowire.ConsumeFieldValue(num, typ, b[n:])
-		if size < 0 {
-			return "", nil, protowire.ParseError(size)
-		}
-		if v, _ := protowire.ConsumeBytes(b[n:]); typ == protowire.BytesType {
-			if num == entryKey {
-				key = string(v)
-			}
-			if num == entryValue {
-				value = concat(value, v)
-			}
-		}
-		b = b[n+size:]
-	}
-	if !utf8.ValidString(key) {
-		return "", nil, errors.New("a name is not valid UTF-8")
-	}
-	return key, value, nil
-}
-
-// concat is a followed by b. It copies only if neither is empty, which no ordinary sender brings about.
-func concat(a, b []byte) []byte {
-	if len(a) == 0 {
-		return b
-	}
-	return append(a[:len(a):len(a)], b...)
 }

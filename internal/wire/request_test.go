@@ -61,7 +61,7 @@ func TestUnmarshalRequest(t *testing.T) {
 		if there := g.GetResource() != nil; there != (w.GetResource() != nil) {
 			t.Errorf("%s: there is a resource: %t, want %t", name, there, w.GetResource() != nil)
 		}
-		if diff := cmp.Diff(w.GetResource().AsMap(), encoded.Of(g.GetResource()).Map()); diff != "" {
+		if diff := cmp.Diff(w.GetResource().AsMap(), wire.RequestOf(got).Observed[name].Map()); diff != "" {
 			t.Errorf("%s: -want, +left as bytes:\n%s", name, diff)
 		}
 	}
@@ -144,9 +144,9 @@ func sameRequest(b []byte) error {
 	want, got, again := &fnv1.RunFunctionRequest{}, &fnv1.RunFunctionRequest{}, &fnv1.RunFunctionRequest{}
 	wantErr := proto.Unmarshal(b, want)
 	gotErr := wire.UnmarshalRequest(b, got)
-	for name, r := range got.GetObserved().GetResources() {
+	for name, b := range wire.RequestOf(got).Observed {
 		s := &structpb.Struct{}
-		if err := proto.Unmarshal(encoded.Of(r.GetResource()), s); err != nil || wantErr != nil {
+		if err := proto.Unmarshal(b, s); err != nil || wantErr != nil {
 			continue
 		}
 		if diff := cmp.Diff(want.GetObserved().GetResources()[name].GetResource().AsMap(), s.AsMap(), cmpopts.EquateEmpty()); diff != "" {

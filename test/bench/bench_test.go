@@ -37,7 +37,7 @@ func BenchmarkRunFunction(b *testing.B) {
 	for _, target := range []string{"direct", "wrapped"} {
 		for _, kind := range []string{"keystone", "controlplane"} {
 			for _, state := range []string{"empty", "half", "full"} {
-				req := request(b, kind, target == "wrapped", state)
+				req := message(request(b, kind, target == "wrapped", state))
 				name := fmt.Sprintf("%s/%s/%s", kind, target, state)
 				b.Run(name+"/in-process", func(b *testing.B) { inProcess(b, req) })
 				b.Run(name+"/grpc", func(b *testing.B) { overGRPC(b, req, call) })
@@ -51,7 +51,7 @@ func inProcess(b *testing.B, req *fnv1.RunFunctionRequest) {
 	runner := kinds.Runners()[compose.KindOf(req.GetObserved().GetComposite().GetResource()).GroupKind().String()]
 	b.ReportAllocs()
 	for b.Loop() {
-		runner.Run(req)
+		runner.Run(wire.RequestOf(req))
 	}
 }
 
@@ -121,7 +121,7 @@ func serve(b *testing.B) func([]byte) []byte {
 const remoteCluster = "remote"
 
 // request is the request that Crossplane makes for the full example.
-func request(b *testing.B, kind string, remote bool, state string) *fnv1.RunFunctionRequest {
+func request(b *testing.B, kind string, remote bool, state string) *wire.Request {
 	b.Helper()
 	claim, err := examples.Files.ReadFile("controlplane/full.yaml")
 	if err != nil {
@@ -141,7 +141,7 @@ func request(b *testing.B, kind string, remote bool, state string) *fnv1.RunFunc
 	if kind == "keystone" {
 		finish(b, w)
 		rsp := w.Kinds["XControlPlaneCluster.crossplane.c5c3.io"].Run(w.Request())
-		w = &simulate.World{XR: encoded.Open(rsp.GetDesired().GetResources()["keystone"].GetResource()), Kinds: w.Kinds}
+		w = &simulate.World{XR: rsp.Composed["keystone"].Object.Tree(), Kinds: w.Kinds}
 	}
 	switch state {
 	case "half":
@@ -153,10 +153,33 @@ func request(b *testing.B, kind string, remote bool, state string) *fnv1.RunFunc
 		finish(b, w)
 	}
 	for name, o := range w.Observed {
-		w.Observed[name] = encoded.Open(o)
-		serverOwned(b, w.Observed[name])
+		tree := o.Tree()
+		serverOwned(b, tree)
+		w.Observed[name] = encoded.Of(tree)
 	}
 	return w.Request()
+}
+
+// message is a request as it is sent.
+func message(req *wire.Request) *fnv1.RunFunctionRequest {
+	m := &fnv1.RunFunctionRequest{
+		Observed: &fnv1.State{
+			Composite: &fnv1.Resource{Resource: req.Composite},
+			Resources: map[string]*fnv1.Resource{},
+		},
+		RequiredResources: map[string]*fnv1.Resources{},
+	}
+	for name, o := range req.Observed {
+		m.Observed.Resources[name] = &fnv1.Resource{Resource: o.Tree()}
+	}
+	for name, items := range req.Required {
+		rs := &fnv1.Resources{}
+		for _, i := range items {
+			rs.Items = append(rs.Items, &fnv1.Resource{Resource: i})
+		}
+		m.RequiredResources[name] = rs
+	}
+	return m
 }
 
 func step(b *testing.B, w *simulate.World) bool {

@@ -3,15 +3,13 @@ package emitted
 import (
 	"testing"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
-	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
 // statusChecker checks the status in every answer of a function by the schema of its kind.
@@ -21,14 +19,14 @@ type statusChecker struct {
 	calls *int
 }
 
-func (s statusChecker) Explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
+func (s statusChecker) Explain(req *wire.Request) (*wire.Response, compose.Plan, error) {
 	rsp, plan, err := s.Runner.Explain(req)
 	if err != nil {
 		return rsp, plan, err
 	}
 	*s.calls++
-	xr := req.GetObserved().GetComposite().GetResource().AsMap()
-	xr["status"] = encoded.Of(rsp.GetDesired().GetComposite().GetResource()).Map()["status"]
+	xr := req.Composite.AsMap()
+	xr["status"] = rsp.Composite.Object.Map()["status"]
 	apiVersion, _ := xr["apiVersion"].(string)
 	kind, _ := xr["kind"].(string)
 	v, err := definition.Validator(apiVersion, kind)

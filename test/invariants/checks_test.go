@@ -15,8 +15,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
-	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
 // The numbers of invariants are those of docs/architecture.md.
@@ -167,7 +167,7 @@ func policyOf(spec any) string {
 
 // deletes tells whether something that holds data would be deleted with its composite resource: what is no Object always is.
 func deletes(s *structpb.Struct) bool {
-	if !simulate.IsObject(encoded.Of(s)) {
+	if !wrapper.Is(encoded.Of(s)) {
 		return true
 	}
 	policies := encoded.Of(s).At("spec", "managementPolicies").List()
@@ -256,7 +256,7 @@ func (w *world) checkHashes(t *rapid.T, plan compose.Plan) {
 			}
 			outer := w.observed[i.Name]
 			o := outer
-			if simulate.IsObject(encoded.Of(outer)) {
+			if wrapper.Is(encoded.Of(outer)) {
 				o = outer.GetFields()["status"].GetStructValue().GetFields()["atProvider"].GetStructValue().GetFields()["manifest"].GetStructValue()
 			}
 			if annotation(o) != hash {
@@ -277,7 +277,7 @@ func annotation(s *structpb.Struct) string {
 func (w *world) checkSame(t *rapid.T, answer []byte) {
 	req := w.request(t)
 	for how, r := range map[string]*fnv1.RunFunctionRequest{"decoded": proto.CloneOf(req), "sent again": sent(t, req)} {
-		if !bytes.Equal(answer, marshal(t, w.runner.Run(r))) {
+		if !bytes.Equal(answer, marshal(t, w.run(r))) {
 			t.Errorf("3: the same request, %s, gives another answer", how)
 		}
 	}
@@ -362,7 +362,7 @@ var notOurs = []string{
 func checkFields(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	for name, r := range rsp.GetDesired().GetResources() {
 		objects := []*structpb.Struct{r.GetResource()}
-		if inner, ok := simulate.Inner(encoded.Of(r.GetResource())); ok {
+		if inner, ok := wrapper.Desired(encoded.Of(r.GetResource())); ok {
 			objects = append(objects, inner.Tree())
 		}
 		for _, o := range objects {
@@ -406,7 +406,7 @@ func checkStatus(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 func checkTenantNames(t *rapid.T, rsp *fnv1.RunFunctionResponse) {
 	for name, r := range rsp.GetDesired().GetResources() {
 		o := r.GetResource().AsMap()
-		if inner, ok := simulate.Inner(encoded.Of(r.GetResource())); ok {
+		if inner, ok := wrapper.Desired(encoded.Of(r.GetResource())); ok {
 			o = inner.Map()
 		}
 		kind, _ := o["kind"].(string)

@@ -59,7 +59,7 @@ func TestHistories(t *testing.T) {
 
 func history(t *rapid.T, s *subject) {
 	w := newWorld(t, s)
-	if rsp := w.runner.Run(w.request(t)); len(rsp.GetResults()) > 0 {
+	if rsp := w.run(w.request(t)); len(rsp.GetResults()) > 0 {
 		counts.refusedSpecs.Add(1)
 		t.Skipf("the spec is refused: %v", rsp.GetResults()[0])
 	}
@@ -110,18 +110,17 @@ func (w *world) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 		counts.thorough.Add(1)
 	}
 	req := sent(t, w.request(t))
-	rsp, plan, err := w.runner.Explain(req)
+	rsp, plan, err := w.explain(req)
 	if err != nil {
 		counts.refused.Add(1)
 		if !w.refusable {
 			t.Fatalf("the function refuses what it took before: %v", err)
 		}
-		if w.checkRefused(t, w.runner.Run(req), err); rsp == nil {
+		if w.checkRefused(t, w.run(req), err); rsp == nil {
 			return nil
 		}
 		counts.held.Add(1)
 	}
-	respond.Open(rsp)
 	if w.held && err == nil {
 		w.endSegment(t) // Another spec is composed from now on: what it was refused for has gone by itself.
 	}
@@ -150,13 +149,12 @@ func (w *world) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 
 // checkRefused holds the invariants for an answer to what the function refuses: a fatal one, or that of the last valid spec.
 func (w *world) checkRefused(t *rapid.T, rsp *fnv1.RunFunctionResponse, err error) {
-	respond.Open(rsp)
 	typ := respond.Composed
 	if invalid.Is(err) {
 		typ = respond.SpecValid
 		if last := w.lastValid(); last != nil {
-			if control, _, err := last.runner.Explain(sent(t, last.request(t))); err == nil {
-				w.checkHeld(t, rsp, respond.Open(control), errorOf(rsp))
+			if control, _, err := last.explain(sent(t, last.request(t))); err == nil {
+				w.checkHeld(t, rsp, control, errorOf(rsp))
 				w.checkSame(t, marshal(t, rsp))
 				return
 			}

@@ -153,8 +153,8 @@ func (w *world) tryMistake(t *rapid.T) {
 	wrong.xr["spec"] = runtime.DeepCopyJSON(w.xr["spec"].(object))
 	m.make(wrong, wrong.xr["spec"].(object))
 	req := sent(t, wrong.request(t))
-	_, _, err := w.runner.Explain(req)
-	rsp := w.runner.Run(req)
+	_, _, err := w.explain(req)
+	rsp := w.run(req)
 	if err == nil || len(rsp.GetResults()) == 0 {
 		t.Fatalf("2: %s is answered by %d objects", name, len(rsp.GetDesired().GetResources()))
 	}
@@ -205,7 +205,7 @@ func (w *world) tryGarbage(t *rapid.T) {
 	for range rapid.IntRange(1, 4).Draw(t, "damaged") {
 		damage(t, rapid.SampledFrom(resources).Draw(t, "resource").GetResource())
 	}
-	rsp := w.runner.Run(sent(t, req))
+	rsp := w.run(sent(t, req))
 	if message := errorOf(rsp); strings.Contains(message, "a bug of the function") {
 		t.Errorf("the function crashes: %s", message)
 	}
@@ -214,7 +214,7 @@ func (w *world) tryGarbage(t *rapid.T) {
 	} else if rsp.GetDesired().GetComposite() == nil || len(rsp.GetDesired().GetResources()) == 0 {
 		t.Errorf("the answer is neither good nor bad: %v", rsp)
 	}
-	if again := w.runner.Run(proto.CloneOf(req)); !bytes.Equal(marshal(t, again), marshal(t, rsp)) {
+	if again := w.run(proto.CloneOf(req)); !bytes.Equal(marshal(t, again), marshal(t, rsp)) {
 		t.Errorf("3: the same request gives another answer: %v, then %v", rsp, again)
 	}
 }

@@ -145,10 +145,22 @@ const marker = "correct-horse-battery-staple"
 // request is the request that Crossplane would make now. Connection details and credentials hold secrets, as they do.
 func (w *world) request(t *rapid.T) *fnv1.RunFunctionRequest {
 	secret := map[string][]byte{"password": []byte(marker)}
-	req := (&simulate.World{XR: structOf(t, w.xr), Observed: w.observed, Required: w.required}).Request()
-	req.Observed.Composite.ConnectionDetails = secret
-	for _, r := range req.GetObserved().GetResources() {
-		r.ConnectionDetails = secret
+	req := &fnv1.RunFunctionRequest{
+		Observed: &fnv1.State{
+			Composite: &fnv1.Resource{Resource: structOf(t, w.xr), ConnectionDetails: secret},
+			Resources: map[string]*fnv1.Resource{},
+		},
+		RequiredResources: map[string]*fnv1.Resources{},
+	}
+	for name, o := range w.observed {
+		req.Observed.Resources[name] = &fnv1.Resource{Resource: o, ConnectionDetails: secret}
+	}
+	for name, items := range w.required {
+		rs := &fnv1.Resources{}
+		for _, i := range items {
+			rs.Items = append(rs.Items, &fnv1.Resource{Resource: i})
+		}
+		req.RequiredResources[name] = rs
 	}
 	req.Credentials = map[string]*fnv1.Credentials{"cloud": {Source: &fnv1.Credentials_CredentialData{CredentialData: &fnv1.CredentialData{Data: secret}}}}
 	return req
@@ -165,6 +177,20 @@ func sent(t *rapid.T, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
 		t.Fatalf("cannot receive the request: %v", err)
 	}
 	return out
+}
+
+// run is the function's answer to a request.
+func (s *subject) run(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+	return s.runner.Run(wire.RequestOf(req)).Message()
+}
+
+// explain is the answer with the plan behind it. There may be none.
+func (s *subject) explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
+	rsp, plan, err := s.runner.Explain(wire.RequestOf(req))
+	if rsp == nil {
+		return nil, plan, err
+	}
+	return rsp.Message(), plan, err
 }
 
 // settle makes everything that is desired exist, with today's content and finished, and removes what is not desired.

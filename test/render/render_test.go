@@ -108,7 +108,7 @@ func newKeystone(t *testing.T, claim []byte) *simulate.World {
 		t.Fatal(err)
 	}
 	rsp := w.Kinds["XControlPlaneCluster.crossplane.c5c3.io"].Run(w.Request())
-	return &simulate.World{XR: encoded.Open(rsp.GetDesired().GetResources()["keystone"].GetResource()), Kinds: w.Kinds}
+	return &simulate.World{XR: rsp.Composed["keystone"].Object.Tree(), Kinds: w.Kinds}
 }
 
 // play calls the function as often as the state says.
@@ -143,9 +143,9 @@ func call(t *testing.T, w *simulate.World) (done bool) {
 // begin makes what is desired next exist, but not ready.
 func begin(w *simulate.World) {
 	rsp := w.Kinds[compose.KindOf(w.XR).GroupKind().String()].Run(w.Request())
-	for name, r := range rsp.GetDesired().GetResources() {
+	for name, r := range rsp.Composed {
 		if w.Observed[name] == nil {
-			w.Observed[name] = encoded.Seal(simulate.Exist(encoded.Of(r.GetResource())))
+			w.Observed[name] = simulate.Exist(r.Object)
 		}
 	}
 }
@@ -188,10 +188,10 @@ func render(t *testing.T, target string, w *simulate.World, kind string) []byte 
 }
 
 // named are observed objects with the annotation by which Crossplane knows them.
-func named(observed map[string]*structpb.Struct) []*structpb.Struct {
+func named(observed map[string]encoded.Struct) []*structpb.Struct {
 	var out []*structpb.Struct
 	for name, o := range observed {
-		named := encoded.Of(o).With(encoded.Text(name), "metadata", "annotations", "crossplane.io/composition-resource-name")
+		named := o.With(encoded.Text(name), "metadata", "annotations", "crossplane.io/composition-resource-name")
 		out = append(out, named.Tree())
 	}
 	return out

@@ -49,7 +49,7 @@ func (b *bench) largest(ctx context.Context) error {
 		}
 		size := map[string]int{}
 		if err := w.Run(func(s simulate.Step) {
-			if data, err := wire.MarshalResponse(s.Response); err == nil {
+			if data, err := wire.MarshalResponse(s.Response.Message()); err == nil {
 				size[s.Owner] = max(size[s.Owner], len(data))
 			}
 		}); err != nil {
