@@ -47,7 +47,10 @@ func config(m *model) ([]compose.Stage, error) {
 		return nil, err
 	}
 	if domains != nil {
-		stage = append(stage, compose.Resource{Name: "domains", Object: domains})
+		stage = append(stage, compose.Resource{Name: domainsResource, Object: domains})
+	}
+	if m.spec.Federation != nil {
+		stage = append(stage, compose.Resource{Name: clientResource, Object: m.federationClient()})
 	}
 	return []compose.Stage{stage}, nil
 }
@@ -118,9 +121,7 @@ func api(m *model) ([]compose.Stage, error) {
 func (m *model) apiPod() workload.Pod {
 	p := m.pod(m.image, m.files, []string{"uwsgi", "--ini", configDir + "/" + uwsgiINI})
 	p.GraceSeconds = workload.Grace(mercy)
-	if d := m.spec.DomainIDs; len(d) > 0 {
-		p.Annotations = map[string]string{domainsAnnotation: domainsHash(d)}
-	}
+	p.Annotations = m.startupAnnotations()
 	p.Volumes = append(p.Volumes, workload.SecretVolume("tls", m.sub("tls"), certificate.CertKey, certificate.KeyKey))
 	front := &p.Containers[0]
 	if m.spec.Federation != nil {

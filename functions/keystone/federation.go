@@ -2,18 +2,13 @@ package keystone
 
 import (
 	"fmt"
-	"maps"
-	"strconv"
 	"strings"
-
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
@@ -56,7 +51,7 @@ func (m *model) federated(p *workload.Pod) {
 		Image:   m.proxyImage,
 		Command: []string{"apache2", "-DFOREGROUND", "-f", httpdPath},
 		Env: []corev1.EnvVar{
-			workload.SecretEnv(clientSecretEnv, string(f.ClientSecretRef.Name), string(f.ClientSecretRef.Key)),
+			workload.SecretEnv(clientSecretEnv, m.sub(clientResource), clientSecret),
 			workload.SecretEnv(passphraseEnv, m.sub("federation"), secret.PasswordKey),
 		},
 		Resources:    workload.Requirements(proxyResources),
@@ -79,29 +74,6 @@ func (m *model) federated(p *workload.Pod) {
 		probe.HTTPGet.Port = intstr.FromInt32(apiPort)
 	}
 	p.Containers = append(p.Containers, proxy)
-	if m.certificate != "" {
-		p.Annotations = merged(p.Annotations, certificateAnnotation, m.certificate)
-	}
-}
-
-// certificateAnnotation of the API's pods says which certificate there was when they started. Apache reads it then, and not again: a
-// renewed one replaces the pods, one after the other, which loses no request. uWSGI alone reads a renewed certificate by itself.
-const certificateAnnotation = keystonev1.Group + "/certificate"
-
-// issued tells how often the server's certificate was issued
-// (https://cert-manager.io/docs/reference/api-docs/#cert-manager.io/v1.CertificateStatus), or what the pods know of it while cert-manager
-// does not tell: empty if neither does.
-func issued(seen observe.State) string {
-	if c, ok := seen.Get(certificateResource); ok {
-		if n, ok := c.Int("status", "revision"); ok {
-			return strconv.FormatInt(n, 10)
-		}
-	}
-	d, ok := seen.Get(deploymentResource)
-	if !ok {
-		return ""
-	}
-	return d.String("spec", "template", "metadata", "annotations", certificateAnnotation)
 }
 
 // httpd is the proxy's configuration: it serves https, logs users in where Keystone's federation asks for it, and hands
@@ -228,11 +200,4 @@ func (m *model) admitted() []string {
 		"  </RequireAny>",
 		"</RequireAll>",
 	}
-}
-
-// merged is annotations with one more.
-func merged(annotations map[string]string, key, value string) map[string]string {
-	out := map[string]string{key: value}
-	maps.Copy(out, annotations)
-	return out
 }

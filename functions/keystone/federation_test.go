@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
@@ -44,44 +42,6 @@ func TestProviderCA(t *testing.T) {
 	}
 	if !strings.Contains(m.files.data[httpdConf], "OIDCCABundlePath "+providerCADir+"/ca.crt\n") {
 		t.Errorf("the proxy is not told: %s", m.files.data[httpdConf])
-	}
-}
-
-// TestRenewedCertificate: the pods of a federation are replaced when the certificate was issued anew, and not while nobody knows.
-func TestRenewedCertificate(t *testing.T) {
-	certificate := func(revision any) *structpb.Struct {
-		status := map[string]any{}
-		if revision != nil {
-			status["revision"] = revision
-		}
-		return structOf(t, map[string]any{"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "status": status})
-	}
-	running := structOf(t, map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{"template": map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{certificateAnnotation: "3"}},
-	}}})
-	for name, tc := range map[string]struct {
-		reason, file string
-		observed     map[string]*structpb.Struct
-		want         map[string]string
-	}{
-		"New":     {reason: "There is none yet.", file: "federation"},
-		"Issued":  {"It was issued once.", "federation", map[string]*structpb.Struct{certificateResource: certificate(1)}, map[string]string{certificateAnnotation: "1"}},
-		"Renewed": {"And again.", "federation", map[string]*structpb.Struct{certificateResource: certificate(4), deploymentResource: running}, map[string]string{certificateAnnotation: "4"}},
-		"Unknown": {
-			"cert-manager does not tell for now.", "federation", map[string]*structpb.Struct{certificateResource: certificate(nil), deploymentResource: running},
-			map[string]string{certificateAnnotation: "3"},
-		},
-		"Alone": {"uWSGI reads it anew by itself.", "small", map[string]*structpb.Struct{certificateResource: certificate(4)}, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m, err := derive(input(t, xr(t, tc.file), tc.observed))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, m.apiPod().Annotations); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-		})
 	}
 }
 

@@ -70,8 +70,8 @@ type model struct {
 	// live is what the running Keystone tells, authority whose certificate it has.
 	live      *common.Live
 	authority authority
-	// certificate tells certificates of the server apart; empty if nobody knows.
-	certificate string
+	// started is what tells apart what the API's pods read as they start, by resource.
+	started map[string]string
 	// ipv6 says that the pods' first addresses are of IPv6.
 	ipv6 bool
 	// config of each release.
@@ -82,7 +82,7 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	xr := in.XR
 	m := &model{name: xr.Name, namespace: xr.Namespace, generation: xr.Generation, spec: xr.Spec, previous: xr.Status}
 	identity.SetDefaults(&m.spec)
-	m.certificate = issued(in.Seen)
+	m.started = startedWith(in.Seen)
 	m.ipv6 = speaksIPv6(in.Seen)
 	if check, ok := in.Seen.Get(loginResource); ok {
 		m.live = live(check)
