@@ -10,6 +10,7 @@ export COBALTCORE_CACHE := $(CACHE)
 FUZZTIME ?= 30s
 REGISTRY ?= ghcr.io/c5c3
 COUNT    ?= 6
+PKG      ?= ./functions/... ./internal/... ./companion/...
 
 # $(call run,NAME) runs a tool of hack/tools, which is built first where it must be.
 run = tool=$$(hack/tools/build.sh $(1)) && "$$tool"
@@ -23,7 +24,7 @@ pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" 
 .DEFAULT_GOAL := help
 .PHONY: help generate verify-generated lint test fuzz bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
   bench-platform images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
-  node-up node-down test-e2e
+  node-up node-down test-e2e mutation mutation-literals mutation-conditions
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +53,17 @@ fuzz: ## Fuzz every fuzz target for FUZZTIME (30s)
 	@grep -rEo --include='*_test.go' '^func Fuzz[[:alnum:]_]+' . | sed 's/:func /:/' | sort | while IFS=: read -r file target; do \
 	  echo "fuzz $$target in $$(dirname "$$file") for $(FUZZTIME)" && \
 	  go test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) "$$(dirname "$$file")"; done
+
+# Conditions by gremlins, one package after the other; what literals say by our own. `mutation-conditions` and
+# `mutation-literals` are the halves.
+mutation: mutation-literals mutation-conditions ## Break packages on purpose, and say what no test notices: [PKG=./internal/limit] [ARGS="-sample 50"]
+
+mutation-literals: # Literals: fields, elements, bools, constants, numbers, names
+	go run ./hack/mutation $(ARGS) $(PKG)
+
+mutation-conditions: # Conditions and operators
+	tool=$$(hack/tools/build.sh gremlins) && for dir in $$(go list -f '{{if .TestGoFiles}}{{.Dir}}{{end}}' $(PKG)); do \
+	  (cd "$$dir" && "$$tool" unleash --config "$(CURDIR)/hack/mutation/gremlins.yaml" .); done
 
 bench: ## Run the benchmarks COUNT (6) times, as benchstat reads them
 	go test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./...
