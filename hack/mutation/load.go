@@ -48,6 +48,9 @@ type listed struct {
 	Module                           *struct{ Path string }
 }
 
+// helper holds for packages that only tests use.
+func helper(path string) bool { return strings.HasSuffix(path, "test") || strings.HasSuffix(path, "/crash") }
+
 // load parses and checks the packages that the patterns name.
 func load(ctx context.Context, root string, patterns []string) ([]*pkg, error) {
 	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly,Module"}, patterns...)
@@ -67,7 +70,7 @@ func load(ctx context.Context, root string, patterns []string) ([]*pkg, error) {
 			return nil, err
 		}
 		exports[l.ImportPath] = l.Export
-		if !l.DepOnly && l.Module != nil && len(l.GoFiles) > 0 {
+		if !l.DepOnly && l.Module != nil && len(l.GoFiles) > 0 && !helper(l.ImportPath) {
 			wanted = append(wanted, l)
 		}
 	}

@@ -47,13 +47,17 @@ type options struct {
 
 func run(ctx context.Context) error {
 	var o options
-	tests := flag.String("tests", "", "packages whose tests judge, separated by commas, instead of the table's")
+	tests := flag.String("tests", "", "packages whose tests judge besides a package's own, separated by commas, instead of the table's; - for none")
 	flag.IntVar(&o.sample, "sample", 0, "try at most that many mutants of each package, always the same ones")
 	flag.StringVar(&o.only, "only", "", "try mutants whose line in the report contains this")
 	flag.IntVar(&o.parallel, "parallel", 2, "how many tests run at the same time")
 	flag.BoolVar(&o.list, "list", false, "list the mutants, and run nothing")
 	flag.Parse()
-	if *tests != "" {
+	switch *tests {
+	case "":
+	case "-":
+		o.tests = []string{}
+	default:
 		o.tests = strings.Split(*tests, ",")
 	}
 	patterns := flag.Args()

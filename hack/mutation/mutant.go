@@ -275,7 +275,8 @@ func (w *walker) assignment(n *ast.AssignStmt) {
 			continue
 		}
 		t := w.pkg.info.TypeOf(to)
-		if t == nil || !w.pkg.writable(t) || w.text(n.Rhs[i]) == "true" {
+		// What is on the left is read as well, so it must not do anything.
+		if t == nil || !w.pkg.writable(t) || w.text(n.Rhs[i]) == "true" || strings.Contains(w.text(to), "(") {
 			continue
 		}
 		m := w.add(n.Pos(), "drop %s = %s", w.short(to), w.short(n.Rhs[i]))
@@ -437,6 +438,9 @@ func (w *walker) constant(e ast.Expr, name *ast.Ident) bool {
 			w.pick(e, tv.Type, "true")
 		}
 		return true
+	}
+	if tv.Value.Kind() == constant.String && strings.Contains(constant.StringVal(tv.Value), " ") {
+		return true // A sentence.
 	}
 	if other := w.siblingConst(c); other != nil {
 		text := other.Name()
