@@ -2,8 +2,6 @@
 package objecttest
 
 import (
-	"fmt" // FILL
-	"os"  // FILL
 	"strings"
 	"testing"
 
@@ -27,9 +25,7 @@ func Run(t *testing.T, cases map[string]Case) {
 	t.Helper()
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if os.Getenv("OBJECTTEST_FILL") != "" {
 				fmt.Printf("@@BEGIN %s\n%s@@END\n", t.Name(), text(t, tc.Got))
-			} // FILL
 			if diff := cmp.Diff(strings.TrimSpace(tc.Want), strings.TrimSpace(text(t, tc.Got))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.Reason, diff)
 			}
