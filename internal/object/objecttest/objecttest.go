@@ -25,7 +25,6 @@ func Run(t *testing.T, cases map[string]Case) {
 	t.Helper()
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-				fmt.Printf("@@BEGIN %s\n%s@@END\n", t.Name(), text(t, tc.Got))
 			if diff := cmp.Diff(strings.TrimSpace(tc.Want), strings.TrimSpace(text(t, tc.Got))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.Reason, diff)
 			}
