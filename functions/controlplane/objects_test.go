@@ -60,7 +60,7 @@ func TestObjects(t *testing.T) {
 		path             []string
 		want             string
 	}{
-		"queue":        {reason: "Three members, apart, by TLS alone; none goes while messages would be lost.", resource: "messaging", path: []string{"spec"}, want: `
+		"queue": {reason: "Three members, apart, by TLS alone; none goes while messages would be lost.", resource: "messaging", path: []string{"spec"}, want: `
 affinity:
   podAntiAffinity:
     preferredDuringSchedulingIgnoredDuringExecution:
@@ -100,7 +100,7 @@ tls:
   disableNonTLSListeners: true
   secretName: rabbitmq-tls
 `},
-		"locks":        {reason: "Three members that elect one which takes writes.", resource: "locks", path: []string{"spec"}, want: `
+		"locks": {reason: "Three members that elect one which takes writes.", resource: "locks", path: []string{"spec"}, want: `
 binding:
   secretName: valkey-binding
 metrics:
@@ -130,7 +130,7 @@ tls:
       name: internal-ca
   enabled: true
 `},
-		"cache":        {reason: "Each member has a name of its own.", resource: "memcached", path: []string{"spec", "template", "spec", "containers"}, want: `
+		"cache": {reason: "Each member has a name of its own.", resource: "memcached", path: []string{"spec", "template", "spec", "containers"}, want: `
 - args:
   - -m
   - "2048"
@@ -167,7 +167,7 @@ tls:
 		"cache's pods": {reason: "As many as the claim says.", resource: "memcached", path: []string{"spec", "replicas"}, want: `
 3
 `},
-		"database":     {reason: "What the claim says, and what follows from its size.", resource: "database", path: []string{"spec"}, want: `
+		"database": {reason: "What the claim says, and what follows from its size.", resource: "database", path: []string{"spec"}, want: `
 affinity:
   antiAffinityEnabled: true
   podAntiAffinity:
@@ -278,7 +278,7 @@ topologySpreadConstraints:
 updateStrategy:
   type: ReplicasFirstPrimaryLast
 `},
-		"proxy":        {reason: "So has the proxy.", resource: "database-proxy", path: []string{"spec"}, want: `
+		"proxy": {reason: "So has the proxy.", resource: "database-proxy", path: []string{"spec"}, want: `
 imagePullSecrets:
 - name: claim-pull-registry
 mariaDbRef:
@@ -333,7 +333,7 @@ topologySpreadConstraints:
   topologyKey: kubernetes.io/hostname
   whenUnsatisfiable: DoNotSchedule
 `},
-		"backup":       {reason: "It is made as the claim says, by its Secret.", resource: "database-backup-", path: []string{"spec"}, want: `
+		"backup": {reason: "It is made as the claim says, by its Secret.", resource: "database-backup-", path: []string{"spec"}, want: `
 backoffLimit: 20
 compression: gzip
 mariaDbRef:
@@ -378,7 +378,7 @@ storage:
 target: PreferReplica
 timeout: 8h0m0s
 `},
-		"keystone":     {reason: "It looks nothing up: all that it needs is in its spec.", resource: "keystone", path: []string{"spec"}, want: `
+		"keystone": {reason: "It looks nothing up: all that it needs is in its spec.", resource: "keystone", path: []string{"spec"}, want: `
 bootstrap:
   adminUser: admin
 cache:
@@ -499,13 +499,13 @@ uwsgi:
   processes: 4
   threads: 1
 `},
-		"namespace":    {reason: "Where it can be, pods are restricted.", resource: "namespace", path: []string{"metadata", "labels"}, want: `
+		"namespace": {reason: "Where it can be, pods are restricted.", resource: "namespace", path: []string{"metadata", "labels"}, want: `
 app.kubernetes.io/managed-by: crossplane-cobaltcore
 pod-security.kubernetes.io/audit: restricted
 pod-security.kubernetes.io/enforce: baseline
 pod-security.kubernetes.io/warn: restricted
 `},
-		"role":         {reason: "Bootstrap gave it, and somebody may take it away.", resource: "role-assignment-admin-in-admin", path: []string{"spec"}, want: `
+		"role": {reason: "Bootstrap gave it, and somebody may take it away.", resource: "role-assignment-admin-in-admin", path: []string{"spec"}, want: `
 cloudCredentialsRef:
   cloudName: admin
   secretName: keystone-clouds
@@ -516,7 +516,7 @@ resource:
   roleRef: admin
   userRef: admin
 `},
-		"system role":  {reason: "So did it on the system.", resource: "role-assignment-admin-on-system", path: []string{"spec"}, want: `
+		"system role": {reason: "So did it on the system.", resource: "role-assignment-admin-on-system", path: []string{"spec"}, want: `
 cloudCredentialsRef:
   cloudName: admin
   secretName: keystone-clouds
@@ -527,14 +527,14 @@ resource:
   system: all
   userRef: admin
 `},
-		"region":       {reason: "K-ORC makes endpoints without one.", resource: "region-of-endpoint-keystone-public", path: []string{"spec"}, want: `
+		"region": {reason: "K-ORC makes endpoints without one.", resource: "region-of-endpoint-keystone-public", path: []string{"spec"}, want: `
 cloudCredentialsRef:
   cloudName: admin
   secretName: keystone-clouds
 endpointRef: keystone-public
 region: eu-de-1
 `},
-		"certificate":  {reason: "It holds for each member's name.", resource: "messaging-certificate", path: []string{"spec"}, want: `
+		"certificate": {reason: "It holds for each member's name.", resource: "messaging-certificate", path: []string{"spec"}, want: `
 dnsNames:
 - rabbitmq.tenant-a-cloud-aab838129d70f8f9a33a.svc
 - rabbitmq.tenant-a-cloud-aab838129d70f8f9a33a.svc.cluster.local
