@@ -1,0 +1,634 @@
+package controlplane
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// example is what a claim of examples/controlplane becomes, without its Objects.
+func example(t *testing.T, file string) map[string]map[string]any {
+	t.Helper()
+	data, err := os.ReadFile("../../examples/controlplane/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := map[string]any{}
+	if err := yaml.Unmarshal(data, &claim); err != nil {
+		t.Fatal(err)
+	}
+	spec, err := yaml.Marshal(claim["spec"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string]any{}
+	for name, o := range desired(t, ready(t, string(spec), bare)) {
+		out[name] = inner(o)
+	}
+	return out
+}
+
+// strip removes fields wherever they are.
+func strip(v any, fields []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, f := range fields {
+			delete(v, f)
+		}
+		for _, inner := range v {
+			strip(inner, fields)
+		}
+	case []any:
+		for _, inner := range v {
+			strip(inner, fields)
+		}
+	}
+}
+
+// TestObjects: what operators are asked for by the example that has everything, so that each word of it has been read by somebody.
+func TestObjects(t *testing.T) {
+	objects := example(t, "full.yaml")
+	for name, tc := range map[string]struct {
+		reason, resource string
+		path             []string
+		want             string
+	}{
+		"queue": {reason: "Three members, apart, by TLS alone; none goes while messages would be lost.", resource: "messaging", path: []string{"spec"}, want: `
+affinity:
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+    - podAffinityTerm:
+        labelSelector:
+          matchLabels:
+            app.kubernetes.io/name: rabbitmq
+        topologyKey: kubernetes.io/hostname
+      weight: 100
+    - podAffinityTerm:
+        labelSelector:
+          matchLabels:
+            app.kubernetes.io/name: rabbitmq
+        topologyKey: topology.kubernetes.io/zone
+      weight: 50
+delayStartSeconds: 0
+imagePullSecrets:
+- name: claim-pull-registry
+persistence:
+  storage: 50Gi
+  storageClassName: fast
+rabbitmq:
+  additionalConfig: |
+    cluster_partition_handling = pause_minority
+    default_queue_type = quorum
+    disk_free_limit.absolute = 4294967296
+replicas: 3
+resources:
+  limits:
+    memory: 4Gi
+  requests:
+    cpu: "1"
+    memory: 4Gi
+terminationGracePeriodSeconds: 600
+tls:
+  caSecretName: rabbitmq-tls
+  disableNonTLSListeners: true
+  secretName: rabbitmq-tls
+`},
+		"locks": {reason: "Three members that elect one which takes writes.", resource: "locks", path: []string{"spec"}, want: `
+binding:
+  secretName: valkey-binding
+metrics:
+  enabled: true
+  monitor:
+    additionalLabels:
+      prometheus: platform
+    enabled: true
+    interval: 30s
+persistence:
+  enabled: true
+  size: 8Gi
+replicas: 3
+resources:
+  limits:
+    memory: 1Gi
+  requests:
+    cpu: 200m
+    memory: 512Mi
+sentinel:
+  enabled: true
+tls:
+  certManager:
+    issuer:
+      group: cert-manager.io
+      kind: Issuer
+      name: internal-ca
+  enabled: true
+`},
+		"cache": {reason: "Each member has a name of its own.", resource: "memcached", path: []string{"spec", "template", "spec", "containers"}, want: `
+- args:
+  - -m
+  - "2048"
+  - -c
+  - "4096"
+  - -I
+  - 2m
+  livenessProbe:
+    tcpSocket:
+      port: memcached
+  name: memcached
+  ports:
+  - containerPort: 11211
+    name: memcached
+  readinessProbe:
+    tcpSocket:
+      port: memcached
+  resources:
+    limits:
+      memory: 2368Mi
+    requests:
+      cpu: 50m
+      memory: 2368Mi
+  securityContext:
+    allowPrivilegeEscalation: false
+    capabilities:
+      drop:
+      - ALL
+    readOnlyRootFilesystem: true
+  volumeMounts:
+  - mountPath: /tmp
+    name: tmp
+`},
+		"cache's pods": {reason: "As many as the claim says.", resource: "memcached", path: []string{"spec", "replicas"}, want: `
+3
+`},
+		"database": {reason: "What the claim says, and what follows from its size.", resource: "database", path: []string{"spec"}, want: `
+affinity:
+  antiAffinityEnabled: true
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+    - podAffinityTerm:
+        labelSelector:
+          matchLabels:
+            app.kubernetes.io/instance: mariadb
+            app.kubernetes.io/name: mariadb
+        topologyKey: topology.kubernetes.io/zone
+      weight: 100
+galera:
+  agent:
+    securityContext:
+      allowPrivilegeEscalation: false
+      capabilities:
+        drop:
+        - ALL
+  enabled: true
+  providerOptions:
+    gcache.size: 2G
+  recovery:
+    clusterBootstrapTimeout: 720h0m0s
+    enabled: true
+  replicaThreads: 4
+  sst: mariabackup
+imagePullSecrets:
+- name: claim-pull-registry
+maxScaleRef:
+  name: maxscale
+  namespace: tenant-a-cloud-aab838129d70f8f9a33a
+metrics:
+  enabled: true
+  exporter:
+    podSecurityContext:
+      fsGroup: 65534
+      runAsGroup: 65534
+      runAsNonRoot: true
+      runAsUser: 65534
+      seccompProfile:
+        type: RuntimeDefault
+    securityContext:
+      allowPrivilegeEscalation: false
+      capabilities:
+        drop:
+        - ALL
+myCnf: |
+  [mariadb]
+  max_connections=4096
+  innodb_buffer_pool_size=5G
+  max_allowed_packet=64M
+  skip-name-resolve
+  character-set-server=utf8
+  collation-server=utf8_general_ci
+podDisruptionBudget:
+  maxUnavailable: 1
+podSecurityContext:
+  fsGroup: 999
+  runAsGroup: 999
+  runAsNonRoot: true
+  runAsUser: 999
+  seccompProfile:
+    type: RuntimeDefault
+readinessProbe:
+  initialDelaySeconds: 1
+  periodSeconds: 5
+replicas: 3
+resources:
+  limits:
+    memory: 8Gi
+  requests:
+    cpu: "2"
+    memory: 8Gi
+rootPasswordSecretKeyRef:
+  generate: false
+  key: password
+  name: mariadb-root
+securityContext:
+  allowPrivilegeEscalation: false
+  capabilities:
+    drop:
+    - ALL
+startupProbe:
+  failureThreshold: 21600
+  initialDelaySeconds: 1
+  periodSeconds: 2
+storage:
+  size: 200Gi
+  storageClassName: fast
+tls:
+  clientCertIssuerRef:
+    kind: Issuer
+    name: internal-ca
+  enabled: true
+  galeraSSTEnabled: true
+  required: true
+  serverCertIssuerRef:
+    kind: Issuer
+    name: internal-ca
+topologySpreadConstraints:
+- labelSelector:
+    matchLabels:
+      app.kubernetes.io/instance: mariadb
+      app.kubernetes.io/name: mariadb
+  maxSkew: 1
+  topologyKey: kubernetes.io/hostname
+  whenUnsatisfiable: DoNotSchedule
+updateStrategy:
+  type: ReplicasFirstPrimaryLast
+`},
+		"proxy": {reason: "So has the proxy.", resource: "database-proxy", path: []string{"spec"}, want: `
+imagePullSecrets:
+- name: claim-pull-registry
+mariaDbRef:
+  name: mariadb
+metrics:
+  enabled: true
+  exporter:
+    podSecurityContext:
+      fsGroup: 65534
+      runAsGroup: 65534
+      runAsNonRoot: true
+      runAsUser: 65534
+      seccompProfile:
+        type: RuntimeDefault
+    securityContext:
+      allowPrivilegeEscalation: false
+      capabilities:
+        drop:
+        - ALL
+podDisruptionBudget:
+  maxUnavailable: 1
+replicas: 2
+resources:
+  limits:
+    memory: 2Gi
+  requests:
+    cpu: 250m
+    memory: 512Mi
+services:
+- listener:
+    name: primary-listener
+    port: 3306
+    protocol: MariaDBProtocol
+  name: primary
+  params:
+    router_options: master
+  router: readconnroute
+tls:
+  adminCertIssuerRef:
+    kind: Issuer
+    name: internal-ca
+  enabled: true
+  listenerCertIssuerRef:
+    kind: Issuer
+    name: internal-ca
+topologySpreadConstraints:
+- labelSelector:
+    matchLabels:
+      app.kubernetes.io/instance: maxscale
+      app.kubernetes.io/name: maxscale
+  maxSkew: 1
+  topologyKey: kubernetes.io/hostname
+  whenUnsatisfiable: DoNotSchedule
+`},
+		"backup": {reason: "It is made as the claim says, by its Secret.", resource: "database-backup-", path: []string{"spec"}, want: `
+backoffLimit: 20
+compression: gzip
+mariaDbRef:
+  name: mariadb
+maxRetention: 720h
+podSecurityContext:
+  fsGroup: 999
+  runAsGroup: 999
+  runAsNonRoot: true
+  runAsUser: 999
+  seccompProfile:
+    type: RuntimeDefault
+resources:
+  limits:
+    memory: 2Gi
+  requests:
+    cpu: 100m
+    memory: 256Mi
+restartPolicy: Never
+schedule:
+  cron: 30 1 * * *
+  immediate: true
+securityContext:
+  allowPrivilegeEscalation: false
+  capabilities:
+    drop:
+    - ALL
+storage:
+  s3:
+    accessKeyIdSecretKeyRef:
+      key: access-key-id
+      name: tenant-backup-s3
+    bucket: production-mariadb
+    endpoint: s3.example.com:443
+    prefix: cloud
+    region: eu-de-1
+    secretAccessKeySecretKeyRef:
+      key: secret-access-key
+      name: tenant-backup-s3
+    tls:
+      enabled: true
+target: PreferReplica
+timeout: 8h0m0s
+`},
+		"keystone": {reason: "It looks nothing up: all that it needs is in its spec.", resource: "keystone", path: []string{"spec"}, want: `
+bootstrap:
+  adminUser: admin
+cache:
+  servers:
+  - memcached-0.memcached.tenant-a-cloud-aab838129d70f8f9a33a.svc:11211
+  - memcached-1.memcached.tenant-a-cloud-aab838129d70f8f9a33a.svc:11211
+  - memcached-2.memcached.tenant-a-cloud-aab838129d70f8f9a33a.svc:11211
+config:
+  DEFAULT:
+    max_token_size: 512
+  security_compliance:
+    lockout_duration: 1800
+    lockout_failure_attempts: 6
+    unique_last_password_count: 5
+credentialKeys:
+  rotationSchedule: 0 0 1 * *
+database:
+  caSecretRef:
+    key: ca.crt
+    name: mariadb-ca-bundle
+  galera: true
+  host: maxscale.tenant-a-cloud-aab838129d70f8f9a33a.svc
+  mariaDBRef:
+    name: mariadb
+  port: 3306
+deletionPolicy: Retain
+domainIDs:
+  employees: id-of-employees
+endpoints:
+  internal: https://keystone.tenant-a-cloud-aab838129d70f8f9a33a.svc:5000/v3
+  public: https://identity.production.tenant-a.example.com/v3
+exposure:
+  allowedNamespaces:
+  - gateway-system
+  gateway:
+    name: public
+    namespace: gateway-system
+    sectionName: https
+  hostname: identity.production.tenant-a.example.com
+  routing: Hostnames
+  tls:
+    enabled: true
+  type: GatewayAPI
+federation:
+  clientID: keystone
+  clientSecretRef:
+    key: client-secret
+    name: tenant-keycloak-client
+  issuer: https://keycloak.example.com/realms/cloud
+  metadataURL: https://keycloak.example.com/realms/cloud/.well-known/openid-configuration
+  provider: keycloak
+  scopes:
+  - openid
+  - email
+  - profile
+  trustedDashboards:
+  - https://dashboard.production.tenant-a.example.com/auth/websso/
+fernet:
+  allowExpiredWindowSeconds: 172800
+  rotationSchedule: 0 0 * * *
+  tokenExpirationSeconds: 3600
+identityBackends:
+- domain: employees
+  ldap:
+    caSecretRef:
+      key: ca.crt
+      name: tenant-ldap-employees
+    groupTreeDN: ou=groups,dc=example,dc=com
+    options:
+      query_scope: sub
+      user_filter: (memberOf=cn=openstack,ou=groups,dc=example,dc=com)
+      user_objectclass: inetOrgPerson
+    passwordSecretRef:
+      key: password
+      name: tenant-ldap-employees
+    suffix: dc=example,dc=com
+    url: ldaps://ldap.example.com
+    user: cn=keystone,ou=services,dc=example,dc=com
+    userTreeDN: ou=people,dc=example,dc=com
+images:
+  pullSecrets:
+  - claim-pull-registry
+  registry: registry.example.com/mirror
+issuerRef:
+  kind: Issuer
+  name: internal-ca
+monitoring:
+  enabled: true
+  labels:
+    prometheus: platform
+nodeSelector:
+  node-role.kubernetes.io/control-plane-services: ""
+openStackRelease: "2025.2"
+policy:
+  identity:list_projects: rule:admin_required or role:auditor
+region: eu-de-1
+replicas: 3
+resources:
+  limits:
+    memory: 2Gi
+  requests:
+    cpu: 500m
+    memory: 1Gi
+secretStore:
+  kind: ClusterSecretStore
+  name: openbao-cluster-store
+  prefix: tenant-a/production
+target:
+  providerConfig: in-cluster
+tolerations:
+- effect: NoSchedule
+  key: dedicated
+  operator: Equal
+  value: openstack
+trustFlush:
+  schedule: 15 * * * *
+uwsgi:
+  processes: 4
+  threads: 1
+`},
+		"namespace": {reason: "Where it can be, pods are restricted.", resource: "namespace", path: []string{"metadata", "labels"}, want: `
+app.kubernetes.io/managed-by: crossplane-cobaltcore
+pod-security.kubernetes.io/audit: restricted
+pod-security.kubernetes.io/enforce: baseline
+pod-security.kubernetes.io/warn: restricted
+`},
+		"role": {reason: "Bootstrap gave it, and somebody may take it away.", resource: "role-assignment-admin-in-admin", path: []string{"spec"}, want: `
+cloudCredentialsRef:
+  cloudName: admin
+  secretName: keystone-clouds
+managedOptions:
+  onDelete: detach
+resource:
+  projectRef: admin
+  roleRef: admin
+  userRef: admin
+`},
+		"system role": {reason: "So did it on the system.", resource: "role-assignment-admin-on-system", path: []string{"spec"}, want: `
+cloudCredentialsRef:
+  cloudName: admin
+  secretName: keystone-clouds
+managedOptions:
+  onDelete: detach
+resource:
+  roleRef: admin
+  system: all
+  userRef: admin
+`},
+		"region": {reason: "K-ORC makes endpoints without one.", resource: "region-of-endpoint-keystone-public", path: []string{"spec"}, want: `
+cloudCredentialsRef:
+  cloudName: admin
+  secretName: keystone-clouds
+endpointRef: keystone-public
+region: eu-de-1
+`},
+		"certificate": {reason: "It holds for each member's name.", resource: "messaging-certificate", path: []string{"spec"}, want: `
+dnsNames:
+- rabbitmq.tenant-a-cloud-aab838129d70f8f9a33a.svc
+- rabbitmq.tenant-a-cloud-aab838129d70f8f9a33a.svc.cluster.local
+- '*.rabbitmq-nodes.tenant-a-cloud-aab838129d70f8f9a33a.svc'
+- '*.rabbitmq-nodes.tenant-a-cloud-aab838129d70f8f9a33a.svc.cluster.local'
+issuerRef:
+  group: cert-manager.io
+  kind: Issuer
+  name: internal-ca
+privateKey:
+  algorithm: ECDSA
+  rotationPolicy: Always
+  size: 256
+secretName: rabbitmq-tls
+usages:
+- digital signature
+- server auth
+- client auth
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got any
+			for resource, o := range objects {
+				if resource == tc.resource || strings.HasSuffix(tc.resource, "-") && strings.HasPrefix(resource, tc.resource) {
+					got = at(o, tc.path...)
+				}
+			}
+			strip(got, []string{"image", "repository", "tag"})
+			text, err := yaml.Marshal(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.TrimSpace(tc.want), strings.TrimSpace(string(text))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestEntries: what bootstrap made is imported by what it is called, what it did not make is made, and each stays as long as Keystone does.
+func TestEntries(t *testing.T) {
+	var got []string
+	objects := example(t, "full.yaml")
+	for _, resource := range slices.Sorted(maps.Keys(objects)) {
+		o := objects[resource]
+		name, _ := at(o, "metadata", "name").(string)
+		switch api, _ := o["apiVersion"].(string); {
+		case strings.HasPrefix(api, "openstack.k-orc.cloud/"):
+			what, _ := json.Marshal(at(o, "spec", "import", "filter"))
+			if made := at(o, "spec", "resource"); made != nil {
+				what, _ = json.Marshal(made)
+			}
+			got = append(got, fmt.Sprintf("%s: %s %s %s %s %s/%s", resource, o["kind"], name, at(o, "spec", "managementPolicy"), what,
+				at(o, "spec", "cloudCredentialsRef", "secretName"), at(o, "spec", "cloudCredentialsRef", "cloudName")))
+		case strings.HasPrefix(api, "protection.crossplane.io/"):
+			got = append(got, fmt.Sprintf("%s: %s %s is used by %s %s, again %v", resource,
+				at(o, "spec", "of", "kind"), at(o, "spec", "of", "resourceRef", "name"),
+				at(o, "spec", "by", "kind"), at(o, "spec", "by", "resourceRef", "name"), at(o, "spec", "replayDeletion")))
+		}
+	}
+	want := strings.TrimSpace(entriesByHand)
+	if diff := cmp.Diff(want, strings.Join(got, "\n")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// entriesByHand are K-ORC's objects with what each is found or made by and the login for it, and what is kept for whom.
+const entriesByHand = `
+domain-default: Domain default unmanaged {"name":"Default"} keystone-korc-clouds/korc
+domain-default-uses-keystone: Keystone keystone is used by Domain default, again true
+domain-employees: Domain employees managed {"description":"Users of a directory","name":"employees"} keystone-korc-clouds/korc
+domain-employees-uses-keystone: Keystone keystone is used by Domain employees, again true
+endpoint-keystone-internal: Endpoint keystone-internal unmanaged {"interface":"internal","serviceRef":"keystone"} keystone-korc-clouds/korc
+endpoint-keystone-internal-uses-keystone: Keystone keystone is used by Endpoint keystone-internal, again true
+endpoint-keystone-public: Endpoint keystone-public unmanaged {"interface":"public","serviceRef":"keystone"} keystone-korc-clouds/korc
+endpoint-keystone-public-uses-keystone: Keystone keystone is used by Endpoint keystone-public, again true
+keystone-uses-database: Object tenant-a-cloud-aab838129d70f8f9a33a-database is used by Keystone keystone, again true
+keystone-uses-namespace: Object tenant-a-cloud-aab838129d70f8f9a33a-namespace is used by Keystone keystone, again true
+project-admin: Project admin unmanaged {"domainRef":"default","name":"admin"} keystone-korc-clouds/korc
+project-admin-uses-keystone: Keystone keystone is used by Project admin, again true
+project-service: Project service managed {"description":"Users of the OpenStack services","domainRef":"default","name":"service"} keystone-korc-clouds/korc
+project-service-uses-keystone: Keystone keystone is used by Project service, again true
+role-admin: Role admin unmanaged {"name":"admin"} keystone-korc-clouds/korc
+role-admin-uses-keystone: Keystone keystone is used by Role admin, again true
+role-manager: Role manager unmanaged {"name":"manager"} keystone-korc-clouds/korc
+role-manager-uses-keystone: Keystone keystone is used by Role manager, again true
+role-member: Role member unmanaged {"name":"member"} keystone-korc-clouds/korc
+role-member-uses-keystone: Keystone keystone is used by Role member, again true
+role-reader: Role reader unmanaged {"name":"reader"} keystone-korc-clouds/korc
+role-reader-uses-keystone: Keystone keystone is used by Role reader, again true
+role-service: Role service unmanaged {"name":"service"} keystone-korc-clouds/korc
+role-service-uses-keystone: Keystone keystone is used by Role service, again true
+service-keystone: Service keystone unmanaged {"name":"keystone","type":"identity"} keystone-korc-clouds/korc
+service-keystone-uses-keystone: Keystone keystone is used by Service keystone, again true
+user-admin: User admin unmanaged {"domainRef":"default","name":"admin"} keystone-korc-clouds/korc
+user-admin-uses-keystone: Keystone keystone is used by User admin, again true
+`

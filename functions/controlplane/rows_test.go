@@ -1,0 +1,128 @@
+package controlplane
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+)
+
+// TestRows: each row reads the list of a limit that it names to a tenant.
+func TestRows(t *testing.T) {
+	rows := []row{
+		registries, hostDomains, secretStores, gateways, ingressClasses, exposureNamespaces, annotations, issuers, nodeSelectors, tolerations,
+		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts,
+	}
+	byField := map[string]row{}
+	for _, r := range rows {
+		byField[r.name] = r
+	}
+	lists := 0
+	for f := range reflect.TypeFor[platformv1.Limit]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Type.Kind() != reflect.Slice || name == "namespaces" || name == "sizes" || name == "releases" {
+			continue
+		}
+		lists++
+		var l platformv1.Limit
+		list := reflect.MakeSlice(f.Type, 1, 1)
+		list.Index(0).SetString("x")
+		reflect.ValueOf(&l).Elem().FieldByIndex(f.Index).Set(list)
+		r, ok := byField[name]
+		if !ok {
+			t.Errorf("no row is called %s", name)
+			continue
+		}
+		if diff := cmp.Diff([]string{"x"}, r.list(&l)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if lists != len(rows) {
+		t.Errorf("%d rows, and a limit has %d lists", len(rows), lists)
+	}
+}
+
+// TestNotBuilt: what is not built yet is refused by its own field, and may stand there switched off.
+func TestNotBuilt(t *testing.T) {
+	for _, path := range []string{
+		"services.glance", "services.placement", "services.nova", "services.neutron", "services.cinder", "services.heat", "services.horizon", "cortex", "tempest",
+	} {
+		open, end := "", ""
+		for part := range strings.SplitSeq(path, ".") {
+			open, end = open+"{"+part+": ", end+"}"
+		}
+		_, err := derive(input(t, open+"{enabled: true}"+end, bare, nil))
+		checkRefused(t, path, err, "spec."+path+".enabled", "not built yet")
+		if _, err := derive(input(t, open+"{enabled: false}"+end, bare, nil)); err != nil {
+			t.Errorf("%s is off: %v", path, err)
+		}
+	}
+}
+
+// TestLiveRepeated: the claim repeats what the companion tells of Keystone, and nothing where it tells nothing.
+func TestLiveRepeated(t *testing.T) {
+	told := map[string]any{
+		"reachable": "True", "apiVersion": "v3.14", "publicReachable": "False", "publicMessage": "no such host", "lastToken": "2026-05-01T03:00:00Z",
+	}
+	for name, tc := range map[string]struct {
+		live map[string]any
+		want *common.Live
+	}{
+		"nothing":  {nil, nil},
+		"nonsense": {map[string]any{"reachable": "Perhaps"}, nil},
+		"no":       {map[string]any{"reachable": "False"}, &common.Live{Reachable: "False"}},
+		"yes": {told, &common.Live{
+			Reachable: "True", APIVersion: "v3.14", PublicReachable: "False", PublicMessage: "no such host",
+			LastToken: new(metav1.Date(2026, 5, 1, 3, 0, 0, 0, time.UTC)),
+		}},
+	} {
+		body := structOf(t, map[string]any{"status": map[string]any{"live": tc.live}})
+		if tc.live == nil {
+			body = &structpb.Struct{}
+		}
+		seen, err := observe.New(&fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{"k": {Resource: body}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, _ := seen.Get("k")
+		if diff := cmp.Diff(tc.want, live(k)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestUpgradeChecked: a step that OpenStack does not support is refused before anything of it is composed; one may be called off as long as
+// the schema serves the release before.
+func TestUpgradeChecked(t *testing.T) {
+	for name, tc := range map[string]struct{ runs, before, wanted, words string }{
+		"new":        {"", "", "2026.2", ""},
+		"same":       {"2025.2", "", "2025.2", ""},
+		"next":       {"2025.2", "", "2026.1", ""},
+		"SLURP":      {"2025.1", "", "2026.1", ""},
+		"skipped":    {"2025.2", "", "2026.2", "2025.2"},
+		"back":       {"2025.2", "", "2025.1", "2025.2"},
+		"called off": {"2025.2", "2025.1", "2025.1", ""},
+	} {
+		observed := map[string]*structpb.Struct{}
+		if tc.runs != "" {
+			observed[keystoneResource] = structOf(t, map[string]any{"status": map[string]any{"release": tc.runs, "previousRelease": tc.before}})
+		}
+		_, err := derive(input(t, `{openStackRelease: "`+tc.wanted+`"}`, bare, observed))
+		if tc.words == "" {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		checkRefused(t, name, err, "spec.openStackRelease", tc.words)
+	}
+}

@@ -1,0 +1,332 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Variables by which a test is told which mutant it has, and where to write which ones it reaches.
+const (
+	activeVariable = "COBALTCORE_MUTANT"
+	recordVariable = "COBALTCORE_MUTANTS_REACHED"
+)
+
+// elsewhere names the packages whose tests judge others', besides their own: the first prefix that fits counts.
+var elsewhere = []struct {
+	prefix string
+	tests  []string
+}{
+	{prefix: "functions/", tests: []string{"test/emitted"}},
+	{prefix: "companion/internal/", tests: []string{
+		"companion/keyrepository", "companion/databasesync", "companion/credentialrotation", "companion/secretaggregate",
+		"companion/identitycheck", "companion/endpointregion", "companion/roleassignment",
+	}},
+	{prefix: "companion", tests: []string{"test/companion"}},
+	{prefix: "internal/preview", tests: []string{"cmd/cobaltcore"}},
+	// What builds objects is judged by what is emitted.
+	{prefix: "internal/certificate", tests: builders},
+	{prefix: "internal/companion", tests: builders},
+	{prefix: "internal/exposure", tests: builders},
+	{prefix: "internal/korc", tests: builders},
+	{prefix: "internal/mariadb", tests: builders},
+	{prefix: "internal/monitoring", tests: builders},
+	{prefix: "internal/object", tests: builders},
+	{prefix: "internal/release", tests: builders},
+	{prefix: "internal/secret", tests: builders},
+	{prefix: "internal/tenantsecret", tests: builders},
+	{prefix: "internal/workload", tests: builders},
+	{prefix: "internal/", tests: []string{"functions/keystone", "functions/controlplane"}},
+}
+
+// skipped are tests that take longer than all others of their package, and notice of mutants what others notice.
+var skipped = map[string]string{"functions/keystone": "^TestEachOwner$"}
+
+var builders = []string{"functions/keystone", "functions/controlplane", "test/emitted"}
+
+// suite is the tests of one package, built with all mutants.
+type suite struct {
+	name, binary string
+	flags        []string
+	duration     time.Duration
+	reached      map[int]bool
+}
+
+// judge runs the tests with each mutant.
+func judge(ctx context.Context, o options, packages []*pkg) error {
+	suites, err := build(ctx, o, packages)
+	if err != nil {
+		return err
+	}
+	trees := make(chan string, o.parallel)
+	for i := range o.parallel {
+		tree := filepath.Join(o.work, "tree"+strconv.Itoa(i))
+		if err := copyTree(ctx, o.root, tree); err != nil {
+			return err
+		}
+		trees <- tree
+	}
+	for _, name := range slices.Sorted(mapKeys(suites)) {
+		tree := <-trees
+		err := suites[name].baseline(ctx, tree, o.work)
+		trees <- tree
+		if err != nil {
+			return err
+		}
+	}
+
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	todo, done := 0, 0
+	for _, p := range packages {
+		judges := o.judges(p, suites)
+		chosen := o.choose(p, judges)
+		todo += len(chosen)
+		for _, m := range chosen {
+			tree := <-trees
+			wait.Go(func() {
+				defer func() { trees <- tree }()
+				killer := ""
+				for _, s := range judges {
+					if s.reached[m.id] && !s.passes(ctx, tree, m.id) {
+						killer = s.name
+						break
+					}
+				}
+				if ctx.Err() != nil {
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				m.tried, m.killedBy = true, killer
+				if done++; killer == "" {
+					fmt.Fprintf(os.Stderr, "%s\n", m)
+				}
+				if done%100 == 0 {
+					fmt.Fprintf(os.Stderr, "… %d of %d so far\n", done, todo)
+				}
+			})
+		}
+	}
+	wait.Wait()
+	return ctx.Err()
+}
+
+// names gives the packages whose tests judge a package: its own first.
+func (o options) names(p *pkg) []string {
+	names := []string{p.name}
+	if o.tests != nil {
+		for _, t := range o.tests {
+			names = append(names, strings.TrimPrefix(t, "./"))
+		}
+		return names
+	}
+	for _, e := range elsewhere {
+		if strings.HasPrefix(p.name, e.prefix) {
+			return append(names, e.tests...)
+		}
+	}
+	return names
+}
+
+// judges gives the suites of a package, in the order in which they are asked.
+func (o options) judges(p *pkg, suites map[string]*suite) []*suite {
+	var out []*suite
+	for _, name := range o.names(p) {
+		if s := suites[name]; s != nil && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *suite) int {
+		if a.name == p.name || b.name == p.name {
+			return cmp.Compare(boolean(b.name == p.name), boolean(a.name == p.name))
+		}
+		return cmp.Compare(a.duration, b.duration)
+	})
+	return out
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// choose gives the mutants to try: those that a test reaches and that are not known to change nothing.
+func (o options) choose(p *pkg, judges []*suite) []*mutant {
+	var out []*mutant
+	for _, m := range p.mutants {
+		for _, s := range judges {
+			m.reached = m.reached || s.reached[m.id]
+		}
+		if m.equivalent == "" && strings.Contains(m.String(), o.only) {
+			out = append(out, m)
+		}
+	}
+	if o.sample > 0 && len(out) > o.sample {
+		slices.SortFunc(out, func(a, b *mutant) int { return cmp.Or(cmp.Compare(hash(a.key), hash(b.key)), cmp.Compare(a.id, b.id)) })
+		out = out[:o.sample]
+		slices.SortFunc(out, func(a, b *mutant) int { return cmp.Compare(a.id, b.id) })
+	}
+	// What no test reaches is not run: nothing notices it.
+	var reached []*mutant
+	for _, m := range out {
+		if m.tried = true; m.reached {
+			reached = append(reached, m)
+		} else {
+			fmt.Fprintf(os.Stderr, "%s (not reached)\n", m)
+		}
+	}
+	return reached
+}
+
+func hash(s string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s))
+	return h.Sum64()
+}
+
+// build compiles the tests of all packages that judge, with all mutants in them.
+func build(ctx context.Context, o options, packages []*pkg) (map[string]*suite, error) {
+	overlay := struct{ Replace map[string]string }{Replace: map[string]string{}}
+	names := map[string]bool{}
+	for _, p := range packages {
+		for path, text := range p.texts {
+			to := filepath.Join(o.work, "src", strconv.Itoa(len(overlay.Replace))+".go")
+			if err := write(to, []byte(text)); err != nil {
+				return nil, err
+			}
+			overlay.Replace[path] = to
+		}
+		for _, name := range o.names(p) {
+			names[name] = true
+		}
+	}
+	data, err := json.Marshal(overlay)
+	if err != nil {
+		return nil, err
+	}
+	overlayFile := filepath.Join(o.work, "overlay.json")
+	if err := write(overlayFile, data); err != nil {
+		return nil, err
+	}
+	suites := map[string]*suite{}
+	for _, name := range slices.Sorted(mapKeys(names)) {
+		s := &suite{name: name, binary: filepath.Join(o.work, "bin", strings.ReplaceAll(name, "/", "-")), reached: map[int]bool{}}
+		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", overlayFile, "-o", s.binary, "./"+name)
+		cmd.Dir, cmd.Stderr = o.root, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return nil, fmt.Errorf("cannot build the tests of %s: %w", name, err)
+		}
+		if _, err := os.Stat(s.binary); err != nil {
+			continue // It has none.
+		}
+		s.flags = flags(ctx, s.binary)
+		if skip := skipped[name]; skip != "" {
+			s.flags = append(s.flags, "-test.skip="+skip)
+		}
+		suites[name] = s
+	}
+	return suites, nil
+}
+
+// flags are those by which goldens are written anew, and by which properties are tried the same way each time.
+func flags(ctx context.Context, binary string) []string {
+	help, _ := exec.CommandContext(ctx, binary, "-h").CombinedOutput()
+	var out []string
+	for flag, value := range map[string]string{
+		"update": "true", "rapid.seed": "1", "rapid.nofailfile": "true", "rapid.shrinktime": "1ns",
+	} {
+		if bytes.Contains(help, []byte("\n  -"+flag)) {
+			out = append(out, "-"+flag+"="+value)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// baseline runs the tests as they are, and notes which mutants they reach.
+func (s *suite) baseline(ctx context.Context, tree, work string) error {
+	record := filepath.Join(work, "reached")
+	_ = os.Remove(record)
+	started := time.Now()
+	if out, err := s.command(ctx, tree, 20*time.Minute, recordVariable+"="+record).CombinedOutput(); err != nil {
+		return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", s.name, err, tail(out))
+	}
+	s.duration = time.Since(started)
+	data, err := os.ReadFile(record)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	for line := range strings.Lines(string(data)) {
+		id, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			return err
+		}
+		s.reached[id] = true
+	}
+	fmt.Fprintf(os.Stderr, "%s reaches %d mutants in %.1f s\n", s.name, len(s.reached), s.duration.Seconds())
+	return nil
+}
+
+// passes says whether the tests notice nothing. A test that does not end has noticed.
+func (s *suite) passes(ctx context.Context, tree string, id int) bool {
+	return s.command(ctx, tree, 30*time.Second+10*s.duration, activeVariable+"="+strconv.Itoa(id)).Run() == nil
+}
+
+func (s *suite) command(ctx context.Context, tree string, timeout time.Duration, env string) *exec.Cmd {
+	args := append([]string{"-test.failfast", "-test.timeout=" + timeout.String()}, s.flags...)
+	cmd := exec.CommandContext(ctx, s.binary, args...)
+	cmd.Dir = filepath.Join(tree, s.name)
+	// One processor for each: so many run at the same time.
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", env)
+	return cmd
+}
+
+func tail(out []byte) []byte { return out[max(0, len(out)-3000):] }
+
+// copyTree copies what git knows and what it would add.
+func copyTree(ctx context.Context, root, to string) error {
+	cmd := exec.CommandContext(ctx, "git", "ls-files", "-co", "--exclude-standard", "-z")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("cannot list the files of the tree: %w", err)
+	}
+	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		info, err := os.Stat(filepath.Join(root, name))
+		if err != nil || !info.Mode().IsRegular() {
+			continue // It was removed, and git was not told.
+		}
+		data, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return err
+		}
+		if err := write(filepath.Join(to, name), data); err != nil {
+			return err
+		}
+		if err := os.Chmod(filepath.Join(to, name), info.Mode()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}

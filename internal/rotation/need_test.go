@@ -1,0 +1,61 @@
+package rotation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestNeed: a key is kept for as long as anything needs it, to the second.
+func TestNeed(t *testing.T) {
+	daily, err := ParseSchedule("0 0 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lifetime, want := range map[time.Duration]int{
+		23*time.Hour + 59*time.Minute + 59*time.Second: 3, 24 * time.Hour: 3, 24*time.Hour + 1: 4, 24*time.Hour + time.Second: 4, 48 * time.Hour: 4,
+	} {
+		if got := NeededKeys(lifetime-time.Hour, time.Hour, daily); got.Keys != want || got.Lifetime != lifetime {
+			t.Errorf("%s: %d keys for %s, want %d", lifetime, got.Keys, got.Lifetime, want)
+		}
+	}
+	if diff := cmp.Diff(Need{Keys: 3, Why: "Keystone keeps 3 credential keys"}, NeededCredentialKeys()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRefusedSchedules: what is no five fields, and what never comes.
+func TestRefusedSchedules(t *testing.T) {
+	for _, text := range []string{"@daily", "CRON_TZ=UTC 0 0 * * *", "TZ=UTC 0 0 * * *", "0 0 * *", "0 0 * * * *", "0 0 30 2 *", "", "0 24 * * *"} {
+		if err := CheckSchedule(text); err == nil {
+			t.Errorf("CheckSchedule(%q) takes it", text)
+		}
+		if s, err := ParseSchedule(text); err == nil {
+			t.Errorf("ParseSchedule(%q) = %v", text, s)
+		}
+	}
+	for _, text := range []string{"0 0 29 2 *", "0 0 29 2 1", "59 23 31 12 *"} {
+		if err := CheckSchedule(text); err != nil {
+			t.Errorf("CheckSchedule(%q): %v", text, err)
+		}
+	}
+}
+
+// TestShortestByHand: gaps within a day, over midnight, over months and over years.
+func TestShortestByHand(t *testing.T) {
+	const day = 24 * time.Hour
+	for text, want := range map[string]time.Duration{
+		"0 0 * * *": day, "0 0,1 * * *": time.Hour, "59 23 * * *": day, "0 0,23 * * *": time.Hour, "0 0 * * 0": 7 * day, "0 0 1 * *": 28 * day,
+		"0 0 31 * *": 31 * day, "0 0 29 2 *": 1461 * day, "0 0 1,2 * *": day, "0 0 1 * 0": day, "30 12 1 1 *": 365 * day, "0,59 23,0 * * *": time.Minute,
+		"0 0 1 1 0": day, "0 0 */2 * *": day, "0 0 2-30/2 * *": 2 * day,
+	} {
+		s, err := ParseSchedule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Shortest(); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package schema
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestPatterns: each is a regular expression that takes what its words say, and not what they exclude.
+func TestPatterns(t *testing.T) {
+	samples := map[string]struct{ good, bad string }{
+		"name of a Kubernetes object": {"a.b-c", "A"},
+		"DNS label":                   {"a-b", "a.b"},
+		"DNS label, in which * stands for any characters": {"a*-b", "a.*"},
+		"full host name":                     {"a.example.com", "localhost"},
+		"http or https address":              {"https://a.example.com:8443/path", "ftp://a"},
+		"key of a Secret":                    {"ca.crt", "a/b"},
+		"five fields of cron":                {"*/5 0 1,2 JAN MON-FRI", "@daily"},
+		"value of a label":                   {"", "-a"},
+		"image repository with its registry": {"registry:5000/a/b", "registry"},
+		"registry, with or without a path":   {"registry:5000", "Registry"},
+		"sha256: and 64 hex digits":          {"sha256:" + strings.Repeat("0f", 32), "sha256:0f"},
+		"moment, as 2026-05-01T03:00:00Z":    {"2026-05-01T03:00:00Z", "2026-13-01T03:00:00Z"},
+		"version, branch or commit":          {"28.1.0-p1", "latest"},
+		"size with its unit, such as 100Gi":  {"100Gi", "0Gi"},
+		"ldap or ldaps address":              {"ldaps://a:636", "ldap://a/b"},
+		"one line":                           {"a b", "a\nb"},
+		"no control characters":              {"a b", "a\x00"},
+		"no blanks":                          {"ab", "a b"},
+		"CUSTOM_ and capitals":               {"CUSTOM_A1", "custom_a"},
+	}
+	said := map[string]bool{}
+	for pattern, words := range Patterns {
+		said[words] = true
+		sample, ok := samples[words]
+		if !ok {
+			t.Errorf("there is no sample of %q", words)
+			continue
+		}
+		expression := regexp.MustCompile(pattern)
+		if !expression.MatchString(sample.good) || expression.MatchString(sample.bad) {
+			t.Errorf("%s is not %q: it takes %q: %t, and %q: %t", pattern, words,
+				sample.good, expression.MatchString(sample.good), sample.bad, expression.MatchString(sample.bad))
+		}
+	}
+	for words := range samples {
+		if !said[words] {
+			t.Errorf("no pattern is %q", words)
+		}
+	}
+}

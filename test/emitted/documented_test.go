@@ -1,0 +1,84 @@
+package emitted
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// severities are what docs/operations.md says of each alert: whether it wakes somebody.
+func severities(t *testing.T) map[string]string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile("`([A-Za-z]+)`")
+	_, table, _ := strings.Cut(string(page), "| Alert | Wakes somebody |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	out := map[string]string{}
+	for row := range strings.Lines(table) {
+		cells := strings.Split(row, "|")
+		if len(cells) < 4 {
+			continue
+		}
+		alerts := name.FindAllStringSubmatch(cells[1], -1)
+		for i, alert := range alerts {
+			out[alert[1]] = "warning"
+			if last := len(alerts) - 1; cells[2] == " yes " || cells[2] == " the second " && i == 1 || cells[2] == " the last two " && i >= last-1 {
+				out[alert[1]] = "critical"
+			}
+		}
+	}
+	return out
+}
+
+// TestAlertsDocumented: the page of alerts names each one that the examples have, and no other; who is to be woken is; each one says what is
+// wrong and what to do, and after how long.
+func TestAlertsDocumented(t *testing.T) {
+	duration := regexp.MustCompile(`^[1-9][0-9]*[smhd]$`)
+	got := map[string]string{}
+	for _, c := range cases(t) {
+		for _, o := range c.Objects {
+			if o.Kind != "PrometheusRule" {
+				continue
+			}
+			m := o.Manifest.AsMap()
+			if o.Wrapped {
+				m, _, _ = unstructured.NestedMap(m, "spec", "forProvider", "manifest")
+			}
+			groups, _, _ := unstructured.NestedSlice(m, "spec", "groups")
+			for _, group := range groups {
+				rules, _, _ := unstructured.NestedSlice(group.(map[string]any), "rules")
+				for _, rule := range rules {
+					r := rule.(map[string]any)
+					said := func(path ...string) string {
+						s, _, _ := unstructured.NestedString(r, path...)
+						return s
+					}
+					got[said("alert")] = said("labels", "severity")
+					if !duration.MatchString(said("for")) {
+						t.Errorf("%s: alert %q of %s holds for %q", c.name, said("alert"), o.Name, said("for"))
+					}
+					for _, sentence := range []string{said("annotations", "summary"), said("annotations", "description")} {
+						if !strings.HasSuffix(sentence, ".") {
+							t.Errorf("%s: alert %q of %s says %q, which is no sentence", c.name, said("alert"), o.Name, sentence)
+						}
+					}
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(severities(t), got); diff != "" {
+		t.Errorf("alerts and who is woken (-docs/operations.md, +examples):\n%s", diff)
+	}
+	if names := slices.Sorted(maps.Keys(got)); len(names) < 40 {
+		t.Errorf("only %d alerts: %v", len(names), names)
+	}
+}
