@@ -21,7 +21,7 @@ tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git
 pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" -registry "$(REGISTRY)" $(if $(VERSION),-version "$(VERSION)")
 
 .DEFAULT_GOAL := help
-.PHONY: help generate verify-generated lint test fuzz bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
+.PHONY: help generate verify-generated lint test fuzz crash bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
   bench-platform images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
   node-up node-down test-e2e
 
@@ -52,6 +52,9 @@ fuzz: ## Fuzz every fuzz target for FUZZTIME (30s)
 	@grep -rEo --include='*_test.go' '^func Fuzz[[:alnum:]_]+' . | sed 's/:func /:/' | sort | while IFS=: read -r file target; do \
 	  echo "fuzz $$target in $$(dirname "$$file") for $(FUZZTIME)" && \
 	  go test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) "$$(dirname "$$file")"; done
+
+crash: ## Let each call of the companion's controllers to the API server fail, not a sample of them (TestCrash), for up to hours
+	go test -count=1 -timeout 5h -run TestCrash $$(grep -rl --include=crash_test.go '"crash.every"' ./companion | xargs -n1 dirname | sort) -args -crash.every=1
 
 bench: ## Run the benchmarks COUNT (6) times, as benchstat reads them
 	go test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./...
