@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/fake"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
 )
@@ -34,10 +35,12 @@ func existing(kind schema.GroupKind) map[string]any {
 }
 
 // finished is an object of a kind when its owner is done.
-func finished(kind schema.GroupKind) map[string]any {
+func finished(t tb, kind schema.GroupKind) map[string]any {
+	t.Helper()
 	o := existing(kind)
-	rule, _ := ready.For(kind)
-	rule.Finish(o)
+	if err := fake.Finish(o, "2025-01-01T00:00:00Z"); err != nil {
+		t.Fatalf("%v", err)
+	}
 	return o
 }
 
@@ -115,7 +118,7 @@ func kinds() []schema.GroupKind {
 	})
 }
 
-// TestFinish: what Finish makes of an object of any kind is ready, for the function and for provider-kubernetes. Before that
+// TestFinish: what its owner makes of an object of any kind is ready, for the function and for provider-kubernetes. Before that
 // it is so only where existing is enough.
 func TestFinish(t *testing.T) {
 	if len(kinds()) < 30 {
@@ -127,10 +130,10 @@ func TestFinish(t *testing.T) {
 			if !ok {
 				t.Fatal("For(...): no rule")
 			}
-			if diff := cmp.Diff(ready.Yes, checked(t, rule, finished(kind))); diff != "" {
+			if diff := cmp.Diff(ready.Yes, checked(t, rule, finished(t, kind))); diff != "" {
 				t.Errorf("a finished object: Check(...): -want, +got:\n%s", diff)
 			}
-			if !query(t, rule, finished(kind)) {
+			if !query(t, rule, finished(t, kind)) {
 				t.Errorf("a finished object: %s is false", rule.CEL)
 			}
 			enough := rule.CEL == ""
