@@ -325,7 +325,7 @@ func (n *Node) deploy(ctx context.Context, all ...operator) error {
 		for _, u := range objects {
 			place(u, o.namespace)
 			// Kinds, and webhooks that were installed before, are there only in a moment.
-			if err := n.processes.wait(ctx, u.GetKind()+" "+u.GetName(), func(ctx context.Context) (bool, error) {
+			if err := n.processes.Wait(ctx, u.GetKind()+" "+u.GetName(), func(ctx context.Context) (bool, error) {
 				err := n.apply(ctx, u.DeepCopy())
 				return err == nil, err
 			}); err != nil {

@@ -17,6 +17,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 )
 
 // loopback is where everything listens.
@@ -38,19 +41,19 @@ type Cluster struct {
 	Client client.WithWatch
 
 	dir       string
-	ca        *authority
-	processes *processes
+	ca        *pki.Authority
+	processes *process.Group
 	server    string // URL
 	manager   int    // port of the controller manager
 }
 
 // startCluster starts etcd and an API server; it does not wait until that answers.
-func startCluster(name, dir string, audited bool, ps *processes) (*Cluster, error) {
+func startCluster(name, dir string, audited bool, ps *process.Group) (*Cluster, error) {
 	ports, err := freePorts(4)
 	if err != nil {
 		return nil, err
 	}
-	ca, err := newAuthority(name)
+	ca, err := pki.New(name)
 	if err != nil {
 		return nil, err
 	}
@@ -73,14 +76,14 @@ func startCluster(name, dir string, audited bool, ps *processes) (*Cluster, erro
 		return nil, err
 	}
 	// Nothing has to survive a crash of the machine, so etcd need not wait for the disk.
-	if err := ps.start(name+"-etcd", "etcd", nil,
+	if err := ps.Start(name+"-etcd", "etcd", nil,
 		"--name="+name, "--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--log-level=warn",
 		"--listen-client-urls="+etcd, "--advertise-client-urls="+etcd,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster="+name+"="+peer,
 	); err != nil {
 		return nil, err
 	}
-	return c, ps.start(name+"-apiserver", "kube-apiserver", nil, append(audit,
+	return c, ps.Start(name+"-apiserver", "kube-apiserver", nil, append(audit,
 		"--etcd-servers="+etcd, "--bind-address="+loopback, "--advertise-address="+loopback, "--secure-port="+strconv.Itoa(ports[2]),
 		"--tls-cert-file="+c.file("apiserver/tls.crt"), "--tls-private-key-file="+c.file("apiserver/tls.key"),
 		"--client-ca-file="+c.file("apiserver/ca.crt"),
@@ -122,18 +125,18 @@ func (c *Cluster) certificates() error {
 		"admin":     {user: "admin", group: []string{"system:masters"}},
 		"manager":   {user: "system:kube-controller-manager"},
 	} {
-		p, err := c.ca.issue(who.user, who.group, who.hosts)
+		p, err := c.ca.Issue(pki.Subject{User: who.user, Groups: who.group, Hosts: who.hosts})
 		if err != nil {
 			return fmt.Errorf("cannot make the certificate of %s: %w", name, err)
 		}
-		if err := c.ca.write(c.file(name), p); err != nil {
+		if err := c.ca.Write(c.file(name), p); err != nil {
 			return err
 		}
 		if who.hosts != nil {
 			continue
 		}
 		if err := c.kubeconfig(c.file(name+".kubeconfig"), &clientcmdapi.AuthInfo{
-			ClientCertificateData: p.certificate, ClientKeyData: p.key,
+			ClientCertificateData: p.Certificate, ClientKeyData: p.Key,
 		}); err != nil {
 			return err
 		}
@@ -144,7 +147,7 @@ func (c *Cluster) certificates() error {
 // kubeconfig writes the way into the cluster for someone.
 func (c *Cluster) kubeconfig(path string, who *clientcmdapi.AuthInfo) error {
 	config := clientcmdapi.NewConfig()
-	config.Clusters[c.Name] = &clientcmdapi.Cluster{Server: c.server, CertificateAuthorityData: c.ca.pem}
+	config.Clusters[c.Name] = &clientcmdapi.Cluster{Server: c.server, CertificateAuthorityData: c.ca.Certificate}
 	config.AuthInfos["user"] = who
 	config.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, AuthInfo: "user"}
 	config.CurrentContext = c.Name
@@ -157,7 +160,7 @@ func (c *Cluster) serving(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := wait(ctx, c.processes, "the API server of "+c.Name, func(ctx context.Context) (bool, error) {
+	if err := c.processes.Wait(ctx, "the API server of "+c.Name, func(ctx context.Context) (bool, error) {
 		_, err := set.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 		return err == nil, err
 	}); err != nil {
@@ -167,7 +170,7 @@ func (c *Cluster) serving(ctx context.Context) error {
 		return err
 	}
 	config := c.file("manager.kubeconfig")
-	return c.processes.start(c.Name+"-controller-manager", "kube-controller-manager", nil,
+	return c.processes.Start(c.Name+"-controller-manager", "kube-controller-manager", nil,
 		"--kubeconfig="+config, "--authentication-kubeconfig="+config, "--authorization-kubeconfig="+config,
 		"--service-account-private-key-file="+c.file("tokens/tls.key"), "--root-ca-file="+c.file("apiserver/ca.crt"),
 		"--use-service-account-credentials=true", "--leader-elect=false", "--controllers="+controllers,
@@ -178,7 +181,7 @@ func (c *Cluster) serving(ctx context.Context) error {
 // serviceAccount waits for a service account in Crossplane's namespace and gives what tokenOf gives.
 func (c *Cluster) serviceAccount(ctx context.Context, name string) (string, error) {
 	var path string
-	err := wait(ctx, c.processes, fmt.Sprintf("the service account %s/%s", namespace, name), func(ctx context.Context) (bool, error) {
+	err := c.processes.Wait(ctx, fmt.Sprintf("the service account %s/%s", namespace, name), func(ctx context.Context) (bool, error) {
 		var err error
 		path, err = c.tokenOf(ctx, namespace, name)
 		return err == nil, err
@@ -209,7 +212,7 @@ func (c *Cluster) may(ctx context.Context, account, verb string, resource schema
 	if err != nil {
 		return err
 	}
-	return wait(ctx, c.processes, "the rights of "+account, func(ctx context.Context) (bool, error) {
+	return c.processes.Wait(ctx, "the rights of "+account, func(ctx context.Context) (bool, error) {
 		r, err := set.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{
 				User:               "system:serviceaccount:" + namespace + ":" + account,

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
 // namespace is that of Crossplane.
@@ -32,11 +34,11 @@ var recommended = []string{"--circuit-breaker-burst=100000", "--circuit-breaker-
 // accounts that the pods would have.
 type crossplane struct {
 	*Cluster
-	source    string     // folder of its module
-	args      []string   // flags of core
-	authority *authority // what it signs certificates with
-	webhook   int        // port
-	metrics   string     // URL
+	source    string         // folder of its module
+	args      []string       // flags of core
+	authority *pki.Authority // what it signs certificates with
+	webhook   int            // port
+	metrics   string         // URL
 }
 
 // environment of the pods.
@@ -75,8 +77,8 @@ func (x *crossplane) start(ctx context.Context, chart []*unstructured.Unstructur
 	); err != nil {
 		return err
 	}
-	if err := wait(ctx, x.processes, "crossplane core init", func(ctx context.Context) (bool, error) {
-		_, err := x.processes.run(ctx, "crossplane-core", x.environment(core), "core", "init", "--enable-webhooks=false", "--activation=*")
+	if err := x.processes.Wait(ctx, "crossplane core init", func(ctx context.Context) (bool, error) {
+		_, err := x.processes.Run(ctx, "crossplane-core", x.environment(core), "core", "init", "--enable-webhooks=false", "--activation=*")
 		return err == nil, err
 	}); err != nil {
 		return err
@@ -114,17 +116,17 @@ func (x *crossplane) certificates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if x.authority, err = readAuthority(root["tls.crt"], root["tls.key"]); err != nil {
+	if x.authority, err = pki.Load(pki.Pair{Certificate: root["tls.crt"], Key: root["tls.key"]}); err != nil {
 		return err
 	}
-	if err := x.authority.write(x.file("crossplane/client"), pair{certificate: client["tls.crt"], key: client["tls.key"]}); err != nil {
+	if err := x.authority.Write(x.file("crossplane/client"), pki.Pair{Certificate: client["tls.crt"], Key: client["tls.key"]}); err != nil {
 		return err
 	}
-	server, err := x.authority.issue("local", nil, []string{loopback, "localhost"})
+	server, err := x.authority.Issue(pki.Subject{User: "local", Hosts: []string{loopback, "localhost"}})
 	if err != nil {
 		return err
 	}
-	return x.authority.write(x.serverCertificate(), server)
+	return x.authority.Write(x.serverCertificate(), server)
 }
 
 // serverCertificate is the folder of the certificate of everything that Crossplane talks to.
@@ -151,21 +153,21 @@ func (x *crossplane) processesOf(ctx context.Context, core, rbac string) error {
 	}
 	// Functions are called at an address, and ours cannot be that of a pod. A provider is called by nobody, so Crossplane may
 	// make a Deployment for it, with the service account and the rights that come with it.
-	if err := x.processes.start("crossplane", "crossplane-core", x.environment(core), append([]string{
+	if err := x.processes.Start("crossplane", "crossplane-core", x.environment(core), append([]string{
 		"core", "start", "--package-runtime=Function=External;Provider=Deployment", "--xpkg-cache-dir=" + cache,
 		"--webhook-port=" + strconv.Itoa(ports[0]), "--metrics-port=" + strconv.Itoa(ports[1]), "--health-probe-port=" + strconv.Itoa(ports[2]),
 		"--tls-server-certs-dir=" + x.serverCertificate(), "--tls-client-certs-dir=" + x.file("crossplane/client"),
 	}, x.args...)...); err != nil {
 		return err
 	}
-	if err := x.processes.start("crossplane-rbac", "crossplane-core", x.environment(rbac),
+	if err := x.processes.Start("crossplane-rbac", "crossplane-core", x.environment(rbac),
 		"rbac", "start", "--provider-clusterrole=crossplane:allowed-provider-permissions"); err != nil {
 		return err
 	}
 	if err := x.apply(ctx, x.usageWebhook()); err != nil {
 		return err
 	}
-	return wait(ctx, x.processes, "Crossplane", func(ctx context.Context) (bool, error) {
+	return x.processes.Wait(ctx, "Crossplane", func(ctx context.Context) (bool, error) {
 		return answers(ctx, "http://"+address(ports[2])+"/readyz")
 	})
 }
@@ -184,7 +186,7 @@ func (x *crossplane) usageWebhook() *unstructured.Unstructured {
 			"objectSelector":          map[string]any{"matchLabels": map[string]any{"crossplane.io/in-use": "true"}},
 			"clientConfig": map[string]any{
 				"url":      fmt.Sprintf("https://%s/validate-no-usages", address(x.webhook)),
-				"caBundle": base64Of(x.authority.pem),
+				"caBundle": base64Of(x.authority.Certificate),
 			},
 			"rules": []any{map[string]any{
 				"apiGroups": []any{"*"}, "apiVersions": []any{"*"}, "operations": []any{"DELETE"}, "resources": []any{"*"},

@@ -43,7 +43,7 @@ func (p *Platform) startFunction(program, image string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.processes.start(program, program, nil,
+	if err := p.processes.Start(program, program, nil,
 		"--address="+address(ports[0]), "--tls-certs-dir="+p.crossplane.serverCertificate(), "--metrics-address=",
 	); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (p *Platform) AddFunction(ctx context.Context, name, version string) (strin
 		return "", err
 	}
 	program := functionProgram + "-" + name
-	if err := p.processes.link(program, filepath.Join(p.Dir, "bin", functionProgram)); err != nil {
+	if err := p.processes.Link(program, filepath.Join(p.Dir, "bin", functionProgram)); err != nil {
 		return "", err
 	}
 	if err := p.startFunction(program, image); err != nil {
@@ -147,7 +147,7 @@ func (p *Platform) AddChannel(ctx context.Context, version, channel, function st
 
 // installed waits until a package is healthy with an image.
 func (p *Platform) installed(ctx context.Context, kind, name, image string) error {
-	return wait(ctx, p.processes, kind+" "+image, func(ctx context.Context) (bool, error) {
+	return p.processes.Wait(ctx, kind+" "+image, func(ctx context.Context) (bool, error) {
 		u, err := p.Get(ctx, packageKind(kind), types.NamespacedName{Name: name})
 		if err != nil || u == nil {
 			return false, err

@@ -99,7 +99,7 @@ func (p *Platform) helm(ctx context.Context, c *Cluster, chart string, values ma
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		return err
 	}
-	_, err = p.processes.run(ctx, "helm", p.helmEnvironment(c.Kubeconfig),
+	_, err = p.processes.Run(ctx, "helm", p.helmEnvironment(c.Kubeconfig),
 		"upgrade", "--install", "cobaltcore", chart, "--namespace="+namespace, "--create-namespace", "--values="+file)
 	return err
 }
@@ -109,7 +109,7 @@ func chartOf(tree string) string { return filepath.Join(tree, "package", "chart"
 
 // template gives the objects of a chart.
 func (p *Platform) template(ctx context.Context, name, chart string) ([]*unstructured.Unstructured, error) {
-	out, err := p.processes.run(ctx, "helm", p.helmEnvironment(""), "template", name, chart, "--namespace="+namespace)
+	out, err := p.processes.Run(ctx, "helm", p.helmEnvironment(""), "template", name, chart, "--namespace="+namespace)
 	if err != nil {
 		return nil, err
 	}

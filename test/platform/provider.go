@@ -26,7 +26,7 @@ func (x *crossplane) provider(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := x.processes.start("provider-kubernetes", "provider-kubernetes",
+	if err := x.processes.Start("provider-kubernetes", "provider-kubernetes",
 		[]string{env("KUBECONFIG", kubeconfig), env("TLS_SERVER_CERTS_DIR", x.serverCertificate())},
 		"--enable-watches", "--webhook-port="+strconv.Itoa(ports[0]), "--health-probe-bind-addr="+address(ports[1]),
 		"--metrics-bind-address=0",
