@@ -4,9 +4,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
@@ -37,12 +37,9 @@ func certificates(dir, server string, all []identity) error {
 		if who.hosts != nil {
 			continue
 		}
-		config := clientcmdapi.NewConfig()
-		config.Clusters["node"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca.Certificate}
-		config.AuthInfos[who.name] = &clientcmdapi.AuthInfo{ClientCertificateData: p.Certificate, ClientKeyData: p.Key}
-		config.Contexts["node"] = &clientcmdapi.Context{Cluster: "node", AuthInfo: who.name}
-		config.CurrentContext = "node"
-		if err := clientcmd.WriteToFile(*config, filepath.Join(dir, who.name+".kubeconfig")); err != nil {
+		if err := kubernetes.Kubeconfig(filepath.Join(dir, who.name+".kubeconfig"), server, ca.Certificate, &clientcmdapi.AuthInfo{
+			ClientCertificateData: p.Certificate, ClientKeyData: p.Key,
+		}); err != nil {
 			return err
 		}
 	}

@@ -21,11 +21,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
+	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
@@ -199,7 +200,7 @@ func (n *Node) controlPlane(ctx context.Context) error {
 	if err := n.connect(filepath.Join(n.state, "pki", "admin.kubeconfig")); err != nil {
 		return err
 	}
-	if err := n.processes.Start("etcd", "etcd", nil, etcd(n.state)...); err != nil {
+	if err := n.processes.Start("etcd", "etcd", nil, kubernetes.Etcd("node", filepath.Join(n.state, "etcd"), etcdAddress, etcdPeers)...); err != nil {
 		return err
 	}
 	if err := n.processes.Start("kube-apiserver", "kube-apiserver", nil, apiServer(n.state)...); err != nil {
@@ -209,14 +210,7 @@ func (n *Node) controlPlane(ctx context.Context) error {
 	if err := n.processes.Start("containerd", "/usr/bin/containerd", nil, "--config", filepath.Join(n.state, "containerd.toml")); err != nil {
 		return err
 	}
-	set, err := kubernetes.NewForConfig(n.Config)
-	if err != nil {
-		return err
-	}
-	return n.processes.Wait(ctx, "the API server", func(ctx context.Context) (bool, error) {
-		_, err := set.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
-		return err == nil, err
-	})
+	return kubernetes.Ready(ctx, n.processes, "the API server", n.Config)
 }
 
 // agents start the rest of the control plane and what runs on a node, and wait until that is ready.
@@ -337,7 +331,7 @@ func (n *Node) Waiting(ctx context.Context, namespace string) string {
 
 // LastWords are the ends of what the containers of a namespace that are not ready have written, and of what those that they replaced had.
 func (n *Node) LastWords(ctx context.Context, namespace string) string {
-	set, err := kubernetes.NewForConfig(n.Config)
+	set, err := clientset.NewForConfig(n.Config)
 	if err != nil {
 		return err.Error()
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
@@ -129,7 +130,7 @@ func (cs *companions) launch(ctx context.Context, c *companion, pod *corev1.Pod)
 	if err != nil {
 		return err
 	}
-	ports, err := freePorts(1)
+	ports, err := kubernetes.FreePorts(1)
 	if err != nil {
 		return err
 	}
@@ -144,8 +145,8 @@ func (cs *companions) launch(ctx context.Context, c *companion, pod *corev1.Pod)
 		environment = append(environment, env(name, value))
 	}
 	args = append(args, "--controllers="+strings.Join(slices.Sorted(maps.Keys(reconciled)), ","),
-		"--health-address="+address(ports[0]), "--metrics-address="+address(0))
-	c.health = "http://" + address(ports[0]) + container.ReadinessProbe.HTTPGet.Path
+		"--health-address="+kubernetes.Address(ports[0]), "--metrics-address="+kubernetes.Address(0))
+	c.health = "http://" + kubernetes.Address(ports[0]) + container.ReadinessProbe.HTTPGet.Path
 	c.since, c.ending = time.Now(), time.Time{}
 	cs.processes.Forget(c.process)
 	c.process, err = cs.processes.Launch(c.name, companionProgram, environment, args...)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
@@ -119,10 +120,10 @@ func (x *crossplane) certificates(ctx context.Context) error {
 	if x.authority, err = pki.Load(pki.Pair{Certificate: root["tls.crt"], Key: root["tls.key"]}); err != nil {
 		return err
 	}
-	if err := x.authority.Write(x.file("crossplane/client"), pki.Pair{Certificate: client["tls.crt"], Key: client["tls.key"]}); err != nil {
+	if err := x.authority.Write(x.File("crossplane/client"), pki.Pair{Certificate: client["tls.crt"], Key: client["tls.key"]}); err != nil {
 		return err
 	}
-	server, err := x.authority.Issue(pki.Subject{User: "local", Hosts: []string{loopback, "localhost"}})
+	server, err := x.authority.Issue(pki.Subject{User: "local", Hosts: []string{kubernetes.Loopback, "localhost"}})
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (x *crossplane) certificates(ctx context.Context) error {
 }
 
 // serverCertificate is the folder of the certificate of everything that Crossplane talks to.
-func (x *crossplane) serverCertificate() string { return x.file("crossplane/server") }
+func (x *crossplane) serverCertificate() string { return x.File("crossplane/server") }
 
 func (x *crossplane) secret(ctx context.Context, name string) (map[string][]byte, error) {
 	u, err := x.Get(ctx, secretKind, types.NamespacedName{Namespace: namespace, Name: name})
@@ -142,12 +143,12 @@ func (x *crossplane) secret(ctx context.Context, name string) (map[string][]byte
 
 // processesOf starts core and the RBAC manager.
 func (x *crossplane) processesOf(ctx context.Context, core, rbac string) error {
-	ports, err := freePorts(3)
+	ports, err := kubernetes.FreePorts(3)
 	if err != nil {
 		return err
 	}
-	x.webhook, x.metrics = ports[0], "http://"+address(ports[1])+"/metrics"
-	cache := x.file("crossplane/packages")
+	x.webhook, x.metrics = ports[0], "http://"+kubernetes.Address(ports[1])+"/metrics"
+	cache := x.File("crossplane/packages")
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return err
 	}
@@ -156,7 +157,7 @@ func (x *crossplane) processesOf(ctx context.Context, core, rbac string) error {
 	if err := x.processes.Start("crossplane", "crossplane-core", x.environment(core), append([]string{
 		"core", "start", "--package-runtime=Function=External;Provider=Deployment", "--xpkg-cache-dir=" + cache,
 		"--webhook-port=" + strconv.Itoa(ports[0]), "--metrics-port=" + strconv.Itoa(ports[1]), "--health-probe-port=" + strconv.Itoa(ports[2]),
-		"--tls-server-certs-dir=" + x.serverCertificate(), "--tls-client-certs-dir=" + x.file("crossplane/client"),
+		"--tls-server-certs-dir=" + x.serverCertificate(), "--tls-client-certs-dir=" + x.File("crossplane/client"),
 	}, x.args...)...); err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func (x *crossplane) processesOf(ctx context.Context, core, rbac string) error {
 		return err
 	}
 	return x.processes.Wait(ctx, "Crossplane", func(ctx context.Context) (bool, error) {
-		return answers(ctx, "http://"+address(ports[2])+"/readyz")
+		return answers(ctx, "http://"+kubernetes.Address(ports[2])+"/readyz")
 	})
 }
 
@@ -185,7 +186,7 @@ func (x *crossplane) usageWebhook() *unstructured.Unstructured {
 			"failurePolicy":           "Fail",
 			"objectSelector":          map[string]any{"matchLabels": map[string]any{"crossplane.io/in-use": "true"}},
 			"clientConfig": map[string]any{
-				"url":      fmt.Sprintf("https://%s/validate-no-usages", address(x.webhook)),
+				"url":      fmt.Sprintf("https://%s/validate-no-usages", kubernetes.Address(x.webhook)),
 				"caBundle": base64Of(x.authority.Certificate),
 			},
 			"rules": []any{map[string]any{

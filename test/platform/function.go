@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 )
 
 // functionProgram is the first function of a platform.
@@ -39,16 +41,16 @@ func (e *endpoints) of(image string) string {
 
 // startFunction starts a function that was built, as the one of an image.
 func (p *Platform) startFunction(program, image string) error {
-	ports, err := freePorts(1)
+	ports, err := kubernetes.FreePorts(1)
 	if err != nil {
 		return err
 	}
 	if err := p.processes.Start(program, program, nil,
-		"--address="+address(ports[0]), "--tls-certs-dir="+p.crossplane.serverCertificate(), "--metrics-address=",
+		"--address="+kubernetes.Address(ports[0]), "--tls-certs-dir="+p.crossplane.serverCertificate(), "--metrics-address=",
 	); err != nil {
 		return err
 	}
-	p.functions.set(image, "dns:///"+address(ports[0]))
+	p.functions.set(image, "dns:///"+kubernetes.Address(ports[0]))
 	return nil
 }
 

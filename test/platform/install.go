@@ -95,7 +95,7 @@ func (p *Platform) helm(ctx context.Context, c *Cluster, chart string, values ma
 	if err != nil {
 		return err
 	}
-	file := c.file("values.yaml")
+	file := c.File("values.yaml")
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		return err
 	}

@@ -147,7 +147,7 @@ func (x *crossplane) runtime(ctx context.Context, endpoint func(image string) st
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			_ = os.WriteFile(x.file("runtime.log"), []byte(err.Error()+"\n"), 0o644)
+			_ = os.WriteFile(x.File("runtime.log"), []byte(err.Error()+"\n"), 0o644)
 		}
 		select {
 		case <-ctx.Done():

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 )
 
 // registry serves images to Crossplane by the read-only half of the OCI distribution specification.
@@ -136,7 +138,7 @@ func (r *registry) addLayout(dir, prefix string) error {
 
 // serve serves on a free port, until it is closed.
 func (r *registry) serve(ctx context.Context) (err error) {
-	if r.listening, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address(0)); err != nil {
+	if r.listening, err = (&net.ListenConfig{}).Listen(ctx, "tcp", kubernetes.Address(0)); err != nil {
 		return err
 	}
 	go http.Serve(r.listening, r) //nolint:errcheck,gosec // it ends when it is closed, and only this machine reaches it
