@@ -125,7 +125,7 @@ var identities = []identity{
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
 	}},
 	{name: "kubelet", user: nodeName, hosts: []string{nodeAddress, nodeName}},
-	{name: "tokens", user: "service-accounts", hosts: []string{}}, // only its key is used, to sign tokens
+	{name: "tokens", user: "service-accounts", hosts: []string{}}, // its key signs tokens
 	{name: "front-proxy", user: "front-proxy", hosts: []string{}},
 	{name: "apiserver-kubelet", user: "apiserver-kubelet", groups: []string{"system:masters"}, hosts: []string{}},
 	{name: "admin", user: "admin", groups: []string{"system:masters"}},
@@ -142,7 +142,7 @@ func apiServer(state string) []string {
 		"--etcd-servers=" + etcdAddress, "--bind-address=0.0.0.0", "--advertise-address=" + nodeAddress, "--secure-port=6443",
 		"--tls-cert-file=" + pki("apiserver.crt"), "--tls-private-key-file=" + pki("apiserver.key"), "--client-ca-file=" + pki("ca.crt"),
 		"--service-cluster-ip-range=" + services, "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-		"--service-account-key-file=" + pki("tokens.key"), "--service-account-signing-key-file=" + pki("tokens.key"),
+		"--service-account-key-file=" + pki("tokens.crt"), "--service-account-signing-key-file=" + pki("tokens.key"),
 		"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
 		"--kubelet-client-certificate=" + pki("apiserver-kubelet.crt"), "--kubelet-client-key=" + pki("apiserver-kubelet.key"),
 		"--kubelet-certificate-authority=" + pki("ca.crt"), "--kubelet-preferred-address-types=InternalIP",

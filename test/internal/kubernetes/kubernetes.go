@@ -74,7 +74,7 @@ func Start(name, dir string, ps *process.Group, flags ...string) (*API, error) {
 		"--tls-cert-file=" + a.File("apiserver/tls.crt"), "--tls-private-key-file=" + a.File("apiserver/tls.key"),
 		"--client-ca-file=" + a.File("apiserver/ca.crt"),
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file=" + a.File("tokens/tls.key"), "--service-account-signing-key-file=" + a.File("tokens/tls.key"),
+		"--service-account-key-file=" + a.File("tokens/tls.crt"), "--service-account-signing-key-file=" + a.File("tokens/tls.key"),
 		"--service-cluster-ip-range=" + Services, "--authorization-mode=RBAC", "--allow-privileged=true",
 		"--endpoint-reconciler-type=none", "--enable-priority-and-fairness=false",
 	}, flags)...)
@@ -98,7 +98,7 @@ func (a *API) certificates() error {
 		"apiserver": {User: "kube-apiserver", Hosts: []string{
 			Loopback, "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", service,
 		}},
-		"tokens":  {User: "service-accounts"}, // only its key is used, to sign tokens
+		"tokens":  {User: "service-accounts"}, // its key signs tokens
 		"admin":   {User: "admin", Groups: []string{"system:masters"}},
 		"manager": {User: "system:kube-controller-manager"},
 	} {
