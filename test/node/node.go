@@ -28,6 +28,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/registry"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
@@ -46,7 +47,7 @@ type Node struct {
 	// Client reads and writes anything, as the administrator.
 	Client client.WithWatch
 	// Registry serves all images.
-	Registry *Registry
+	Registry *registry.Registry
 
 	state     string
 	lock      *os.File
@@ -77,12 +78,13 @@ func Start(ctx context.Context, progress io.Writer) (_ *Node, err error) {
 	if err := n.machine(); err != nil {
 		return n, err
 	}
-	if n.Registry, err = newRegistry(ctx, nodeAddress+":"+registryPort); err != nil {
+	n.Registry = registry.New()
+	if err := n.Registry.Serve(ctx, nodeAddress+":"+registryPort); err != nil {
 		return n, err
 	}
 	// Those of Install, and those that `make images` built.
 	for _, dir := range []string{filepath.Join(folder, "images"), filepath.Join(folder, "..", "images", "oci")} {
-		if err := n.Registry.Add(dir); err != nil {
+		if err := n.Registry.AddLayout(dir, withoutRegistry); err != nil {
 			return n, err
 		}
 	}
@@ -139,9 +141,7 @@ func (n *Node) connect(kubeconfig string) (err error) {
 // Stop ends all programs. Their pods end with the machine.
 func (n *Node) Stop() {
 	n.processes.Stop()
-	if n.Registry != nil {
-		_ = n.Registry.listener.Close()
-	}
+	n.Registry.Close()
 	_ = n.lock.Close()
 }
 

@@ -70,7 +70,7 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	if err := errors.Join(os.MkdirAll(filepath.Join(o.Dir, "empty"), 0o755), os.WriteFile(c.bundle, public.Certificate, 0o644)); err != nil {
 		return nil, err
 	}
-	if c.Cluster, err = cluster.New(o.Dir, c.image, o.Progress); err != nil { //nolint:contextcheck // it lives until it is stopped
+	if c.Cluster, err = cluster.New(o.Dir, c.image, o.Progress); err != nil {
 		return nil, err
 	}
 	alive, cancel := context.WithCancel(context.WithoutCancel(ctx))

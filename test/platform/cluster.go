@@ -60,7 +60,9 @@ func audit(dir string, audited bool) ([]string, error) {
 	}
 	// Of a log that is rotated, as by default at 100 MB, only the end is counted.
 	const megabytes = "1000000"
-	return []string{"--audit-policy-file=" + path, "--audit-log-path=" + filepath.Join(dir, "audit.log"), "--audit-log-maxsize=" + megabytes}, nil
+	return []string{
+		"--audit-policy-file=" + path, "--audit-log-path=" + filepath.Join(dir, "audit.log"), "--audit-log-maxsize=" + megabytes,
+	}, nil
 }
 
 // serving waits until the API answers, and starts the controller manager.

@@ -132,7 +132,7 @@ func (p *Platform) AddChannel(ctx context.Context, version, channel, function st
 			documents[i] = bytes.ReplaceAll(d, []byte("name: "+functionName+"\n"), []byte("name: "+function+"\n"))
 		}
 	}
-	if err := p.registry.addPackage("c5c3/configuration-cobaltcore", version, bytes.Join(documents, []byte("---\n"))); err != nil {
+	if err := p.registry.AddPackage("c5c3/configuration-cobaltcore", version, bytes.Join(documents, []byte("---\n"))); err != nil {
 		return err
 	}
 	image := ours + "/configuration-cobaltcore:" + version

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 )
 
 // functionName is the name of the Function, as Compositions name it; functionImage is its package.
@@ -33,7 +35,7 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 	if p.registry, err = images(p.options.Tree, p.options.Packages, "v"+version, provider, providerVersion); err != nil {
 		return err
 	}
-	if err := p.registry.serve(ctx); err != nil {
+	if err := p.registry.Serve(ctx, kubernetes.Address(0)); err != nil {
 		return err
 	}
 	if err := p.startFunction(functionProgram, functionImage+":v"+version); err != nil {
@@ -41,8 +43,8 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 	}
 	go x.runtime(background, p.functions.of)
 	if err := x.applyAll(ctx, []*unstructured.Unstructured{
-		p.registry.rewrite("cobaltcore", ours, "c5c3"),
-		p.registry.rewrite("upbound", providers, "upbound"),
+		rewrite(p.registry, "cobaltcore", ours, "c5c3"),
+		rewrite(p.registry, "upbound", providers, "upbound"),
 		providerPackage(providerVersion),
 	}); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/registry"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
 
@@ -66,7 +67,7 @@ type Platform struct {
 	options    Options
 	crossplane *crossplane
 	processes  *process.Group
-	registry   *registry
+	registry   *registry.Registry
 	functions  endpoints
 	lock       *os.File
 	log        *os.File // of the players
@@ -148,9 +149,7 @@ func prepare(ctx context.Context, o Options) (*Platform, error) {
 func (p *Platform) Stop() {
 	p.end()
 	p.processes.Stop()
-	if p.registry != nil && p.registry.listening != nil {
-		_ = p.registry.listening.Close()
-	}
+	p.registry.Close()
 	_ = os.RemoveAll(filepath.Join(p.Dir, "management", "etcd"))
 	_ = os.RemoveAll(filepath.Join(p.Dir, "remote", "etcd"))
 	_ = p.lock.Close()

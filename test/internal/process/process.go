@@ -165,6 +165,7 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
+// HasEnded tells whether it has.
 func (p *Process) HasEnded() bool {
 	select {
 	case <-p.done:
