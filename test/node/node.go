@@ -200,7 +200,8 @@ func (n *Node) controlPlane(ctx context.Context) error {
 	if err := n.connect(filepath.Join(n.state, "pki", "admin.kubeconfig")); err != nil {
 		return err
 	}
-	if err := n.processes.Start("etcd", "etcd", nil, kubernetes.Etcd("node", filepath.Join(n.state, "etcd"), etcdAddress, etcdPeers)...); err != nil {
+	etcd := kubernetes.Etcd("node", filepath.Join(n.state, "etcd"), etcdAddress, etcdPeers)
+	if err := n.processes.Start("etcd", "etcd", nil, etcd...); err != nil {
 		return err
 	}
 	if err := n.processes.Start("kube-apiserver", "kube-apiserver", nil, apiServer(n.state)...); err != nil {

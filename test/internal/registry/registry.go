@@ -110,7 +110,8 @@ func (r *Registry) addManifest(from layout.Path, repository, reference string, d
 
 // put pushes a manifest.
 func (r *Registry) put(repository, reference string, mediaType types.MediaType, manifest []byte) error {
-	request := httptest.NewRequestWithContext(context.Background(), http.MethodPut, "/v2/"+repository+"/manifests/"+reference, bytes.NewReader(manifest))
+	path := "/v2/" + repository + "/manifests/" + reference
+	request := httptest.NewRequestWithContext(context.Background(), http.MethodPut, path, bytes.NewReader(manifest))
 	request.Header.Set("Content-Type", string(mediaType))
 	answer := httptest.NewRecorder()
 	r.handler.ServeHTTP(answer, request)
