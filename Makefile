@@ -93,8 +93,8 @@ test-webhooks: ## Ask the webhooks of MariaDB's operator, its released program, 
 	MARIADB_CONTROLLER=$$(hack/tools/build.sh mariadb-controller) && export MARIADB_CONTROLLER && go test -count=1 -v ./test/webhooks
 
 test-platform: ## Test the packages and the chart on a real Crossplane, without Docker: [RUN=TestName]
-	hack/tools/build.sh kubernetes crossplane-core crossplane-core-newest provider-kubernetes helm >/dev/null
-	go test -tags platform -count=1 -v -timeout 30m -run '$(RUN)' ./test/platform ./test/companion
+	hack/tools/build.sh kubernetes crossplane-core crossplane-core-newest provider-kubernetes helm vault >/dev/null
+	go test -tags platform -count=1 -v -timeout 30m -run '$(RUN)' ./test/platform ./test/companion ./test/store
 
 test-chainsaw: ## Run the Chainsaw suite on the same platform
 	CHAINSAW=$$(hack/tools/build.sh chainsaw) && export CHAINSAW && $(MAKE) --no-print-directory test-platform RUN=TestChainsaw
