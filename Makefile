@@ -22,7 +22,7 @@ tree = index=$$(mktemp -d) && $(1)=$$(export GIT_INDEX_FILE=$$index/index && git
 pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" -registry "$(REGISTRY)" $(if $(VERSION),-version "$(VERSION)")
 
 .DEFAULT_GOAL := help
-.PHONY: help generate verify-generated lint test fuzz bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
+.PHONY: help generate verify-generated lint test fuzz crash bench preview demo demo-down render package push test-package test-webhooks test-platform test-chainsaw \
   bench-platform images test-openstack openstack-up openstack-down tempest crds registry vuln tools clean \
   node-up node-down test-e2e mutation mutation-literals mutation-conditions
 
@@ -66,6 +66,9 @@ mutation-conditions: # Comparisons, logic, arithmetic
 	tool=$$(hack/tools/build.sh gremlins) && for dir in $$(go list -f '{{if .TestGoFiles}}{{.Dir}}{{end}}' $(PKG)); do \
 	  echo "$${dir#$(CURDIR)/}" && "$$tool" unleash --config hack/mutation/gremlins.yaml --output-statuses lct "./$${dir#$(CURDIR)/}"; done
 
+crash: ## Let each call of the companion's controllers to the API server fail, not a sample of them (TestCrash), for up to hours
+	go test -count=1 -timeout 5h -run TestCrash $$(grep -rl --include=crash_test.go '"crash.every"' ./companion | xargs -n1 dirname | sort) -args -crash.every=1
+
 bench: ## Run the benchmarks COUNT (6) times, as benchstat reads them
 	go test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./...
 
@@ -103,8 +106,8 @@ test-webhooks: ## Ask the webhooks of MariaDB's operator, its released program, 
 	MARIADB_CONTROLLER=$$(hack/tools/build.sh mariadb-controller) && export MARIADB_CONTROLLER && go test -count=1 -v ./test/webhooks
 
 test-platform: ## Test the packages and the chart on a real Crossplane, without Docker: [RUN=TestName]
-	hack/tools/build.sh kubernetes crossplane-core crossplane-core-newest provider-kubernetes helm >/dev/null
-	go test -tags platform -count=1 -v -timeout 30m -run '$(RUN)' ./test/platform ./test/companion
+	hack/tools/build.sh kubernetes crossplane-core crossplane-core-newest provider-kubernetes helm vault >/dev/null
+	go test -tags platform -count=1 -v -timeout 30m -run '$(RUN)' ./test/platform ./test/companion ./test/store
 
 test-chainsaw: ## Run the Chainsaw suite on the same platform
 	CHAINSAW=$$(hack/tools/build.sh chainsaw) && export CHAINSAW && $(MAKE) --no-print-directory test-platform RUN=TestChainsaw

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
 )
 
@@ -89,7 +89,7 @@ func TestLiveRepeated(t *testing.T) {
 		if tc.live == nil {
 			body = &structpb.Struct{}
 		}
-		seen, err := observe.New(&fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{"k": {Resource: body}}}})
+		seen, err := observe.New(map[string]encoded.Struct{"k": encoded.Of(body)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 
 // TestObjects: what K-ORC is asked for, whole.
 func TestObjects(t *testing.T) {
-	credentials := korc.Credentials{Secret: "clouds", Cloud: "admin"}
+	credentials := korc.Credentials{SecretName: "clouds", CloudName: "admin"}
 	meta := object.Meta{Name: "admin", Namespace: "cloud"}
 	objecttest.Run(t, map[string]objecttest.Case{
 		"objects": {

@@ -45,12 +45,6 @@ func composite() Rule {
 		CEL: conditions("Ready").CEL + " && " + no("False", "SpecValid", "Composed", "Synced") +
 			" && (!has(object.status.observedGeneration) || object.status.observedGeneration == object.metadata.generation" +
 			" && has(object.status.phase) && object.status.phase == '" + phaseReady + "')",
-		Finish: func(obj map[string]any) {
-			finishConditions(obj, "Synced", "Ready")
-			set(obj, generation(obj), "status", "observedGeneration")
-			set(obj, phaseReady, "status", "phase")
-			set(obj, cmp.Or(text(obj, "spec", "deletionPolicy"), common.DeletionPolicyRetain), "status", "deletionPolicy")
-		},
 		Composite: true,
 	}
 }

@@ -27,16 +27,12 @@ func backups() Rule {
 		},
 		CEL: hasConditions +
 			fmt.Sprintf("object.status.conditions.exists(c, c.type == '%s' && (!has(c.reason) || c.reason != '%s'))", typ, failed),
-		Finish: func(obj map[string]any) { finishConditions(obj, typ) },
 	}
 }
 
 // exists: done as soon as it is there.
 func exists() Rule {
-	return Rule{
-		Check:  func(*observe.Object) Verdict { return Yes },
-		Finish: func(map[string]any) {},
-	}
+	return Rule{Check: func(*observe.Object) Verdict { return Yes }}
 }
 
 func clusterScoped(r Rule) Rule {
@@ -72,9 +68,6 @@ func when(path, value string) Rule {
 			return Yes
 		},
 		CEL: guarded(fields) + fmt.Sprintf(" && object.%s == '%s'", path, value),
-		Finish: func(obj map[string]any) {
-			set(obj, value, fields...)
-		},
 	}
 }
 
@@ -89,7 +82,7 @@ func guarded(fields []string) string {
 
 // atGeneration: only if status.observedGeneration is the current generation, where it is reported.
 func atGeneration(r Rule) Rule {
-	check, finish := r.Check, r.Finish
+	check := r.Check
 	r.Check = func(o *observe.Object) Verdict {
 		if seen, ok := o.Int("status", "observedGeneration"); ok && seen != o.Generation() {
 			return Wait("Reconciling", "its controller has not seen the last change yet")
@@ -97,10 +90,6 @@ func atGeneration(r Rule) Rule {
 		return check(o)
 	}
 	r.CEL += " && (!has(object.status.observedGeneration) || object.status.observedGeneration == object.metadata.generation)"
-	r.Finish = func(obj map[string]any) {
-		finish(obj)
-		set(obj, generation(obj), "status", "observedGeneration")
-	}
 	return r
 }
 
@@ -134,8 +123,7 @@ func conditions(types ...string) Rule {
 			}
 			return Yes
 		},
-		CEL:    hasConditions + strings.Join(cel, " && "),
-		Finish: func(obj map[string]any) { finishConditions(obj, types...) },
+		CEL: hasConditions + strings.Join(cel, " && "),
 	}
 }
 
@@ -158,7 +146,7 @@ func inItsWords(verdict func(reason, format string, args ...any) Verdict, typ st
 }
 
 // rollout: every pod runs the current template and is available.
-func rollout(kind string) Rule {
+func rollout() Rule {
 	cel := "has(object.status) && has(object.status.observedGeneration) && object.status.observedGeneration == object.metadata.generation" +
 		" && has(object.status.updatedReplicas) && object.status.updatedReplicas == object.spec.replicas" +
 		" && has(object.status.availableReplicas) && object.status.availableReplicas == object.spec.replicas" +
@@ -186,19 +174,6 @@ func rollout(kind string) Rule {
 			return Yes
 		},
 		CEL: cel,
-		Finish: func(obj map[string]any) {
-			want := number(obj, "spec", "replicas")
-			if want == 0 {
-				want = 1
-			}
-			for _, f := range []string{"replicas", "updatedReplicas", "readyReplicas", "availableReplicas"} {
-				set(obj, want, "status", f)
-			}
-			set(obj, generation(obj), "status", "observedGeneration")
-			if kind == "Deployment" {
-				finishConditions(obj, "Available")
-			}
-		},
 	}
 }
 
@@ -214,8 +189,7 @@ func job() Rule {
 			}
 			return Wait("JobRunning", "the Job has not finished yet")
 		},
-		CEL:    hasConditions + "object.status.conditions.exists(c, c.type == 'Complete' && c.status == 'True') && " + no("True", "Failed"),
-		Finish: func(obj map[string]any) { finishConditions(obj, "Complete") },
+		CEL: hasConditions + "object.status.conditions.exists(c, c.type == 'Complete' && c.status == 'True') && " + no("True", "Failed"),
 	}
 }
 
@@ -238,46 +212,13 @@ func accepted() Rule {
 		},
 		CEL: "has(object.status) && has(object.status.parents) && " +
 			"object.status.parents.exists(p, p.conditions.exists(c, " + isTrue("Accepted") + "))",
-		Finish: func(obj map[string]any) {
-			set(obj, []any{map[string]any{
-				"controllerName": "example.com/gateway",
-				"parentRef":      map[string]any{"name": "gateway"},
-				"conditions":     []any{trueCondition("Accepted", generation(obj))},
-			}}, "status", "parents")
-		},
 	}
-}
-
-// identified: what it is in OpenStack has an ID, which others read.
-func identified(r Rule) Rule {
-	finish := r.Finish
-	r.Finish = func(obj map[string]any) {
-		finish(obj)
-		set(obj, "id-of-"+text(obj, "metadata", "name"), "status", "id")
-	}
-	return r
-}
-
-// someAuthority stands for the certificates that a running service tells of.
-const someAuthority = "certificates of the control plane's own authority, in PEM\n"
-
-// identityCheck: Keystone gives tokens.
-func identityCheck() Rule {
-	r := conditions("Reachable")
-	finish := r.Finish
-	r.Finish = func(obj map[string]any) {
-		finish(obj)
-		set(obj, "v3.14", "status", "apiVersion")
-		set(obj, finishedAt, "status", "lastToken")
-		set(obj, someAuthority, "status", "authority")
-	}
-	return r
 }
 
 // databaseSync: the schema serves the wanted release. Contract comes later and holds nothing up.
 func databaseSync() Rule {
 	r := conditions("Ready")
-	finish, check := r.Finish, r.Check
+	check := r.Check
 	r.Check = func(o *observe.Object) Verdict {
 		if o.String("status", "phase") == "Failed" {
 			c, _ := o.Condition("Ready")
@@ -286,10 +227,5 @@ func databaseSync() Rule {
 		return check(o)
 	}
 	r.CEL += " && (!has(object.status.phase) || object.status.phase != 'Failed')"
-	r.Finish = func(obj map[string]any) {
-		finish(obj)
-		set(obj, text(obj, "spec", "release"), "status", "installedRelease")
-		set(obj, "Done", "status", "phase")
-	}
 	return r
 }

@@ -18,7 +18,7 @@ func TestAgreement(t *testing.T) {
 	for _, kind := range kinds() {
 		rule, _ := ready.For(kind)
 		t.Run(kind.String(), rapid.MakeCheck(func(t *rapid.T) {
-			o := asJSON(t, finished(kind))
+			o := asJSON(t, finished(t, kind))
 			for range rapid.IntRange(0, 3).Draw(t, "changes") {
 				change := rapid.SampledFrom(slices.Sorted(maps.Keys(changes))).Draw(t, "change")
 				changes[change](t, o)

@@ -1,6 +1,6 @@
 // Package ready knows, for every kind that we emit, what its owner says when it is done: one row of one table for each
-// kind. A row holds the check of the function, the same question in CEL for provider-kubernetes, and what an object looks
-// like when it is done, for previews and tests.
+// kind. A row holds the check of the function, and the same question in CEL for provider-kubernetes. What owners write is in
+// internal/fake, which does not know this table.
 //
 // A check trusts a condition only at the object's current generation. That the object is of today's wish and not being
 // deleted is not its business: compose looks at that before it asks.
@@ -49,8 +49,6 @@ type Rule struct {
 	// CEL is the same check, and that the object is not being deleted, as an expression over `object`, for an Object's
 	// readiness policy. Empty: existing is enough.
 	CEL string
-	// Finish writes into a whole object what its owner would when it is done.
-	Finish func(object map[string]any)
 	// Generated are the fields that the API server generates in the spec, to be left out when an observed object is applied again.
 	Generated [][]string
 	// ClusterScoped says that objects of the kind have no namespace.

@@ -104,7 +104,7 @@ func TestReports(t *testing.T) {
 // TestFinished: what a preview and a simulation show of what only a running service knows.
 func TestFinished(t *testing.T) {
 	status := func(group, kind string) map[string]any {
-		o := finished(schema.GroupKind{Group: group, Kind: kind})
+		o := finished(t, schema.GroupKind{Group: group, Kind: kind})
 		s, _ := o["status"].(map[string]any)
 		return s
 	}

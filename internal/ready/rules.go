@@ -13,8 +13,8 @@ var rules = table(
 	row("", "ConfigMap", exists()),
 	row("", "Service", exists()),
 	row("", "ServiceAccount", exists()),
-	row("apps", "Deployment", rollout("Deployment")),
-	row("apps", "StatefulSet", rollout("StatefulSet")),
+	row("apps", "Deployment", rollout()),
+	row("apps", "StatefulSet", rollout()),
 	row("batch", "Job", generated(job(), podSelector...)),
 	row("batch", "CronJob", exists()),
 	row("networking.k8s.io", "Ingress", exists()),
@@ -60,7 +60,7 @@ var rules = table(
 	row("monitoring.coreos.com", "PrometheusRule", exists()),
 
 	// K-ORC has no Ready condition.
-	row("openstack.k-orc.cloud", "Domain", identified(conditions("Available"))),
+	row("openstack.k-orc.cloud", "Domain", conditions("Available")),
 	row("openstack.k-orc.cloud", "Project", conditions("Available")),
 	row("openstack.k-orc.cloud", "Role", conditions("Available")),
 	row("openstack.k-orc.cloud", "User", conditions("Available")),
@@ -72,7 +72,7 @@ var rules = table(
 	row("openstack.c5c3.io", "KeyRepository", conditions("Ready")),
 	row("openstack.c5c3.io", "DatabaseSync", databaseSync()),
 	row("openstack.c5c3.io", "EndpointRegion", conditions("Available")),
-	row("openstack.c5c3.io", "IdentityCheck", identityCheck()),
+	row("openstack.c5c3.io", "IdentityCheck", conditions("Reachable")),
 	row("openstack.c5c3.io", "RoleAssignment", conditions("Available")),
 	row("c5c3.io", "CredentialRotation", conditions("Ready")),
 	row("c5c3.io", "SecretAggregate", conditions("Ready")),

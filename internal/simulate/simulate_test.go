@@ -241,7 +241,7 @@ func TestRunErrors(t *testing.T) {
 		"NoRule": {
 			reason: "Nobody knows what such an object looks like when it is done.",
 			spec:   map[string]any{"fail": "no rule"},
-			want:   "cannot make certificate ready: there is no readiness rule for Unheard.example.org",
+			want:   "cannot make certificate ready: nobody fakes the owner of Unheard.example.org: add what it writes to the table of internal/fake",
 		},
 		"NoFunction": {
 			reason: "Only kinds that have a function can be played.",
@@ -283,17 +283,21 @@ func TestExistAndFinish(t *testing.T) {
 		o["status"] = status
 		return o
 	}
-	conditions := func(types ...string) map[string]any {
-		var out []any
-		for _, t := range types {
-			out = append(out, map[string]any{
-				"type": t, "status": "True", "reason": "Done", "message": "", "lastTransitionTime": "2025-01-01T00:00:00Z", "observedGeneration": 1.0,
-			})
+	condition := func(typ, reason, message string) map[string]any {
+		return map[string]any{
+			"type": typ, "status": "True", "reason": reason, "message": message, "lastTransitionTime": "2025-01-01T00:00:00Z", "observedGeneration": 1.0,
 		}
-		return map[string]any{"conditions": out}
 	}
-	objectStatus := conditions("Synced", "Ready")
-	objectStatus["atProvider"] = map[string]any{"manifest": with(certificate(1), conditions("Ready"))}
+	issued := map[string]any{
+		"conditions": []any{condition("Ready", "Ready", "Certificate is up to date and has not expired")},
+		"notBefore":  "2025-01-01T00:00:00Z", "revision": 1.0,
+	}
+	available := condition("Ready", "Available", "")
+	delete(available, "observedGeneration") // provider-kubernetes does not tell
+	objectStatus := map[string]any{
+		"conditions": []any{condition("Synced", "ReconcileSuccess", ""), available},
+		"atProvider": map[string]any{"manifest": with(certificate(1), issued)},
+	}
 
 	cases := map[string]struct {
 		reason                    string
@@ -303,7 +307,7 @@ func TestExistAndFinish(t *testing.T) {
 			reason:   "A server adds the generation, the owner its status.",
 			desired:  certificate(0),
 			exists:   certificate(1),
-			finished: with(certificate(1), conditions("Ready")),
+			finished: with(certificate(1), issued),
 		},
 		"Wrapped": {
 			reason:   "provider-kubernetes shows what is inside, and both have a status.",
@@ -335,6 +339,10 @@ func TestExistAndFinish(t *testing.T) {
 		})
 	}
 
+	nobodys := encoded.Of(structOf(t, map[string]any{"apiVersion": "example.org/v1", "kind": "Thing", "metadata": map[string]any{"name": "a"}}))
+	if got, err := simulate.Finish(nobodys); err == nil {
+		t.Errorf("Finish(...) of a kind that nobody fakes = %v", got)
+	}
 	unseen := encoded.Of(structOf(t, object(1, certificate(0))))
 	if got, err := simulate.Finish(unseen); err == nil {
 		t.Errorf("Finish(...) of an Object that has seen nothing = %v", got)

@@ -172,7 +172,7 @@ func objectStore(ctx context.Context, t *testing.T) map[string][]byte {
 	}
 	account := map[string][]byte{"access-key-id": []byte("tenants"), "secret-access-key": []byte(rand.Text())}
 	put(ctx, t, "object-store", "account", account)
-	t.Cleanup(func() { //nolint:contextcheck // the test's own has ended
+	t.Cleanup(func() {
 		if err := cluster.Client.Delete(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "object-store"}}); err != nil {
 			t.Error(err)
 		}

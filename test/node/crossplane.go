@@ -207,7 +207,7 @@ func (n *Node) helm(ctx context.Context, chart, values string) error {
 	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(n.processes.bin, "helm"), "upgrade", "--install", "cobaltcore", chart,
+	cmd := exec.CommandContext(ctx, filepath.Join(n.processes.Dir, "bin", "helm"), "upgrade", "--install", "cobaltcore", chart,
 		"--namespace="+system, "--values="+file)
 	home := filepath.Join(n.state, "helm")
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+n.Kubeconfig, "KUBECACHEDIR="+home,
@@ -220,7 +220,7 @@ func (n *Node) helm(ctx context.Context, chart, values string) error {
 
 // eventually applies objects until the API takes them.
 func (n *Node) eventually(ctx context.Context, text string) error {
-	return n.processes.wait(ctx, "an object of the platform", func(ctx context.Context) (bool, error) {
+	return n.processes.Wait(ctx, "an object of the platform", func(ctx context.Context) (bool, error) {
 		err := n.Apply(ctx, []byte(text))
 		return err == nil, err
 	})
@@ -235,7 +235,7 @@ func (n *Node) healthy(ctx context.Context, kind, name string) error {
 // WaitCondition waits until a condition of an object is true, of today's object where the condition says of which it is. The error says
 // what its conditions are.
 func (n *Node) WaitCondition(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, condition string) error {
-	return n.processes.wait(ctx, fmt.Sprintf("%s of %s %s", condition, kind.Kind, name), func(ctx context.Context) (bool, error) {
+	return n.processes.Wait(ctx, fmt.Sprintf("%s of %s %s", condition, kind.Kind, name), func(ctx context.Context) (bool, error) {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(kind)
 		if err := n.Client.Get(ctx, name, u); err != nil {

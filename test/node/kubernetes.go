@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
@@ -16,10 +17,12 @@ import (
 const (
 	nodeAddress  = sandbox.Gateway
 	podAddresses = "10.245.0.0/24"
-	services     = "10.96.0.0/16"
+	services     = kubernetes.Services
 	apiService   = "10.96.0.1"
 	dnsService   = "10.96.0.10"
 	registryPort = "5000"
+	etcdAddress  = "http://127.0.0.1:2379"
+	etcdPeers    = "http://127.0.0.1:2380"
 
 	nodeName = "node"
 	// bridge is the network of package sandbox, where the machine has its address.
@@ -122,7 +125,7 @@ var identities = []identity{
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
 	}},
 	{name: "kubelet", user: nodeName, hosts: []string{nodeAddress, nodeName}},
-	{name: "tokens", user: "service-accounts", hosts: []string{}}, // only its key is used, to sign tokens
+	{name: "tokens", user: "service-accounts", hosts: []string{}}, // its key signs tokens
 	{name: "front-proxy", user: "front-proxy", hosts: []string{}},
 	{name: "apiserver-kubelet", user: "apiserver-kubelet", groups: []string{"system:masters"}, hosts: []string{}},
 	{name: "admin", user: "admin", groups: []string{"system:masters"}},
@@ -136,10 +139,10 @@ var identities = []identity{
 func apiServer(state string) []string {
 	pki := func(name string) string { return filepath.Join(state, "pki", name) }
 	return []string{
-		"--etcd-servers=http://127.0.0.1:2379", "--bind-address=0.0.0.0", "--advertise-address=" + nodeAddress, "--secure-port=6443",
+		"--etcd-servers=" + etcdAddress, "--bind-address=0.0.0.0", "--advertise-address=" + nodeAddress, "--secure-port=6443",
 		"--tls-cert-file=" + pki("apiserver.crt"), "--tls-private-key-file=" + pki("apiserver.key"), "--client-ca-file=" + pki("ca.crt"),
 		"--service-cluster-ip-range=" + services, "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-		"--service-account-key-file=" + pki("tokens.key"), "--service-account-signing-key-file=" + pki("tokens.key"),
+		"--service-account-key-file=" + pki("tokens.crt"), "--service-account-signing-key-file=" + pki("tokens.key"),
 		"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
 		"--kubelet-client-certificate=" + pki("apiserver-kubelet.crt"), "--kubelet-client-key=" + pki("apiserver-kubelet.key"),
 		"--kubelet-certificate-authority=" + pki("ca.crt"), "--kubelet-preferred-address-types=InternalIP",
@@ -167,16 +170,6 @@ func controllerManager(state string) []string {
 		"--cluster-signing-cert-file="+pki("ca.crt"), "--cluster-signing-key-file="+pki("ca.key"),
 		"--use-service-account-credentials=true", "--controllers=*",
 	)
-}
-
-// etcd are the flags of etcd. Nothing has to survive a crash of the machine, so it need not wait for the disk.
-func etcd(state string) []string {
-	return []string{
-		"--name=node", "--data-dir=" + filepath.Join(state, "etcd"), "--unsafe-no-fsync", "--log-level=warn",
-		"--listen-client-urls=http://127.0.0.1:2379", "--advertise-client-urls=http://127.0.0.1:2379",
-		"--listen-peer-urls=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380",
-		"--initial-cluster=node=http://127.0.0.1:2380",
-	}
 }
 
 // kubelet are the flags of the kubelet.

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -10,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/registry"
 )
 
 func TestWithoutRegistry(t *testing.T) {
@@ -54,20 +55,20 @@ func TestRegistry(t *testing.T) {
 	if _, err := os.Stat(l.blob(stray.Digest)); !os.IsNotExist(err) {
 		t.Errorf("what belongs to no image is still there: %v", err)
 	}
-	r, err := newRegistry(context.Background(), "127.0.0.1:0")
-	if err != nil {
+	r := registry.New()
+	if err := r.Serve(t.Context(), "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	defer r.listener.Close()
-	if err := r.Add(l.dir); err != nil {
+	defer r.Close()
+	if err := r.AddLayout(l.dir, withoutRegistry); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Add(filepath.Join(dir, "none")); err != nil {
+	if err := r.AddLayout(filepath.Join(dir, "none"), withoutRegistry); err != nil {
 		t.Errorf("a layout that is not there: %v", err)
 	}
 	get := func(path string) (int, string, []byte) {
 		t.Helper()
-		resp, err := http.Get("http://" + r.listener.Addr().String() + path)
+		resp, err := http.Get("http://" + r.Address() + path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,11 +21,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
+	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/registry"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
@@ -44,11 +47,11 @@ type Node struct {
 	// Client reads and writes anything, as the administrator.
 	Client client.WithWatch
 	// Registry serves all images.
-	Registry *Registry
+	Registry *registry.Registry
 
 	state     string
 	lock      *os.File
-	processes *processes
+	processes *process.Group
 	progress  io.Writer
 	started   time.Time
 }
@@ -62,7 +65,7 @@ func Start(ctx context.Context, progress io.Writer) (_ *Node, err error) {
 	}
 	n := &Node{
 		state: filepath.Join(folder, "state"), progress: progress, started: time.Now(),
-		processes: &processes{bin: filepath.Join(folder, "bin"), logs: filepath.Join(folder, "logs")},
+		processes: programsIn(folder),
 	}
 	if n.lock, err = occupy(folder); err != nil {
 		return nil, err
@@ -75,12 +78,13 @@ func Start(ctx context.Context, progress io.Writer) (_ *Node, err error) {
 	if err := n.machine(); err != nil {
 		return n, err
 	}
-	if n.Registry, err = newRegistry(ctx, nodeAddress+":"+registryPort); err != nil {
+	n.Registry = registry.New()
+	if err := n.Registry.Serve(ctx, nodeAddress+":"+registryPort); err != nil {
 		return n, err
 	}
 	// Those of Install, and those that `make images` built.
 	for _, dir := range []string{filepath.Join(folder, "images"), filepath.Join(folder, "..", "images", "oci")} {
-		if err := n.Registry.Add(dir); err != nil {
+		if err := n.Registry.AddLayout(dir, withoutRegistry); err != nil {
 			return n, err
 		}
 	}
@@ -111,9 +115,16 @@ func Attach(progress io.Writer) (*Node, error) {
 	}
 	n := &Node{
 		state: filepath.Join(folder, "state"), progress: progress, started: time.Now(),
-		processes: &processes{bin: filepath.Join(folder, "bin"), logs: filepath.Join(folder, "logs")},
+		processes: programsIn(folder),
 	}
 	return n, n.connect(filepath.Join(n.state, "pki", "admin.kubeconfig"))
+}
+
+// programsIn are the programs of a node, of which some call others that are no part of the machine.
+func programsIn(folder string) *process.Group {
+	return &process.Group{Dir: folder, Env: []string{
+		"PATH=" + filepath.Join(folder, "bin") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+	}}
 }
 
 // connect makes the administrator's client. The API need not serve yet.
@@ -129,10 +140,8 @@ func (n *Node) connect(kubeconfig string) (err error) {
 
 // Stop ends all programs. Their pods end with the machine.
 func (n *Node) Stop() {
-	n.processes.stop()
-	if n.Registry != nil {
-		_ = n.Registry.listener.Close()
-	}
+	n.processes.Stop()
+	n.Registry.Close()
 	_ = n.lock.Close()
 }
 
@@ -152,7 +161,7 @@ func occupy(folder string) (*os.File, error) {
 }
 
 // Err is an error when a program has ended that should not have, with the end of its log.
-func (n *Node) Err() error { return n.processes.failed() }
+func (n *Node) Err() error { return n.processes.Failed() }
 
 func (n *Node) say(what string) {
 	fmt.Fprintf(n.progress, "%5.1f s  %s\n", time.Since(n.started).Seconds(), what)
@@ -170,10 +179,12 @@ func (n *Node) machine() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, ""); err != nil {
 		return fmt.Errorf("cannot share mounts with pods: %w", err)
 	}
-	if err := os.RemoveAll(n.state); err != nil {
-		return err
+	for _, dir := range []string{n.state, filepath.Join(n.processes.Dir, "logs")} {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
 	}
-	for _, dir := range []string{filepath.Join(n.state, "pki"), filepath.Join(n.state, "pods"), n.processes.logs} {
+	for _, dir := range []string{filepath.Join(n.state, "pki"), filepath.Join(n.state, "pods")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
@@ -183,41 +194,29 @@ func (n *Node) machine() error {
 
 // controlPlane starts the control plane and waits until it serves.
 func (n *Node) controlPlane(ctx context.Context) error {
-	a, err := newAuthority(filepath.Join(n.state, "pki"), "https://"+nodeAddress+":6443")
-	if err != nil {
+	if err := certificates(filepath.Join(n.state, "pki"), "https://"+nodeAddress+":6443", identities); err != nil {
+		return fmt.Errorf("cannot make certificates: %w", err)
+	}
+	if err := n.connect(filepath.Join(n.state, "pki", "admin.kubeconfig")); err != nil {
 		return err
 	}
-	for _, who := range identities {
-		if err := a.issue(who); err != nil {
-			return fmt.Errorf("cannot make the certificate of %s: %w", who.name, err)
-		}
-	}
-	if err := n.connect(a.file("admin.kubeconfig")); err != nil {
+	etcd := kubernetes.Etcd("node", filepath.Join(n.state, "etcd"), etcdAddress, etcdPeers)
+	if err := n.processes.Start("etcd", "etcd", nil, etcd...); err != nil {
 		return err
 	}
-	if err := n.processes.start("etcd", etcd(n.state)...); err != nil {
-		return err
-	}
-	if err := n.processes.start("kube-apiserver", apiServer(n.state)...); err != nil {
+	if err := n.processes.Start("kube-apiserver", "kube-apiserver", nil, apiServer(n.state)...); err != nil {
 		return err
 	}
 	// Its images are unpacked while the API server starts.
-	if err := n.processes.start("/usr/bin/containerd", "--config", filepath.Join(n.state, "containerd.toml")); err != nil {
+	if err := n.processes.Start("containerd", "/usr/bin/containerd", nil, "--config", filepath.Join(n.state, "containerd.toml")); err != nil {
 		return err
 	}
-	set, err := kubernetes.NewForConfig(n.Config)
-	if err != nil {
-		return err
-	}
-	return n.processes.wait(ctx, "the API server", func(ctx context.Context) (bool, error) {
-		_, err := set.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
-		return err == nil, err
-	})
+	return kubernetes.Ready(ctx, n.processes, "the API server", n.Config)
 }
 
 // agents start the rest of the control plane and what runs on a node, and wait until that is ready.
 func (n *Node) agents(ctx context.Context) error {
-	if err := n.processes.wait(ctx, "containerd", func(context.Context) (bool, error) {
+	if err := n.processes.Wait(ctx, "containerd", func(context.Context) (bool, error) {
 		_, err := os.Stat(socket)
 		return err == nil, err
 	}); err != nil {
@@ -232,11 +231,11 @@ func (n *Node) agents(ctx context.Context) error {
 		{"kubelet", kubelet(n.state)},
 		{"kube-proxy", []string{"--config=" + filepath.Join(n.state, "kube-proxy.yaml")}},
 	} {
-		if err := n.processes.start(p.name, p.args...); err != nil {
+		if err := n.processes.Start(p.name, p.name, nil, p.args...); err != nil {
 			return err
 		}
 	}
-	return n.processes.wait(ctx, "the node", func(ctx context.Context) (bool, error) {
+	return n.processes.Wait(ctx, "the node", func(ctx context.Context) (bool, error) {
 		node := &corev1.Node{}
 		if err := n.Client.Get(ctx, types.NamespacedName{Name: nodeName}, node); err != nil {
 			return false, err
@@ -292,7 +291,7 @@ func (n *Node) apply(ctx context.Context, o *unstructured.Unstructured) error {
 
 // WaitDeployments waits until every Deployment of a namespace is available. The error says what its pods wait for.
 func (n *Node) WaitDeployments(ctx context.Context, namespace string) error {
-	return n.processes.wait(ctx, "the Deployments of "+namespace, func(ctx context.Context) (bool, error) {
+	return n.processes.Wait(ctx, "the Deployments of "+namespace, func(ctx context.Context) (bool, error) {
 		all := &appsv1.DeploymentList{}
 		if err := n.Client.List(ctx, all, client.InNamespace(namespace)); err != nil {
 			return false, err
@@ -333,7 +332,7 @@ func (n *Node) Waiting(ctx context.Context, namespace string) string {
 
 // LastWords are the ends of what the containers of a namespace that are not ready have written, and of what those that they replaced had.
 func (n *Node) LastWords(ctx context.Context, namespace string) string {
-	set, err := kubernetes.NewForConfig(n.Config)
+	set, err := clientset.NewForConfig(n.Config)
 	if err != nil {
 		return err.Error()
 	}

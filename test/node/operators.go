@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/externalsecrets"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
@@ -54,7 +55,7 @@ var operators = []operator{
 	},
 	{
 		name: "external-secrets", namespace: "external-secrets",
-		module: externalSecrets, chart: "deploy/charts/external-secrets", definitions: "config/crds/bases",
+		module: externalsecrets.Module, chart: "deploy/charts/external-secrets", definitions: "config/crds/bases",
 		values: `{installCRDs: false}`,
 	},
 	{
@@ -159,7 +160,7 @@ func filesOf(source string, folders map[string]string) ([]file, error) {
 // build gives the folder of an operator's module, and its program.
 func (r renderer) build(ctx context.Context, o operator) (source, program string, err error) {
 	if o.tool == "" {
-		return buildExternalSecrets(ctx, r.folder, r.log)
+		return externalsecrets.Build(ctx, r.folder, r.log)
 	}
 	if program, err = install.Tool(ctx, r.root, o.tool, r.log); err != nil {
 		return "", "", err
@@ -325,7 +326,7 @@ func (n *Node) deploy(ctx context.Context, all ...operator) error {
 		for _, u := range objects {
 			place(u, o.namespace)
 			// Kinds, and webhooks that were installed before, are there only in a moment.
-			if err := n.processes.wait(ctx, u.GetKind()+" "+u.GetName(), func(ctx context.Context) (bool, error) {
+			if err := n.processes.Wait(ctx, u.GetKind()+" "+u.GetName(), func(ctx context.Context) (bool, error) {
 				err := n.apply(ctx, u.DeepCopy())
 				return err == nil, err
 			}); err != nil {

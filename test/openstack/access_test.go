@@ -179,7 +179,7 @@ func credentialIn(ctx context.Context, service *gophercloud.ServiceClient) (stri
 		}
 	}
 	token := service.Token()
-	_, err := service.Get(ctx, service.ServiceURL("auth", "tokens"), &out, &gophercloud.RequestOpts{
+	_, err := service.Get(ctx, service.ServiceURL("auth", "tokens"), &out, &gophercloud.RequestOpts{ //nolint:bodyclose // it is read into out
 		MoreHeaders: map[string]string{"X-Subject-Token": token}, OkCodes: []int{http.StatusOK},
 	})
 	return out.Token.ApplicationCredential.ID, err

@@ -15,6 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
@@ -62,14 +63,14 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	if c.world, err = preview.World(o.Claim, o.Platform, kinds.Runners()); err != nil {
 		return nil, err
 	}
-	public, err := operators.NewAuthority("public")
+	public, err := pki.New("public")
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(os.MkdirAll(filepath.Join(o.Dir, "empty"), 0o755), os.WriteFile(c.bundle, public.PEM, 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(o.Dir, "empty"), 0o755), os.WriteFile(c.bundle, public.Certificate, 0o644)); err != nil {
 		return nil, err
 	}
-	if c.Cluster, err = cluster.New(o.Dir, c.image, o.Progress); err != nil { //nolint:contextcheck // it lives until it is stopped
+	if c.Cluster, err = cluster.New(o.Dir, c.image, o.Progress); err != nil {
 		return nil, err
 	}
 	alive, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -10,24 +10,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
 // TestCloud: a Keystone of two pods serves tokens, the catalog, the tenant's options and rules and a directory's users, and the
 // companion rotates its keys.
 func TestCloud(t *testing.T) {
 	t.Parallel()
-	authority, err := operators.NewAuthority("directory")
+	authority, err := pki.New("directory")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert, key, err := authority.Server(directoryHost)
+	server, err := authority.Issue(pki.Subject{Hosts: []string{directoryHost}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := start(t, read(t, "full.yaml"), func(o *Options) {
-		o.Secrets = map[string]map[string][]byte{"ldap-employees": {"password": []byte(directoryPassword), "ca.crt": authority.PEM}}
-		o.Prepare = func(c *Cloud) error { return directory(t, c, cert, key) }
+		o.Secrets = map[string]map[string][]byte{"ldap-employees": {"password": []byte(directoryPassword), "ca.crt": authority.Certificate}}
+		o.Prepare = func(c *Cloud) error { return directory(t, c, server.Certificate, server.Key) }
 	})
 	internal, public := clientOf(t, c, false), clientOf(t, c, true)
 	t.Run("Tokens", func(t *testing.T) { testTokens(t, internal, public) })

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -80,34 +81,43 @@ func browser(t *testing.T, c *Cloud, follow bool) *http.Client {
 	return b
 }
 
-// visit gives an answer with its text.
-func visit(t *testing.T, b *http.Client, method, address, body string, header http.Header) (*http.Response, string) {
+// page is what a browser got in the end.
+type page struct {
+	code     int
+	status   string
+	location *url.URL
+	header   http.Header
+	text     string
+}
+
+// visit gives the page at an address.
+func visit(t *testing.T, b *http.Client, method, address, body string, header http.Header) page {
 	t.Helper()
 	request, err := http.NewRequestWithContext(context.Background(), method, address, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, v := range header {
-		request.Header[k] = v
-	}
+	maps.Copy(request.Header, header)
 	request.Header.Set("Accept", "text/html,*/*") // as browsers do; others get no redirect
 	response, err := b.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read
+	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return response, string(text)
+	return page{
+		code: response.StatusCode, status: response.Status, location: response.Request.URL, header: response.Header, text: string(text),
+	}
 }
 
 func testLogin(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
-	response, text := visit(t, browser(t, cloud, true), http.MethodGet, c.URL+protocol+"/auth", "", nil)
-	token := response.Header.Get("X-Subject-Token")
-	if response.StatusCode != http.StatusCreated || token == "" {
-		t.Fatalf("the login ends with %s at %s: %.500s", response.Status, response.Request.URL, text)
+	answer := visit(t, browser(t, cloud, true), http.MethodGet, c.URL+protocol+"/auth", "", nil)
+	token := answer.header.Get("X-Subject-Token")
+	if answer.code != http.StatusCreated || token == "" {
+		t.Fatalf("the login ends with %s at %s: %.500s", answer.status, answer.location, answer.text)
 	}
 	got, err := c.Validate(context.Background(), adminOf(t, c).token, token)
 	if err != nil {
@@ -134,13 +144,13 @@ func testLogin(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
 func testDashboard(t *testing.T, cloud *Cloud, c *Client) {
 	for origin, want := range map[string]int{dashboard: http.StatusOK, "https://elsewhere.example.com/": http.StatusUnauthorized} {
 		address := strings.Replace(c.URL+protocol+"/websso?origin="+url.QueryEscape(origin), "/v3/OS-FEDERATION", "/v3/auth/OS-FEDERATION", 1)
-		response, text := visit(t, browser(t, cloud, true), http.MethodGet, address, "", nil)
-		if response.StatusCode != want {
-			t.Errorf("origin %s: got %s at %s, want %d: %.500s", origin, response.Status, response.Request.URL, want, text)
+		got := visit(t, browser(t, cloud, true), http.MethodGet, address, "", nil)
+		if got.code != want {
+			t.Errorf("origin %s: got %s at %s, want %d: %.500s", origin, got.status, got.location, want, got.text)
 			continue
 		}
-		if want == http.StatusOK && (!strings.Contains(text, origin) || !strings.Contains(text, `name="token"`)) {
-			t.Errorf("the form does not bring a token to the dashboard: %.500s", text)
+		if want == http.StatusOK && (!strings.Contains(got.text, origin) || !strings.Contains(got.text, `name="token"`)) {
+			t.Errorf("the form does not bring a token to the dashboard: %.500s", got.text)
 		}
 	}
 }
@@ -163,20 +173,20 @@ func testForged(t *testing.T, cloud *Cloud) {
 			}
 			pool := x509.NewCertPool()
 			pool.AppendCertsFromPEM(secret["ca.crt"])
-			b.Transport.(*http.Transport).TLSClientConfig.RootCAs = pool //nolint:forcetypeassert // made above
+			b.Transport.(*http.Transport).TLSClientConfig.RootCAs = pool
 		}
-		response, text := visit(t, b, http.MethodGet, c.URL+protocol+"/auth", "", forged)
+		got := visit(t, b, http.MethodGet, c.URL+protocol+"/auth", "", forged)
 		// Users log in at the public address, which the provider sends them back to: at another one the proxy refuses.
-		if response.Header.Get("X-Subject-Token") != "" || response.StatusCode < 300 ||
-			(public && !strings.HasPrefix(response.Header.Get("Location"), identityProvider)) {
+		if got.header.Get("X-Subject-Token") != "" || got.code < 300 ||
+			(public && !strings.HasPrefix(got.header.Get("Location"), identityProvider)) {
 			t.Errorf("forged headers at the login of %s: got %s to %q, want a redirect to the provider: %.300s",
-				c.URL, response.Status, response.Header.Get("Location"), text)
+				c.URL, got.status, got.header.Get("Location"), got.text)
 		}
 		const body = `{"auth":{"identity":{"methods":["mapped"],"mapped":{"identity_provider":"keycloak","protocol":"openid"}}}}`
 		for _, b2 := range []string{body, strings.ReplaceAll(body, `"mapped"`, `"openid"`)} {
-			response, text = visit(t, b, http.MethodPost, c.URL+"/auth/tokens", b2, forged)
-			if response.StatusCode != http.StatusUnauthorized || response.Header.Get("X-Subject-Token") != "" {
-				t.Errorf("forged headers where tokens are given: got %s, want 401: %.300s", response.Status, text)
+			got = visit(t, b, http.MethodPost, c.URL+"/auth/tokens", b2, forged)
+			if got.code != http.StatusUnauthorized || got.header.Get("X-Subject-Token") != "" {
+				t.Errorf("forged headers where tokens are given: got %s, want 401: %.300s", got.status, got.text)
 			}
 		}
 	}
@@ -196,22 +206,22 @@ func testAccessToken(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
 		{"nobody's", "made-up", http.StatusUnauthorized},
 	} {
 		header := http.Header{"Authorization": {"Bearer " + try.token}}
-		response, text := visit(t, browser(t, cloud, false), http.MethodGet, c.URL+protocol+"/auth", "", header)
-		token := response.Header.Get("X-Subject-Token")
-		if response.StatusCode != try.want || (token != "") != (try.want == http.StatusCreated) {
-			t.Errorf("a token that is %s: got %s, want %d: %.300s", try.reason, response.Status, try.want, text)
+		got := visit(t, browser(t, cloud, false), http.MethodGet, c.URL+protocol+"/auth", "", header)
+		token := got.header.Get("X-Subject-Token")
+		if got.code != try.want || (token != "") != (try.want == http.StatusCreated) {
+			t.Errorf("a token that is %s: got %s, want %d: %.300s", try.reason, got.status, try.want, got.text)
 		}
 		if token == "" {
 			continue
 		}
-		if got, err := c.Validate(context.Background(), adminOf(t, c).token, token); err != nil || got.User.Name != "carol" {
-			t.Errorf("the token is of %v (%v), want carol", got, err)
+		if by, err := c.Validate(context.Background(), adminOf(t, c).token, token); err != nil || by.User.Name != "carol" {
+			t.Errorf("the token is of %v (%v), want carol", by, err)
 		}
 	}
 	provider.revoke(revoked)
-	response, _ := visit(t, browser(t, cloud, false), http.MethodGet, c.URL+protocol+"/auth", "", http.Header{"Authorization": {"Bearer " + revoked}})
-	if response.StatusCode != http.StatusUnauthorized {
-		t.Errorf("a revoked token: got %s, want 401", response.Status)
+	got := visit(t, browser(t, cloud, false), http.MethodGet, c.URL+protocol+"/auth", "", http.Header{"Authorization": {"Bearer " + revoked}})
+	if got.code != http.StatusUnauthorized {
+		t.Errorf("a revoked token: got %s, want 401", got.status)
 	}
 }
 

@@ -60,7 +60,7 @@ func (c *Cluster) apply(ctx context.Context, o *unstructured.Unstructured) error
 // applyAll applies objects until the API takes each of them: kinds, or what answers for them, may be there only in a moment.
 func (c *Cluster) applyAll(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
-		if err := wait(ctx, c.processes, nameOf(o), func(ctx context.Context) (bool, error) {
+		if err := c.processes.Wait(ctx, nameOf(o), func(ctx context.Context) (bool, error) {
 			err := c.apply(ctx, o.DeepCopy())
 			return err == nil, err
 		}); err != nil {
@@ -94,7 +94,7 @@ func (c *Cluster) WaitCondition(
 	ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, condition, status string,
 ) error {
 	what := fmt.Sprintf("%s=%s of %s %s", condition, status, kind.Kind, name)
-	return wait(ctx, c.processes, what, func(ctx context.Context) (bool, error) {
+	return c.processes.Wait(ctx, what, func(ctx context.Context) (bool, error) {
 		u, err := c.Get(ctx, kind, name)
 		switch {
 		case err != nil:

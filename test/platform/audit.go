@@ -13,7 +13,7 @@ type Request struct{ User, Verb, Resource string }
 
 // Requests counts the requests to the management cluster's API server since the platform started (Options.Audit).
 func (p *Platform) Requests() (map[Request]int, error) {
-	log, err := os.Open(p.file("audit.log"))
+	log, err := os.Open(p.File("audit.log"))
 	if err != nil {
 		return nil, fmt.Errorf("cannot count requests: %w", err)
 	}

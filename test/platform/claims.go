@@ -22,7 +22,7 @@ func (p *Platform) Order(ctx context.Context, claim *unstructured.Unstructured) 
 // WaitReady waits until a claim is ready, as it is now. The error says what it waits for, component by component.
 func (p *Platform) WaitReady(ctx context.Context, claim *unstructured.Unstructured) error {
 	name := client.ObjectKeyFromObject(claim)
-	return wait(ctx, p.processes, "Ready of "+nameOf(claim), func(ctx context.Context) (bool, error) {
+	return p.processes.Wait(ctx, "Ready of "+nameOf(claim), func(ctx context.Context) (bool, error) {
 		u, err := p.Get(ctx, claim.GroupVersionKind(), name)
 		if err != nil || u == nil {
 			return false, err
@@ -64,4 +64,4 @@ func (c *Cluster) Composed(ctx context.Context, namespace string) []unstructured
 }
 
 // Err is an error when a process of the platform has ended that should not have, with the end of its log.
-func (p *Platform) Err() error { return p.processes.failed() }
+func (p *Platform) Err() error { return p.processes.Failed() }

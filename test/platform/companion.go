@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
 
@@ -44,7 +46,7 @@ var _ operators.Real = &companions{}
 type companion struct {
 	name, namespace string
 	pods            []types.UID
-	process         *process
+	process         *process.Process
 	health          string    // URL of the readiness probe
 	since           time.Time // the process was started
 	restarts        int32
@@ -111,7 +113,7 @@ func (cs *companions) run(ctx context.Context, pod *corev1.Pod) (health string, 
 	if !slices.Contains(c.pods, pod.UID) {
 		c.pods = append(c.pods, pod.UID)
 	}
-	switch ended := c.process == nil || c.process.hasEnded(); {
+	switch ended := c.process == nil || c.process.HasEnded(); {
 	case !ended && c.ending.IsZero():
 		return c.health, c.restarts, nil
 	case !ended, c.process != nil && time.Since(c.since) < backoff:
@@ -128,7 +130,7 @@ func (cs *companions) launch(ctx context.Context, c *companion, pod *corev1.Pod)
 	if err != nil {
 		return err
 	}
-	ports, err := freePorts(1)
+	ports, err := kubernetes.FreePorts(1)
 	if err != nil {
 		return err
 	}
@@ -143,11 +145,11 @@ func (cs *companions) launch(ctx context.Context, c *companion, pod *corev1.Pod)
 		environment = append(environment, env(name, value))
 	}
 	args = append(args, "--controllers="+strings.Join(slices.Sorted(maps.Keys(reconciled)), ","),
-		"--health-address="+address(ports[0]), "--metrics-address="+address(0))
-	c.health = "http://" + address(ports[0]) + container.ReadinessProbe.HTTPGet.Path
+		"--health-address="+kubernetes.Address(ports[0]), "--metrics-address="+kubernetes.Address(0))
+	c.health = "http://" + kubernetes.Address(ports[0]) + container.ReadinessProbe.HTTPGet.Path
 	c.since, c.ending = time.Now(), time.Time{}
-	cs.processes.forget(c.process)
-	c.process, err = cs.processes.launch(c.name, companionProgram, environment, args...)
+	cs.processes.Forget(c.process)
+	c.process, err = cs.processes.Launch(c.name, companionProgram, environment, args...)
 	return err
 }
 
@@ -165,15 +167,15 @@ func (cs *companions) Keep(namespace string, pods []types.UID) bool {
 		switch {
 		case len(c.pods) > 0 && c.ending.IsZero():
 			continue
-		case c.process == nil || c.process.hasEnded():
+		case c.process == nil || c.process.HasEnded():
 			delete(cs.running, set)
-			cs.processes.forget(c.process)
+			cs.processes.Forget(c.process)
 			continue
 		case c.ending.IsZero():
 			c.ending = time.Now()
-			c.process.signal(syscall.SIGTERM)
+			c.process.Signal(syscall.SIGTERM)
 		case time.Since(c.ending) > patience:
-			c.process.signal(syscall.SIGKILL)
+			c.process.Signal(syscall.SIGKILL)
 		}
 		all = false
 	}

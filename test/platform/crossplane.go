@@ -12,6 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
 // namespace is that of Crossplane.
@@ -32,11 +35,11 @@ var recommended = []string{"--circuit-breaker-burst=100000", "--circuit-breaker-
 // accounts that the pods would have.
 type crossplane struct {
 	*Cluster
-	source    string     // folder of its module
-	args      []string   // flags of core
-	authority *authority // what it signs certificates with
-	webhook   int        // port
-	metrics   string     // URL
+	source    string         // folder of its module
+	args      []string       // flags of core
+	authority *pki.Authority // what it signs certificates with
+	webhook   int            // port
+	metrics   string         // URL
 }
 
 // environment of the pods.
@@ -75,8 +78,8 @@ func (x *crossplane) start(ctx context.Context, chart []*unstructured.Unstructur
 	); err != nil {
 		return err
 	}
-	if err := wait(ctx, x.processes, "crossplane core init", func(ctx context.Context) (bool, error) {
-		_, err := x.processes.run(ctx, "crossplane-core", x.environment(core), "core", "init", "--enable-webhooks=false", "--activation=*")
+	if err := x.processes.Wait(ctx, "crossplane core init", func(ctx context.Context) (bool, error) {
+		_, err := x.processes.Run(ctx, "crossplane-core", x.environment(core), "core", "init", "--enable-webhooks=false", "--activation=*")
 		return err == nil, err
 	}); err != nil {
 		return err
@@ -114,21 +117,21 @@ func (x *crossplane) certificates(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if x.authority, err = readAuthority(root["tls.crt"], root["tls.key"]); err != nil {
+	if x.authority, err = pki.Load(pki.Pair{Certificate: root["tls.crt"], Key: root["tls.key"]}); err != nil {
 		return err
 	}
-	if err := x.authority.write(x.file("crossplane/client"), pair{certificate: client["tls.crt"], key: client["tls.key"]}); err != nil {
+	if err := x.authority.Write(x.File("crossplane/client"), pki.Pair{Certificate: client["tls.crt"], Key: client["tls.key"]}); err != nil {
 		return err
 	}
-	server, err := x.authority.issue("local", nil, []string{loopback, "localhost"})
+	server, err := x.authority.Issue(pki.Subject{User: "local", Hosts: []string{kubernetes.Loopback, "localhost"}})
 	if err != nil {
 		return err
 	}
-	return x.authority.write(x.serverCertificate(), server)
+	return x.authority.Write(x.serverCertificate(), server)
 }
 
 // serverCertificate is the folder of the certificate of everything that Crossplane talks to.
-func (x *crossplane) serverCertificate() string { return x.file("crossplane/server") }
+func (x *crossplane) serverCertificate() string { return x.File("crossplane/server") }
 
 func (x *crossplane) secret(ctx context.Context, name string) (map[string][]byte, error) {
 	u, err := x.Get(ctx, secretKind, types.NamespacedName{Namespace: namespace, Name: name})
@@ -140,33 +143,33 @@ func (x *crossplane) secret(ctx context.Context, name string) (map[string][]byte
 
 // processesOf starts core and the RBAC manager.
 func (x *crossplane) processesOf(ctx context.Context, core, rbac string) error {
-	ports, err := freePorts(3)
+	ports, err := kubernetes.FreePorts(3)
 	if err != nil {
 		return err
 	}
-	x.webhook, x.metrics = ports[0], "http://"+address(ports[1])+"/metrics"
-	cache := x.file("crossplane/packages")
+	x.webhook, x.metrics = ports[0], "http://"+kubernetes.Address(ports[1])+"/metrics"
+	cache := x.File("crossplane/packages")
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return err
 	}
 	// Functions are called at an address, and ours cannot be that of a pod. A provider is called by nobody, so Crossplane may
 	// make a Deployment for it, with the service account and the rights that come with it.
-	if err := x.processes.start("crossplane", "crossplane-core", x.environment(core), append([]string{
+	if err := x.processes.Start("crossplane", "crossplane-core", x.environment(core), append([]string{
 		"core", "start", "--package-runtime=Function=External;Provider=Deployment", "--xpkg-cache-dir=" + cache,
 		"--webhook-port=" + strconv.Itoa(ports[0]), "--metrics-port=" + strconv.Itoa(ports[1]), "--health-probe-port=" + strconv.Itoa(ports[2]),
-		"--tls-server-certs-dir=" + x.serverCertificate(), "--tls-client-certs-dir=" + x.file("crossplane/client"),
+		"--tls-server-certs-dir=" + x.serverCertificate(), "--tls-client-certs-dir=" + x.File("crossplane/client"),
 	}, x.args...)...); err != nil {
 		return err
 	}
-	if err := x.processes.start("crossplane-rbac", "crossplane-core", x.environment(rbac),
+	if err := x.processes.Start("crossplane-rbac", "crossplane-core", x.environment(rbac),
 		"rbac", "start", "--provider-clusterrole=crossplane:allowed-provider-permissions"); err != nil {
 		return err
 	}
 	if err := x.apply(ctx, x.usageWebhook()); err != nil {
 		return err
 	}
-	return wait(ctx, x.processes, "Crossplane", func(ctx context.Context) (bool, error) {
-		return answers(ctx, "http://"+address(ports[2])+"/readyz")
+	return x.processes.Wait(ctx, "Crossplane", func(ctx context.Context) (bool, error) {
+		return answers(ctx, "http://"+kubernetes.Address(ports[2])+"/readyz")
 	})
 }
 
@@ -183,8 +186,8 @@ func (x *crossplane) usageWebhook() *unstructured.Unstructured {
 			"failurePolicy":           "Fail",
 			"objectSelector":          map[string]any{"matchLabels": map[string]any{"crossplane.io/in-use": "true"}},
 			"clientConfig": map[string]any{
-				"url":      fmt.Sprintf("https://%s/validate-no-usages", address(x.webhook)),
-				"caBundle": base64Of(x.authority.pem),
+				"url":      fmt.Sprintf("https://%s/validate-no-usages", kubernetes.Address(x.webhook)),
+				"caBundle": base64Of(x.authority.Certificate),
 			},
 			"rules": []any{map[string]any{
 				"apiGroups": []any{"*"}, "apiVersions": []any{"*"}, "operations": []any{"DELETE"}, "resources": []any{"*"},

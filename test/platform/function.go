@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 )
 
 // functionProgram is the first function of a platform.
@@ -39,16 +41,16 @@ func (e *endpoints) of(image string) string {
 
 // startFunction starts a function that was built, as the one of an image.
 func (p *Platform) startFunction(program, image string) error {
-	ports, err := freePorts(1)
+	ports, err := kubernetes.FreePorts(1)
 	if err != nil {
 		return err
 	}
-	if err := p.processes.start(program, program, nil,
-		"--address="+address(ports[0]), "--tls-certs-dir="+p.crossplane.serverCertificate(), "--metrics-address=",
+	if err := p.processes.Start(program, program, nil,
+		"--address="+kubernetes.Address(ports[0]), "--tls-certs-dir="+p.crossplane.serverCertificate(), "--metrics-address=",
 	); err != nil {
 		return err
 	}
-	p.functions.set(image, "dns:///"+address(ports[0]))
+	p.functions.set(image, "dns:///"+kubernetes.Address(ports[0]))
 	return nil
 }
 
@@ -100,7 +102,7 @@ func (p *Platform) AddFunction(ctx context.Context, name, version string) (strin
 		return "", err
 	}
 	program := functionProgram + "-" + name
-	if err := p.processes.link(program, filepath.Join(p.Dir, "bin", p.program)); err != nil {
+	if err := p.processes.Link(program, filepath.Join(p.Dir, "bin", p.program)); err != nil {
 		return "", err
 	}
 	if err := p.startFunction(program, image); err != nil {
@@ -131,7 +133,7 @@ func (p *Platform) AddChannel(ctx context.Context, version, channel, function st
 			documents[i] = bytes.ReplaceAll(d, []byte("name: "+functionName+"\n"), []byte("name: "+function+"\n"))
 		}
 	}
-	if err := p.registry.addPackage("c5c3/configuration-cobaltcore", version, bytes.Join(documents, []byte("---\n"))); err != nil {
+	if err := p.registry.AddPackage("c5c3/configuration-cobaltcore", version, bytes.Join(documents, []byte("---\n"))); err != nil {
 		return err
 	}
 	image := ours + "/configuration-cobaltcore:" + version
@@ -148,7 +150,7 @@ func (p *Platform) AddChannel(ctx context.Context, version, channel, function st
 
 // installed waits until a package is healthy with an image.
 func (p *Platform) installed(ctx context.Context, kind, name, image string) error {
-	return wait(ctx, p.processes, kind+" "+image, func(ctx context.Context) (bool, error) {
+	return p.processes.Wait(ctx, kind+" "+image, func(ctx context.Context) (bool, error) {
 		u, err := p.Get(ctx, packageKind(kind), types.NamespacedName{Name: name})
 		if err != nil || u == nil {
 			return false, err

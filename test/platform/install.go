@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 )
 
 // functionName is the name of the Function, as Compositions name it; functionImage is its package.
@@ -33,7 +35,7 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 	if p.registry, err = images(p.options.Tree, p.options.Packages, "v"+version, provider, providerVersion); err != nil {
 		return err
 	}
-	if err := p.registry.serve(ctx); err != nil {
+	if err := p.registry.Serve(ctx, kubernetes.Address(0)); err != nil {
 		return err
 	}
 	p.program = functionProgram
@@ -42,8 +44,8 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 	}
 	go x.runtime(background, p.functions.of)
 	if err := x.applyAll(ctx, []*unstructured.Unstructured{
-		p.registry.rewrite("cobaltcore", ours, "c5c3"),
-		p.registry.rewrite("upbound", providers, "upbound"),
+		rewrite(p.registry, "cobaltcore", ours, "c5c3"),
+		rewrite(p.registry, "upbound", providers, "upbound"),
 		providerPackage(providerVersion),
 	}); err != nil {
 		return err
@@ -96,11 +98,11 @@ func (p *Platform) helm(ctx context.Context, c *Cluster, chart string, values ma
 	if err != nil {
 		return err
 	}
-	file := c.file("values.yaml")
+	file := c.File("values.yaml")
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		return err
 	}
-	_, err = p.processes.run(ctx, "helm", p.helmEnvironment(c.Kubeconfig),
+	_, err = p.processes.Run(ctx, "helm", p.helmEnvironment(c.Kubeconfig),
 		"upgrade", "--install", "cobaltcore", chart, "--namespace="+namespace, "--create-namespace", "--values="+file)
 	return err
 }
@@ -110,7 +112,7 @@ func chartOf(tree string) string { return filepath.Join(tree, "package", "chart"
 
 // template gives the objects of a chart.
 func (p *Platform) template(ctx context.Context, name, chart string) ([]*unstructured.Unstructured, error) {
-	out, err := p.processes.run(ctx, "helm", p.helmEnvironment(""), "template", name, chart, "--namespace="+namespace)
+	out, err := p.processes.Run(ctx, "helm", p.helmEnvironment(""), "template", name, chart, "--namespace="+namespace)
 	if err != nil {
 		return nil, err
 	}

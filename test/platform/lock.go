@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 )
 
 // lockName is the file that the process that runs a platform holds a lock on. It has that process's id in it. The lock goes when
@@ -44,7 +46,7 @@ func occupy(ctx context.Context, dir string) (*os.File, error) {
 
 // empty ends what an earlier platform left running, and removes its files.
 func empty(ctx context.Context, dir string) error {
-	if err := sweep(ctx, dir); err != nil {
+	if err := process.Sweep(ctx, dir); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(dir)

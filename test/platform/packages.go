@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/registry"
 )
 
 // Our packages and the provider's have the names that they have in the world. Crossplane is told to fetch them from here.
@@ -37,10 +39,10 @@ func packageKind(kind string) schema.GroupVersionKind {
 
 // images fills a registry: with the packages of a folder that `make package` made, or, without one, with packages made of this
 // tree; and with provider-kubernetes as it is in its module. The tag is that of our packages.
-func images(root, packages, tag, provider, providerVersion string) (*registry, error) {
-	r := newRegistry()
+func images(root, packages, tag, provider, providerVersion string) (*registry.Registry, error) {
+	r := registry.New()
 	if packages != "" {
-		if err := r.addLayout(filepath.Join(packages, "oci"), "c5c3/"); err != nil {
+		if err := r.AddLayout(filepath.Join(packages, "oci"), func(name string) string { return "c5c3/" + name }); err != nil {
 			return nil, fmt.Errorf("cannot read the packages in %s (make package makes them): %w", packages, err)
 		}
 	} else if err := addTree(r, root, tag); err != nil {
@@ -54,11 +56,11 @@ func images(root, packages, tag, provider, providerVersion string) (*registry, e
 	if err != nil {
 		return nil, err
 	}
-	return r, r.addPackage("upbound/provider-kubernetes", providerVersion, stream)
+	return r, r.AddPackage("upbound/provider-kubernetes", providerVersion, stream)
 }
 
 // addTree adds our packages as they are in this tree. They hold no program: it runs here.
-func addTree(r *registry, root, tag string) error {
+func addTree(r *registry.Registry, root, tag string) error {
 	if err := addFunction(r, root, "function-cobaltcore", tag); err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func addTree(r *registry, root, tag string) error {
 	if err != nil {
 		return err
 	}
-	return r.addPackage("c5c3/configuration-cobaltcore", tag, configuration)
+	return r.AddPackage("c5c3/configuration-cobaltcore", tag, configuration)
 }
 
 // configurationOf is the content of the Configuration of a tree.
@@ -83,12 +85,12 @@ func configurationOf(root string) ([]byte, error) {
 }
 
 // addFunction adds the function's package under a name.
-func addFunction(r *registry, root, name, tag string) error {
+func addFunction(r *registry.Registry, root, name, tag string) error {
 	function, err := stream(filepath.Join(root, "package", "function", "crossplane.yaml"))
 	if err != nil {
 		return err
 	}
-	return r.addPackage("c5c3/"+name, tag, function)
+	return r.AddPackage("c5c3/"+name, tag, function)
 }
 
 // stream joins YAML files.
@@ -107,14 +109,14 @@ func stream(files ...string) ([]byte, error) {
 }
 
 // rewrite tells Crossplane to fetch what has a prefix from our registry.
-func (r *registry) rewrite(name, prefix, path string) *unstructured.Unstructured {
+func rewrite(r *registry.Registry, name, prefix, path string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "pkg.crossplane.io/v1beta1",
 		"kind":       "ImageConfig",
 		"metadata":   map[string]any{"name": name},
 		"spec": map[string]any{
 			"matchImages":  []any{map[string]any{"prefix": prefix}},
-			"rewriteImage": map[string]any{"prefix": r.listening.Addr().String() + "/" + path},
+			"rewriteImage": map[string]any{"prefix": r.Address() + "/" + path},
 		},
 	}}
 }
@@ -147,7 +149,7 @@ func (x *crossplane) runtime(ctx context.Context, endpoint func(image string) st
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			_ = os.WriteFile(x.file("runtime.log"), []byte(err.Error()+"\n"), 0o644)
+			_ = os.WriteFile(x.File("runtime.log"), []byte(err.Error()+"\n"), 0o644)
 		}
 		select {
 		case <-ctx.Done():

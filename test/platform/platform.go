@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/registry"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform/operators"
 )
 
@@ -64,8 +66,8 @@ type Platform struct {
 
 	options    Options
 	crossplane *crossplane
-	processes  *processes
-	registry   *registry
+	processes  *process.Group
+	registry   *registry.Registry
 	functions  endpoints
 	program    string // the function that was built of the tree last
 	lock       *os.File
@@ -136,7 +138,7 @@ func prepare(ctx context.Context, o Options) (*Platform, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Platform{Dir: o.Dir, options: o, lock: lock, processes: &processes{dir: o.Dir}}
+	p := &Platform{Dir: o.Dir, options: o, lock: lock, processes: &process.Group{Dir: o.Dir}}
 	if p.log, err = os.Create(filepath.Join(o.Dir, "operators.log")); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -147,10 +149,8 @@ func prepare(ctx context.Context, o Options) (*Platform, error) {
 // more than once.
 func (p *Platform) Stop() {
 	p.end()
-	p.processes.stopAll()
-	if p.registry != nil && p.registry.listening != nil {
-		_ = p.registry.listening.Close()
-	}
+	p.processes.Stop()
+	p.registry.Close()
 	_ = os.RemoveAll(filepath.Join(p.Dir, "management", "etcd"))
 	_ = os.RemoveAll(filepath.Join(p.Dir, "remote", "etcd"))
 	_ = p.lock.Close()
@@ -211,7 +211,7 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 	}
 	p.say("Crossplane runs, the kinds of other projects are there")
 	if err := p.install(ctx, background, x, provider); err != nil {
-		return fmt.Errorf("%w%s", err, p.processes.logs(4, "crossplane", "crossplane-rbac", "function"))
+		return fmt.Errorf("%w%s", err, p.processes.Logs(4, "crossplane", "crossplane-rbac", "function"))
 	}
 	return nil
 }
@@ -219,15 +219,15 @@ func (p *Platform) start(ctx, background context.Context) (err error) {
 // Log is the end of what something of the platform wrote: a process, by the name of its log, or "operators".
 func (p *Platform) Log(name string, lines int) string {
 	if name == "operators" {
-		return tail(filepath.Join(p.Dir, "operators.log"), lines)
+		return process.Tail(filepath.Join(p.Dir, "operators.log"), lines)
 	}
-	return tail(filepath.Join(p.Dir, "logs", name+".log"), lines)
+	return process.Tail(filepath.Join(p.Dir, "logs", name+".log"), lines)
 }
 
 // Kubectl runs kubectl in the management cluster, as its administrator, and gives what it prints.
 func (p *Platform) Kubectl(ctx context.Context, args ...string) ([]byte, error) {
 	cache := filepath.Join(p.Dir, "kubectl")
-	return p.processes.run(ctx, "kubectl", []string{env("KUBECONFIG", p.Kubeconfig), env("KUBECACHEDIR", cache)}, args...)
+	return p.processes.Run(ctx, "kubectl", []string{env("KUBECONFIG", p.Kubeconfig), env("KUBECACHEDIR", cache)}, args...)
 }
 
 // together does several things at once and waits for all. The first that fails ends the others.

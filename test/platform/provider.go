@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/kubernetes"
 )
 
 // local is the name of the provider configs for the management cluster itself.
@@ -22,13 +24,13 @@ func (x *crossplane) provider(ctx context.Context) error {
 	if err := x.may(ctx, "provider-kubernetes", "watch", definitionResource); err != nil {
 		return err
 	}
-	ports, err := freePorts(2)
+	ports, err := kubernetes.FreePorts(2)
 	if err != nil {
 		return err
 	}
-	if err := x.processes.start("provider-kubernetes", "provider-kubernetes",
+	if err := x.processes.Start("provider-kubernetes", "provider-kubernetes",
 		[]string{env("KUBECONFIG", kubeconfig), env("TLS_SERVER_CERTS_DIR", x.serverCertificate())},
-		"--enable-watches", "--webhook-port="+strconv.Itoa(ports[0]), "--health-probe-bind-addr="+address(ports[1]),
+		"--enable-watches", "--webhook-port="+strconv.Itoa(ports[0]), "--health-probe-bind-addr="+kubernetes.Address(ports[1]),
 		"--metrics-bind-address=0",
 	); err != nil {
 		return err

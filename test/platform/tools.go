@@ -1,7 +1,6 @@
 package platform
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -12,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 )
 
 // defaultCore is the tool with the oldest Crossplane that we support.
@@ -29,7 +30,7 @@ var tools = map[string]string{
 }
 
 // build builds what is not built yet, and makes every program known to the processes.
-func build(ctx context.Context, root, core string, ps *processes, log io.Writer) error {
+func build(ctx context.Context, root, core string, ps *process.Group, log io.Writer) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return errors.New("cannot find the Go toolchain; install Go 1.26 or newer")
 	}
@@ -47,7 +48,7 @@ func build(ctx context.Context, root, core string, ps *processes, log io.Writer)
 			}
 			paths[tool] = strings.TrimSpace(string(out))
 		}
-		if err := ps.link(name, paths[tool]); err != nil {
+		if err := ps.Link(name, paths[tool]); err != nil {
 			return err
 		}
 	}
@@ -64,7 +65,7 @@ func (p *Platform) buildProgram(ctx context.Context, tree, folder, name string) 
 			return err
 		}
 		path = filepath.Join(cache, "bin", fmt.Sprintf("platform-%s-%x", folder, sha256.Sum256([]byte(tree)))[:40])
-		if err := p.processes.link(name, path); err != nil {
+		if err := p.processes.Link(name, path); err != nil {
 			return err
 		}
 	}
@@ -98,18 +99,6 @@ func errorOf(text string) error {
 		return nil
 	}
 	return errors.New(text)
-}
-
-// run runs a linked program to its end and gives what it prints. The error has what it says about it.
-func (ps *processes) run(ctx context.Context, program string, env []string, args ...string) ([]byte, error) {
-	cmd := ps.command(ctx, program, env, args...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w: %s", program, args[0], err, bytes.TrimSpace(stderr.Bytes()))
-	}
-	return out, nil
 }
 
 // findRoot is the folder of this repository, seen from the working directory.

@@ -34,7 +34,9 @@ func (o *Operators) administration(ctx context.Context) {
 }
 
 // outside is the way that clients outside have, who trust the public authority as their system's.
-func (o *Operators) outside([]byte) (http.RoundTripper, error) { return o.transport(o.Public.PEM) }
+func (o *Operators) outside([]byte) (http.RoundTripper, error) {
+	return o.transport(o.Public.Certificate)
+}
 
 // due lets a reconciler be only when it wants to, by the companion's clock: each of these passes costs Keystone a login.
 func (o *Operators) due(r reconcile.Reconciler) reconcile.Reconciler {

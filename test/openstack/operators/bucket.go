@@ -33,11 +33,7 @@ type stored struct {
 
 // Bucket starts an object store at a host, with a certificate of the public authority.
 func (o *Operators) Bucket(host, name, keyID string) (*Bucket, error) {
-	cert, key, err := o.Public.Server(host)
-	if err != nil {
-		return nil, err
-	}
-	pair, err := tls.X509KeyPair(cert, key)
+	pair, err := o.Public.Server(host)
 	if err != nil {
 		return nil, err
 	}

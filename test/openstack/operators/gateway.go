@@ -147,11 +147,7 @@ func (o *Operators) serve(host string, r *route) error {
 
 // HTTPS serves a host name outside of the cluster, with a certificate that everybody trusts.
 func (o *Operators) HTTPS(host string, handler http.HandlerFunc) error {
-	cert, key, err := o.Public.Server(host)
-	if err != nil {
-		return err
-	}
-	pair, err := tls.X509KeyPair(cert, key)
+	pair, err := o.Public.Server(host)
 	if err != nil {
 		return err
 	}

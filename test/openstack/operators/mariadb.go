@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
 // MariaDBImage is the image of the servers.
@@ -43,7 +45,7 @@ func (o *Operators) mariaDB(ctx context.Context, u *unstructured.Unstructured) e
 	for _, n := range []string{name, name + "-primary", name + "-internal", name + "-0." + name + "-internal"} {
 		names = append(names, n, n+"."+namespace, n+"."+namespace+".svc", n+"."+namespace+".svc.cluster.local")
 	}
-	cert, key, err := issuer.Server(names...)
+	p, err := issuer.Issue(pki.Subject{Hosts: names})
 	if err != nil {
 		return err
 	}
@@ -56,9 +58,9 @@ func (o *Operators) mariaDB(ctx context.Context, u *unstructured.Unstructured) e
 		"GRANT ALL PRIVILEGES ON *.* TO 'root'@'%%' WITH GRANT OPTION;\n",
 		quoted(password))
 	for secret, data := range map[string]map[string][]byte{
-		name + "-ca-bundle":   {"ca.crt": issuer.PEM},
-		name + "-server-cert": {"tls.crt": cert, "tls.key": key, "ca.crt": issuer.PEM},
-		name + "-client-cert": {"tls.crt": cert, "tls.key": key, "ca.crt": issuer.PEM},
+		name + "-ca-bundle":   {"ca.crt": issuer.Certificate},
+		name + "-server-cert": {"tls.crt": p.Certificate, "tls.key": p.Key, "ca.crt": issuer.Certificate},
+		name + "-client-cert": {"tls.crt": p.Certificate, "tls.key": p.Key, "ca.crt": issuer.Certificate},
 		name + "-files":       {"my.cnf": []byte(text(u, "spec", "myCnf")), "init.sql": []byte(init)},
 	} {
 		if err := o.SetSecret(ctx, namespace, secret, data); err != nil {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
 )
 
@@ -28,7 +29,7 @@ var Patience = 6 * time.Minute
 type Operators struct {
 	Cluster *cluster.Cluster
 	// Public is the authority that everybody trusts: it signs for ClusterIssuers, the Gateway and hosts outside.
-	Public *Authority
+	Public *pki.Authority
 	// MariaDBOperator is the program of hack/tools/mariadb-operator, without which there are no backups.
 	MariaDBOperator string
 
@@ -39,7 +40,7 @@ type Operators struct {
 }
 
 // New makes operators of a cluster and starts the companion's controllers.
-func New(ctx context.Context, c *cluster.Cluster, public *Authority) *Operators {
+func New(ctx context.Context, c *cluster.Cluster, public *pki.Authority) *Operators {
 	o := &Operators{
 		Cluster: c, Public: public,
 		objects: map[string]*unstructured.Unstructured{}, routes: map[string]*route{},

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,10 +17,10 @@ const korcGroup = "openstack.k-orc.cloud"
 // korc plays what is particular about K-ORC: it looks things up in Keystone, and it needs Keystone again before it lets go of an
 // object that is deleted, even one that it only imported. It tells whether there is nothing more to do.
 func (o *Operators) korc(ctx context.Context, i item, u *unstructured.Unstructured) (bool, error) {
-	finalizer := "openstack.k-orc.cloud/" + lower(u.GetKind())
+	finalizer := guardOf(u.GetKind())
 	has := slices.Contains(u.GetFinalizers(), finalizer)
 	if u.GetDeletionTimestamp() == nil && has {
-		return false, o.keystone(ctx, u)
+		return false, errors.Join(o.guard(ctx, u, finalizer), o.keystone(ctx, u))
 	}
 	if u.GetDeletionTimestamp() == nil {
 		u.SetFinalizers(append(u.GetFinalizers(), finalizer))

@@ -1,7 +1,7 @@
 // Package operators plays who works in a cluster beside Kubernetes' own controllers: the operators of other projects, and the
-// kubelet. What they make ready is what internal/ready says that they report, at the generation that they saw; and they make the
-// Secrets that others wait for. Deployments, StatefulSets, Jobs and namespaces are not played: Kubernetes' own controllers look
-// after them, with pods that are played to run.
+// kubelet. What they write of what is ready is what internal/fake read off them, at the generation that they saw; and they make the
+// Secrets that others wait for. A kind that is not in its table never becomes ready. Deployments, StatefulSets, Jobs and namespaces
+// are not played: Kubernetes' own controllers look after them, with pods that are played to run.
 //
 // Our companion is played only as far as it is not Real: with it, pods of its Deployments are processes, and what it owns is left to it.
 package operators
@@ -31,7 +31,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/fake"
 )
 
 // Operators are the players of one cluster.
@@ -66,7 +66,7 @@ type held struct {
 // unplayed are the groups of kinds that have a real owner here: Kubernetes' controllers, or Crossplane.
 var unplayed = []string{
 	"", "apps", "batch", "networking.k8s.io", "policy", "rbac.authorization.k8s.io",
-	"protection.crossplane.io", "keystone.openstack.c5c3.io",
+	"protection.crossplane.io", "kubernetes.crossplane.io", "kubernetes.m.crossplane.io", "keystone.openstack.c5c3.io",
 }
 
 // Resources of Kubernetes that are read or written by name.
@@ -95,11 +95,11 @@ func Start(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, com
 		log:    log,
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[item](100*time.Millisecond, 5*time.Second)),
-		kinds:  map[schema.GroupVersionResource]schema.GroupKind{pods: {Kind: "Pod"}},
+		kinds:  map[schema.GroupVersionResource]schema.GroupKind{pods: {Kind: "Pod"}, secrets: {Kind: "Secret"}},
 		caches: map[schema.GroupVersionResource]cache.GenericLister{},
 		held:   map[held]bool{}, written: map[types.UID]string{},
 	}
-	for _, kind := range ready.Kinds() {
+	for _, kind := range fake.Kinds() {
 		if slices.Contains(unplayed, kind.Group) || companion.Owns(kind) {
 			continue
 		}
@@ -127,7 +127,7 @@ func (o *Operators) watch(ctx context.Context) error {
 		informer := factory.ForResource(resource)
 		o.caches[resource] = informer.Lister()
 		enqueue := func(obj any) {
-			if u, ok := obj.(*unstructured.Unstructured); ok {
+			if u, ok := obj.(*unstructured.Unstructured); ok && (resource != secrets || isGuarded(u)) {
 				o.queue.Add(item{resource: resource, namespace: u.GetNamespace(), name: u.GetName()})
 			}
 		}
@@ -188,25 +188,35 @@ func (o *Operators) play(ctx context.Context, i item) error {
 	if i.namespace != "" {
 		lister = o.caches[i.resource].ByNamespace(i.namespace)
 	}
+	kind := o.kinds[i.resource]
 	obj, err := lister.Get(i.name)
-	if apierrors.IsNotFound(err) && i.resource == pods {
+	switch {
+	case apierrors.IsNotFound(err) && i.resource == pods:
 		return o.gone(i)
-	} else if err != nil {
+	case apierrors.IsNotFound(err) && kind.Group == korcGroup:
+		return o.unguardAll(i.namespace)
+	case err != nil:
 		return ignoreNotFound(err)
 	}
 	u, _ := obj.(*unstructured.Unstructured)
 	u = u.DeepCopy()
-	kind := o.kinds[i.resource]
-	if o.isHeld(kind, i.namespace) {
+	switch {
+	case o.isHeld(kind, i.namespace):
 		return nil
-	}
-	if i.resource == pods {
+	case i.resource == pods:
 		return o.kubelet(ctx, u)
+	case i.resource == secrets:
+		return o.unguard(ctx, i, u)
 	}
-	if kind.Group == korcGroup {
-		if done, err := o.korc(ctx, i, u); done || err != nil {
-			return err
-		}
+	done := false
+	switch {
+	case kind.Group == korcGroup:
+		done, err = o.korc(ctx, i, u)
+	case kind.Kind == "PushSecret":
+		done, err = o.finalize(ctx, i, u)
+	}
+	if done || err != nil {
+		return err
 	}
 	if u.GetDeletionTimestamp() != nil {
 		return nil
@@ -216,7 +226,10 @@ func (o *Operators) play(ctx context.Context, i item) error {
 	case kind.Group != korcGroup && text(u, "spec", "cloudCredentialsRef", "secretName") != "":
 		err = o.keystone(ctx, u)
 	case kind.Kind == "PushSecret":
-		err = o.push(ctx, u)
+		var again time.Duration
+		if again, err = o.push(ctx, u); again > 0 {
+			o.queue.AddAfter(i, again)
+		}
 	case kind.Kind == "ExternalSecret" && entry != "":
 		reason, err = o.pull(ctx, u, entry)
 	case reads(u):
@@ -237,11 +250,12 @@ func (o *Operators) play(ctx context.Context, i item) error {
 
 // finish writes the status of what is done, with a reason where others read it.
 func (o *Operators) finish(ctx context.Context, i item, u *unstructured.Unstructured, kind schema.GroupKind, reason string) error {
-	rule, _ := ready.For(kind)
 	done := u.DeepCopy()
-	rule.Finish(done.Object)
-	completed(done, u, reason)
-	// Some definitions have no room for all that Finish says, so what was written is remembered by its version.
+	if err := fake.Finish(done.Object, now()); err != nil {
+		return err
+	}
+	explain(done, reason)
+	// Some definitions have no room for all that an owner of another version writes, so what was written is remembered by its version.
 	if equality.Semantic.DeepEqual(u.Object["status"], done.Object["status"]) || o.wrote(u, u.GetResourceVersion(), false) {
 		return nil
 	}
@@ -266,32 +280,17 @@ func (o *Operators) wrote(u *unstructured.Unstructured, version string, remember
 	return o.written[u.GetUID()] == version
 }
 
-// completed gives conditions the time at which they became what they are and, if there is one, a reason; and a PushSecret the time
-// at which it was pushed.
-func completed(done, before *unstructured.Unstructured, reason string) {
-	if done.GetKind() == "PushSecret" && text(done, "status", "refreshTime") == "" {
-		_ = unstructured.SetNestedField(done.Object, now(), "status", "refreshTime") // Finish made a map of the status
+// explain gives conditions a reason, if there is one.
+func explain(u *unstructured.Unstructured, reason string) {
+	if reason == "" {
+		return
 	}
-	since := map[any]any{}
-	old, _, _ := unstructured.NestedSlice(before.Object, "status", "conditions")
-	for _, c := range old {
-		if m, ok := c.(map[string]any); ok && m["status"] == "True" {
-			since[m["type"]] = m["lastTransitionTime"]
-		}
-	}
-	list, _, _ := unstructured.NestedSlice(done.Object, "status", "conditions")
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range list {
 		m, _ := c.(map[string]any)
-		if m["lastTransitionTime"] = since[m["type"]]; m["lastTransitionTime"] == nil {
-			m["lastTransitionTime"] = now()
-		}
-		if reason != "" {
-			m["reason"] = reason
-		}
+		m["reason"] = reason
 	}
-	if len(list) > 0 {
-		_ = unstructured.SetNestedSlice(done.Object, list, "status", "conditions") // it was a list before
-	}
+	_ = unstructured.SetNestedSlice(u.Object, list, "status", "conditions") // it was a list before
 }
 
 // Hold lets the owner of a kind do nothing more in a namespace, as if it were busy or gone: what it said stays. One that is real
@@ -319,10 +318,8 @@ func (o *Operators) Release(kind schema.GroupKind, namespace string) {
 		if err != nil {
 			o.sayf("cannot look at %s again: %v", kind, err)
 		}
-		for _, obj := range all {
-			if u, ok := obj.(*unstructured.Unstructured); ok {
-				o.queue.Add(item{resource: resource, namespace: u.GetNamespace(), name: u.GetName()})
-			}
+		for _, u := range asObjects(all) {
+			o.queue.Add(item{resource: resource, namespace: u.GetNamespace(), name: u.GetName()})
 		}
 	}
 }
@@ -346,6 +343,17 @@ func ignoreNotFound(err error) error {
 func text(u *unstructured.Unstructured, path ...string) string {
 	s, _, _ := unstructured.NestedString(u.Object, path...)
 	return s
+}
+
+// asObjects are what a lister gave.
+func asObjects(all []runtime.Object) []*unstructured.Unstructured {
+	var out []*unstructured.Unstructured
+	for _, obj := range all {
+		if u, ok := obj.(*unstructured.Unstructured); ok {
+			out = append(out, u)
+		}
+	}
+	return out
 }
 
 // into reads an object into its type.

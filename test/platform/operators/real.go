@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -51,10 +50,8 @@ func (o *Operators) keep(namespace string) (bool, error) {
 		return false, err
 	}
 	var uids []types.UID
-	for _, obj := range all {
-		if u, ok := obj.(*unstructured.Unstructured); ok {
-			uids = append(uids, u.GetUID())
-		}
+	for _, u := range asObjects(all) {
+		uids = append(uids, u.GetUID())
 	}
 	return o.real.Keep(namespace, uids), nil
 }

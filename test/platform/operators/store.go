@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/fake"
 )
 
 // store plays what External Secrets keeps secrets in: entries by their names, as long as the players play.
@@ -16,51 +20,151 @@ type store struct {
 	entries map[string]map[string]any // base64, as in a Secret
 }
 
+// deleteEntries is the deletionPolicy by which what was pushed goes with the PushSecret.
+const deleteEntries = "Delete"
+
+// defaultRefresh is that of the definition.
+const defaultRefresh = time.Hour
+
 // Reasons of the condition Ready with which External Secrets tells what it did.
 const (
 	secretSynced  = "SecretSynced"
 	secretDeleted = "SecretDeleted" // there is no such entry, and deletionPolicy is Delete
 )
 
-// push writes what a PushSecret names into the store; where it has no interval, once, and where it says so, only what is not there.
-func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) error {
-	if text(u, "spec", "refreshInterval") == "0s" && text(u, "status", "refreshTime") != "" {
-		return nil
+// push writes what a PushSecret names into the store, when that is due, and where it says so only what is not there. It gives the time
+// after which to look again; zero: when something changes.
+func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) (again time.Duration, err error) {
+	interval := defaultRefresh
+	if s := text(u, "spec", "refreshInterval"); s != "" {
+		if interval, err = time.ParseDuration(s); err != nil {
+			return 0, err
+		}
+	}
+	if wait, due := refresh(u, interval, time.Now()); !due {
+		return wait, nil
 	}
 	name := text(u, "spec", "selector", "secret", "name")
 	secret, err := o.client.Resource(secrets).Namespace(u.GetNamespace()).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("cannot push: %w", err)
+		return 0, fmt.Errorf("cannot push: %w", err)
 	}
 	data, _, _ := unstructured.NestedMap(secret.Object, "data")
 	all, _, _ := unstructured.NestedSlice(u.Object, "spec", "data")
-	o.store.mu.Lock()
-	defer o.store.mu.Unlock()
-	if o.store.entries == nil {
-		o.store.entries = map[string]map[string]any{}
-	}
 	for _, one := range all {
 		m, _ := one.(map[string]any)
 		of := &unstructured.Unstructured{Object: m}
-		entry, property := text(of, "match", "remoteRef", "remoteKey"), text(of, "match", "remoteRef", "property")
-		key := text(of, "match", "secretKey")
+		entry, property := remote(of)
 		if text(u, "spec", "updatePolicy") == "IfNotExists" && o.store.has(entry, property) {
 			continue
 		}
-		if key == "" {
-			o.store.entries[entry] = maps.Clone(data)
-			continue
+		if key := text(of, "match", "secretKey"); key != "" {
+			o.store.put(entry, property, data[key])
+		} else {
+			o.store.fill(entry, data)
 		}
-		if o.store.entries[entry] == nil {
-			o.store.entries[entry] = map[string]any{}
-		}
-		o.store.entries[entry][property] = data[key]
 	}
-	return nil
+	if text(u, "spec", "deletionPolicy") == deleteEntries {
+		o.drop(u, fake.Pushes(u.Object))
+	}
+	unstructured.RemoveNestedField(u.Object, "status", "refreshTime") // it is written anew
+	return interval, nil
+}
+
+// refresh tells whether a PushSecret is to be pushed: for the first time, because it has changed, or because its interval is over; and if
+// not, when it will be. Without an interval it is not pushed again.
+// https://github.com/external-secrets/external-secrets, pkg/controllers/pushsecret/pushsecret_controller.go, shouldRefresh
+func refresh(u *unstructured.Unstructured, interval time.Duration, now time.Time) (wait time.Duration, due bool) {
+	last, err := time.Parse(time.RFC3339, text(u, "status", "refreshTime"))
+	switch {
+	case text(u, "status", "syncedResourceVersion") != fake.Version(u.Object):
+		return 0, true
+	case interval == 0:
+		return 0, false
+	case err != nil:
+		return 0, true
+	}
+	wait = last.Add(interval).Sub(now)
+	return wait, wait <= 0
+}
+
+// finalize holds a PushSecret until what it pushed is deleted, where it says so, and tells whether there is nothing more to do.
+func (o *Operators) finalize(ctx context.Context, i item, u *unstructured.Unstructured) (bool, error) {
+	const finalizer = "pushsecret.externalsecrets.io/finalizer"
+	deletes, deleting := text(u, "spec", "deletionPolicy") == deleteEntries, u.GetDeletionTimestamp() != nil
+	has := slices.Contains(u.GetFinalizers(), finalizer)
+	switch {
+	case has == (deletes && !deleting):
+		return false, nil
+	case has:
+		if deletes {
+			o.drop(u, nil)
+		}
+		u.SetFinalizers(slices.DeleteFunc(u.GetFinalizers(), func(f string) bool { return f == finalizer }))
+	default:
+		u.SetFinalizers(append(u.GetFinalizers(), finalizer))
+	}
+	_, err := o.client.Resource(i.resource).Namespace(i.namespace).Update(ctx, u, metav1.UpdateOptions{})
+	return true, ignoreNotFound(err)
+}
+
+// drop deletes from the store what a PushSecret has pushed, but what is to be kept.
+func (o *Operators) drop(u *unstructured.Unstructured, keep map[string]any) {
+	stores, _, _ := unstructured.NestedMap(u.Object, "status", "syncedPushSecrets")
+	for name, pushed := range stores {
+		kept, _ := keep[name].(map[string]any)
+		entries, _ := pushed.(map[string]any)
+		for entry, data := range entries {
+			if _, ok := kept[entry]; !ok {
+				m, _ := data.(map[string]any)
+				o.store.remove(remote(&unstructured.Unstructured{Object: m}))
+			}
+		}
+	}
+}
+
+// remote is where one of the data of a PushSecret goes.
+func remote(of *unstructured.Unstructured) (entry, property string) {
+	return text(of, "match", "remoteRef", "remoteKey"), text(of, "match", "remoteRef", "property")
+}
+
+// fill makes an entry of a whole Secret.
+func (s *store) fill(entry string, data map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.entries == nil {
+		s.entries = map[string]map[string]any{}
+	}
+	s.entries[entry] = maps.Clone(data)
+}
+
+// put sets a property of an entry.
+func (s *store) put(entry, property string, value any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.entries == nil {
+		s.entries = map[string]map[string]any{}
+	}
+	if s.entries[entry] == nil {
+		s.entries[entry] = map[string]any{}
+	}
+	s.entries[entry][property] = value
+}
+
+// remove deletes a property of an entry, and an entry without any, or an entry where no property is named.
+func (s *store) remove(entry, property string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.entries[entry], property)
+	if property == "" || len(s.entries[entry]) == 0 {
+		delete(s.entries, entry)
+	}
 }
 
 // has tells whether there is an entry, and its property where one is named.
 func (s *store) has(entry, property string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	data, ok := s.entries[entry]
 	if _, has := data[property]; property != "" {
 		return has

@@ -1,4 +1,4 @@
-package platform
+package process
 
 import (
 	"context"
@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// wait asks until the answer is yes. Its error says what was awaited and what stood in the way last; it does not go on when a
-// process of the platform has ended.
-func wait(ctx context.Context, ps *processes, what string, done func(context.Context) (bool, error)) error {
+// Wait asks until the answer is yes. Its error says what was awaited and what stood in the way last; it does not go on when a process of
+// the group has ended.
+func (ps *Group) Wait(ctx context.Context, what string, done func(context.Context) (bool, error)) error {
 	const pause = 100 * time.Millisecond
 	for {
 		ok, err := done(ctx)
 		if ok {
 			return nil
 		}
-		if failed := ps.failed(); failed != nil {
+		if failed := ps.Failed(); failed != nil {
 			return fmt.Errorf("cannot wait for %s: %w", what, failed)
 		}
 		select {

@@ -1,6 +1,5 @@
-//go:build linux
-
-package node
+// Package externalsecrets builds the released External Secrets, with the few providers and generators that tests need.
+package externalsecrets
 
 import (
 	"context"
@@ -13,8 +12,8 @@ import (
 	"strings"
 )
 
-// externalSecrets is the newest version of External Secrets that is one module: later ones need modules that no proxy has.
-const externalSecrets = "github.com/external-secrets/external-secrets@v0.20.4" //nolint:gosec // a module
+// Module is the newest version of External Secrets that is one module: later ones need modules that no proxy has.
+const Module = "github.com/external-secrets/external-secrets@v0.20.4" //nolint:gosec // a module
 
 // registered are the packages of External Secrets that are built in: providers and generators. All of them would be 300 modules.
 var registered = map[string][]string{
@@ -22,18 +21,20 @@ var registered = map[string][]string{
 	"generator": {"fake", "password", "sshkey", "uuid"},
 }
 
-// buildExternalSecrets gives the folder of the module and the program, which is built once. It is built from a copy of the module, because
+// Build gives the folder of the module and the program, which is built once and kept in bin below a folder. It is built from a copy of the module, because
 // what is built in is one list in its sources; its own go.mod and go.sum, which its hash covers, say from what else.
-func buildExternalSecrets(ctx context.Context, folder string, log io.Writer) (source, program string, err error) {
-	out, err := output(ctx, folder, "go", "mod", "download", "-json", externalSecrets)
+func Build(ctx context.Context, folder string, log io.Writer) (source, program string, err error) {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", Module)
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "GOWORK=off", "GOFLAGS=") // it is of no module
+	out, err := cmd.Output()
 	if err != nil {
-		return "", "", fmt.Errorf("cannot get its sources: %w", err)
+		return "", "", fmt.Errorf("cannot get its sources: %w: %s", err, out)
 	}
 	var module struct {
 		Dir     string `json:"Dir"`
 		Version string `json:"Version"`
 	}
-	if err := json.Unmarshal([]byte(out), &module); err != nil {
+	if err := json.Unmarshal(out, &module); err != nil {
 		return "", "", err
 	}
 	program = filepath.Join(folder, "bin", "external-secrets-"+module.Version)
@@ -61,7 +62,7 @@ func buildExternalSecrets(ctx context.Context, folder string, log io.Writer) (so
 			return "", "", err
 		}
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags=-s -w",
+	cmd = exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags=-s -w",
 		"-o", program+".new", ".")
 	cmd.Dir, cmd.Env = tree, append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -1,4 +1,5 @@
-package platform
+// Package process runs programs for as long as a test does: each with a log and a name, ended with whoever started it.
+package process
 
 import (
 	"bytes"
@@ -17,23 +18,27 @@ import (
 	"time"
 )
 
-// processes are the programs that run for a platform. Everything of theirs is below one folder:
+// Group is programs that run together: if one ends that should not, waiting for any of them is over. Everything of theirs is below one
+// folder:
 //
 //	bin/    the programs, as symbolic links: a process is recognised as ours by the path that it was started with
 //	logs/   what each of them writes
 //	pids/   the process id of each
 //
 // They end with the process that started them, however it ends: on Linux the kernel sees to that, elsewhere the next start does.
-type processes struct {
-	dir string
+type Group struct {
+	// Dir is the folder.
+	Dir string
+	// Env are variables that all of them have besides our own.
+	Env []string
 
 	mu      sync.Mutex
-	running []*process
+	running []*Process
 	stopped bool
 }
 
-// process is one program that runs.
-type process struct {
+// Process is one program that runs.
+type Process struct {
 	name   string
 	log    string
 	cmd    *exec.Cmd
@@ -54,9 +59,9 @@ var starter = sync.OnceValue(func() chan func() {
 	return calls
 })
 
-// link makes a program known by a name.
-func (ps *processes) link(name, path string) error {
-	link := filepath.Join(ps.dir, "bin", name)
+// Link makes a program known by a name.
+func (ps *Group) Link(name, path string) error {
+	link := filepath.Join(ps.Dir, "bin", name)
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
 		return err
 	}
@@ -66,17 +71,32 @@ func (ps *processes) link(name, path string) error {
 	return os.Symlink(path, link)
 }
 
-// command is a program that was linked, with arguments and additional environment.
-func (ps *processes) command(ctx context.Context, program string, env []string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, filepath.Join(ps.dir, "bin", program), args...)
-	cmd.Env = append(append(os.Environ(), "GOGC=300"), env...) // memory is there for a while, processors are not
-	cmd.Dir = ps.dir
+// Command is a program that was linked, or that of a path, with arguments and additional environment.
+func (ps *Group) Command(ctx context.Context, program string, env []string, args ...string) *exec.Cmd {
+	if !strings.Contains(program, "/") {
+		program = filepath.Join(ps.Dir, "bin", program)
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = slices.Concat(os.Environ(), []string{"GOGC=300"}, ps.Env, env) // memory is there for a while, processors are not
+	cmd.Dir = ps.Dir
 	return cmd
 }
 
-// start starts a program that was linked, for as long as the platform runs; name is that of its log.
-func (ps *processes) start(name, program string, env []string, args ...string) error {
-	p, err := ps.launch(name, program, env, args...)
+// Run runs a linked program to its end and gives what it prints. The error has what it says about it.
+func (ps *Group) Run(ctx context.Context, program string, env []string, args ...string) ([]byte, error) {
+	cmd := ps.Command(ctx, program, env, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w: %s", program, args[0], err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return out, nil
+}
+
+// Start starts a program that was linked, for as long as the group runs; name is that of its log.
+func (ps *Group) Start(name, program string, env []string, args ...string) error {
+	p, err := ps.Launch(name, program, env, args...)
 	if err == nil {
 		ps.mu.Lock()
 		p.mayEnd = false
@@ -85,25 +105,25 @@ func (ps *processes) start(name, program string, env []string, args ...string) e
 	return err
 }
 
-// launch starts a program that was linked and that may end before the platform does; name is that of its log.
-func (ps *processes) launch(name, program string, env []string, args ...string) (*process, error) {
+// Launch starts a program that was linked and that may end before the group does; name is that of its log.
+func (ps *Group) Launch(name, program string, env []string, args ...string) (*Process, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if ps.stopped {
-		return nil, fmt.Errorf("cannot start %s: the platform is being stopped", name)
+		return nil, fmt.Errorf("cannot start %s: what runs here is being stopped", name)
 	}
 	for _, d := range []string{"logs", "pids"} {
-		if err := os.MkdirAll(filepath.Join(ps.dir, d), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(ps.Dir, d), 0o755); err != nil {
 			return nil, err
 		}
 	}
-	p := &process{name: name, log: filepath.Join(ps.dir, "logs", name+".log"), mayEnd: true, done: make(chan struct{})}
+	p := &Process{name: name, log: filepath.Join(ps.Dir, "logs", name+".log"), mayEnd: true, done: make(chan struct{})}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	// The end of the process is our business, not that of a context that may be shorter.
-	p.cmd = ps.command(context.Background(), program, env, args...)
+	p.cmd = ps.Command(context.Background(), program, env, args...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = attributes()
 	failed := make(chan error)
@@ -117,35 +137,36 @@ func (ps *processes) launch(name, program string, env []string, args ...string) 
 		close(p.done)
 	}()
 	ps.running = append(ps.running, p)
-	return p, os.WriteFile(filepath.Join(ps.dir, "pids", name), []byte(strconv.Itoa(p.cmd.Process.Pid)), 0o644)
+	return p, os.WriteFile(filepath.Join(ps.Dir, "pids", name), []byte(strconv.Itoa(p.cmd.Process.Pid)), 0o644)
 }
 
-// forget is what follows the end of a process that may end; nil is none.
-func (ps *processes) forget(p *process) {
+// Forget is what follows the end of a process that may end; nil is none.
+func (ps *Group) Forget(p *Process) {
 	if p == nil {
 		return
 	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	ps.running = slices.DeleteFunc(ps.running, func(r *process) bool { return r == p })
-	_ = os.Remove(filepath.Join(ps.dir, "pids", p.name))
+	ps.running = slices.DeleteFunc(ps.running, func(r *Process) bool { return r == p })
+	_ = os.Remove(filepath.Join(ps.Dir, "pids", p.name))
 }
 
 // end kills a process with everything that it started, and waits until it is gone. What it holds is thrown away, so nothing is
 // lost by being quick.
-func (p *process) end() {
-	p.signal(syscall.SIGKILL)
+func (p *Process) end() {
+	p.Signal(syscall.SIGKILL)
 	<-p.done
 }
 
-// signal sends a signal to a process and everything that it started, unless it has ended: its number may be another's then.
-func (p *process) signal(s syscall.Signal) {
-	if !p.hasEnded() {
+// Signal sends a signal to a process and everything that it started, unless it has ended: its number may be another's then.
+func (p *Process) Signal(s syscall.Signal) {
+	if !p.HasEnded() {
 		_ = syscall.Kill(-p.cmd.Process.Pid, s)
 	}
 }
 
-func (p *process) hasEnded() bool {
+// HasEnded tells whether it has.
+func (p *Process) HasEnded() bool {
 	select {
 	case <-p.done:
 		return true
@@ -154,45 +175,45 @@ func (p *process) hasEnded() bool {
 	}
 }
 
-// stopAll ends everything, last started first, and lets nothing start any more.
-func (ps *processes) stopAll() {
+// Stop ends everything, last started first, and lets nothing start any more.
+func (ps *Group) Stop() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	ps.stopped = true
 	for _, p := range slices.Backward(ps.running) {
 		p.end()
-		_ = os.Remove(filepath.Join(ps.dir, "pids", p.name))
+		_ = os.Remove(filepath.Join(ps.Dir, "pids", p.name))
 	}
 	ps.running = nil
 }
 
-// failed tells of a process that has ended although it should not, with the end of its log.
-func (ps *processes) failed() error {
+// Failed tells of a process that has ended although it should not, with the end of its log.
+func (ps *Group) Failed() error {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if ps.stopped {
-		return errors.New("the platform was stopped")
+		return errors.New("what runs here was stopped")
 	}
 	for _, p := range ps.running {
-		if p.hasEnded() && !p.mayEnd {
-			return fmt.Errorf("%s has ended (%s); the end of %s:\n%s", p.name, p.cmd.ProcessState, p.log, tail(p.log, 12))
+		if p.HasEnded() && !p.mayEnd {
+			return fmt.Errorf("%s has ended (%s); the end of %s:\n%s", p.name, p.cmd.ProcessState, p.log, Tail(p.log, 12))
 		}
 	}
 	return nil
 }
 
-// logs are the ends of the logs of some processes, for an error message.
-func (ps *processes) logs(lines int, names ...string) string {
+// Logs are the ends of the logs of some processes, for an error message.
+func (ps *Group) Logs(lines int, names ...string) string {
 	var out strings.Builder
 	for _, name := range names {
-		log := filepath.Join(ps.dir, "logs", name+".log")
-		fmt.Fprintf(&out, "\nThe end of %s:\n%s\n", log, tail(log, lines))
+		log := filepath.Join(ps.Dir, "logs", name+".log")
+		fmt.Fprintf(&out, "\nThe end of %s:\n%s\n", log, Tail(log, lines))
 	}
 	return out.String()
 }
 
-// tail are the last lines of a file, each cut at a length that can be read.
-func tail(path string, lines int) string {
+// Tail are the last lines of a file, each cut at a length that can be read.
+func Tail(path string, lines int) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
@@ -210,8 +231,8 @@ func tail(path string, lines int) string {
 	return "  " + string(bytes.Join(all, []byte("\n  ")))
 }
 
-// sweep ends what an earlier platform in this folder left running, where whoever started it could not.
-func sweep(ctx context.Context, dir string) error {
+// Sweep ends what an earlier group in this folder left running, where whoever started it could not.
+func Sweep(ctx context.Context, dir string) error {
 	entries, err := os.ReadDir(filepath.Join(dir, "pids"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -227,7 +248,7 @@ func sweep(ctx context.Context, dir string) error {
 		pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
 		if err == nil && pid > 1 && startedFrom(ctx, dir, pid) {
 			if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil {
-				return fmt.Errorf("cannot end process %d (%s), which an earlier platform left: %w", pid, e.Name(), err)
+				return fmt.Errorf("cannot end process %d (%s), which an earlier run left: %w", pid, e.Name(), err)
 			}
 			for range 50 {
 				if !startedFrom(ctx, dir, pid) {

@@ -1,0 +1,41 @@
+package fake
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+)
+
+// Version is what External Secrets calls the version of an object that it has synced: its generation, labels and annotations.
+// https://github.com/external-secrets/external-secrets, pkg/controllers/util/util.go
+func Version(object map[string]any) string {
+	v := view{object: object}
+	meta, _ := json.Marshal([]any{v.get("metadata", "annotations"), v.get("metadata", "labels")}) //nolint:errchkjson // texts
+	return fmt.Sprintf("%d-%x", v.generation(), sha256.Sum224(meta))
+}
+
+// Pushes are the properties of entries that a PushSecret names, by store and by what External Secrets calls them, as it keeps them in the
+// status in order to delete those which it no longer pushes.
+// https://github.com/external-secrets/external-secrets, pkg/controllers/pushsecret/pushsecret_controller.go
+func Pushes(object map[string]any) map[string]any {
+	v := view{object: object}
+	entries := map[string]any{}
+	data, _ := v.get("spec", "data").([]any)
+	for _, d := range data {
+		of, _ := d.(map[string]any)
+		d := view{object: of}
+		name := d.text("match", "remoteRef", "remoteKey")
+		if property := d.text("match", "remoteRef", "property"); property != "" {
+			name += "/" + property
+		}
+		entries[name] = of
+	}
+	out := map[string]any{}
+	stores, _ := v.get("spec", "secretStoreRefs").([]any)
+	for _, s := range stores {
+		of, _ := s.(map[string]any)
+		s := view{object: of}
+		out[s.text("kind")+"/"+s.text("name")] = entries
+	}
+	return out
+}

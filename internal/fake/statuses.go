@@ -1,0 +1,307 @@
+package fake
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+type status = map[string]any
+
+// statuses is the table: who writes what, and where that is read off. A nil writer is of an owner that writes nothing which anybody reads.
+// The versions are those of the operators that test/node runs.
+var statuses = table(
+	// https://github.com/kubernetes/kubernetes, pkg/controller
+	row("", "Namespace", phase("Active")),
+	row("", "ConfigMap", nil),
+	row("", "Service", nil),
+	row("", "ServiceAccount", nil),
+	row("apps", "Deployment", deployment),
+	row("apps", "StatefulSet", statefulSet),
+	row("batch", "Job", job),
+	row("batch", "CronJob", nil),
+	row("networking.k8s.io", "Ingress", nil),
+	row("networking.k8s.io", "NetworkPolicy", nil),
+	row("policy", "PodDisruptionBudget", nil),
+	row("rbac.authorization.k8s.io", "Role", nil),
+	row("rbac.authorization.k8s.io", "RoleBinding", nil),
+
+	// https://github.com/crossplane/crossplane, internal/controller: conditions tell the generation.
+	row("protection.crossplane.io", "Usage", dated("Ready", "Available", "")),
+	row("keystone.openstack.c5c3.io", "Keystone", composite),
+
+	// https://github.com/crossplane-contrib/provider-kubernetes, internal/controller/*/object: only Synced tells the generation.
+	row("kubernetes.crossplane.io", "Object", managed),
+	row("kubernetes.m.crossplane.io", "Object", managed),
+
+	// https://github.com/mariadb-operator/mariadb-operator, pkg/condition: nothing tells a generation.
+	row("k8s.mariadb.com", "MariaDB", mariaDB),
+	row("k8s.mariadb.com", "MaxScale", undated("Ready", "MaxScaleReady", "Running")),
+	row("k8s.mariadb.com", "Database", undated("Ready", "Created", "Created")),
+	row("k8s.mariadb.com", "User", undated("Ready", "Created", "Created")),
+	row("k8s.mariadb.com", "Grant", undated("Ready", "Created", "Created")),
+	row("k8s.mariadb.com", "PhysicalBackup", undated("Complete", "JobComplete", "Success")),
+
+	// https://github.com/rabbitmq/cluster-operator, internal/status: the status tells the generation, no condition does.
+	row("rabbitmq.com", "RabbitmqCluster", rabbitMQ),
+
+	// https://github.com/SAP/component-operator-runtime, pkg/component: both do.
+	row("cache.cs.sap.com", "Valkey", valkey),
+
+	// https://github.com/external-secrets/external-secrets, pkg/controllers: the generation is part of a version.
+	row("external-secrets.io", "ExternalSecret", externalSecret),
+	row("external-secrets.io", "PushSecret", pushSecret),
+	row("external-secrets.io", "SecretStore", undated("Ready", "Valid", "store validated")),
+	row("generators.external-secrets.io", "Password", nil),
+
+	// https://github.com/cert-manager/cert-manager, pkg/issuer and pkg/controller/certificates/readiness
+	row("cert-manager.io", "Issuer", dated("Ready", "KeyPairVerified", "Signing CA verified")),
+	row("cert-manager.io", "Certificate", certificate),
+
+	// https://gateway-api.sigs.k8s.io/reference/spec/#routestatus. Not every Gateway knows TLS to its backends.
+	row("gateway.networking.k8s.io", "HTTPRoute", httpRoute),
+	row("gateway.networking.k8s.io", "BackendTLSPolicy", nil),
+
+	// https://github.com/prometheus-operator/prometheus-operator
+	row("monitoring.coreos.com", "ServiceMonitor", nil),
+	row("monitoring.coreos.com", "PodMonitor", nil),
+	row("monitoring.coreos.com", "PrometheusRule", nil),
+
+	// https://github.com/k-orc/openstack-resource-controller, internal/controllers/generic/status
+	row("openstack.k-orc.cloud", "Domain", korc),
+	row("openstack.k-orc.cloud", "Project", korc),
+	row("openstack.k-orc.cloud", "Role", korc),
+	row("openstack.k-orc.cloud", "User", korc),
+	row("openstack.k-orc.cloud", "Service", korc),
+	row("openstack.k-orc.cloud", "Endpoint", korc),
+
+	// Our companion: the package of each kind.
+	row("openstack.c5c3.io", "KeyRepository", keyRepository),
+	row("openstack.c5c3.io", "DatabaseSync", databaseSync),
+	row("openstack.c5c3.io", "EndpointRegion", dated("Available", "RegionSet", "the endpoint is in its region")),
+	row("openstack.c5c3.io", "IdentityCheck", identityCheck),
+	row("openstack.c5c3.io", "RoleAssignment", dated("Available", "Given", "the role is given")),
+	row("c5c3.io", "CredentialRotation", credentialRotation),
+	row("c5c3.io", "SecretAggregate", secretAggregate),
+)
+
+// A writer is the status that an owner has written when it is done.
+type writer func(view) status
+
+type entry struct {
+	kind  schema.GroupKind
+	write writer
+}
+
+func row(group, kind string, write writer) entry {
+	return entry{kind: schema.GroupKind{Group: group, Kind: kind}, write: write}
+}
+
+func table(rows ...entry) map[schema.GroupKind]writer {
+	out := make(map[schema.GroupKind]writer, len(rows))
+	for _, r := range rows {
+		out[r.kind] = r.write
+	}
+	return out
+}
+
+// condition is one that is true and tells no generation.
+func (v view) condition(typ, reason, message string) map[string]any {
+	return map[string]any{"type": typ, "status": "True", "reason": reason, "message": message, "lastTransitionTime": v.at}
+}
+
+// current is one that tells the generation which its owner saw.
+func (v view) current(typ, reason, message string) map[string]any {
+	c := v.condition(typ, reason, message)
+	c["observedGeneration"] = v.generation()
+	return c
+}
+
+func undated(typ, reason, message string) writer {
+	return func(v view) status { return status{"conditions": []any{v.condition(typ, reason, message)}} }
+}
+
+func dated(typ, reason, message string) writer {
+	return func(v view) status { return status{"conditions": []any{v.current(typ, reason, message)}} }
+}
+
+func phase(p string) writer { return func(view) status { return status{"phase": p} } }
+
+func deployment(v view) status {
+	n := v.number(1, "spec", "replicas")
+	return status{
+		"observedGeneration": v.generation(), "replicas": n, "updatedReplicas": n, "readyReplicas": n, "availableReplicas": n,
+		"conditions": []any{
+			v.condition("Available", "MinimumReplicasAvailable", "Deployment has minimum availability."),
+			v.condition("Progressing", "NewReplicaSetAvailable", fmt.Sprintf("ReplicaSet %q has successfully progressed.", v.name())),
+		},
+	}
+}
+
+func statefulSet(v view) status {
+	n := v.number(1, "spec", "replicas")
+	return status{
+		"observedGeneration": v.generation(), "replicas": n, "currentReplicas": n, "updatedReplicas": n, "readyReplicas": n,
+		"availableReplicas": n,
+	}
+}
+
+func job(v view) status {
+	const reason, message = "CompletionsReached", "Reached expected number of succeeded pods"
+	return status{
+		"startTime": v.first("startTime"), "completionTime": v.first("completionTime"), "succeeded": int64(1),
+		"conditions": []any{v.condition("SuccessCriteriaMet", reason, message), v.condition("Complete", reason, message)},
+	}
+}
+
+// composite is a composite resource. Its function's part is in its status if the function ran; where nobody let it run, it is what the
+// function says of one that is ready.
+func composite(v view) status {
+	out := status{"conditions": []any{v.current("Synced", "ReconcileSuccess", ""), v.current("Ready", "Available", "")}}
+	if v.text("status", "phase") == "" {
+		out["phase"], out["observedGeneration"] = "Ready", v.generation()
+		if out["deletionPolicy"] = v.get("spec", "deletionPolicy"); out["deletionPolicy"] == nil {
+			out["deletionPolicy"] = "Retain"
+		}
+	}
+	return out
+}
+
+func managed(v view) status {
+	return status{"conditions": []any{v.current("Synced", "ReconcileSuccess", ""), v.condition("Ready", "Available", "")}}
+}
+
+func mariaDB(v view) status {
+	return status{
+		"replicas": v.number(1, "spec", "replicas"), "currentPrimary": v.name() + "-0", "currentPrimaryPodIndex": int64(0),
+		"conditions": []any{v.condition("Ready", "StatefulSetReady", "Running"), v.condition("Updated", "Updated", "Updated")},
+	}
+}
+
+func rabbitMQ(v view) status {
+	return status{
+		"observedGeneration": v.generation(), "binding": map[string]any{"name": v.name() + "-default-user"},
+		"conditions": []any{
+			v.condition("AllReplicasReady", "AllPodsAreReady", ""), v.condition("ClusterAvailable", "AtLeastOneEndpointAvailable", ""),
+			v.condition("NoWarnings", "NoWarnings", ""), v.condition("ReconcileSuccess", "Success", "Finish reconciling"),
+		},
+	}
+}
+
+func valkey(v view) status {
+	return status{
+		"observedGeneration": v.generation(), "state": "Ready",
+		"conditions": []any{v.current("Ready", "Ready", "Component successfully reconciled")},
+	}
+}
+
+func externalSecret(v view) status {
+	name := v.text("spec", "target", "name")
+	if name == "" {
+		name = v.name()
+	}
+	return status{
+		"binding": map[string]any{"name": name}, "refreshTime": v.refreshed(), "syncedResourceVersion": Version(v.object),
+		"conditions": []any{v.condition("Ready", "SecretSynced", "secret synced")},
+	}
+}
+
+func pushSecret(v view) status {
+	message := "PushSecret synced successfully"
+	if v.text("spec", "updatePolicy") == "IfNotExists" {
+		message += ". Existing secrets in providers unchanged."
+	}
+	return status{
+		"refreshTime": v.refreshed(), "syncedResourceVersion": Version(v.object), "syncedPushSecrets": Pushes(v.object),
+		"conditions": []any{v.condition("Ready", "Synced", message)},
+	}
+}
+
+// refreshed is when an object of External Secrets was synced: now, unless that was before, and it has not changed since.
+func (v view) refreshed() string {
+	if at := v.text("status", "refreshTime"); at != "" && v.text("status", "syncedResourceVersion") == Version(v.object) {
+		return at
+	}
+	return v.at
+}
+
+func certificate(v view) status {
+	return status{
+		"revision": v.number(1, "status", "revision"), "notBefore": v.first("notBefore"),
+		"conditions": []any{v.current("Ready", "Ready", "Certificate is up to date and has not expired")},
+	}
+}
+
+func httpRoute(v view) status {
+	refs, _ := v.get("spec", "parentRefs").([]any)
+	if len(refs) == 0 {
+		refs = []any{map[string]any{"name": "gateway"}}
+	}
+	before, _ := v.get("status", "parents").([]any)
+	var parents []any
+	for i, ref := range refs {
+		parent := map[string]any{
+			"controllerName": "example.com/gateway", "parentRef": ref,
+			"conditions": []any{
+				v.current("Accepted", "Accepted", "Route is accepted"), v.current("ResolvedRefs", "ResolvedRefs", "Resolved all the Object references"),
+			},
+		}
+		if i < len(before) {
+			was, _ := before[i].(map[string]any)
+			since(was, parent)
+		}
+		parents = append(parents, parent)
+	}
+	return status{"parents": parents}
+}
+
+func korc(v view) status {
+	progressing := v.current("Progressing", "Success", "OpenStack resource is up to date")
+	progressing["status"] = "False"
+	return status{
+		"id":         "id-of-" + v.name(),
+		"conditions": []any{v.current("Available", "Success", "OpenStack resource is available"), progressing},
+	}
+}
+
+func keyRepository(v view) status {
+	return status{
+		"observedGeneration": v.generation(), "keys": []any{int64(0), int64(1)}, "primary": int64(1), "lastRotation": v.first("lastRotation"),
+		"conditions": []any{
+			v.current("Distributed", "EveryPod", "every pod was started after the keys with primary 1 were written"),
+			v.current("Ready", "KeysReady", "there are keys [0 1]: 0 is staged, 1 is primary"),
+		},
+	}
+}
+
+func databaseSync(v view) status {
+	release := v.text("spec", "release")
+	return status{
+		"observedGeneration": v.generation(), "phase": "Done", "installedRelease": release,
+		"conditions": []any{
+			v.current("Ready", "Installed", "the schema serves release "+release),
+			v.current("Contracted", "EverythingRan", "everything has run for release "+release),
+		},
+	}
+}
+
+func identityCheck(v view) status {
+	return status{
+		"apiVersion": "v3.14", "lastToken": v.first("lastToken"), "authority": "certificates of the control plane's own authority, in PEM\n",
+		"conditions": []any{v.current("Reachable", "TokenIssued", "Keystone gives tokens")},
+	}
+}
+
+func credentialRotation(v view) status {
+	return status{
+		"observedGeneration": v.generation(), "currentID": "id-of-" + v.name(), "lastRotation": v.first("lastRotation"),
+		"conditions": []any{v.current("Ready", "CredentialInUse", "credential id-of-"+v.name()+" is in use")},
+	}
+}
+
+func secretAggregate(v view) status {
+	return status{
+		"observedGeneration": v.generation(),
+		"conditions":         []any{v.current("Ready", "Written", "Secret "+v.text("spec", "targetSecretName")+" holds its keys")},
+	}
+}
