@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func texts(t *testing.T, svg []byte) []string {
 	inside := false
 	for d := xml.NewDecoder(strings.NewReader(string(svg))); ; {
 		token, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out
 		}
 		if err != nil {
@@ -63,23 +64,23 @@ func texts(t *testing.T, svg []byte) []string {
 func TestGraph(t *testing.T) {
 	r := &preview.Result{
 		Components: []preview.Component{
-			{Owner: "cloud", Name: "database"}, {Owner: "keystone", Name: "api"}, {Owner: "cloud", Name: "keystone", After: []string{"database"}},
+			{Owner: "cloud", Name: "database"}, {Owner: "keystone", Name: "api"}, {Owner: "cloud", Name: "identity", After: []string{"database"}},
 		},
 		Objects: []preview.Object{
-			{Owner: "cloud", Component: "keystone", APIVersion: "keystone.openstack.c5c3.io/v1alpha1", Kind: "Keystone", Name: "keystone"},
+			{Owner: "cloud", Component: "identity", APIVersion: "keystone.openstack.c5c3.io/v1alpha1", Kind: "Keystone", Name: "keystone"},
 			{Owner: "cloud", Component: "database", APIVersion: "v1", Kind: "Service", Name: "keystone"},
 		},
 	}
 	want := `flowchart LR
   subgraph cloud
     cloud.database[database]
-    cloud.keystone[keystone]
+    cloud.identity[identity]
   end
   subgraph keystone
     keystone.api[api]
   end
-  cloud.database --> cloud.keystone
-  cloud.keystone -.-> keystone
+  cloud.database --> cloud.identity
+  cloud.identity -.-> keystone
 `
 	if diff := cmp.Diff(want, graph(r)); diff != "" {
 		t.Errorf("graph(...): -want, +got:\n%s", diff)
