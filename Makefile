@@ -29,7 +29,7 @@ pack = go -C hack/package run . -root "$(CURDIR)" -out "$(CURDIR)/out/packages" 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-generate: ## Generate deep copies, definitions and reference tables from the Go types
+generate: ## Generate deep copies, definitions, reference tables and the pictures of the README
 	$(call run,controller-gen) object paths=./apis/...
 	crds=$$(mktemp -d) && trap 'rm -r "$$crds"' EXIT && \
 	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis

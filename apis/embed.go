@@ -8,8 +8,8 @@ import (
 //go:embed */*.yaml
 var files embed.FS
 
-// Definition gives the generated YAML of one folder: the CompositeResourceDefinition of controlplane, hypervisor, storage or
-// keystone, or the CustomResourceDefinitions (several documents) of platform, openstack or c5c3. Another name is an error.
+// Definition returns the generated YAML of one folder: the CompositeResourceDefinition of controlplane, hypervisor, storage or keystone,
+// or the CustomResourceDefinitions (several documents) of platform, openstack or c5c3. Another name is an error.
 func Definition(folder string) ([]byte, error) {
 	for _, file := range []string{"definition.yaml", "crd.yaml"} {
 		if data, err := files.ReadFile(folder + "/" + file); err == nil {

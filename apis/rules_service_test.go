@@ -103,7 +103,7 @@ var platformCases = kindCases{
 			field:  "spec.instances[1]", message: "Duplicate value",
 		},
 		"InstanceOfNobody": {
-			reason: "A namespace that no control plane can have had is somebody else's.",
+			reason: "A namespace that no control plane can have had is another's.",
 			spec:   `instances: [{namespace: a, name: c, instance: kube-system}]`,
 			field:  "spec.instances[0].instance", message: "should match",
 		},

@@ -16,7 +16,7 @@ var storageCases = kindCases{
 			message: "say where data is kept by exactly one of",
 		},
 		"ExternalWithMonitors": {
-			reason: "Nobody may change a Ceph cluster that somebody else runs.",
+			reason: "Nobody may change a Ceph cluster that someone else runs.",
 			spec:   `{nodes: null, external: {secretRef: {name: ceph}}, monitors: {count: 3}}`,
 			field:  "spec",
 			message: "with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; " +
@@ -54,7 +54,7 @@ var storageCases = kindCases{
 			message: "replicationFactor 1 loses data with the first disk: use 2 or more, or say allowDataLoss: true",
 		},
 		"SingleCopyWanted": {
-			reason: "Somebody said so.",
+			reason: "Someone said so.",
 			spec:   `{replicationFactor: 1, allowDataLoss: true}`,
 		},
 		"SingleCopyInPool": {

@@ -116,7 +116,7 @@ func TestEveryFieldIsDescribedAndBounded(t *testing.T) {
 	}
 }
 
-// crossplanes tells whether a field is one that Crossplane adds to claims and composite resources.
+// crossplanes reports whether a field is one that Crossplane adds to claims and composite resources.
 func crossplanes(path string) bool {
 	parts := strings.Split(path, ".")
 	if len(parts) < 3 {

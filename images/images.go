@@ -24,7 +24,7 @@ var files embed.FS
 // recipe is the Containerfile of every service.
 const recipe = "Containerfile"
 
-// Image is a row of the table; images.yaml tells what each field is.
+// Image is a row of the table; images.yaml explains each field.
 type Image struct {
 	Name      string                  `json:"name"`
 	Package   string                  `json:"package,omitempty"`
@@ -47,7 +47,7 @@ func Table() ([]Image, error) {
 	return out, nil
 }
 
-// Find gives the image of a name. The error lists those that there are.
+// Find returns the image of a name. The error lists those that exist.
 func Find(name string) (Image, error) {
 	all, err := Table()
 	if err != nil {
@@ -138,7 +138,7 @@ func (i Image) Overrides(r release.Release) ([]string, error) {
 	return lines(text), err
 }
 
-// Constrain gives upper constraints with overrides in the place of the lines of the same distributions. The error names an override of
+// Constrain returns upper constraints with overrides in the place of the lines of the same distributions. The error names an override of
 // nothing, which is most likely misspelt.
 func Constrain(constraints string, overrides []string) (string, error) {
 	all := lines(constraints)

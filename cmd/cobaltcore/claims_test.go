@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // claims holds claims that are wrong in one way each, with what is said about them.
 const claims = "../../test/claims"
@@ -83,8 +83,8 @@ func TestRefusedHuge(t *testing.T) {
 	}
 }
 
-// refused runs the preview with a claim that must be refused, in every way in which it could leave something behind, and
-// gives what it says.
+// refused runs the preview with a claim that must be refused, in every way in which it could leave something behind, and returns what it
+// says.
 func refused(t *testing.T, in *strings.Reader, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")

@@ -208,7 +208,7 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	return exitFailed
 }
 
-// tuneMemory leaves garbage alone until there is much of it: a command ends before that. GOGC and GOMEMLIMIT have the say.
+// tuneMemory leaves garbage alone until there is much of it: a command ends before that. GOGC and GOMEMLIMIT decide.
 func tuneMemory() {
 	const much = 256 << 20
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {

@@ -35,7 +35,7 @@ type object struct {
 	Manifest  map[string]any `json:"manifest"`
 }
 
-// shown runs the command on a claim, which must succeed, and gives what it prints.
+// shown runs the command on a claim, which must succeed, and returns what it prints.
 func shown(t *testing.T, claim []byte, args ...string) []byte {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -57,7 +57,7 @@ func shownJSON(t *testing.T, claim []byte, args ...string) result {
 	return r
 }
 
-// isNote tells whether standard error has nothing, or only that no PlatformConfig was given.
+// isNote reports whether standard error has nothing, or only that no PlatformConfig was given.
 func isNote(s string) bool {
 	return s == "" || strings.HasPrefix(s, "note: no PlatformConfig is given") && strings.Count(s, "\n") == 1
 }
@@ -241,7 +241,7 @@ func TestOut(t *testing.T) {
 	}
 }
 
-// files gives the contents of the files below a folder.
+// files returns the contents of the files below a folder.
 func files(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}

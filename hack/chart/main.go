@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// generate gives all generated files of the chart, by their path in it.
+// generate returns all generated files of the chart, by their path in it.
 func generate() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for name, rules := range map[string]func() ([]rule, error){

@@ -83,7 +83,7 @@ type rule struct {
 }
 
 // mark is a right that nothing but the policy cobaltcore-namespaces asks for: to say that a namespace is a control plane's, and whose. A
-// right, and not a name, because a provider comes to other clusters as somebody else, and whoever may do anything has it.
+// right, and not a name, because a provider comes to other clusters as someone else, and whoever may do anything has it.
 var mark = rule{
 	"Namespaces of control planes are marked as such; the admission policy cobaltcore-namespaces asks for this right.",
 	rbacv1.PolicyRule{APIGroups: []string{"crossplane.c5c3.io"}, Resources: []string{"instances"}, Verbs: []string{"mark"}},

@@ -25,7 +25,7 @@ import (
 // west is a cluster of the example PlatformConfig.
 const west = "west"
 
-// previews plays every example, here and with its workloads in another cluster.
+// previews runs every example, here and with its workloads in another cluster.
 func previews(t *testing.T) map[string]*preview.Result {
 	t.Helper()
 	files, err := fs.Glob(examples.Files, "controlplane/*.yaml")
@@ -56,8 +56,7 @@ func previews(t *testing.T) map[string]*preview.Result {
 	return out
 }
 
-// TestRightsSuffice plays the examples and looks for whoever applies each object: Crossplane, the provider here or the
-// provider there.
+// TestRightsSuffice previews the examples and looks for whoever applies each object: Crossplane, the provider here or the provider there.
 func TestRightsSuffice(t *testing.T) {
 	composeRules, objectRules, workloadRules := must(t, compose), must(t, objects), must(t, workloads)
 	for name, result := range previews(t) {
@@ -112,7 +111,7 @@ func TestRightsAreNeeded(t *testing.T) {
 	}
 }
 
-// TestGrantedRolesAreHeld: Kubernetes lets nobody create a Role with rights that he does not have.
+// TestGrantedRolesAreHeld: Kubernetes lets nobody create a Role with rights that its creator lacks.
 func TestGrantedRolesAreHeld(t *testing.T) {
 	held := must(t, companionRules)
 	roles := 0

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -119,30 +120,42 @@ func TestTablesAreInUse(t *testing.T) {
 }
 
 func TestGenerateTwice(t *testing.T) {
-	a, b := t.TempDir(), t.TempDir()
-	for _, dir := range []string{a, b} {
-		if err := generate(dir); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(read(t, a), read(t, b)); diff != "" {
+	a, b := generated(t), generated(t)
+	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("two runs differ:\n%s", diff)
+	}
+	for _, file := range []string{"README.md", "docs/images/preview.svg", "docs/reference/README.md", "docs/reference/sizes.md"} {
+		if a[file] == "" {
+			t.Errorf("%s is missing or empty", file)
+		}
 	}
 }
 
-func read(t *testing.T, dir string) map[string]string {
+// generated runs the generator on a folder that has the README alone, and returns every file in it.
+func generated(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.md"))
-	if err != nil || len(files) < 2 {
-		t.Fatalf("cannot find pages in %s: %v %v", dir, files, err)
+	root := t.TempDir()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "README.md"), readme, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := generate(root); err != nil {
+		t.Fatal(err)
 	}
 	out := map[string]string{}
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
+	err = fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
 		}
-		out[filepath.Base(f)] = string(data)
+		data, err := os.ReadFile(filepath.Join(root, path))
+		out[path] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }

@@ -1,9 +1,10 @@
-// Command docs writes the reference of every kind's fields, docs/reference/<kind>.md, from the generated definitions, and
-// what each size of a control plane orders, docs/reference/sizes.md, from what the functions compose.
+// Command docs writes what the documentation takes from the code: the reference of every kind's fields, docs/reference/<kind>.md, from
+// the generated definitions; what each size of a control plane orders, docs/reference/sizes.md, from what the functions compose; and the
+// README's pictures of a preview.
 //
-//	docs [<folder>]
+//	docs [<root>]
 //
-// The folder is docs/reference unless another is named.
+// The root is the working directory unless another is named.
 package main
 
 import (
@@ -17,19 +18,53 @@ import (
 )
 
 func main() {
-	to := filepath.Join("docs", "reference")
+	root := "."
 	if len(os.Args) > 1 {
-		to = os.Args[1]
+		root = os.Args[1]
 	}
-	if err := generate(to); err != nil {
+	if err := generate(root); err != nil {
 		fmt.Fprintln(os.Stderr, "docs:", err)
 		os.Exit(1)
 	}
 }
 
-// generate writes one page for each kind, and a list of them. A page is named by the kind's folder in apis/, or by the kind
+func generate(root string) error {
+	if err := reference(filepath.Join(root, "docs", "reference")); err != nil {
+		return err
+	}
+	return pictures(filepath.Join(root, "README.md"), filepath.Join(root, "docs", "images"))
+}
+
+// pictures draws a preview, and the graph of it in the README.
+func pictures(readme, images string) error {
+	r, err := previewExample()
+	if err != nil {
+		return err
+	}
+	var tree bytes.Buffer
+	if err := r.Print(&tree, "tree"); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(images, 0o755); err != nil {
+		return err
+	}
+	if err := write(filepath.Join(images, "preview.svg"), terminal("make preview", tree.String())); err != nil {
+		return err
+	}
+	page, err := os.ReadFile(readme)
+	if err != nil {
+		return err
+	}
+	page, err = embed(page, "graph", "```mermaid\n"+graph(r)+"```\n")
+	if err != nil {
+		return fmt.Errorf("%s: %w", readme, err)
+	}
+	return write(readme, page)
+}
+
+// reference writes one page for each kind, and a list of them. A page is named by the kind's folder in apis/, or by the kind
 // where a folder has several.
-func generate(to string) error {
+func reference(to string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}

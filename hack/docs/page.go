@@ -86,7 +86,7 @@ func sections(path string, p props, parts *parts) []section {
 	return append([]section{own}, below...)
 }
 
-// holdsObjectsOnly tells whether every field of an object is an object with fields of its own, and there are several.
+// holdsObjectsOnly reports whether every field of an object is an object with fields of its own, and there are several.
 func holdsObjectsOnly(p props) bool {
 	for _, child := range p.Properties {
 		if len(child.Properties) == 0 {

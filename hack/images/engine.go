@@ -25,7 +25,7 @@ type engine struct {
 	cache  string
 }
 
-// findEngine takes the one that is wanted, or the first that there is.
+// findEngine takes the one that is wanted, or the first that exists.
 func findEngine(ctx context.Context, wanted, cache string, log io.Writer) (engine, error) {
 	e := engine{log: log, cache: cache}
 	for _, program := range []string{"podman", "buildah"} {
@@ -122,7 +122,7 @@ func (j *job) name() string {
 	return name
 }
 
-// base makes a Debian, once, and gives its name.
+// base makes a Debian, once, and returns its name.
 func (e engine) base(ctx context.Context, suite string) (string, error) {
 	if e.program != "buildah" {
 		return debianImage("docker.io/library", suite), nil

@@ -76,7 +76,7 @@ func findSource(ctx context.Context, root, version string) (source, error) {
 // tag is the tag of a Crossplane package.
 func (s source) tag() string { return "v" + s.version }
 
-// git runs git in a folder and gives what it prints.
+// git runs git in a folder and returns what it prints.
 func git(ctx context.Context, folder string, args ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", folder}, args...)...).Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

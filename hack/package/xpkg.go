@@ -28,7 +28,7 @@ const (
 // configurationName is the name of the Configuration's package.
 const configurationName = "configuration-cobaltcore"
 
-// function gives the package.yaml of a function.
+// function returns the package.yaml of a function.
 func (b builder) function(p program, r *release) ([]byte, error) {
 	meta, err := os.ReadFile(filepath.Join(b.source.root, p.pkg, "crossplane.yaml"))
 	if err != nil {

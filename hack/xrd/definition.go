@@ -167,8 +167,8 @@ func reduce(schema *apiextensionsv1.JSONSchemaProps, reserved fields) (*apiexten
 	return out, nil
 }
 
-// keptAsIs tells whether Crossplane takes over everything that stands directly at a schema's spec or status: description,
-// properties, required, oneOf and CEL rules, and nothing else.
+// keptAsIs reports whether Crossplane takes over everything that stands directly at a schema's spec or status: description, properties,
+// required, oneOf and CEL rules, and nothing else.
 func keptAsIs(p apiextensionsv1.JSONSchemaProps) error {
 	rest := p
 	rest.Type, rest.Description, rest.Properties, rest.Required, rest.OneOf, rest.XValidations = "", "", nil, nil, nil, nil

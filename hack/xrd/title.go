@@ -97,7 +97,7 @@ func words(name string) []string {
 	return out
 }
 
-// plural tells whether the letter at i is the s of an abbreviation's plural.
+// plural reports whether the letter at i is the s of an abbreviation's plural.
 func plural(r []rune, i int) bool {
 	return r[i] == 's' && (i+1 == len(r) || unicode.IsUpper(r[i+1]))
 }

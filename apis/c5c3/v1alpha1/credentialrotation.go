@@ -19,14 +19,14 @@ type CredentialRotation struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// Desired state.
 	Spec CredentialRotationSpec `json:"spec"`
-	// What there is.
+	// Observed state.
 	// +optional
 	Status CredentialRotationStatus `json:"status,omitempty"`
 }
 
-// CredentialRotationSpec is what is wanted of a rotation.
+// CredentialRotationSpec is the desired state of a rotation.
 // +kubebuilder:validation:XValidation:rule="self.preRotationDays < self.intervalDays",message="preRotationDays must be smaller than intervalDays: a new credential would be due before the last one is in use"
 // +kubebuilder:validation:XValidation:rule="self.target == 'ApplicationCredential' || !has(self.consumers) || !self.consumers.exists(c, c.kind == 'SecretAggregate')",message="a SecretAggregate can only be a consumer of an application credential: of a password its copy would be late, since Keystone knows one at a time"
 // +kubebuilder:validation:XValidation:rule="self.target == oldSelf.target && self.userName == oldSelf.userName && self.secretName == oldSelf.secretName",message="target, userName and secretName cannot be changed: make another CredentialRotation"
@@ -65,19 +65,19 @@ type CredentialRotationSpec struct {
 	// +optional
 	GracePeriodDays *int32 `json:"gracePeriodDays,omitempty"`
 	// What uses the credential. Pods of workloads are restarted in the course of a roll-out when it was replaced; a SecretAggregate puts it
-	// into a Secret that is read anew for each login.
+	// into a Secret that is read for each login.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
 	Consumers []Consumer `json:"consumers,omitempty"`
-	// What uses the credential in other clusters. Whoever sees it there says which one it has, such as the function that composes the
-	// workload there. Until each has the one in use, nothing is revoked.
+	// What uses the credential in other clusters. Whoever can observe it there, such as the function that composes the workload, reports
+	// which one it has. Until each has the one in use, nothing is revoked.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	RemoteConsumers []RemoteConsumer `json:"remoteConsumers,omitempty"`
-	// Stop rotating for now.
+	// Suspend rotation.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
@@ -93,7 +93,7 @@ type Consumer struct {
 
 // RemoteConsumer is what uses a credential in another cluster.
 type RemoteConsumer struct {
-	// Name by which it is told.
+	// Name of the consumer in messages.
 	Name common.ObjectName `json:"name"`
 	// Identity (status.currentID) of the credential that all of its pods have. Absent: not known.
 	// +kubebuilder:validation:MaxLength=64
@@ -111,22 +111,22 @@ type CloudCredentialsReference struct {
 	CloudName string `json:"cloudName"`
 }
 
-// CredentialRotationStatus is what there is of a rotation.
+// CredentialRotationStatus is the observed state of a rotation.
 type CredentialRotationStatus struct {
-	// Generation that this status describes.
+	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// State: Ready, Distributed (every consumer has the credential in use), Revoked (no other is valid).
+	// Conditions: Ready, Distributed (every consumer has the credential in use), Revoked (no other is valid).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// What it is doing.
+	// What the controller is doing.
 	// +kubebuilder:validation:Enum=Idle;Minting;Distributing;Grace;Revoking
 	// +optional
 	Phase string `json:"phase,omitempty"`
-	// Identity of the credential in use. It does not tell the secret.
+	// Identity of the credential in use. It does not reveal the secret.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	CurrentID string `json:"currentID,omitempty"`

@@ -17,17 +17,17 @@ type SecretAggregate struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// Desired state.
 	Spec SecretAggregateSpec `json:"spec"`
-	// What there is.
+	// Observed state.
 	// +optional
 	Status SecretAggregateStatus `json:"status,omitempty"`
 }
 
-// SecretAggregateSpec is what is wanted of an aggregate.
+// SecretAggregateSpec is the desired state of an aggregate.
 // +kubebuilder:validation:XValidation:rule="self.targetSecretName == oldSelf.targetSecretName",message="targetSecretName cannot be changed: pods mount it by name"
 type SecretAggregateSpec struct {
-	// Secret that is made. One of that name that somebody else has made is not touched.
+	// Secret that is created. An existing one of that name that it does not own is not touched.
 	TargetSecretName common.ObjectName `json:"targetSecretName"`
 	// Where values come from.
 	// +kubebuilder:validation:MaxItems=64
@@ -35,7 +35,7 @@ type SecretAggregateSpec struct {
 	// +listMapKey=name
 	// +optional
 	Sources []SecretSource `json:"sources,omitempty"`
-	// Keys of the Secret that is made. In a template, {{ .<source name> }} stands for a source's value, and {{ .<source name> | quote }}
+	// Keys of the Secret that is created. In a template, {{ .<source name> }} stands for a source's value, and {{ .<source name> | quote }}
 	// for that value as a string in YAML or JSON; base64 and trim are the other functions.
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=64
@@ -64,18 +64,18 @@ type SecretSource struct {
 // +kubebuilder:validation:MaxLength=65536
 type SecretTemplate string
 
-// SecretAggregateStatus is what there is of an aggregate.
+// SecretAggregateStatus is the observed state of an aggregate.
 type SecretAggregateStatus struct {
-	// Generation that this status describes.
+	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// State: Ready.
+	// Conditions: Ready.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Changes whenever what the Secret holds does, and tells nothing of it: the hash is keyed by a random number in the Secret.
+	// Changes whenever what the Secret holds does, but reveals nothing of it: the hash is keyed by a random number in the Secret.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ContentHash string `json:"contentHash,omitempty"`

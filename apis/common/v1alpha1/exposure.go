@@ -17,8 +17,8 @@ type Exposure struct {
 	// Class of Ingress objects. Absent: the cluster's default class.
 	// +optional
 	IngressClassName ObjectName `json:"ingressClassName,omitempty"`
-	// Controller that serves Ingress objects. The APIs behind it speak https, with certificates of an authority of their own, and it is
-	// told so in its own annotations. other: it knows by itself, or by annotations.
+	// Controller that serves Ingress objects. The APIs behind it speak https, with certificates of an authority of their own, which is
+	// configured by its own annotations. other: configure it by annotations, if it needs that.
 	// +kubebuilder:validation:Enum=ingress-nginx;haproxy.org;haproxy-ingress;other
 	// +optional
 	IngressController string `json:"ingressController,omitempty"`
@@ -60,7 +60,7 @@ type TLS struct {
 	IssuerRef *IssuerReference `json:"issuerRef,omitempty"`
 }
 
-// MonitoringSettings are what a claim or a platform says of Prometheus objects. What is absent is left to the other.
+// MonitoringSettings are a claim's or the platform's settings of Prometheus objects. Absent fields are left to the other.
 type MonitoringSettings struct {
 	// Make ServiceMonitors, PrometheusRules and, in ConfigMaps, dashboards. Absent, of both: no.
 	// +optional

@@ -21,7 +21,7 @@ type Rotation struct {
 	// +kubebuilder:default=1
 	// +optional
 	GracePeriodDays *int32 `json:"gracePeriodDays,omitempty"`
-	// Stop replacing for now. One that is lost or revoked is replaced all the same.
+	// Suspend replacement. A credential that is lost or revoked is replaced nevertheless.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }

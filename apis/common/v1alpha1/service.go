@@ -51,7 +51,7 @@ type Workload struct {
 	Placement `json:",inline"`
 }
 
-// Service is what a tenant can say of any OpenStack service.
+// Service holds the fields that every OpenStack service has.
 type Service struct {
 	// Container image. Absent: the image of the claim's OpenStack release.
 	// +optional

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What becomes of data when its composite resource is deleted.
+// What happens to data when its composite resource is deleted.
 const (
 	DeletionPolicyRetain = "Retain"
 	DeletionPolicyDelete = "Delete"
@@ -67,7 +67,7 @@ type ComponentStatus struct {
 	// +kubebuilder:validation:MaxLength=128
 	// +optional
 	Version string `json:"version,omitempty"`
-	// When the component entered this phase, as far as conditions of its resources tell.
+	// When the component entered this phase, as far as the conditions of its resources show.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }
@@ -83,12 +83,12 @@ type Endpoint struct {
 	// Address inside the cluster.
 	// +optional
 	Internal URL `json:"internal,omitempty"`
-	// What the service itself tells.
+	// Facts that the running service reports.
 	// +optional
 	Live *Live `json:"live,omitempty"`
 }
 
-// Live is what only a running service tells. The companion asks it.
+// Live holds facts that only a running service knows. The companion asks it.
 type Live struct {
 	// True: it lets the companion log in. False: it has failed to, three times in a row.
 	// +kubebuilder:validation:Enum="True";"False"
@@ -106,21 +106,21 @@ type Live struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	PublicMessage string `json:"publicMessage,omitempty"`
-	// When it last gave a token. It is at most ten minutes behind.
+	// When it last issued a token, at most ten minutes late.
 	// +optional
 	LastToken *metav1.Time `json:"lastToken,omitempty"`
 }
 
 // CompositionStatus is what every composite resource reports of its own composition.
 type CompositionStatus struct {
-	// What would become of data if it were deleted now, by what is seen and not by what is asked for: Retain if all of it is kept,
-	// Delete if any of it is not. Absent while that is not known. It follows spec.deletionPolicy within seconds, also where
-	// another field of the same edit is refused.
+	// What would happen to data if it were deleted now, by the observed state and not by the desired one: Retain if all of it is kept,
+	// Delete if any of it is not. Absent while that is not known. It follows spec.deletionPolicy within seconds, also where another field of
+	// the same edit is refused.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
-	// Spec that was composed last. It is the current one, or, while SpecValid is False, the last that was valid: what runs. Fields
-	// that are Crossplane's are left out. It is written together with the phase.
+	// Spec that was composed last: the current one or, while SpecValid is False, the last valid one. Crossplane's own fields are left out.
+	// It is written together with the phase.
 	// +kubebuilder:validation:MaxProperties=64
 	// +mapType=atomic
 	// +optional
@@ -130,11 +130,11 @@ type CompositionStatus struct {
 // CloudStatus is the state that every claim reports.
 type CloudStatus struct {
 	CompositionStatus `json:",inline"`
-	// How far the cloud has come.
+	// Phase of the cloud.
 	// +kubebuilder:validation:Enum=Pending;Infrastructure;Identity;Catalog;CoreServices;Compute;Scheduler;Testing;Ready;Deleting
 	// +optional
 	Phase string `json:"phase,omitempty"`
-	// How far an update has come.
+	// Phase of the update.
 	// +kubebuilder:validation:Enum=Idle;Updating;UpdatingServices;Verifying;RollingBack
 	// +optional
 	UpdatePhase string `json:"updatePhase,omitempty"`

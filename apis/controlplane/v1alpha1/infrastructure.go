@@ -63,8 +63,7 @@ type MariaDB struct {
 	// Regular backups.
 	// +optional
 	Backup *Backup `json:"backup,omitempty"`
-	// Backup that a new database starts from. It is read once, when the database is made, and does nothing to
-	// one that is there.
+	// Backup from which a new database is restored. It is read once, when the database is created, and has no effect on an existing one.
 	// +optional
 	RestoreFrom *RestoreFrom `json:"restoreFrom,omitempty"`
 	// Prometheus metrics.
@@ -108,13 +107,13 @@ type Backup struct {
 	PointInTimeRecovery bool `json:"pointInTimeRecovery,omitempty"`
 	// Bucket that backups go to.
 	S3 S3 `json:"s3"`
-	// Volume in which a backup is put together before it goes to the bucket. Absent: the disk of the node that the database's member
-	// runs on, which has to have room for it.
+	// Volume in which a backup is assembled before it is uploaded. Absent: the disk of the node that the database's member runs on, which
+	// has to have room for it.
 	// +optional
 	StagingStorage *StagingStorage `json:"stagingStorage,omitempty"`
 }
 
-// StagingStorage is a volume for a while. Each backup uses it on the node of the member that it copies, so its storage class has to offer
+// StagingStorage is a temporary volume. Each backup uses it on the node of the member that it copies, so its storage class has to offer
 // volumes that every such node reaches.
 type StagingStorage struct {
 	// Size of the volume: as large as the compressed backup.
@@ -126,10 +125,10 @@ type StagingStorage struct {
 
 // RestoreFrom names a backup.
 type RestoreFrom struct {
-	// Bucket that the backup lies in.
+	// Bucket of the backup.
 	S3 S3 `json:"s3"`
 	// Password of the database's root, which is that of the backup: a key of a Secret in the claim's namespace. A database that does not
-	// exist yet needs it. Once it runs, the field does nothing, and can be taken away with the Secret.
+	// exist yet needs it. Once it runs, the field has no effect and can be removed, and so can the Secret.
 	// +optional
 	RootPasswordSecretRef *common.SecretKeyReference `json:"rootPasswordSecretRef,omitempty"`
 	// Take the backup that is closest to this moment (RFC 3339, UTC), before or after it: 2026-05-01T03:00:00Z. Absent: the newest.

@@ -14,7 +14,7 @@ const (
 	SizeLarge       = "large"
 )
 
-// What becomes of data when a claim is deleted.
+// What happens to data when a claim is deleted.
 const (
 	DeletionPolicyRetain = common.DeletionPolicyRetain
 	DeletionPolicyDelete = common.DeletionPolicyDelete
@@ -37,14 +37,14 @@ type ControlPlaneCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What the tenant wants.
+	// Desired state.
 	Spec ControlPlaneClusterSpec `json:"spec"`
-	// What there is.
+	// Observed state.
 	// +optional
 	Status ControlPlaneClusterStatus `json:"status,omitempty"`
 }
 
-// ControlPlaneClusterSpec is what a tenant wants of a control plane.
+// ControlPlaneClusterSpec is the desired state of a control plane.
 // +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be set or removed: a control plane's data does not move; delete the claim and claim it elsewhere"
 // +kubebuilder:validation:XValidation:rule="!has(self.global) || !has(self.global.exposure) || self.global.exposure.type != 'None' || !has(self.services) || !has(self.services.keystone) || !has(self.services.keystone.hostname)",message="with global.exposure.type None nobody outside gets there; leave hostname out, or expose the cloud",fieldPath=".services.keystone.hostname"
 type ControlPlaneClusterSpec struct {
@@ -68,7 +68,7 @@ type ControlPlaneClusterSpec struct {
 	// +kubebuilder:default={}
 	// +optional
 	Services Services `json:"services,omitempty"`
-	// Cortex, a scheduler that places by knowledge of the whole cloud.
+	// Cortex, a scheduler that considers the whole cloud.
 	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
 	// +optional
 	Cortex *Cortex `json:"cortex,omitempty"`
@@ -89,8 +89,8 @@ type ControlPlaneClusterSpec struct {
 	// +listType=set
 	// +optional
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
-	// What becomes of databases, keys and volumes when the claim is deleted or a part that holds data is switched off.
-	// Retain keeps them: the same claim, made again, takes them over. Delete removes them for good.
+	// What happens to databases, keys and volumes when the claim is deleted or a part that holds data is switched off. Retain keeps them:
+	// the same claim, created again, adopts them. Delete removes them for good.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
@@ -133,8 +133,8 @@ type Services struct {
 	Horizon *Horizon `json:"horizon,omitempty"`
 }
 
-// Global are settings for the whole cloud. They are laid over the platform's, field by field: what is absent stays as the platform has it.
-// What differs from that has to be allowed by a limit of the platform.
+// Global are settings for the whole cloud. They override the platform's, field by field; absent fields keep the platform's value. A value
+// that differs has to be allowed by a limit of the platform.
 // +kubebuilder:validation:XValidation:rule="self.region == oldSelf.region",message="region cannot be changed: it is written into every entry of the service catalog"
 type Global struct {
 	// Name of the region in the service catalog.
@@ -207,7 +207,7 @@ type Tempest struct {
 	Image *common.Image `json:"image,omitempty"`
 }
 
-// ControlPlaneClusterStatus is what there is of a control plane.
+// ControlPlaneClusterStatus is the observed state of a control plane.
 type ControlPlaneClusterStatus struct {
 	common.CloudStatus `json:",inline"`
 	// Name of everything that belongs to this control plane: the namespace of its workloads.

@@ -24,14 +24,14 @@ type HypervisorCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What the tenant wants.
+	// Desired state.
 	Spec HypervisorClusterSpec `json:"spec"`
-	// What there is.
+	// Observed state.
 	// +optional
 	Status HypervisorClusterStatus `json:"status,omitempty"`
 }
 
-// HypervisorClusterSpec is what a tenant wants of a pool of hypervisors.
+// HypervisorClusterSpec is the desired state of a pool of hypervisors.
 // +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be set or removed: virtual machines do not move between clusters; delete the claim and claim it elsewhere"
 // +kubebuilder:validation:XValidation:rule="self.controlPlaneRef == oldSelf.controlPlaneRef",message="controlPlaneRef cannot be changed: the hypervisors' virtual machines belong to that control plane"
 // +kubebuilder:validation:XValidation:rule="self.cell == oldSelf.cell",message="cell cannot be changed: virtual machines are recorded in the cell's database"
@@ -95,8 +95,8 @@ type HypervisorClusterSpec struct {
 	// +listType=set
 	// +optional
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
-	// What becomes of virtual machines' disks and of the state that agents keep on the nodes when the claim is deleted. Retain
-	// leaves them on the nodes, Delete removes them for good.
+	// What happens to virtual machines' disks and of the state that agents keep on the nodes when the claim is deleted. Retain leaves them
+	// on the nodes, Delete removes them for good.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
@@ -129,7 +129,7 @@ type Slice struct {
 	Networks *Networks `json:"networks,omitempty"`
 }
 
-// HypervisorClusterStatus is what there is of a pool of hypervisors.
+// HypervisorClusterStatus is the observed state of a pool of hypervisors.
 type HypervisorClusterStatus struct {
 	common.CloudStatus `json:",inline"`
 	// Name of everything that belongs to this pool: the namespace of its workloads.

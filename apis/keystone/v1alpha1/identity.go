@@ -77,8 +77,8 @@ type Federation struct {
 	// +listType=set
 	// +optional
 	Scopes []Scope `json:"scopes,omitempty"`
-	// Where the provider tells of an access token whether it is valid (RFC 7662). With it, users log in by such a token, too, as command
-	// lines have one (v3oidcaccesstoken, v3oidcpassword), if it was issued to the client clientID or for it. Absent: by browsers only.
+	// Where the provider reports whether an access token is valid (RFC 7662). With it, users log in by such a token, too, as command lines
+	// have one (v3oidcaccesstoken, v3oidcpassword), if it was issued to the client clientID or for it. Absent: by browsers only.
 	// +kubebuilder:validation:XValidation:rule="self.startsWith('https://')",message="introspectionURL has to begin with https://: the client's secret and users' tokens go there"
 	// +optional
 	IntrospectionURL common.URL `json:"introspectionURL,omitempty"`

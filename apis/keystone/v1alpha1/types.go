@@ -20,16 +20,16 @@ type Keystone struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// Desired state.
 	Spec KeystoneSpec `json:"spec"`
-	// What there is.
+	// Observed state.
 	// +optional
 	Status KeystoneStatus `json:"status,omitempty"`
 }
 
-// KeystoneSpec is what is wanted of a Keystone.
+// KeystoneSpec is the desired state of a Keystone.
 type KeystoneSpec struct {
-	// What Crossplane is told. Its fields are those that Crossplane adds to every definition.
+	// Settings for Crossplane. Its fields are those that Crossplane adds to every definition.
 	// +optional
 	Crossplane *common.Crossplane `json:"crossplane,omitempty"`
 	// OpenStack release.
@@ -99,7 +99,7 @@ type KeystoneSpec struct {
 	// Store that generated secrets and keys are backed up to.
 	// +optional
 	SecretStore *common.SecretStoreReference `json:"secretStore,omitempty"`
-	// What becomes of the database account, keys and generated secrets when the Keystone is deleted.
+	// What happens to the database account, keys and generated secrets when the Keystone is deleted.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
@@ -111,7 +111,7 @@ type KeystoneSpec struct {
 // +kubebuilder:validation:MaxLength=128
 type DomainID string
 
-// Database is the server that the service's database lies on.
+// Database is the server of the service's database.
 type Database struct {
 	// MariaDB object in the workload namespace.
 	MariaDBRef common.LocalReference `json:"mariaDBRef"`
@@ -189,7 +189,7 @@ type Fernet struct {
 	// +kubebuilder:default=172800
 	// +optional
 	AllowExpiredWindowSeconds *int32 `json:"allowExpiredWindowSeconds,omitempty"`
-	// Stop rotating for now.
+	// Suspend rotation.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
@@ -200,7 +200,7 @@ type CredentialKeys struct {
 	// +kubebuilder:default="0 0 1 * *"
 	// +optional
 	RotationSchedule common.Cron `json:"rotationSchedule,omitempty"`
-	// Stop rotating for now.
+	// Suspend rotation.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
@@ -211,7 +211,7 @@ type TrustFlush struct {
 	// +kubebuilder:default="0 * * * *"
 	// +optional
 	Schedule common.Cron `json:"schedule,omitempty"`
-	// Stop removing for now.
+	// Suspend removal.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 }
@@ -237,7 +237,7 @@ type UWSGI struct {
 	HarakiriSeconds int32 `json:"harakiriSeconds,omitempty"`
 }
 
-// KeystoneStatus is what there is of a Keystone.
+// KeystoneStatus is the observed state of a Keystone.
 type KeystoneStatus struct {
 	common.CompositionStatus `json:",inline"`
 	// Generation that the phase is about.
@@ -247,7 +247,7 @@ type KeystoneStatus struct {
 	// +kubebuilder:validation:Enum=Pending;Creating;Ready;Updating
 	// +optional
 	Phase string `json:"phase,omitempty"`
-	// How far an upgrade has come.
+	// Phase of the upgrade.
 	// +kubebuilder:validation:Enum=Idle;Updating;UpdatingServices;Verifying;RollingBack
 	// +optional
 	UpdatePhase string `json:"updatePhase,omitempty"`
@@ -255,7 +255,7 @@ type KeystoneStatus struct {
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	Release string `json:"release,omitempty"`
-	// Release that the upgrade to the one that runs may still be called off for.
+	// Earlier release to which the upgrade can still be aborted.
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	PreviousRelease string `json:"previousRelease,omitempty"`
@@ -266,7 +266,7 @@ type KeystoneStatus struct {
 	// Public address.
 	// +optional
 	Endpoint common.URL `json:"endpoint,omitempty"`
-	// What Keystone itself tells: whether it gives tokens.
+	// Facts that the running Keystone reports: whether it issues tokens.
 	// +optional
 	Live *common.Live `json:"live,omitempty"`
 	// State of each component.

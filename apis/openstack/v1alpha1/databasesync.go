@@ -10,9 +10,9 @@ import (
 // A new database gets all of it at once (sync). An existing one is upgraded in phases: expand, then the workloads roll out,
 // then contract.
 //
-// Every step may run again after it was cut off, so it has to be idempotent, as OpenStack's are. One that succeeded for a
-// release, an image and its command does not run again. The annotation openstack.c5c3.io/retry, set to any new value,
-// and every change of the spec let a failed step run again at once.
+// Every step may run again after it was interrupted, so it has to be idempotent, as OpenStack's are. One that succeeded for a release, an
+// image and its command does not run again. The annotation openstack.c5c3.io/retry, set to any new value, and every change of the spec
+// let a failed step run again at once.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -26,14 +26,14 @@ type DatabaseSync struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// Desired state.
 	Spec DatabaseSyncSpec `json:"spec"`
-	// What there is.
+	// Observed state.
 	// +optional
 	Status DatabaseSyncStatus `json:"status,omitempty"`
 }
 
-// DatabaseSyncSpec is what is wanted of a schema.
+// DatabaseSyncSpec is the desired state of a schema.
 type DatabaseSyncSpec struct {
 	// OpenStack release that the schema is brought to.
 	// +kubebuilder:validation:MinLength=1
@@ -66,7 +66,7 @@ type DatabaseSyncSpec struct {
 	// Check before an upgrade.
 	// +optional
 	UpgradeCheck *Step `json:"upgradeCheck,omitempty"`
-	// How a database tells what is in it, before the first step. Absent: it is taken for a new one.
+	// How the release of an existing schema is determined before the first step. Absent: the database is assumed to be new.
 	// +optional
 	SchemaVersion *SchemaVersion `json:"schemaVersion,omitempty"`
 	// Workloads that use the database: contract waits until all of their pods run the image of the template.
@@ -81,8 +81,8 @@ type DatabaseSyncSpec struct {
 	Template corev1.PodTemplateSpec `json:"template"`
 }
 
-// SchemaVersion tells of which release the schema is that is found in a database: one that was retained, or restored from a backup. A step
-// from there to the wanted release that OpenStack does not support is refused before anything runs.
+// SchemaVersion identifies the release of the schema that is found in a database: one that was retained, or restored from a backup. A
+// step from there to the wanted release that OpenStack does not support is refused before anything runs.
 type SchemaVersion struct {
 	// Command that changes nothing and prints the schema's revision as a line of its own.
 	Step Step `json:"step"`
@@ -96,7 +96,7 @@ type SchemaVersion struct {
 	// +listMapKey=revision
 	// +optional
 	Revisions []SchemaRevision `json:"revisions,omitempty"`
-	// Take a revision that is not known for one of the wanted release. Absent: it is refused.
+	// Assume that an unknown revision is one of the wanted release. Absent: it is refused.
 	// +optional
 	AllowUnknown bool `json:"allowUnknown,omitempty"`
 }
@@ -167,18 +167,18 @@ const (
 	StepRepeat    = "Repeat"
 )
 
-// DatabaseSyncStatus is what there is of a schema.
+// DatabaseSyncStatus is the observed state of a schema.
 type DatabaseSyncStatus struct {
-	// Generation that this status describes.
+	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// State: Ready (the schema serves the wanted release), Contracted.
+	// Conditions: Ready (the schema serves the wanted release), Contracted.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// What it is doing.
+	// What the controller is doing.
 	// +kubebuilder:validation:Enum=Pending;Syncing;Expanding;RollingOut;Contracting;Migrating;Done;Failed
 	// +optional
 	Phase string `json:"phase,omitempty"`
@@ -190,7 +190,7 @@ type DatabaseSyncStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	InstalledHash string `json:"installedHash,omitempty"`
-	// Release that the schema still serves besides: the way back, which is open until contract begins.
+	// Earlier release that the schema still serves: the upgrade can be aborted to it until contract begins.
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	PreviousRelease string `json:"previousRelease,omitempty"`
@@ -202,7 +202,7 @@ type DatabaseSyncStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ContractedHash string `json:"contractedHash,omitempty"`
-	// Revision that the database told before the first step (spec.schemaVersion).
+	// Revision that the database reported before the first step (spec.schemaVersion).
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	SchemaRevision string `json:"schemaRevision,omitempty"`

@@ -20,14 +20,14 @@ type EndpointRegion struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// Desired state.
 	Spec EndpointRegionSpec `json:"spec"`
-	// What there is.
+	// Observed state.
 	// +optional
 	Status EndpointRegionStatus `json:"status,omitempty"`
 }
 
-// EndpointRegionSpec is what is wanted of an endpoint's region.
+// EndpointRegionSpec is the desired state of an endpoint's region.
 type EndpointRegionSpec struct {
 	// How Keystone is reached, as an administrator.
 	CloudCredentialsRef c5c3v1.CloudCredentialsReference `json:"cloudCredentialsRef"`
@@ -40,9 +40,9 @@ type EndpointRegionSpec struct {
 	Region string `json:"region"`
 }
 
-// EndpointRegionStatus is what there is of an endpoint's region.
+// EndpointRegionStatus is the observed state of an endpoint's region.
 type EndpointRegionStatus struct {
-	// State: Available.
+	// Conditions: Available.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type

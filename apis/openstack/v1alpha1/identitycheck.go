@@ -7,8 +7,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// An IdentityCheck logs in to Keystone every minute, as its clients do, and tells whether it got a token. Nothing is done with the token,
-// but for what keeps the login itself working (exempt).
+// An IdentityCheck logs in to Keystone every minute, as its clients do, and reports whether it got a token. The token is used for nothing
+// but to keep the login itself working (exempt).
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -21,20 +21,20 @@ type IdentityCheck struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// Desired state.
 	Spec IdentityCheckSpec `json:"spec"`
-	// What there is.
+	// Observed state.
 	// +optional
 	Status IdentityCheckStatus `json:"status,omitempty"`
 }
 
-// IdentityCheckSpec is what is wanted of a check.
+// IdentityCheckSpec is the desired state of a check.
 type IdentityCheckSpec struct {
 	// Where Keystone is, and who logs in.
 	CloudCredentialsRef c5c3v1.CloudCredentialsReference `json:"cloudCredentialsRef"`
-	// Keep whoever logs in from being locked out by failed logins of others, and from expiry and forced change of the password: the user
-	// options ignore_lockout_failure_attempts, ignore_password_expiry and ignore_change_password_upon_first_use are set, and set again where
-	// somebody has removed them.
+	// Exempt the user that logs in from lockout by failed logins of others, and from expiry and forced change of the password: the user
+	// options ignore_lockout_failure_attempts, ignore_password_expiry and ignore_change_password_upon_first_use are set, and restored when
+	// they are removed.
 	// +optional
 	Exempt bool `json:"exempt,omitempty"`
 	// Address that clients outside use. It is asked for the version of the API, with the system's authorities and nobody's password. Absent:
@@ -43,10 +43,10 @@ type IdentityCheckSpec struct {
 	PublicURL common.URL `json:"publicURL,omitempty"`
 }
 
-// IdentityCheckStatus is what a check has found.
+// IdentityCheckStatus is the observed state of a check.
 type IdentityCheckStatus struct {
-	// State: Reachable becomes False when three logins in a row have failed. PublicReachable says the same of the public address, and Exempt
-	// whether the user has its options; nothing waits for these two.
+	// Conditions. Reachable becomes False when three logins in a row have failed. PublicReachable says the same of the public address, and
+	// Exempt whether the user has its options; nothing waits for these two.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
@@ -56,7 +56,7 @@ type IdentityCheckStatus struct {
 	// +kubebuilder:validation:MaxLength=15
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
-	// When Keystone last gave a token. It is written every ten minutes at most, as long as nothing else changes.
+	// When Keystone last issued a token. It is written every ten minutes at most, as long as nothing else changes.
 	// +optional
 	LastToken *metav1.Time `json:"lastToken,omitempty"`
 	// Certificates of the authority by which Keystone's own is verified, in PEM: what a Gateway has to know of it. They are public.

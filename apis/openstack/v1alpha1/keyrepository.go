@@ -31,14 +31,14 @@ type KeyRepository struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// Desired state.
 	Spec KeyRepositorySpec `json:"spec"`
-	// What there is.
+	// Observed state.
 	// +optional
 	Status KeyRepositoryStatus `json:"status,omitempty"`
 }
 
-// KeyRepositorySpec is what is wanted of a key repository.
+// KeyRepositorySpec is the desired state of a key repository.
 // +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type && self.secretName == oldSelf.secretName",message="type and secretName cannot be changed: the keys in use would be left behind"
 // +kubebuilder:validation:XValidation:rule="self.type != 'Fernet' || has(self.token)",message="keys of type Fernet need token: its lifetime says how long a key has to be kept"
 type KeyRepositorySpec struct {
@@ -49,7 +49,7 @@ type KeyRepositorySpec struct {
 	SecretName common.ObjectName `json:"secretName"`
 	// When keys rotate.
 	RotationSchedule common.Cron `json:"rotationSchedule"`
-	// Stop rotating for now.
+	// Suspend rotation.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 	// Number of keys that are kept. Absent: as many as token lifetime and schedule need; a number that is too small for them
@@ -104,12 +104,12 @@ type Backup struct {
 	RemoteKey string `json:"remoteKey"`
 }
 
-// KeyRepositoryStatus is what there is of a key repository.
+// KeyRepositoryStatus is the observed state of a key repository.
 type KeyRepositoryStatus struct {
-	// Generation that this status describes.
+	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// State: Ready, Distributed (every pod has the current keys), BackedUp.
+	// Conditions: Ready, Distributed (every pod has the current keys), BackedUp.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
@@ -123,7 +123,7 @@ type KeyRepositoryStatus struct {
 	// Index of the primary key.
 	// +optional
 	Primary int32 `json:"primary,omitempty"`
-	// Hash of the keys, which pods report when they have them. It does not tell the keys.
+	// Hash of the keys, which pods report when they have them. It does not reveal the keys.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ContentHash string `json:"contentHash,omitempty"`

@@ -7,7 +7,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// What becomes of a role assignment in Keystone when its object is deleted.
+// What happens to a role assignment in Keystone when its object is deleted.
 const (
 	OnDeleteDelete = "delete"
 	OnDeleteDetach = "detach"
@@ -27,18 +27,18 @@ type RoleAssignment struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What is wanted.
+	// Desired state.
 	Spec RoleAssignmentSpec `json:"spec"`
-	// What there is.
+	// Observed state.
 	// +optional
 	Status RoleAssignmentStatus `json:"status,omitempty"`
 }
 
-// RoleAssignmentSpec is what is wanted of a role assignment.
+// RoleAssignmentSpec is the desired state of a role assignment.
 type RoleAssignmentSpec struct {
 	// How Keystone is reached, as an administrator.
 	CloudCredentialsRef c5c3v1.CloudCredentialsReference `json:"cloudCredentialsRef"`
-	// What is done when.
+	// When to do what.
 	// +kubebuilder:default={}
 	// +optional
 	ManagedOptions ManagedOptions `json:"managedOptions,omitempty"`
@@ -47,10 +47,9 @@ type RoleAssignmentSpec struct {
 	Resource RoleAssignmentResource `json:"resource"`
 }
 
-// ManagedOptions say what is done when.
+// ManagedOptions say when to do what.
 type ManagedOptions struct {
-	// What becomes of it in Keystone when the object is deleted: delete takes the role away, for which Keystone has to answer; detach
-	// leaves it.
+	// What happens to it in Keystone when the object is deleted: delete removes the role, for which Keystone has to answer; detach keeps it.
 	// +kubebuilder:validation:Enum=delete;detach
 	// +kubebuilder:default=delete
 	// +optional
@@ -81,15 +80,15 @@ type RoleAssignmentResource struct {
 	System string `json:"system,omitempty"`
 }
 
-// RoleAssignmentStatus is what there is of a role assignment.
+// RoleAssignmentStatus is the observed state of a role assignment.
 type RoleAssignmentStatus struct {
-	// State: Available.
+	// Conditions: Available.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Path of the assignment in Keystone's API. It is written down before the role is given, so that what was given is taken away.
+	// Path of the assignment in Keystone's API. It is recorded before the role is assigned, so that what was assigned is removed.
 	// +kubebuilder:validation:MaxLength=512
 	// +optional
 	ID string `json:"id,omitempty"`

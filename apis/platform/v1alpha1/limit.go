@@ -6,7 +6,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Limit says what claims of some namespaces may ask for: what reaches outside their own control plane, and what costs.
+// Limit restricts what claims of some namespaces may ask for: what reaches outside their own control plane, and what costs.
 //
 // What a claim leaves to the platform, or repeats exactly as the platform has it, is allowed. Whatever else it names has to be allowed by
 // every limit that holds in its namespace and has the list, and by at least one: where none has it, nothing is allowed. Sizes and
@@ -91,7 +91,7 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	StorageClasses []Pattern `json:"storageClasses,omitempty"`
-	// Labels of Prometheus objects, by which somebody's Prometheus selects them, as <key>, or <key>=<value>: prometheus=team-a.
+	// Labels of Prometheus objects, by which a Prometheus selects them, as <key>, or <key>=<value>: prometheus=team-a.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional
@@ -143,8 +143,8 @@ type Maxima struct {
 	Memory *resource.Quantity `json:"memory,omitempty"`
 }
 
-// DefaultMaxima hold where no limit says otherwise. A claim of the largest size fits, with a third to grow: large takes 5 replicas at most,
-// 1.7Ti, 43 cores and 183Gi. What is beyond that is no mistake to be made without the platform team.
+// DefaultMaxima hold where no limit says otherwise. A claim of the largest size fits, with a third to grow: large takes 5 replicas at
+// most, 1.7Ti, 43 cores and 183Gi. More than that should not be ordered by mistake.
 func DefaultMaxima() Maxima {
 	storage, cpu, memory := resource.MustParse("2Ti"), resource.MustParse("64"), resource.MustParse("256Gi")
 	return Maxima{Replicas: new(int32(9)), Processes: new(int32(8)), Storage: &storage, CPU: &cpu, Memory: &memory}

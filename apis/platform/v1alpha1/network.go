@@ -4,8 +4,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Network says who reaches the pods of control planes from other namespaces of their cluster. Everybody else is kept out by network
-// policies.
+// Network says who reaches the pods of control planes from other namespaces of their cluster. Network policies deny everybody else.
 type Network struct {
 	// Namespaces of mariadb-operator. Absent: mariadb-operator.
 	// +kubebuilder:validation:MaxItems=8

@@ -9,8 +9,7 @@ import (
 // DefaultName is the name of the PlatformConfig that compositions ask for.
 const DefaultName = "default"
 
-// A PlatformConfig holds what the platform team decides once: defaults that claims need not repeat, clusters that are
-// offered, and limits.
+// A PlatformConfig holds the platform team's settings for all claims: defaults, the clusters that are offered, and limits.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Domain",type=string,JSONPath=`.spec.domain`
@@ -18,11 +17,11 @@ type PlatformConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What the platform team decided.
+	// The platform's settings.
 	Spec PlatformConfigSpec `json:"spec"`
 }
 
-// PlatformConfigSpec is what the platform team decided.
+// PlatformConfigSpec holds the platform's settings.
 type PlatformConfigSpec struct {
 	// Domain below which every control plane gets its own: <claim>.<namespace>.<domain>.
 	Domain common.Hostname `json:"domain"`
@@ -41,12 +40,12 @@ type PlatformConfigSpec struct {
 	// Where images come from.
 	// +optional
 	Images *common.Images `json:"images,omitempty"`
-	// Namespace of the platform's own Secrets: of those that images.pullSecrets names, and of those that a composite resource names which has
-	// no claim. Who may write Secrets there decides what all control planes pull images with.
+	// Namespace of the platform's own Secrets: of those that images.pullSecrets names, and of those that a composite resource names which
+	// has no claim. Whoever may write Secrets there controls what all control planes pull images with.
 	// +kubebuilder:default=crossplane-system
 	// +optional
 	SecretsNamespace common.NamespaceName `json:"secretsNamespace,omitempty"`
-	// The companion, which holds rights of the platform in a control plane's namespace: no claim says how it runs.
+	// The companion, which holds rights of the platform in a control plane's namespace and therefore is not configured by claims.
 	// +optional
 	Companion *Companion `json:"companion,omitempty"`
 	// Images of what is not OpenStack's, such as databases and queues.
@@ -55,11 +54,11 @@ type PlatformConfigSpec struct {
 	// Who reaches the pods of control planes from other namespaces.
 	// +optional
 	Network *Network `json:"network,omitempty"`
-	// DNS domain of the clusters that workloads run in. mariadb-operator has to be told the same (its chart's clusterName).
+	// DNS domain of the clusters that workloads run in. mariadb-operator needs the same value (its chart's clusterName).
 	// +kubebuilder:default=cluster.local
 	// +optional
 	ClusterDomain common.Hostname `json:"clusterDomain,omitempty"`
-	// Storage class of new volumes. Absent: the cluster's default class. What there is keeps the class that it has.
+	// Storage class of new volumes. Absent: the cluster's default class. Existing volumes keep their class.
 	// +optional
 	StorageClass common.ObjectName `json:"storageClass,omitempty"`
 	// Provider config of the management cluster itself.
@@ -79,8 +78,8 @@ type PlatformConfigSpec struct {
 	// +listMapKey=name
 	// +optional
 	Limits []Limit `json:"limits,omitempty"`
-	// Instances that claims have by the platform's word instead of by their names, while nothing of theirs runs: data that a claim
-	// retained under another name is taken over so. Every entry is another instance.
+	// Instances that are assigned to claims, instead of those that follow from their names, while nothing of theirs runs: this is how data
+	// that a claim retained under another name is adopted. Every entry is another instance.
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:XValidation:rule="self.all(i, self.exists_one(j, j.instance == i.instance))",message="every entry has to name another instance"
 	// +listType=map
@@ -90,7 +89,7 @@ type PlatformConfigSpec struct {
 	Instances []Instance `json:"instances,omitempty"`
 }
 
-// Instance says under which name everything of a claim lies.
+// Instance assigns to a claim the name of everything that belongs to it.
 type Instance struct {
 	// Namespace of the claim.
 	// +kubebuilder:validation:MaxLength=63
@@ -108,7 +107,7 @@ type Instance struct {
 
 // Companion says how the companion's pods run.
 type Companion struct {
-	// Resources of each pod. They are laid over 50m, 128Mi and a limit of 256Mi.
+	// Resources of each pod. They override 50m, 128Mi and a limit of 256Mi.
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`

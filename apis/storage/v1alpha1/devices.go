@@ -18,7 +18,7 @@ type Node struct {
 
 // Device is a device of a node.
 type Device struct {
-	// Name below /dev (nvme0n1), or a full path (/dev/disk/by-id/…), which stays the same when the node starts anew.
+	// Name below /dev (nvme0n1), or a full path (/dev/disk/by-id/…), which stays the same when the node restarts.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^(/dev/)?[A-Za-z0-9][A-Za-z0-9._:/-]*$`
@@ -48,7 +48,7 @@ type DeviceSelector struct {
 	All bool `json:"all,omitempty"`
 }
 
-// External is a Ceph cluster that exists and that somebody else runs.
+// External is a Ceph cluster that exists and that someone else runs.
 type External struct {
 	// Secret with the keys fsid, monitors (addresses, separated by commas), userID and userKey, in the pool's namespace. The
 	// user must be able to make the users that OpenStack's services log in as, unless clients names them.

@@ -33,7 +33,7 @@ type Redundancy struct {
 	// Pieces with parity: less space than copies, more work.
 	// +optional
 	ErasureCoded *ErasureCoded `json:"erasureCoded,omitempty"`
-	// Class of devices that the data lies on.
+	// Class of the devices that hold the data.
 	// +optional
 	DeviceClass DeviceClass `json:"deviceClass,omitempty"`
 	// What may fail without a loss.

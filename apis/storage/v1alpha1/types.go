@@ -22,14 +22,14 @@ type StorageCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What the tenant wants.
+	// Desired state.
 	Spec StorageClusterSpec `json:"spec"`
-	// What there is.
+	// Observed state.
 	// +optional
 	Status StorageClusterStatus `json:"status,omitempty"`
 }
 
-// StorageClusterSpec is what a tenant wants of a pool of storage.
+// StorageClusterSpec is the desired state of a pool of storage.
 // +kubebuilder:validation:XValidation:rule="[has(self.nodes), has(self.deviceSelector), has(self.external)].filter(x, x).size() == 1",message="say where data is kept by exactly one of nodes (nodes and devices by name), deviceSelector (devices by pattern) and external (a Ceph cluster that exists)"
 // +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.cluster) || has(self.stretched) || has(self.monitors) || has(self.managers) || has(self.network) || has(self.dashboard) || has(self.image) || has(self.osds) || has(self.objectStores) || has(self.filesystems))",message="with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores and filesystems"
 // +kubebuilder:validation:XValidation:rule="has(self.external) == has(oldSelf.external)",message="external cannot be set or removed: data does not move; make another claim"
@@ -57,10 +57,10 @@ type StorageClusterSpec struct {
 	// +optional
 	External         *External `json:"external,omitempty"`
 	common.Placement `json:",inline"`
-	// Class of devices that pools lie on unless they say otherwise. Absent: every device.
+	// Class of the devices of pools that do not name one. Absent: every device.
 	// +optional
 	DeviceClass DeviceClass `json:"deviceClass,omitempty"`
-	// Data that the pools are meant to hold, copies not counted: 100Ti. A condition tells when the devices are too small for it.
+	// Data that the pools are meant to hold, copies not counted: 100Ti. A condition reports when the devices are too small for it.
 	// +optional
 	TargetCapacity Size `json:"targetCapacity,omitempty"`
 	// Copies of everything in pools that do not say otherwise.
@@ -130,8 +130,8 @@ type StorageClusterSpec struct {
 	// +listType=set
 	// +optional
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
-	// What becomes of data when the claim is deleted or a pool is taken out of it. Retain keeps pools, keys and disks as they
-	// are: the same claim, made again, takes them over. Delete removes them for good.
+	// What happens to data when the claim is deleted or a pool is taken out of it. Retain keeps pools, keys and disks as they are: the same
+	// claim, created again, adopts them. Delete removes them for good.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
@@ -153,7 +153,7 @@ type Size string
 // +kubebuilder:validation:Enum=osd;host;chassis;rack;row;room;datacenter;zone;region
 type FailureDomain string
 
-// StorageClusterStatus is what there is of a pool of storage.
+// StorageClusterStatus is the observed state of a pool of storage.
 type StorageClusterStatus struct {
 	common.CloudStatus `json:",inline"`
 	// Name of everything that belongs to this pool: the namespace of its workloads.

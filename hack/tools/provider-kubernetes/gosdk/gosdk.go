@@ -18,12 +18,12 @@ type Option struct{}
 // Credentials say who logs in.
 type Credentials struct{}
 
-// New gives no client: it always fails.
+// New returns no client: it always fails.
 func New(context.Context, ...Option) (*SDK, error) {
 	return nil, errors.New("this build of provider-kubernetes cannot log in to Nebius")
 }
 
-// BearerToken gives no token: it always fails.
+// BearerToken returns no token: it always fails.
 func (*SDK) BearerToken(context.Context) (auth.BearerToken, error) {
 	return auth.BearerToken{}, errors.New("this build of provider-kubernetes cannot log in to Nebius")
 }
@@ -31,5 +31,5 @@ func (*SDK) BearerToken(context.Context) (auth.BearerToken, error) {
 // WithCredentials is an option without an effect.
 func WithCredentials(Credentials) Option { return Option{} }
 
-// ServiceAccountReader gives empty credentials.
+// ServiceAccountReader returns empty credentials.
 func ServiceAccountReader(auth.PrivateKeyParser) Credentials { return Credentials{} }
