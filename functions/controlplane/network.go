@@ -127,7 +127,7 @@ func policies(m *model) ([]compose.Stage, error) {
 				{Pods: proxyExporterPods, Ports: proxyAdminPort},
 			},
 			[]workload.Flow{{Pods: databasePods, Ports: databasePort}})
-		if m.monitoring.Enabled {
+		if m.databaseMetrics() {
 			add(maxScaleName+"-exporter", labelled(proxyExporterPods),
 				[]workload.Flow{{Namespaces: n.monitoring, Ports: proxyMetrics}},
 				[]workload.Flow{{Pods: proxyPods, Ports: proxyAdminPort}})

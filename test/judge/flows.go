@@ -214,11 +214,6 @@ func (w *world) controllers(o object) []*pod {
 	})
 }
 
-// open are the pods that may be reached from everywhere at some of their ports, and why.
-var open = map[string]string{
-	"companion": "its metrics hold no secret, and Prometheus may be anywhere",
-}
-
 // checkFlows holds that policies let through exactly what is needed.
 func (w *world) checkFlows() {
 	w.deriveFlows()
@@ -241,6 +236,11 @@ func (w *world) checkFlows() {
 		}
 	}
 	w.checkSuperfluous(policies)
+	for _, p := range policies {
+		if !slices.ContainsFunc(w.pods, func(q *pod) bool { return p.place == q.place && selects(&p.Spec.PodSelector, q.labels) }) {
+			w.found("%s is about no pods.", p.object)
+		}
+	}
 }
 
 // checkDenial holds that the policy that denies everything lets nothing through, and comes after all that do.
@@ -501,7 +501,7 @@ func (w *world) checkFromOutside(rule string, to *pod, h half, port int) {
 			}
 		}
 	}
-	if len(h.peers) == 0 && !unknown && open[to.labels["app.kubernetes.io/name"]] == "" {
+	if len(h.peers) == 0 && !unknown {
 		w.found("%s lets everybody to port %d of %s; only %v needs it.", rule, port, to, slices.Sorted(maps.Keys(allowed)))
 	}
 	for _, peer := range h.peers {

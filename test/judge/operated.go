@@ -42,8 +42,8 @@ func nothing(*world, object) {}
 
 // Namespaces of neighbours, by role: where upstream's own manifests put them, unless the platform names others (spec.network).
 const (
-	ofMariaDBOperator = "mariaDBOperator"
-	ofRabbitOperator  = "rabbitMQOperators"
+	ofMariaDBOperator = "mariadbOperator"
+	ofRabbitOperator  = "rabbitmqOperators"
 	ofPrometheus      = "monitoring"
 	ofKORC            = "korc"
 	ofExposure        = "exposure"
@@ -125,12 +125,19 @@ func mariaDB(w *world, o object) {
 	w.need(outsider(ofMariaDBOperator), p.String(), 3306, "the operator makes databases and users")
 	w.make(o.place, o.name+"-ca-bundle", o.String(), map[string]value{"ca.crt": {is: authority, of: issuerOf(o, "serverCertIssuerRef")}})
 	if truth(o.manifest, "spec", "metrics", "enabled") {
-		exporter := w.operated(o, "exporter", app("exporter", o.name+"-metrics"), new(int), port{"metrics", 9104})
-		w.operatedService(o, exporter, o.name+"-metrics", false, exporter.labels, port{"metrics", 9104})
+		exporter(w, o, p, 9104, 3306)
 	}
 	if b := at(o.manifest, "spec", "bootstrapFrom"); b != nil {
 		bucketJob(w, o, "restore", text(b, "s3", "endpoint"), p)
 	}
+}
+
+// exporter: the same, pkg/builder/deployment_builder.go: a Deployment whose pod asks the server, and is asked by Prometheus.
+func exporter(w *world, o object, server *pod, metrics, asked int) {
+	p := w.operated(o, "exporter", app("exporter", o.name+"-metrics"), new(int), port{"metrics", metrics})
+	w.operatedService(o, p, o.name+"-metrics", false, p.labels, port{"metrics", metrics})
+	w.need(p.String(), server.String(), asked, "it asks the server")
+	w.need(outsider(ofPrometheus), p.String(), metrics, "it is there to be asked")
 }
 
 // maxScale: the same, internal/controller/maxscale_controller.go, api/v1alpha1/maxscale_{keys,types}.go.
@@ -161,8 +168,7 @@ func maxScale(w *world, o object) {
 	w.need(p.String(), server, 3306, "it passes on what it is asked")
 	w.proxied = append(w.proxied, proxied{p.String(), server})
 	if truth(o.manifest, "spec", "metrics", "enabled") {
-		exporter := w.operated(o, "exporter", app("exporter", o.name+"-metrics"), new(int), port{"metrics", 9105})
-		w.operatedService(o, exporter, o.name+"-metrics", false, exporter.labels, port{"metrics", 9105})
+		exporter(w, o, p, 9105, 8989)
 	}
 }
 
@@ -344,7 +350,6 @@ var asked = map[string][]ask{
 	"Valkey": {
 		{path: "tls.enabled", want: true, why: "TLS"}, {path: "tls.certManager.issuer.name", why: "a certificate of our own authority"},
 		{path: "resources.requests.memory", why: "resources"}, {path: "resources.limits.memory", why: "resources"},
-		{path: "sentinel.enabled", want: true, why: "another primary when one is gone", many: true},
 	},
 }
 

@@ -314,7 +314,7 @@ func (w *world) checkRead(o object, r read) {
 	switch {
 	case wrong != "":
 		w.found("%s reads key %s of %s as %s: %s.", o, r.key, r.secretName, r.as, wrong)
-	case !v.is.fits(as):
+	case !v.is.fits(as) && !(v.free && r.as == r.key):
 		w.found("%s reads key %s of %s as %s, which is %s: it is %s.", o, r.key, r.secretName, r.as, as, v.is)
 	case r.of != "" && v.of != "" && r.of != v.of:
 		w.found("%s reads key %s of %s as %s of %s: it is that of %s.", o, r.key, r.secretName, r.as, r.of, v.of)
