@@ -47,7 +47,7 @@ func TestJudge(t *testing.T) {
 }
 
 // clouds is how many clouds are judged: each takes as long as a hundred states of a history.
-const clouds = 400
+const clouds = 40
 
 func marshalYAML(t *rapid.T, o object) []byte {
 	b, err := yaml.Marshal(o)

@@ -126,7 +126,7 @@ func (w *world) checkFile(p *pod, c corev1.Container, mounts []mounted, before, 
 			}
 			return
 		}
-		beside = beside || path.Dir(m.path) == path.Dir(name) || m.open && m.path == path.Dir(name)
+		beside = beside || path.Dir(name) != "/" && path.Dir(m.path) == path.Dir(name) || m.open && m.path == path.Dir(name)
 	}
 	if beside {
 		w.found("%s: container %s is told to read %s, which is not mounted.", p, c.Name, name)
