@@ -276,7 +276,7 @@ func TestBreaks(t *testing.T) {
 		"TLSOff": {
 			"Connections to the database are plain.", with("MariaDB", "mariadb", false, "spec", "tls", "enabled"), "MariaDB mariadb has TLS switched off in spec.tls",
 		},
-		"TLSNotRequired": {"They may be plain.", with("MariaDB", "mariadb", false, "spec", "tls", "required"), "does not ask for no connection without TLS"},
+		"TLSNotRequired":  {"They may be plain.", with("MariaDB", "mariadb", false, "spec", "tls", "required"), "does not ask for no connection without TLS"},
 		"QueueWithoutTLS": {"It listens in the open, too.", without("RabbitmqCluster", "rabbitmq", "spec", "tls", "disableNonTLSListeners"), "RabbitmqCluster rabbitmq does not ask for no connection without TLS"},
 		"CertificateOfNobody": {
 			"Its issuer does not exist.", with("Certificate", "rabbitmq-tls", "ca", "spec", "issuerRef", "name"), "Certificate rabbitmq-tls is to be issued by Issuer ca, which does not exist",
@@ -305,7 +305,7 @@ func TestBreaks(t *testing.T) {
 			"No node can be drained.", with("PodDisruptionBudget", "keystone", 0, "spec", "maxUnavailable"), "PodDisruptionBudget keystone does not let exactly one pod of Deployment keystone go at a time",
 		},
 		"QueueWithoutBudget": {"Its operator makes none.", gone("PodDisruptionBudget", "rabbitmq"), "RabbitmqCluster rabbitmq has 3 pods and no disruption budget"},
-		"Root": {"It may be root.", without("Deployment", "keystone", below(podSpec, "securityContext", "runAsNonRoot")...), "container keystone may run as root"},
+		"Root":               {"It may be root.", without("Deployment", "keystone", below(podSpec, "securityContext", "runAsNonRoot")...), "container keystone may run as root"},
 		"MetricNobodyExports": {
 			"The alert would never fire.", replace("PrometheusRule", "keystone", "kube_deployment_status_replicas_available", "kube_deployment_available"),
 			"PrometheusRule keystone asks for kube_deployment_available, which nobody is known to export",
