@@ -307,7 +307,7 @@ func (w *world) blocked(f flow, all []policy) string {
 	if from != nil {
 		peer := everywhere
 		if to != nil {
-			peer = inside_(to)
+			peer = within(to)
 		}
 		if !lets(egress, of(from, all), f.port, peer) {
 			return "No policy of " + f.from
@@ -321,7 +321,7 @@ func (w *world) blocked(f flow, all []policy) string {
 	}
 	peers := []peer{}
 	if from != nil {
-		peers = append(peers, inside_(from))
+		peers = append(peers, within(from))
 	} else if role, ok := strings.CutPrefix(f.from, "outside: "); ok {
 		for _, n := range w.namespacesOf(role) {
 			peers = append(peers, peer{namespace: n})
@@ -346,7 +346,7 @@ type peer struct {
 
 var everywhere = peer{}
 
-func inside_(p *pod) peer { return peer{pod: p} }
+func within(p *pod) peer { return peer{pod: p} }
 
 // A side is one half of a policy.
 type side func(policy) []half
@@ -409,7 +409,7 @@ func (w *world) checkSuperfluous(all []policy) {
 				if from.place != to.place || w.needs(f) {
 					continue
 				}
-				if lets(ingress, mine, q.number, inside_(from)) && lets(egress, of(from, all), q.number, inside_(to)) {
+				if lets(ingress, mine, q.number, within(from)) && lets(egress, of(from, all), q.number, within(to)) {
 					w.found("Policies let through %s, which nothing needs.", f)
 				}
 			}

@@ -30,14 +30,11 @@ type Object struct {
 	Manifest map[string]any
 }
 
-// A rule finds what is wrong in one way.
-type rule struct {
-	// name of the rule, for whoever reads a finding.
-	name string
-	find func(*world)
-}
-
-var rules = []rule{
+// rules find what is wrong, each in one way.
+var rules = []struct {
+	about string
+	find  func(*world)
+}{
 	{"secrets", (*world).checkSecrets},
 	{"accounts", (*world).checkAccounts},
 	{"files", (*world).checkFiles},
@@ -57,9 +54,15 @@ var rules = []rule{
 func Judge(c Cloud) []string {
 	w := newWorld(c)
 	for _, r := range rules {
-		w.rule = r.name
 		r.find(w)
 	}
 	slices.Sort(w.findings)
 	return slices.Compact(w.findings)
+}
+
+// Pods says what is wrong with the pods of one object.
+func Pods(manifest map[string]any) []string {
+	w := newWorld(Cloud{Objects: []Object{{Manifest: manifest}}})
+	w.checkPods()
+	return w.findings
 }

@@ -20,7 +20,7 @@ func (w *world) addPods(o object) {
 		}
 		p := &pod{place: o.place, of: o, labels: labels.Set(stringMap(m, "template", "metadata", "labels")), spec: &corev1.PodSpec{}}
 		into(at(m, "template", "spec"), p.spec)
-		if ends := ptr.Deref(ptr.To(p.spec.RestartPolicy), corev1.RestartPolicyAlways); ends == "" || ends == corev1.RestartPolicyAlways {
+		if ends := p.spec.RestartPolicy; ends == "" || ends == corev1.RestartPolicyAlways {
 			n, ok := number(m, "replicas")
 			if !ok {
 				n = 1
@@ -105,18 +105,18 @@ var podRules = []podRule{
 	{says: "has no limit of memory", container: func(_ *pod, c corev1.Container) bool { return c.Resources.Limits.Memory().IsZero() }},
 
 	{says: "has no liveness probe", container: func(p *pod, c corev1.Container) bool {
-		return p.replicas != nil && c.LivenessProbe == nil && !init_(p, c)
+		return p.replicas != nil && c.LivenessProbe == nil && !isInit(p, c)
 	}},
 	{says: "has ports and no readiness probe", container: func(p *pod, c corev1.Container) bool {
-		return p.replicas != nil && len(c.Ports) > 0 && c.ReadinessProbe == nil && !init_(p, c)
+		return p.replicas != nil && len(c.Ports) > 0 && c.ReadinessProbe == nil && !isInit(p, c)
 	}},
 	{says: "has no startup probe, and no reason to have none", container: func(p *pod, c corev1.Container) bool {
-		return p.replicas != nil && c.StartupProbe == nil && startsAtOnce[c.Name] == "" && !init_(p, c)
+		return p.replicas != nil && c.StartupProbe == nil && startsAtOnce[c.Name] == "" && !isInit(p, c)
 	}},
 	{says: "has a probe at a port that no container of its pod has", container: func(p *pod, c corev1.Container) bool { return !probesReach(p, c) }},
 	{says: "has a probe that does not speak TLS to a port that does, or the other way", container: probeSchemeDiffers},
 	{says: "stops before it is out of the Services, and has no reason to", container: func(p *pod, c corev1.Container) bool {
-		return p.replicas != nil && (c.Lifecycle == nil || c.Lifecycle.PreStop == nil) && stopsAtOnce[c.Name] == "" && !init_(p, c)
+		return p.replicas != nil && (c.Lifecycle == nil || c.Lifecycle.PreStop == nil) && stopsAtOnce[c.Name] == "" && !isInit(p, c)
 	}},
 	{says: "is killed before its requests are finished", pod: func(p *pod) bool {
 		return p.replicas != nil && drains(p) && ptr.Deref(p.spec.TerminationGracePeriodSeconds, 30) < int64(longestStop(p))
@@ -151,7 +151,7 @@ func security(c corev1.Container) corev1.SecurityContext {
 	return ptr.Deref(c.SecurityContext, corev1.SecurityContext{})
 }
 
-func init_(p *pod, c corev1.Container) bool {
+func isInit(p *pod, c corev1.Container) bool {
 	return slices.ContainsFunc(p.spec.InitContainers, func(i corev1.Container) bool { return i.Name == c.Name })
 }
 

@@ -92,7 +92,6 @@ type world struct {
 	proxied  []proxied
 	hasTLS   func(group, kind string) bool
 	findings []string
-	rule     string
 }
 
 // found takes down a finding.
