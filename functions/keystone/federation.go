@@ -47,7 +47,8 @@ var proxyResources = &common.Resources{
 	Limits:   &common.ResourceAmounts{Memory: new(resource.MustParse("256Mi"))},
 }
 
-// proxyRequirements are what the claim says, laid over what is enough. Where one says a request and the other a limit below it, the claim is right.
+// proxyRequirements are what the claim says, laid over what is enough. Where one says a request and the other a limit below it, the claim
+// is right.
 func (m *model) proxyRequirements() corev1.ResourceRequirements {
 	said := m.spec.Federation.ProxyResources
 	out := workload.Requirements(merge.Over(said, proxyResources))

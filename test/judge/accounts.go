@@ -40,7 +40,7 @@ func (w *world) checkAccounts() {
 		if name := text(o.manifest, "spec", "cloudCredentialsRef", "cloudName"); name != "" {
 			secret := secretName{o.place, text(o.manifest, "spec", "cloudCredentialsRef", "secretName")}
 			if v, wrong := w.value(secret, "clouds.yaml"); wrong == "" && !strings.Contains(v.content, "\n  "+name+":\n") {
-				w.found("%s logs in to cloud %s, which is not in the clouds.yaml of %s.", o, name, secret)
+				w.foundf("%s logs in to cloud %s, which is not in the clouds.yaml of %s.", o, name, secret)
 			}
 		}
 	}
@@ -74,14 +74,15 @@ func (w *world) checkDatabaseLogin(p *pod, c corev1.Container) {
 			ref := at(o.manifest, "spec", "passwordSecretKeyRef")
 			account = account || o.is("User.k8s.mariadb.com") && text(o.manifest, "spec", "name") == user &&
 				text(ref, "name") == secret.name && text(ref, "key") == key
-			granted = granted || o.is("Grant.k8s.mariadb.com") && text(o.manifest, "spec", "username") == user && text(o.manifest, "spec", "database") == database
+			granted = granted || o.is("Grant.k8s.mariadb.com") && text(o.manifest, "spec", "username") == user &&
+				text(o.manifest, "spec", "database") == database
 			exists = exists || o.is("Database.k8s.mariadb.com") && text(o.manifest, "spec", "name") == database
 		}
 		if !account {
-			w.found("%s: container %s logs in to the database as %s with key %s of %s, which no User has.", p, c.Name, user, key, secret)
+			w.foundf("%s: container %s logs in to the database as %s with key %s of %s, which no User has.", p, c.Name, user, key, secret)
 		}
 		if !granted || !exists {
-			w.found("%s: container %s uses database %s as %s, for which there is no Database or no Grant.", p, c.Name, database, user)
+			w.foundf("%s: container %s uses database %s as %s, for which there is no Database or no Grant.", p, c.Name, database, user)
 		}
 	}
 }

@@ -8,14 +8,14 @@ import (
 
 // notSpoken are the kinds in which an address is no place to go to: rights, rules, and names of certificates.
 var notSpoken = []string{
-	"Role.rbac.authorization.k8s.io", "RoleBinding.rbac.authorization.k8s.io", "PrometheusRule.monitoring.coreos.com", "NetworkPolicy.networking.k8s.io",
-	"Namespace",
+	"Role.rbac.authorization.k8s.io", "RoleBinding.rbac.authorization.k8s.io", "PrometheusRule.monitoring.coreos.com",
+	"NetworkPolicy.networking.k8s.io", "Namespace",
 }
 
 // kubernetes is the Service of the API server, which every cluster has.
 const kubernetes = "kubernetes.default.svc"
 
-// known tells whether people named a host: the claim, the platform, or a route of ours to it.
+// knownOutside tells whether people named a host: the claim, the platform, or a route of ours to it.
 func (w *world) knownOutside(host string) bool {
 	if host == "localhost" || strings.HasPrefix(host, "127.") || host == "[::1]" || strings.Contains(w.givenText(), host) {
 		return true
@@ -50,17 +50,17 @@ func (w *world) checkAddresses() {
 		if at(o.manifest, "spec", "target", "providerConfig") != nil {
 			where.cluster = w.workloads()
 		}
-		each(o.spec(), nil, func(path []string, m fields) {
+		each(o.spec(), nil, func(_ []string, m fields) {
 			for k, v := range m {
 				for _, t := range append(texts(m, k), str(v)) {
 					for _, a := range addresses(t) {
 						if n, ok := number(m, "port"); ok && a.port == 0 && t == a.host {
 							a.port = n
 						}
-						w.checkAddress(o, where, k, t, a, outsiders)
+						w.checkAddress(o, where, a, outsiders)
 					}
 					if e := endpoint.FindStringSubmatch(t); e != nil && k == "endpoint" && !w.knownOutside(e[1]) {
-						w.found("%s leads to %s, which is no Service here, and which nobody named.", o, t)
+						w.foundf("%s leads to %s, which is no Service here, and which nobody named.", o, t)
 					}
 				}
 			}
@@ -73,14 +73,13 @@ func str(v any) string {
 	return s
 }
 
-func (w *world) checkAddress(o object, where place, field, whole string, a address, outsiders map[string]bool) {
+func (w *world) checkAddress(o object, where place, a address, outsiders map[string]bool) {
 	if a.service == "" {
-		if known, ok := outsiders[a.host]; !ok {
+		if _, met := outsiders[a.host]; !met {
 			outsiders[a.host] = w.knownOutside(a.host)
-			known = outsiders[a.host]
-			if !known {
-				w.found("%s leads to %s, which is no Service here, and which nobody named.", o, a)
-			}
+		}
+		if !outsiders[a.host] {
+			w.foundf("%s leads to %s, which is no Service here, and which nobody named.", o, a)
 		}
 		return
 	}
@@ -90,29 +89,29 @@ func (w *world) checkAddress(o object, where place, field, whole string, a addre
 	where.namespace = a.namespace
 	s := w.service(where, a.service)
 	if s == nil {
-		w.found("%s leads to %s: there is no Service %s.", o, a, a.service)
+		w.foundf("%s leads to %s: there is no Service %s.", o, a, a.service)
 		return
 	}
 	if a.pod != "" && a.pod != "*" && !w.hasPod(s, a.pod) {
-		w.found("%s leads to %s: %s has no pod %s of its own name.", o, a, s, a.pod)
+		w.foundf("%s leads to %s: %s has no pod %s of its own name.", o, a, s, a.pod)
 	}
 	if a.port == 0 {
 		return
 	}
 	sp, ok := s.port(a.port)
 	if !ok {
-		w.found("%s leads to %s: %s has no port %d.", o, a, s, a.port)
+		w.foundf("%s leads to %s: %s has no port %d.", o, a, s, a.port)
 		return
 	}
 	for _, p := range w.behind(s) {
 		cert, tls := p.tls[p.target(sp)]
 		switch {
 		case tls && a.scheme == "http":
-			w.found("%s speaks http to %s, which speaks TLS.", o, a)
+			w.foundf("%s speaks http to %s, which speaks TLS.", o, a)
 		case !tls && a.scheme == "https":
-			w.found("%s speaks https to %s, which does not.", o, a)
+			w.foundf("%s speaks https to %s, which does not.", o, a)
 		case tls && !slices.ContainsFunc(cert.names, func(n string) bool { return covers(n, a.host) }):
-			w.found("%s leads to %s, a name that is not in the certificate of %s.", o, a, p)
+			w.foundf("%s leads to %s, a name that is not in the certificate of %s.", o, a, p)
 		}
 	}
 }
@@ -141,7 +140,7 @@ func (w *world) checkMonitors() {
 		}
 		found := w.monitored(o)
 		if len(found) == 0 {
-			w.found("%s selects no Service.", o)
+			w.foundf("%s selects no Service.", o)
 		}
 		for _, e := range list(o.manifest, "spec", "endpoints") {
 			here := false
@@ -157,7 +156,7 @@ func (w *world) checkMonitors() {
 				}
 			}
 			if !here {
-				w.found("%s asks at port %q, which no Service has that it selects.", o, text(e, "port"))
+				w.foundf("%s asks at port %q, which no Service has that it selects.", o, text(e, "port"))
 			}
 		}
 	}
@@ -166,17 +165,17 @@ func (w *world) checkMonitors() {
 func (w *world) checkScrape(o object, e any, s *service, p *pod, sp servicePort) {
 	cert, tls := p.tls[p.target(sp)]
 	if tls != (text(e, "scheme") == "https") {
-		w.found("%s does not ask %s as it speaks: one of the two speaks TLS.", o, s)
+		w.foundf("%s does not ask %s as it speaks: one of the two speaks TLS.", o, s)
 	}
 	if !tls {
 		return
 	}
 	if name := text(e, "tlsConfig", "serverName"); !slices.ContainsFunc(cert.names, func(n string) bool { return covers(n, name) }) {
-		w.found("%s expects the name %q of %s, which is not in its certificate.", o, name, s)
+		w.foundf("%s expects the name %q of %s, which is not in its certificate.", o, name, s)
 	}
 	ca := at(e, "tlsConfig", "ca", "secret")
 	if v, wrong := w.value(secretName{o.place, text(ca, "name")}, text(ca, "key")); wrong == "" && v.of != cert.issuer {
-		w.found("%s trusts authority %s, and %s's certificate is of %s.", o, v.of, s, cert.issuer)
+		w.foundf("%s trusts authority %s, and %s's certificate is of %s.", o, v.of, s, cert.issuer)
 	}
 }
 
@@ -199,7 +198,7 @@ type backend struct {
 
 func backends(o object) []backend {
 	var out []backend
-	each(o.spec(), nil, func(path []string, m fields) {
+	each(o.spec(), nil, func(_ []string, m fields) {
 		for _, b := range list(m, "backendRefs") {
 			n, _ := number(b, "port")
 			out = append(out, backend{text(b, "name"), n})
@@ -212,24 +211,25 @@ func backends(o object) []backend {
 	return out
 }
 
-// checkRoutes holds that what comes from outside leads to a Service at a port that it has, and that a gateway speaks TLS to it where it does.
+// checkRoutes holds that what comes from outside leads to a Service at a port that it has, and that a gateway speaks TLS to it where it
+// does.
 func (w *world) checkRoutes() {
 	for _, o := range w.objects {
 		if !o.is("HTTPRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io") {
 			continue
 		}
 		if len(backends(o)) == 0 {
-			w.found("%s leads nowhere.", o)
+			w.foundf("%s leads nowhere.", o)
 		}
 		for _, b := range backends(o) {
 			s := w.service(o.place, b.name)
 			if s == nil {
-				w.found("%s leads to Service %s, which does not exist.", o, b.name)
+				w.foundf("%s leads to Service %s, which does not exist.", o, b.name)
 				continue
 			}
 			sp, ok := s.port(b.port)
 			if !ok {
-				w.found("%s leads to port %d of %s, which has none.", o, b.port, s)
+				w.foundf("%s leads to port %d of %s, which has none.", o, b.port, s)
 				continue
 			}
 			for _, p := range w.behind(s) {
@@ -250,11 +250,12 @@ func (w *world) checkBackendTLS(route object, s *service, cert served) {
 			if text(t, "name") != s.name {
 				continue
 			}
-			if host := text(o.manifest, "spec", "validation", "hostname"); !slices.ContainsFunc(cert.names, func(n string) bool { return covers(n, host) }) {
-				w.found("%s expects the name %q of %s, which is not in its certificate.", o, host, s)
+			host := text(o.manifest, "spec", "validation", "hostname")
+			if !slices.ContainsFunc(cert.names, func(n string) bool { return covers(n, host) }) {
+				w.foundf("%s expects the name %q of %s, which is not in its certificate.", o, host, s)
 			}
 			return
 		}
 	}
-	w.found("%s leads to %s, which speaks TLS, and no BackendTLSPolicy says so.", route, s)
+	w.foundf("%s leads to %s, which speaks TLS, and no BackendTLSPolicy says so.", route, s)
 }

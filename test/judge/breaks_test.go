@@ -75,7 +75,7 @@ func in(t *testing.T, c *judge.Cloud, kind, name string) *judge.Object {
 	t.Helper()
 	for i, o := range c.Objects {
 		m := inner(o.Manifest)
-		if m["kind"] == kind && strings.HasPrefix(m["metadata"].(fields)["name"].(string), name) && !(kind == "Service" && m["apiVersion"] != "v1") {
+		if m["kind"] == kind && strings.HasPrefix(m["metadata"].(fields)["name"].(string), name) && (kind != "Service" || m["apiVersion"] == "v1") {
 			return &c.Objects[i]
 		}
 	}

@@ -100,7 +100,7 @@ func (w *world) checkFiles() {
 		for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
 			mounts := w.mounts(p, c)
 			for _, t := range w.readBy(p, c) {
-				for _, line := range strings.Split(t, "\n") {
+				for line := range strings.SplitSeq(t, "\n") {
 					for _, m := range filePath.FindAllStringSubmatchIndex(line, -1) {
 						w.checkFile(p, c, mounts, line[:m[2]], line[m[2]:m[3]])
 					}
@@ -121,7 +121,7 @@ func (w *world) checkFile(p *pod, c corev1.Container, mounts []mounted, before, 
 			}
 			for _, as := range []string{option, path.Base(name)} {
 				if read := means(as); m.path == name && !m.value.free && !m.value.is.fits(read) {
-					w.found("%s: container %s reads %s as %s, which is %s: it is %s.", p, c.Name, name, as, read, m.value.is)
+					w.foundf("%s: container %s reads %s as %s, which is %s: it is %s.", p, c.Name, name, as, read, m.value.is)
 				}
 			}
 			return
@@ -129,6 +129,6 @@ func (w *world) checkFile(p *pod, c corev1.Container, mounts []mounted, before, 
 		beside = beside || path.Dir(name) != "/" && path.Dir(m.path) == path.Dir(name) || m.open && m.path == path.Dir(name)
 	}
 	if beside {
-		w.found("%s: container %s is told to read %s, which is not mounted.", p, c.Name, name)
+		w.foundf("%s: container %s is told to read %s, which is not mounted.", p, c.Name, name)
 	}
 }

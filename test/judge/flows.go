@@ -45,8 +45,8 @@ var told = []*regexp.Regexp{
 	regexp.MustCompile(`^ServerName$`),
 }
 
-// spoken are the addresses that a container speaks to. What comes to an end mounts the files of its service, and speaks to what its arguments
-// and environment name: a schema is changed without directories and caches.
+// spoken are the addresses that a container speaks to. What comes to an end mounts the files of its service, and speaks to what its
+// arguments and environment name: a schema is changed without directories and caches.
 func (w *world) spoken(p *pod, c corev1.Container) []address {
 	var out []address
 	args := slices.Concat(c.Command, c.Args)
@@ -62,7 +62,7 @@ func (w *world) spoken(p *pod, c corev1.Container) []address {
 		return out
 	}
 	for _, m := range w.mounts(p, c) {
-		for _, line := range strings.Split(m.value.content, "\n") {
+		for line := range strings.SplitSeq(m.value.content, "\n") {
 			if words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '=' }); len(words) > 0 && !isTold(words[0]) {
 				out = append(out, addresses(line)...)
 			}
@@ -227,18 +227,18 @@ func (w *world) checkFlows() {
 			}
 		}
 		if denies != 1 {
-			w.found("%d policies of namespace %s deny what no other lets through, want one.", denies, where.namespace)
+			w.foundf("%d policies of namespace %s deny what no other lets through, want one.", denies, where.namespace)
 		}
 	}
 	for f, why := range w.needed {
 		if missing := w.blocked(f, policies); missing != "" {
-			w.found("%s lets through %s: %s.", missing, f, why)
+			w.foundf("%s lets through %s: %s.", missing, f, why)
 		}
 	}
 	w.checkSuperfluous(policies)
 	for _, p := range policies {
 		if !slices.ContainsFunc(w.pods, func(q *pod) bool { return p.place == q.place && selects(&p.Spec.PodSelector, q.labels) }) {
-			w.found("%s is about no pods.", p.object)
+			w.foundf("%s is about no pods.", p.object)
 		}
 	}
 }
@@ -246,11 +246,11 @@ func (w *world) checkFlows() {
 // checkDenial holds that the policy that denies everything lets nothing through, and comes after all that do.
 func (w *world) checkDenial(p policy, all []policy) {
 	if len(p.Spec.Ingress)+len(p.Spec.Egress) > 0 {
-		w.found("%s is about every pod, and lets something through.", p.object)
+		w.foundf("%s is about every pod, and lets something through.", p.object)
 	}
 	for _, q := range all {
 		if q.place == p.place && q.stage > p.stage {
-			w.found("%s comes before %s, which lets through what it denies.", p.object, q.object)
+			w.foundf("%s comes before %s, which lets through what it denies.", p.object, q.object)
 		}
 	}
 }
@@ -278,7 +278,7 @@ func (w *world) policies() []policy {
 			p := policy{object: o}
 			into(o.manifest, &p.NetworkPolicy)
 			if len(p.Spec.PolicyTypes) != 2 {
-				w.found("%s is about %v only.", o, p.Spec.PolicyTypes)
+				w.foundf("%s is about %v only.", o, p.Spec.PolicyTypes)
 			}
 			out = append(out, p)
 		}
@@ -410,13 +410,13 @@ func (w *world) checkSuperfluous(all []policy) {
 					continue
 				}
 				if lets(ingress, mine, q.number, within(from)) && lets(egress, of(from, all), q.number, within(to)) {
-					w.found("Policies let through %s, which nothing needs.", f)
+					w.foundf("Policies let through %s, which nothing needs.", f)
 				}
 			}
 		}
 		for _, p := range mine {
 			for i, h := range ingress(p) {
-				w.checkHalf(fmt.Sprintf("Rule %d of what %s lets in", i, p.object), to, p, h)
+				w.checkHalf(fmt.Sprintf("Rule %d of what %s lets in", i, p.object), to, h)
 			}
 		}
 	}
@@ -424,11 +424,11 @@ func (w *world) checkSuperfluous(all []policy) {
 		for _, p := range of(from, all) {
 			for i, h := range egress(p) {
 				if len(h.ports) == 0 {
-					w.found("Rule %d of what %s lets out is about all ports.", i, p.object)
+					w.foundf("Rule %d of what %s lets out is about all ports.", i, p.object)
 				}
 				for _, n := range h.ports {
 					if len(h.peers) == 0 && n.Port.IntValue() != 53 && !w.leaves(from, n.Port.IntValue(), p, all) {
-						w.found("%s lets %s out to port %d of everything, which nothing needs.", p.object, from, n.Port.IntValue())
+						w.foundf("%s lets %s out to port %d of everything, which nothing needs.", p.object, from, n.Port.IntValue())
 					}
 				}
 			}
@@ -476,13 +476,13 @@ func (w *world) leaves(from *pod, port int, p policy, all []policy) bool {
 }
 
 // checkHalf finds what a rule lets in from outside that nothing needs, and rules about all ports, or about ports that nobody has.
-func (w *world) checkHalf(rule string, to *pod, p policy, h half) {
+func (w *world) checkHalf(rule string, to *pod, h half) {
 	if len(h.ports) == 0 {
-		w.found("%s is about all ports.", rule)
+		w.foundf("%s is about all ports.", rule)
 	}
 	for _, n := range h.ports {
 		if to.ports != nil && !to.hasPort(n.Port.IntValue()) {
-			w.found("%s is about port %d, which %s does not have.", rule, n.Port.IntValue(), to)
+			w.foundf("%s is about port %d, which %s does not have.", rule, n.Port.IntValue(), to)
 			continue
 		}
 		w.checkFromOutside(rule, to, h, n.Port.IntValue())
@@ -502,14 +502,14 @@ func (w *world) checkFromOutside(rule string, to *pod, h half, port int) {
 		}
 	}
 	if len(h.peers) == 0 && !unknown {
-		w.found("%s lets everybody to port %d of %s; only %v needs it.", rule, port, to, slices.Sorted(maps.Keys(allowed)))
+		w.foundf("%s lets everybody to port %d of %s; only %v needs it.", rule, port, to, slices.Sorted(maps.Keys(allowed)))
 	}
 	for _, peer := range h.peers {
 		if peer.IPBlock != nil {
-			w.found("%s is about addresses.", rule)
+			w.foundf("%s is about addresses.", rule)
 		}
 		if s := peer.NamespaceSelector; s != nil && !allowed[nameOnly(s)] {
-			w.found("%s lets namespace %q to port %d of %s, which nothing there needs.", rule, nameOnly(s), port, to)
+			w.foundf("%s lets namespace %q to port %d of %s, which nothing there needs.", rule, nameOnly(s), port, to)
 		}
 	}
 }

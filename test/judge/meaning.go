@@ -8,7 +8,7 @@ import (
 // A meaning is what a value is for.
 type meaning string
 
-const (
+const ( //nolint:gosec // names of what is secret, and no secrets
 	password         meaning = "a password"
 	userName         meaning = "a user name"
 	certificate      meaning = "a certificate"

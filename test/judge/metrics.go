@@ -11,7 +11,8 @@ import (
 var exported = map[string][]string{
 	// https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics
 	"kube-state-metrics": {
-		"kube_deployment_status_replicas_available", "kube_deployment_spec_replicas", "kube_statefulset_status_replicas_ready", "kube_statefulset_replicas",
+		"kube_deployment_status_replicas_available", "kube_deployment_spec_replicas", "kube_statefulset_status_replicas_ready",
+		"kube_statefulset_replicas",
 		"kube_job_created", "kube_job_complete", "kube_job_failed", "kube_job_status_failed", "kube_job_status_completion_time",
 	},
 	// https://kubernetes.io/docs/reference/instrumentation/metrics/
@@ -40,7 +41,8 @@ var exported = map[string][]string{
 		"companion_credential_rotation_condition", "companion_credential_rotation_next_rotation_timestamp_seconds",
 		"companion_credential_rotation_last_rotation_timestamp_seconds", "companion_credential_rotation_rotations_total",
 		"companion_secret_aggregate_ready", "companion_secret_aggregate_writes_total", "companion_identity_check_reachable",
-		"companion_identity_check_duration_seconds_bucket", "companion_identity_check_last_token_timestamp_seconds", "companion_identity_check_failures_total",
+		"companion_identity_check_duration_seconds_bucket", "companion_identity_check_last_token_timestamp_seconds",
+		"companion_identity_check_failures_total",
 		"companion_role_assignment_available", "companion_role_assignment_given_total", "companion_endpoint_region_available",
 		"companion_endpoint_region_writes_total",
 	},
@@ -79,15 +81,15 @@ func (w *world) checkMetrics() {
 	ask := func(o object, expr string) {
 		asked := metricsOf(expr)
 		if len(asked) == 0 {
-			w.found("%s asks for no metric: %s.", o, expr)
+			w.foundf("%s asks for no metric: %s.", o, expr)
 		}
 		for _, m := range asked {
 			if !known[m] {
-				w.found("%s asks for %s, which nobody is known to export.", o, m)
+				w.foundf("%s asks for %s, which nobody is known to export.", o, m)
 			}
 		}
 		if n := strings.Count(expr, `{namespace="`+o.namespace+`"`); n != len(asked) {
-			w.found("%s asks for series that may be of other namespaces: %s.", o, expr)
+			w.foundf("%s asks for series that may be of other namespaces: %s.", o, expr)
 		}
 	}
 	for _, o := range w.objects {
@@ -101,14 +103,14 @@ func (w *world) checkMetrics() {
 				ask(o, expr)
 				if text(m, "for") == "" || text(m, "annotations", "summary") == "" || text(m, "annotations", "description") == "" ||
 					!slices.Contains([]string{"critical", "warning"}, text(m, "labels", "severity")) {
-					w.found("Alert %s does not say how bad it is, for how long, what is wrong and what to do.", text(m, "alert"))
+					w.foundf("Alert %s does not say how bad it is, for how long, what is wrong and what to do.", text(m, "alert"))
 				}
 			})
 		case o.is("ConfigMap") && text(o.manifest, "metadata", "labels", "grafana_dashboard") != "":
 			for name, content := range stringMap(o.manifest, "data") {
 				var dashboard any
 				if err := json.Unmarshal([]byte(content), &dashboard); err != nil {
-					w.found("%s: %s is no dashboard: %v.", o, name, err)
+					w.foundf("%s: %s is no dashboard: %v.", o, name, err)
 				}
 				each(dashboard, nil, func(_ []string, m fields) {
 					if expr := text(m, "expr"); expr != "" {

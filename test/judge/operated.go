@@ -109,7 +109,7 @@ func mariaDB(w *world, o object) {
 	p := w.operated(o, "", l, &n, ports...)
 	w.operatedService(o, p, o.name, false, l, sql)
 	w.operatedService(o, p, o.name+"-internal", true, l, ports...)
-	names := slices.Concat(variants(o.namespace, o.name, o.name+"-primary", o.name+"-secondary"), variants(o.namespace, "*."+o.name+"-internal"))
+	names := variants(o.namespace, o.name, o.name+"-primary", o.name+"-secondary", "*."+o.name+"-internal")
 	if clustered {
 		w.operatedService(o, p, o.name+"-primary", false, l, sql)
 		w.operatedService(o, p, o.name+"-secondary", false, l, sql)
@@ -178,7 +178,7 @@ func physicalBackup(w *world, o object) {
 		return m.place == o.place && m.is("MariaDB.k8s.mariadb.com") && m.name == text(o.manifest, "spec", "mariaDbRef", "name")
 	})
 	if i < 0 {
-		w.found("%s backs up a MariaDB that does not exist.", o)
+		w.foundf("%s backs up a MariaDB that does not exist.", o)
 		return
 	}
 	bucketJob(w, o, "", text(o.manifest, "spec", "storage", "s3", "endpoint"), &pod{of: w.objects[i]})
@@ -217,7 +217,7 @@ func rabbitMQ(w *world, o object) {
 			}
 			for _, name := range []string{o.name + "." + o.namespace + ".svc", "*." + o.name + "-nodes." + o.namespace + ".svc"} {
 				if !slices.Contains(p.tls[amqp].names, name) {
-					w.found("%s is for %s, and does not have the name %s, by which that is reached.", c, o, name)
+					w.foundf("%s is for %s, and does not have the name %s, by which that is reached.", c, o, name)
 				}
 			}
 		}
@@ -275,7 +275,7 @@ func migration(w *world, o object) {
 	}
 	d, ok := w.find(o.place, text(consumers[0], "kind")+".apps", text(consumers[0], "name"))
 	if !ok {
-		w.found("%s is used by %s %s, which does not exist.", o, text(consumers[0], "kind"), text(consumers[0], "name"))
+		w.foundf("%s is used by %s %s, which does not exist.", o, text(consumers[0], "kind"), text(consumers[0], "name"))
 		return
 	}
 	p := w.operated(o, "migration", labels.Set{
@@ -315,7 +315,8 @@ var asked = map[string][]ask{
 		{path: "tls.serverCertIssuerRef.name", why: "a certificate of our own authority"},
 		{path: "tls.clientCertIssuerRef.name", why: "a certificate of our own authority"},
 		{path: "tls.galeraSSTEnabled", want: true, why: "TLS between members", many: true},
-		{path: "resources.requests.cpu", why: "resources"}, {path: "resources.requests.memory", why: "resources"}, {path: "resources.limits.memory", why: "resources"},
+		{path: "resources.requests.cpu", why: "resources"}, {path: "resources.requests.memory", why: "resources"},
+		{path: "resources.limits.memory", why: "resources"},
 		{path: "securityContext.allowPrivilegeEscalation", want: false, why: "a restricted container"},
 		{path: "securityContext.capabilities.drop", why: "a restricted container"},
 		{path: "podSecurityContext.runAsNonRoot", want: true, why: "a restricted pod"},
@@ -331,25 +332,31 @@ var asked = map[string][]ask{
 	"MaxScale": {
 		{path: "tls.enabled", want: true, why: "TLS"}, {path: "tls.adminCertIssuerRef.name", why: "a certificate of our own authority"},
 		{path: "tls.listenerCertIssuerRef.name", why: "a certificate of our own authority"},
-		{path: "resources.requests.cpu", why: "resources"}, {path: "resources.requests.memory", why: "resources"}, {path: "resources.limits.memory", why: "resources"},
+		{path: "resources.requests.cpu", why: "resources"}, {path: "resources.requests.memory", why: "resources"},
+		{path: "resources.limits.memory", why: "resources"},
 		{path: "podDisruptionBudget.maxUnavailable", want: 1.0, why: "a disruption budget", many: true},
 		{path: "topologySpreadConstraints", why: "pods on different nodes", many: true},
 	},
 	"PhysicalBackup": {
 		{path: "storage.s3.tls.enabled", want: true, why: "TLS"},
-		{path: "resources.requests.memory", why: "resources"}, {path: "resources.limits.memory", why: "resources"},
+		{path: "resources.requests.memory", why: "resources"},
+		{path: "resources.limits.memory", why: "resources"},
 		{path: "securityContext.allowPrivilegeEscalation", want: false, why: "a restricted container"},
 		{path: "podSecurityContext.runAsNonRoot", want: true, why: "a restricted pod"},
 		{path: "maxRetention", why: "an end of old backups"}, {path: "schedule.cron", why: "a schedule"},
 	},
 	"RabbitmqCluster": {
-		{path: "tls.secretName", why: "TLS"}, {path: "tls.caSecretName", why: "TLS"}, {path: "tls.disableNonTLSListeners", want: true, why: "no connection without TLS"},
-		{path: "resources.requests.cpu", why: "resources"}, {path: "resources.requests.memory", why: "resources"}, {path: "resources.limits.memory", why: "resources"},
-		{path: "terminationGracePeriodSeconds", why: "an end of its drain"}, {path: "affinity.podAntiAffinity", why: "members on different nodes", many: true},
+		{path: "tls.secretName", why: "TLS"}, {path: "tls.caSecretName", why: "TLS"},
+		{path: "tls.disableNonTLSListeners", want: true, why: "no connection without TLS"},
+		{path: "resources.requests.cpu", why: "resources"}, {path: "resources.requests.memory", why: "resources"},
+		{path: "resources.limits.memory", why: "resources"},
+		{path: "terminationGracePeriodSeconds", why: "an end of its drain"},
+		{path: "affinity.podAntiAffinity", why: "members on different nodes", many: true},
 	},
 	"Valkey": {
 		{path: "tls.enabled", want: true, why: "TLS"}, {path: "tls.certManager.issuer.name", why: "a certificate of our own authority"},
-		{path: "resources.requests.memory", why: "resources"}, {path: "resources.limits.memory", why: "resources"},
+		{path: "resources.requests.memory", why: "resources"},
+		{path: "resources.limits.memory", why: "resources"},
 	},
 }
 
@@ -362,7 +369,7 @@ func (w *world) checkOperated() {
 		if _, known := operators[o.kind+"."+o.group]; !known && !slices.ContainsFunc(ownGroups, func(g string) bool {
 			return o.group == g || g != "" && strings.HasSuffix(o.group, g)
 		}) {
-			w.found("%s is of kind %s.%s: nobody has told the judge what its operator makes of it (operated.go).", o, o.kind, o.group)
+			w.foundf("%s is of kind %s.%s: nobody has told the judge what its operator makes of it (operated.go).", o, o.kind, o.group)
 		}
 		n, _ := number(o.manifest, "spec", "replicas")
 		for _, a := range asked[o.kind] {
@@ -371,7 +378,7 @@ func (w *world) checkOperated() {
 				continue
 			}
 			if got == nil || a.want != nil && fmt.Sprint(got) != fmt.Sprint(a.want) {
-				w.found("%s does not ask for %s: spec.%s is %v.", o, a.why, a.path, got)
+				w.foundf("%s does not ask for %s: spec.%s is %v.", o, a.why, a.path, got)
 			}
 		}
 	}
@@ -379,7 +386,7 @@ func (w *world) checkOperated() {
 		if p.spec == nil && slices.Contains(budgeted, p.of.kind) && *p.replicas > 1 && !slices.ContainsFunc(w.objects, func(o object) bool {
 			return o.is("PodDisruptionBudget.policy") && o.place == p.place && selectsMap(at(o.manifest, "spec", "selector"), p.labels)
 		}) {
-			w.found("%s has %d pods and no disruption budget.", p, *p.replicas)
+			w.foundf("%s has %d pods and no disruption budget.", p, *p.replicas)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // addPods takes down the pods of every template in an object, however deep it lies.
 func (w *world) addPods(o object) {
-	each(o.spec(), nil, func(path []string, m fields) {
+	each(o.spec(), nil, func(_ []string, m fields) {
 		if at(m, "template", "spec", "containers") == nil {
 			return
 		}
@@ -27,7 +27,8 @@ func (w *world) addPods(o object) {
 			}
 			p.replicas = &n
 		} else {
-			// Kubernetes itself labels the pods of Jobs (https://kubernetes.io/docs/reference/labels-annotations-taints/#batch-kubernetes-io-job-name).
+			// Kubernetes itself labels the pods of Jobs
+			// (https://kubernetes.io/docs/reference/labels-annotations-taints/#batch-kubernetes-io-job-name).
 			p.labels[jobLabel] = o.name
 		}
 		for _, c := range p.spec.Containers {
@@ -66,7 +67,8 @@ var podRules = []podRule{
 	{says: "sets sysctls", pod: func(p *pod) bool { return len(podSecurity(p).Sysctls) > 0 }},
 	{says: "mounts a volume of a kind that the restricted standard does not allow", pod: func(p *pod) bool {
 		return slices.ContainsFunc(p.spec.Volumes, func(v corev1.Volume) bool {
-			return v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil && v.Projected == nil && v.PersistentVolumeClaim == nil && v.DownwardAPI == nil
+			return v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil && v.Projected == nil &&
+				v.PersistentVolumeClaim == nil && v.DownwardAPI == nil
 		})
 	}},
 	{says: "may gain privileges", container: func(_ *pod, c corev1.Container) bool {
@@ -96,9 +98,12 @@ var podRules = []podRule{
 	{says: "has a token of the API server, and no service account of its own", pod: func(p *pod) bool {
 		return ptr.Deref(p.spec.AutomountServiceAccountToken, true) && p.spec.ServiceAccountName == ""
 	}},
-	{says: "gets the addresses of all Services as environment variables", pod: func(p *pod) bool { return ptr.Deref(p.spec.EnableServiceLinks, true) }},
+	{says: "gets the addresses of all Services as environment variables", pod: func(p *pod) bool {
+		return ptr.Deref(p.spec.EnableServiceLinks, true)
+	}},
 	{says: "runs an image of no fixed version", container: func(_ *pod, c corev1.Container) bool {
-		return strings.HasSuffix(c.Image, ":latest") || !strings.Contains(c.Image[strings.LastIndex(c.Image, "/")+1:], ":") && !strings.Contains(c.Image, "@")
+		name := c.Image[strings.LastIndex(c.Image, "/")+1:]
+		return strings.HasSuffix(name, ":latest") || !strings.ContainsAny(name, ":@")
 	}},
 	{says: "does not request CPU", container: func(_ *pod, c corev1.Container) bool { return c.Resources.Requests.Cpu().IsZero() }},
 	{says: "does not request memory", container: func(_ *pod, c corev1.Container) bool { return c.Resources.Requests.Memory().IsZero() }},
@@ -113,7 +118,9 @@ var podRules = []podRule{
 	{says: "has no startup probe, and no reason to have none", container: func(p *pod, c corev1.Container) bool {
 		return p.replicas != nil && c.StartupProbe == nil && startsAtOnce[c.Name] == "" && !isInit(p, c)
 	}},
-	{says: "has a probe at a port that no container of its pod has", container: func(p *pod, c corev1.Container) bool { return !probesReach(p, c) }},
+	{says: "has a probe at a port that no container of its pod has", container: func(p *pod, c corev1.Container) bool {
+		return !probesReach(p, c)
+	}},
 	{says: "has a probe that does not speak TLS to a port that does, or the other way", container: probeSchemeDiffers},
 	{says: "stops before it is out of the Services, and has no reason to", container: func(p *pod, c corev1.Container) bool {
 		return p.replicas != nil && (c.Lifecycle == nil || c.Lifecycle.PreStop == nil) && stopsAtOnce[c.Name] == "" && !isInit(p, c)
@@ -163,11 +170,11 @@ func (w *world) checkPods() {
 		}
 		for _, r := range podRules {
 			if r.pod != nil && r.pod(p) {
-				w.found("%s %s.", p, r.says)
+				w.foundf("%s %s.", p, r.says)
 			}
 			for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
 				if r.container != nil && r.container(p, c) {
-					w.found("%s: container %s %s.", p, c.Name, r.says)
+					w.foundf("%s: container %s %s.", p, c.Name, r.says)
 				}
 			}
 		}
@@ -175,12 +182,13 @@ func (w *world) checkPods() {
 }
 
 func probesOf(c corev1.Container) []*corev1.Probe {
-	return slices.DeleteFunc([]*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe}, func(p *corev1.Probe) bool { return p == nil })
+	all := []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe}
+	return slices.DeleteFunc(all, func(p *corev1.Probe) bool { return p == nil })
 }
 
 // probed is the port that a probe asks at; 0 if it asks otherwise, or at a port that its container does not name.
 func probed(c corev1.Container, p *corev1.Probe) (number int, network bool) {
-	target := ""
+	var target string
 	switch {
 	case p.HTTPGet != nil:
 		target = p.HTTPGet.Port.String()
@@ -231,7 +239,7 @@ func longestStop(p *pod) int {
 		}
 	}
 	for _, content := range p.files {
-		for _, line := range strings.Split(content, "\n") {
+		for line := range strings.SplitSeq(content, "\n") {
 			words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '=' })
 			if len(words) == 2 && slices.Contains(mercies, words[0]) {
 				n, _ := strconv.Atoi(words[1])
@@ -281,11 +289,11 @@ func (w *world) checkBudgets() {
 			}
 			budgets++
 			if n, ok := number(o.manifest, "spec", "maxUnavailable"); !ok || n != 1 {
-				w.found("%s does not let exactly one pod of %s go at a time.", o, p)
+				w.foundf("%s does not let exactly one pod of %s go at a time.", o, p)
 			}
 		}
 		if budgets > 1 || budgets == 0 && *p.replicas > 1 {
-			w.found("%s has %d pods and %d disruption budgets.", p, *p.replicas, budgets)
+			w.foundf("%s has %d pods and %d disruption budgets.", p, *p.replicas, budgets)
 		}
 	}
 }

@@ -240,10 +240,10 @@ func (w *world) byPeople(o object, key, property string) (value, string) {
 			if text(m, "name") != key || !strings.HasSuffix(path[len(path)-1], "SecretRef") {
 				return
 			}
-			switch k := text(m, "key"); {
-			case k == property:
+			switch text(m, "key") {
+			case property:
 				is = append(is, means(path[len(path)-1]))
-			case k == "":
+			case "":
 				// Credentials of an object store: docs/reference says the keys.
 				is = append(is, means(property))
 			}
@@ -258,8 +258,8 @@ func (w *world) byPeople(o object, key, property string) (value, string) {
 	return value{is: is[0], free: true}, ""
 }
 
-// checkSecrets holds that everything that is read is made, under that name, and is what it is read as; and that what is made is what its key
-// says.
+// checkSecrets holds that everything that is read is made, under that name, and is what it is read as; and that what is made is what its
+// key says.
 func (w *world) checkSecrets() {
 	for s, m := range w.secrets {
 		if strings.HasPrefix(s.name, "configmap/") {
@@ -269,9 +269,9 @@ func (w *world) checkSecrets() {
 			v, wrong := w.value(s, k)
 			switch read := means(k); {
 			case wrong != "":
-				w.found("%s: %s.", m.by, wrong)
+				w.foundf("%s: %s.", m.by, wrong)
 			case !v.free && !v.is.fits(read):
-				w.found("%s makes key %s of %s, which is %s, and not %s.", m.by, k, s, v.is, read)
+				w.foundf("%s makes key %s of %s, which is %s, and not %s.", m.by, k, s, v.is, read)
 			}
 		}
 	}
@@ -302,7 +302,7 @@ func (w *world) checkRead(o object, r read) {
 	}
 	if r.key == "" {
 		if w.secrets[r.secretName] == nil {
-			w.found("%s reads %s, which nobody makes.", o, r.secretName)
+			w.foundf("%s reads %s, which nobody makes.", o, r.secretName)
 		}
 		return
 	}
@@ -313,11 +313,11 @@ func (w *world) checkRead(o object, r read) {
 	}
 	switch {
 	case wrong != "":
-		w.found("%s reads key %s of %s as %s: %s.", o, r.key, r.secretName, r.as, wrong)
-	case !v.is.fits(as) && !(v.free && r.as == r.key):
-		w.found("%s reads key %s of %s as %s, which is %s: it is %s.", o, r.key, r.secretName, r.as, as, v.is)
+		w.foundf("%s reads key %s of %s as %s: %s.", o, r.key, r.secretName, r.as, wrong)
+	case !v.is.fits(as) && (!v.free || r.as != r.key):
+		w.foundf("%s reads key %s of %s as %s, which is %s: it is %s.", o, r.key, r.secretName, r.as, as, v.is)
 	case r.of != "" && v.of != "" && r.of != v.of:
-		w.found("%s reads key %s of %s as %s of %s: it is that of %s.", o, r.key, r.secretName, r.as, r.of, v.of)
+		w.foundf("%s reads key %s of %s as %s of %s: it is that of %s.", o, r.key, r.secretName, r.as, r.of, v.of)
 	}
 }
 
@@ -357,7 +357,7 @@ func (w *world) reads(o object) []read {
 			if name, ok := v.(string); ok && strings.HasSuffix(strings.ToLower(k), "secretname") {
 				keys, known := secretFields[last+"."+k]
 				if !known {
-					w.found("%s has a field %s.%s: nobody knows whether it reads a Secret or makes one.", o, last, k)
+					w.foundf("%s has a field %s.%s: nobody knows whether it reads a Secret or makes one.", o, last, k)
 				}
 				for key, is := range keys {
 					out = append(out, read{secretName: secretName{target, name}, key: key, as: last, means: is})
@@ -374,11 +374,13 @@ func (w *world) reads(o object) []read {
 			out = append(out, read{secretName: secretName{target, text(ref, "name")}, key: text(ref, "key"), as: w.nameOf(m, as)})
 		}
 		for _, pull := range append(list(m, "imagePullSecrets"), asRefs(texts(m, "pullSecrets"))...) {
-			out = append(out, read{secretName: secretName{target, text(pull, "name")}, key: corev1.DockerConfigJsonKey, as: corev1.DockerConfigJsonKey})
+			name := secretName{target, text(pull, "name")}
+			out = append(out, read{secretName: name, key: corev1.DockerConfigJsonKey, as: corev1.DockerConfigJsonKey})
 		}
 	})
 	for _, r := range list(o.manifest, "spec", "validation", "caCertificateRefs") {
-		out = append(out, read{secretName: secretName{o.place, strings.ToLower(text(r, "kind")) + "/" + text(r, "name")}, key: "ca.crt", as: "ca"})
+		name := secretName{o.place, strings.ToLower(text(r, "kind")) + "/" + text(r, "name")}
+		out = append(out, read{secretName: name, key: "ca.crt", as: "ca"})
 	}
 	return out
 }

@@ -39,7 +39,8 @@ func (w *world) addService(o object) {
 		return
 	}
 	s := &service{
-		place: o.place, name: o.name, of: o, labels: stringMap(o.manifest, "metadata", "labels"), selector: stringMap(o.manifest, "spec", "selector"),
+		place: o.place, name: o.name, of: o, labels: stringMap(o.manifest, "metadata", "labels"),
+		selector: stringMap(o.manifest, "spec", "selector"),
 		headless: text(o.manifest, "spec", "clusterIP") == "None",
 	}
 	for _, p := range list(o.manifest, "spec", "ports") {
@@ -81,15 +82,15 @@ func (w *world) checkServices() {
 	for _, s := range w.services {
 		to := w.behind(s)
 		if len(to) != 1 {
-			w.found("%s leads to %d kinds of pods: %v.", s, len(to), to)
+			w.foundf("%s leads to %d kinds of pods: %v.", s, len(to), to)
 		}
 		for _, p := range to {
 			if p.replicas == nil {
-				w.found("%s leads to the pods of %s, which come to an end.", s, p)
+				w.foundf("%s leads to the pods of %s, which come to an end.", s, p)
 			}
 			for _, sp := range s.ports {
 				if p.target(sp) == 0 {
-					w.found("%s leads port %d to port %s of %s, which has none.", s, sp.port, sp.target, p)
+					w.foundf("%s leads port %d to port %s of %s, which has none.", s, sp.port, sp.target, p)
 				}
 			}
 		}

@@ -37,7 +37,7 @@ func (w *world) serve(p *pod) {
 func (w *world) checkTLS() {
 	for _, o := range w.objects {
 		if w.hasTLS != nil && w.hasTLS(o.group, o.kind) && at(o.manifest, "spec", "tls") == nil {
-			w.found("%s could speak TLS, and is not told to: it has no spec.tls.", o)
+			w.foundf("%s could speak TLS, and is not told to: it has no spec.tls.", o)
 		}
 		if o.group == "" || strings.HasSuffix(o.group, ".k8s.io") || at(o.manifest, "spec", "target", "providerConfig") != nil {
 			continue
@@ -48,7 +48,7 @@ func (w *world) checkTLS() {
 				return
 			}
 			if enabled, says := tls["enabled"].(bool); says && !enabled || !says && len(tls) == 0 {
-				w.found("%s has TLS switched off in %s.", o, strings.Join(append(slices.Clone(path), "tls"), "."))
+				w.foundf("%s has TLS switched off in %s.", o, strings.Join(append(slices.Clone(path), "tls"), "."))
 			}
 		})
 	}
@@ -60,7 +60,7 @@ func (w *world) checkTLS() {
 			for _, sp := range s.ports {
 				n := p.target(sp)
 				if _, tls := p.tls[n]; !tls && p.spec != nil && plain[containerOf(p, n)] == "" {
-					w.found("%s leads to port %d of %s, which does not speak TLS, and has no reason not to.", s, n, p)
+					w.foundf("%s leads to port %d of %s, which does not speak TLS, and has no reason not to.", s, n, p)
 				}
 			}
 		}
@@ -71,12 +71,12 @@ func (w *world) checkTLS() {
 		}
 		if ref := text(o.manifest, "spec", "issuerRef", "name"); ref != "" && text(o.manifest, "spec", "issuerRef", "kind") == "Issuer" {
 			if _, ok := w.find(o.place, "Issuer.cert-manager.io", ref); !ok {
-				w.found("%s is to be issued by Issuer %s, which does not exist.", o, ref)
+				w.foundf("%s is to be issued by Issuer %s, which does not exist.", o, ref)
 			}
 		}
 		usages := texts(o.manifest, "spec", "usages")
 		if o.kind == "Certificate" && !truth(o.manifest, "spec", "isCA") && !slices.Contains(usages, "server auth") {
-			w.found("%s is not for servers: its usages are %v.", o, usages)
+			w.foundf("%s is not for servers: its usages are %v.", o, usages)
 		}
 	}
 	w.checkTrust()
@@ -97,7 +97,7 @@ func (w *world) checkTrust() {
 		for _, a := range addresses(login.content) {
 			cert, ok := w.servedAt(o.place, a)
 			if ok && (wrong != "" || trusted.is != authority || trusted.of != cert.issuer) {
-				w.found("%s logs in at %s, whose certificate is of authority %s, and does not trust that.", o, a, cert.issuer)
+				w.foundf("%s logs in at %s, whose certificate is of authority %s, and does not trust that.", o, a, cert.issuer)
 			}
 		}
 	}

@@ -94,8 +94,8 @@ type world struct {
 	findings []string
 }
 
-// found takes down a finding.
-func (w *world) found(format string, args ...any) {
+// foundf takes down a finding.
+func (w *world) foundf(format string, args ...any) {
 	w.findings = append(w.findings, fmt.Sprintf(format, args...))
 }
 
