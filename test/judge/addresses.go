@@ -221,6 +221,7 @@ func (w *world) checkRoutes() {
 		if len(backends(o)) == 0 {
 			w.foundf("%s leads nowhere.", o)
 		}
+		w.checkHosts(o)
 		for _, b := range backends(o) {
 			s := w.service(o.place, b.name)
 			if s == nil {
@@ -236,6 +237,20 @@ func (w *world) checkRoutes() {
 				if cert, tls := p.tls[p.target(sp)]; tls && o.kind == "HTTPRoute" {
 					w.checkBackendTLS(o, s, cert)
 				}
+			}
+		}
+	}
+}
+
+// checkHosts holds that the certificate that an Ingress serves is for its hosts.
+func (w *world) checkHosts(o object) {
+	for _, tls := range list(o.manifest, "spec", "tls") {
+		for _, host := range texts(tls, "hosts") {
+			if !slices.ContainsFunc(w.objects, func(c object) bool {
+				return c.is("Certificate.cert-manager.io") && c.place == o.place && text(c.manifest, "spec", "secretName") == text(tls, "secretName") &&
+					slices.ContainsFunc(texts(c.manifest, "spec", "dnsNames"), func(n string) bool { return covers(n, host) })
+			}) {
+				w.foundf("%s serves %s with Secret %s, whose certificate is not for that name.", o, host, text(tls, "secretName"))
 			}
 		}
 	}

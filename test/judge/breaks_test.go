@@ -375,3 +375,29 @@ func TestServiceToCome(t *testing.T) {
 		})
 	}
 }
+
+// TestIngress: the certificate that an Ingress serves is for its host.
+func TestIngress(t *testing.T) {
+	const host = "identity.production.tenant-a.example.com"
+	for name, want := range map[string]bool{host: false, "*.production.tenant-a.example.com": false, "keystone.tenant-a.svc": true} {
+		t.Run(name, func(t *testing.T) {
+			c := copied(t, example(t, "full.yaml"))
+			namespace := in(t, &c, "Service", "keystone").Manifest["metadata"].(fields)["namespace"]
+			meta := fields{"name": "public", "namespace": namespace}
+			c.Objects = append(c.Objects, judge.Object{Manifest: fields{
+				"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": meta,
+				"spec": fields{"secretName": "public", "dnsNames": []any{name}, "issuerRef": fields{"name": "letsencrypt"}, "usages": []any{"server auth"}},
+			}}, judge.Object{Manifest: fields{
+				"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": meta,
+				"spec": fields{
+					"rules": []any{fields{"host": host, "http": fields{"paths": []any{fields{"backend": fields{"service": fields{"name": "keystone", "port": fields{"number": 5000.0}}}}}}}},
+					"tls":   []any{fields{"hosts": []any{host}, "secretName": "public"}},
+				},
+			}})
+			found := judge.Judge(c)
+			if got := slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, "whose certificate is not for that name") }); got != want {
+				t.Errorf("found: %t, want %t: %q", got, want, found)
+			}
+		})
+	}
+}
