@@ -113,6 +113,10 @@ func companionController(m *model) ([]compose.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	var prometheus []string
+	if m.monitoring.Enabled {
+		prometheus = m.neighbours.monitoring
+	}
 	names := []string{"companion-account", "companion-role", "companion-role-binding"}
 	var access compose.Stage
 	for i, o := range companion.Access(w) {
@@ -122,7 +126,7 @@ func companionController(m *model) ([]compose.Stage, error) {
 		{Name: "companion", Object: companion.Deployment(w, image)},
 		{Name: "companion-service", Object: companion.Service(w)},
 		{Name: "companion-disruption-budget", Object: w.DisruptionBudget()},
-		{Name: "companion-network-policy", Object: companion.Network(w, m.publicAddresses()...)},
+		{Name: "companion-network-policy", Object: companion.Network(w, prometheus, m.neighbours.apiServer, m.publicAddresses()...)},
 	}
 	if m.monitoring.Enabled {
 		dashboard, err := companion.Dashboard(w, m.monitoring)

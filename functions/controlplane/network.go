@@ -25,7 +25,8 @@ const httpsPort = 443
 var (
 	galeraPorts     = []int32{4444, 4567, 4568}
 	queuePorts      = []int32{4369, 25672}
-	valkeyPorts     = []int32{6379, 26379}
+	valkeyPort      = []int32{6379}
+	sentinelPort    = []int32{26379}
 	challengePort   = []int32{8089}
 	databasePort    = []int32{mariaDBPort}
 	agentPort       = []int32{5555}
@@ -56,8 +57,8 @@ var (
 
 const componentLabel = "app.kubernetes.io/component"
 
-// jobComponents are the components of services' Jobs.
-var jobComponents = []string{"bootstrap", "schema", "trust-flush"}
+// jobComponents are the components of services' Jobs. The companion makes migrations itself.
+var jobComponents = []string{"bootstrap", "migration", "schema", "trust-flush"}
 
 // serviceJobs are the pods of services' Jobs, which speak to the database alone.
 var serviceJobs = []metav1.LabelSelectorRequirement{
@@ -126,7 +127,7 @@ func policies(m *model) ([]compose.Stage, error) {
 				{Pods: proxyExporterPods, Ports: proxyAdminPort},
 			},
 			[]workload.Flow{{Pods: databasePods, Ports: databasePort}})
-		if m.monitoring.Enabled {
+		if m.databaseMetrics() {
 			add(maxScaleName+"-exporter", labelled(proxyExporterPods),
 				[]workload.Flow{{Namespaces: n.monitoring, Ports: proxyMetrics}},
 				[]workload.Flow{{Pods: proxyPods, Ports: proxyAdminPort}})
@@ -137,11 +138,8 @@ func policies(m *model) ([]compose.Stage, error) {
 		add(rabbitMQName, labelled(queuePods), in, out)
 	}
 	if m.locks() {
-		in := []workload.Flow{{Pods: ourPods, Ports: valkeyPorts}, {Pods: valkeyPods, Ports: valkeyPorts}}
-		if m.monitoring.Enabled {
-			in = append(in, workload.Flow{Namespaces: n.monitoring, Ports: valkeyMetrics})
-		}
-		add(valkeyName, labelled(valkeyPods), in, []workload.Flow{{Pods: valkeyPods, Ports: valkeyPorts}})
+		in, out := m.storeFlows()
+		add(valkeyName, labelled(valkeyPods), in, out)
 	}
 	if ports := m.bucketPorts(); len(ports) > 0 {
 		add("operator-jobs", metav1.LabelSelector{MatchExpressions: operatorJobs}, nil, []workload.Flow{
@@ -205,6 +203,23 @@ func (m *model) queueFlows() (in, out []workload.Flow) {
 		in, out = append(in, members), append(out, members)
 	}
 	return in, append(out, workload.Flow{Anywhere: true, Ports: m.neighbours.apiServer})
+}
+
+// storeFlows are those of Valkey's members. Sentinels are asked which of them is the primary.
+func (m *model) storeFlows() (in, out []workload.Flow) {
+	ports := valkeyPort
+	if m.store.sentinel {
+		ports = slices.Concat(valkeyPort, sentinelPort)
+	}
+	in = []workload.Flow{{Pods: ourPods, Ports: ports}}
+	if m.store.replicas > 1 {
+		members := workload.Flow{Pods: valkeyPods, Ports: ports}
+		in, out = append(in, members), append(out, members)
+	}
+	if m.monitoring.Enabled {
+		in = append(in, workload.Flow{Namespaces: m.neighbours.monitoring, Ports: valkeyMetrics})
+	}
+	return in, out
 }
 
 // bucketPorts are the ports of the object stores that the database is backed up to and restored from.

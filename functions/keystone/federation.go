@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
 )
@@ -43,6 +44,26 @@ var proxyResources = &common.Resources{
 	Limits:   &common.ResourceAmounts{Memory: new(resource.MustParse("256Mi"))},
 }
 
+// proxyRequirements are what the claim says, laid over what is enough. Where one says a request and the other a limit below it, the claim
+// is right.
+func (m *model) proxyRequirements() corev1.ResourceRequirements {
+	said := m.spec.Federation.ProxyResources
+	out := workload.Requirements(merge.Over(said, proxyResources))
+	asked := workload.Requirements(said).Requests
+	for name, limit := range out.Limits {
+		request := out.Requests[name]
+		if request.Cmp(limit) <= 0 {
+			continue
+		}
+		if _, ok := asked[name]; ok {
+			out.Limits[name] = request
+		} else {
+			out.Requests[name] = limit
+		}
+	}
+	return out
+}
+
 // federated puts the proxy before uWSGI: Apache with mod_auth_openidc (https://docs.openstack.org/keystone/latest/admin/federation/).
 func (m *model) federated(p *workload.Pod) {
 	f := m.spec.Federation
@@ -54,11 +75,8 @@ func (m *model) federated(p *workload.Pod) {
 			workload.SecretEnv(clientSecretEnv, m.sub(clientResource), clientSecret),
 			workload.SecretEnv(passphraseEnv, m.sub("federation"), secret.PasswordKey),
 		},
-		Resources:    workload.Requirements(proxyResources),
+		Resources:    m.proxyRequirements(),
 		VolumeMounts: []corev1.VolumeMount{workload.MountFile("config", httpdPath, httpdConf)},
-	}
-	if f.ProxyResources != nil {
-		proxy.Resources = workload.Requirements(f.ProxyResources)
 	}
 	if ref := f.CASecretRef; ref != nil {
 		proxy.VolumeMounts = append(proxy.VolumeMounts, workload.Mount("provider-ca", providerCADir))

@@ -665,8 +665,8 @@ volumes:
   - name: OIDC_CLIENT_SECRET
     valueFrom:
       secretKeyRef:
-        key: secret
-        name: oidc
+        key: client-secret
+        name: keystone-federation-client
   - name: OIDC_CRYPTO_PASSPHRASE
     valueFrom:
       secretKeyRef:

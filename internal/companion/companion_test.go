@@ -80,12 +80,15 @@ func TestDeployment(t *testing.T) {
 	if ports[s.Spec.Ports[0].TargetPort.StrVal] != s.Spec.Ports[0].Port {
 		t.Errorf("the Service leads to %v", s.Spec.Ports)
 	}
-	n := Network(companion).(*networkingv1.NetworkPolicy)
+	n := Network(companion, []string{"monitoring"}, nil).(*networkingv1.NetworkPolicy)
 	if diff := cmp.Diff(d.Spec.Selector.MatchLabels, n.Spec.PodSelector.MatchLabels); diff != "" {
 		t.Errorf("the policy selects (-Deployment +NetworkPolicy):\n%s", diff)
 	}
-	if in := n.Spec.Ingress[0]; len(in.From) > 0 || in.Ports[0].Port.IntVal != s.Spec.Ports[0].Port {
+	if in := n.Spec.Ingress[0]; len(in.From) != 1 || in.From[0].NamespaceSelector == nil || in.Ports[0].Port.IntVal != s.Spec.Ports[0].Port {
 		t.Errorf("Prometheus comes in by %v", in)
+	}
+	if in := Network(companion, nil, nil).(*networkingv1.NetworkPolicy).Spec.Ingress; len(in) > 0 {
+		t.Errorf("without Prometheus somebody comes in by %v", in)
 	}
 }
 
@@ -115,12 +118,13 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestNetwork: the companion gets to the public address, at the port that it has.
+// TestNetwork: the companion gets to the API server and to the public address, at the ports that they have.
 func TestNetwork(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, address string
-		want            []int32
+		apiServer, want []int32
 	}{
+		"Other":    {reason: "The platform names the API server's port.", apiServer: []int32{7443}, address: "https://identity.example.com/v3", want: []int32{443, 7443}},
 		"None":     {reason: "It visits none.", want: []int32{443, 6443}},
 		"Usual":    {reason: "That of the scheme is there already.", address: "https://identity.example.com/v3", want: []int32{443, 6443}},
 		"Plain":    {reason: "Without TLS.", address: "http://identity.example.com/v3", want: []int32{80, 443, 6443}},
@@ -133,7 +137,10 @@ func TestNetwork(t *testing.T) {
 				public = append(public, tc.address)
 			}
 			var got []int32
-			for _, p := range Network(companion, public...).(*networkingv1.NetworkPolicy).Spec.Egress[1].Ports {
+			if tc.apiServer == nil {
+				tc.apiServer = []int32{443, 6443}
+			}
+			for _, p := range Network(companion, nil, tc.apiServer, public...).(*networkingv1.NetworkPolicy).Spec.Egress[1].Ports {
 				got = append(got, p.Port.IntVal)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -20,8 +20,6 @@ const (
 	metricsPort = 8443
 	healthPort  = 8081
 	userID      = 65532
-	// kubernetesPort is that of API servers, beside httpsPort: the Service's, and that of what stands behind it.
-	kubernetesPort = 6443
 	// httpsPort and httpPort are those of a public address that names none.
 	httpsPort = 443
 	httpPort  = 80
@@ -145,21 +143,22 @@ func Deployment(w workload.Workload, image string) runtime.Object {
 	})
 }
 
-// Network lets Prometheus in, and the companion out to the API server, to Keystone and to the public addresses that it visits, each at its
-// port.
-func Network(w workload.Workload, public ...string) runtime.Object {
-	ports := []int32{httpsPort, kubernetesPort}
+// Network lets Prometheus in from its namespaces, if there is one, and the companion out to the API server by the ports where that is
+// reached, to Keystone, and to the public addresses that it visits, each at its port.
+func Network(w workload.Workload, prometheus []string, apiServer []int32, public ...string) runtime.Object {
+	ports := slices.Clone(apiServer)
 	for _, address := range public {
 		ports = append(ports, portOf(address))
 	}
 	slices.Sort(ports)
-	return w.NetworkPolicy(
-		[]workload.Flow{{Anywhere: true, Ports: []int32{metricsPort}}},
-		[]workload.Flow{
-			{Anywhere: true, Ports: slices.Compact(ports)},
-			{Ports: []int32{keystonev1.Port}},
-		},
-	)
+	var in []workload.Flow
+	if len(prometheus) > 0 {
+		in = []workload.Flow{{Namespaces: prometheus, Ports: []int32{metricsPort}}}
+	}
+	return w.NetworkPolicy(in, []workload.Flow{
+		{Anywhere: true, Ports: slices.Compact(ports)},
+		{Ports: []int32{keystonev1.Port}},
+	})
 }
 
 // portOf an address: that of its scheme where it names none.

@@ -136,8 +136,8 @@ spec:
 `,
 		},
 		"network": {
-			Reason: "It reaches the API server, Keystone and public addresses at their ports, each once.",
-			Got:    []runtime.Object{companion.Network(w, "http://a.example.com", "https://b.example.com", "https://c.example.com:5000", "https://d.example.com:6443")},
+			Reason: "It reaches the API server, Keystone and public addresses at their ports, each once, and Prometheus reaches it.",
+			Got:    []runtime.Object{companion.Network(w, []string{"monitoring"}, []int32{443, 6443}, "http://a.example.com", "https://b.example.com", "https://c.example.com:5000")},
 			Want: `
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -171,7 +171,12 @@ spec:
     to:
     - podSelector: {}
   ingress:
-  - ports:
+  - from:
+    - namespaceSelector:
+        matchLabels:
+          kubernetes.io/metadata.name: monitoring
+      podSelector: {}
+    ports:
     - port: 8443
       protocol: TCP
   podSelector:

@@ -73,6 +73,29 @@ func (s *Set) Has(apiVersion, kind string) bool {
 	return false
 }
 
+// HasField tells whether objects of a kind have a field, by the kind's CustomResourceDefinition.
+func (s *Set) HasField(kind runtimeschema.GroupKind, path ...string) bool {
+	for _, of := range []*kinds{s.own, s.thirdParty} {
+		crd, err := of.crd(kind)
+		if err != nil || crd == nil {
+			continue
+		}
+		for _, v := range crd.Spec.Versions {
+			at, ok := *v.Schema.OpenAPIV3Schema, true
+			for _, field := range path {
+				at, ok = at.Properties[field]
+				if !ok {
+					break
+				}
+			}
+			if ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Validator is the compiled CRD of a kind in a version, for what Validate does not do: updates and statuses. It is nil for a
 // kind without a CRD. The error says that the CRD is there, but does not serve the version or does not compile.
 func (s *Set) Validator(apiVersion, kind string) (*schema.Validator, error) {

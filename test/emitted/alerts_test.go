@@ -1,131 +1,375 @@
 package emitted
 
 import (
+	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"github.com/google/go-cmp/cmp"
 )
 
-// expression is that of an alert of a claim's Keystone.
-func expression(t *testing.T, alert string) string {
-	t.Helper()
-	for _, c := range cases(t) {
-		for _, o := range c.Objects {
-			if o.Kind != "PrometheusRule" || o.Name != "keystone" {
-				continue
+// A scene is what Prometheus sees, in the notation of promtool's tests of rules, a sample a minute: https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/.
+// The namespace is left out.
+type scene struct {
+	reason string
+	series []string
+	// start of the series after 1970, and when the alert is asked after that. Default: ten minutes later than the alert waits.
+	start, at string
+	// fires says for what the alert is raised: one label of each.
+	fires []string
+}
+
+// silent and raised are the two scenes of most alerts: nobody is told of series that are good, and of those that are bad somebody is.
+func silent(reason string, series ...string) scene { return scene{reason: reason, series: series} }
+
+func raised(reason, what string, series ...string) scene {
+	return scene{reason: reason, series: series, fires: []string{what}}
+}
+
+// condition are the scenes of an alert on a condition of an object.
+func condition(metric, of string) []scene {
+	return []scene{
+		raised("It is false.", "n", metric+`{name="n",condition="`+of+`"} 0x2000`),
+		silent("It is true.", metric+`{name="n",condition="`+of+`"} 1x2000`),
+		silent("Another one is false.", metric+`{name="n",condition="`+of+`"} 1x2000`, metric+`{name="n",condition="Other"} 0x2000`),
+		silent("There is no such object."),
+	}
+}
+
+// good is an alert on a number that is 1 where all is well.
+func good(metric string) []scene {
+	return []scene{raised("It is not.", "n", metric+`{name="n"} 0x100`), silent("It is.", metric+`{name="n"} 1x100`), silent("There is none.")}
+}
+
+// overdue are those of an alert on the time of the next rotation.
+func overdue(metric string) []scene {
+	return []scene{
+		{reason: "It should have been two hours ago.", series: []string{metric + `{name="n"} 60x300`}, at: "3h10m", fires: []string{"n"}},
+		{reason: "It should have been a few minutes ago.", series: []string{metric + `{name="n"} 3600x300`}, at: "70m"},
+		{reason: "It is to come.", series: []string{metric + `{name="n"} 100000x300`}, at: "3h10m"},
+		{reason: "There is to be none.", series: []string{metric + `{name="n"} 0x300`}, at: "3h10m"},
+	}
+}
+
+// members are those of alerts on the pods of a set: none, which is told of one set or of all together, and fewer than wanted.
+func members(set, one string) (down, degraded []scene) {
+	ready, wanted := `kube_statefulset_status_replicas_ready{statefulset="`+set+`"}`, `kube_statefulset_replicas{statefulset="`+set+`"} 3x100`
+	other := `kube_statefulset_status_replicas_ready{statefulset="other"} 0x100`
+	down = []scene{raised("None is there.", one, ready+" 0x100"), silent("One is.", ready+" 1x100", other)}
+	degraded = []scene{
+		raised("One is missing.", set, ready+" 2x100", wanted), silent("All are there.", ready+" 3x100", wanted, other),
+		silent("One was missing for ten minutes.", ready+" 3x10 2x10 3x100", wanted),
+	}
+	return down, degraded
+}
+
+func expiring(name string) []scene {
+	const metric = "certmanager_certificate_expiration_timestamp_seconds"
+	return []scene{
+		raised("In five days.", name, metric+`{name="`+name+`"} 432000x100`),
+		silent("In two weeks.", metric+`{name="`+name+`"} 1209600x100`),
+		silent("Somebody else's.", metric+`{name="other"} 432000x100`),
+	}
+}
+
+func volume(bad, fine string) []scene {
+	const available, capacity = "kubelet_volume_stats_available_bytes", "kubelet_volume_stats_capacity_bytes"
+	claim := `{persistentvolumeclaim="storage-mariadb-0"} `
+	return []scene{
+		raised("Little is left.", "storage-mariadb-0", available+claim+bad, capacity+claim+"100x100"),
+		silent("Enough is left.", available+claim+fine, capacity+claim+"100x100"),
+		silent("Another volume.", available+`{persistentvolumeclaim="other"} 1x100`, capacity+`{persistentvolumeclaim="other"} 100x100`),
+	}
+}
+
+// job is one with how it ended.
+func job(name, created, end string) []string {
+	out := []string{`kube_job_created{job_name="` + name + `"} ` + created + "x100", `kube_job_status_failed{job_name="` + name + `"} 1x100`}
+	for _, how := range []string{"complete", "failed"} {
+		if end == how {
+			out = append(out, "kube_job_"+how+`{job_name="`+name+`",condition="true"} 1x100`, "kube_job_"+how+`{job_name="`+name+`",condition="false"} 0x100`)
+		}
+	}
+	return out
+}
+
+// scenes of every alert, by name.
+var scenes = func() map[string][]scene {
+	databaseDown, databaseDegraded := members("mariadb", "mariadb")
+	proxyDown, _ := members("maxscale", "maxscale")
+	storeDown, storeDegraded := members("valkey-valkey-node", "")
+	_, queueDegraded := members("rabbitmq-server", "rabbitmq-server")
+	deployment := func(name string) string {
+		return `kube_deployment_status_replicas_available{deployment="` + name + `"}`
+	}
+	queued := func(ready string) []string {
+		return []string{`kube_statefulset_status_replicas_ready{statefulset="rabbitmq-server"} ` + ready + "x100", `kube_statefulset_replicas{statefulset="rabbitmq-server"} 3x100`}
+	}
+	links := func(up string, most string) []string {
+		var out []string
+		for i, pair := range []string{"ab", "ac", "ba", "bc", "ca", "cb"} {
+			state := most
+			if i < 2 {
+				state = up
 			}
-			m := o.Manifest.AsMap()
-			if o.Wrapped {
-				m, _, _ = unstructured.NestedMap(m, "spec", "forProvider", "manifest")
-			}
-			groups, _, _ := unstructured.NestedSlice(m, "spec", "groups")
-			for _, rule := range groups[0].(map[string]any)["rules"].([]any) {
-				if r := rule.(map[string]any); r["alert"] == alert {
-					return strings.ReplaceAll(r["expr"].(string), o.Namespace, "cloud")
+			out = append(out, `erlang_vm_dist_node_state{instance="`+pair[:1]+`",peer="`+pair[1:]+`"} `+state+"x100")
+		}
+		return append(out, `rabbitmq_build_info{instance="a"} 1x100`, `rabbitmq_build_info{instance="b"} 1x100`, `rabbitmq_build_info{instance="c"} 1x100`)
+	}
+	failed, failedToo := "keystone-bootstrap-a", "keystone-trust-flush-1"
+	backup := `{job_name="mariadb-8e401227-20260101013000"`
+	return map[string][]scene{
+		"KeystoneDown": {raised("None is there.", "keystone", deployment("keystone")+" 0x100"), silent("One is.", deployment("keystone")+" 1x100", deployment("other")+" 0x100")},
+		"KeystoneDegraded": {
+			raised("One is missing.", "keystone", deployment("keystone")+" 2x100", `kube_deployment_spec_replicas{deployment="keystone"} 3x100`),
+			silent("All are there.", deployment("keystone")+" 3x100", `kube_deployment_spec_replicas{deployment="keystone"} 3x100`),
+		},
+		"KeystoneCertificateExpiring": expiring("keystone-tls"),
+		"KeystoneJobFailed": {
+			silent("No Job at all."),
+			silent("A pod failed, and the Job goes on.", job(failed, "1", "")...),
+			silent("A pod failed, and the next succeeded.", job(failed, "1", "complete")...),
+			raised("The Job has given up.", failed, job(failed, "1", "failed")...),
+			silent("A later one succeeded.", slices.Concat(job(failed, "1", "failed"), job("keystone-bootstrap-b", "2", "complete"))...),
+			raised("A later one failed.", "keystone-bootstrap-b", slices.Concat(job(failed, "1", "complete"), job("keystone-bootstrap-b", "2", "failed"))...),
+			raised("A later one runs, which tells nothing yet.", failedToo, slices.Concat(job(failedToo, "1", "failed"), job("keystone-trust-flush-2", "2", ""))...),
+			raised("Another kind's success does not count.", failedToo, slices.Concat(job(failedToo, "1", "failed"), job("keystone-bootstrap-b", "2", "complete"))...),
+			{reason: "Both.", series: slices.Concat(job(failedToo, "1", "failed"), job(failed, "2", "failed")), fires: []string{failed, failedToo}},
+			silent("Somebody else's Job.", job("glance-bootstrap-a", "1", "failed")...),
+		},
+
+		"CompanionDown": {raised("None is there.", "companion", deployment("companion")+" 0x100"), silent("One is.", deployment("companion")+" 1x100")},
+		"CompanionWithoutLeader": {
+			raised("Nobody leads.", "", `leader_election_master_status{name="companion.cobaltcore.c5c3.io",pod="a"} 0x100`),
+			raised("Nobody tells.", ""),
+			silent("One leads.", `leader_election_master_status{name="companion.cobaltcore.c5c3.io",pod="a"} 0x100`, `leader_election_master_status{name="companion.cobaltcore.c5c3.io",pod="b"} 1x100`),
+		},
+		"CompanionFailing": {
+			raised("Every minute.", "keyrepository", `controller_runtime_reconcile_errors_total{controller="keyrepository",job="companion"} 0+1x100`),
+			silent("Three conflicts, once.", `controller_runtime_reconcile_errors_total{controller="keyrepository",job="companion"} 0x5 3x100`),
+			silent("Another program's.", `controller_runtime_reconcile_errors_total{controller="keyrepository",job="other"} 0+1x100`),
+		},
+		"KeysNotReady":       condition("companion_key_repository_condition", "Ready"),
+		"KeysNotDistributed": condition("companion_key_repository_condition", "Distributed"),
+		"KeysNotMigrated":    condition("companion_key_repository_condition", "Migrated"),
+		"KeyBackupStale":     condition("companion_key_repository_condition", "BackedUp"),
+		"KeyRotationOverdue": overdue("companion_key_repository_next_rotation_timestamp_seconds"),
+		"KeysOld": {
+			{
+				reason: "Of 61 days ago, with no next time.", start: "61d", fires: []string{"n"},
+				series: []string{`companion_key_repository_next_rotation_timestamp_seconds{name="n"} 0x100`, `companion_key_repository_last_rotation_timestamp_seconds{name="n"} 60x100`},
+			},
+			{
+				reason: "As old, and to be rotated.", start: "61d",
+				series: []string{`companion_key_repository_next_rotation_timestamp_seconds{name="n"} 9000000x100`, `companion_key_repository_last_rotation_timestamp_seconds{name="n"} 60x100`},
+			},
+			{
+				reason: "Of 59 days ago.", start: "59d",
+				series: []string{`companion_key_repository_next_rotation_timestamp_seconds{name="n"} 0x100`, `companion_key_repository_last_rotation_timestamp_seconds{name="n"} 60x100`},
+			},
+			{
+				reason: "There are none yet.", start: "61d",
+				series: []string{`companion_key_repository_next_rotation_timestamp_seconds{name="n"} 0x100`, `companion_key_repository_last_rotation_timestamp_seconds{name="n"} 0x100`},
+			},
+		},
+		"SchemaStepLong": {
+			raised("It runs and runs.", "n", `companion_database_sync_running{name="n"} 1x100`), silent("Nothing runs.", `companion_database_sync_running{name="n"} 0x100`),
+			silent("Two short ones.", `companion_database_sync_running{name="n"} 1x40 0x5 1x40`),
+		},
+		"SchemaStepFailing": {
+			raised("Again and again.", "n", `companion_database_sync_failures_total{name="n",step="expand"} 0+1x100`),
+			silent("Once, before.", `companion_database_sync_failures_total{name="n",step="expand"} 5x100`),
+		},
+		"SchemaNotReady":            condition("companion_database_sync_condition", "Ready"),
+		"SchemaNotContracted":       condition("companion_database_sync_condition", "Contracted"),
+		"CredentialNotReady":        condition("companion_credential_rotation_condition", "Ready"),
+		"CredentialNotDistributed":  condition("companion_credential_rotation_condition", "Distributed"),
+		"CredentialRotationOverdue": overdue("companion_credential_rotation_next_rotation_timestamp_seconds"),
+		"SecretAggregateNotReady":   good("companion_secret_aggregate_ready"),
+		"KeystoneGivesNoTokens":     good("companion_identity_check_reachable"),
+		"RoleNotGiven":              good("companion_role_assignment_available"),
+		"EndpointNotInRegion":       good("companion_endpoint_region_available"),
+
+		"DatabaseDown": databaseDown, "DatabaseDegraded": databaseDegraded, "DatabaseProxyDown": proxyDown,
+		"DatabaseCertificateExpiring": slices.Concat(expiring("mariadb-server-cert"), expiring("maxscale-listener-cert"), expiring("internal-ca")),
+		"DatabaseVolumeFilling":       volume("19x100", "21x100"),
+		"DatabaseVolumeFull":          volume("4x100", "6x100"),
+		"DatabaseConnectionsExhausting": {
+			raised("Nine in ten.", "mariadb-0", `mysql_global_status_threads_connected{instance="mariadb-0"} 90x100`, `mysql_global_variables_max_connections{instance="mariadb-0"} 100x100`),
+			silent("Half.", `mysql_global_status_threads_connected{instance="mariadb-0"} 50x100`, `mysql_global_variables_max_connections{instance="mariadb-0"} 100x100`),
+		},
+		"DatabaseMetricsMissing": {raised("It cannot.", "mariadb-0", `mysql_up{instance="mariadb-0"} 0x100`), silent("It can.", `mysql_up{instance="mariadb-0"} 1x100`)},
+		"DatabaseClusterSplit": {
+			raised("One is alone.", "mariadb-2", `mysql_global_status_wsrep_cluster_size{instance="mariadb-2"} 1x100`, `mysql_global_status_wsrep_cluster_size{instance="mariadb-0"} 3x100`),
+			silent("All see all.", `mysql_global_status_wsrep_cluster_size{instance="mariadb-0"} 3x100`),
+		},
+		"DatabaseBackupFailed": {
+			raised("It has.", "mariadb-8e401227-20260101013000", "kube_job_failed"+backup+`,condition="true"} 1x100`),
+			silent("It has not.", "kube_job_failed"+backup+`,condition="true"} 0x100`),
+			silent("Another Job has.", `kube_job_failed{job_name="keystone-bootstrap-a",condition="true"} 1x100`),
+		},
+		"DatabaseBackupOld": {
+			{reason: "Of 33 hours ago.", series: []string{"kube_job_status_completion_time" + backup + "} 60x100"}, start: "33h", fires: []string{""}},
+			{reason: "Of an hour ago, and an older one.", start: "33h", series: []string{
+				"kube_job_status_completion_time" + backup + "} 60x100", `kube_job_status_completion_time{job_name="mariadb-8e401227-20260102013000"} 115200x100`,
+			}},
+		},
+		"DatabaseBackupMissing": {raised("There has been none.", ""), silent("There is one.", "kube_job_status_completion_time"+backup+"} 60x2000")},
+
+		"StoreDown": storeDown, "StoreDegraded": storeDegraded,
+		"StoreWithoutPrimary": {
+			raised("All follow.", "", `redis_instance_info{pod="a",role="slave"} 1x100`, `redis_instance_info{pod="b",role="slave"} 1x100`),
+			silent("One leads.", `redis_instance_info{pod="a",role="slave"} 1x100`, `redis_instance_info{pod="b",role="master"} 1x100`),
+			silent("Nobody tells."),
+		},
+		"QueueWithoutMajority": {
+			raised("One of three.", "rabbitmq-server", queued("1")...), silent("Two of three.", queued("2")...),
+		},
+		"QueueDegraded": queueDegraded,
+		"QueueOutOfMemory": {
+			raised("One is.", "", `rabbitmq_alarms_memory_used_watermark{instance="a"} 0x100`, `rabbitmq_alarms_memory_used_watermark{instance="b"} 1x100`),
+			silent("None is.", `rabbitmq_alarms_memory_used_watermark{instance="a"} 0x100`),
+		},
+		"QueueDiskFull": {
+			raised("One is.", "", `rabbitmq_alarms_free_disk_space_watermark{instance="a"} 1x100`), silent("None is.", `rabbitmq_alarms_free_disk_space_watermark{instance="a"} 0x100`),
+		},
+		"QueuePartitioned": {
+			raised("One sees nobody.", "", links("1", "3")...), raised("Nobody sees anybody.", "", links("1", "1")...), silent("All see all.", links("3", "3")...),
+		},
+		"QueueCertificateExpiring": expiring("rabbitmq-tls"),
+	}
+}()
+
+// absences are the alerts on what is not there: they are raised for series of others, too.
+var absences = []string{"CompanionWithoutLeader", "DatabaseBackupMissing"}
+
+// alertsOf are the alerts of a case, each with its expression, for a namespace called cloud, and how long it waits.
+func alertsOf(c testCase) map[string][2]string {
+	out := map[string][2]string{}
+	for _, o := range c.Objects {
+		if o.Kind != "PrometheusRule" {
+			continue
+		}
+		var rules func(v any)
+		rules = func(v any) {
+			switch v := v.(type) {
+			case map[string]any:
+				if name, ok := v["alert"].(string); ok {
+					out[name] = [2]string{strings.ReplaceAll(v["expr"].(string), o.Namespace, "cloud"), v["for"].(string)}
+				}
+				for _, e := range v {
+					rules(e)
+				}
+			case []any:
+				for _, e := range v {
+					rules(e)
 				}
 			}
 		}
+		rules(o.Manifest.AsMap())
 	}
-	t.Fatalf("no alert %s", alert)
-	return ""
+	return out
 }
 
-// TestJobFailed: the alert is about the last Job of a kind that has ended, by Prometheus's own engine and the metrics of kube-state-metrics
-// (https://github.com/kubernetes/kube-state-metrics/blob/main/docs/metrics/workload/job-metrics.md).
-func TestJobFailed(t *testing.T) {
+// TestAlertsHaveScenes: no alert is without series that it is raised for, and others that it is not.
+func TestAlertsHaveScenes(t *testing.T) {
+	for _, c := range cases(t) {
+		for name := range alertsOf(c) {
+			raised := func(s scene) bool { return len(s.fires) > 0 }
+			silent := func(s scene) bool { return len(s.fires) == 0 }
+			if !slices.ContainsFunc(scenes[name], raised) || !slices.ContainsFunc(scenes[name], silent) {
+				t.Errorf("%s: alert %s is not shown with bad series and good ones", c.name, name)
+			}
+		}
+	}
+}
+
+// TestAlerts: each alert is raised in the scenes that are bad, by Prometheus's own engine, and not in those that are good, nor for the same series
+// of another control plane.
+func TestAlerts(t *testing.T) {
 	tool := os.Getenv("PROMQL")
 	if tool == "" {
 		t.Skip("PROMQL names no engine; make test-package builds it")
 	}
-	type labels = map[string]string
-	type series struct {
-		Labels labels  `json:"labels"`
-		Value  float64 `json:"value"`
-	}
 	type question struct {
 		Expr   string   `json:"expr"`
-		Series []series `json:"series"`
+		For    string   `json:"for"`
+		Series []string `json:"series"`
+		Start  string   `json:"start"`
+		At     string   `json:"at"`
 	}
-	job := func(name string, created float64, end string) []series {
-		with := func(metric, condition string) labels {
-			l := labels{"__name__": metric, "namespace": "cloud", "job_name": name}
-			if condition != "" {
-				l["condition"] = condition
-			}
-			return l
-		}
-		out := []series{{with("kube_job_created", ""), created}, {with("kube_job_status_failed", ""), 1}}
-		for _, how := range []string{"complete", "failed"} {
-			if end == how {
-				out = append(out, series{with("kube_job_"+how, "true"), 1}, series{with("kube_job_"+how, "false"), 0})
-			}
-		}
-		return out
+	type expectation struct {
+		alert string
+		scene
 	}
-	expr := expression(t, "KeystoneJobFailed")
+	alerts := alertsOf(caseOf(t, "full.yaml 2025.2"))
 	var questions []question
-	var wants [][]string
-	for _, tc := range []struct {
-		reason string
-		jobs   [][]series
-		want   []string
-	}{
-		{"No Job at all.", nil, nil},
-		{"A pod failed, and the Job goes on.", [][]series{job("keystone-bootstrap-a", 1, "")}, nil},
-		{"A pod failed, and the next succeeded.", [][]series{job("keystone-bootstrap-a", 1, "complete")}, nil},
-		{"The Job has given up.", [][]series{job("keystone-bootstrap-a", 1, "failed")}, []string{"keystone-bootstrap-a"}},
-		{"A later one succeeded.", [][]series{job("keystone-bootstrap-a", 1, "failed"), job("keystone-bootstrap-b", 2, "complete")}, nil},
-		{"A later one failed.", [][]series{job("keystone-bootstrap-a", 1, "complete"), job("keystone-bootstrap-b", 2, "failed")}, []string{"keystone-bootstrap-b"}},
-		{
-			"A later one runs, which tells nothing yet.",
-			[][]series{job("keystone-trust-flush-1", 1, "failed"), job("keystone-trust-flush-2", 2, "")}, []string{"keystone-trust-flush-1"},
-		},
-		{
-			"Another kind's success does not count.",
-			[][]series{job("keystone-trust-flush-1", 1, "failed"), job("keystone-bootstrap-b", 2, "complete")}, []string{"keystone-trust-flush-1"},
-		},
-		{
-			"Both.", [][]series{job("keystone-trust-flush-1", 1, "failed"), job("keystone-bootstrap-b", 2, "failed")},
-			[]string{"keystone-bootstrap-b", "keystone-trust-flush-1"},
-		},
-		{"Somebody else's Job.", [][]series{job("glance-bootstrap-a", 1, "failed")}, nil},
-	} {
-		q := question{Expr: expr, Series: []series{}}
-		for _, j := range tc.jobs {
-			q.Series = append(q.Series, j...)
+	var wants []expectation
+	ask := func(name, namespace string, s scene) {
+		q := question{Expr: alerts[name][0], For: alerts[name][1], Series: []string{}, Start: s.start, At: s.at}
+		if q.At == "" {
+			q.At = q.For + "10m"
+			if strings.HasSuffix(q.For, "m") {
+				q.At = "1h10m"
+			}
 		}
-		questions, wants = append(questions, q), append(wants, append([]string{tc.reason}, tc.want...))
+		for _, text := range s.series {
+			q.Series = append(q.Series, strings.Replace(text, "{", `{namespace="`+namespace+`",`, 1))
+		}
+		questions, wants = append(questions, q), append(wants, expectation{name, s})
+	}
+	for _, name := range slices.Sorted(maps.Keys(scenes)) {
+		if alerts[name][0] == "" {
+			t.Errorf("there is no alert %s", name)
+			continue
+		}
+		for _, s := range scenes[name] {
+			ask(name, "cloud", s)
+			if len(s.fires) > 0 && !slices.Contains(absences, name) {
+				s.reason, s.fires = "Another control plane: "+s.reason, nil
+				ask(name, "other", s)
+			}
+		}
 	}
 	in, err := json.Marshal(questions)
 	if err != nil {
 		t.Fatal(err)
 	}
 	command := exec.Command(tool, "evaluate")
-	command.Stdin = strings.NewReader(string(in))
+	var failure bytes.Buffer
+	command.Stdin, command.Stderr = bytes.NewReader(in), &failure
 	out, err := command.Output()
 	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("%v: %s", err, failure.String())
 	}
-	var answers [][]labels
+	var answers [][]map[string]string
 	if err := json.Unmarshal(out, &answers); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range wants {
-		got := map[string]bool{}
+		var got []string
 		for _, l := range answers[i] {
-			got[l["job_name"]] = true
+			got = append(got, what(l))
 		}
-		if len(got) != len(want)-1 {
-			t.Errorf("%s The alert is raised for %v", want[0], answers[i])
-		}
-		for _, name := range want[1:] {
-			if !got[name] {
-				t.Errorf("%s The alert is not raised for %s", want[0], name)
-			}
+		slices.Sort(got)
+		if diff := cmp.Diff(want.fires, got); diff != "" {
+			t.Errorf("%s: %s -want +got\n%s", want.alert, want.reason, diff)
 		}
 	}
+	t.Logf("%d scenes of %d alerts", len(wants), len(scenes))
+}
+
+// what an alert is raised for: the label that tells one from another.
+func what(labels map[string]string) string {
+	for _, l := range []string{"job_name", "persistentvolumeclaim", "name", "controller", "deployment", "statefulset", "instance"} {
+		if labels[l] != "" {
+			return labels[l]
+		}
+	}
+	return ""
 }

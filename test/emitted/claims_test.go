@@ -80,6 +80,8 @@ var platforms = map[string]string{
 type testCase struct {
 	name    string
 	release string
+	// given are the claim and the platform.
+	given []map[string]any
 	*preview.Result
 }
 
@@ -109,7 +111,7 @@ func play(t *testing.T) []testCase {
 		if err := yaml.Unmarshal(claim, &c); err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, testCase{name: name, release: c.Spec.OpenStackRelease, Result: r})
+		out = append(out, testCase{name: name, release: c.Spec.OpenStackRelease, given: parsed(t, claim, platform), Result: r})
 	}
 	files, err := fs.Glob(examples.Files, "controlplane/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -151,13 +153,14 @@ func mixed(t *testing.T) []testCase {
 		}
 		r := release.Releases()[rnd.IntN(len(release.Releases()))]
 		claim := document(t, "ControlPlaneCluster", "cloud", merged, string(r))
-		result, err := preview.Run(claim, document(t, "PlatformConfig", "default", parse(t, platforms["rich"]), ""), kinds.Runners())
+		platform := document(t, "PlatformConfig", "default", parse(t, platforms["rich"]), "")
+		result, err := preview.Run(claim, platform, kinds.Runners())
 		if refused := (*preview.Refused)(nil); errors.As(err, &refused) {
 			continue
 		} else if err != nil {
 			t.Fatalf("%s: %v", claim, err)
 		}
-		out = append(out, testCase{name: strings.Join(parts, " + "), release: string(r), Result: result})
+		out = append(out, testCase{name: strings.Join(parts, " + "), release: string(r), given: parsed(t, claim, platform), Result: result})
 	}
 	if len(out) < 20 {
 		t.Fatalf("only %d claims were accepted", len(out))
@@ -183,6 +186,16 @@ func parse(t *testing.T, text string) map[string]any {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return m
+}
+
+// parsed are documents as they were written.
+func parsed(t *testing.T, docs ...[]byte) []map[string]any {
+	t.Helper()
+	var out []map[string]any
+	for _, d := range docs {
+		out = append(out, parse(t, string(d)))
+	}
+	return out
 }
 
 // document is an object of ours with a spec.

@@ -23,8 +23,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 )
 
-// aggregated is the Secret that the companion makes of an emitted SecretAggregate, each of whose sources has one value.
-func aggregated(t *testing.T, c testCase, name string, values map[string]string) map[string][]byte {
+// aggregated is the Secret that the companion makes of an emitted SecretAggregate, with Secrets as their makers leave them: who reads another
+// key than the one that he needs gets another value.
+func aggregated(t *testing.T, c testCase, name string, made map[string]map[string]string) map[string][]byte {
 	t.Helper()
 	a := &c5c3v1.SecretAggregate{}
 	emittedAs(t, c, "SecretAggregate", name, a)
@@ -34,18 +35,12 @@ func aggregated(t *testing.T, c testCase, name string, values map[string]string)
 			t.Fatal(err)
 		}
 	}
-	secrets := map[string]*corev1.Secret{}
-	for _, s := range a.Spec.Sources {
-		ref := s.SecretKeyRef
-		if secrets[string(ref.Name)] == nil {
-			secrets[string(ref.Name)] = &corev1.Secret{
-				ObjectMeta: metav1.ObjectMeta{Name: string(ref.Name), Namespace: a.Namespace}, Data: map[string][]byte{},
-			}
-		}
-		secrets[string(ref.Name)].Data[string(ref.Key)] = []byte(values[s.Name])
-	}
 	objects := []client.Object{a}
-	for _, s := range secrets {
+	for name, data := range made {
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: a.Namespace}, Data: map[string][]byte{}}
+		for key, value := range data {
+			s.Data[key] = []byte(value)
+		}
 		objects = append(objects, s)
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(a).Build()
@@ -56,11 +51,11 @@ func aggregated(t *testing.T, c testCase, name string, values map[string]string)
 			t.Fatal(err)
 		}
 	}
-	made := &corev1.Secret{}
-	if err := api.Get(context.Background(), key, made); err != nil {
+	out := &corev1.Secret{}
+	if err := api.Get(context.Background(), key, out); err != nil {
 		t.Fatalf("%v: %+v", err, a.Status)
 	}
-	return made.Data
+	return out.Data
 }
 
 // hostile is a password with all that means something in YAML, JSON, templates and shells.
@@ -78,8 +73,11 @@ func TestClouds(t *testing.T) {
 	} {
 		for _, aggregate := range slices.Sorted(maps.Keys(want)) {
 			t.Run(name+" "+aggregate, func(t *testing.T) {
-				data := aggregated(t, caseOf(t, name), aggregate, map[string]string{
-					"password": hostile, "id": "0123e4", "secret": hostile, "ca": "-----BEGIN CERTIFICATE-----\n",
+				data := aggregated(t, caseOf(t, name), aggregate, map[string]map[string]string{
+					"keystone-admin":    {"username": "the administrator", "password": hostile},
+					"keystone-database": {"username": "keystone", "password": "the database's"},
+					"keystone-korc":     {"application_credential_id": "0123e4", "application_credential_secret": hostile},
+					"keystone-tls":      {"tls.crt": "a certificate", "tls.key": "its key", "ca.crt": "-----BEGIN CERTIFICATE-----\n"},
 				})
 				cloud := map[string]string{"keystone-clouds": "admin", "keystone-korc-clouds": "korc"}[aggregate]
 				auth, _, _, err := clouds.Parse(clouds.WithCloudsYAML(bytes.NewReader(data["clouds.yaml"])), clouds.WithCloudName(cloud))

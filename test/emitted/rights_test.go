@@ -1,9 +1,11 @@
 package emitted
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 )
 
@@ -37,4 +39,27 @@ func TestRightsAreThePlatforms(t *testing.T) {
 	if seen != 2 {
 		t.Errorf("%d pods with rights, want the companion on two platforms", seen)
 	}
+}
+
+// pods are all pod specs in an object, however deep they lie.
+func pods(v any) []corev1.PodSpec {
+	var out []corev1.PodSpec
+	switch v := v.(type) {
+	case map[string]any:
+		if _, ok := v["containers"].([]any); ok {
+			data, err := json.Marshal(v)
+			p := corev1.PodSpec{}
+			if err == nil && json.Unmarshal(data, &p) == nil {
+				return []corev1.PodSpec{p}
+			}
+		}
+		for _, member := range v {
+			out = append(out, pods(member)...)
+		}
+	case []any:
+		for _, item := range v {
+			out = append(out, pods(item)...)
+		}
+	}
+	return out
 }

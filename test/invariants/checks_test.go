@@ -219,23 +219,22 @@ func checkTold(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
 	}
 }
 
-// checkGates holds the first half of invariant 6: what is new has what it needs.
+// checkGates holds the first half of invariant 6: what is new has what it needs, as the orders say.
 func (w *world) checkGates(t *rapid.T, plan compose.Plan) {
-	for _, p := range plan.Parts {
-		var missing []string
-		for _, name := range p.After {
-			first, enabled := plan.Part(name)
-			there := first.IsReady()
-			if slices.Contains(w.follows, p.Name) {
-				there = first.Exists()
-			}
-			if enabled && !there {
-				missing = append(missing, name)
-			}
+	items := plan.Items()
+	for _, i := range items {
+		if w.observed[i.Name] != nil {
+			continue
 		}
-		for _, i := range p.Items {
-			if w.observed[i.Name] == nil && len(missing) > 0 {
-				t.Errorf("6: %s of %s is new, but %v is not ready", i.Name, p.Name, missing)
+		then := called(i.Body)
+		for _, o := range orders[w.name] {
+			if !matches(o.then, then) {
+				continue
+			}
+			for _, first := range items {
+				if there := first.Verdict.Ready || o.exists && first.Observed; !there && matches(o.first, called(first.Body)) {
+					t.Errorf("6: %s is new, but %s is not ready: %s", then, called(first.Body), o.why)
+				}
 			}
 		}
 	}

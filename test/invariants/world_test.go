@@ -33,8 +33,6 @@ type subject struct {
 	revisions []string
 	// lingering are resources that stay, where the spec does not want them any more, until nobody uses them.
 	lingering []string
-	// follows are the components that come as soon as those before them exist, ready or not.
-	follows []string
 }
 
 var subjects = []*subject{
@@ -44,8 +42,7 @@ var subjects = []*subject{
 		draw:      drawControlPlane,
 		claimed:   true,
 		keep:      []string{"claimRef", "cluster"},
-		lingering: []string{"database-proxy", "maxscale-network-policy", "maxscale-exporter-network-policy"},
-		follows:   []string{"database-monitoring", "deletion-order", "catalog-deletion-order"},
+		lingering: []string{"database-proxy", "database-proxy-monitor", "maxscale-network-policy", "maxscale-exporter-network-policy"},
 		revisions: []string{
 			"claim-secrets-tenant-", "claim-secrets-push-", "claim-secrets-workload-",
 			"claim-pull-secrets-claim-pull-", "claim-pull-secrets-push-", "claim-pull-secrets-workload-",

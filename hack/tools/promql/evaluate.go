@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
@@ -17,51 +18,105 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// A question is an expression, and the series that there are at one moment.
+// A question is an alert, and what there is to be seen, as in promtool's tests of rules
+// (https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/): a sample a minute.
 type question struct {
-	Expr   string `json:"expr"`
-	Series []struct {
-		Labels map[string]string `json:"labels"`
-		Value  float64           `json:"value"`
-	} `json:"series"`
+	// Expr and For are those of the alert.
+	Expr string `json:"expr"`
+	For  string `json:"for"`
+	// Series, each with its values: `up{job="a"} 1x10 0x20`.
+	Series []string `json:"series"`
+	// Start of the series after 1970, and At after Start is when it is asked.
+	Start string `json:"start"`
+	At    string `json:"at"`
 }
 
-// evaluate answers each question of a list, as JSON: the labels of what an alert would be raised for.
+const step = time.Minute
+
+// evaluate answers each question of a list, as JSON: the labels of what the alert is firing for.
 func evaluate(in io.Reader, out io.Writer) error {
 	var questions []question
 	if err := json.NewDecoder(in).Decode(&questions); err != nil {
 		return fmt.Errorf("cannot read the questions: %w", err)
 	}
-	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Minute, Parser: parser.NewParser(parser.Options{})})
-	now := time.Unix(1_000_000, 0)
+	p := parser.NewParser(parser.Options{})
+	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1e7, Timeout: time.Minute, Parser: p})
 	answers := make([][]map[string]string, len(questions))
 	for i, q := range questions {
-		m := memory{}
-		for _, s := range q.Series {
-			m = append(m, series{labels.FromMap(s.Labels), sample{now.UnixMilli(), s.Value}})
-		}
-		query, err := engine.NewInstantQuery(context.Background(), m, nil, q.Expr, now)
+		firing, err := q.answer(engine, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.Expr, err)
 		}
-		vector, err := query.Exec(context.Background()).Vector()
-		if err != nil {
-			return fmt.Errorf("%s: %w", q.Expr, err)
-		}
-		answers[i] = []map[string]string{}
-		for _, s := range vector {
-			answers[i] = append(answers[i], s.Metric.Map())
-		}
+		answers[i] = firing
 	}
 	return json.NewEncoder(out).Encode(answers)
 }
 
-// memory is a store of series with one sample each.
+func (q question) answer(engine *promql.Engine, p parser.Parser) ([]map[string]string, error) {
+	start, err := duration(q.Start)
+	if err != nil {
+		return nil, err
+	}
+	at, err := duration(q.At)
+	if err != nil {
+		return nil, err
+	}
+	patience, err := duration(q.For)
+	if err != nil {
+		return nil, err
+	}
+	from := time.Unix(0, 0).Add(start)
+	m := memory{}
+	for _, text := range q.Series {
+		l, values, err := p.ParseSeriesDesc(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", text, err)
+		}
+		s := series{labels: l}
+		for i, v := range values {
+			if !v.Omitted {
+				s.samples = append(s.samples, sample{from.Add(time.Duration(i) * step).UnixMilli(), v.Value})
+			}
+		}
+		m = append(m, s)
+	}
+	query, err := engine.NewRangeQuery(context.Background(), m, nil, q.Expr, from, from.Add(at), step)
+	if err != nil {
+		return nil, err
+	}
+	defer query.Close()
+	matrix, err := query.Exec(context.Background()).Matrix()
+	if err != nil {
+		return nil, err
+	}
+	firing := []map[string]string{}
+	for _, s := range matrix {
+		// Active now, and without a gap for as long as the alert waits.
+		next := from.Add(at).UnixMilli()
+		for i := len(s.Floats) - 1; i >= 0 && s.Floats[i].T == next; i-- {
+			next -= step.Milliseconds()
+		}
+		if active := from.Add(at).UnixMilli() - next - step.Milliseconds(); active >= patience.Milliseconds() {
+			firing = append(firing, s.Metric.Map())
+		}
+	}
+	return firing, nil
+}
+
+func duration(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := model.ParseDuration(text)
+	return time.Duration(d), err
+}
+
+// memory is a store of series.
 type memory []series
 
 type series struct {
-	labels labels.Labels
-	sample sample
+	labels  labels.Labels
+	samples []chunks.Sample
 }
 
 type sample struct {
@@ -90,7 +145,7 @@ func (q querier) Select(_ context.Context, _ bool, _ *storage.SelectHints, match
 			matches = matches && m.Matches(s.labels.Get(m.Name))
 		}
 		if matches {
-			found = append(found, storage.NewListSeries(s.labels, []chunks.Sample{s.sample}))
+			found = append(found, storage.NewListSeries(s.labels, s.samples))
 		}
 	}
 	return &set{found: found}

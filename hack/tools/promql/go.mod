@@ -4,7 +4,10 @@ go 1.26.0
 
 tool github.com/c5c3/crossplane-cobaltcore/hack/tools/promql
 
-require github.com/prometheus/prometheus v0.311.2
+require (
+	github.com/prometheus/common v0.67.5
+	github.com/prometheus/prometheus v0.311.2
+)
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
@@ -23,7 +26,6 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/prometheus/client_golang v1.23.2 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
-	github.com/prometheus/common v0.67.5 // indirect
 	github.com/prometheus/procfs v0.16.1 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect

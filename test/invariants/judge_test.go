@@ -1,0 +1,58 @@
+package invariants
+
+import (
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+)
+
+// TestJudge: the judge of the emitted graph finds nothing in what random claims on random platforms become.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	judged := 0
+	rapid.Check(t, func(t *rapid.T) {
+		if judged == clouds {
+			return
+		}
+		claim, platform := claims.draw(t, "tenant-a", "cloud"), platforms.draw(t, "", "default")
+		spec := platform["spec"].(object)
+		spec["limits"] = list{everything}
+		spec["clusters"] = list{object{"name": "east", "providerConfig": "east", "allowedNamespaces": list{"*"}},
+			object{"name": "here", "providerConfig": "in-cluster", "allowedNamespaces": list{"*"}}}
+		if spec["secretStore"] == nil {
+			spec["secretStore"] = object{"name": "store", "kind": "ClusterSecretStore"}
+		}
+		r, err := preview.Run(marshalYAML(t, claim), marshalYAML(t, platform), kinds.Runners())
+		if refused := (*preview.Refused)(nil); errors.As(err, &refused) {
+			t.Skipf("the claim is refused: %v", err)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		cloud := judge.Cloud{Given: []map[string]any{claim, platform}}
+		for _, o := range r.Objects {
+			cloud.Objects = append(cloud.Objects, judge.Object{Stage: o.Stage, Manifest: o.Manifest.AsMap()})
+		}
+		judged++
+		for _, finding := range judge.Judge(cloud) {
+			t.Error(finding)
+		}
+	})
+	t.Logf("%d clouds were judged", judged)
+}
+
+// clouds is how many clouds are judged: each takes as long as a hundred states of a history.
+const clouds = 40
+
+func marshalYAML(t *rapid.T, o object) []byte {
+	b, err := yaml.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,361 @@
+package invariants
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
+	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
+)
+
+// An order says what must be ready before something else is made. It is written by hand, of objects as a cluster has them, and knows nothing
+// of components: each side is a pattern of "Kind.group name".
+type order struct {
+	first, then string
+	// exists: it is enough that the first is there.
+	exists bool
+	why    string
+}
+
+// orders by kind of composite resource.
+var orders = map[string][]order{
+	"ControlPlane": {
+		{first: `Namespace .*`, then: `NetworkPolicy\.networking\.k8s\.io (mariadb|rabbitmq|valkey|maxscale|service-jobs|operator-jobs|.*-exporter)`, why: "they are in it"},
+		{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*claim-secrets`, why: "they are in it"},
+		{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, why: "they are in it"},
+		{first: `Namespace .*`, then: `(Issuer|Certificate)\.cert-manager\.io (self-signed|internal-ca)`, why: "they are in it"},
+		{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) companion`, why: "they are in it"},
+		{first: `Namespace .*`, then: `(StatefulSet\.apps|Service|PodDisruptionBudget\.policy|NetworkPolicy.*) memcached`, why: "they are in it"},
+
+		{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*claim-secrets`, then: `SecretStore\.external-secrets\.io claim-secrets`, why: "it reads with that account"},
+		{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*claim-pull-secrets`, then: `SecretStore\.external-secrets\.io claim-pull-secrets`, why: "it reads with that account"},
+		{first: `SecretStore\.external-secrets\.io claim-secrets`, then: `ExternalSecret\.external-secrets\.io tenant-.*`, why: "they are read by it"},
+		{first: `SecretStore\.external-secrets\.io .*pull-secrets`, then: `ExternalSecret\.external-secrets\.io claim-pull-.*`, why: "they are read by it"},
+
+		{first: `ExternalSecret\.external-secrets\.io (claim|platform)-pull-.*`, then: `(ServiceAccount|Deployment\.apps) companion`, why: "its image is pulled with it"},
+		{first: `ExternalSecret\.external-secrets\.io (claim|platform)-pull-.*`, then: `StatefulSet\.apps memcached`, why: "its image is pulled with it"},
+		{first: `ExternalSecret\.external-secrets\.io (claim|platform)-pull-.*`, then: `ExternalSecret\.external-secrets\.io mariadb-root|MariaDB\.k8s.*`, why: "its image is pulled with it"},
+		{first: `ExternalSecret\.external-secrets\.io (claim|platform)-pull-.*`, then: `(Certificate\.cert-manager\.io rabbitmq-tls|RabbitmqCluster.*)`, why: "its image is pulled with it"},
+		{first: `ExternalSecret\.external-secrets\.io (claim|platform)-pull-.*`, then: `Valkey.*`, why: "its image is pulled with it"},
+		{first: `(Issuer|Certificate)\.cert-manager\.io (self-signed|internal-ca)`, then: `MariaDB\.k8s.*|ExternalSecret\.external-secrets\.io mariadb-root`, why: "its certificates are issued by it"},
+		{first: `(Issuer|Certificate)\.cert-manager\.io (self-signed|internal-ca)`, then: `Certificate\.cert-manager\.io rabbitmq-tls`, why: "it is issued by it"},
+		{first: `(Issuer|Certificate)\.cert-manager\.io (self-signed|internal-ca)`, then: `Valkey.*`, why: "its certificate is issued by it"},
+
+		{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) companion`, then: `Deployment\.apps companion`, why: "it would start without rights"},
+		{first: `ExternalSecret\.external-secrets\.io mariadb-root`, then: `MariaDB\.k8s.*`, why: "its root has that password"},
+		{first: `Certificate\.cert-manager\.io rabbitmq-tls`, then: `RabbitmqCluster.*`, why: "it serves it"},
+		{first: `MariaDB\.k8s.*`, then: `MaxScale.*`, why: "it makes its users there"},
+		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `PhysicalBackup.*`, why: "there would be nothing to back up"},
+		{first: `ExternalSecret\.external-secrets\.io tenant-backup-s3`, then: `PhysicalBackup.*`, why: "it logs in to the bucket with it"},
+		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* (mariadb|maxscale)`, exists: true, why: "alerts on what is not there would fire"},
+
+		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `Keystone.*`, why: "its database is there"},
+		{first: `(StatefulSet\.apps|Service) memcached`, then: `Keystone.*`, why: "its pods ask it"},
+		{first: `Deployment\.apps companion`, then: `Keystone.*`, why: "it makes its keys and its schema"},
+		{first: `ExternalSecret\.external-secrets\.io tenant-(keycloak-client|ldap-.*)`, then: `Keystone.*`, why: "its pods read them"},
+		{first: `Keystone.*`, then: `(Domain|Project|Role|User|Service|Endpoint)\.openstack\.k-orc\.cloud .*`, why: "K-ORC logs in there"},
+		{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
+		{first: `(Role|User|Project)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to them"},
+
+		{first: `NetworkPolicy\.networking\.k8s\.io (mariadb|rabbitmq|valkey|maxscale|service-jobs)`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "pods would be cut off"},
+		{first: `NetworkPolicy\.networking\.k8s\.io companion`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "the companion would be cut off"},
+		{first: `NetworkPolicy\.networking\.k8s\.io memcached`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "memcached would be cut off"},
+		{first: `Keystone.*`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "it brings the policy of its own pods"},
+		{first: `Keystone.*`, then: `Usage.* keystone-uses-.*`, exists: true, why: "a Usage looks for its user"},
+		{
+			first: `(Domain|Project|Role|User|Service|Endpoint)\.openstack\.k-orc\.cloud .*`, then: `Usage.*-(admin|service|default|member|keystone|public|internal|reader|manager)-uses-keystone`,
+			exists: true, why: "a Usage looks for its user",
+		},
+	},
+	"Keystone": {
+		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `KeyRepository.*`, why: "the companion writes their Secrets"},
+		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-domains`, why: "the companion writes its Secret"},
+		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* [^-]+-clouds`, why: "the companion writes its Secret"},
+		{first: `ExternalSecret.* .*-database`, then: `(Database|User)\.k8s\.mariadb\.com .*`, why: "the account has that password"},
+		{first: `ExternalSecret.* .*-admin`, then: `(ConfigMap|SecretAggregate.*) .*-(config-.*|domains)`, why: "pods read all of them"},
+		{first: `ExternalSecret.* .*-(admin|database)`, then: `SecretAggregate.* [^-]+-clouds`, why: "it is made of them"},
+		{first: `Certificate.* [^-]+-tls`, then: `SecretAggregate.* [^-]+-clouds`, why: "it is made of it"},
+		{first: `(Database|User)\.k8s\.mariadb\.com .*`, then: `Grant.*`, why: "it is about both"},
+		{first: `(Database|User|Grant)\.k8s\.mariadb\.com .*`, then: `DatabaseSync.*`, why: "its Jobs use the account"},
+		{first: `KeyRepository.*`, then: `DatabaseSync.*`, why: "its Jobs mount the keys"},
+		{first: `(ConfigMap|SecretAggregate.*) .*-(config-.*|domains)`, then: `DatabaseSync.*`, why: "its Jobs mount them"},
+		{first: `DatabaseSync.*`, then: `Job\.batch .*-bootstrap-.*`, why: "there are no tables before"},
+		{first: `Job\.batch .*-bootstrap-.*`, then: `Deployment\.apps .*`, why: "nobody could log in before"},
+		{first: `Certificate.* [^-]+-tls`, then: `Deployment\.apps .*`, why: "it serves it"},
+		{first: `Job\.batch .*-bootstrap-.*`, then: `CronJob\.batch .*`, why: "there is nothing to flush before"},
+		{first: `Certificate.* [^-]+-tls`, then: `(HTTPRoute|BackendTLSPolicy).*`, why: "clients are told its authority"},
+		{first: `(Deployment\.apps|Service) .*`, then: `CredentialRotation.*`, why: "it logs in there"},
+		{first: `SecretAggregate.* [^-]+-clouds`, then: `CredentialRotation.*`, why: "it logs in with it"},
+		{first: `(Deployment\.apps|Service) .*`, then: `IdentityCheck.*`, why: "it logs in there"},
+		{first: `SecretAggregate.* [^-]+-clouds`, then: `IdentityCheck.*`, why: "it logs in with it"},
+		{first: `CredentialRotation.*`, then: `SecretAggregate.* [^-]+-korc-clouds`, why: "it is made of its Secret"},
+	},
+}
+
+// met remembers which patterns match which names.
+var met sync.Map
+
+func matches(pattern, name string) bool {
+	key := [2]string{pattern, name}
+	m, ok := met.Load(key)
+	if !ok {
+		m = regexp.MustCompile("^(?:" + pattern + ")$").MatchString(name)
+		met.Store(key, m)
+	}
+	return m.(bool)
+}
+
+// called is what an order calls an object.
+func called(o encoded.Struct) string {
+	if inner, ok := wrapper.Desired(o); ok {
+		o = inner
+	}
+	group, _, versioned := strings.Cut(o.At("apiVersion").Text(), "/")
+	kind := o.At("kind").Text()
+	if versioned {
+		kind += "." + group
+	}
+	return kind + " " + o.At("metadata", "name").Text()
+}
+
+// A settled composite resource is one of which everything is ready.
+type settled struct {
+	subject string
+	world   *simulate.World
+	// named are the objects of its resources as orders call them.
+	named map[string]string
+}
+
+// settledWorlds are the levels of the examples.
+func settledWorlds(t *testing.T) map[string]settled {
+	t.Helper()
+	out := map[string]settled{}
+	add := func(name, subject string, w *simulate.World) {
+		if err := w.Run(func(simulate.Step) {}); err != nil {
+			t.Fatal(err)
+		}
+		s := settled{subject, w, map[string]string{}}
+		for resource, o := range w.Observed {
+			s.named[resource] = called(o)
+		}
+		out[name] = s
+	}
+	for _, file := range []string{"claim", "full"} {
+		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := preview.World(claim, examples.Platform, kinds.Runners())
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(file, "ControlPlane", w)
+		keystone, ok := w.Desired(w.XR.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue(), "keystone")
+		if !ok {
+			t.Fatal("there is no Keystone")
+		}
+		add(file+"'s Keystone", "Keystone", &simulate.World{XR: keystone.Tree(), Kinds: kinds.Runners()})
+	}
+	return out
+}
+
+// tooEarly finds what is made though what must come first is not there: of some resources, or of all.
+func (s settled) tooEarly(t *testing.T, runner function.Runner, of []string) []string {
+	t.Helper()
+	var found []string
+	for _, o := range orders[s.subject] {
+		var then []string
+		for resource, name := range s.named {
+			if matches(o.then, name) && (of == nil || slices.Contains(of, resource)) {
+				then = append(then, resource)
+			}
+		}
+		if len(then) == 0 {
+			continue
+		}
+		for resource, name := range s.named {
+			if !matches(o.first, name) || slices.Contains(then, resource) {
+				continue
+			}
+			observed := maps.Clone(s.world.Observed)
+			for _, gone := range append(then, resource) {
+				delete(observed, gone)
+			}
+			rsp, _, err := runner.Explain((&simulate.World{XR: s.world.XR, Observed: observed, Required: s.world.Required}).Request())
+			if err != nil {
+				t.Fatalf("without %s: %v", name, err)
+			}
+			for _, r := range then {
+				if _, made := rsp.Composed[r]; made {
+					found = append(found, fmt.Sprintf("%s is made before %s: %s", s.named[r], name, o.why))
+				}
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// TestOrder: nothing is made before what it needs.
+func TestOrder(t *testing.T) {
+	both := map[order]bool{}
+	for name, s := range settledWorlds(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, found := range s.tooEarly(t, runnerOf(s.subject), nil) {
+				t.Error(found)
+			}
+		})
+		for _, o := range orders[s.subject] {
+			for _, a := range s.named {
+				for _, b := range s.named {
+					both[o] = both[o] || matches(o.first, a) && matches(o.then, b)
+				}
+			}
+		}
+	}
+	for _, table := range orders {
+		for _, o := range table {
+			if !both[o] {
+				t.Errorf("no example has both %s and %s", o.first, o.then)
+			}
+		}
+	}
+}
+
+func runnerOf(name string) function.Runner {
+	i := slices.IndexFunc(subjects, func(s *subject) bool { return s.name == name })
+	return subjects[i].runner
+}
+
+// TestEveryNeed: a component that loses one of its needs, a resource that loses what it comes after, and stages that are made together are
+// each noticed by the orders above.
+func TestEveryNeed(t *testing.T) {
+	worlds := settledWorlds(t)
+	for _, subject := range []string{"ControlPlane", "Keystone"} {
+		var those []settled
+		for _, s := range worlds {
+			if s.subject == subject {
+				those = append(those, s)
+			}
+		}
+		for _, m := range mutants(t, runnerOf(subject), those) {
+			t.Run(subject+"/"+m.name, func(t *testing.T) {
+				if !slices.ContainsFunc(those, func(s settled) bool { return len(s.tooEarly(t, m.runner, s.resources(t, m.component))) > 0 }) {
+					t.Error("nobody notices")
+				}
+			})
+		}
+	}
+}
+
+// resources are those of a component.
+func (s settled) resources(t *testing.T, component string) []string {
+	t.Helper()
+	_, plan, err := runnerOf(s.subject).Explain(s.world.Request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, _ := plan.Part(component)
+	out := []string{}
+	for _, i := range part.Items {
+		out = append(out, i.Name)
+	}
+	return out
+}
+
+// A mutant is the function of a kind, one of whose components waits for less.
+type mutant struct {
+	name, component string
+	runner          function.Runner
+}
+
+// mutants are the function of a kind with one need less each: those that make a difference in some world.
+func mutants(t *testing.T, r function.Runner, worlds []settled) []mutant {
+	t.Helper()
+	var out []mutant
+	graph := reflect.ValueOf(r).FieldByName("Graph")
+	for i := range graph.Len() {
+		name := graph.Index(i).FieldByName("Name").String()
+		for _, field := range []string{"Needs", "Follows"} {
+			for j, need := range graph.Index(i).FieldByName(field).Interface().([]string) {
+				out = append(out, mutant{name + " without " + need, name, changed(r, i, func(c reflect.Value) {
+					needs := slices.Delete(slices.Clone(c.FieldByName(field).Interface().([]string)), j, j+1)
+					c.FieldByName(field).Set(reflect.ValueOf(needs))
+				})})
+			}
+		}
+		for what, change := range stagings {
+			differs := false
+			m := changed(r, i, func(c reflect.Value) {
+				build := c.FieldByName("Build")
+				was := reflect.ValueOf(build.Interface())
+				build.Set(reflect.MakeFunc(build.Type(), func(args []reflect.Value) []reflect.Value {
+					results := was.Call(args)
+					stages, made := change(results[0].Interface().([]compose.Stage))
+					differs = differs || made
+					return []reflect.Value{reflect.ValueOf(stages), results[1]}
+				}))
+			})
+			for _, s := range worlds {
+				if _, _, err := m.Explain(s.world.Request()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if differs {
+				out = append(out, mutant{name + " " + what, name, m})
+			}
+		}
+	}
+	return out
+}
+
+// stagings change the stages of a component, and tell whether there was anything to change.
+var stagings = map[string]func([]compose.Stage) ([]compose.Stage, bool){
+	"with stages 1 and 2 together": together(0),
+	"with stages 2 and 3 together": together(1),
+	"with stages 3 and 4 together": together(2),
+	"with stages 4 and 5 together": together(3),
+	"after nothing": func(stages []compose.Stage) ([]compose.Stage, bool) {
+		changes := false
+		for _, s := range stages {
+			for i := range s {
+				changes = changes || len(s[i].After) > 0
+				s[i].After = nil
+			}
+		}
+		return stages, changes
+	},
+}
+
+// together makes a stage with the next one.
+func together(n int) func([]compose.Stage) ([]compose.Stage, bool) {
+	return func(stages []compose.Stage) ([]compose.Stage, bool) {
+		if len(stages) < n+2 {
+			return stages, false
+		}
+		return slices.Replace(slices.Clone(stages), n, n+2, slices.Concat(stages[n], stages[n+1])), true
+	}
+}
+
+// changed is the function of a kind with a component that is changed.
+func changed(r function.Runner, component int, change func(reflect.Value)) function.Runner {
+	c := reflect.New(reflect.TypeOf(r)).Elem()
+	c.Set(reflect.ValueOf(r))
+	graph := reflect.MakeSlice(c.FieldByName("Graph").Type(), c.FieldByName("Graph").Len(), c.FieldByName("Graph").Len())
+	reflect.Copy(graph, c.FieldByName("Graph"))
+	c.FieldByName("Graph").Set(graph)
+	change(graph.Index(component))
+	return c.Interface().(function.Runner)
+}

@@ -1,0 +1,118 @@
+package judge
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+var (
+	// databaseURL is how SQLAlchemy is told of a database; the password is a variable (https://docs.sqlalchemy.org/en/20/core/engines.html).
+	databaseURL = regexp.MustCompile(`^mysql\+\w+://([^:/@]+):\$\((\w+)\)@([^:/]+):\d+/([^?]+)`)
+	// cloudLogin is a login by password in a clouds.yaml.
+	cloudLogin = regexp.MustCompile(`username: "?([^"\n]+?)"?\n\s*password: \{\{ *\.(\w+)`)
+	// userFlag is an argument that names a user, for a password in the environment.
+	userFlag = regexp.MustCompile(`^--([a-z-]+-)username$`)
+)
+
+// checkAccounts holds that who logs in does so with the password of the user that he names, and that there is such a user.
+func (w *world) checkAccounts() {
+	for _, p := range w.pods {
+		if p.spec == nil {
+			continue
+		}
+		for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
+			w.checkDatabaseLogin(p, c)
+			w.checkUserFlag(p, c)
+		}
+	}
+	for _, o := range w.objects {
+		switch {
+		case o.is("User.k8s.mariadb.com"):
+			w.checkPasswordOf(o, "passwordSecretKeyRef", text(o.manifest, "spec", "name"))
+		case o.is("MariaDB.k8s.mariadb.com"):
+			w.checkPasswordOf(o, "rootPasswordSecretKeyRef", "root")
+		case o.is("SecretAggregate.c5c3.io"):
+			w.checkCloudLogin(o)
+		}
+		if name := text(o.manifest, "spec", "cloudCredentialsRef", "cloudName"); name != "" {
+			secret := secretName{o.place, text(o.manifest, "spec", "cloudCredentialsRef", "secretName")}
+			if v, wrong := w.value(secret, "clouds.yaml"); wrong == "" && !strings.Contains(v.content, "\n  "+name+":\n") {
+				w.foundf("%s logs in to cloud %s, which is not in the clouds.yaml of %s.", o, name, secret)
+			}
+		}
+	}
+}
+
+func (w *world) checkPasswordOf(o object, field, user string) {
+	ref, _ := at(o.manifest, "spec", field).(fields)
+	w.checkRead(o, read{secretName: secretName{o.place, text(ref, "name")}, key: text(ref, "key"), as: field, means: password, of: user})
+}
+
+// checkDatabaseLogin holds that the user of a database is one that the server has, with this password, and with rights to this database.
+func (w *world) checkDatabaseLogin(p *pod, c corev1.Container) {
+	for _, e := range c.Env {
+		m := databaseURL.FindStringSubmatch(e.Value)
+		if m == nil {
+			continue
+		}
+		user, variable, database := m[1], m[2], m[4]
+		var secret secretName
+		var key string
+		for _, v := range c.Env {
+			if v.Name == variable && v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil {
+				secret, key = secretName{p.place, v.ValueFrom.SecretKeyRef.Name}, v.ValueFrom.SecretKeyRef.Key
+			}
+		}
+		account, granted, exists := false, false, false
+		for _, o := range w.objects {
+			if o.place != p.place {
+				continue
+			}
+			ref := at(o.manifest, "spec", "passwordSecretKeyRef")
+			account = account || o.is("User.k8s.mariadb.com") && text(o.manifest, "spec", "name") == user &&
+				text(ref, "name") == secret.name && text(ref, "key") == key
+			granted = granted || o.is("Grant.k8s.mariadb.com") && text(o.manifest, "spec", "username") == user &&
+				text(o.manifest, "spec", "database") == database
+			exists = exists || o.is("Database.k8s.mariadb.com") && text(o.manifest, "spec", "name") == database
+		}
+		if !account {
+			w.foundf("%s: container %s logs in to the database as %s with key %s of %s, which no User has.", p, c.Name, user, key, secret)
+		}
+		if !granted || !exists {
+			w.foundf("%s: container %s uses database %s as %s, for which there is no Database or no Grant.", p, c.Name, database, user)
+		}
+	}
+}
+
+func (w *world) checkUserFlag(p *pod, c corev1.Container) {
+	args := slices.Concat(c.Command, c.Args)
+	for i, a := range args {
+		m := userFlag.FindStringSubmatch(a)
+		if m == nil || i+1 == len(args) {
+			continue
+		}
+		variable := strings.ToUpper(strings.ReplaceAll(m[1], "-", "_")) + "PASSWORD"
+		for _, e := range c.Env {
+			if strings.HasSuffix(e.Name, variable) && e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+				r := e.ValueFrom.SecretKeyRef
+				w.checkRead(p.of, read{secretName: secretName{p.place, r.Name}, key: r.Key, as: e.Name, means: password, of: args[i+1]})
+			}
+		}
+	}
+}
+
+func (w *world) checkCloudLogin(o object) {
+	for _, t := range stringMap(o.manifest, "spec", "template") {
+		for _, m := range cloudLogin.FindAllStringSubmatch(t, -1) {
+			for _, s := range list(o.manifest, "spec", "sources") {
+				if text(s, "name") == m[2] {
+					ref := at(s, "secretKeyRef")
+					w.checkRead(o, read{secretName: secretName{o.place, text(ref, "name")}, key: text(ref, "key"), as: m[2], means: password, of: m[1]})
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package judge
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// notSpoken are the kinds in which an address is no place to go to: rights, rules, and names of certificates.
+var notSpoken = []string{
+	"Role.rbac.authorization.k8s.io", "RoleBinding.rbac.authorization.k8s.io", "PrometheusRule.monitoring.coreos.com",
+	"NetworkPolicy.networking.k8s.io", "Namespace",
+}
+
+// kubernetes is the Service of the API server, which every cluster has.
+const kubernetes = "kubernetes.default.svc"
+
+// knownOutside tells whether people named a host: the claim, the platform, or a route of ours to it.
+func (w *world) knownOutside(host string) bool {
+	if host == "localhost" || strings.HasPrefix(host, "127.") || host == "[::1]" || strings.Contains(w.givenText(), host) {
+		return true
+	}
+	return slices.ContainsFunc(w.objects, func(o object) bool {
+		hosts := texts(o.manifest, "spec", "hostnames")
+		for _, r := range list(o.manifest, "spec", "rules") {
+			hosts = append(hosts, text(r, "host"))
+		}
+		return o.is("HTTPRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io") && slices.Contains(hosts, host)
+	})
+}
+
+// givenText is all that people wrote.
+func (w *world) givenText() string {
+	b, err := json.Marshal(w.given)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// checkAddresses holds that every address leads to a Service that there is, at a port that it has, by a name in the certificate that is
+// served there; or to a host outside that people named.
+func (w *world) checkAddresses() {
+	outsiders := map[string]bool{}
+	for _, o := range w.objects {
+		if o.is(notSpoken...) || text(o.manifest, "metadata", "labels", "grafana_dashboard") != "" {
+			continue
+		}
+		where := o.place
+		if at(o.manifest, "spec", "target", "providerConfig") != nil {
+			where.cluster = w.workloads()
+		}
+		each(o.spec(), nil, func(_ []string, m fields) {
+			for k, v := range m {
+				for _, t := range append(texts(m, k), str(v)) {
+					for _, a := range addresses(t) {
+						if n, ok := number(m, "port"); ok && a.port == 0 && t == a.host {
+							a.port = n
+						}
+						w.checkAddress(o, where, a, outsiders)
+					}
+					if e := endpoint.FindStringSubmatch(t); e != nil && k == "endpoint" && !w.knownOutside(e[1]) {
+						w.foundf("%s leads to %s, which is no Service here, and which nobody named.", o, t)
+					}
+				}
+			}
+		})
+	}
+}
+
+func str(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func (w *world) checkAddress(o object, where place, a address, outsiders map[string]bool) {
+	if a.service == "" {
+		if _, met := outsiders[a.host]; !met {
+			outsiders[a.host] = w.knownOutside(a.host)
+		}
+		if !outsiders[a.host] {
+			w.foundf("%s leads to %s, which is no Service here, and which nobody named.", o, a)
+		}
+		return
+	}
+	if a.host == kubernetes {
+		return
+	}
+	where.namespace = a.namespace
+	s := w.service(where, a.service)
+	if s == nil {
+		w.foundf("%s leads to %s: there is no Service %s.", o, a, a.service)
+		return
+	}
+	if a.pod != "" && a.pod != "*" && !w.hasPod(s, a.pod) {
+		w.foundf("%s leads to %s: %s has no pod %s of its own name.", o, a, s, a.pod)
+	}
+	if a.port == 0 {
+		return
+	}
+	sp, ok := s.port(a.port)
+	if !ok {
+		w.foundf("%s leads to %s: %s has no port %d.", o, a, s, a.port)
+		return
+	}
+	for _, p := range w.behind(s) {
+		cert, tls := p.tls[p.target(sp)]
+		switch {
+		case tls && a.scheme == "http":
+			w.foundf("%s speaks http to %s, which speaks TLS.", o, a)
+		case !tls && a.scheme == "https":
+			w.foundf("%s speaks https to %s, which does not.", o, a)
+		case tls && !slices.ContainsFunc(cert.names, func(n string) bool { return covers(n, a.host) }):
+			w.foundf("%s leads to %s, a name that is not in the certificate of %s.", o, a, p)
+		}
+	}
+}
+
+// covers tells whether a name of a certificate is that of a host (RFC 6125: an asterisk is one label).
+func covers(name, host string) bool {
+	if rest, ok := strings.CutPrefix(name, "*."); ok {
+		_, domain, more := strings.Cut(host, ".")
+		return more && rest == domain
+	}
+	return name == host
+}
+
+// hasPod tells whether a Service gives a pod a name: a headless one, to the pods of a set that has so many.
+func (w *world) hasPod(s *service, name string) bool {
+	return s.headless && slices.ContainsFunc(w.behind(s), func(p *pod) bool {
+		return p.replicas != nil && slices.Contains(ordinals(p.of.name, *p.replicas), name)
+	})
+}
+
+// checkMonitors holds that a ServiceMonitor finds Services with the ports that it asks at, and speaks as they do.
+func (w *world) checkMonitors() {
+	for _, o := range w.objects {
+		if !o.is("ServiceMonitor.monitoring.coreos.com") {
+			continue
+		}
+		found := w.monitored(o)
+		if len(found) == 0 {
+			w.foundf("%s selects no Service.", o)
+		}
+		for _, e := range list(o.manifest, "spec", "endpoints") {
+			here := false
+			for _, s := range found {
+				for _, sp := range s.ports {
+					if sp.name != text(e, "port") {
+						continue
+					}
+					here = true
+					for _, p := range w.behind(s) {
+						w.checkScrape(o, e, s, p, sp)
+					}
+				}
+			}
+			if !here {
+				w.foundf("%s asks at port %q, which no Service has that it selects.", o, text(e, "port"))
+			}
+		}
+	}
+}
+
+func (w *world) checkScrape(o object, e any, s *service, p *pod, sp servicePort) {
+	cert, tls := p.tls[p.target(sp)]
+	if tls != (text(e, "scheme") == "https") {
+		w.foundf("%s does not ask %s as it speaks: one of the two speaks TLS.", o, s)
+	}
+	if !tls {
+		return
+	}
+	if name := text(e, "tlsConfig", "serverName"); !slices.ContainsFunc(cert.names, func(n string) bool { return covers(n, name) }) {
+		w.foundf("%s expects the name %q of %s, which is not in its certificate.", o, name, s)
+	}
+	ca := at(e, "tlsConfig", "ca", "secret")
+	if v, wrong := w.value(secretName{o.place, text(ca, "name")}, text(ca, "key")); wrong == "" && v.of != cert.issuer {
+		w.foundf("%s trusts authority %s, and %s's certificate is of %s.", o, v.of, s, cert.issuer)
+	}
+}
+
+// monitored are the Services that a ServiceMonitor selects.
+func (w *world) monitored(o object) []*service {
+	var out []*service
+	for _, s := range w.services {
+		if s.place == o.place && selectsMap(at(o.manifest, "spec", "selector"), s.labels) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// A backend is where a route leads.
+type backend struct {
+	name string
+	port int
+}
+
+func backends(o object) []backend {
+	var out []backend
+	each(o.spec(), nil, func(_ []string, m fields) {
+		for _, b := range list(m, "backendRefs") {
+			n, _ := number(b, "port")
+			out = append(out, backend{text(b, "name"), n})
+		}
+		if b := at(m, "backend", "service"); b != nil {
+			n, _ := number(b, "port", "number")
+			out = append(out, backend{text(b, "name"), n})
+		}
+	})
+	return out
+}
+
+// checkRoutes holds that what comes from outside leads to a Service at a port that it has, and that a gateway speaks TLS to it where it
+// does.
+func (w *world) checkRoutes() {
+	for _, o := range w.objects {
+		if !o.is("HTTPRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io") {
+			continue
+		}
+		if len(backends(o)) == 0 {
+			w.foundf("%s leads nowhere.", o)
+		}
+		w.checkHosts(o)
+		for _, b := range backends(o) {
+			s := w.service(o.place, b.name)
+			if s == nil {
+				w.foundf("%s leads to Service %s, which does not exist.", o, b.name)
+				continue
+			}
+			sp, ok := s.port(b.port)
+			if !ok {
+				w.foundf("%s leads to port %d of %s, which has none.", o, b.port, s)
+				continue
+			}
+			for _, p := range w.behind(s) {
+				if cert, tls := p.tls[p.target(sp)]; tls && o.kind == "HTTPRoute" {
+					w.checkBackendTLS(o, s, cert)
+				}
+			}
+		}
+	}
+}
+
+// checkHosts holds that the certificate that an Ingress serves is for its hosts.
+func (w *world) checkHosts(o object) {
+	for _, tls := range list(o.manifest, "spec", "tls") {
+		for _, host := range texts(tls, "hosts") {
+			if !slices.ContainsFunc(w.objects, func(c object) bool {
+				return c.is("Certificate.cert-manager.io") && c.place == o.place && text(c.manifest, "spec", "secretName") == text(tls, "secretName") &&
+					slices.ContainsFunc(texts(c.manifest, "spec", "dnsNames"), func(n string) bool { return covers(n, host) })
+			}) {
+				w.foundf("%s serves %s with Secret %s, whose certificate is not for that name.", o, host, text(tls, "secretName"))
+			}
+		}
+	}
+}
+
+func (w *world) checkBackendTLS(route object, s *service, cert served) {
+	for _, o := range w.objects {
+		if !o.is("BackendTLSPolicy.gateway.networking.k8s.io") || o.place != route.place {
+			continue
+		}
+		for _, t := range list(o.manifest, "spec", "targetRefs") {
+			if text(t, "name") != s.name {
+				continue
+			}
+			host := text(o.manifest, "spec", "validation", "hostname")
+			if !slices.ContainsFunc(cert.names, func(n string) bool { return covers(n, host) }) {
+				w.foundf("%s expects the name %q of %s, which is not in its certificate.", o, host, s)
+			}
+			return
+		}
+	}
+	w.foundf("%s leads to %s, which speaks TLS, and no BackendTLSPolicy says so.", route, s)
+}

@@ -1,0 +1,403 @@
+package judge_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+)
+
+type fields = map[string]any
+
+// example is what an example becomes.
+func example(t *testing.T, name string) judge.Cloud {
+	t.Helper()
+	claim, err := examples.Files.ReadFile("controlplane/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := preview.Run(claim, examples.Platform, kinds.Runners())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c judge.Cloud
+	for _, doc := range [][]byte{claim, examples.Platform} {
+		m := fields{}
+		if err := yaml.Unmarshal(doc, &m); err != nil {
+			t.Fatal(err)
+		}
+		c.Given = append(c.Given, m)
+	}
+	for _, o := range r.Objects {
+		c.Objects = append(c.Objects, judge.Object{Stage: o.Stage, Manifest: o.Manifest.AsMap()})
+	}
+	return c
+}
+
+// copied is a cloud that can be broken without the other.
+func copied(t *testing.T, c judge.Cloud) judge.Cloud {
+	t.Helper()
+	out := judge.Cloud{Given: c.Given, HasTLS: c.HasTLS}
+	for _, o := range c.Objects {
+		data, err := json.Marshal(o.Manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := fields{}
+		if err := json.Unmarshal(data, &m); err != nil {
+			t.Fatal(err)
+		}
+		out.Objects = append(out.Objects, judge.Object{Stage: o.Stage, Manifest: m})
+	}
+	return out
+}
+
+// inner is the object itself.
+func inner(m fields) fields {
+	if m["kind"] == "Object" {
+		return m["spec"].(fields)["forProvider"].(fields)["manifest"].(fields)
+	}
+	return m
+}
+
+// A breaking breaks a cloud.
+type breaking func(t *testing.T, c *judge.Cloud)
+
+// in finds the object of a kind and the beginning of its name, "" for any kind of ours.
+func in(t *testing.T, c *judge.Cloud, kind, name string) *judge.Object {
+	t.Helper()
+	for i, o := range c.Objects {
+		m := inner(o.Manifest)
+		if m["kind"] == kind && strings.HasPrefix(m["metadata"].(fields)["name"].(string), name) && (kind != "Service" || m["apiVersion"] == "v1") {
+			return &c.Objects[i]
+		}
+	}
+	t.Fatalf("there is no %s %s", kind, name)
+	return nil
+}
+
+// replace puts one text in the place of another wherever it stands in an object.
+func replace(kind, name, from, to string) breaking {
+	return func(t *testing.T, c *judge.Cloud) {
+		o := in(t, c, kind, name)
+		data, err := json.Marshal(o.Manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(data), from) {
+			t.Fatalf("%s %s has no %s", kind, name, from)
+		}
+		o.Manifest = fields{}
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(string(data), from, to)), &o.Manifest); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// without takes what lies at a path away; numbers are indices of lists.
+func without(kind, name string, path ...any) breaking { return with(kind, name, nil, path...) }
+
+// with puts a value at a path.
+func with(kind, name string, value any, path ...any) breaking {
+	return func(t *testing.T, c *judge.Cloud) {
+		var at any = inner(in(t, c, kind, name).Manifest)
+		for i, step := range path {
+			last := i == len(path)-1
+			switch step := step.(type) {
+			case string:
+				m := at.(fields)
+				if last && value == nil {
+					if m[step] == nil {
+						t.Fatalf("%s %s has nothing at %v", kind, name, path)
+					}
+					delete(m, step)
+				} else if last {
+					m[step] = value
+				}
+				at = m[step]
+			case int:
+				at = at.([]any)[step]
+			}
+		}
+	}
+}
+
+// gone takes an object away.
+func gone(kind, name string) breaking {
+	return func(t *testing.T, c *judge.Cloud) {
+		o := in(t, c, kind, name)
+		c.Objects = slices.DeleteFunc(c.Objects, func(other judge.Object) bool { return &other.Manifest == &o.Manifest || same(other, *o) })
+	}
+}
+
+func same(a, b judge.Object) bool {
+	x, y := inner(a.Manifest), inner(b.Manifest)
+	return x["kind"] == y["kind"] && x["apiVersion"] == y["apiVersion"] && x["metadata"].(fields)["name"] == y["metadata"].(fields)["name"]
+}
+
+var (
+	podSpec   = []any{"spec", "template", "spec"}
+	container = append(slices.Clone(podSpec), "containers", 0)
+)
+
+func below(path []any, more ...any) []any { return append(slices.Clone(path), more...) }
+
+// TestBreaks: the judge finds nothing in an example, and each of these mistakes, with the sentence that says what is wrong.
+func TestBreaks(t *testing.T) {
+	whole := example(t, "full.yaml")
+	if found := judge.Judge(whole); len(found) > 0 {
+		t.Fatalf("an example is not good: %q", found)
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		breaks breaking
+		want   string
+	}{
+		"SecretKeyNobodyMakes": {
+			"Its pods would never start.", replace("Deployment", "keystone", `"key":"client-secret"`, `"key":"secret"`),
+			"Secret tenant-keycloak-client has no key secret",
+		},
+		"SecretNobodyMakes": {
+			"The generator and its Secret are gone.", gone("ExternalSecret", "keystone-federation"),
+			"Deployment keystone reads key password of Secret keystone-federation as OIDC_CRYPTO_PASSPHRASE: nobody makes Secret keystone-federation",
+		},
+		"UserNameForPassword": {
+			"The wrong key of the right Secret.", replace("Job", "keystone-bootstrap", `"key":"password","name":"keystone-admin"`, `"key":"username","name":"keystone-admin"`),
+			"reads key username of Secret keystone-admin as OS_BOOTSTRAP_PASSWORD, which is a password: it is a text that is no secret",
+		},
+		"PasswordOfSomebodyElse": {
+			"The right key of the wrong Secret.", replace("Job", "keystone-bootstrap", `"key":"password","name":"keystone-admin"`, `"key":"password","name":"keystone-database"`),
+			"reads key password of Secret keystone-database as OS_BOOTSTRAP_PASSWORD of admin: it is that of keystone",
+		},
+		"PasswordOfNoDatabaseUser": {
+			"The database knows another one.", replace("Deployment", "keystone", `"key":"password","name":"keystone-database"`, `"key":"password","name":"keystone-admin"`),
+			"logs in to the database as keystone with key password of Secret keystone-admin, which no User has",
+		},
+		"GrantOfAnotherDatabase": {
+			"It may log in, and use nothing.", with("Grant", "keystone", "nova", "spec", "database"),
+			"uses database keystone as keystone, for which there is no Database or no Grant",
+		},
+		"CertificateForAuthority": {
+			"Nobody is trusted by a server's certificate.", replace("SecretAggregate", "keystone-clouds", `"key":"ca.crt"`, `"key":"tls.crt"`),
+			"reads key tls.crt of Secret keystone-tls as ca, which is the certificate of an authority: it is a certificate",
+		},
+		"KeyForCertificate": {
+			"The two files are exchanged.", replace("ConfigMap", "keystone-config", "SSLCertificateFile /etc/keystone/tls/tls.crt", "SSLCertificateFile /etc/keystone/tls/tls.key"),
+			"reads /etc/keystone/tls/tls.key as SSLCertificateFile, which is a certificate: it is a private key",
+		},
+		"FileNotMounted": {
+			"The configuration names a file that is nowhere.", replace("ConfigMap", "keystone-config", "policy_file = /etc/keystone/policy.yaml", "policy_file = /etc/keystone/policy.json"),
+			"container keystone is told to read /etc/keystone/policy.json, which is not mounted",
+		},
+		"KeysOfTheBucketExchanged": {
+			"The store would refuse them.", replace("PhysicalBackup", "mariadb", `"key":"access-key-id"`, `"key":"secret-access-key"`),
+			"as accessKeyIdSecretKeyRef, which is the ID of an access key: it is a secret access key",
+		},
+		"ServiceToNoPort": {
+			"Its port has another name in the pods.", with("Service", "keystone", "http", "spec", "ports", 0, "targetPort"),
+			"Service keystone leads port 5000 to port http of Deployment keystone, which has none",
+		},
+		"ServiceToNobody": {
+			"Its selector is not that of the pods.", with("Service", "companion", "companions", "spec", "selector", "app.kubernetes.io/component"),
+			"Service companion leads to 0 kinds of pods",
+		},
+		"ServiceToJobs": {
+			"It selects the pods of Jobs, too.", without("Service", "keystone", "spec", "selector", "app.kubernetes.io/component"),
+			"Service keystone leads to the pods of Job keystone-bootstrap",
+		},
+		"AddressOfNoService": {
+			"A name is misspelt.", replace("ConfigMap", "keystone-config", "memcached-0.memcached.", "memcached-0.memcache."),
+			"there is no Service memcache",
+		},
+		"AddressOfNoPod": {
+			"There are three.", replace("ConfigMap", "keystone-config", "memcached-2.memcached.", "memcached-3.memcached."),
+			"Service memcached has no pod memcached-3 of its own name",
+		},
+		"AddressOfNoPort": {
+			"The database listens elsewhere.", replace("Deployment", "keystone", "svc:3306/", "svc:3307/"),
+			"Service maxscale has no port 3307",
+		},
+		"AddressOutsideNobodyNamed": {
+			"It would leave the cluster.", replace("ConfigMap", "keystone-config", "https://keycloak.example.com", "https://keycloak.example.org"),
+			"leads to keycloak.example.org:443, which is no Service here, and which nobody named",
+		},
+		"NameNotInCertificate": {
+			"No client would trust it.", replace("Certificate", "keystone-tls", "keystone.tenant-a-production-dbd4d4ccb406adfdad45.svc\"", "keystone.example.svc\""),
+			"a name that is not in the certificate of Deployment keystone",
+		},
+		"PlainLogin": {
+			"The password would travel in the open.", replace("SecretAggregate", "keystone-clouds", "auth_url: https://", "auth_url: http://"),
+			"SecretAggregate keystone-clouds speaks http to keystone.tenant-a-production-dbd4d4ccb406adfdad45.svc:5000, which speaks TLS",
+		},
+		"MonitorOfNothing": {
+			"It asks at a port that no Service has.", with("ServiceMonitor", "rabbitmq", "prometheus", "spec", "endpoints", 0, "port"),
+			`ServiceMonitor rabbitmq asks at port "prometheus", which no Service has that it selects`,
+		},
+		"RouteNotTLS": {
+			"A gateway would speak http to it.", gone("BackendTLSPolicy", "keystone"), "which speaks TLS, and no BackendTLSPolicy says so",
+		},
+		"FlowNotLetIn": {
+			"The server does not take its proxy's connections.", without("NetworkPolicy", "maxscale", "spec", "ingress"),
+			"No policy of MaxScale maxscale lets through Deployment keystone to port 3306 of MaxScale maxscale",
+		},
+		"FlowNotLetOut": {
+			"A port is missing.", with("NetworkPolicy", "keystone", 3307, "spec", "egress", 1, "ports", 0, "port"),
+			"No policy of Deployment keystone lets through Deployment keystone to port 3306 of MaxScale maxscale",
+		},
+		"JobsNotLetOut": {
+			"A component is missing of those of Jobs: what the companion makes of keys would wait for ever.",
+			with("NetworkPolicy", "service-jobs", []any{"bootstrap", "schema", "trust-flush"}, "spec", "podSelector", "matchExpressions", 0, "values"),
+			"No policy of KeyRepository keystone-credential-keys's migration lets through",
+		},
+		"SuperfluousFlow": {
+			"The companion has no business with the cache.", with("NetworkPolicy", "companion", 11211, "spec", "egress", 2, "ports", 0, "port"),
+			"Policies let through Deployment companion to port 11211 of StatefulSet memcached, which nothing needs",
+		},
+		"SuperfluousFromOutside": {
+			"Another namespace's pods.", with("NetworkPolicy", "mariadb", "kube-system", "spec", "ingress", 5, "from", 0, "namespaceSelector", "matchLabels", "kubernetes.io/metadata.name"),
+			`lets namespace "kube-system" to port 3306 of MariaDB mariadb, which nothing there needs`,
+		},
+		"SuperfluousToOutside": {
+			"SSH.", with("NetworkPolicy", "keystone", 22, "spec", "egress", 2, "ports", 0, "port"),
+			"lets Deployment keystone out to port 22 of everything, which nothing needs",
+		},
+		"DenialTooEarly": {
+			"Pods would be cut off until their policies come.", func(t *testing.T, c *judge.Cloud) { in(t, c, "NetworkPolicy", "default-deny").Stage = 1 },
+			"NetworkPolicy default-deny comes before NetworkPolicy",
+		},
+		"NoDenial": {"Every flow would be let through.", gone("NetworkPolicy", "default-deny"), "deny what no other lets through, want one"},
+		"TLSOff": {
+			"Connections to the database are plain.", with("MariaDB", "mariadb", false, "spec", "tls", "enabled"), "MariaDB mariadb has TLS switched off in spec.tls",
+		},
+		"TLSNotRequired":  {"They may be plain.", with("MariaDB", "mariadb", false, "spec", "tls", "required"), "does not ask for no connection without TLS"},
+		"QueueWithoutTLS": {"It listens in the open, too.", without("RabbitmqCluster", "rabbitmq", "spec", "tls", "disableNonTLSListeners"), "RabbitmqCluster rabbitmq does not ask for no connection without TLS"},
+		"CertificateOfNobody": {
+			"Its issuer does not exist.", with("Certificate", "rabbitmq-tls", "ca", "spec", "issuerRef", "name"), "Certificate rabbitmq-tls is to be issued by Issuer ca, which does not exist",
+		},
+		"NoLivenessProbe": {"It would hang for ever.", without("Deployment", "companion", below(container, "livenessProbe")...), "container companion has no liveness probe"},
+		"NoReadinessProbe": {
+			"It would get requests at once.", without("StatefulSet", "memcached", below(container, "readinessProbe")...), "container memcached has ports and no readiness probe",
+		},
+		"ProbeOfNoPort": {
+			"It would never be ready.", with("Deployment", "keystone", 5001, below(container, "livenessProbe", "httpGet", "port")...),
+			"container keystone has a probe at a port that no container of its pod has",
+		},
+		"ProbeWithoutTLS": {
+			"It would never be ready.", without("Deployment", "keystone", below(container, "livenessProbe", "httpGet", "scheme")...), "has a probe that does not speak TLS to a port that does",
+		},
+		"NoDrain": {"Requests would be lost.", without("Deployment", "keystone", below(container, "lifecycle")...), "container keystone stops before it is out of the Services"},
+		"NoGrace": {
+			"Requests would be cut off.", without("Deployment", "keystone", below(podSpec, "terminationGracePeriodSeconds")...), "Deployment keystone is killed before its requests are finished",
+		},
+		"NoResourcesOfTheSecond": {
+			"The first has some.", without("Deployment", "keystone", below(podSpec, "containers", 1, "resources")...), "container federation-proxy has no limit of memory",
+		},
+		"NoSpread": {"All on one node.", without("Deployment", "keystone", below(podSpec, "topologySpreadConstraints")...), "Deployment keystone is not spread over nodes and zones"},
+		"NoBudget": {"A drained node takes all of them.", gone("PodDisruptionBudget", "keystone"), "Deployment keystone has 3 pods and 0 disruption budgets"},
+		"BlockingBudget": {
+			"No node can be drained.", with("PodDisruptionBudget", "keystone", 0, "spec", "maxUnavailable"), "PodDisruptionBudget keystone does not let exactly one pod of Deployment keystone go at a time",
+		},
+		"QueueWithoutBudget": {"Its operator makes none.", gone("PodDisruptionBudget", "rabbitmq"), "RabbitmqCluster rabbitmq has 3 pods and no disruption budget"},
+		"Root":               {"It may be root.", without("Deployment", "keystone", below(podSpec, "securityContext", "runAsNonRoot")...), "container keystone may run as root"},
+		"MetricNobodyExports": {
+			"The alert would never fire.", replace("PrometheusRule", "keystone", "kube_deployment_status_replicas_available", "kube_deployment_available"),
+			"PrometheusRule keystone asks for kube_deployment_available, which nobody is known to export",
+		},
+		"DashboardOfNothing": {
+			"An empty panel.", replace("ConfigMap", "companion-dashboard", "companion_key_repository_keys", "companion_keys"), "asks for companion_keys, which nobody is known to export",
+		},
+		"AlertOfAllNamespaces": {
+			"Somebody else's pods.", replace("PrometheusRule", "keystone", `namespace=\"tenant-a-production-dbd4d4ccb406adfdad45\",deployment`, `deployment`), "asks for series that may be of other namespaces",
+		},
+		"KindNobodyKnows": {
+			"Its operator may make anything.", func(_ *testing.T, c *judge.Cloud) {
+				c.Objects = append(c.Objects, judge.Object{Manifest: fields{"apiVersion": "example.org/v1", "kind": "Thing", "metadata": fields{"name": "a"}}})
+			}, "nobody has told the judge what its operator makes of it",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := copied(t, whole)
+			tc.breaks(t, &c)
+			found := judge.Judge(c)
+			if !slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, tc.want) }) {
+				t.Errorf("%s Found %d mistakes, want %q:\n%s", tc.reason, len(found), tc.want, strings.Join(found, "\n"))
+			}
+		})
+	}
+}
+
+// TestServiceToCome: what is composed for a service that nobody has thought of is judged without a line about it.
+func TestServiceToCome(t *testing.T) {
+	c := copied(t, example(t, "full.yaml"))
+	for _, kind := range []string{"Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"} {
+		data, err := json.Marshal(in(t, &c, kind, "keystone").Manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := fields{}
+		renamed := strings.NewReplacer(`"app.kubernetes.io/instance":"keystone"`, `"app.kubernetes.io/instance":"glance"`,
+			`"app.kubernetes.io/name":"keystone"`, `"app.kubernetes.io/name":"glance"`).Replace(string(data))
+		if err := json.Unmarshal([]byte(renamed), &m); err != nil {
+			t.Fatal(err)
+		}
+		m["metadata"].(fields)["name"] = "glance"
+		if kind == "NetworkPolicy" {
+			delete(m["spec"].(fields), "ingress")
+		}
+		c.Objects = append(c.Objects, judge.Object{Manifest: m})
+	}
+	if found := judge.Judge(c); len(found) > 0 {
+		t.Fatalf("a good one is not: %q", found)
+	}
+	for name, tc := range map[string]struct {
+		breaks breaking
+		want   string
+	}{
+		"Probe":  {without("Deployment", "glance", below(container, "livenessProbe")...), "Deployment glance: container keystone has no liveness probe"},
+		"Secret": {replace("Deployment", "glance", `"name":"keystone-database"`, `"name":"glance-database"`), "nobody makes Secret glance-database"},
+		"Port":   {with("Service", "glance", "http", "spec", "ports", 0, "targetPort"), "Service glance leads port 5000 to port http of Deployment glance"},
+		"Flow":   {without("NetworkPolicy", "glance", "spec", "egress"), "No policy of Deployment glance lets through Deployment glance to port 3306"},
+		"Budget": {gone("PodDisruptionBudget", "glance"), "Deployment glance has 3 pods and 0 disruption budgets"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			broken := copied(t, c)
+			tc.breaks(t, &broken)
+			if found := judge.Judge(broken); !slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, tc.want) }) {
+				t.Errorf("found %q, want %q", found, tc.want)
+			}
+		})
+	}
+}
+
+// TestIngress: the certificate that an Ingress serves is for its host.
+func TestIngress(t *testing.T) {
+	const host = "identity.production.tenant-a.example.com"
+	for name, want := range map[string]bool{host: false, "*.production.tenant-a.example.com": false, "keystone.tenant-a.svc": true} {
+		t.Run(name, func(t *testing.T) {
+			c := copied(t, example(t, "full.yaml"))
+			namespace := in(t, &c, "Service", "keystone").Manifest["metadata"].(fields)["namespace"]
+			meta := fields{"name": "public", "namespace": namespace}
+			c.Objects = append(c.Objects, judge.Object{Manifest: fields{
+				"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": meta,
+				"spec": fields{"secretName": "public", "dnsNames": []any{name}, "issuerRef": fields{"name": "letsencrypt"}, "usages": []any{"server auth"}},
+			}}, judge.Object{Manifest: fields{
+				"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": meta,
+				"spec": fields{
+					"rules": []any{fields{"host": host, "http": fields{"paths": []any{fields{"backend": fields{"service": fields{"name": "keystone", "port": fields{"number": 5000.0}}}}}}}},
+					"tls":   []any{fields{"hosts": []any{host}, "secretName": "public"}},
+				},
+			}})
+			found := judge.Judge(c)
+			if got := slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, "whose certificate is not for that name") }); got != want {
+				t.Errorf("found: %t, want %t: %q", got, want, found)
+			}
+		})
+	}
+}

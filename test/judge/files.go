@@ -1,0 +1,134 @@
+package judge
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A mounted file or folder of a container.
+type mounted struct {
+	path string
+	// open: a folder of which nobody says which files are in it.
+	open bool
+	// value of a file.
+	value value
+}
+
+// mounts are the files of a container.
+func (w *world) mounts(p *pod, c corev1.Container) []mounted {
+	var out []mounted
+	for _, m := range c.VolumeMounts {
+		sources := sourcesOf(p, m.Name)
+		if len(sources) == 0 {
+			out = append(out, mounted{path: m.MountPath, open: true})
+		}
+		for _, s := range sources {
+			name := secretName{p.place, s.name}
+			made := w.secrets[name]
+			if made == nil || made.keys == nil {
+				out = append(out, mounted{path: m.MountPath, open: true})
+				continue
+			}
+			for key := range made.keys {
+				at, selected := s.items[key]
+				if !selected && s.items != nil {
+					continue
+				}
+				if at == "" {
+					at = key
+				}
+				where := path.Join(m.MountPath, at)
+				if m.SubPath != "" {
+					if m.SubPath != at {
+						continue
+					}
+					where = m.MountPath
+				}
+				v, _ := w.value(name, key)
+				out = append(out, mounted{path: where, value: v})
+			}
+		}
+	}
+	return out
+}
+
+// mount reads what the containers of a pod mount.
+func (w *world) mount(p *pod) {
+	if p.spec == nil {
+		return
+	}
+	p.files = map[string]string{}
+	for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
+		for _, m := range w.mounts(p, c) {
+			if m.value.content != "" {
+				p.files[m.path] = m.value.content
+			}
+		}
+	}
+}
+
+// readBy are all texts that a container reads: its arguments, its environment, and the files that it mounts.
+func (w *world) readBy(p *pod, c corev1.Container) []string {
+	out := slices.Concat(c.Command, c.Args)
+	for _, e := range c.Env {
+		out = append(out, e.Value)
+	}
+	for _, m := range w.mounts(p, c) {
+		out = append(out, m.value.content)
+	}
+	return out
+}
+
+var (
+	// filePath is the path of a file in a text: not that of a URL.
+	filePath = regexp.MustCompile(`(?:^|[\s=,"'(])(/[A-Za-z0-9_.\-/]+)`)
+	// optionName is the name of an option in front of its value.
+	optionName = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_-]*)[\s=:"]*$`)
+)
+
+// checkFiles holds that every file that a container is told to read is mounted, and is what the option says: a key where it asks for a key.
+// Files of an image are not known: only those beside a mounted one are asked for.
+func (w *world) checkFiles() {
+	for _, p := range w.pods {
+		if p.spec == nil {
+			continue
+		}
+		for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
+			mounts := w.mounts(p, c)
+			for _, t := range w.readBy(p, c) {
+				for line := range strings.SplitSeq(t, "\n") {
+					for _, m := range filePath.FindAllStringSubmatchIndex(line, -1) {
+						w.checkFile(p, c, mounts, line[:m[2]], line[m[2]:m[3]])
+					}
+				}
+			}
+		}
+	}
+}
+
+func (w *world) checkFile(p *pod, c corev1.Container, mounts []mounted, before, name string) {
+	beside := false
+	for _, m := range mounts {
+		inFolder := m.open && strings.HasPrefix(name, m.path+"/")
+		if inFolder || m.path == name || strings.HasPrefix(m.path, name+"/") {
+			option := ""
+			if o := optionName.FindStringSubmatch(before); o != nil {
+				option = o[1]
+			}
+			for _, as := range []string{option, path.Base(name)} {
+				if read := means(as); m.path == name && !m.value.free && !m.value.is.fits(read) {
+					w.foundf("%s: container %s reads %s as %s, which is %s: it is %s.", p, c.Name, name, as, read, m.value.is)
+				}
+			}
+			return
+		}
+		beside = beside || path.Dir(name) != "/" && path.Dir(m.path) == path.Dir(name) || m.open && m.path == path.Dir(name)
+	}
+	if beside {
+		w.foundf("%s: container %s is told to read %s, which is not mounted.", p, c.Name, name)
+	}
+}

@@ -1,0 +1,123 @@
+package judge
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// exported are the metrics that there are, by whoever exports them: their names, or how they begin.
+var exported = map[string][]string{
+	// https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics
+	"kube-state-metrics": {
+		"kube_deployment_status_replicas_available", "kube_deployment_spec_replicas", "kube_statefulset_status_replicas_ready",
+		"kube_statefulset_replicas",
+		"kube_job_created", "kube_job_complete", "kube_job_failed", "kube_job_status_failed", "kube_job_status_completion_time",
+	},
+	// https://kubernetes.io/docs/reference/instrumentation/metrics/
+	"kubelet": {"kubelet_volume_stats_available_bytes", "kubelet_volume_stats_capacity_bytes"},
+	// https://cert-manager.io/docs/devops-tips/prometheus-metrics/
+	"cert-manager": {"certmanager_certificate_expiration_timestamp_seconds"},
+	// https://github.com/prometheus/mysqld_exporter v0.15.1, collector/global_{status,variables}.go, collector/exporter.go
+	"mysqld_exporter": {
+		"mysql_up", "mysql_global_status_threads_connected", "mysql_global_variables_max_connections", "mysql_global_status_wsrep_cluster_size",
+	},
+	// https://github.com/rabbitmq/rabbitmq-server/blob/main/deps/rabbitmq_prometheus/metrics.md
+	"rabbitmq_prometheus": {
+		"rabbitmq_alarms_memory_used_watermark", "rabbitmq_alarms_free_disk_space_watermark", "rabbitmq_build_info", "erlang_vm_dist_node_state",
+	},
+	// https://github.com/oliver006/redis_exporter
+	"redis_exporter": {"redis_instance_info"},
+	// https://book.kubebuilder.io/reference/metrics-reference; k8s.io/client-go/tools/leaderelection
+	"controller-runtime": {"controller_runtime_reconcile_errors_total", "leader_election_master_status"},
+	// docs/reliability.md; companion/monitoring_test.go holds the program to it.
+	"companion": {
+		"companion_key_repository_condition", "companion_key_repository_next_rotation_timestamp_seconds",
+		"companion_key_repository_last_rotation_timestamp_seconds", "companion_key_repository_last_backup_timestamp_seconds",
+		"companion_key_repository_keys", "companion_key_repository_needed_keys", "companion_key_repository_rotations_total",
+		"companion_database_sync_running", "companion_database_sync_failures_total", "companion_database_sync_condition",
+		"companion_database_sync_last_success_timestamp_seconds",
+		"companion_credential_rotation_condition", "companion_credential_rotation_next_rotation_timestamp_seconds",
+		"companion_credential_rotation_last_rotation_timestamp_seconds", "companion_credential_rotation_rotations_total",
+		"companion_secret_aggregate_ready", "companion_secret_aggregate_writes_total", "companion_identity_check_reachable",
+		"companion_identity_check_duration_seconds_bucket", "companion_identity_check_last_token_timestamp_seconds",
+		"companion_identity_check_failures_total",
+		"companion_role_assignment_available", "companion_role_assignment_given_total", "companion_endpoint_region_available",
+		"companion_endpoint_region_writes_total",
+	},
+}
+
+var (
+	quoted     = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'`)
+	braced     = regexp.MustCompile(`\{[^}]*\}|\[[^\]]*\]`)
+	grouping   = regexp.MustCompile(`\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)`)
+	identifier = regexp.MustCompile(`[A-Za-z_:][A-Za-z0-9_:]*(\s*\()?`)
+	keywords   = []string{"and", "or", "unless", "bool", "offset", "atan2"}
+)
+
+// metricsOf are the metrics that an expression asks for.
+func metricsOf(expr string) []string {
+	expr = quoted.ReplaceAllString(expr, "")
+	expr = grouping.ReplaceAllString(braced.ReplaceAllString(expr, ""), "")
+	var out []string
+	for _, m := range identifier.FindAllString(expr, -1) {
+		if !strings.HasSuffix(m, "(") && !slices.Contains(keywords, m) && strings.Contains(m, "_") {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// checkMetrics holds that alerts and dashboards ask for series that somebody exports, of this control plane only, and that an alert says
+// what it is about, how bad it is, and for how long it has to be.
+func (w *world) checkMetrics() {
+	known := map[string]bool{}
+	for _, names := range exported {
+		for _, n := range names {
+			known[n] = true
+		}
+	}
+	ask := func(o object, expr string) {
+		asked := metricsOf(expr)
+		if len(asked) == 0 {
+			w.foundf("%s asks for no metric: %s.", o, expr)
+		}
+		for _, m := range asked {
+			if !known[m] {
+				w.foundf("%s asks for %s, which nobody is known to export.", o, m)
+			}
+		}
+		if n := strings.Count(expr, `{namespace="`+o.namespace+`"`); n != len(asked) {
+			w.foundf("%s asks for series that may be of other namespaces: %s.", o, expr)
+		}
+	}
+	for _, o := range w.objects {
+		switch {
+		case o.is("PrometheusRule.monitoring.coreos.com"):
+			each(o.spec(), nil, func(_ []string, m fields) {
+				expr := text(m, "expr")
+				if expr == "" {
+					return
+				}
+				ask(o, expr)
+				if text(m, "for") == "" || text(m, "annotations", "summary") == "" || text(m, "annotations", "description") == "" ||
+					!slices.Contains([]string{"critical", "warning"}, text(m, "labels", "severity")) {
+					w.foundf("Alert %s does not say how bad it is, for how long, what is wrong and what to do.", text(m, "alert"))
+				}
+			})
+		case o.is("ConfigMap") && text(o.manifest, "metadata", "labels", "grafana_dashboard") != "":
+			for name, content := range stringMap(o.manifest, "data") {
+				var dashboard any
+				if err := json.Unmarshal([]byte(content), &dashboard); err != nil {
+					w.foundf("%s: %s is no dashboard: %v.", o, name, err)
+				}
+				each(dashboard, nil, func(_ []string, m fields) {
+					if expr := text(m, "expr"); expr != "" {
+						ask(o, expr)
+					}
+				})
+			}
+		}
+	}
+}

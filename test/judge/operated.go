@@ -1,0 +1,444 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// operators say what becomes of the objects that operators, and the companion, make pods, Services and Secrets of. By kind and group.
+var operators = map[string]func(w *world, o object){
+	"MariaDB.k8s.mariadb.com":              mariaDB,
+	"MaxScale.k8s.mariadb.com":             maxScale,
+	"PhysicalBackup.k8s.mariadb.com":       physicalBackup,
+	"RabbitmqCluster.rabbitmq.com":         rabbitMQ,
+	"Valkey.cache.cs.sap.com":              valkey,
+	"KeyRepository.openstack.c5c3.io":      migration,
+	"Ingress.networking.k8s.io":            challenge,
+	"Endpoint.openstack.k-orc.cloud":       nothing,
+	"Service.openstack.k-orc.cloud":        nothing,
+	"User.openstack.k-orc.cloud":           nothing,
+	"Role.openstack.k-orc.cloud":           nothing,
+	"Project.openstack.k-orc.cloud":        nothing,
+	"Domain.openstack.k-orc.cloud":         nothing,
+	"Database.k8s.mariadb.com":             nothing,
+	"User.k8s.mariadb.com":                 nothing,
+	"Grant.k8s.mariadb.com":                nothing,
+	"Certificate.cert-manager.io":          nothing,
+	"Issuer.cert-manager.io":               nothing,
+	"ServiceMonitor.monitoring.coreos.com": nothing,
+	"PrometheusRule.monitoring.coreos.com": nothing,
+	"Usage.protection.crossplane.io":       nothing,
+}
+
+// ownGroups end the groups of kinds that make nothing but what tables say, or of which all is emitted.
+var ownGroups = []string{"", "apps", "batch", "policy", ".k8s.io", "c5c3.io", "external-secrets.io"}
+
+func nothing(*world, object) {}
+
+// Namespaces of neighbours, by role: where upstream's own manifests put them, unless the platform names others (spec.network).
+const (
+	ofMariaDBOperator = "mariadbOperator"
+	ofRabbitOperator  = "rabbitmqOperators"
+	ofPrometheus      = "monitoring"
+	ofKORC            = "korc"
+	ofExposure        = "exposure"
+	anywhere          = "anywhere"
+)
+
+var neighbours = map[string][]string{
+	ofMariaDBOperator: {"mariadb-operator"}, // https://github.com/mariadb-operator/mariadb-operator/blob/main/docs/helm.md
+	ofRabbitOperator:  {"rabbitmq-system"},  // https://www.rabbitmq.com/kubernetes/operator/install-operator
+	ofPrometheus:      {"monitoring"},       // https://github.com/prometheus-operator/kube-prometheus
+	ofKORC:            {"orc-system"},       // https://k-orc.cloud/installation/
+}
+
+// apiServer are the ports that an API server listens on, unless the platform names others.
+var apiServer = []int{443, 6443}
+
+// operated adds the pods that an operator makes, and Services to them.
+func (w *world) operated(o object, part string, l labels.Set, replicas *int, ports ...port) *pod {
+	p := &pod{place: o.place, of: o, part: part, labels: l, replicas: replicas, ports: ports, tls: map[int]served{}}
+	w.pods = append(w.pods, p)
+	return p
+}
+
+func (w *world) operatedService(o object, p *pod, name string, headless bool, l labels.Set, ports ...port) {
+	s := &service{place: o.place, name: name, of: o, labels: l, headless: headless, to: []*pod{p}}
+	for _, q := range ports {
+		s.ports = append(s.ports, servicePort{q.name, q.number, strconv.Itoa(q.number)})
+	}
+	w.services = append(w.services, s)
+}
+
+// variants are the names under which a Service is reached
+// (mariadb-operator v25.10.4, pkg/statefulset/statefulset.go: ServiceNameVariants).
+func variants(namespace string, services ...string) []string {
+	var out []string
+	for _, s := range services {
+		at := s + "." + namespace
+		out = append(out, s, at, at+".svc", at+".svc.cluster.local")
+	}
+	return out
+}
+
+func app(name, instance string) labels.Set {
+	return labels.Set{"app.kubernetes.io/name": name, "app.kubernetes.io/instance": instance}
+}
+
+// issuerOf is the issuer in a field of spec.tls.
+func issuerOf(o object, field string) string { return text(o.manifest, "spec", "tls", field, "name") }
+
+// mariaDB: github.com/mariadb-operator/mariadb-operator v25.10.4: internal/controller/mariadb_controller.go (Services, ports),
+// api/v1alpha1/mariadb_keys.go (Secrets), mariadb_types.go (names in certificates), pkg/builder/labels.
+func mariaDB(w *world, o object) {
+	n, _ := number(o.manifest, "spec", "replicas")
+	l := app("mariadb", o.name)
+	sql := port{"mariadb", 3306}
+	ports := []port{sql}
+	galera := []port{{"cluster", 4567}, {"ist", 4568}, {"sst", 4444}}
+	agent := []port{{"agent", 5555}, {"agent-probe", 5566}}
+	clustered := truth(o.manifest, "spec", "galera", "enabled")
+	if clustered {
+		ports = slices.Concat(ports, galera, agent)
+	}
+	p := w.operated(o, "", l, &n, ports...)
+	w.operatedService(o, p, o.name, false, l, sql)
+	w.operatedService(o, p, o.name+"-internal", true, l, ports...)
+	names := variants(o.namespace, o.name, o.name+"-primary", o.name+"-secondary", "*."+o.name+"-internal")
+	if clustered {
+		w.operatedService(o, p, o.name+"-primary", false, l, sql)
+		w.operatedService(o, p, o.name+"-secondary", false, l, sql)
+		for _, q := range galera {
+			w.need(p.String(), p.String(), q.number, "members of a Galera cluster speak to each other")
+		}
+		w.need(outsider(ofMariaDBOperator), p.String(), 5555, "the operator asks the agents")
+		w.needAPIServer(p, "the agents ask who they are")
+	}
+	if truth(o.manifest, "spec", "tls", "enabled") {
+		p.tls[3306] = served{names, issuerOf(o, "serverCertIssuerRef")}
+	}
+	w.need(outsider(ofMariaDBOperator), p.String(), 3306, "the operator makes databases and users")
+	w.make(o.place, o.name+"-ca-bundle", o.String(), map[string]value{"ca.crt": {is: authority, of: issuerOf(o, "serverCertIssuerRef")}})
+	if truth(o.manifest, "spec", "metrics", "enabled") {
+		exporter(w, o, p, 9104, 3306)
+	}
+	if b := at(o.manifest, "spec", "bootstrapFrom"); b != nil {
+		bucketJob(w, o, "restore", text(b, "s3", "endpoint"), p)
+	}
+}
+
+// exporter: the same, pkg/builder/deployment_builder.go: a Deployment whose pod asks the server, and is asked by Prometheus.
+func exporter(w *world, o object, server *pod, metrics, asked int) {
+	p := w.operated(o, "exporter", app("exporter", o.name+"-metrics"), new(int), port{"metrics", metrics})
+	w.operatedService(o, p, o.name+"-metrics", false, p.labels, port{"metrics", metrics})
+	w.need(p.String(), server.String(), asked, "it asks the server")
+	w.need(outsider(ofPrometheus), p.String(), metrics, "it is there to be asked")
+}
+
+// maxScale: the same, internal/controller/maxscale_controller.go, api/v1alpha1/maxscale_{keys,types}.go.
+func maxScale(w *world, o object) {
+	n, _ := number(o.manifest, "spec", "replicas")
+	l := app("maxscale", o.name)
+	ports := []port{{"admin", 8989}}
+	for _, s := range list(o.manifest, "spec", "services") {
+		n, _ := number(s, "listener", "port")
+		ports = append(ports, port{text(s, "listener", "name"), n})
+	}
+	p := w.operated(o, "", l, &n, ports...)
+	w.operatedService(o, p, o.name, false, l, ports...)
+	w.operatedService(o, p, o.name+"-internal", true, l, ports...)
+	if truth(o.manifest, "spec", "tls", "enabled") {
+		names := variants(o.namespace, o.name, "*."+o.name+"-internal")
+		for _, q := range ports {
+			issuer := issuerOf(o, "listenerCertIssuerRef")
+			if q.name == "admin" {
+				issuer = issuerOf(o, "adminCertIssuerRef")
+			}
+			p.tls[q.number] = served{names, issuer}
+		}
+	}
+	w.make(o.place, o.name+"-ca-bundle", o.String(), map[string]value{"ca.crt": {is: authority, of: issuerOf(o, "listenerCertIssuerRef")}})
+	w.need(outsider(ofMariaDBOperator), p.String(), 8989, "the operator sets it up")
+	server := "MariaDB " + text(o.manifest, "spec", "mariaDbRef", "name")
+	w.need(p.String(), server, 3306, "it passes on what it is asked")
+	w.proxied = append(w.proxied, proxied{p.String(), server})
+	if truth(o.manifest, "spec", "metrics", "enabled") {
+		exporter(w, o, p, 9105, 8989)
+	}
+}
+
+// physicalBackup: the same, pkg/builder/batch_builder.go: Jobs that read the database and write to a bucket.
+func physicalBackup(w *world, o object) {
+	i := slices.IndexFunc(w.objects, func(m object) bool {
+		return m.place == o.place && m.is("MariaDB.k8s.mariadb.com") && m.name == text(o.manifest, "spec", "mariaDbRef", "name")
+	})
+	if i < 0 {
+		w.foundf("%s backs up a MariaDB that does not exist.", o)
+		return
+	}
+	bucketJob(w, o, "", text(o.manifest, "spec", "storage", "s3", "endpoint"), &pod{of: w.objects[i]})
+}
+
+func bucketJob(w *world, o object, part, bucket string, server *pod) {
+	p := w.operated(o, part, labels.Set{jobLabel: o.name}, nil)
+	w.need(p.String(), server.String(), 3306, "it copies the database")
+	n := 443
+	if _, port, ok := strings.Cut(bucket, ":"); ok {
+		n, _ = strconv.Atoi(port)
+	}
+	w.need(p.String(), outsider(anywhere), n, "the bucket is there")
+}
+
+// rabbitMQ: github.com/rabbitmq/cluster-operator v2.20.0, internal/resource/{service,headless_service,default_user_secret}.go,
+// internal/metadata/label.go; ports: https://www.rabbitmq.com/docs/networking#ports.
+func rabbitMQ(w *world, o object) {
+	n, _ := number(o.manifest, "spec", "replicas")
+	l := labels.Set{"app.kubernetes.io/name": o.name, "app.kubernetes.io/component": "rabbitmq", "app.kubernetes.io/part-of": "rabbitmq"}
+	clients := []port{{"amqp", 5672}, {"management", 15672}, {"prometheus", 15692}}
+	amqp, management := 5672, 15672
+	secret := text(o.manifest, "spec", "tls", "secretName")
+	if secret != "" {
+		clients = []port{{"amqps", 5671}, {"management-tls", 15671}, {"prometheus-tls", 15691}}
+		amqp, management = 5671, 15671
+	}
+	members := []port{{"epmd", 4369}, {"cluster-rpc", 25672}}
+	p := w.operated(o, "", l, &n, append(slices.Clone(clients), members...)...)
+	w.operatedService(o, p, o.name, false, l, clients...)
+	w.operatedService(o, p, o.name+"-nodes", true, l, members...)
+	for _, c := range w.objects {
+		if c.place == o.place && c.is("Certificate.cert-manager.io") && text(c.manifest, "spec", "secretName") == secret {
+			for _, q := range clients {
+				p.tls[q.number] = served{texts(c.manifest, "spec", "dnsNames"), text(c.manifest, "spec", "issuerRef", "name")}
+			}
+			for _, name := range []string{o.name + "." + o.namespace + ".svc", "*." + o.name + "-nodes." + o.namespace + ".svc"} {
+				if !slices.Contains(p.tls[amqp].names, name) {
+					w.foundf("%s is for %s, and does not have the name %s, by which that is reached.", c, o, name)
+				}
+			}
+		}
+	}
+	if n > 1 {
+		for _, q := range members {
+			w.need(p.String(), p.String(), q.number, "members of a cluster speak to each other")
+		}
+	}
+	w.need(outsider(ofRabbitOperator), p.String(), management, "the operators make users and queues")
+	w.needAPIServer(p, "members find each other by it")
+	w.make(o.place, o.name+"-default-user", o.String(), map[string]value{
+		"username": {is: userName}, "password": {is: password}, "host": {is: public}, "port": {is: public}, "provider": {is: public},
+		"type": {is: public}, "default_user.conf": {is: file}, "connection_string": {is: file},
+	})
+}
+
+// valkey: github.com/SAP/valkey-operator v0.1.10, api/v1alpha1/types.go, and its chart (bitnami's valkey): nobody has run it here.
+func valkey(w *world, o object) {
+	n, _ := number(o.manifest, "spec", "replicas")
+	l := labels.Set{
+		"app.kubernetes.io/name": "valkey", "app.kubernetes.io/instance": o.name, "app.kubernetes.io/component": "node",
+	}
+	ports := []port{{"tcp-redis", 6379}}
+	if truth(o.manifest, "spec", "sentinel", "enabled") {
+		ports = append(ports, port{"tcp-sentinel", 26379})
+	}
+	store := ports
+	if truth(o.manifest, "spec", "metrics", "enabled") {
+		ports = append(slices.Clone(ports), port{"http-metrics", 9121})
+	}
+	p := w.operated(o, "", l, &n, ports...)
+	for _, q := range store {
+		if n > 1 {
+			w.need(p.String(), p.String(), q.number, "members and sentinels speak to each other")
+		}
+	}
+	if truth(o.manifest, "spec", "metrics", "monitor", "enabled") {
+		w.need(outsider(ofPrometheus), p.String(), 9121, "the operator makes a ServiceMonitor")
+	}
+	w.make(o.place, text(o.manifest, "spec", "binding", "secretName"), o.String(), map[string]value{
+		"host": {is: public}, "port": {is: public}, "password": {is: password}, "caData": {is: authority}, "tlsEnabled": {is: public},
+		"sentinelEnabled": {is: public}, "sentinelHost": {is: public}, "sentinelPort": {is: public}, "primaryName": {is: public},
+	})
+}
+
+// migration: companion/keyrepository/migrate.go: a Job with the first container of the workload that uses the keys.
+func migration(w *world, o object) {
+	if at(o.manifest, "spec", "migrate") == nil {
+		return
+	}
+	consumers := list(o.manifest, "spec", "consumers")
+	if len(consumers) == 0 {
+		return
+	}
+	d, ok := w.find(o.place, text(consumers[0], "kind")+".apps", text(consumers[0], "name"))
+	if !ok {
+		w.foundf("%s is used by %s %s, which does not exist.", o, text(consumers[0], "kind"), text(consumers[0], "name"))
+		return
+	}
+	p := w.operated(o, "migration", labels.Set{
+		"app.kubernetes.io/name": "key-migration", "app.kubernetes.io/component": "migration", "app.kubernetes.io/part-of": "openstack",
+		"app.kubernetes.io/managed-by": "crossplane-cobaltcore", jobLabel: o.name,
+	}, nil)
+	spec := corev1.PodSpec{}
+	into(at(d.manifest, "spec", "template", "spec"), &spec)
+	p.like = spec.Containers[0].Env
+}
+
+// challenge: https://cert-manager.io/docs/configuration/acme/http01/: while a certificate is ordered, a pod answers for its host name.
+func challenge(w *world, o object) {
+	for _, c := range w.objects {
+		if c.place != o.place || !c.is("Certificate.cert-manager.io") || text(c.manifest, "spec", "issuerRef", "kind") != "ClusterIssuer" {
+			continue
+		}
+		p := w.operated(c, "challenge", labels.Set{"acme.cert-manager.io/http01-solver": "true"}, nil, port{"http", 8089})
+		w.need(outsider(ofExposure), p.String(), 8089, "an authority asks by the Ingress controller")
+	}
+}
+
+// An ask is a field that an object of an operator must have, and what it is for.
+type ask struct {
+	path string
+	// want is the value; nil: any.
+	want any
+	why  string
+	// many says that it is asked for only where there are several pods.
+	many bool
+}
+
+// asked are what operators must be asked for, so that their pods are as ours are. By kind.
+var asked = map[string][]ask{
+	"MariaDB": {
+		{path: "tls.enabled", want: true, why: "TLS"}, {path: "tls.required", want: true, why: "no connection without TLS"},
+		{path: "tls.serverCertIssuerRef.name", why: "a certificate of our own authority"},
+		{path: "tls.clientCertIssuerRef.name", why: "a certificate of our own authority"},
+		{path: "tls.galeraSSTEnabled", want: true, why: "TLS between members", many: true},
+		{path: "resources.requests.cpu", why: "resources"}, {path: "resources.requests.memory", why: "resources"},
+		{path: "resources.limits.memory", why: "resources"},
+		{path: "securityContext.allowPrivilegeEscalation", want: false, why: "a restricted container"},
+		{path: "securityContext.capabilities.drop", why: "a restricted container"},
+		{path: "podSecurityContext.runAsNonRoot", want: true, why: "a restricted pod"},
+		{path: "podSecurityContext.seccompProfile.type", want: "RuntimeDefault", why: "a restricted pod"},
+		{path: "galera.agent.securityContext.allowPrivilegeEscalation", want: false, why: "a restricted container", many: true},
+		{path: "startupProbe.failureThreshold", why: "time to copy a database before it is killed"},
+		{path: "readinessProbe.periodSeconds", why: "a probe"},
+		{path: "podDisruptionBudget.maxUnavailable", want: 1.0, why: "a disruption budget", many: true},
+		{path: "topologySpreadConstraints", why: "members on different nodes", many: true},
+		{path: "updateStrategy.type", want: "ReplicasFirstPrimaryLast", why: "a roll-out that moves the primary once"},
+		{path: "rootPasswordSecretKeyRef.generate", want: false, why: "the password that we keep"},
+	},
+	"MaxScale": {
+		{path: "tls.enabled", want: true, why: "TLS"}, {path: "tls.adminCertIssuerRef.name", why: "a certificate of our own authority"},
+		{path: "tls.listenerCertIssuerRef.name", why: "a certificate of our own authority"},
+		{path: "resources.requests.cpu", why: "resources"}, {path: "resources.requests.memory", why: "resources"},
+		{path: "resources.limits.memory", why: "resources"},
+		{path: "podDisruptionBudget.maxUnavailable", want: 1.0, why: "a disruption budget", many: true},
+		{path: "topologySpreadConstraints", why: "pods on different nodes", many: true},
+	},
+	"PhysicalBackup": {
+		{path: "storage.s3.tls.enabled", want: true, why: "TLS"},
+		{path: "resources.requests.memory", why: "resources"},
+		{path: "resources.limits.memory", why: "resources"},
+		{path: "securityContext.allowPrivilegeEscalation", want: false, why: "a restricted container"},
+		{path: "podSecurityContext.runAsNonRoot", want: true, why: "a restricted pod"},
+		{path: "maxRetention", why: "an end of old backups"}, {path: "schedule.cron", why: "a schedule"},
+	},
+	"RabbitmqCluster": {
+		{path: "tls.secretName", why: "TLS"}, {path: "tls.caSecretName", why: "TLS"},
+		{path: "tls.disableNonTLSListeners", want: true, why: "no connection without TLS"},
+		{path: "resources.requests.cpu", why: "resources"}, {path: "resources.requests.memory", why: "resources"},
+		{path: "resources.limits.memory", why: "resources"},
+		{path: "terminationGracePeriodSeconds", why: "an end of its drain"},
+		{path: "affinity.podAntiAffinity", why: "members on different nodes", many: true},
+	},
+	"Valkey": {
+		{path: "tls.enabled", want: true, why: "TLS"}, {path: "tls.certManager.issuer.name", why: "a certificate of our own authority"},
+		{path: "resources.requests.memory", why: "resources"},
+		{path: "resources.limits.memory", why: "resources"},
+	},
+}
+
+// budgeted are the kinds whose operators make no disruption budget: it has to be emitted.
+var budgeted = []string{"RabbitmqCluster"}
+
+// checkOperated holds that operators are asked for all that makes their pods as ours are, and that the judge knows what they make.
+func (w *world) checkOperated() {
+	for _, o := range w.objects {
+		if _, known := operators[o.kind+"."+o.group]; !known && !slices.ContainsFunc(ownGroups, func(g string) bool {
+			return o.group == g || g != "" && strings.HasSuffix(o.group, g)
+		}) {
+			w.foundf("%s is of kind %s.%s: nobody has told the judge what its operator makes of it (operated.go).", o, o.kind, o.group)
+		}
+		n, _ := number(o.manifest, "spec", "replicas")
+		for _, a := range asked[o.kind] {
+			got := at(o.manifest, append([]string{"spec"}, strings.Split(a.path, ".")...)...)
+			if a.many && n < 2 {
+				continue
+			}
+			if got == nil || a.want != nil && fmt.Sprint(got) != fmt.Sprint(a.want) {
+				w.foundf("%s does not ask for %s: spec.%s is %v.", o, a.why, a.path, got)
+			}
+		}
+	}
+	for _, p := range w.pods {
+		if p.spec == nil && slices.Contains(budgeted, p.of.kind) && *p.replicas > 1 && !slices.ContainsFunc(w.objects, func(o object) bool {
+			return o.is("PodDisruptionBudget.policy") && o.place == p.place && selectsMap(at(o.manifest, "spec", "selector"), p.labels)
+		}) {
+			w.foundf("%s has %d pods and no disruption budget.", p, *p.replicas)
+		}
+	}
+}
+
+// namespacesOf a neighbour.
+func (w *world) namespacesOf(role string) []string {
+	if role == ofExposure {
+		return w.exposedBy()
+	}
+	out := neighbours[role]
+	for _, doc := range w.given {
+		if said := texts(doc, "spec", "network", role); len(said) > 0 {
+			out = said
+		}
+	}
+	return out
+}
+
+// exposedBy are the namespaces that what comes from outside comes by: those of the claim, or else of the platform; none: any.
+func (w *world) exposedBy() []string {
+	for _, path := range [][]string{{"spec", "global", "exposure"}, {"spec", "exposure"}} {
+		for _, doc := range w.given {
+			if said := texts(doc, append(path, "allowedNamespaces")...); len(said) > 0 {
+				return said
+			}
+		}
+	}
+	return nil
+}
+
+func (w *world) apiPorts() []int {
+	for _, doc := range w.given {
+		var out []int
+		for _, n := range list(doc, "spec", "network", "apiServerPorts") {
+			if f, ok := n.(float64); ok {
+				out = append(out, int(f))
+			} else if i, ok := n.(int64); ok {
+				out = append(out, int(i))
+			}
+		}
+		if out != nil {
+			return out
+		}
+	}
+	return apiServer
+}
+
+// ordinals are the names of a set's pods.
+func ordinals(set string, n int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("%s-%d", set, i))
+	}
+	return out
+}

@@ -1,0 +1,299 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+)
+
+// addPods takes down the pods of every template in an object, however deep it lies.
+func (w *world) addPods(o object) {
+	each(o.spec(), nil, func(_ []string, m fields) {
+		if at(m, "template", "spec", "containers") == nil {
+			return
+		}
+		p := &pod{place: o.place, of: o, labels: labels.Set(stringMap(m, "template", "metadata", "labels")), spec: &corev1.PodSpec{}}
+		into(at(m, "template", "spec"), p.spec)
+		if ends := p.spec.RestartPolicy; ends == "" || ends == corev1.RestartPolicyAlways {
+			n, ok := number(m, "replicas")
+			if !ok {
+				n = 1
+			}
+			p.replicas = &n
+		} else {
+			// Kubernetes itself labels the pods of Jobs
+			// (https://kubernetes.io/docs/reference/labels-annotations-taints/#batch-kubernetes-io-job-name).
+			p.labels[jobLabel] = o.name
+		}
+		for _, c := range p.spec.Containers {
+			for _, cp := range c.Ports {
+				p.ports = append(p.ports, port{cp.Name, int(cp.ContainerPort)})
+			}
+		}
+		w.pods = append(w.pods, p)
+	})
+}
+
+const jobLabel = "batch.kubernetes.io/job-name"
+
+// A podRule is one control of the restricted Pod Security Standard, those of the baseline included
+// (https://kubernetes.io/docs/concepts/security/pod-security-standards/), or one of ours.
+type podRule struct {
+	// says what is wrong: the predicate of a sentence about the pod, or about its container.
+	says string
+	// pod and container tell whether the rule is broken. Nil: there is nothing to look at.
+	pod       func(*pod) bool
+	container func(*pod, corev1.Container) bool
+}
+
+var podRules = []podRule{
+	{says: "uses a namespace of its host", pod: func(p *pod) bool { return p.spec.HostNetwork || p.spec.HostPID || p.spec.HostIPC }},
+	{says: "is a process of a Windows host", pod: func(p *pod) bool { return podSecurity(p).WindowsOptions != nil },
+		container: func(_ *pod, c corev1.Container) bool { return security(c).WindowsOptions != nil }},
+	{says: "takes a port of its host", container: func(_ *pod, c corev1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 })
+	}},
+	{says: "is privileged", container: func(_ *pod, c corev1.Container) bool { return ptr.Deref(security(c).Privileged, false) }},
+	{says: "sets SELinux options", pod: func(p *pod) bool { return podSecurity(p).SELinuxOptions != nil },
+		container: func(_ *pod, c corev1.Container) bool { return security(c).SELinuxOptions != nil }},
+	{says: "sets an AppArmor profile", container: func(_ *pod, c corev1.Container) bool { return security(c).AppArmorProfile != nil }},
+	{says: "sets a mount of /proc", container: func(_ *pod, c corev1.Container) bool { return security(c).ProcMount != nil }},
+	{says: "sets sysctls", pod: func(p *pod) bool { return len(podSecurity(p).Sysctls) > 0 }},
+	{says: "mounts a volume of a kind that the restricted standard does not allow", pod: func(p *pod) bool {
+		return slices.ContainsFunc(p.spec.Volumes, func(v corev1.Volume) bool {
+			return v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil && v.Projected == nil &&
+				v.PersistentVolumeClaim == nil && v.DownwardAPI == nil
+		})
+	}},
+	{says: "may gain privileges", container: func(_ *pod, c corev1.Container) bool {
+		return ptr.Deref(security(c).AllowPrivilegeEscalation, true)
+	}},
+	{says: "may run as root", container: func(p *pod, c corev1.Container) bool {
+		return !ptr.Deref(security(c).RunAsNonRoot, ptr.Deref(podSecurity(p).RunAsNonRoot, false))
+	}},
+	{says: "runs as root", pod: func(p *pod) bool { return ptr.Deref(podSecurity(p).RunAsUser, 1) == 0 },
+		container: func(_ *pod, c corev1.Container) bool { return ptr.Deref(security(c).RunAsUser, 1) == 0 }},
+	{says: "has no seccomp profile", container: func(p *pod, c corev1.Container) bool {
+		profile := security(c).SeccompProfile
+		if profile == nil {
+			profile = podSecurity(p).SeccompProfile
+		}
+		return profile == nil || profile.Type != corev1.SeccompProfileTypeRuntimeDefault && profile.Type != corev1.SeccompProfileTypeLocalhost
+	}},
+	{says: "does not drop all capabilities", container: func(_ *pod, c corev1.Container) bool {
+		caps := security(c).Capabilities
+		return caps == nil || len(caps.Add) > 0 || len(caps.Drop) != 1 || caps.Drop[0] != "ALL"
+	}},
+
+	// Ours.
+	{says: "writes to its root file system", container: func(_ *pod, c corev1.Container) bool {
+		return !ptr.Deref(security(c).ReadOnlyRootFilesystem, false)
+	}},
+	{says: "has a token of the API server, and no service account of its own", pod: func(p *pod) bool {
+		return ptr.Deref(p.spec.AutomountServiceAccountToken, true) && p.spec.ServiceAccountName == ""
+	}},
+	{says: "gets the addresses of all Services as environment variables", pod: func(p *pod) bool {
+		return ptr.Deref(p.spec.EnableServiceLinks, true)
+	}},
+	{says: "runs an image of no fixed version", container: func(_ *pod, c corev1.Container) bool {
+		name := c.Image[strings.LastIndex(c.Image, "/")+1:]
+		return strings.HasSuffix(name, ":latest") || !strings.ContainsAny(name, ":@")
+	}},
+	{says: "does not request CPU", container: func(_ *pod, c corev1.Container) bool { return c.Resources.Requests.Cpu().IsZero() }},
+	{says: "does not request memory", container: func(_ *pod, c corev1.Container) bool { return c.Resources.Requests.Memory().IsZero() }},
+	{says: "has no limit of memory", container: func(_ *pod, c corev1.Container) bool { return c.Resources.Limits.Memory().IsZero() }},
+
+	{says: "has no liveness probe", container: func(p *pod, c corev1.Container) bool {
+		return p.replicas != nil && c.LivenessProbe == nil && !isInit(p, c)
+	}},
+	{says: "has ports and no readiness probe", container: func(p *pod, c corev1.Container) bool {
+		return p.replicas != nil && len(c.Ports) > 0 && c.ReadinessProbe == nil && !isInit(p, c)
+	}},
+	{says: "has no startup probe, and no reason to have none", container: func(p *pod, c corev1.Container) bool {
+		return p.replicas != nil && c.StartupProbe == nil && startsAtOnce[c.Name] == "" && !isInit(p, c)
+	}},
+	{says: "has a probe at a port that no container of its pod has", container: func(p *pod, c corev1.Container) bool {
+		return !probesReach(p, c)
+	}},
+	{says: "has a probe that does not speak TLS to a port that does, or the other way", container: probeSchemeDiffers},
+	{says: "stops before it is out of the Services, and has no reason to", container: func(p *pod, c corev1.Container) bool {
+		return p.replicas != nil && (c.Lifecycle == nil || c.Lifecycle.PreStop == nil) && stopsAtOnce[c.Name] == "" && !isInit(p, c)
+	}},
+	{says: "is killed before its requests are finished", pod: func(p *pod) bool {
+		return p.replicas != nil && drains(p) && ptr.Deref(p.spec.TerminationGracePeriodSeconds, 30) < int64(longestStop(p))
+	}},
+	{says: "is not spread over nodes and zones", pod: func(p *pod) bool { return ptr.Deref(p.replicas, 0) > 1 && !spread(p) }},
+	{says: "listens at a port that no file, argument or default of its program names", container: listensElsewhere},
+}
+
+// startsAtOnce are the containers that need no startup probe, and why.
+var startsAtOnce = map[string]string{
+	"memcached": "it listens within a second of its start, and reads nothing",
+	"companion": "it answers /healthz before it has read anything",
+}
+
+// stopsAtOnce are the containers that need not wait until they are out of the Services, and why.
+var stopsAtOnce = map[string]string{
+	"memcached": "what it knows is a cache: a client that does not reach it asks the database",
+	"companion": "nobody asks it anything but its metrics; it gives its lease back when it is told to stop",
+}
+
+// listens are the ports that programs listen on by default, by container.
+var listens = map[string][]int{
+	"memcached": {11211},      // https://docs.memcached.org/serverguide/configuring/
+	"companion": {8443, 8081}, // companion/main.go: --metrics-bind-address, --health-probe-bind-address
+}
+
+func podSecurity(p *pod) corev1.PodSecurityContext {
+	return ptr.Deref(p.spec.SecurityContext, corev1.PodSecurityContext{})
+}
+
+func security(c corev1.Container) corev1.SecurityContext {
+	return ptr.Deref(c.SecurityContext, corev1.SecurityContext{})
+}
+
+func isInit(p *pod, c corev1.Container) bool {
+	return slices.ContainsFunc(p.spec.InitContainers, func(i corev1.Container) bool { return i.Name == c.Name })
+}
+
+// checkPods holds every pod of ours to the rules.
+func (w *world) checkPods() {
+	for _, p := range w.pods {
+		if p.spec == nil {
+			continue
+		}
+		for _, r := range podRules {
+			if r.pod != nil && r.pod(p) {
+				w.foundf("%s %s.", p, r.says)
+			}
+			for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
+				if r.container != nil && r.container(p, c) {
+					w.foundf("%s: container %s %s.", p, c.Name, r.says)
+				}
+			}
+		}
+	}
+}
+
+func probesOf(c corev1.Container) []*corev1.Probe {
+	all := []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe}
+	return slices.DeleteFunc(all, func(p *corev1.Probe) bool { return p == nil })
+}
+
+// probed is the port that a probe asks at; 0 if it asks otherwise, or at a port that its container does not name.
+func probed(c corev1.Container, p *corev1.Probe) (number int, network bool) {
+	var target string
+	switch {
+	case p.HTTPGet != nil:
+		target = p.HTTPGet.Port.String()
+	case p.TCPSocket != nil:
+		target = p.TCPSocket.Port.String()
+	default:
+		return 0, false
+	}
+	if n, err := strconv.Atoi(target); err == nil {
+		return n, true
+	}
+	for _, cp := range c.Ports {
+		if cp.Name == target {
+			return int(cp.ContainerPort), true
+		}
+	}
+	return 0, true
+}
+
+func probesReach(p *pod, c corev1.Container) bool {
+	return !slices.ContainsFunc(probesOf(c), func(probe *corev1.Probe) bool {
+		n, network := probed(c, probe)
+		return network && !p.hasPort(n)
+	})
+}
+
+func probeSchemeDiffers(p *pod, c corev1.Container) bool {
+	return slices.ContainsFunc(probesOf(c), func(probe *corev1.Probe) bool {
+		n, _ := probed(c, probe)
+		_, tls := p.tls[n]
+		return probe.HTTPGet != nil && p.hasPort(n) && tls != (probe.HTTPGet.Scheme == corev1.URISchemeHTTPS)
+	})
+}
+
+func drains(p *pod) bool {
+	return slices.ContainsFunc(p.spec.Containers, func(c corev1.Container) bool { return c.Lifecycle != nil && c.Lifecycle.PreStop != nil })
+}
+
+// mercies are the options by which servers say how long they finish requests after they are told to stop, in seconds.
+var mercies = []string{"worker-reload-mercy", "GracefulShutdownTimeout"}
+
+// longestStop is how many seconds a pod may take to stop: it waits, and then finishes what was asked.
+func longestStop(p *pod) int {
+	wait, finish := 0, 0
+	for _, c := range p.spec.Containers {
+		if c.Lifecycle != nil && c.Lifecycle.PreStop != nil && c.Lifecycle.PreStop.Sleep != nil {
+			wait = max(wait, int(c.Lifecycle.PreStop.Sleep.Seconds))
+		}
+	}
+	for _, content := range p.files {
+		for line := range strings.SplitSeq(content, "\n") {
+			words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '=' })
+			if len(words) == 2 && slices.Contains(mercies, words[0]) {
+				n, _ := strconv.Atoi(words[1])
+				finish = max(finish, n)
+			}
+		}
+	}
+	return wait + finish
+}
+
+// spread tells whether pods of a kind avoid each other's nodes and zones.
+func spread(p *pod) bool {
+	over := map[string]bool{}
+	for _, c := range p.spec.TopologySpreadConstraints {
+		if c.LabelSelector != nil && selects(c.LabelSelector, p.labels) {
+			over[c.TopologyKey] = true
+		}
+	}
+	return over[corev1.LabelHostname] && over[corev1.LabelTopologyZone]
+}
+
+// listensElsewhere tells whether a container's port is named nowhere in what it reads.
+func listensElsewhere(p *pod, c corev1.Container) bool {
+	for _, cp := range c.Ports {
+		n := int(cp.ContainerPort)
+		named := slices.Contains(listens[c.Name], n)
+		for _, t := range slices.Concat(c.Args, slices.Collect(maps.Values(p.files))) {
+			named = named || strings.Contains(t, fmt.Sprint(":", n)) || strings.Contains(t, fmt.Sprint("Listen ", n))
+		}
+		if !named {
+			return true
+		}
+	}
+	return false
+}
+
+// checkBudgets holds that what has several pods has a disruption budget that lets a node be drained, and not two pods at once.
+func (w *world) checkBudgets() {
+	for _, p := range w.pods {
+		if p.spec == nil || p.replicas == nil {
+			continue
+		}
+		budgets := 0
+		for _, o := range w.objects {
+			if !o.is("PodDisruptionBudget.policy") || o.place != p.place || !selectsMap(at(o.manifest, "spec", "selector"), p.labels) {
+				continue
+			}
+			budgets++
+			if n, ok := number(o.manifest, "spec", "maxUnavailable"); !ok || n != 1 {
+				w.foundf("%s does not let exactly one pod of %s go at a time.", o, p)
+			}
+		}
+		if budgets > 1 || budgets == 0 && *p.replicas > 1 {
+			w.foundf("%s has %d pods and %d disruption budgets.", p, *p.replicas, budgets)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package judge
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// A service leads to pods: one of ours by its selector, one of an operator's as the operator's table says.
+type service struct {
+	place
+
+	name string
+	// of is the object that it is, or that an operator makes it of.
+	of       object
+	labels   labels.Set
+	selector labels.Set
+	headless bool
+	ports    []servicePort
+	// to are the pods behind it.
+	to []*pod
+}
+
+type servicePort struct {
+	name   string
+	port   int
+	target string
+}
+
+func (s *service) String() string { return "Service " + s.name }
+
+func (w *world) addService(o object) {
+	if !o.is("Service") {
+		return
+	}
+	s := &service{
+		place: o.place, name: o.name, of: o, labels: stringMap(o.manifest, "metadata", "labels"),
+		selector: stringMap(o.manifest, "spec", "selector"),
+		headless: text(o.manifest, "spec", "clusterIP") == "None",
+	}
+	for _, p := range list(o.manifest, "spec", "ports") {
+		n, _ := number(p, "port")
+		target := text(p, "targetPort")
+		if t, ok := number(p, "targetPort"); ok {
+			target = strconv.Itoa(t)
+		}
+		s.ports = append(s.ports, servicePort{text(p, "name"), n, first(target, strconv.Itoa(n))})
+	}
+	w.services = append(w.services, s)
+}
+
+// behind are the pods that a Service leads to.
+func (w *world) behind(s *service) []*pod {
+	if s.to != nil || len(s.selector) == 0 {
+		return s.to
+	}
+	for _, p := range w.pods {
+		if p.place == s.place && s.selector.AsSelector().Matches(p.labels) {
+			s.to = append(s.to, p)
+		}
+	}
+	return s.to
+}
+
+// target is the port of a pod that a Service's port leads to; 0 if there is none.
+func (p *pod) target(sp servicePort) int {
+	for _, q := range p.ports {
+		if q.name == sp.target || strconv.Itoa(q.number) == sp.target {
+			return q.number
+		}
+	}
+	return 0
+}
+
+// checkServices holds that each Service leads to pods of one kind that go on, at a port that they have.
+func (w *world) checkServices() {
+	for _, s := range w.services {
+		to := w.behind(s)
+		if len(to) != 1 {
+			w.foundf("%s leads to %d kinds of pods: %v.", s, len(to), to)
+		}
+		for _, p := range to {
+			if p.replicas == nil {
+				w.foundf("%s leads to the pods of %s, which come to an end.", s, p)
+			}
+			for _, sp := range s.ports {
+				if p.target(sp) == 0 {
+					w.foundf("%s leads port %d to port %s of %s, which has none.", s, sp.port, sp.target, p)
+				}
+			}
+		}
+	}
+}
+
+func (w *world) service(p place, name string) *service {
+	i := slices.IndexFunc(w.services, func(s *service) bool { return s.place == p && s.name == name })
+	if i < 0 {
+		return nil
+	}
+	return w.services[i]
+}
+
+func (s *service) port(n int) (servicePort, bool) {
+	i := slices.IndexFunc(s.ports, func(p servicePort) bool { return p.port == n })
+	if i < 0 {
+		return servicePort{}, false
+	}
+	return s.ports[i], true
+}
+
+func selects(s *metav1.LabelSelector, l labels.Set) bool {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	return err == nil && selector.Matches(l)
+}
+
+func selectsMap(v any, l labels.Set) bool {
+	s := metav1.LabelSelector{}
+	into(v, &s)
+	return selects(&s, l)
+}
+
+// An address in a text: a Service's, or one outside.
+type address struct {
+	scheme, host string
+	port         int
+	// service and pod, where it is one inside.
+	pod, service, namespace string
+}
+
+func (a address) String() string {
+	if a.port == 0 {
+		return a.host
+	}
+	return fmt.Sprintf("%s:%d", a.host, a.port)
+}
+
+var (
+	inside  = regexp.MustCompile(`(?:([a-z][a-z0-9+]*)://(?:[^/@\s"]*@)?)?((?:[A-Za-z0-9*_-]+\.){2,3}svc)(?:\.cluster\.local)?\b(?::(\d+))?`)
+	outside = regexp.MustCompile(`([a-z][a-z0-9+]*)://(?:[^/@\s"]*@)?(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(?::(\d+))?`)
+	// endpoint is a text that is nothing but host and port.
+	endpoint = regexp.MustCompile(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?::(\d+))?$`)
+
+	// schemePorts are where an address leads that names no port (https://www.iana.org/assignments/service-names-port-numbers).
+	schemePorts = map[string]int{"http": 80, "https": 443, "ldap": 389, "ldaps": 636}
+)
+
+// addresses are those in a text, in order.
+func addresses(t string) []address {
+	var out []address
+	add := func(scheme, host, port string) {
+		n, err := strconv.Atoi(port)
+		if err != nil {
+			n = schemePorts[scheme]
+		}
+		a := address{scheme: scheme, host: host, port: n}
+		if labels := strings.Split(host, "."); labels[len(labels)-1] == "svc" {
+			labels = labels[:len(labels)-1]
+			a.namespace, a.service = labels[len(labels)-1], labels[len(labels)-2]
+			if len(labels) == 3 {
+				a.pod = labels[0]
+			}
+		}
+		out = append(out, a)
+	}
+	for _, m := range inside.FindAllStringSubmatch(t, -1) {
+		add(m[1], m[2], m[3])
+	}
+	for _, m := range outside.FindAllStringSubmatch(t, -1) {
+		host := strings.TrimSuffix(m[2], ".cluster.local")
+		if !strings.HasSuffix(host, ".svc") {
+			add(m[1], m[2], m[3])
+		}
+	}
+	return out
+}

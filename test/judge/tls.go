@@ -1,0 +1,131 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+)
+
+// plain are the containers at whose ports nobody speaks TLS, and why.
+var plain = map[string]string{
+	"memcached": "the public image has no TLS; only pods of the control plane reach it, and what is cached of tokens is not what they are",
+	"companion": "metrics and health, which hold no secret",
+}
+
+// serve takes down which ports of a pod speak TLS: those of the containers that mount the private key of a Certificate.
+func (w *world) serve(p *pod) {
+	if p.spec == nil {
+		return
+	}
+	p.tls = map[int]served{}
+	for _, c := range p.spec.Containers {
+		for _, m := range w.mounts(p, c) {
+			if m.value.is != privateKey {
+				continue
+			}
+			cert, ok := w.find(p.place, "Certificate.cert-manager.io", m.value.of)
+			if !ok {
+				continue
+			}
+			for _, cp := range c.Ports {
+				p.tls[int(cp.ContainerPort)] = served{texts(cert.manifest, "spec", "dnsNames"), text(cert.manifest, "spec", "issuerRef", "name")}
+			}
+		}
+	}
+}
+
+// checkTLS holds that TLS is on wherever a kind has it, at every port that a Service leads to, and that a certificate is issued by somebody.
+func (w *world) checkTLS() {
+	for _, o := range w.objects {
+		if w.hasTLS != nil && w.hasTLS(o.group, o.kind) && at(o.manifest, "spec", "tls") == nil {
+			w.foundf("%s could speak TLS, and is not told to: it has no spec.tls.", o)
+		}
+		if o.group == "" || strings.HasSuffix(o.group, ".k8s.io") || at(o.manifest, "spec", "target", "providerConfig") != nil {
+			continue
+		}
+		each(o.spec(), nil, func(path []string, m fields) {
+			tls, ok := m["tls"].(fields)
+			if !ok {
+				return
+			}
+			if enabled, says := tls["enabled"].(bool); says && !enabled || !says && len(tls) == 0 {
+				w.foundf("%s has TLS switched off in %s.", o, strings.Join(append(slices.Clone(path), "tls"), "."))
+			}
+		})
+	}
+	for _, s := range w.services {
+		if s.of.kind != "Service" {
+			continue // An operator's: what is asked of those is in their table.
+		}
+		for _, p := range w.behind(s) {
+			for _, sp := range s.ports {
+				n := p.target(sp)
+				if _, tls := p.tls[n]; !tls && p.spec != nil && plain[containerOf(p, n)] == "" {
+					w.foundf("%s leads to port %d of %s, which does not speak TLS, and has no reason not to.", s, n, p)
+				}
+			}
+		}
+	}
+	for _, o := range w.objects {
+		if !o.is("Certificate.cert-manager.io", "Issuer.cert-manager.io") {
+			continue
+		}
+		if ref := text(o.manifest, "spec", "issuerRef", "name"); ref != "" && text(o.manifest, "spec", "issuerRef", "kind") == "Issuer" {
+			if _, ok := w.find(o.place, "Issuer.cert-manager.io", ref); !ok {
+				w.foundf("%s is to be issued by Issuer %s, which does not exist.", o, ref)
+			}
+		}
+		usages := texts(o.manifest, "spec", "usages")
+		if o.kind == "Certificate" && !truth(o.manifest, "spec", "isCA") && !slices.Contains(usages, "server auth") {
+			w.foundf("%s is not for servers: its usages are %v.", o, usages)
+		}
+	}
+	w.checkTrust()
+}
+
+// checkTrust holds that a clouds.yaml has the authority of the certificate that is served where it leads.
+func (w *world) checkTrust() {
+	for _, o := range w.objects {
+		if !o.is("SecretAggregate.c5c3.io") {
+			continue
+		}
+		name := secretName{o.place, text(o.manifest, "spec", "targetSecretName")}
+		login, wrong := w.value(name, "clouds.yaml")
+		if wrong != "" {
+			continue
+		}
+		trusted, wrong := w.value(name, "cacert")
+		for _, a := range addresses(login.content) {
+			cert, ok := w.servedAt(o.place, a)
+			if ok && (wrong != "" || trusted.is != authority || trusted.of != cert.issuer) {
+				w.foundf("%s logs in at %s, whose certificate is of authority %s, and does not trust that.", o, a, cert.issuer)
+			}
+		}
+	}
+}
+
+// servedAt is the certificate at an address inside.
+func (w *world) servedAt(where place, a address) (served, bool) {
+	where.namespace = a.namespace
+	s := w.service(where, a.service)
+	if s == nil {
+		return served{}, false
+	}
+	sp, ok := s.port(a.port)
+	for _, p := range w.behind(s) {
+		if cert, tls := p.tls[p.target(sp)]; ok && tls {
+			return cert, true
+		}
+	}
+	return served{}, false
+}
+
+func containerOf(p *pod, n int) string {
+	for _, c := range p.spec.Containers {
+		for _, cp := range c.Ports {
+			if int(cp.ContainerPort) == n {
+				return c.Name
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,257 @@
+package judge
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+type fields = map[string]any
+
+// An object as its own API server gets it.
+type object struct {
+	place
+
+	stage             int
+	group, kind, name string
+	manifest          fields
+}
+
+// A place is a namespace of a cluster.
+type place struct{ cluster, namespace string }
+
+func (o object) String() string { return o.kind + " " + o.name }
+
+// is tells whether an object is of a kind, given as Kind.group, or Kind for the core group.
+func (o object) is(kinds ...string) bool {
+	key := o.kind
+	if o.group != "" {
+		key += "." + o.group
+	}
+	return slices.Contains(kinds, key)
+}
+
+// A pod is a kind of pods that all look alike: those of a template of ours, or those that an operator makes of one of its objects.
+type pod struct {
+	place
+
+	// of is the object that they are made of, and part what they are of it, where it makes several kinds.
+	of   object
+	part string
+	// labels that selectors meet.
+	labels labels.Set
+	ports  []port
+	// spec is nil for the pods of operators.
+	spec *corev1.PodSpec
+	// files that its containers mount, by path, as far as somebody says what is in them.
+	files map[string]string
+	// replicas that run at the same time. Nil: they come to an end.
+	replicas *int
+	// like is the environment of what an operator's pods are made after, where that is a container of ours.
+	like []corev1.EnvVar
+	// tls are the ports that speak TLS, with the names in the certificate that is served there and whose it is.
+	tls map[int]served
+}
+
+type port struct {
+	name   string
+	number int
+}
+
+// served is a certificate: the names in it, and the issuer that signed it.
+type served struct {
+	names  []string
+	issuer string
+}
+
+func (p *pod) String() string {
+	if p.part != "" {
+		return fmt.Sprintf("%s's %s", p.of, p.part)
+	}
+	return p.of.String()
+}
+
+func (p *pod) hasPort(number int) bool {
+	return slices.ContainsFunc(p.ports, func(q port) bool { return q.number == number })
+}
+
+// world is the cloud, as it is looked at.
+type world struct {
+	given    []fields
+	objects  []object
+	pods     []*pod
+	services []*service
+	secrets  map[secretName]*made
+	stores   []entry
+	needed   map[flow]string
+	proxied  []proxied
+	hasTLS   func(group, kind string) bool
+	findings []string
+}
+
+// foundf takes down a finding.
+func (w *world) foundf(format string, args ...any) {
+	w.findings = append(w.findings, fmt.Sprintf(format, args...))
+}
+
+func newWorld(c Cloud) *world {
+	w := &world{given: c.Given, hasTLS: c.HasTLS, secrets: map[secretName]*made{}, needed: map[flow]string{}}
+	workloads := workloadCluster(c.Objects)
+	for _, o := range c.Objects {
+		w.objects = append(w.objects, unwrap(o, workloads))
+	}
+	for _, o := range w.objects {
+		w.addPods(o)
+		w.addService(o)
+		w.addSecrets(o)
+		if makes, ok := operators[o.kind+"."+o.group]; ok {
+			makes(w, o)
+		}
+	}
+	for _, p := range w.pods {
+		w.mount(p)
+		w.serve(p)
+	}
+	return w
+}
+
+// isWrapper tells an Object of provider-kubernetes.
+func isWrapper(m fields) bool {
+	return text(m, "kind") == "Object" && strings.Contains(text(m, "apiVersion"), ".crossplane.io/")
+}
+
+// workloadCluster is the provider config that pods are composed by; empty where they are composed as they are, in Crossplane's own cluster.
+func workloadCluster(all []Object) string {
+	for _, o := range all {
+		if isWrapper(o.Manifest) && at(o.Manifest, "spec", "forProvider", "manifest", "spec", "template", "spec", "containers") != nil {
+			return text(o.Manifest, "spec", "providerConfigRef", "name")
+		}
+	}
+	return ""
+}
+
+// unwrap gives the object itself, and tells the cluster of workloads from the one that Crossplane runs in, where they are two.
+func unwrap(o Object, workloads string) object {
+	m, cluster := o.Manifest, ""
+	if isWrapper(m) {
+		if cluster = text(m, "spec", "providerConfigRef", "name"); cluster != workloads {
+			cluster = ""
+		}
+		m, _ = at(m, "spec", "forProvider", "manifest").(fields)
+	}
+	group, _, versioned := strings.Cut(text(m, "apiVersion"), "/")
+	if !versioned {
+		group = ""
+	}
+	return object{
+		stage: o.Stage, place: place{cluster, text(m, "metadata", "namespace")}, group: group, kind: text(m, "kind"),
+		name: text(m, "metadata", "name"), manifest: m,
+	}
+}
+
+// find gives the object of a kind and name in a place.
+func (w *world) find(p place, kind, name string) (object, bool) {
+	i := slices.IndexFunc(w.objects, func(o object) bool { return o.place == p && o.is(kind) && o.name == name })
+	if i < 0 {
+		return object{}, false
+	}
+	return w.objects[i], true
+}
+
+// at gives what lies at a path of fields.
+func at(v any, path ...string) any {
+	for _, field := range path {
+		m, _ := v.(fields)
+		v = m[field]
+	}
+	return v
+}
+
+func text(v any, path ...string) string {
+	s, _ := at(v, path...).(string)
+	return s
+}
+
+func list(v any, path ...string) []any {
+	l, _ := at(v, path...).([]any)
+	return l
+}
+
+func texts(v any, path ...string) []string {
+	var out []string
+	for _, e := range list(v, path...) {
+		if s, ok := e.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// number gives an integer; it is false where there is none.
+func number(v any, path ...string) (int, bool) {
+	switch n := at(v, path...).(type) {
+	case float64:
+		return int(n), true
+	case int64:
+		return int(n), true
+	case int:
+		return n, true
+	}
+	return 0, false
+}
+
+// truth gives a boolean; what is not there is false.
+func truth(v any, path ...string) bool {
+	b, _ := at(v, path...).(bool)
+	return b
+}
+
+// stringMap gives a map of texts.
+func stringMap(v any, path ...string) map[string]string {
+	m, _ := at(v, path...).(fields)
+	out := map[string]string{}
+	for k, e := range m {
+		out[k] = fmt.Sprint(e)
+	}
+	return out
+}
+
+// into reads a part of an object as a type of Kubernetes.
+func into(v, typed any) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(data, typed)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("cannot read %v: %v", v, err))
+	}
+}
+
+// each visits every map in a value, with the path of fields to it, in order.
+func each(v any, path []string, visit func(path []string, m fields)) {
+	switch v := v.(type) {
+	case fields:
+		visit(path, v)
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			each(v[k], append(slices.Clone(path), k), visit)
+		}
+	case []any:
+		for _, e := range v {
+			each(e, path, visit)
+		}
+	}
+}
+
+// spec is all of an object but its metadata and status.
+func (o object) spec() fields {
+	out := maps.Clone(o.manifest)
+	for _, field := range []string{"metadata", "status", "kind", "apiVersion"} {
+		delete(out, field)
+	}
+	return out
+}
