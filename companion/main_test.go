@@ -146,6 +146,10 @@ func TestOptions(t *testing.T) {
 	if !o.LeaderElection || o.LeaderElectionID != companion.Lease || o.LeaderElectionNamespace != "cloud" || !o.LeaderElectionReleaseOnCancel {
 		t.Errorf("the leader is elected by %q in %q: %v", o.LeaderElectionID, o.LeaderElectionNamespace, o.LeaderElection)
 	}
+	served := (&cli{MetricsAddress: ":1", HealthAddress: ":2"}).options(runtime.NewScheme())
+	if served.Scheme == nil || served.Metrics.BindAddress != ":1" || served.HealthProbeBindAddress != ":2" {
+		t.Errorf("it serves metrics at %q and its health at %q", served.Metrics.BindAddress, served.HealthProbeBindAddress)
+	}
 	if (&cli{}).options(runtime.NewScheme()).LeaderElection {
 		t.Error("it waits for a lease that nobody asked for")
 	}

@@ -2,6 +2,7 @@ package credentialrotation
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -28,6 +29,10 @@ func TestGone(t *testing.T) {
 
 func TestUses(t *testing.T) {
 	r := copied(rotationOf(applicationCredential))
+	want := []string{string(r.Spec.SecretName), string(r.Spec.CloudCredentialsRef.SecretName)}
+	if got := kind.Secrets(r); !slices.Equal(got, want) {
+		t.Errorf("it is told of changes of %v, want %v", got, want)
+	}
 	for name, tc := range map[string]struct {
 		kind, name string
 		want       bool

@@ -2,6 +2,7 @@ package keyrepository
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +28,9 @@ func TestAdd(t *testing.T) {
 
 func TestUses(t *testing.T) {
 	repo := fernet()
+	if got := kind.Secrets(repo); !slices.Equal(got, []string{secretName}) {
+		t.Errorf("it is told of changes of %v", got)
+	}
 	for name, tc := range map[string]struct {
 		kind, name string
 		want       bool

@@ -272,7 +272,7 @@ func TestGone(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	a := aggregate()
 	a.Spec.Sources = append(a.Spec.Sources, source("user", "keystone-admin", "username"))
-	if diff := cmp.Diff([]string{"keystone-admin", target, "keystone-tls"}, secrets(a)); diff != "" {
+	if diff := cmp.Diff([]string{"keystone-admin", target, "keystone-tls"}, kind.Secrets(a)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -322,5 +322,31 @@ func TestAdd(t *testing.T) {
 	}
 	if err := Add(mgr); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestEvents: what was written, and why, is told, and whose the Secret is stands on it.
+func TestEvents(t *testing.T) {
+	c := newCluster(t, append(sources(), aggregate())...)
+	c.settle()
+	c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("new") })
+	c.settle()
+	var got []string
+	for len(c.events.Events) > 0 {
+		got = append(got, <-c.events.Events)
+	}
+	want := []string{
+		"Normal SecretCreated made Secret keystone-clouds",
+		"Normal SecretUpdated wrote Secret keystone-clouds anew: a source, a template or the Secret itself has changed",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	labels := map[string]string{"app.kubernetes.io/managed-by": "cobaltcore-companion", "app.kubernetes.io/part-of": "openstack"}
+	if diff := cmp.Diff(labels, c.target().Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if owner := metav1.GetControllerOf(c.target()); owner == nil || owner.Name != target || owner.UID != "aggregate-uid" {
+		t.Errorf("it is of %v", owner)
 	}
 }

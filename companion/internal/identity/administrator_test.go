@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,7 +86,7 @@ func TestAdministratorsErrors(t *testing.T) {
 		"look at user x":                     exempt,
 		"put endpoint e into region eu-de-1": u.SetEndpointRegion(t.Context(), "e", "eu-de-1"),
 	} {
-		if err == nil || !bytes.HasPrefix([]byte(err.Error()), []byte("cannot "+what+": Keystone answers 403")) {
+		if err == nil || !strings.HasPrefix(err.Error(), "cannot "+what+": Keystone answers 403") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
