@@ -23,7 +23,7 @@ func rootOf(t *testing.T) string {
 	return ""
 }
 
-// TestSpelling: nobody else spells what an Object of provider-kubernetes looks like, but tests.
+// TestSpelling: nobody else spells what an Object of provider-kubernetes looks like, but tests and fakes.
 func TestSpelling(t *testing.T) {
 	root := rootOf(t)
 	words := []string{"kubernetes.crossplane.io", "kubernetes.m.crossplane.io", "forProvider", "atProvider", "managementPolicies"}
@@ -34,7 +34,7 @@ func TestSpelling(t *testing.T) {
 				return err
 			}
 			switch filepath.Base(filepath.Dir(path)) {
-			case "wrapper", "wiretest":
+			case "wrapper", "wiretest", "fake":
 				return nil
 			}
 			read++
