@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -59,7 +60,8 @@ func helper(path string) bool {
 
 // load parses and checks the packages that the patterns name.
 func load(ctx context.Context, root string, patterns []string) ([]*pkg, error) {
-	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly,Module"}, patterns...)
+	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly,Module"}
+	args = slices.Concat(args, []string{"os", "strconv", "sync"}, patterns) // What the helpers need, too.
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
