@@ -47,6 +47,7 @@ var elsewhere = []struct {
 	{prefix: "internal/secret", tests: builders},
 	{prefix: "internal/tenantsecret", tests: builders},
 	{prefix: "internal/workload", tests: builders},
+	{prefix: "internal/schema", tests: []string{"internal/definition", "internal/preview"}},
 	// Everything else stands for itself.
 }
 
