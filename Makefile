@@ -61,9 +61,9 @@ mutation: mutation-literals mutation-conditions ## Break packages on purpose, an
 mutation-literals: # Fields, elements, bools, constants, numbers, names
 	go run ./hack/mutation $(ARGS) $(PKG)
 
-mutation-conditions: export GOFLAGS += -skip=^(TestGolden|TestGoldens|TestKinds|TestConfigurationFiles)$$
+mutation-conditions: export GOFLAGS += -skip=^(TestFiles|TestGolden|TestObjectKinds|TestYAMLGolden)$$
 mutation-conditions: # Comparisons, logic, arithmetic
-	tool=$$(hack/tools/build.sh gremlins) && for dir in $$(go list -f '{{if .TestGoFiles}}{{.Dir}}{{end}}' $(PKG)); do \
+	tool=$$(hack/tools/build.sh gremlins) && for dir in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $(PKG)); do \
 	  echo "$${dir#$(CURDIR)/}" && "$$tool" unleash --config hack/mutation/gremlins.yaml --output-statuses lct "./$${dir#$(CURDIR)/}"; done
 
 crash: ## Let each call of the companion's controllers to the API server fail, not a sample of them (TestCrash), for up to hours

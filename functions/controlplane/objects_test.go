@@ -1,7 +1,6 @@
 package controlplane
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -583,11 +582,11 @@ func TestEntries(t *testing.T) {
 		name, _ := at(o, "metadata", "name").(string)
 		switch api, _ := o["apiVersion"].(string); {
 		case strings.HasPrefix(api, "openstack.k-orc.cloud/"):
-			what, _ := json.Marshal(at(o, "spec", "import", "filter"))
+			what := at(o, "spec", "import", "filter")
 			if made := at(o, "spec", "resource"); made != nil {
-				what, _ = json.Marshal(made)
+				what = made
 			}
-			got = append(got, fmt.Sprintf("%s: %s %s %s %s %s/%s", resource, o["kind"], name, at(o, "spec", "managementPolicy"), what,
+			got = append(got, fmt.Sprintf("%s: %s %s %s %v %s/%s", resource, o["kind"], name, at(o, "spec", "managementPolicy"), what,
 				at(o, "spec", "cloudCredentialsRef", "secretName"), at(o, "spec", "cloudCredentialsRef", "cloudName")))
 		case strings.HasPrefix(api, "protection.crossplane.io/"):
 			got = append(got, fmt.Sprintf("%s: %s %s is used by %s %s, again %v", resource,
@@ -603,32 +602,32 @@ func TestEntries(t *testing.T) {
 
 // entriesByHand are K-ORC's objects with what each is found or made by and the login for it, and what is kept for whom.
 const entriesByHand = `
-domain-default: Domain default unmanaged {"name":"Default"} keystone-korc-clouds/korc
+domain-default: Domain default unmanaged map[name:Default] keystone-korc-clouds/korc
 domain-default-uses-keystone: Keystone keystone is used by Domain default, again true
-domain-employees: Domain employees managed {"description":"Users of a directory","name":"employees"} keystone-korc-clouds/korc
+domain-employees: Domain employees managed map[description:Users of a directory name:employees] keystone-korc-clouds/korc
 domain-employees-uses-keystone: Keystone keystone is used by Domain employees, again true
-endpoint-keystone-internal: Endpoint keystone-internal unmanaged {"interface":"internal","serviceRef":"keystone"} keystone-korc-clouds/korc
+endpoint-keystone-internal: Endpoint keystone-internal unmanaged map[interface:internal serviceRef:keystone] keystone-korc-clouds/korc
 endpoint-keystone-internal-uses-keystone: Keystone keystone is used by Endpoint keystone-internal, again true
-endpoint-keystone-public: Endpoint keystone-public unmanaged {"interface":"public","serviceRef":"keystone"} keystone-korc-clouds/korc
+endpoint-keystone-public: Endpoint keystone-public unmanaged map[interface:public serviceRef:keystone] keystone-korc-clouds/korc
 endpoint-keystone-public-uses-keystone: Keystone keystone is used by Endpoint keystone-public, again true
 keystone-uses-database: Object tenant-a-cloud-aab838129d70f8f9a33a-database is used by Keystone keystone, again true
 keystone-uses-namespace: Object tenant-a-cloud-aab838129d70f8f9a33a-namespace is used by Keystone keystone, again true
-project-admin: Project admin unmanaged {"domainRef":"default","name":"admin"} keystone-korc-clouds/korc
+project-admin: Project admin unmanaged map[domainRef:default name:admin] keystone-korc-clouds/korc
 project-admin-uses-keystone: Keystone keystone is used by Project admin, again true
-project-service: Project service managed {"description":"Users of the OpenStack services","domainRef":"default","name":"service"} keystone-korc-clouds/korc
+project-service: Project service managed map[description:Users of the OpenStack services domainRef:default name:service] keystone-korc-clouds/korc
 project-service-uses-keystone: Keystone keystone is used by Project service, again true
-role-admin: Role admin unmanaged {"name":"admin"} keystone-korc-clouds/korc
+role-admin: Role admin unmanaged map[name:admin] keystone-korc-clouds/korc
 role-admin-uses-keystone: Keystone keystone is used by Role admin, again true
-role-manager: Role manager unmanaged {"name":"manager"} keystone-korc-clouds/korc
+role-manager: Role manager unmanaged map[name:manager] keystone-korc-clouds/korc
 role-manager-uses-keystone: Keystone keystone is used by Role manager, again true
-role-member: Role member unmanaged {"name":"member"} keystone-korc-clouds/korc
+role-member: Role member unmanaged map[name:member] keystone-korc-clouds/korc
 role-member-uses-keystone: Keystone keystone is used by Role member, again true
-role-reader: Role reader unmanaged {"name":"reader"} keystone-korc-clouds/korc
+role-reader: Role reader unmanaged map[name:reader] keystone-korc-clouds/korc
 role-reader-uses-keystone: Keystone keystone is used by Role reader, again true
-role-service: Role service unmanaged {"name":"service"} keystone-korc-clouds/korc
+role-service: Role service unmanaged map[name:service] keystone-korc-clouds/korc
 role-service-uses-keystone: Keystone keystone is used by Role service, again true
-service-keystone: Service keystone unmanaged {"name":"keystone","type":"identity"} keystone-korc-clouds/korc
+service-keystone: Service keystone unmanaged map[name:keystone type:identity] keystone-korc-clouds/korc
 service-keystone-uses-keystone: Keystone keystone is used by Service keystone, again true
-user-admin: User admin unmanaged {"domainRef":"default","name":"admin"} keystone-korc-clouds/korc
+user-admin: User admin unmanaged map[domainRef:default name:admin] keystone-korc-clouds/korc
 user-admin-uses-keystone: Keystone keystone is used by User admin, again true
 `

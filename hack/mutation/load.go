@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -42,18 +43,25 @@ type file struct {
 
 // listed is what `go list` says of a package.
 type listed struct {
-	ImportPath, Dir, Export, ForTest string
-	GoFiles                          []string
-	DepOnly                          bool
-	Module                           *struct{ Path string }
+	ImportPath string   `json:"ImportPath"`
+	Dir        string   `json:"Dir"`
+	Export     string   `json:"Export"`
+	GoFiles    []string `json:"GoFiles"`
+	DepOnly    bool     `json:"DepOnly"`
+	Module     *struct {
+		Path string `json:"Path"`
+	} `json:"Module"`
 }
 
 // helper holds for packages that only tests use.
-func helper(path string) bool { return strings.HasSuffix(path, "test") || strings.HasSuffix(path, "/crash") }
+func helper(path string) bool {
+	return strings.HasSuffix(path, "test") || strings.HasSuffix(path, "/crash")
+}
 
 // load parses and checks the packages that the patterns name.
 func load(ctx context.Context, root string, patterns []string) ([]*pkg, error) {
-	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly,Module"}, patterns...)
+	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly,Module"}
+	args = slices.Concat(args, []string{"os", "strconv", "sync"}, patterns) // What the helpers need, too.
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -84,27 +92,33 @@ func load(ctx context.Context, root string, patterns []string) ([]*pkg, error) {
 	var packages []*pkg
 	for _, l := range wanted {
 		p := &pkg{path: l.ImportPath, name: strings.TrimPrefix(l.ImportPath, l.Module.Path+"/"), dir: l.Dir, fset: fset, imports: imports}
-		for _, name := range l.GoFiles {
-			f := &file{path: filepath.Join(l.Dir, name)}
-			if f.source, err = os.ReadFile(f.path); err != nil {
-				return nil, err
-			}
-			if f.ast, err = parser.ParseFile(fset, f.path, f.source, parser.ParseComments); err != nil {
-				return nil, err
-			}
-			p.files = append(p.files, f)
-		}
-		p.info = &types.Info{
-			Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
-		}
-		checked := make([]*ast.File, len(p.files))
-		for i, f := range p.files {
-			checked[i] = f.ast
-		}
-		if p.types, err = (&types.Config{Importer: imports}).Check(p.path, fset, checked, p.info); err != nil {
-			return nil, fmt.Errorf("cannot check %s: %w", p.name, err)
+		if err := p.read(l.GoFiles); err != nil {
+			return nil, err
 		}
 		packages = append(packages, p)
 	}
 	return packages, nil
+}
+
+// read parses and checks a package's files.
+func (p *pkg) read(names []string) error {
+	var err error
+	var checked []*ast.File
+	for _, name := range names {
+		f := &file{path: filepath.Join(p.dir, name)}
+		if f.source, err = os.ReadFile(f.path); err != nil {
+			return err
+		}
+		if f.ast, err = parser.ParseFile(p.fset, f.path, f.source, parser.ParseComments); err != nil {
+			return err
+		}
+		p.files, checked = append(p.files, f), append(checked, f.ast)
+	}
+	p.info = &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
+	}
+	if p.types, err = (&types.Config{Importer: p.imports}).Check(p.path, p.fset, checked, p.info); err != nil {
+		return fmt.Errorf("cannot check %s: %w", p.name, err)
+	}
+	return nil
 }

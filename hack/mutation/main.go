@@ -47,7 +47,7 @@ type options struct {
 
 func run(ctx context.Context) error {
 	var o options
-	tests := flag.String("tests", "", "packages whose tests judge besides a package's own, separated by commas, instead of the table's; - for none")
+	tests := flag.String("tests", "", "packages whose tests judge besides a package's own, separated by commas; - for none, and not those of the table")
 	flag.IntVar(&o.sample, "sample", 0, "try at most that many mutants of each package, always the same ones")
 	flag.StringVar(&o.only, "only", "", "try mutants whose line in the report contains this")
 	flag.IntVar(&o.parallel, "parallel", 2, "how many tests run at the same time")
@@ -72,7 +72,7 @@ func run(ctx context.Context) error {
 	if o.work, err = os.MkdirTemp("", "mutation-"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(o.work)
+	defer func() { _ = os.RemoveAll(o.work) }()
 
 	packages, err := load(ctx, o.root, patterns)
 	if err != nil {
@@ -102,5 +102,6 @@ func run(ctx context.Context) error {
 	if err := judge(ctx, o, packages); err != nil {
 		return err
 	}
-	return report(os.Stdout, packages)
+	report(os.Stdout, packages)
+	return nil
 }

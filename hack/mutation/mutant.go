@@ -107,7 +107,7 @@ func (w *walker) offset(p token.Pos) int { return w.pkg.fset.Position(p).Offset 
 
 // source gives the text of a node, on one line and not too long.
 func (w *walker) text(n ast.Node) string {
-	return string(w.file.source[w.offset(n.Pos()):w.offset(n.End())])
+	return string(w.source[w.offset(n.Pos()):w.offset(n.End())])
 }
 
 func (w *walker) short(n ast.Node) string {
@@ -260,7 +260,8 @@ func (w *walker) entries(n *ast.CompositeLit, t types.Type, u *types.Map) {
 		mutants = append(mutants, w.add(kv.Pos(), "drop entry %s", w.short(kv)))
 		keys = append(keys, w.text(kv.Key))
 	}
-	w.wrap(n, fmt.Sprintf("mutationWithout(%d, %s", mutants[0].id, prefix), ", []"+w.typ(u.Key())+"{"+strings.Join(keys, ", ")+"}...)", mutants...)
+	behind := fmt.Sprintf(", []%s{%s}...)", w.typ(u.Key()), strings.Join(keys, ", "))
+	w.wrap(n, fmt.Sprintf("mutationWithout(%d, %s", mutants[0].id, prefix), behind, mutants...)
 }
 
 // assignment leaves a field or an entry as it was.
@@ -326,7 +327,7 @@ func (w *walker) results(n *ast.ReturnStmt) {
 	}
 	last := n.Results[len(n.Results)-1]
 	t := w.pkg.info.TypeOf(last)
-	if t == nil || w.pkg.info.Types[last].IsNil() || !types.Implements(t, types.Universe.Lookup("error").Type().Underlying().(*types.Interface)) {
+	if t == nil || w.pkg.info.Types[last].IsNil() || !types.AssignableTo(t, types.Universe.Lookup("error").Type()) {
 		return
 	}
 	for _, e := range n.Results[:len(n.Results)-1] {

@@ -51,13 +51,13 @@ func (e equivalents) mark(packages []*pkg) error {
 }
 
 // report writes the score of each package, and which mutants survived.
-func report(w io.Writer, packages []*pkg) error {
+func report(w io.Writer, packages []*pkg) {
 	fmt.Fprintln(w, "| Package | Mutants | Tried | Killed | Equivalent | Score |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
 	var all score
 	for _, p := range packages {
 		s := count(p)
-		all.add(s)
+		all = all.plus(s)
 		if s.tried > 0 {
 			fmt.Fprintf(w, "| `%s` | %s |\n", p.name, s)
 		}
@@ -77,16 +77,12 @@ func report(w io.Writer, packages []*pkg) error {
 		}
 	}
 	fmt.Fprintln(w)
-	return nil
 }
 
 type score struct{ mutants, tried, killed, equivalent int }
 
-func (s *score) add(t score) {
-	s.mutants += t.mutants
-	s.tried += t.tried
-	s.killed += t.killed
-	s.equivalent += t.equivalent
+func (s score) plus(t score) score {
+	return score{s.mutants + t.mutants, s.tried + t.tried, s.killed + t.killed, s.equivalent + t.equivalent}
 }
 
 func (s score) String() string {

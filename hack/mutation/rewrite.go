@@ -27,7 +27,6 @@ type rewritten struct {
 	pkg     *pkg
 	edits   []edit
 	aliases map[string]string
-	broken  bool
 }
 
 // typ gives a type as the file may write it.
@@ -60,8 +59,8 @@ func (p *pkg) writable(t types.Type) bool {
 				foreign := strings.Contains("/"+o.Pkg().Path()+"/", "/internal/") && !sameModule(o.Pkg().Path(), p.path)
 				ok = ok && o.Exported() && !foreign
 			}
-			for i := range t.TypeArgs().Len() {
-				visit(t.TypeArgs().At(i), depth+1)
+			for arg := range t.TypeArgs().Types() {
+				visit(arg, depth+1)
 			}
 		case *types.Pointer:
 			visit(t.Elem(), depth+1)

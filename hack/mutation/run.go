@@ -37,7 +37,7 @@ var elsewhere = []struct {
 	{prefix: "internal/preview", tests: []string{"cmd/cobaltcore"}},
 	// What builds objects is judged by what is emitted.
 	{prefix: "internal/certificate", tests: builders},
-	{prefix: "internal/companion", tests: builders},
+	{prefix: "internal/companion", tests: append([]string{"companion"}, builders...)},
 	{prefix: "internal/exposure", tests: builders},
 	{prefix: "internal/korc", tests: builders},
 	{prefix: "internal/mariadb", tests: builders},
@@ -47,11 +47,12 @@ var elsewhere = []struct {
 	{prefix: "internal/secret", tests: builders},
 	{prefix: "internal/tenantsecret", tests: builders},
 	{prefix: "internal/workload", tests: builders},
-	{prefix: "internal/", tests: []string{"functions/keystone", "functions/controlplane"}},
+	{prefix: "internal/schema", tests: []string{"internal/definition", "internal/preview"}},
+	// Everything else stands for itself.
 }
 
-// skipped are tests that take longer than all others of their package, and notice of mutants what others notice.
-var skipped = map[string]string{"functions/keystone": "^TestEachOwner$"}
+// skipped are tests that take longer than all others of their package together, and notice of mutants what others notice.
+var skipped = map[string]string{"functions/keystone": "^TestEachOwner$", "test/emitted": "^TestClouds$"}
 
 var builders = []string{"functions/keystone", "functions/controlplane", "test/emitted"}
 
@@ -87,13 +88,10 @@ func judge(ctx context.Context, o options, packages []*pkg) error {
 	}
 
 	var wait sync.WaitGroup
-	var mu sync.Mutex
-	todo, done := 0, 0
+	count := counter{}
 	for _, p := range packages {
 		judges := o.judges(p, suites)
-		chosen := o.choose(p, judges)
-		todo += len(chosen)
-		for _, m := range chosen {
+		for _, m := range o.choose(p, judges) {
 			tree := <-trees
 			wait.Go(func() {
 				defer func() { trees <- tree }()
@@ -104,23 +102,32 @@ func judge(ctx context.Context, o options, packages []*pkg) error {
 						break
 					}
 				}
-				if ctx.Err() != nil {
-					return
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				m.tried, m.killedBy = true, killer
-				if done++; killer == "" {
-					fmt.Fprintf(os.Stderr, "%s\n", m)
-				}
-				if done%100 == 0 {
-					fmt.Fprintf(os.Stderr, "… %d of %d so far\n", done, todo)
+				if ctx.Err() == nil {
+					count.note(m, killer)
 				}
 			})
 		}
 	}
 	wait.Wait()
 	return ctx.Err()
+}
+
+// counter tells how far it is.
+type counter struct {
+	sync.Mutex
+	done int
+}
+
+func (c *counter) note(m *mutant, killer string) {
+	c.Lock()
+	defer c.Unlock()
+	m.killedBy = killer
+	if killer == "" {
+		fmt.Fprintln(os.Stderr, m)
+	}
+	if c.done++; c.done%100 == 0 {
+		fmt.Fprintf(os.Stderr, "… %d mutants so far\n", c.done)
+	}
 }
 
 // names gives the packages whose tests judge a package: its own first.
@@ -200,7 +207,9 @@ func hash(s string) uint64 {
 
 // build compiles the tests of all packages that judge, with all mutants in them.
 func build(ctx context.Context, o options, packages []*pkg) (map[string]*suite, error) {
-	overlay := struct{ Replace map[string]string }{Replace: map[string]string{}}
+	overlay := struct {
+		Replace map[string]string `json:"Replace"`
+	}{Replace: map[string]string{}}
 	names := map[string]bool{}
 	for _, p := range packages {
 		for path, text := range p.texts {

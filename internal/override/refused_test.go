@@ -84,20 +84,20 @@ var fieldsOfDirectories = map[string]string{
 func TestTaken(t *testing.T) {
 	check := func(name, field string, err error) {
 		t.Helper()
-		switch got := ""; {
+		switch {
 		case err == nil:
 			t.Errorf("%s is the tenant's", name)
 		case field == "" && !strings.HasSuffix(err.Error(), "; leave it out") && !strings.Contains(err.Error(), "; choose from "):
 			t.Errorf("%s: %s", name, err)
 		case field != "":
-			if _, got, _ = strings.Cut(err.Error(), "; set "); got != base+"."+field+" instead" {
+			if _, got, _ := strings.Cut(err.Error(), "; set "); got != base+"."+field+" instead" {
 				t.Errorf("%s: set %s, want %s.%s", name, got, base, field)
 			}
 		}
 	}
 	raw := common.Options{}
 	for _, group := range slices.Sorted(maps.Keys(taken)) {
-		for _, option := range strings.Fields(taken[group]) {
+		for option := range strings.FieldsSeq(taken[group]) {
 			if option == every {
 				option = "anything"
 			}
@@ -109,7 +109,7 @@ func TestTaken(t *testing.T) {
 			clear(raw)
 		}
 	}
-	for _, option := range strings.Fields(takenOfDirectories) {
+	for option := range strings.FieldsSeq(takenOfDirectories) {
 		if err := json.Unmarshal([]byte(`{"`+option+`": "x"}`), &raw); err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestNothingElseTaken(t *testing.T) {
 	want := map[string]map[string]bool{}
 	for group, options := range taken {
 		want[group] = map[string]bool{}
-		for _, option := range strings.Fields(options) {
+		for option := range strings.FieldsSeq(options) {
 			want[group][option] = true
 		}
 	}
