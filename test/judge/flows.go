@@ -427,7 +427,7 @@ func (w *world) checkSuperfluous(all []policy) {
 					w.foundf("Rule %d of what %s lets out is about all ports.", i, p.object)
 				}
 				for _, n := range h.ports {
-					if len(h.peers) == 0 && n.Port.IntValue() != 53 && !w.leaves(from, n.Port.IntValue(), p, all) {
+					if len(h.peers) == 0 && n.Port.IntValue() != 53 && !w.leaves(from, n.Port.IntValue(), p) {
 						w.foundf("%s lets %s out to port %d of everything, which nothing needs.", p.object, from, n.Port.IntValue())
 					}
 				}
@@ -450,7 +450,7 @@ func (w *world) needs(f flow) bool {
 }
 
 // leaves tells whether some pod that a policy is about needs a port outside: a policy may be about several kinds.
-func (w *world) leaves(from *pod, port int, p policy, all []policy) bool {
+func (w *world) leaves(from *pod, port int, p policy) bool {
 	for _, other := range w.pods {
 		if other.place == from.place && selects(&p.Spec.PodSelector, other.labels) {
 			if _, ok := w.needed[flow{other.String(), outsider(anywhere), port}]; ok {

@@ -8,16 +8,16 @@ import (
 // A meaning is what a value is for.
 type meaning string
 
-const ( //nolint:gosec // names of what is secret, and no secrets
+const (
 	password         meaning = "a password"
 	userName         meaning = "a user name"
 	certificate      meaning = "a certificate"
 	authority        meaning = "the certificate of an authority"
 	privateKey       meaning = "a private key"
-	clientSecret     meaning = "a client's secret"
+	clientSecret     meaning = "a client's secret" //nolint:gosec // what it is, and none
 	accessKeyID      meaning = "the ID of an access key"
 	secretAccessKey  meaning = "a secret access key"
-	credentialID     meaning = "the ID of an application credential"
+	credentialID     meaning = "the ID of an application credential" //nolint:gosec // what it is, and none
 	credentialSecret meaning = "the secret of an application credential"
 	dockerConfig     meaning = "logins of registries"
 	cloudsYAML       meaning = "a clouds.yaml"
