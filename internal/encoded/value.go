@@ -357,7 +357,8 @@ func consume(b []byte) (num protowire.Number, typ protowire.Type, bytes []byte, 
 	return num, typ, bytes, bits, tag + n
 }
 
-// Join is a followed by b, which is the merge of the two messages. It copies only if neither is empty, which no ordinary sender brings about.
+// Join is a followed by b, which is the merge of the two messages. It copies only if neither is empty, which no
+// ordinary sender brings about.
 func Join(a, b []byte) []byte {
 	if len(a) == 0 {
 		return b

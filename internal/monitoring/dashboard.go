@@ -95,11 +95,13 @@ type (
 func Dashboard(meta object.Meta, conf common.Monitoring, title string, panels ...Panel) (*corev1.ConfigMap, error) {
 	const width, height, digits = 12, 8, 20
 	// The uid is the same in every copy, and no other's.
-	d := dashboard{Refresh: "1m", SchemaVersion: 39, Tags: []string{"cobaltcore"}, Title: title, UID: names.Hash(digits, meta.Namespace, meta.Name)}
+	d := dashboard{Refresh: "1m", SchemaVersion: 39, Tags: []string{"cobaltcore"}, Title: title}
+	d.UID = names.Hash(digits, meta.Namespace, meta.Name)
 	d.Templating.List = []variable{{Name: "datasource", Query: "prometheus", Type: "datasource"}}
 	d.Time.From, d.Time.To = "now-7d", "now"
 	for i, p := range panels {
-		shown := panel{ID: i + 1, Datasource: source{Type: "prometheus", UID: "${datasource}"}, Targets: []target{}, Title: p.Title, Type: "timeseries"}
+		shown := panel{ID: i + 1, Targets: []target{}, Title: p.Title, Type: "timeseries"}
+		shown.Datasource = source{Type: "prometheus", UID: "${datasource}"}
 		shown.FieldConfig.Defaults.Unit, shown.FieldConfig.Overrides = p.Unit, []string{}
 		shown.GridPos = position{H: height, W: width, X: i % 2 * width, Y: i / 2 * height}
 		for j, l := range p.Lines {

@@ -20,8 +20,8 @@ type State struct {
 	objects map[string]*Object
 }
 
-// New reads the observed composed resources, whose bytes are kept. It is an error if one of them is malformed on its face; deeper down, what
-// is malformed is absent. The error names the resource.
+// New reads the observed composed resources, whose bytes are kept. It is an error if one of them is malformed on its face; deeper down,
+// what is malformed is absent. The error names the resource.
 func New(resources map[string]encoded.Struct) (State, error) {
 	s := State{
 		names:   slices.Sorted(maps.Keys(resources)),

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"maps"
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -99,9 +100,7 @@ func (r *Response) message(object func(encoded.Struct) *structpb.Struct) *fnv1.R
 		Composite: r.Composite.message(object),
 		Resources: make(map[string]*fnv1.Resource, len(r.Desired)+len(r.Composed)),
 	}
-	for name, resource := range r.Desired {
-		m.Desired.Resources[name] = resource
-	}
+	maps.Copy(m.GetDesired().GetResources(), r.Desired)
 	for name, resource := range r.Composed {
 		m.Desired.Resources[name] = resource.message(object)
 	}
