@@ -109,7 +109,7 @@ func sample(t *testing.T) *pkg {
 		}
 	}
 	t.Chdir(dir)
-	packages, err := load(context.Background(), dir, []string{"./..."})
+	packages, err := load(context.Background(), []string{"./..."})
 	if err != nil {
 		t.Fatal(err)
 	}
