@@ -18,8 +18,8 @@ import "errors"
 type Kind string
 
 const (
-	First  Kind = "first"
-	Second Kind = "second"
+
+	First, Second Kind = "first", "second"
 )
 
 const words = "a sentence"
