@@ -59,7 +59,7 @@ func helper(path string) bool {
 }
 
 // load parses and checks the packages that the patterns name.
-func load(ctx context.Context, root string, patterns []string) ([]*pkg, error) {
+func load(ctx context.Context, patterns []string) ([]*pkg, error) {
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly,Module"}
 	args = slices.Concat(args, []string{"os", "strconv", "sync"}, patterns) // What the helpers need, too.
 	cmd := exec.CommandContext(ctx, "go", args...)

@@ -47,7 +47,7 @@ type options struct {
 
 func run(ctx context.Context) error {
 	var o options
-	tests := flag.String("tests", "", "packages whose tests judge besides a package's own, separated by commas; - for none, and not those of the table")
+	tests := flag.String("tests", "", "packages whose tests judge besides a package's own, not those of the table: with commas; - for none")
 	flag.IntVar(&o.sample, "sample", 0, "try at most that many mutants of each package, always the same ones")
 	flag.StringVar(&o.only, "only", "", "try mutants whose line in the report contains this")
 	flag.IntVar(&o.parallel, "parallel", 2, "how many tests run at the same time")
@@ -74,7 +74,7 @@ func run(ctx context.Context) error {
 	}
 	defer func() { _ = os.RemoveAll(o.work) }()
 
-	packages, err := load(ctx, o.root, patterns)
+	packages, err := load(ctx, patterns)
 	if err != nil {
 		return err
 	}

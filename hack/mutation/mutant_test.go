@@ -18,8 +18,8 @@ import "errors"
 type Kind string
 
 const (
-	First  Kind = "first"
-	Second Kind = "second"
+
+	First, Second Kind = "first", "second"
 )
 
 const words = "a sentence"
@@ -109,7 +109,7 @@ func sample(t *testing.T) *pkg {
 		}
 	}
 	t.Chdir(dir)
-	packages, err := load(context.Background(), dir, []string{"./..."})
+	packages, err := load(context.Background(), []string{"./..."})
 	if err != nil {
 		t.Fatal(err)
 	}

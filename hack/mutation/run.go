@@ -95,14 +95,7 @@ func judge(ctx context.Context, o options, packages []*pkg) error {
 			tree := <-trees
 			wait.Go(func() {
 				defer func() { trees <- tree }()
-				killer := ""
-				for _, s := range judges {
-					if s.reached[m.id] && !s.passes(ctx, tree, m.id) {
-						killer = s.name
-						break
-					}
-				}
-				if ctx.Err() == nil {
+				if killer := killer(ctx, judges, tree, m); ctx.Err() == nil {
 					count.note(m, killer)
 				}
 			})
@@ -110,6 +103,16 @@ func judge(ctx context.Context, o options, packages []*pkg) error {
 	}
 	wait.Wait()
 	return ctx.Err()
+}
+
+// killer is whose tests notice the mutant, empty if none does.
+func killer(ctx context.Context, judges []*suite, tree string, m *mutant) string {
+	for _, s := range judges {
+		if s.reached[m.id] && !s.passes(ctx, tree, m.id) {
+			return s.name
+		}
+	}
+	return ""
 }
 
 // counter tells how far it is.

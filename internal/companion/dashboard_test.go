@@ -19,12 +19,19 @@ func TestDashboard(t *testing.T) {
 	}
 	conf := o.(*corev1.ConfigMap)
 	var page struct {
-		Title  string
+		Title  string `json:"title"`
 		Panels []struct {
-			Title       string
-			FieldConfig struct{ Defaults struct{ Unit string } }
-			Targets     []struct{ Expr, LegendFormat string }
-		}
+			Title       string `json:"title"`
+			FieldConfig struct {
+				Defaults struct {
+					Unit string `json:"unit"`
+				} `json:"defaults"`
+			} `json:"fieldConfig"`
+			Targets []struct {
+				Expr         string `json:"expr"`
+				LegendFormat string `json:"legendFormat"`
+			} `json:"targets"`
+		} `json:"panels"`
 	}
 	if err := json.Unmarshal([]byte(conf.Data["companion-dashboard.json"]), &page); err != nil {
 		t.Fatal(err)

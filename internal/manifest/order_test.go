@@ -70,7 +70,7 @@ func TestPlain(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{
-		"a\n": true, "a\nb": true, "a\tb\nc": true, "a": false, "a\n\n": false, " a\n": false, "\ta\n": false, "\na": false,
+		"a\n": true, "a\nb": true, "a\tb\nc": true, "a": false, "a\n\n": false, "\x20a\n": false, "\ta\n": false, "\na": false,
 		"a\u00a0\n": false, "a\u00a1\n": true, "a\u007e\n": true, "a\u007f\n": false, "a\u2028\n": false, "a\u2029\n": false, "a\ufeff\n": false, "a\r\n": false,
 	} {
 		if got := block(text); got != want {
