@@ -168,7 +168,9 @@ func (w *world) entry(path string) map[string]string {
 	w.t.Helper()
 	code, answer := w.ask(http.MethodGet, engine+"/data/"+path, nil)
 	var out struct {
-		Data struct{ Data map[string]string }
+		Data struct {
+			Data map[string]string `json:"data"`
+		} `json:"data"`
 	}
 	if code != http.StatusOK {
 		return nil

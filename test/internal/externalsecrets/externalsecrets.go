@@ -13,7 +13,7 @@ import (
 )
 
 // Module is the newest version of External Secrets that is one module: later ones need modules that no proxy has.
-const Module = "github.com/external-secrets/external-secrets@v0.20.4" //nolint:gosec // a module
+const Module = "github.com/external-secrets/external-secrets@v0.20.4"
 
 // registered are the packages of External Secrets that are built in: providers and generators. All of them would be 300 modules.
 var registered = map[string][]string{
@@ -21,8 +21,8 @@ var registered = map[string][]string{
 	"generator": {"fake", "password", "sshkey", "uuid"},
 }
 
-// Build gives the folder of the module and the program, which is built once and kept in bin below a folder. It is built from a copy of the module, because
-// what is built in is one list in its sources; its own go.mod and go.sum, which its hash covers, say from what else.
+// Build gives the folder of the module and the program, which is built once and kept in bin below a folder. It is built from a copy of
+// the module, because what is built in is one list in its sources; its own go.mod and go.sum, which its hash covers, say from what else.
 func Build(ctx context.Context, folder string, log io.Writer) (source, program string, err error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", Module)
 	cmd.Dir, cmd.Env = folder, append(os.Environ(), "GOWORK=off", "GOFLAGS=") // it is of no module
