@@ -245,6 +245,9 @@ func (w *world) checkRoutes() {
 // checkHosts holds that the certificate that an Ingress serves is for its hosts.
 func (w *world) checkHosts(o object) {
 	for _, tls := range list(o.manifest, "spec", "tls") {
+		if text(tls, "secretName") == "" {
+			continue // The controller's own certificate.
+		}
 		for _, host := range texts(tls, "hosts") {
 			if !slices.ContainsFunc(w.objects, func(c object) bool {
 				return c.is("Certificate.cert-manager.io") && c.place == o.place && text(c.manifest, "spec", "secretName") == text(tls, "secretName") &&
