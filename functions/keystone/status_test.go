@@ -7,6 +7,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
 )
 
 // TestStatus: what others read of a Keystone, when nothing is there, when all is, and while it changes.
@@ -37,7 +38,7 @@ func TestStatus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := graph.Compute(m, in.Seen)
+		plan, err := graph.Compute(m, in.Seen, compose.Item.Reference)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,11 +41,6 @@ func condition(metric, of string) []scene {
 	}
 }
 
-// good is an alert on a number that is 1 where all is well.
-func good(metric string) []scene {
-	return []scene{raised("It is not.", "n", metric+`{name="n"} 0x100`), silent("It is.", metric+`{name="n"} 1x100`), silent("There is none.")}
-}
-
 // overdue are those of an alert on the time of the next rotation.
 func overdue(metric string) []scene {
 	return []scene{
@@ -190,10 +185,10 @@ var scenes = func() map[string][]scene {
 		"CredentialNotReady":        condition("companion_credential_rotation_condition", "Ready"),
 		"CredentialNotDistributed":  condition("companion_credential_rotation_condition", "Distributed"),
 		"CredentialRotationOverdue": overdue("companion_credential_rotation_next_rotation_timestamp_seconds"),
-		"SecretAggregateNotReady":   good("companion_secret_aggregate_ready"),
-		"KeystoneGivesNoTokens":     good("companion_identity_check_reachable"),
-		"RoleNotGiven":              good("companion_role_assignment_available"),
-		"EndpointNotInRegion":       good("companion_endpoint_region_available"),
+		"SecretAggregateNotReady":   condition("companion_secret_aggregate_condition", "Ready"),
+		"KeystoneGivesNoTokens":     condition("companion_identity_check_condition", "Reachable"),
+		"RoleNotGiven":              condition("companion_role_assignment_condition", "Available"),
+		"EndpointNotInRegion":       condition("companion_endpoint_region_condition", "Available"),
 
 		"DatabaseDown": databaseDown, "DatabaseDegraded": databaseDegraded, "DatabaseProxyDown": proxyDown,
 		"DatabaseCertificateExpiring": slices.Concat(expiring("mariadb-server-cert"), expiring("maxscale-listener-cert"), expiring("internal-ca")),

@@ -20,7 +20,7 @@ func severities(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	name := regexp.MustCompile("`([A-Za-z]+)`")
-	_, table, _ := strings.Cut(string(page), "| Alert | Wakes somebody |")
+	_, table, _ := strings.Cut(string(page), "| Alert | Critical |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	out := map[string]string{}
 	for row := range strings.Lines(table) {
