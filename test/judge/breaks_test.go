@@ -162,7 +162,7 @@ func TestBreaks(t *testing.T) {
 	}{
 		"SecretKeyNobodyMakes": {
 			"Its pods would never start.", replace("Deployment", "keystone", `"key":"client-secret"`, `"key":"secret"`),
-			"Secret tenant-keycloak-client has no key secret",
+			"Secret keystone-federation-client has no key secret",
 		},
 		"SecretNobodyMakes": {
 			"The generator and its Secret are gone.", gone("ExternalSecret", "keystone-federation"),
