@@ -54,7 +54,7 @@ fuzz: ## Fuzz every fuzz target for FUZZTIME (30s)
 	  echo "fuzz $$target in $$(dirname "$$file") for $(FUZZTIME)" && \
 	  go test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) "$$(dirname "$$file")"; done
 
-# What literals say is changed by a tool of our own, conditions by gremlins. Goldens notice nothing: ours writes them anew for each
+# What literals say is changed by a tool of our own, conditions by gremlins. Goldens notice nothing: ours writes them again for each
 # mutant, and gremlins leaves out the tests that only compare them.
 mutation: mutation-literals mutation-conditions ## Break packages on purpose, and say what no test notices: [PKG=./internal/limit] [ARGS="-sample 50"]
 

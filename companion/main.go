@@ -1,6 +1,6 @@
-// Command companion reconciles, in the namespace of one control plane, what a composition function cannot do because it
-// needs memory, randomness or a running service: keys that rotate, schema changes, secrets made of others, what K-ORC cannot do in
-// Keystone, and what only Keystone itself can tell.
+// Command companion reconciles, in the namespace of one control plane, what a composition function cannot do because it needs memory,
+// randomness or a running service: keys that rotate, schema changes, secrets made of others, what K-ORC cannot do in Keystone, and what
+// only Keystone itself knows.
 package main
 
 import (

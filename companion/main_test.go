@@ -36,7 +36,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
 )
 
-// manager is what the manager itself does: it elects a leader, and tells who leads.
+// manager is what the manager itself does: it elects a leader, and reports who leads.
 const manager = `
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch

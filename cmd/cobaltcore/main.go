@@ -95,7 +95,7 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	return result.Print(out, c.Format)
 }
 
-// check refuses what is a slip of whoever called, before anything is read.
+// check refuses mistakes of the caller, before anything is read.
 func (c *previewCommand) check() error {
 	if c.Stage < 0 {
 		return errUsage("--stage has to be 1 or more")

@@ -39,7 +39,7 @@ func stage(w *world) controller.Action {
 	}
 }
 
-// askKeystone takes a step in Keystone, whose refusal people have to hear of.
+// askKeystone takes a step in Keystone, whose refusal has to be reported.
 func askKeystone(w *world, do controller.Action) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		err := do(ctx, env)

@@ -50,8 +50,8 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// cluster plays what is around the controller: a Deployment's controller and its pods, which keep the credential that they were
-// started with and log in by it all the time, and Keystone.
+// cluster fakes what is around the controller: a Deployment's controller and its pods, which keep the credential that they were started
+// with and log in by it all the time, and Keystone.
 type cluster struct {
 	t        testing.TB
 	api      client.WithWatch
@@ -166,7 +166,7 @@ func (c *cluster) edit(change func(*c5c3v1.CredentialRotation)) {
 	c.must(c.api.Update(context.Background(), r))
 }
 
-// secret gives nil if there is none.
+// secret returns nil if there is none.
 func (c *cluster) secret() *corev1.Secret {
 	s := &corev1.Secret{}
 	if c.api.Get(context.Background(), key(secretName), s) != nil {
@@ -228,7 +228,7 @@ func (c *cluster) check() {
 		c.inUse[offered.value] = true
 	}
 	if c.rotation().Spec.Target == password {
-		// Whatever happens, somebody knows the password.
+		// Whatever happens, someone knows the password.
 		if !c.accepts(offered) && !c.accepts(loaded{value: text(c.secret(), stagedPrefix+passwordKey)}) {
 			c.violatedf("%s: Keystone accepts no password that anybody knows", at)
 		}
@@ -331,8 +331,8 @@ func (c *cluster) deployments() {
 	}
 }
 
-// pass reconciles once and, if that waits for something, lets the world go on. It gives how long nothing is left to do: zero if
-// there is.
+// pass reconciles once and, if that waits for something, lets the simulated world go on. It returns how long nothing is left to do: zero
+// if there is.
 func (c *cluster) pass(r *Reconciler) time.Duration {
 	ctx := log.IntoContext(context.Background(), zap.New(zap.WriteTo(c.logs), zap.UseDevMode(true)))
 	result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: key("glance")})
@@ -429,7 +429,7 @@ func (c *cluster) said() string {
 	return out.String()
 }
 
-// checkSaid fails the test if a secret was told.
+// checkSaid fails the test if a secret was revealed.
 func (c *cluster) checkSaid() {
 	c.t.Helper()
 	said := c.said()

@@ -15,8 +15,8 @@ import (
 // aggregateKind is the kind of a consumer that copies the credential.
 const aggregateKind = "SecretAggregate"
 
-// secretCopy is the Secret of a SecretAggregate that takes the application credential in. Who logs in by it reads it anew each time,
-// so that nobody has what it no longer holds for longer than a login takes.
+// secretCopy is the Secret of a SecretAggregate that takes the application credential in. Who logs in by it reads it again each time, so
+// that nobody has what it no longer holds for longer than a login takes.
 type secretCopy struct {
 	name string
 	// exists is set if there is such a SecretAggregate. secret is nil if it has made none.

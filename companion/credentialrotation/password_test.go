@@ -11,7 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// TestPassword: the Secret that somebody made is taken over, its other keys stay, and the password is another one in time.
+// TestPassword: the Secret that someone made is taken over, its other keys stay, and the password is another one in time.
 func TestPassword(t *testing.T) {
 	c, r := start(t, rotationOf(password))
 	if s := c.secret(); text(s, passwordKey) != first || s.Labels["theirs"] != "x" {

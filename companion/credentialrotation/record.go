@@ -18,7 +18,7 @@ type record struct {
 	Rotation string `json:"rotation"`
 	// ID of the credential in use: an application credential's in Keystone, a random one of a password. None: there is none yet.
 	ID string `json:"id,omitempty"`
-	// Digest of the credential as it was written. Another one was written by somebody else.
+	// Digest of the credential as it was written. Another one was written by someone else.
 	Digest string `json:"digest,omitempty"`
 	// Since is when it was written.
 	Since time.Time `json:"since"`

@@ -12,7 +12,7 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 )
 
-// TestRefused: what cannot be is told, and nothing is touched.
+// TestRefused: what cannot be is reported, and nothing is touched.
 func TestRefused(t *testing.T) {
 	secretOf := func(labels, annotations, data map[string]string) *corev1.Secret {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: namespace, Labels: labels, Annotations: annotations}, Data: map[string][]byte{}}

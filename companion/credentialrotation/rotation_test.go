@@ -165,9 +165,9 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
-// TestMends: whatever becomes of the Secret or of Keystone's side, there is a working credential again, no pod loses the one that it has,
+// TestRepairs: whatever becomes of the Secret or of Keystone's side, there is a working credential again, no pod loses the one that it has,
 // and nothing is left behind.
-func TestMends(t *testing.T) {
+func TestRepairs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		damage func(*cluster)
@@ -238,7 +238,7 @@ func TestMends(t *testing.T) {
 				t.Errorf("%s: %d application credentials", tc.reason, len(got))
 			}
 			if said := c.said(); !strings.Contains(said, tc.event) {
-				t.Errorf("%s: nobody hears of it: %s", tc.reason, said)
+				t.Errorf("%s: it is not reported: %s", tc.reason, said)
 			}
 		})
 	}
@@ -295,7 +295,7 @@ func TestKeystoneDown(t *testing.T) {
 	}
 }
 
-// TestRefusedByKeystone: people hear why.
+// TestRefusedByKeystone: an event says why.
 func TestRefusedByKeystone(t *testing.T) {
 	c := newCluster(t, rotationOf(applicationCredential))
 	c.keystone.Refuse("POST", "the limit is 5")

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// rotateAnnotation of a CredentialRotation replaces the credential at once. Its value is the ID of that credential
-	// (status.currentID): an old annotation replaces nothing anew.
+	// rotateAnnotation of a CredentialRotation replaces the credential at once. Its value is the ID of that credential (status.currentID):
+	// an old annotation replaces nothing again.
 	rotateAnnotation = "c5c3.io/rotate"
 
 	// settle is how long a new credential is in the Secret before pods are restarted for it: a kubelet's view of it may be late.
@@ -84,7 +84,7 @@ func rollConsumers(w *world) *controller.Step {
 	return nil
 }
 
-// recordDistribution writes down that every consumer has the credential.
+// recordDistribution records that every consumer has the credential.
 func recordDistribution(w *world) *controller.Step {
 	if w.state != intact || w.record.Distributed != nil || w.waitsForConsumers() != "" {
 		return nil
@@ -131,7 +131,7 @@ func mint(w *world) *controller.Step {
 	}
 }
 
-// adopt takes the password that somebody has put into the Secret.
+// adopt takes the password that someone has put into the Secret.
 func adopt(w *world) *controller.Step {
 	if w.rotation.Spec.Target != password || w.state == intact {
 		return nil
@@ -178,8 +178,8 @@ func revoke(w *world) *controller.Step {
 	return nil
 }
 
-// condemn writes down what nobody uses any more: from then on it is revoked, whoever leads. That the Secret is still as it was when
-// this was proven makes it certain that none of them has come into use.
+// condemn records what nobody uses any more: from then on it is revoked, whoever leads. That the Secret is still as it was when this was
+// proven makes it certain that none of them has come into use.
 func condemn(w *world) *controller.Step {
 	if w.rotation.Spec.Target == password || !w.usable() || w.user == nil || w.record.Distributed == nil {
 		return nil

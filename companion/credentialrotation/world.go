@@ -225,7 +225,7 @@ func (w *world) strays() []string {
 	return out
 }
 
-// gone reports that Keystone no longer has the application credential in use: somebody revoked it, or took a role of it from the user.
+// gone reports that Keystone no longer has the application credential in use: someone revoked it, or took a role of it from the user.
 func (w *world) gone() bool {
 	if w.rotation.Spec.Target == password || w.state != intact || w.user == nil {
 		return false

@@ -22,12 +22,12 @@ const poll = 5 * time.Second
 func (p *plan) step(w *world) controller.Step {
 	return controller.Step{
 		Name: "Schema", Note: p.note, Expected: !p.refused,
-		Status: func() { w.sync.Status = report(w, p) }, Do: p.do(w), After: p.patience(w),
+		Status: func() { w.sync.Status = report(w, p) }, Do: p.do(w), After: p.requeueAfter(w),
 	}
 }
 
-// patience is how long to rest after a plan was carried out.
-func (p *plan) patience(w *world) time.Duration {
+// requeueAfter is the time until the next pass after a plan was carried out.
+func (p *plan) requeueAfter(w *world) time.Duration {
 	switch {
 	case p.again:
 		return controller.AtOnce

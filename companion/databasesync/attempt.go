@@ -10,8 +10,8 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// discard takes a Job away that was made and is not wanted any more. It never ran, and as long as it is there somebody may
-// release it, so it goes before anything else begins.
+// discard takes a Job away that was made and is not wanted any more. It never ran, and as long as it is there someone may release it, so
+// it goes before anything else begins.
 func discard(w *world) *plan {
 	current := open(w.sync.Status.History)
 	for i := range w.jobs {
@@ -58,17 +58,17 @@ func attend(w *world) *plan {
 		}
 		return w.ended(r, w.step(r.Hash).judge(res.code), res)
 	case job.DeletionTimestamp == nil && w.outdated(r) && (suspended(job) || !w.begun(job)):
-		return w.callBack(r, job)
+		return w.cancel(r, job)
 	case job.DeletionTimestamp == nil && suspended(job):
 		return w.release(r, job)
 	}
 	return w.wait(at, "Running", w.running(r, job))
 }
 
-// callBack takes back an attempt that has not started and is not wanted any more: the release of its Job first, and the record
-// when no pod of it is left, so that nothing runs that is not recorded.
-func (w *world) callBack(r *record, job *batchv1.Job) *plan {
-	p := w.save(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s is not wanted any more and is called back", r.Step, r.Release))
+// cancel withdraws an attempt that has not started and is not wanted any more: the release of its Job first, and the record when no pod
+// of it is left, so that nothing runs that is not recorded.
+func (w *world) cancel(r *record, job *batchv1.Job) *plan {
+	p := w.save(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s is no longer wanted and is cancelled", r.Step, r.Release))
 	switch {
 	case !suspended(job):
 		p.suspend = job

@@ -47,7 +47,7 @@ type tb interface {
 	Fatalf(format string, args ...any)
 }
 
-// cluster plays what is around the controller: the Job controller, kubelets, the garbage collector, Crossplane, which rolls the
+// cluster fakes what is around the controller: the Job controller, kubelets, the garbage collector, Crossplane, which rolls the
 // Deployment out when the schema serves a release, and the database. It writes past the controller's client.
 type cluster struct {
 	t      tb
@@ -55,12 +55,12 @@ type cluster struct {
 	clock  *clocktesting.FakePassiveClock
 	events *events.FakeRecorder
 
-	// exits gives the exit code of a step's attempt. Absent: 0.
+	// exits returns the exit code of a step's attempt. Absent: 0.
 	exits func(r record) int32
 	// unpullable is an image that no node can pull.
 	unpullable string
 	podCount   int
-	// messages lets containers write what they tell into their termination message.
+	// messages lets containers write what they report into their termination message.
 	messages bool
 	// onPass is called after each pass.
 	onPass func()
@@ -69,7 +69,7 @@ type cluster struct {
 	starts []string
 	// serves are the releases that the schema serves, and begun those that it may be of, the newest last.
 	serves, begun []string
-	// lost: the status was taken away, so records prove nothing.
+	// lost: the status was removed, so records prove nothing.
 	lost bool
 	// violations of what must always hold.
 	violations []string
@@ -132,7 +132,7 @@ func identified(s *openstackv1.DatabaseSync) *openstackv1.DatabaseSync {
 	return s
 }
 
-// tells is what the release's tool prints of the database that is played: its revision among log lines.
+// reports is what the release's tool prints of the database that is faked: its revision among log lines.
 func (c *cluster) tells(release string) (string, int32) {
 	found, known := "None", true
 	switch newest := c.newest(); {
@@ -175,8 +175,8 @@ func (c *cluster) sync() *openstackv1.DatabaseSync {
 	return s
 }
 
-// wish changes the spec.
-func (c *cluster) wish(do func(*openstackv1.DatabaseSync)) {
+// edit changes the spec.
+func (c *cluster) edit(do func(*openstackv1.DatabaseSync)) {
 	s := c.sync()
 	do(s)
 	s.Generation++
@@ -185,7 +185,7 @@ func (c *cluster) wish(do func(*openstackv1.DatabaseSync)) {
 
 // order asks for a release, as Crossplane does: with its image.
 func (c *cluster) order(release string) {
-	c.wish(func(s *openstackv1.DatabaseSync) {
+	c.edit(func(s *openstackv1.DatabaseSync) {
 		s.Spec.Release, s.Spec.Template.Spec.Containers[0].Image = release, image1(release)
 	})
 }
@@ -206,8 +206,8 @@ func (c *cluster) stepPods() []corev1.Pod { return c.pods(client.MatchingLabels{
 
 func (c *cluster) servicePods() []corev1.Pod { return c.pods(client.MatchingLabels{"app": "keystone"}) }
 
-// pass reconciles once and, if that waits for something, lets the world go on. It gives how long nothing is left to do: zero if
-// there is.
+// pass reconciles once and, if that waits for something, lets the simulated world go on. It returns how long nothing is left to do: zero
+// if there is.
 func (c *cluster) pass(r *Reconciler) time.Duration {
 	result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "keystone"}})
 	c.onPass()
@@ -236,7 +236,7 @@ func (c *cluster) until(r *Reconciler, what string, holds func(*openstackv1.Data
 	c.t.Fatalf("does not come to %s: %s\n%s", what, c.told(), strings.Join(c.starts, "\n"))
 }
 
-// finished: everything has run for what is wished, and that was seen.
+// finished: everything has run for the spec, and that was observed.
 func finished(s *openstackv1.DatabaseSync) bool {
 	return s.Status.ObservedGeneration == s.Generation && s.Status.Phase == openstackv1.SyncPhaseDone &&
 		meta.IsStatusConditionTrue(s.Status.Conditions, conditionContracted)

@@ -40,7 +40,7 @@ func failedNow(s *openstackv1.DatabaseSync) bool {
 	return s.Status.Phase == openstackv1.SyncPhaseFailed
 }
 
-// TestFailure: the end of the output is in the status, without the password, and so is why it waits; nothing else tells it, either.
+// TestFailure: the end of the output is in the status, without the password, and so is why it waits; nothing else reports it, either.
 func TestFailure(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	c.exits = func(record) int32 { return 7 }
@@ -66,7 +66,7 @@ func TestFailure(t *testing.T) {
 
 	// An annotation lets it run again at once, and not twice.
 	before := c.clock.Now()
-	c.wish(func(s *openstackv1.DatabaseSync) { metav1.SetMetaDataAnnotation(&s.ObjectMeta, RetryAnnotation, "1") })
+	c.edit(func(s *openstackv1.DatabaseSync) { metav1.SetMetaDataAnnotation(&s.ObjectMeta, RetryAnnotation, "1") })
 	c.until(r, "attempt 2", func(s *openstackv1.DatabaseSync) bool { return last(s).Attempt == 2 })
 	if waited := c.clock.Now().Sub(before); waited > 0 {
 		t.Errorf("waited %s", waited)
@@ -99,7 +99,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestLostStatus: the Jobs that are still there tell what ran, so a step of a schema does not run again.
+// TestLostStatus: the Jobs that are still there show what ran, so a step of a schema does not run again.
 func TestLostStatus(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
@@ -113,8 +113,8 @@ func TestLostStatus(t *testing.T) {
 	}
 }
 
-// TestMadeAnew: a DatabaseSync of the same name waits for what the one before has left running.
-func TestMadeAnew(t *testing.T) {
+// TestRecreated: a DatabaseSync of the same name waits for what the one before has left running.
+func TestRecreated(t *testing.T) {
 	c := newCluster(t, keystone("2025.1"), secret())
 	r := c.reconciler(c.api)
 	c.until(r, "sync", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
@@ -237,7 +237,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	r.Reader = interceptor.NewClient(c.api, interceptor.Funcs{
 		List: func(ctx context.Context, api client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 			if _, ok := l.(*batchv1.JobList); ok {
-				c.order("2025.2") //nolint:contextcheck // It is somebody else's.
+				c.order("2025.2") //nolint:contextcheck // It is another's.
 			}
 			return api.List(ctx, l, opts...)
 		},

@@ -23,12 +23,12 @@ var stride = flag.Int("crash.every", 29, "make every n-th run of TestCrash")
 
 // A life is something to live through with one call going wrong.
 type life struct {
-	// found is the release of the schema in a database that is new to the DatabaseSync, whose first wish is wish.
-	found, wish string
+	// found is the release of the schema in a database that is new to the DatabaseSync, whose first spec asks for release.
+	found, release string
 	// from is the release that everything has run for at the beginning. None: the database is new.
 	from string
 	live func(*cluster, *Reconciler)
-	// unsettled: at the call that goes wrong, the upgrade is called off, and ordered again before the controller goes on.
+	// unsettled: at the call that goes wrong, the upgrade was aborted, and ordered again before the controller goes on.
 	unsettled bool
 	// want are the steps that start, in this order, where nothing goes wrong.
 	want []string
@@ -38,13 +38,13 @@ type life struct {
 
 var lives = map[string]life{
 	"empty": {
-		wish:   "2025.1",
-		live:   func(c *cluster, r *Reconciler) { c.until(r, "the end", finished) },
-		want:   []string{"version/db-version 2025.1 #1", "sync/db-sync 2025.1 #1", "sync/db-sync 2025.1 #2"},
-		serves: "2025.1",
+		release: "2025.1",
+		live:    func(c *cluster, r *Reconciler) { c.until(r, "the end", finished) },
+		want:    []string{"version/db-version 2025.1 #1", "sync/db-sync 2025.1 #1", "sync/db-sync 2025.1 #2"},
+		serves:  "2025.1",
 	},
 	"restored": {
-		found: "2025.1", wish: "2026.1",
+		found: "2025.1", release: "2026.1",
 		live: func(c *cluster, r *Reconciler) { c.until(r, "the end", finished) },
 		want: []string{
 			"version/db-version 2026.1 #1", "check/upgrade-check 2026.1 #1", "expand/expand 2026.1 #1", "expand/expand 2026.1 #2",
@@ -53,7 +53,7 @@ var lives = map[string]life{
 		serves: "2026.1",
 	},
 	"refused, then asked for what is there": {
-		found: "2025.1", wish: "2026.2",
+		found: "2025.1", release: "2026.2",
 		live: func(c *cluster, r *Reconciler) {
 			c.until(r, "a refusal", func(s *openstackv1.DatabaseSync) bool {
 				ready := meta.FindStatusCondition(s.Status.Conditions, conditionReady)
@@ -123,7 +123,7 @@ var lives = map[string]life{
 		},
 		serves: "2025.2",
 	},
-	"called back": {
+	"cancelled": {
 		from: "2025.1",
 		live: func(c *cluster, r *Reconciler) {
 			c.unpullable = image1("2025.2")
@@ -132,7 +132,7 @@ var lives = map[string]life{
 				pods := c.stepPods()
 				return len(pods) > 0 && obstacle(&pods[0]) != ""
 			})
-			c.wish(func(s *openstackv1.DatabaseSync) { s.Spec.Template.Spec.Containers[0].Image += "-b" })
+			c.edit(func(s *openstackv1.DatabaseSync) { s.Spec.Template.Spec.Containers[0].Image += "-b" })
 			c.until(r, "the end", finished)
 		},
 		want: []string{
@@ -160,7 +160,7 @@ var lives = map[string]life{
 	},
 }
 
-// decided: an upgrade was called off, or it is too late for that.
+// decided: an upgrade was aborted, or it is too late for that.
 func decided(s *openstackv1.DatabaseSync) bool {
 	ready := meta.FindStatusCondition(s.Status.Conditions, conditionReady)
 	return s.Status.ObservedGeneration == s.Generation && (s.Status.Phase == openstackv1.SyncPhaseDone || ready != nil && ready.Reason == "UpgradeRefused")
@@ -179,7 +179,7 @@ func stubborn(r record) int32 {
 	return 0
 }
 
-// standing gives a Keystone of 2025.1 that has been there for long: no Job is left.
+// standing returns a Keystone of 2025.1 that has been there for long: no Job is left.
 func standing() []client.Object {
 	now := metav1.Time{Time: start}
 	s, name := keystone("2025.1"), client.ObjectKey{Namespace: namespace, Name: "keystone"}
@@ -217,8 +217,8 @@ func (l life) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	if l.from != "" {
 		objects = standing()
 	}
-	if l.wish != "" {
-		objects[0] = identified(keystone(l.wish))
+	if l.release != "" {
+		objects[0] = identified(keystone(l.release))
 	}
 	c := newCluster(t, objects...)
 	c.exits = stubborn

@@ -89,8 +89,8 @@ func reached(history []record) (release string, by phase) {
 	return "", ""
 }
 
-// appended gives the history with one more attempt. An attempt that was to be repeated makes way: a migration may take
-// thousands of them.
+// appended returns the history with one more attempt. An attempt that was to be repeated makes way: a migration may take thousands of
+// them.
 func appended(history []record, r record) []record {
 	out := slices.Clone(history)
 	if n := len(out); n > 0 && out[n-1].Hash == r.Hash && out[n-1].Result == openstackv1.StepRepeat {
@@ -108,7 +108,7 @@ func trimmed(history []record) []record {
 	return history
 }
 
-// ended gives the history with the last attempt at its end. Only the newest failure of a step keeps its log.
+// ended returns the history with the last attempt at its end. Only the newest failure of a step keeps its log.
 func ended(history []record, result string, code *int32, log string, at time.Time) []record {
 	out := slices.Clone(history)
 	last := &out[len(out)-1]

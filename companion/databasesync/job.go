@@ -23,7 +23,7 @@ import (
 const (
 	// syncLabel is on every Job of a schema and on its pods: they are found by it, whichever DatabaseSync made them.
 	syncLabel = "openstack.c5c3.io/database-sync"
-	// stepLabel tells the step: expand.db-sync.
+	// stepLabel names the step: expand.db-sync.
 	stepLabel = "openstack.c5c3.io/step"
 	// attemptAnnotation holds the record of the attempt that the Job is.
 	attemptAnnotation = "openstack.c5c3.io/attempt"
@@ -51,7 +51,7 @@ func syncLabelValue(name string) string {
 	return name[:nameLimit-nameHash-1] + "-" + names.Hash(nameHash, name)
 }
 
-// jobName of an attempt: <name>-<phase>-<step>-<hash of step, release, image, attempt and wish>. It is the same for whoever makes it,
+// jobName of an attempt: <name>-<phase>-<step>-<hash of step, release, image, attempt and request>. It is the same for whoever makes it,
 // so that it is made once.
 func jobName(s *openstackv1.DatabaseSync, r *record) string {
 	suffix := "-" + names.Hash(nameHash, string(s.UID), r.Step, r.Hash, strconv.Itoa(int(r.Attempt)), r.Request)
@@ -142,7 +142,7 @@ func suspended(job *batchv1.Job) bool {
 // hasEnded: a Job is complete or has failed.
 func hasEnded(job *batchv1.Job) bool { return condition.Ending(job).Type != "" }
 
-// podsOf gives the pods of a Job, the newest last.
+// podsOf returns the pods of a Job, the newest last.
 func podsOf(job *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
 	var out []corev1.Pod
 	for _, p := range pods {
@@ -176,7 +176,7 @@ type result struct {
 	digest string
 	// message is what the container wrote at its end, where it did.
 	message string
-	// pod and container whose output tells more; nil if there is none.
+	// pod and container whose output reports more; nil if there is none.
 	pod       *corev1.Pod
 	container string
 }

@@ -91,9 +91,9 @@ func TestNames(t *testing.T) {
 				t.Fatalf("%s: %v", value, e)
 			}
 		}
-		again, wish := r, r
-		again.Attempt, wish.Request = 2, "other"
-		if other := []string{jobName(sync, &again), jobName(sync, &wish)}; other[0] == name || other[1] == name || other[0] == other[1] {
+		again, edited := r, r
+		again.Attempt, edited.Request = 2, "other"
+		if other := []string{jobName(sync, &again), jobName(sync, &edited)}; other[0] == name || other[1] == name || other[0] == other[1] {
 			t.Fatalf("%s is the name of another attempt", name)
 		}
 	})

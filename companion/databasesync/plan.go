@@ -31,7 +31,7 @@ type plan struct {
 	failed bool
 	// again: there is more to do at once.
 	again bool
-	// at is when to look again if nothing happens; zero: soon if something is awaited.
+	// at is when to check again if nothing happens; zero: soon if there is something to wait for.
 	at time.Time
 
 	// phase, reason and message say what is going on. Refused: it will not go on by waiting.
@@ -41,7 +41,7 @@ type plan struct {
 	note string
 }
 
-// rules are asked in this order; the first that has an answer has the say.
+// rules are asked in this order; the first that has an answer decides.
 var rules = []func(*world) *plan{
 	discard,    // a Job that is not wanted any more
 	attend,     // an attempt that is under way, to its end
@@ -49,7 +49,7 @@ var rules = []func(*world) *plan{
 	oneAtATime, // whatever else may still write
 	invalid,    // what no Job can be made of
 	identify,   // what is in a database that is new here
-	turnBack,   // an upgrade that is called off
+	abort,      // an upgrade that is aborted
 	refuse,     // an upgrade that is not possible
 	prepare,    // the steps before pods of the wanted release may run
 	rollOut,    // the consumers' turn
@@ -73,27 +73,26 @@ func invalid(w *world) *plan {
 	return w.refusal("TemplateInvalid", "spec.template has no container with an image: its first container runs the steps")
 }
 
-// turnBack calls an upgrade off where the schema serves the old release, too. No step runs: those of the old release do not
-// know the schema.
-func turnBack(w *world) *plan {
+// abort aborts an upgrade where the schema serves the old release, too. No step runs: those of the old release do not know the schema.
+func abort(w *world) *plan {
 	spec, status := &w.sync.Spec, &w.sync.Status
 	expanded := !w.fresh() && status.PreviousRelease == spec.Release && status.InstalledRelease != spec.Release
 	release, by := w.ahead()
 	switch {
 	case expanded:
-	case w.fresh(), !w.calledOff():
+	case w.fresh(), !w.aborted():
 		return nil
 	case by != expanding:
 		return w.refusal("CannotGoBack", fmt.Sprintf("steps that bring the schema to release %s in one go have run, and there is no "+
-			"way back to %s: set release to %s again, or restore the database and delete this DatabaseSync, which is made anew",
+			"way back to %s: set release to %s again, or restore the database and delete this DatabaseSync, which is made again",
 			release, spec.Release, release))
 	case w.complete():
 		return nil
 	}
-	p := w.save(openstackv1.SyncPhaseDone, fmt.Sprintf("the upgrade is called off: the schema serves release %s as before", spec.Release))
+	p := w.save(openstackv1.SyncPhaseDone, fmt.Sprintf("the upgrade was aborted: the schema serves release %s as before", spec.Release))
 	p.status.InstalledRelease, p.status.PreviousRelease = spec.Release, ""
 	p.status.InstalledHash, p.status.ContractedHash = target(spec), target(spec)
-	p.note = "the upgrade is called off, the schema serves release " + spec.Release
+	p.note = "the upgrade was aborted, the schema serves release " + spec.Release
 	return p
 }
 
@@ -217,7 +216,7 @@ func (w *world) begin(s step) *plan {
 	return p
 }
 
-// retryAt is when a step may run again after its last attempt: at once if more is left, or if the wish is another one.
+// retryAt is when a step may run again after its last attempt: at once if more is left, or if the spec has changed.
 func (w *world) retryAt(last *record, s step) time.Time {
 	n := failures(w.sync.Status.History, s, request(w.sync))
 	if n == 0 || last.Result != openstackv1.StepFailed {
@@ -239,7 +238,7 @@ func (w *world) wait(phase, reason, message string) *plan {
 	return &plan{status: *w.sync.Status.DeepCopy(), phase: phase, reason: reason, message: message}
 }
 
-// refusal is a plan that does nothing until the wish changes.
+// refusal is a plan that does nothing until the spec changes.
 func (w *world) refusal(reason, message string) *plan {
 	p := w.wait(openstackv1.SyncPhaseFailed, reason, message)
 	p.refused = true

@@ -18,17 +18,17 @@ type given struct {
 	*world
 }
 
-func at(from, wish string) given {
+func at(from, release string) given {
 	s := keystone(from)
 	if from != "" {
 		s = standing()[0].(*openstackv1.DatabaseSync)
 	}
 	s.Generation = 2
-	s.Spec.Release, s.Spec.Template.Spec.Containers[0].Image = wish, image1(wish)
+	s.Spec.Release, s.Spec.Template.Spec.Containers[0].Image = release, image1(release)
 	return given{&world{sync: s, now: start}}
 }
 
-// attempt records an attempt of the wish's step and gives its Job, as it was made.
+// attempt records an attempt of the requested step and returns its Job, as it was made.
 func (g given) attempt(p phase, n int32, end string) (*record, *batchv1.Job) {
 	s := steps(&g.sync.Spec, p)[0]
 	r := record{
@@ -78,7 +78,7 @@ func released(job *batchv1.Job, end batchv1.JobConditionType) *batchv1.Job {
 	return job
 }
 
-// edited is the next wish.
+// edited is the next spec.
 func (g given) edited() { g.sync.Generation++ }
 
 // upgraded: expand has run for 2025.2.
@@ -96,7 +96,7 @@ type decision struct {
 	// Does is "create expand/expand #1", "record …", "release", "suspend", "remove", "end Failed", "drop"; no words for waiting.
 	Does  string
 	Phase string
-	// Installed is what is installed from then on, and what may be turned back to.
+	// Installed is what is installed from then on, and what an upgrade may be aborted to.
 	Installed, Previous string
 	Contracted          string
 	Refused             string
@@ -214,25 +214,25 @@ func TestNext(t *testing.T) {
 				return g
 			}, decision{Phase: "Syncing"}, "cannot start: ErrImagePull: no such image",
 		},
-		"CannotStartForAnEarlierWish": {
+		"CannotStartForAnEarlierSpec": {
 			"Another image may help.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.has(released(job, ""), corev1.PodPending)
 				g.edited()
 				return g
-			}, decision{Does: "suspend", Phase: "Syncing"}, "is called back",
+			}, decision{Does: "suspend", Phase: "Syncing"}, "is cancelled",
 		},
-		"CalledBack": {
+		"Cancelled": {
 			"The record stays as long as a pod may start.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.has(job, corev1.PodPending)
 				g.edited()
 				return g
-			}, decision{Phase: "Syncing"}, "is called back",
+			}, decision{Phase: "Syncing"}, "is cancelled",
 		},
-		"CalledBackForGood": {
+		"CancelledForGood": {
 			"Then it goes.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
@@ -241,7 +241,7 @@ func TestNext(t *testing.T) {
 				return g
 			}, decision{Does: "drop", Phase: "Syncing"}, "",
 		},
-		"CalledBackTooLate": {
+		"CancelledTooLate": {
 			"The record of one that has started stays.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
@@ -250,14 +250,14 @@ func TestNext(t *testing.T) {
 				return g
 			}, decision{Does: "remove", Phase: "Syncing"}, "",
 		},
-		"RunsForAnEarlierWish": {
+		"RunsForAnEarlierSpec": {
 			"One that runs is not stopped.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.has(released(job, ""), corev1.PodRunning)
 				g.edited()
 				return g
-			}, decision{Phase: "Syncing"}, "for an earlier wish",
+			}, decision{Phase: "Syncing"}, "for an earlier spec",
 		},
 		"Dropped": {
 			"A Job that never started goes with its record.", func() given {
@@ -277,8 +277,8 @@ func TestNext(t *testing.T) {
 				return g
 			}, decision{Does: "record sync/db-sync", Phase: "Syncing"}, "taken over",
 		},
-		"MadeForAnEarlierWish": {
-			"A suspended Job of another wish goes first.", func() given {
+		"MadeForAnEarlierSpec": {
+			"A suspended Job of an earlier spec goes first.", func() given {
 				g := at("", one)
 				_, job := g.attempt(syncing, 1, "")
 				g.sync.Status.History = nil
@@ -459,7 +459,7 @@ func TestNext(t *testing.T) {
 				return g
 			}, decision{Phase: "Done", Installed: two, Contracted: two}, "everything has run for release 2025.2",
 		},
-		"CalledOffWhileExpandFails": {
+		"AbortedWhileExpandFails": {
 			"An expanded schema serves both.", func() given {
 				g := at(one, two)
 				g.attempt(expanding, 1, openstackv1.StepFailed)
@@ -467,23 +467,23 @@ func TestNext(t *testing.T) {
 				return g
 			}, with(old, "", "Done"), "",
 		},
-		"CalledOffWithAnotherImage": {
+		"AbortedWithAnotherImage": {
 			"No step of the old release touches it.", func() given {
 				g := at(one, two)
 				g.attempt(expanding, 1, openstackv1.StepFailed)
 				g.sync.Spec = keystone(one).Spec
 				g.sync.Spec.Template.Spec.Containers[0].Image += "-b"
 				return g
-			}, with(old, "", "Done"), "is called off",
+			}, with(old, "", "Done"), "was aborted",
 		},
-		"CalledOffAfterExpand": {
+		"AbortedAfterExpand": {
 			"The same.", func() given {
 				g := upgraded()
 				g.sync.Spec = keystone(one).Spec
 				return g
-			}, with(old, "", "Done"), "is called off",
+			}, with(old, "", "Done"), "was aborted",
 		},
-		"CalledOffAfterContract": {
+		"AbortedAfterContract": {
 			"Too late.", func() given {
 				g := upgraded()
 				g.attempt(contracting, 1, openstackv1.StepFailed)
@@ -492,7 +492,7 @@ func TestNext(t *testing.T) {
 				return g
 			}, decision{Phase: "Failed", Installed: two, Contracted: one, Refused: "UpgradeUnfinished"}, "set release to 2025.2 again",
 		},
-		"CalledOffAfterSync": {
+		"AbortedAfterSync": {
 			"In one go there is no way back.", func() given {
 				g := at(one, two)
 				g.attempt(syncing, 1, openstackv1.StepFailed)
@@ -509,7 +509,7 @@ func TestNext(t *testing.T) {
 			}, decision{Phase: "Failed", Installed: one, Contracted: one, Refused: "UpgradeRefused"}, "cannot go back from 2026.1 to 2025.2",
 		},
 		"Resumed": {
-			"What succeeded before the upgrade was called off does not run again.", func() given {
+			"What succeeded before the upgrade was aborted does not run again.", func() given {
 				g := upgraded()
 				s := &g.sync.Status
 				s.InstalledRelease, s.InstalledHash, s.PreviousRelease = one, s.ContractedHash, ""

@@ -14,8 +14,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
 )
 
-// TestAnyHistory: whatever is wished, fails, vanishes and is interrupted, in any order, one step writes at a time, pods meet
-// only a schema that serves them, and at last, when nothing fails any more, everything runs for the newest release that was begun.
+// TestAnyHistory: whatever is requested, fails, vanishes and is interrupted, in any order, one step writes at a time, pods meet only a
+// schema that serves them, and at last, when nothing fails any more, everything runs for the newest release that was begun.
 func TestAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := keystone("2025.1")
@@ -37,11 +37,11 @@ func TestAnyHistory(t *testing.T) {
 			switch rapid.SampledFrom([]string{"wish", "wish", "retry", "code", "pull", "vanish", "clock", "fault"}).Draw(t, "event") {
 			case "wish":
 				to, vendor := string(releases.Draw(t, "release")), rapid.SampledFrom([]string{"", "-b"}).Draw(t, "image")
-				c.wish(func(s *openstackv1.DatabaseSync) {
+				c.edit(func(s *openstackv1.DatabaseSync) {
 					s.Spec.Release, s.Spec.Template.Spec.Containers[0].Image = to, image1(to)+vendor
 				})
 			case "retry":
-				c.wish(func(s *openstackv1.DatabaseSync) {
+				c.edit(func(s *openstackv1.DatabaseSync) {
 					metav1.SetMetaDataAnnotation(&s.ObjectMeta, RetryAnnotation, c.clock.Now().String())
 				})
 			case "code":

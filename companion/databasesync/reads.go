@@ -30,7 +30,7 @@ func rollout(ctx context.Context, reader client.Reader, sync *openstackv1.Databa
 	return "", nil
 }
 
-// missing gives the references that do not exist. Only metadata is read.
+// missing returns the references that do not exist. Only metadata is read.
 func missing(ctx context.Context, reader client.Reader, namespace string, refs []rights.Reference) ([]string, error) {
 	var out []string
 	for _, r := range refs {

@@ -29,7 +29,7 @@ const (
 	phaseDivider       = "/"
 )
 
-// shown is the phase as the status tells it.
+// shown is the phase as the status reports it.
 var shown = map[phase]string{
 	versioning:  openstackv1.SyncPhasePending,
 	syncing:     openstackv1.SyncPhaseSyncing,
@@ -57,7 +57,7 @@ type step struct {
 // key names a step: expand/db-sync.
 func (s step) key() string { return string(s.phase) + phaseDivider + s.Name }
 
-// judge tells what an exit code means. Nil is an unknown one.
+// judge reports what an exit code means. Nil is an unknown one.
 func (s step) judge(code *int32) string {
 	switch {
 	case code == nil:
@@ -70,7 +70,7 @@ func (s step) judge(code *int32) string {
 	return openstackv1.StepFailed
 }
 
-// steps gives the steps of a phase of a spec.
+// steps returns the steps of a phase of a spec.
 func steps(spec *openstackv1.DatabaseSyncSpec, p phase) []step {
 	lists := map[phase][]openstackv1.Step{
 		syncing: spec.Sync, expanding: spec.Expand, contracting: spec.Contract, migrating: spec.OnlineMigrations,
@@ -114,7 +114,7 @@ func target(spec *openstackv1.DatabaseSyncSpec) string {
 		text(spec.OnlineMigrations), text(spec.UpgradeCheck))
 }
 
-// request is the identity of the wish that an attempt is made for: a failed step waits unless this changes.
+// request is the identity of the spec that an attempt is made for: a failed step waits unless this changes.
 func request(s *openstackv1.DatabaseSync) string {
 	return names.Hash(hashDigits, strconv.FormatInt(s.Generation, 10), s.Annotations[RetryAnnotation])
 }

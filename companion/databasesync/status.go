@@ -40,7 +40,7 @@ func report(w *world, p *plan) openstackv1.DatabaseSyncStatus {
 	case !ready.True:
 		contracted = condition.False("NotInstalled", fmt.Sprintf("the schema does not serve release %s yet", w.sync.Spec.Release))
 	case release != "":
-		contracted = condition.False("Ahead", fmt.Sprintf("the upgrade to release %s was called off, and the schema holds what that needs: "+
+		contracted = condition.False("Ahead", fmt.Sprintf("the upgrade to release %s was aborted, and the schema holds what that needs: "+
 			"upgrade again to finish", release))
 	case then.complete():
 		contracted = condition.True("EverythingRan", "everything has run for release "+status.InstalledRelease)
@@ -60,7 +60,7 @@ func (w *world) running(r *record, job *batchv1.Job) string {
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "step %s of release %s runs in Job %s", r.Step, r.Release, job.Name)
 	if w.outdated(r) {
-		out.WriteString(" for an earlier wish, which is seen to its end")
+		out.WriteString(" for an earlier spec, which is run to its end")
 	}
 	if r.Attempt > 1 {
 		fmt.Fprintf(out, ", attempt %d", r.Attempt)

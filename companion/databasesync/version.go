@@ -18,8 +18,9 @@ var (
 	unknownRevision = regexp.MustCompile(`Can't locate revision identified by '([A-Za-z0-9_.-]{1,64})'`)
 )
 
-// identify finds out which release the schema is of that this DatabaseSync has not had to do with yet: the database was retained by another
-// one, or restored from a backup. Nothing is changed before that is known. Until a step has begun, it asks again whenever the wish changes.
+// identify finds out which release the schema is of that this DatabaseSync has not had to do with yet: the database was retained by
+// another one, or restored from a backup. Nothing is changed before that is known. Until a step has begun, it asks again whenever the
+// spec changes.
 func identify(w *world) *plan {
 	v := w.sync.Spec.SchemaVersion
 	if v == nil || !w.fresh() {
@@ -36,7 +37,7 @@ func identify(w *world) *plan {
 	return w.recognize(v)
 }
 
-// recognize compares the revision that was found with the wish: nil if the steps for a new database may run.
+// recognize compares the revision that was found with the spec: nil if the steps for a new database may run.
 func (w *world) recognize(v *openstackv1.SchemaVersion) *plan {
 	const again = "restore another backup or empty the database, and set annotation " + RetryAnnotation + " to a new value"
 	found, wanted := w.sync.Status.SchemaRevision, w.sync.Spec.Release
@@ -72,22 +73,22 @@ func (w *world) recognize(v *openstackv1.SchemaVersion) *plan {
 	return w.refusal("UpgradeRefused", fmt.Sprintf("%s, and nothing was changed: %s. Or %s", what, why, again))
 }
 
-// versioned records what a step of the phase version has found. One that has told nothing has failed, whatever its exit code is.
+// versioned records what a step of the phase version has found. One that has reported nothing has failed, whatever its exit code is.
 func (w *world) versioned(r *record, res result) *plan {
 	found := w.revision(res)
 	if found == "" {
 		if res.why == "" && res.code != nil && *res.code == 0 {
-			res.why = "it has told no revision, or its output could not be read"
+			res.why = "it has reported no revision, or its output could not be read"
 		}
 		return w.ended(r, openstackv1.StepFailed, res)
 	}
 	p := w.ended(r, openstackv1.StepSucceeded, res)
 	p.status.SchemaRevision = found
-	p.note = "the database tells revision " + found
+	p.note = "the database reports revision " + found
 	return p
 }
 
-// revision is what a version step has told, by its end and its output: no words if it has told nothing.
+// revision is what a version step has reported, by its end and its output: no words if it has reported nothing.
 func (w *world) revision(res result) string {
 	if res.code == nil {
 		return ""

@@ -13,57 +13,57 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 )
 
-// TestRecognize: what comes of a schema that is found, for a wish.
+// TestRecognize: what comes of a schema that is found, for a requested release.
 func TestRecognize(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason       string
-		found, wish  string
-		allowUnknown bool
-		want         decision
-		says         string
+		reason         string
+		found, release string
+		allowUnknown   bool
+		want           decision
+		says           string
 	}{
 		"Empty": {
 			reason: "A new database gets everything at once.",
-			found:  "None", wish: "2026.1", want: decision{Does: "create sync/db-sync 2026.1", Phase: openstackv1.SyncPhaseSyncing},
+			found:  "None", release: "2026.1", want: decision{Does: "create sync/db-sync 2026.1", Phase: openstackv1.SyncPhaseSyncing},
 		},
 		"Same": {
 			reason: "The steps of a new database find nothing to do in one that is of the wanted release.",
-			found:  "47147121", wish: "2025.2", want: decision{Does: "create sync/db-sync 2025.2", Phase: openstackv1.SyncPhaseSyncing},
+			found:  "47147121", release: "2025.2", want: decision{Does: "create sync/db-sync 2025.2", Phase: openstackv1.SyncPhaseSyncing},
 		},
 		"Next": {
 			reason: "What was retained is upgraded as if it had never been away.",
-			found:  "47147121", wish: "2026.1",
+			found:  "47147121", release: "2026.1",
 			want: decision{Phase: openstackv1.SyncPhaseExpanding, Installed: "2025.2", Contracted: "2025.2"},
 			says: "the database holds a schema of release 2025.1 or 2025.2 (revision 47147121)",
 		},
 		"TooFar": {
 			reason: "OpenStack supports it neither from 2025.1 nor from 2025.2.",
-			found:  "47147121", wish: "2026.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "UpgradeRefused"},
+			found:  "47147121", release: "2026.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "UpgradeRefused"},
 			says: "the database holds a schema of release 2025.1 or 2025.2 (revision 47147121), and nothing was changed: " +
 				"OpenStack cannot go from 2025.2 to 2026.2 in one step: upgrade to 2026.1 first",
 		},
 		"Back": {
 			reason: "Schemas only move forward.",
-			found:  "742c857f1dfb", wish: "2025.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "UpgradeRefused"},
+			found:  "742c857f1dfb", release: "2025.2", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "UpgradeRefused"},
 			says: "OpenStack cannot go back from 2026.2 to 2025.2",
 		},
 		"HalfWay": {
 			reason: "An upgrade that was cut off goes on.",
-			found:  "e8725d6fa226", wish: "2026.1", want: decision{Does: "create sync/db-sync 2026.1", Phase: openstackv1.SyncPhaseSyncing},
+			found:  "e8725d6fa226", release: "2026.1", want: decision{Does: "create sync/db-sync 2026.1", Phase: openstackv1.SyncPhaseSyncing},
 		},
 		"Unknown": {
 			reason: "Nobody knows what steps would do to it.",
-			found:  "0123abcd", wish: "2025.1", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "SchemaUnknown"},
+			found:  "0123abcd", release: "2025.1", want: decision{Phase: openstackv1.SyncPhaseFailed, Refused: "SchemaUnknown"},
 			says: "a schema of revision 0123abcd, which is of no release that is known here",
 		},
 		"UnknownAllowed": {
-			reason: "Somebody says that it is his own.",
-			found:  "0123abcd", wish: "2025.1", allowUnknown: true,
+			reason: "Someone says that it is his own.",
+			found:  "0123abcd", release: "2025.1", allowUnknown: true,
 			want: decision{Does: "create sync/db-sync 2025.1", Phase: openstackv1.SyncPhaseSyncing},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := at("", tc.wish)
+			g := at("", tc.release)
 			identified(g.sync).Spec.SchemaVersion.AllowUnknown = tc.allowUnknown
 			g.attempt(versioning, 1, openstackv1.StepSucceeded)
 			g.sync.Status.SchemaRevision = tc.found
@@ -78,7 +78,7 @@ func TestRecognize(t *testing.T) {
 	}
 }
 
-// TestAsked: it is asked before anything else, again for another wish, and not where something is known already.
+// TestAsked: it is asked before anything else, again for another spec, and not where something is known already.
 func TestAsked(t *testing.T) {
 	ask := decision{Does: "create version/db-version 2025.1", Phase: openstackv1.SyncPhasePending}
 	for name, tc := range map[string]struct {
@@ -87,7 +87,7 @@ func TestAsked(t *testing.T) {
 		want   decision
 	}{
 		"New": {reason: "Nothing is known.", do: func(given) {}, want: ask},
-		"Retry": {reason: "Somebody may have put another database there.", do: func(g given) {
+		"Retry": {reason: "Someone may have put another database there.", do: func(g given) {
 			g.attempt(versioning, 1, openstackv1.StepSucceeded)
 			g.sync.Annotations = map[string]string{RetryAnnotation: "1"}
 		}, want: ask},

@@ -30,7 +30,7 @@ type world struct {
 	pods []corev1.Pod
 	// missing are Secrets and ConfigMaps that the steps' pod needs.
 	missing []string
-	// said is what a version step that has ended has told, and output what a step has written that has failed.
+	// said is what a version step that has ended has reported, and output what a step has written that has failed.
 	said, output string
 	// rollout says what keeps the consumers from running the image all: no words if nothing does.
 	rollout string
@@ -76,8 +76,8 @@ func observe(ctx context.Context, env *controller.Env, sync *openstackv1.Databas
 	return w, err
 }
 
-// listen reads the output of an attempt that has ended, if that is to be known. A version step tells by its termination message or, mostly,
-// by its log. What cannot be read keeps nothing from being recorded: a version step runs again then.
+// listen reads the output of an attempt that has ended, if that is to be known. A version step reports by its termination message or,
+// mostly, by its log. What cannot be read keeps nothing from being recorded: a version step runs again then.
 func (w *world) listen(ctx context.Context, env *controller.Env) {
 	current := open(w.sync.Status.History)
 	if current == nil {
@@ -122,13 +122,13 @@ func (w *world) ahead() (release string, by phase) {
 	return release, by
 }
 
-// calledOff: an upgrade has begun, and the spec asks for the installed release again.
-func (w *world) calledOff() bool {
+// aborted: an upgrade has begun, and the spec asks for the installed release again.
+func (w *world) aborted() bool {
 	release, _ := w.ahead()
 	return release != "" && w.sync.Spec.Release == w.sync.Status.InstalledRelease
 }
 
-// outdated: an attempt was made for an earlier wish.
+// outdated: an attempt was made for an earlier spec.
 func (w *world) outdated(r *record) bool { return r.Request != request(w.sync) }
 
 // known reports whether an attempt is in the history, or a newer one of the same step is.

@@ -21,7 +21,7 @@ const conditionAvailable = "Available"
 
 var (
 	metrics = controller.NewMetrics("endpoint_region")
-	writes  = metrics.Counter("writes_total", "How often the endpoint was put into its region: more than once if somebody took it out.")
+	writes  = metrics.Counter("writes_total", "How often the endpoint was put into its region: more than once if someone took it out.")
 )
 
 // Neither K-ORC's objects nor Keystone are watched.

@@ -145,7 +145,7 @@ func TestReconcile(t *testing.T) {
 			status: metav1.Condition{Status: "True", Reason: "RegionSet", Message: "the endpoint is in its region"},
 		},
 		"Another": {
-			reason: "Somebody moved it.", objects: []client.Object{region(), clouds(), endpoint("e")}, before: "RegionOne", after: "eu-de-1", events: 1,
+			reason: "Someone moved it.", objects: []client.Object{region(), clouds(), endpoint("e")}, before: "RegionOne", after: "eu-de-1", events: 1,
 			status: metav1.Condition{Status: "True", Reason: "RegionSet", Message: "the endpoint is in its region"},
 		},
 		"There": {
@@ -157,7 +157,7 @@ func TestReconcile(t *testing.T) {
 			status: metav1.Condition{Status: "False", Reason: "Waiting", Message: "K-ORC has not found or made Endpoint glance-public in Keystone yet"},
 		},
 		"Gone": {
-			reason: "Somebody deleted it; K-ORC will make another.", objects: []client.Object{region(), clouds(), endpoint("other")}, events: 1,
+			reason: "Someone deleted it; K-ORC will make another.", objects: []client.Object{region(), clouds(), endpoint("other")}, events: 1,
 			status: metav1.Condition{
 				Status: "False", Reason: "KeystoneUnavailable",
 				Message: "cannot look at endpoint other: Keystone answers 404: Could not find endpoint: other.",
@@ -200,8 +200,8 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestCrash goes through an endpoint that comes late, is moved, and is made anew, once for every call to Kubernetes and Keystone and every
-// way in which it can go wrong.
+// TestCrash goes through an endpoint that comes late, is moved, and is created again, once for every call to Kubernetes and Keystone and
+// every way in which it can go wrong.
 func TestCrash(t *testing.T) {
 	life := func(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 		c := newCluster(t, region(), clouds())
@@ -241,7 +241,7 @@ func TestCrash(t *testing.T) {
 	t.Logf("%d calls, %d of them writes; %d runs", whole.Calls, len(whole.Writes), len(points))
 }
 
-// TestLooks: nobody tells when an endpoint is moved, so it is looked at: every ten minutes.
+// TestLooks: nobody reports when an endpoint is moved, so it is looked at: every ten minutes.
 func TestLooks(t *testing.T) {
 	c := newCluster(t, region(), clouds(), endpoint("e"))
 	c.keystone.SetRegion("e", "eu-de-1")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCertificates: what is told of an authority is its certificates, whatever else is in the Secret's key.
+// TestCertificates: what is reported of an authority is its certificates, whatever else is in the Secret's key.
 func TestCertificates(t *testing.T) {
 	block := func(kind, body string) string {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: []byte(body), Headers: map[string]string{"Note": "secret"}}))

@@ -83,7 +83,7 @@ func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconcil
 	}
 }
 
-// pass reconciles once, and lets the time go by after which the controller wants to look again.
+// pass reconciles once, and lets the time go by after which the controller wants to check again.
 func (c *cluster) pass(r *Reconciler) {
 	ctx := log.IntoContext(context.Background(), zap.New(zap.WriteTo(c.logs), zap.UseDevMode(true)))
 	result, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}})
@@ -143,7 +143,7 @@ func TestOutage(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("outage (-want +got):\n%s", diff)
 	}
-	if s := c.check().Status; !s.LastToken.Time.Equal(start) || s.Failures != patience {
+	if s := c.check().Status; !s.LastToken.Time.Equal(start) || s.Failures != failureThreshold {
 		t.Errorf("%+v", s)
 	}
 	c.keystone.SetDown(false)
@@ -226,7 +226,7 @@ func TestPublic(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	c.outside = answers(http.StatusBadGateway)
-	for failed := range patience {
+	for failed := range failureThreshold {
 		if got := public(); got.Status != metav1.ConditionTrue {
 			t.Errorf("it has gone after %d failures: %v", failed, got)
 		}
@@ -261,7 +261,7 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestLockout: whoever fails to log in as the administrator locks nobody out, from the first login on, and again after somebody has
+// TestLockout: whoever fails to log in as the administrator locks nobody out, from the first login on, and again after someone has
 // removed the option. Other options of the user stay.
 func TestLockout(t *testing.T) {
 	c := newCluster(t, clouds())
@@ -280,7 +280,7 @@ func TestLockout(t *testing.T) {
 		for range 6 {
 			c.keystone.Fail("admin")
 		}
-		for range patience + 1 {
+		for range failureThreshold + 1 {
 			c.pass(r)
 		}
 		if got := c.reachable(); got.Status != metav1.ConditionTrue || !meta.IsStatusConditionTrue(c.check().Status.Conditions, conditionExempt) {
@@ -310,7 +310,7 @@ func TestLockedOut(t *testing.T) {
 	}
 }
 
-// TestNotExempt: that Keystone refuses the options is told, and keeps nothing from being ready.
+// TestNotExempt: that Keystone refuses the options is reported, and keeps nothing from being ready.
 func TestNotExempt(t *testing.T) {
 	c := newCluster(t, clouds())
 	c.keystone.Refuse(http.MethodPatch, "You are not authorized to perform the requested action: identity:update_user.")

@@ -20,8 +20,8 @@ const (
 	soon  = controller.Poll
 	// rewrite is how often the time of the last token is written when nothing else changes: whatever is written wakes Crossplane.
 	rewrite = 10 * time.Minute
-	// patience is how many failures in a row make Keystone unreachable.
-	patience = 3
+	// failureThreshold is the number of consecutive failures after which Keystone is unreachable.
+	failureThreshold = 3
 )
 
 var issued = condition.True("TokenIssued", "Keystone gives tokens")
@@ -64,8 +64,8 @@ func (w *world) reachable() condition.State {
 		s.Failures, s.APIVersion = 0, w.version
 		return issued
 	}
-	s.Failures = min(s.Failures+1, patience)
-	if s.Failures < patience && meta.IsStatusConditionTrue(s.Conditions, conditionReachable) {
+	s.Failures = min(s.Failures+1, failureThreshold)
+	if s.Failures < failureThreshold && meta.IsStatusConditionTrue(s.Conditions, conditionReachable) {
 		return issued
 	}
 	if identity.IsRefused(w.err) {
@@ -74,7 +74,7 @@ func (w *world) reachable() condition.State {
 	return condition.False("KeystoneUnavailable", w.err.Error())
 }
 
-// reportPublic says whether the public address answers. As with logins, it takes some failures in a row to say that it does not.
+// reportPublic reports whether the public address answers. As with logins, it takes some failures in a row to say that it does not.
 func (w *world) reportPublic() {
 	s, url := &w.check.Status, w.check.Spec.PublicURL
 	switch {
@@ -87,10 +87,10 @@ func (w *world) reportPublic() {
 		w.set(conditionPublic, condition.True("KeystoneAnswers", fmt.Sprintf("Keystone answers at %s", url)))
 		return
 	}
-	s.PublicFailures = min(s.PublicFailures+1, patience)
+	s.PublicFailures = min(s.PublicFailures+1, failureThreshold)
 	before := meta.FindStatusCondition(s.Conditions, conditionPublic)
 	answered := before != nil && before.Status == metav1.ConditionTrue && before.ObservedGeneration == w.check.Generation
-	if !answered || s.PublicFailures == patience {
+	if !answered || s.PublicFailures == failureThreshold {
 		w.set(conditionPublic, condition.False(w.public.Reason, w.public.Message))
 	}
 }
@@ -102,8 +102,8 @@ func (w *world) set(name string, s condition.State) {
 // authorityLimit is the longest text that the status takes.
 const authorityLimit = 65536
 
-// certificates are the certificates in PEM, and nothing else that may stand between them: what is told is read by everybody. None are
-// told if there are more than the status takes.
+// certificates are the certificates in PEM, and nothing else that may stand between them: what is reported is public. None are reported
+// if there are more than the status takes.
 func certificates(in []byte) string {
 	var out strings.Builder
 	for {

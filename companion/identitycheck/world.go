@@ -63,8 +63,8 @@ func (w *world) login(ctx context.Context, env *controller.Env) error {
 	return err
 }
 
-// spare gives the user that has logged in the options without which others could lock it out. That Keystone refuses this is told, and
-// nothing more: the login works.
+// spare gives the user that has logged in the options without which others could lock it out. A refusal by Keystone is only reported: the
+// login works.
 func (w *world) spare(ctx context.Context, env *controller.Env, keystone *identity.User) condition.State {
 	changed, err := keystone.Exempt(ctx, keystone.ID())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
-// create makes an object. One that is there already is a conflict: somebody else was faster.
+// create makes an object. One that exists already is a conflict.
 func create(o client.Object) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		if err := env.Client.Create(ctx, o); err != nil {

@@ -72,7 +72,7 @@ func (b backup) answer() answer {
 	return unknown
 }
 
-// onlyKeys leaves out what a store keeps beside the keys, such as custom_metadata in Vault's first key-value engine.
+// onlyKeys leaves out what a store keeps besides the keys, such as custom_metadata in Vault's first key-value engine.
 func onlyKeys(data map[string][]byte) map[string][]byte {
 	out := map[string][]byte{}
 	for name, value := range data {
@@ -111,7 +111,7 @@ func observeBackup(ctx context.Context, reader client.Reader, w *world) (backup,
 	return b, nil
 }
 
-// backedUp gives the time at which these keys were pushed to the store, if they were; otherwise what External Secrets says.
+// backedUp returns the time at which these keys were pushed to the store, if they were; otherwise what External Secrets says.
 func (b backup) backedUp(id string) (at time.Time, ok bool, problem string) {
 	for i := range b.pushes {
 		if b.pushes[i].GetAnnotations()[backupAnnotation] != id {
@@ -161,7 +161,7 @@ func (w *world) backupID() string {
 	return names.Hash(digits, w.record.Hash, b.SecretStoreRef.Kind, string(b.SecretStoreRef.Name), b.RemoteKey)
 }
 
-// pushName changes with the keys and daily: an entry that somebody removed from the store is back within a day.
+// pushName changes with the keys and daily: an entry that someone removed from the store is back within a day.
 func (w *world) pushName() string {
 	return rights.DerivedName(string(w.repo.Spec.SecretName),
 		"push-"+names.Hash(rights.SuffixDigits, w.backupID(), w.now.UTC().Format(time.DateOnly)))
@@ -180,8 +180,8 @@ func (w *world) store() string {
 // backupOf is the Secret's name as a label, which has at most 63 characters.
 func (w *world) backupOf() string { return rights.DerivedName(string(w.repo.Spec.SecretName), "keys") }
 
-// pushSecret copies all keys to the store, once: never again by itself, lest it copied what somebody has edited. Deleting it
-// leaves the copy.
+// pushSecret copies all keys to the store, once: never again by itself, lest it copied what someone has edited. Deleting it leaves the
+// copy.
 func (w *world) pushSecret() *unstructured.Unstructured {
 	b := w.repo.Spec.Backup
 	o := object.New(pushSecretKind.GroupVersion().String(), pushSecretKind.Kind, object.Meta{

@@ -61,9 +61,9 @@ type sealed struct {
 	expires time.Time // zero: never
 }
 
-// cluster plays what is around the controller: users, the Deployment's controller, kubelets, Jobs and External Secrets with its
-// store. It writes past the controller's client, and is as slow and unkind as the real ones may be: a kubelet that has mounted
-// a Secret never looks at it again in every other pod.
+// cluster fakes what is around the controller: users, the Deployment's controller, kubelets, Jobs and External Secrets with its store. It
+// writes past the controller's client, and is as slow and unkind as the real ones may be: a kubelet that has mounted a Secret never looks
+// at it again in every other pod.
 type cluster struct {
 	t     testing.TB
 	api   client.WithWatch
@@ -170,7 +170,7 @@ func key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// secret gives nil if there is none.
+// secret returns nil if there is none.
 func (c *cluster) secret() *corev1.Secret {
 	s := &corev1.Secret{}
 	if c.api.Get(context.Background(), key(secretName), s) != nil {
@@ -252,8 +252,8 @@ func (c *cluster) tick() {
 	c.check()
 }
 
-// pass reconciles once and, if that waits for something, lets the world go on. It gives how long nothing is left to do: zero if
-// there is.
+// pass reconciles once and, if that waits for something, lets the simulated world go on. It returns how long nothing is left to do: zero
+// if there is.
 func (c *cluster) pass(r *Reconciler) time.Duration {
 	result, err := r.Reconcile(context.Background(), c.request())
 	c.watch()

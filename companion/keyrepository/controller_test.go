@@ -82,7 +82,7 @@ func (c *cluster) expect(condition, want string, words ...string) {
 	}
 }
 
-// told gives the events so far with their reasons, and fails if one tells a key.
+// told returns the events so far with their reasons, and fails if one reports a key.
 func (c *cluster) told() string {
 	c.t.Helper()
 	var all []string

@@ -191,7 +191,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestLostEntry: an entry that somebody has removed from the store is back within a day.
+// TestLostEntry: an entry that someone has removed from the store is back within a day.
 func TestLostEntry(t *testing.T) {
 	c, r := start(t, withBackup(fernet()))
 	c.clock.SetTime(c.clock.Now().Add(time.Minute))
@@ -207,7 +207,7 @@ func TestLostEntry(t *testing.T) {
 	}
 }
 
-// TestEditIsNotPushed: what somebody has edited does not take the place of the backup by which it is undone.
+// TestEditIsNotPushed: what someone has edited does not take the place of the backup by which it is undone.
 func TestEditIsNotPushed(t *testing.T) {
 	c, r := start(t, withBackup(fernet()))
 	good := maps.Clone(c.store["prod/keys"])

@@ -16,7 +16,7 @@ const recordAnnotation = "openstack.c5c3.io/key-record"
 // record is what the controller knows of the keys in a Secret. It is kept beside them and written with them in one call: what
 // the status says may be older, or lost.
 type record struct {
-	// Hash of the keys as they were written. Other keys were written by somebody else.
+	// Hash of the keys as they were written. Other keys were written by someone else.
 	Hash string `json:"hash"`
 	// Rotated is when the keys were written: created, restored, adopted or rotated.
 	Rotated time.Time `json:"rotated"`

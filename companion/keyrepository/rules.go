@@ -18,9 +18,9 @@ import (
 
 const (
 	// regenerateAnnotation of a KeyRepository allows new keys in the place of lost ones. Its value is the hash of those
-	// (status.contentHash), or the KeyRepository's UID where there were none: an old annotation allows nothing anew.
+	// (status.contentHash), or the KeyRepository's UID where there were none: an old annotation allows nothing again.
 	regenerateAnnotation = "openstack.c5c3.io/regenerate"
-	// acceptAnnotation takes keys that somebody has put into the Secret. Its value is their hash.
+	// acceptAnnotation takes keys that someone has put into the Secret. Its value is their hash.
 	acceptAnnotation = "openstack.c5c3.io/accept"
 
 	// retryMigration is how long a failed migration rests.
@@ -34,7 +34,7 @@ const (
 // rules are asked in this order for the next step; the first that has one decides. What ends in waiting stands last.
 var rules = []func(*world) *controller.Step{
 	createKeys,
-	mendKeys,
+	repairKeys,
 	adoptKeys,
 	clearRestore,
 	pushKeys,
@@ -53,13 +53,13 @@ func next(w *world) controller.Step {
 	s.Expected = s.Do != nil
 	s.Status = func() { w.repo.Status = report(w, s) }
 	if s.Do == nil {
-		s.After = w.patience(s)
+		s.After = w.requeueAfter(s)
 	}
 	return s
 }
 
-// patience is how long a pass may rest that has nothing to do.
-func (w *world) patience(s controller.Step) time.Duration {
+// requeueAfter is the time until the next pass when there is nothing to do.
+func (w *world) requeueAfter(s controller.Step) time.Duration {
 	switch {
 	case !s.At.IsZero():
 		return controller.Until(s.At, w.now)
@@ -116,7 +116,7 @@ func generate(w *world) *controller.Step {
 	return s
 }
 
-// restore asks the store, and gives nil if it answers that it has nothing to restore.
+// restore asks the store, and returns nil if it answers that it has nothing to restore.
 func restore(w *world) *controller.Step {
 	switch {
 	case w.backup.missing != nil:
@@ -134,7 +134,7 @@ func restore(w *world) *controller.Step {
 		}
 		set, err := keys.Parse(copied)
 		if err != nil {
-			return &controller.Step{Name: "BackupInvalid", Wait: fmt.Sprintf("cannot restore the keys from %s: %s. Mend the entry",
+			return &controller.Step{Name: "BackupInvalid", Wait: fmt.Sprintf("cannot restore the keys from %s: %s. Correct the entry",
 				w.repo.Spec.Backup.RemoteKey, sentence(err))}
 		}
 		return &controller.Step{
@@ -145,13 +145,13 @@ func restore(w *world) *controller.Step {
 	}
 	_, _, message := readyCondition(w.backup.restore)
 	return &controller.Step{Name: "StoreUnknown", Wait: fmt.Sprintf(
-		"waits for store %s to tell whether it has keys (entry %s): %s. If it never will and there are none, give this KeyRepository "+
+		"waits for store %s to report whether it has keys (entry %s): %s. If it never will and there are none, give this KeyRepository "+
 			"the annotation %s: %q", w.repo.Spec.Backup.SecretStoreRef.Name, w.repo.Spec.Backup.RemoteKey, cmp.Or(message, noAnswer),
 		regenerateAnnotation, w.consent())}
 }
 
-// mendKeys restores a Secret that somebody has edited, if there is a backup, and touches it in no other case.
-func mendKeys(w *world) *controller.Step {
+// repairKeys restores a Secret that someone has edited, if there is a backup, and touches it in no other case.
+func repairKeys(w *world) *controller.Step {
 	if w.state != edited {
 		return nil
 	}
@@ -168,7 +168,7 @@ func mendKeys(w *world) *controller.Step {
 	return &controller.Step{Name: "SecretEdited", Wait: wait}
 }
 
-// adoptKeys takes keys that were there before this controller, or that somebody has allowed.
+// adoptKeys takes keys that were there before this controller, or that someone has allowed.
 func adoptKeys(w *world) *controller.Step {
 	if w.state != unrecorded {
 		return nil
@@ -179,7 +179,7 @@ func adoptKeys(w *world) *controller.Step {
 	}
 }
 
-// clearRestore removes the copy that a restore has left, and lets the next one ask anew.
+// clearRestore removes the copy that a restore has left, and lets the next one ask again.
 func clearRestore(w *world) *controller.Step {
 	if w.backup.restore == nil {
 		return nil
@@ -204,8 +204,8 @@ func clearPushes(w *world) *controller.Step {
 	return nil
 }
 
-// awaitConsumers writes down which consumers do not exist while the keys are there. This pass has read the Secret before it looked for
-// them, and writes over the version that it read: what is made later mounts these keys or later ones.
+// awaitConsumers records which consumers do not exist while the keys are there. This pass has read the Secret before it looked for them,
+// and writes over the version that it read: what is made later mounts these keys or later ones.
 func awaitConsumers(w *world) *controller.Step {
 	var absent []string
 	for _, c := range w.consumers {
@@ -247,7 +247,7 @@ func rollPods(w *world) *controller.Step {
 	return nil
 }
 
-// recordDistribution writes down that every pod has the keys: from then on nothing else encrypts.
+// recordDistribution records that every pod has the keys: from then on nothing else encrypts.
 func recordDistribution(w *world) *controller.Step {
 	if w.record.Distributed != nil || w.waitsForPods() != "" {
 		return nil
@@ -284,13 +284,13 @@ func migrateKeys(w *world) *controller.Step {
 	return nil
 }
 
-// waitsFor says why it is not proven, or not yet written down, that every pod has the keys.
+// waitsFor says why it is not proven, or not yet recorded, that every pod has the keys.
 func (w *world) waitsFor() string {
 	if why := w.waitsForPods(); why != "" {
 		return why
 	}
 	if w.record.Distributed == nil {
-		return "the proof that every pod has the keys is not yet written down"
+		return "the proof that every pod has the keys is not yet recorded"
 	}
 	return ""
 }

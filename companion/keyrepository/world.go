@@ -31,7 +31,7 @@ type state string
 const (
 	// missing: there is no Secret.
 	missing state = "Missing"
-	// unrecorded: there is one without a record, with keys in order, which nobody is known to have changed or somebody may change.
+	// unrecorded: there is one without a record, with keys in order, which nobody is known to have changed or someone may change.
 	unrecorded state = "Unrecorded"
 	// edited: it does not hold what was written into it.
 	edited state = "Edited"

@@ -79,7 +79,7 @@ func TestParse(t *testing.T) {
 	}{
 		"Nothing": {"A Secret that was emptied.", nil, []string{"key 0", "no primary"}},
 		"Name": {
-			"Keystone leaves out what is no number, and somebody will have meant something.",
+			"Keystone leaves out what is no number, and someone will have meant something.",
 			with(func(d map[string][]byte) { d["notes.txt"] = []byte("x") }), []string{`"notes.txt"`},
 		},
 		"Padded":       {"Keystone reads 01 and 1 as the same key.", with(func(d map[string][]byte) { d["01"] = []byte(another) }), []string{`"01"`}},

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// A Ledger tells until when keys that no longer encrypt are needed, by index. The number of keys alone does not: rotations may
-// be late and then come close to each other, and schedules and lifetimes change.
+// A Ledger reports until when keys that no longer encrypt are needed, by index. The number of keys alone does not: rotations may be late
+// and then come close to each other, and schedules and lifetimes change.
 type Ledger map[int]time.Time
 
-// Retire notes that, from a moment on, nothing but the primary encrypts: every other key that once did and has no entry yet
-// is needed for one lifetime more. It gives a new ledger of the keys that there are.
+// Retire notes that, from a moment on, nothing but the primary encrypts: every other key that once did and has no entry yet is needed for
+// one lifetime more. It returns a new ledger of the keys that exist.
 func (l Ledger) Retire(s Set, now time.Time, lifetime time.Duration) Ledger {
 	next := Ledger{}
 	for _, index := range s.Indexes() {

@@ -100,9 +100,9 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestTokens is the promise: whatever pods encrypt can be read by every pod, be it at this, the previous or the next
-// distributed set, for as long as a token lives. Rotations follow the controller's rule: all pods have the set before the next
-// one is made, and nothing is purged that the ledger needs. Lags, schedules, lifetimes and limits are arbitrary.
+// TestTokens is the guarantee: whatever pods encrypt can be read by every pod, be it at this, the previous or the next distributed set,
+// for as long as a token lives. Rotations follow the controller's rule: all pods have the set before the next one is made, and nothing is
+// purged that the ledger needs. Lags, schedules, lifetimes and limits are arbitrary.
 func TestTokens(t *testing.T) {
 	type token struct {
 		key     Key

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// Parse reads a set from the entries of a Secret, which somebody may have edited. The error names everything that Keystone
-// would trip over or that shows a lost key, one sentence each, without telling a key.
+// Parse reads a set from the entries of a Secret, which someone may have edited. The error names everything that Keystone would trip over
+// or that shows a lost key, one sentence each, without showing a key.
 func Parse(data map[string][]byte) (Set, error) {
 	var problems []error
 	set := Set{}

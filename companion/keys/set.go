@@ -39,8 +39,8 @@ func Setup(random io.Reader) (Set, error) {
 	return s, nil
 }
 
-// Rotate gives the repository after a rotation that keeps at most limit keys, the staged one included. The set itself stays
-// as it is. It fails if the set has no staged or no primary key, if the limit is under 2, and if the random source fails.
+// Rotate returns the repository after a rotation that keeps at most limit keys, the staged one included. The set itself stays as it is.
+// It fails if the set has no staged or no primary key, if the limit is under 2, and if the random source fails.
 func (s Set) Rotate(random io.Reader, limit int) (Set, error) {
 	if limit < minimum {
 		return nil, fmt.Errorf("cannot rotate: a repository keeps at least %d keys, not %d", minimum, limit)
@@ -95,7 +95,7 @@ func (s Set) Data() map[string][]byte {
 	return data
 }
 
-// Hash names the set: 32 hex digits of a SHA-256 over indexes and keys. It does not tell the keys, which are random.
+// Hash names the set: 32 hex digits of a SHA-256 over indexes and keys. It does not reveal the keys, which are random.
 func (s Set) Hash() string { return Hash(s.Data()) }
 
 // Hash names the entries of a Secret, whether or not they are keys: 32 hex digits.

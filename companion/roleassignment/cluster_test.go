@@ -129,7 +129,7 @@ func (c *cluster) run(r *Reconciler) {
 	c.t.Fatal("does not come to rest")
 }
 
-// assignment gives nil if there is none.
+// assignment returns nil if there is none.
 func (c *cluster) assignment() *openstackv1.RoleAssignment {
 	a := &openstackv1.RoleAssignment{}
 	if c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, a) != nil {

@@ -16,7 +16,7 @@ const conditionAvailable = "Available"
 
 var (
 	metrics = controller.NewMetrics("role_assignment")
-	given   = metrics.Counter("given_total", "How often the role was given: more than once if somebody took it away.")
+	given   = metrics.Counter("given_total", "How often the role was given: more than once if someone took it away.")
 )
 
 // Neither K-ORC's objects nor Keystone are watched.

@@ -70,7 +70,7 @@ func TestReconcile(t *testing.T) {
 			status:  metav1.Condition{Status: "False", Reason: "KeystoneUnavailable", Message: "spec.cloudCredentialsRef: Secret clouds does not exist"},
 		},
 		"WrongPassword": {
-			reason:  "Somebody changed it.",
+			reason:  "Someone changed it.",
 			objects: []client.Object{assignment(nil), identitytest.Clouds(namespace, "clouds", "another"), role, user, project},
 			status: metav1.Condition{
 				Status: "False", Reason: "KeystoneUnavailable", Message: "cannot log in as user admin: the password is not accepted by Keystone, or the user is locked out",
@@ -108,7 +108,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestDelete: what was given is taken away though nothing of what it refers to is there any more, once Keystone answers again.
+// TestDelete: what was given is removed though nothing of what it refers to is there any more, once Keystone answers again.
 func TestDelete(t *testing.T) {
 	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("User", "glance", "u"), known("Project", "service", "p"))
 	c.run(c.sound())

@@ -23,7 +23,7 @@ const (
 	second  = "projects/p/users/u2/roles/r"
 )
 
-// life gives a role to a user who comes late, once more when somebody has taken it away, and to the user who has that name then; takes it
+// life gives a role to a user who comes late, once more when someone has taken it away, and to the user who has that name then; takes it
 // away with its object; and leaves it with an object that says so.
 func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
@@ -31,7 +31,7 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	c := newCluster(t, assignment(nil), clouds(), known("Role", "service", "r"), known("Project", "service", "p"))
 	c.keystone.Give(foreign)
 	a := crash.New(c.api, at)
-	// Nothing is given that nobody would take away, but for what was to be left.
+	// Nothing is given that nobody would remove, but for what was to be left.
 	left := []string{foreign}
 	a.Written = func() {
 		for _, path := range c.keystone.Given() {
@@ -69,7 +69,7 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	} {
 		step.do()
 		c.run(r)
-		c.run(c.sound()) // What a pass missed that saw the past is found the next time that somebody looks.
+		c.run(c.sound()) // What a pass missed that saw the past is found the next time that someone looks.
 		given := c.keystone.Given()
 		slices.Sort(step.given)
 		if diff := cmp.Diff(step.given, given); diff != "" {

@@ -55,7 +55,7 @@ func (w *world) wait(reason, message string) controller.Step {
 // giving is the state between the decision and the deed.
 var giving = condition.False("Giving", "the role is being given")
 
-// give writes down what is given, over the version that was read, and gives it then: who has seen the past does not get beyond the write,
+// give records what is given, over the version that was read, and gives it then: who has seen the past does not get beyond the write,
 // which is made even if nothing changes.
 func (w *world) give(note string) controller.Step {
 	return controller.Step{
@@ -71,7 +71,7 @@ func (w *world) give(note string) controller.Step {
 	}
 }
 
-// leave takes away what was given before K-ORC found or made others under the names that are referred to.
+// leave removes what was given before K-ORC found or made others under the names that are referred to.
 func (w *world) leave(ctx context.Context, env *controller.Env) error {
 	status := &w.assignment.Status
 	if !w.detached() {
@@ -95,7 +95,7 @@ func (w *world) takeAway(ctx context.Context, env *controller.Env) error {
 	return w.finalize(ctx, env)
 }
 
-// finalize adds the finalizer where something will have to be taken away, and removes it else.
+// finalize adds the finalizer where something will have to be removed, and removes it else.
 func (w *world) finalize(ctx context.Context, env *controller.Env) error {
 	changed := w.assignment.DeepCopy()
 	if w.deleted() || w.detached() {

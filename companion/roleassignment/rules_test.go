@@ -59,14 +59,14 @@ func TestNext(t *testing.T) {
 			},
 		},
 		"Taken": {
-			"Somebody took it away.", of(func(w *world) { w.given = false }),
+			"Someone took it away.", of(func(w *world) { w.given = false }),
 			decision{
 				Name: "RoleGiven", Note: "gave the role, which was not given any more: projects/p/users/u/roles/r", Does: true, Record: true, Expected: true,
 				Reason: "Giving", Message: "the role is being given", Resource: &ids, LastTransitionAt: now,
 			},
 		},
 		"Another": {
-			"The user was made anew.", of(func(w *world) { w.assignment.Status.Resource = &other }),
+			"The user was made again.", of(func(w *world) { w.assignment.Status.Resource = &other }),
 			decision{
 				Name: "RoleLeft", Note: "what it refers to is another one in Keystone now; before: projects/p/users/before/roles/r", Does: true, Resource: &other,
 			},

@@ -15,7 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/korc"
 )
 
-// finalizer keeps an object until what it has given is taken away.
+// finalizer keeps an object until what it has given is removed.
 const finalizer = "openstack.c5c3.io/roleassignment"
 
 // world is everything that a decision depends on, as it was read in one pass.

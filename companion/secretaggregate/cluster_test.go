@@ -128,7 +128,7 @@ func (c *cluster) ready() metav1.Condition {
 	return *meta.FindStatusCondition(c.aggregate().Status.Conditions, conditionReady)
 }
 
-// target gives nil if there is none.
+// target returns nil if there is none.
 func (c *cluster) target() *corev1.Secret {
 	s := &corev1.Secret{}
 	if c.api.Get(context.Background(), key(target), s) != nil {

@@ -152,7 +152,7 @@ func TestFollows(t *testing.T) {
 	}
 }
 
-// TestNotOurs: what somebody else made is reported and not touched.
+// TestNotOurs: what someone else made is reported and not touched.
 func TestNotOurs(t *testing.T) {
 	isController := true
 	owner := func(kind, name string, uid types.UID) []metav1.OwnerReference {
@@ -277,8 +277,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestForbidden: a source that the companion's Role does not name makes nothing, not even of the others, and what was made stays as it is. It
-// looks again soon: nobody wakes it when the right has come.
+// TestForbidden: a source that the companion's Role does not name makes nothing, not even of the others, and what was made stays as it
+// is. It checks again soon: nobody wakes it when the right has come.
 func TestForbidden(t *testing.T) {
 	c := newCluster(t, append(sources(), aggregate())...)
 	c.settle()
@@ -337,7 +337,7 @@ func TestEvents(t *testing.T) {
 	}
 	want := []string{
 		"Normal SecretCreated made Secret keystone-clouds",
-		"Normal SecretUpdated wrote Secret keystone-clouds anew: a source, a template or the Secret itself has changed",
+		"Normal SecretUpdated wrote Secret keystone-clouds again: a source, a template or the Secret itself has changed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)

@@ -51,7 +51,7 @@ func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 			c.korc(false)
 		},
 		func() {
-			made["x"] = true // Somebody's edit, which is there until it is undone.
+			made["x"] = true // someone's edit, which is there until it is undone.
 			c.update(target, func(s *corev1.Secret) { s.Data = map[string][]byte{"cacert": []byte("x")} })
 		},
 	}

@@ -50,7 +50,7 @@ func next(w *world) controller.Step {
 		return controller.Step{Name: "SecretCreated", Do: w.write(wanted), Note: fmt.Sprintf("made Secret %s", name)}
 	case !equality.Semantic.DeepEqual(wanted, w.target):
 		return controller.Step{Name: "SecretUpdated", Do: w.write(wanted), Note: fmt.Sprintf(
-			"wrote Secret %s anew: a source, a template or the Secret itself has changed", name)}
+			"wrote Secret %s again: a source, a template or the Secret itself has changed", name)}
 	}
 	return w.report(condition.True("Written", fmt.Sprintf(
 		"Secret %s holds %d keys made of %d sources", name, len(data), len(w.values))))

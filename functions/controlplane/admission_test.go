@@ -19,7 +19,7 @@ func TestMandatory(t *testing.T) {
 		want   string
 	}{
 		"missing":  {"The chart was never installed.", func(r map[string][]*structpb.Struct) { r[admission.PolicyRequirement] = nil }, "is missing"},
-		"unbound":  {"Somebody removed a binding.", func(r map[string][]*structpb.Struct) { r[admission.BindingRequirement] = nil }, "is missing"},
+		"unbound":  {"Someone removed a binding.", func(r map[string][]*structpb.Struct) { r[admission.BindingRequirement] = nil }, "is missing"},
 		"not read": {"The Composition is older than the function.", func(r map[string][]*structpb.Struct) { delete(r, admission.PolicyRequirement) }, "upgrade the Configuration"},
 	} {
 		t.Run(name, func(t *testing.T) {

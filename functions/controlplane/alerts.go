@@ -10,8 +10,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 )
 
-// queueAlerts are on what RabbitMQ (https://www.rabbitmq.com/docs/prometheus), kube-state-metrics and cert-manager tell. That a member
-// is in alarm its operator does not say: the queue is ready and takes no messages.
+// queueAlerts use metrics of RabbitMQ (https://www.rabbitmq.com/docs/prometheus), kube-state-metrics and cert-manager. Its operator does
+// not report that a member is in alarm: the queue is ready and takes no messages.
 func (m *model) queueAlerts() *unstructured.Unstructured {
 	in := fmt.Sprintf(`namespace=%q`, m.instance)
 	set := fmt.Sprintf(`%s,statefulset=%q`, in, rabbitMQName+"-server")
@@ -51,7 +51,7 @@ func (m *model) queueAlerts() *unstructured.Unstructured {
 	)
 }
 
-// storeAlerts are on what kube-state-metrics and Valkey's exporter (https://github.com/oliver006/redis_exporter) tell.
+// storeAlerts use metrics of kube-state-metrics and Valkey's exporter (https://github.com/oliver006/redis_exporter).
 func (m *model) storeAlerts() *unstructured.Unstructured {
 	in := fmt.Sprintf(`namespace=%q`, m.instance)
 	sets := fmt.Sprintf(`%s,statefulset=~%q`, in, "valkey-"+valkeyName+"-.*")

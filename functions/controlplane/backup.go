@@ -34,10 +34,10 @@ func databaseBackup(m *model) ([]compose.Stage, error) {
 
 func (m *model) backsUp() bool { return m.spec.Infrastructure.MariaDB.Backup != nil }
 
-// backups are regular backups of the database. What their operator lets nobody change is part of their name, so that another wish is
-// another object: the old one goes with the same answer, and the new one makes a backup at once. It keeps what the old one has left in
-// the bucket for as long, too, where that is the same. One that is there under the name of the database keeps it, until it is to be
-// another.
+// backups are regular backups of the database. What their operator does not allow to change is part of their name, so that a change of
+// them makes another object: the old one goes with the same answer, and the new one makes a backup at once. It keeps what the old one has
+// left in the bucket for as long, too, where that is the same. One that is there under the name of the database keeps it, until it is to
+// be another.
 func (m *model) backups() mariadb.Backup {
 	want := m.spec.Infrastructure.MariaDB.Backup
 	b := mariadb.Backup{
@@ -59,7 +59,7 @@ func (m *model) backupTimeout() time.Duration {
 	return mariadb.BackupTimeout(bytes(m.databaseStorage()))
 }
 
-// sameFixed tells whether there are backups of which nothing has to change that cannot.
+// sameFixed reports whether there are backups of which no immutable field has to change.
 func sameFixed(o *observe.Object, want object.Map) bool {
 	if !o.Exists() {
 		return false
@@ -91,15 +91,15 @@ func hashOf(v any) string {
 	return names.Hash(digits, string(text))
 }
 
-// longestGap is the longest time between two of a schedule's next hundred moments, from a day on that is always the same.
+// longestGap is the longest time between two of a hundred consecutive times of a schedule, counted from a fixed day.
 func longestGap(schedule common.Cron) time.Duration {
-	const moments = 100
+	const samples = 100
 	s, err := cron.ParseStandard(string(schedule))
 	if err != nil {
 		return 0
 	}
 	longest := time.Duration(0)
-	for i, at := 0, s.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)); i < moments && !at.IsZero(); i++ {
+	for i, at := 0, s.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)); i < samples && !at.IsZero(); i++ {
 		next := s.Next(at)
 		longest, at = max(longest, next.Sub(at)), next
 	}

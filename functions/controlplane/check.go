@@ -24,7 +24,7 @@ func (m *model) checkRecoveryTime() error {
 	}
 	if _, err := time.Parse(time.RFC3339, r.TargetRecoveryTime); err != nil {
 		return invalid.Field("spec.infrastructure.mariadb.restoreFrom.targetRecoveryTime",
-			"there is no such moment as %s; give one in UTC, as 2026-05-01T03:00:00Z", r.TargetRecoveryTime)
+			"there is no such time as %s; give one in UTC, as 2026-05-01T03:00:00Z", r.TargetRecoveryTime)
 	}
 	return nil
 }

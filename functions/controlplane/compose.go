@@ -9,7 +9,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 )
 
-// New gives the function of XControlPlaneCluster composite resources.
+// New returns the function of XControlPlaneCluster composite resources.
 func New() function.Runner {
 	return function.Kind[controlplanev1.ControlPlaneCluster, *model]{
 		Graph:  graph.MustValidate(),
@@ -67,7 +67,7 @@ var graph = compose.Graph[*model]{
 	{Name: "catalog", Phase: common.PhaseCatalog, Needs: []string{"keystone"}, Build: catalog},
 	// Each of these has brought the network policies of its pods.
 	{Name: "isolation", Phase: common.PhaseCatalog, Needs: []string{"network", "companion", "cache", "keystone"}, Build: isolation},
-	// A Usage looks for its user for a while and then less and less often, so it comes after it.
+	// A Usage looks for its user with a growing backoff, so it is created after it.
 	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{"keystone"}, Build: deletionOrder},
 	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{"catalog"}, Build: catalogDeletionOrder},
 }

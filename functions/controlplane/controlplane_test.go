@@ -106,7 +106,7 @@ func derived(t *testing.T, spec, platform string) *model {
 	return m
 }
 
-// checkRefused fails unless the error is one that a tenant can mend, about a field, with these words.
+// checkRefused fails unless the error is one that a tenant can fix, about a field, with these words.
 func checkRefused(t *testing.T, reason string, err error, field, words string) {
 	t.Helper()
 	if err == nil || !invalid.Is(err) || !strings.HasPrefix(err.Error(), field+": ") || !strings.Contains(err.Error(), words) {

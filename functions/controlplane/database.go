@@ -27,8 +27,8 @@ const (
 	mariaDBPort  = keystonev1.DatabasePort
 )
 
-// database is MariaDB, with a proxy where one is wanted. The proxy comes when the members are there: without their certificates its
-// operator would try in vain, less and less often.
+// database is MariaDB, with a proxy where one is wanted. The proxy is created when the members are ready: without their certificates its
+// operator would retry with a growing backoff.
 func database(m *model) ([]compose.Stage, error) {
 	root := m.meta(mariaDBName + "-root")
 	var credentials compose.Stage
@@ -120,7 +120,7 @@ func (m *model) databaseResources() *common.Resources {
 func (m *model) databaseMemory() int64 { return mariadb.Memory(m.databaseResources()) }
 
 // databaseStorage is the size of each volume: what the claim says, or what its size gives, where a smaller size leaves the volumes that
-// there are.
+// exist.
 func (m *model) databaseStorage() controlplanev1.StorageSize {
 	given := storageSize(m.size.databaseStorage)
 	if was := m.databaseWas.size(); bytes(was) > bytes(given) {

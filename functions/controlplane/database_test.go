@@ -33,8 +33,8 @@ func ordered(t *testing.T, spec, platform, is string) map[string]any {
 	return out
 }
 
-// TestKept: what the operator lets nobody change stays as it is, whatever the platform says by now, and so does what would restart a cluster with
-// members of two minds.
+// TestKept: what the operator does not allow to change stays as it is, whatever the platform says by now, and so does what would restart
+// a cluster with members of two minds.
 func TestKept(t *testing.T) {
 	const (
 		platform = "{domain: example.com, storageClass: fast, images: {pullSecrets: [registry]}, limits: [" + limittest.Everything + "]}"
@@ -129,8 +129,8 @@ func TestSizing(t *testing.T) {
 
 const backedUp = `backup: {schedule: "5 4 * * *", retentionDays: 2, s3: {bucket: new, endpoint: "s3:443", credentialsSecretRef: {name: s3}}}`
 
-// TestBackups: another wish is another object, which goes in the same call as the new one comes, and one that was made under the database's name keeps
-// it until then.
+// TestBackups: a changed schedule or bucket is another object, which goes in the same call as the new one comes, and one that was made
+// under the database's name keeps it until then.
 func TestBackups(t *testing.T) {
 	name := func(spec string, observed map[string]*structpb.Struct) (resource, object string) {
 		m, err := derive(input(t, "{infrastructure: {mariadb: {"+spec+"}}}", bare, observed))
@@ -184,8 +184,8 @@ func TestBackups(t *testing.T) {
 	}
 }
 
-// TestBackupHoldsNobodyUp: a backup that has failed is said on the claim, and Keystone does not wait for it.
-func TestBackupHoldsNobodyUp(t *testing.T) {
+// TestBackupBlocksNothing: a backup that has failed is reported on the claim, and Keystone does not wait for it.
+func TestBackupBlocksNothing(t *testing.T) {
 	w := ready(t, "{infrastructure: {mariadb: {"+backedUp+"}}}", bare)
 	name := backupOf(t, desired(t, w))
 	failed := w.Observed[name].Map()

@@ -37,7 +37,7 @@ func databaseOf(seen observe.State) databaseWas {
 	return was
 }
 
-// modern tells whether a cluster is new, or encrypts state transfers from its beginning.
+// modern reports whether a cluster is new, or encrypts state transfers from its beginning.
 func (w databaseWas) modern() bool {
 	encrypted, _ := w.server.Bool("spec", "tls", "galeraSSTEnabled")
 	return encrypted || !w.server.Exists()
@@ -48,7 +48,7 @@ func (w databaseWas) size() controlplanev1.StorageSize {
 	return controlplanev1.StorageSize(w.server.String("spec", "storage", "size"))
 }
 
-// keptClass is the storage class of a database that there is, or the one that a new one gets: volumes do not move.
+// keptClass is the storage class of a database that exists, or the one that a new one gets: volumes do not move.
 func keptClass(server *observe.Object, wanted string) string {
 	if server.Exists() {
 		return server.String("spec", "storage", "storageClassName")
@@ -56,7 +56,7 @@ func keptClass(server *observe.Object, wanted string) string {
 	return wanted
 }
 
-// pullSecretsOf are the pull secrets of a MariaDB or MaxScale that there is, or those that a new one gets.
+// pullSecretsOf are the pull secrets of a MariaDB or MaxScale that exists, or those that a new one gets.
 func pullSecretsOf(o *observe.Object, wanted []common.ObjectName) []common.ObjectName {
 	if !o.Exists() {
 		return wanted

@@ -304,7 +304,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"upgrade":   {reason: "The next release.", spec: "{openStackRelease: '2025.2'}", observed: keystoneRuns("2025.1")},
 		"downgrade": {reason: "There is no way back.", spec: "{openStackRelease: '2025.1'}", observed: keystoneRuns("2025.2"), field: "spec.openStackRelease", words: "2025.2"},
-		"called off": {reason: "The schema still serves the release before.", spec: "{openStackRelease: '2025.1'}", observed: map[string]*structpb.Struct{
+		"aborted": {reason: "The schema still serves the release before.", spec: "{openStackRelease: '2025.1'}", observed: map[string]*structpb.Struct{
 			"keystone": structOf(t, fields(t, "{status: {release: '2025.2', previousRelease: '2025.1'}}")),
 		}},
 		"cluster of a server": {

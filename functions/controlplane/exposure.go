@@ -15,7 +15,7 @@ func (m *model) checkExposure() error {
 	if unknown && before.String("spec", "exposure", "type") != exposure.Ingress {
 		return invalid.Field("spec.global.exposure.ingressController",
 			"the APIs speak https, which an Ingress has no field for: say which controller serves it (ingress-nginx, haproxy.org or "+
-				"haproxy-ingress), or other and how it is told so in annotations; or use type GatewayAPI")
+				"haproxy-ingress), or other, and configure it by annotations; or use type GatewayAPI")
 	}
 	own := ptr.Deref(m.spec.Global.TLS, common.TLS{}).IssuerRef
 	if m.exposure.Type != exposure.GatewayAPI || own == nil {

@@ -15,8 +15,8 @@ const directories = `{identityBackends: [
   {domain: employees, ldap: {url: "ldaps://ldap.example.com", suffix: "dc=x", userTreeDN: "dc=x"}},
   {domain: Partners_, ldap: {url: "ldaps://ldap.example.com", suffix: "dc=y", userTreeDN: "dc=y"}}]}`
 
-// TestDirectoryDomains: Keystone reads a directory's file only if its domain exists, so K-ORC makes it, whatever is imported; and Keystone
-// is told of it.
+// TestDirectoryDomains: Keystone reads a directory's file only if its domain exists, so K-ORC makes it, whatever is imported; and
+// Keystone gets its ID.
 func TestDirectoryDomains(t *testing.T) {
 	spec := "{korc: {bootstrapResources: []}, services: {keystone: " + directories + "}}"
 	all := desired(t, ready(t, spec, bare))
@@ -56,7 +56,7 @@ func TestDomainsThere(t *testing.T) {
 		"None":      {reason: "Nothing is there yet."},
 		"NotFound":  {reason: "K-ORC has not made it yet.", seen: map[string]map[string]any{"domain-employees": {"apiVersion": "openstack.k-orc.cloud/v1alpha1", "kind": "Domain"}}},
 		"There":     {reason: "K-ORC says what it is.", seen: map[string]map[string]any{"domain-employees": known}, want: map[string]keystonev1.DomainID{"employees": "d1"}},
-		"OutOfView": {reason: "Somebody deleted the object; the domain stays.", seen: map[string]map[string]any{"keystone": told}, want: map[string]keystonev1.DomainID{"employees": "d1"}},
+		"OutOfView": {reason: "Someone deleted the object; the domain stays.", seen: map[string]map[string]any{"keystone": told}, want: map[string]keystonev1.DomainID{"employees": "d1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			observed := map[string]*structpb.Struct{}

@@ -42,7 +42,7 @@ const (
 	memcachedPort = keystonev1.CachePort
 	// memcachedUser is the user of the public image.
 	memcachedUser = 11211
-	// memcachedOverhead is what a server needs beside its items, in MiB, and memcachedShare the part of their memory that it needs more: -m
+	// memcachedOverhead is what a server needs besides its items, in MiB, and memcachedShare the part of their memory that it needs more: -m
 	// is for items alone, and neither for the table that finds them nor for connections (https://docs.memcached.org/serverguide/hardware/).
 	memcachedOverhead = 64
 	memcachedShare    = 8
@@ -170,7 +170,7 @@ func cache(m *model) ([]compose.Stage, error) {
 		{Name: "memcached", Object: set},
 		{Name: "memcached-service", Object: w.HeadlessService(workload.Port("memcached", memcachedPort))},
 		{Name: "memcached-disruption-budget", Object: w.DisruptionBudget()},
-		// Only the control plane's own pods: memcached asks nobody who he is.
+		// Only the control plane's own pods: memcached does not authenticate clients.
 		{Name: "memcached-network-policy", Object: w.NetworkPolicy([]workload.Flow{{Ports: []int32{memcachedPort}}}, nil)},
 	}}, nil
 }

@@ -56,7 +56,7 @@ func TestGuaranteed(t *testing.T) {
 	}
 }
 
-// TestCacheMemory: a server has room for what it needs beside its items.
+// TestCacheMemory: a server has room for what it needs besides its items.
 func TestCacheMemory(t *testing.T) {
 	for memory, want := range map[string]string{"64Mi": "136Mi", "1Gi": "1216Mi", "4Gi": "4672Mi"} {
 		stages, err := cache(derived(t, "{infrastructure: {memcached: {memory: "+memory+", cpu: 200m}}}", bare))

@@ -53,7 +53,7 @@ func observedInstance(seen observe.State) string {
 	return ""
 }
 
-// hadNamespace tells whether the namespace was ready once.
+// hadNamespace reports whether the namespace was ready once.
 func hadNamespace(s controlplanev1.ControlPlaneClusterStatus) bool {
 	return slices.ContainsFunc(s.Components, func(c common.ComponentStatus) bool {
 		return c.Name == namespaceComponent && (c.Phase == common.ComponentReady || c.Phase == common.ComponentUpdating)

@@ -97,7 +97,7 @@ func TestInstanceUpgrade(t *testing.T) {
 			t.Errorf("%s names the instance that a new claim would have", name)
 		}
 	}
-	// A restore brings no status, and somebody removed the namespace's Object.
+	// A restore brings no status, and someone removed the namespace's Object.
 	delete(w.XR.GetFields(), "status")
 	delete(w.Observed, namespaceResource)
 	for name, o := range desired(t, w) {

@@ -67,7 +67,7 @@ func keystone(m *model) ([]compose.Stage, error) {
 		xr.Spec.Replicas = new(m.size.api)
 	}
 	xr.Spec.Resources = merge.Over(k.Resources, m.size.apiResources)
-	// Said even where nobody did: a Keystone of before keeps the number that its definition once had as a default.
+	// Set even where the claim does not: an existing Keystone would keep the number that its definition once had as a default.
 	xr.Spec.UWSGI.Processes = cmp.Or(xr.Spec.UWSGI.Processes, identity.Processes(xr.Spec.Resources))
 	return []compose.Stage{{{Name: keystoneResource, Object: xr, Management: true, After: m.keystoneSecrets()}}}, nil
 }
@@ -103,8 +103,8 @@ func (m *model) keystoneCache() []keystonev1.CacheServer {
 	return out
 }
 
-// checkKeystone refuses here already what the Keystone would, so that the claim tells, and nothing is composed of a claim that is half
-// right.
+// checkKeystone refuses here already what the Keystone would, so that the claim reports it, and nothing is composed of a claim that is
+// half right.
 func (m *model) checkKeystone() error {
 	k := m.spec.Services.Keystone
 	s := keystonev1.KeystoneSpec{

@@ -21,7 +21,7 @@ type row struct {
 	// name is that of the list.
 	name string
 	list func(*platformv1.Limit) []string
-	// allows tells whether an entry of the list allows a value.
+	// allows reports whether an entry of the list allows a value.
 	allows func(entry, value string) bool
 }
 
@@ -245,7 +245,7 @@ func (m *model) checkMention(limits []platformv1.Limit, n mention) error {
 		"choose a name there, or ask the platform team to allow it in the domains of a limit", n.value, own, m.claim.Namespace)
 }
 
-// allowsAny tells whether one of the entries allows a value.
+// allowsAny reports whether one of the entries allows a value.
 func (r *row) allowsAny(entries []string, value string) bool {
 	return slices.ContainsFunc(entries, func(entry string) bool { return r.allows(entry, value) })
 }
@@ -265,7 +265,7 @@ func (m *model) limitDomains() []string {
 	return out
 }
 
-// allowsDomain tells whether every limit that has domains allows one.
+// allowsDomain reports whether every limit that has domains allows one.
 func (m *model) allowsDomain(domain string) bool {
 	return !slices.ContainsFunc(m.limits(), func(l platformv1.Limit) bool {
 		return l.Domains != nil && !slices.ContainsFunc(l.Domains, func(d platformv1.DomainPattern) bool {

@@ -140,7 +140,7 @@ func keepsClass(field, class string) error {
 	return invalid.Field(field+".storageClass", "the volumes are of %s, and volumes do not move between classes; leave it out", is)
 }
 
-// smaller tells whether one size is less than another. What is not a size is not.
+// smaller reports whether one size is less than another. What is not a size is not.
 func smaller(a, b string) bool { c, ok := compare(a, b); return ok && c < 0 }
 
 func same(a, b string) bool { c, ok := compare(a, b); return ok && c == 0 }

@@ -87,10 +87,10 @@ func guaranteed(res *common.Resources) *common.Resources {
 	return &out
 }
 
-// diskLimit is how much of the disk has to be free before the queue takes no more: as much as it may have in memory, and write down, but
-// a third of the volume at most, or a small volume would be too full from the first message on. It is said as a number: the operator's
-// default is one, of 2 GB, and a number goes before a share of the memory. How much memory that is the operator says itself, by the
-// limit.
+// diskLimit is how much of the disk has to be free before the queue takes no more: as much as it may have in memory, and has to write to
+// it, but a third of the volume at most, or a small volume would be too full from the first message on. It is set as a number: the
+// operator's default is one, of 2 GB, and a number goes before a share of the memory. How much memory that is the operator says itself,
+// by the limit.
 func diskLimit(res *common.Resources, storage string) string {
 	if res.Limits == nil || res.Limits.Memory == nil {
 		return ""

@@ -54,7 +54,7 @@ type model struct {
 	identity  *common.ServiceExposure
 	// seen facts of the Keystone that is there.
 	keystoneSeen keystoneSeen
-	// domainIDs are those of the directories' domains that there are.
+	// domainIDs are those of the directories' domains that exist.
 	domainIDs map[string]keystonev1.DomainID
 	// databaseWas is what is observed of the database, proxy what becomes of its proxy.
 	databaseWas databaseWas
@@ -161,7 +161,7 @@ func (m *model) target() error {
 
 // checkUpgrade refuses a step that OpenStack does not support before anything of it is composed.
 func (m *model) checkUpgrade() error {
-	// An upgrade may be called off as long as the schema serves the release before.
+	// An upgrade may be aborted as long as the schema serves the release before.
 	if m.keystoneSeen.release == "" || m.keystoneSeen.previous == string(m.release) {
 		return nil
 	}

@@ -51,7 +51,7 @@ func strip(v any, fields []string) {
 	}
 }
 
-// TestObjects: what operators are asked for by the example that has everything, so that each word of it has been read by somebody.
+// TestObjects: what operators are asked for by the example that has everything, so that each word of it has been read by someone.
 func TestObjects(t *testing.T) {
 	objects := example(t, "full.yaml")
 	for name, tc := range map[string]struct {
@@ -504,7 +504,7 @@ pod-security.kubernetes.io/audit: restricted
 pod-security.kubernetes.io/enforce: baseline
 pod-security.kubernetes.io/warn: restricted
 `},
-		"role": {reason: "Bootstrap gave it, and somebody may take it away.", resource: "role-assignment-admin-in-admin", path: []string{"spec"}, want: `
+		"role": {reason: "Bootstrap gave it, and someone may take it away.", resource: "role-assignment-admin-in-admin", path: []string{"spec"}, want: `
 cloudCredentialsRef:
   cloudName: admin
   secretName: keystone-clouds

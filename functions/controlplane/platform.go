@@ -30,8 +30,8 @@ func platform(in function.Input[controlplanev1.ControlPlaneCluster]) (*platformv
 	return &p.Spec, nil
 }
 
-// findCluster gives the cluster that a claim names, if the platform offers it to the claim's namespace. The answer to a
-// name that does not exist and to one that is not allowed is the same: what others have is nobody's business.
+// findCluster returns the cluster that a claim names, if the platform offers it to the claim's namespace. The answer to a name that does
+// not exist and to one that is not allowed is the same: what others have is nobody's business.
 func findCluster(p *platformv1.PlatformConfigSpec, namespace string, name common.ObjectName) (*platformv1.Cluster, error) {
 	for i, c := range p.Clusters {
 		if c.Name == name && matches(c.AllowedNamespaces, namespace) {
@@ -42,7 +42,7 @@ func findCluster(p *platformv1.PlatformConfigSpec, namespace string, name common
 		"the platform offers no cluster %q to claims in namespace %q; ask the platform team, or leave cluster out", name, namespace)
 }
 
-// matches tells whether a namespace is among the patterns, in which * stands for any run of characters.
+// matches reports whether a namespace is among the patterns, in which * stands for any run of characters.
 func matches(patterns []common.NamespacePattern, namespace string) bool {
 	return slices.ContainsFunc(patterns, func(p common.NamespacePattern) bool {
 		ok, err := path.Match(string(p), namespace)

@@ -49,7 +49,7 @@ func (m *model) deriveDatabase(seen observe.State) {
 	}
 }
 
-// keystoneReady tells whether all of a Keystone's pods are as it says.
+// keystoneReady reports whether all of a Keystone's pods are as it says.
 func keystoneReady(k *observe.Object) bool {
 	rule, ok := rules.For(keystonev1.GroupVersionKind.GroupKind())
 	return ok && rule.Check(k).Ready

@@ -68,7 +68,7 @@ func TestNotBuilt(t *testing.T) {
 	}
 }
 
-// TestLiveRepeated: the claim repeats what the companion tells of Keystone, and nothing where it tells nothing.
+// TestLiveRepeated: the claim repeats what the companion reports Keystone, and nothing where it reports nothing.
 func TestLiveRepeated(t *testing.T) {
 	told := map[string]any{
 		"reachable": "True", "apiVersion": "v3.14", "publicReachable": "False", "publicMessage": "no such host", "lastToken": "2026-05-01T03:00:00Z",
@@ -100,17 +100,17 @@ func TestLiveRepeated(t *testing.T) {
 	}
 }
 
-// TestUpgradeChecked: a step that OpenStack does not support is refused before anything of it is composed; one may be called off as long as
+// TestUpgradeChecked: a step that OpenStack does not support is refused before anything of it is composed; one may be aborted as long as
 // the schema serves the release before.
 func TestUpgradeChecked(t *testing.T) {
 	for name, tc := range map[string]struct{ runs, before, wanted, words string }{
-		"new":        {"", "", "2026.2", ""},
-		"same":       {"2025.2", "", "2025.2", ""},
-		"next":       {"2025.2", "", "2026.1", ""},
-		"SLURP":      {"2025.1", "", "2026.1", ""},
-		"skipped":    {"2025.2", "", "2026.2", "2025.2"},
-		"back":       {"2025.2", "", "2025.1", "2025.2"},
-		"called off": {"2025.2", "2025.1", "2025.1", ""},
+		"new":     {"", "", "2026.2", ""},
+		"same":    {"2025.2", "", "2025.2", ""},
+		"next":    {"2025.2", "", "2026.1", ""},
+		"SLURP":   {"2025.1", "", "2026.1", ""},
+		"skipped": {"2025.2", "", "2026.2", "2025.2"},
+		"back":    {"2025.2", "", "2025.1", "2025.2"},
+		"aborted": {"2025.2", "2025.1", "2025.1", ""},
 	} {
 		observed := map[string]*structpb.Struct{}
 		if tc.runs != "" {

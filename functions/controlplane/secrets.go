@@ -142,7 +142,7 @@ func copiesOf(s tenantsecret.Set, secrets []common.ObjectName) []common.ObjectNa
 	return out
 }
 
-// reached tells whether Secrets of this cluster can come to the workloads.
+// reached reports whether Secrets of this cluster can come to the workloads.
 func (m *model) reached() bool { return !m.remote || m.secretStore != nil }
 
 // checkReach refuses a Secret that cannot come to the workloads.
@@ -172,7 +172,7 @@ func (m *model) platformNamespace() string {
 	return cmp.Or(string(m.platform.SecretsNamespace), platformNamespace)
 }
 
-// namesSecrets and pulls tell whether there is anything to bring, or was.
+// namesSecrets and pulls report whether there is anything to bring, or was.
 func (m *model) namesSecrets() bool { return len(m.secrets.Wanted) > 0 || m.copiesSeen }
 
 func (m *model) pulls() bool {
@@ -195,7 +195,7 @@ func pullSecrets(m *model) ([]compose.Stage, error) {
 	return out, nil
 }
 
-// copied gives the resources that make the copies which a spec names, for what comes after them.
+// copied returns the resources that make the copies which a spec names, for what comes after them.
 func (m *model) copied(refs ...*common.SecretKeyReference) []string {
 	var out []string
 	for _, r := range refs {

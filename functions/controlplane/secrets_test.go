@@ -22,7 +22,7 @@ import (
 // naming are the types by which a spec names a Secret.
 var naming = []reflect.Type{reflect.TypeFor[common.SecretReference](), reflect.TypeFor[common.SecretKeyReference]()}
 
-// everySecret fills in every place of a value that can name a Secret, and gives the names by path.
+// everySecret fills in every place of a value that can name a Secret, and returns the names by path.
 func everySecret(v reflect.Value, path string) map[string]string {
 	out := map[string]string{}
 	add := func(more map[string]string) { maps.Copy(out, more) }

@@ -54,7 +54,7 @@ func (m *model) updatePhase(plan compose.Plan) string {
 	return common.UpdatePhaseIdle
 }
 
-// live is what a service's status repeats of what the service itself tells.
+// live is what a service's status repeats of what the service itself reports.
 func live(service *observe.Object) *common.Live {
 	reachable := service.String("status", "live", "reachable")
 	if reachable != string(metav1.ConditionTrue) && reachable != string(metav1.ConditionFalse) {

@@ -75,7 +75,7 @@ func TestCatalogAccessOrder(t *testing.T) {
 	}
 }
 
-// TestPasswordsAreMissed: a password's Secret that somebody deletes is not made again, so somebody has to say that it is gone: the
+// TestPasswordsAreMissed: a password's Secret that someone deletes is not made again, so someone has to say that it is gone: the
 // SecretAggregate that reads it.
 func TestPasswordsAreMissed(t *testing.T) {
 	sources, _ := at(desired(t, ready(t, xr(t, "small")))["clouds"], "spec", "sources").([]any)

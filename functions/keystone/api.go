@@ -135,8 +135,8 @@ func (m *model) apiPod() workload.Pod {
 	return p
 }
 
-// speaksIPv6 tells whether the cluster gave the Service an address of IPv6 before others, or of nothing else
-// (https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services). Nobody else tells which addresses pods have.
+// speaksIPv6 reports whether the cluster gave the Service an address of IPv6 before others, or of nothing else
+// (https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services). Nothing else shows which addresses pods have.
 func speaksIPv6(seen observe.State) bool {
 	s, ok := seen.Get(serviceResource)
 	if !ok {
@@ -172,7 +172,7 @@ func (m *model) inbound() []workload.Flow {
 }
 
 // outbound: the database and the cache, and by their own ports the directories and the provider that the spec names. What a provider's
-// metadata say beside, such as where it gives its keys, has to be at one of the same ports.
+// metadata name besides, such as where it gives its keys, has to be at one of the same ports.
 func (m *model) outbound() ([]workload.Flow, error) {
 	out := []workload.Flow{{Ports: []int32{m.spec.Database.Port, keystonev1.CachePort}}}
 	var addresses []string

@@ -14,14 +14,15 @@ const authorityResource = "authority"
 
 // authority is whose certificate the API has, for a Gateway, which verifies it.
 type authority struct {
-	// certificates in PEM, which are public. A function reads no Secret: the companion tells what it verifies Keystone by itself.
+	// certificates in PEM, which are public. A function reads no Secret: the companion reports the authority by which it verifies Keystone
+	// itself.
 	certificates string
 	// wanted: there is something to publish, or there was. Published: it is there, and a policy may name it.
 	wanted, published bool
 }
 
-// findAuthority finds what the companion has told, or what was published of it: a companion that has lost its word takes nothing away,
-// nor does a cluster that cannot be seen.
+// findAuthority finds what the companion has reported, or what was published of it: a companion that has lost its word takes nothing
+// away, nor does a cluster that cannot be seen.
 func findAuthority(seen observe.State) authority {
 	check, _ := seen.Get(loginResource)
 	there, ok := seen.Get(authorityResource)

@@ -7,7 +7,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 )
 
-// New gives the function of Keystone composite resources.
+// New returns the function of Keystone composite resources.
 func New() function.Runner {
 	return function.Kind[keystonev1.Keystone, *model]{
 		Graph:  graph.MustValidate(),

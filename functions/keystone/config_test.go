@@ -22,7 +22,7 @@ func TestOptions(t *testing.T) {
 		"fernet_receipts":  {"key_repository": fernetKeys},
 		"credential":       {"key_repository": "/etc/keystone/credential-keys"},
 		"oslo_policy":      {"policy_file": "/etc/keystone/policy.yaml"},
-		"oslo_middleware":  {"enable_proxy_headers_parsing": true}, // a Gateway tells whence a request came
+		"oslo_middleware":  {"enable_proxy_headers_parsing": true}, // a Gateway reports whence a request came
 		"oslo_concurrency": {"lock_path": "/tmp"},                  // nothing else can be written
 	}
 	for file, besides := range map[string]oslo.Config{

@@ -64,7 +64,7 @@ func TestReleases(t *testing.T) {
 			reason: "There is no way back.", release: "2025.1", installed: "2025.2",
 			want: want{Err: "spec.openStackRelease"},
 		},
-		"called off": {
+		"aborted": {
 			reason:  "The schema serves the release before as well; pods change when the DatabaseSync has agreed.",
 			release: "2025.1", installed: "2025.2", previous: "2025.1", running: current,
 			want: want{Wanted: "2025.1", Effective: "2025.2", Image: current, SchemaImage: old, Version: version},

@@ -85,7 +85,7 @@ func (m *model) federated(p *workload.Pod) {
 	back := &p.Containers[0]
 	workload.Drain(back)
 	// uWSGI serves the proxy beside it and nobody else, so that kubelet reaches it through that alone: where no answer comes through both,
-	// both start anew. Whether the pod is ready is the proxy's to say.
+	// both restart. Whether the pod is ready is the proxy's to say.
 	workload.Probes(back, "", healthPath)
 	back.ReadinessProbe = nil
 	for _, probe := range []*corev1.Probe{back.StartupProbe, back.LivenessProbe} {
@@ -202,7 +202,7 @@ func (m *model) locations(line func(format string, args ...any)) {
 	}
 }
 
-// admitted are the rules for who logs in by a token: it has to be of this issuer, and this client's, or one for it. A provider tells of a
+// admitted are the rules for who logs in by a token: it has to be of this issuer, and this client's, or one for it. A provider says of a
 // token that another application got, and might replay here, that it is valid, too
 // (https://www.rfc-editor.org/rfc/rfc9700.html#name-access-token-privilege-restr). Who logs in by a browser is admitted by the same: his
 // identity token was issued for this client.

@@ -19,7 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // kind is how a composition function names our composite resource.
 const kind = "Keystone.keystone.openstack.c5c3.io"

@@ -62,15 +62,15 @@ type model struct {
 	previous keystonev1.KeystoneStatus
 	// wanted is the release that the spec asks for, effective the one that may run now: the one whose schema is in place.
 	wanted, effective release.Release
-	// wayBack is the release that the schema still serves besides, so that an upgrade may be called off for it.
-	wayBack string
+	// fallback is the earlier release that the schema still serves, to which an upgrade may be aborted.
+	fallback string
 	// image of the effective release, schemaImage of the wanted one, proxyImage of the federation proxy.
 	image, schemaImage, proxyImage string
 	workload                       workload.Workload
-	// live is what the running Keystone tells, authority whose certificate it has.
+	// live is what the running Keystone reports, authority whose certificate it has.
 	live      *common.Live
 	authority authority
-	// started is what tells apart what the API's pods read as they start, by resource.
+	// started is what distinguishes what the API's pods read as they start, by resource.
 	started map[string]string
 	// ipv6 says that the pods' first addresses are of IPv6.
 	ipv6 bool
@@ -123,9 +123,9 @@ func (m *model) releases(in function.Input[keystonev1.Keystone]) error {
 	}
 	installed := ""
 	if sync, ok := in.Seen.Get(schemaResource); ok {
-		installed, m.wayBack = sync.String("status", "installedRelease"), sync.String("status", "previousRelease")
+		installed, m.fallback = sync.String("status", "installedRelease"), sync.String("status", "previousRelease")
 	}
-	if m.effective, err = release.Effective(m.wanted, installed, m.wayBack); err != nil {
+	if m.effective, err = release.Effective(m.wanted, installed, m.fallback); err != nil {
 		return invalid.Field("spec.openStackRelease", "%s", err)
 	}
 	if m.image, err = m.imageOf(service, m.effective, m.spec.Image, "spec.image"); err != nil {
@@ -226,7 +226,7 @@ func status(m *model, plan compose.Plan) any {
 		Refs:        &keystonev1.References{AdminSecret: m.adminSecret()},
 	}
 	if part, _ := plan.Part("api"); part.Exists() {
-		s.Release, s.Version, s.PreviousRelease = string(m.effective), m.version(), m.wayBack
+		s.Release, s.Version, s.PreviousRelease = string(m.effective), m.version(), m.fallback
 	}
 	switch {
 	case plan.Ready():

@@ -7,8 +7,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/monitoring"
 )
 
-// alerts are on what kube-state-metrics tells (https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics):
-// Keystone serves no metrics of its own.
+// alerts use metrics of kube-state-metrics (https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics): Keystone serves no
+// metrics of its own.
 func alerts(m *model) ([]compose.Stage, error) {
 	in := fmt.Sprintf(`namespace=%q`, m.namespace)
 	deployment := fmt.Sprintf(`%s,deployment=%q`, in, m.workload.Name)
@@ -43,8 +43,8 @@ func alerts(m *model) ([]compose.Stage, error) {
 	return aggregate("alerts", rules), nil
 }
 
-// lastFailed is true while, of the Jobs whose names begin so, the last that has ended failed for good. Those before do not count: they stay
-// for somebody to read their logs. The Jobs of the schema have alerts of the companion's.
+// lastFailed is true while, of the Jobs whose names begin so, the last that has ended failed for good. Those before do not count: they
+// stay for someone to read their logs. The Jobs of the schema have alerts of the companion's.
 func lastFailed(in, name string) string {
 	ended := func(how string) string { return fmt.Sprintf(`kube_job_%s{%s,condition="true"} == 1`, how, in) }
 	return fmt.Sprintf(`topk(1, kube_job_created{%s,job_name=~"%s-.+"} and on (namespace, job_name) (%s or %s))`+

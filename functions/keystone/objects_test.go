@@ -25,8 +25,8 @@ func strip(v any, fields []string) {
 	}
 }
 
-// TestObjects: what operators and the companion are asked for, so that each word of it has been read by somebody. Pods are judged by
-// what they mean elsewhere; here stands what runs in them.
+// TestObjects: what operators and the companion are asked for, so that each word of it has been read by someone. Pods are judged by what
+// they mean elsewhere; here stands what runs in them.
 func TestObjects(t *testing.T) {
 	worlds := map[string]map[string]map[string]any{}
 	for _, file := range []string{"small", "directories", "federation"} {
@@ -201,7 +201,7 @@ token:
   expirationSeconds: 3600
 type: Fernet
 `},
-		"credential keys": {reason: "What is stored is encrypted anew.", file: "small", resource: "credential-keys", path: []any{"spec"}, want: `
+		"credential keys": {reason: "What is stored is re-encrypted.", file: "small", resource: "credential-keys", path: []any{"spec"}, want: `
 backup:
   remoteKey: kv/cloud/keystone-credential-keys
   secretStoreRef:

@@ -43,7 +43,7 @@ func schema(m *model) ([]compose.Stage, error) {
 			Command:      openstackv1.Command{Command: []openstackv1.Argument{"keystone-status", "upgrade", "check"}},
 			SuccessCodes: []int32{0, 1},
 		},
-		// A database that was retained or restored tells its revision; an empty one tells Python's None
+		// A database that was retained or restored reports its revision; an empty one reports Python's None
 		// (https://docs.openstack.org/keystone/latest/cli/index.html#keystone-manage).
 		SchemaVersion: &openstackv1.SchemaVersion{
 			Step:         openstackv1.Step{Name: "db-version", Command: manage("db_version")},
@@ -68,10 +68,10 @@ var bootstrapResources = &common.Resources{
 // reads no configuration file, only what it needs. Running again is harmless, but sets the administrator's password to that of
 // its Secret. https://docs.openstack.org/keystone/latest/admin/bootstrap.html
 //
-// It gives the administrator none of the options that exempt a user from [security_compliance] (keystone/cmd/bootstrap.py of 27.1 to 30.0).
-// Two of its rules are looked at when a password is set, so that they do not meet one that is set here, without a configuration: neither
-// does it expire, nor has it to be changed. The two others are looked at when somebody logs in: lockout_failure_attempts, by which
-// anybody locks him out, and disable_user_account_days_inactive. No command sets the options; a call of the API does.
+// It gives the administrator none of the options that exempt a user from [security_compliance] (keystone/cmd/bootstrap.py of 27.1 to
+// 30.0). Two of its rules are looked at when a password is set, so that they do not meet one that is set here, without a configuration:
+// neither does it expire, nor has it to be changed. The two others are looked at when someone logs in: lockout_failure_attempts, by which
+// anybody locks the administrator out, and disable_user_account_days_inactive. No command sets the options; a call of the API does.
 func bootstrap(m *model) ([]compose.Stage, error) {
 	const attempts = 6
 	w := m.workload.With(m.sub("bootstrap"), "bootstrap")

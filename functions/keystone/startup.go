@@ -21,8 +21,8 @@ const (
 	clientResource = "federation-client"
 )
 
-// startup says, by resource, which annotation of the API's pods tells which content they started with, and where the resource tells it. Where
-// it changes, the pods are replaced one after the other, which loses no request.
+// startup says, by resource, which annotation of the API's pods reports which content they started with, and where the resource reports
+// it. Where it changes, the pods are replaced one after the other, which loses no request.
 var startup = map[string]struct {
 	annotation string
 	path       []string
@@ -34,8 +34,8 @@ var startup = map[string]struct {
 	clientResource:      {keystonev1.Group + "/federation-client", []string{"status", "contentHash"}},
 }
 
-// startedWith are the annotations of the API's pods for what they read as they start, by resource: as the resource tells it, or as the pods
-// have it while the resource tells nothing. Of what neither knows there is none.
+// startedWith are the annotations of the API's pods for what they read as they start, by resource: as the resource reports it, or as the
+// pods have it while the resource reports nothing. Of what neither knows there is none.
 func startedWith(seen observe.State) map[string]string {
 	out := map[string]string{}
 	deployment, running := seen.Get(deploymentResource)
@@ -89,8 +89,8 @@ func (m *model) startupAnnotations() map[string]string {
 // clientSecret is the key of the Secret of a federation's client.
 const clientSecret = "client-secret"
 
-// federationClient is the Secret of the federation's client, as the proxy reads it: a copy whose content the companion tells apart, which
-// nobody does for the one that the claim names.
+// federationClient is the Secret of the federation's client, as the proxy reads it: a copy whose content the companion distinguishes,
+// which nobody does for the one that the claim names.
 func (m *model) federationClient() runtime.Object {
 	ref := m.spec.Federation.ClientSecretRef
 	return companion.SecretAggregate(m.meta(m.sub(clientResource)), c5c3v1.SecretAggregateSpec{

@@ -10,7 +10,8 @@ import (
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 )
 
-// TestStartup: the API's pods are replaced when the content is another one of what they read only as they start, and not while nobody tells.
+// TestStartup: the API's pods are replaced when the content is another one of what they read only as they start, and not while nobody
+// reports.
 func TestStartup(t *testing.T) {
 	const (
 		certificate = keystonev1.Group + "/certificate"
@@ -62,7 +63,7 @@ func TestStartup(t *testing.T) {
 			objects{domainsResource: secret(hash("n")), certificateResource: issued(revision(4)), deploymentResource: running},
 			map[string]string{backends: "n"},
 		},
-		"Alone": {"uWSGI reads a certificate anew by itself.", "small", objects{certificateResource: issued(revision(4))}, nil},
+		"Alone": {"uWSGI reads a certificate again by itself.", "small", objects{certificateResource: issued(revision(4))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(input(t, xr(t, tc.file), tc.observed))

@@ -8,7 +8,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/function"
 )
 
-// Runners gives the function of each kind of composite resource, by "<Kind>.<group>".
+// Runners returns the function of each kind of composite resource, by "<Kind>.<group>".
 func Runners() map[string]function.Runner {
 	return map[string]function.Runner{
 		"XControlPlaneCluster.crossplane.c5c3.io":        controlplane.New(),

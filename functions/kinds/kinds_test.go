@@ -11,8 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
 )
 
-// TestRunners: every function composes a kind that there is, by a Composition that names it; and every Composition finds its
-// function.
+// TestRunners: every function composes a kind that exists, by a Composition that names it; and every Composition finds its function.
 func TestRunners(t *testing.T) {
 	runners := Runners()
 	composed := map[string]bool{}

@@ -45,7 +45,7 @@ type walker struct {
 	keys map[string]int
 }
 
-// mutate finds the package's mutants, numbers them on from the id, and gives the last one.
+// mutate finds the package's mutants, numbers them on from the id, and returns the last one.
 func (p *pkg) mutate(id int) (int, error) {
 	p.rewritten = nil
 	keys := map[string]int{}
@@ -67,7 +67,7 @@ func (p *pkg) mutate(id int) (int, error) {
 	return id, nil
 }
 
-// add gives a new mutant at the position.
+// add returns a new mutant at the position.
 func (w *walker) add(at token.Pos, format string, args ...any) *mutant {
 	*w.next++
 	pos := w.pkg.fset.Position(at)
@@ -105,7 +105,7 @@ func (w *walker) wrap(e ast.Expr, before, behind string, mutants ...*mutant) {
 
 func (w *walker) offset(p token.Pos) int { return w.pkg.fset.Position(p).Offset }
 
-// source gives the text of a node, on one line and not too long.
+// source returns the text of a node, on one line and not too long.
 func (w *walker) text(n ast.Node) string {
 	return string(w.source[w.offset(n.Pos()):w.offset(n.End())])
 }
@@ -393,7 +393,7 @@ func (w *walker) pick(e ast.Expr, t types.Type, other string) {
 	w.wrap(e, fmt.Sprintf("mutationPick[%s](%d, ", w.typ(t), m.id), ", "+other+")", m)
 }
 
-// sibling gives the next other text in the smallest thing around: a literal, a call, a function.
+// sibling returns the next other text in the smallest thing around: a literal, a call, a function.
 func (w *walker) sibling(n *ast.BasicLit) string {
 	for _, around := range slices.Backward(w.stack) {
 		switch around.(type) {
@@ -455,7 +455,7 @@ func (w *walker) constant(e ast.Expr, name *ast.Ident) bool {
 	return true
 }
 
-// siblingConst gives the constant nearest to another: in the same block if it is one of ours, else of the same named type.
+// siblingConst returns the constant nearest to another: in the same block if it is one of ours, else of the same named type.
 func (w *walker) siblingConst(c *types.Const) *types.Const {
 	scope := c.Pkg().Scope()
 	if c.Parent() != scope {

@@ -47,7 +47,7 @@ func ports(n int) (map[string]Port, error) {
 }
 `
 
-// TestMutants: each place is changed in the ways that there are, all changes compile together, and what nobody reads is left alone.
+// TestMutants: each place is changed in the ways that exist, all changes compile together, and what nobody reads is left alone.
 func TestMutants(t *testing.T) {
 	p := sample(t)
 	var got []string

@@ -29,7 +29,7 @@ type rewritten struct {
 	aliases map[string]string
 }
 
-// typ gives a type as the file may write it.
+// typ returns a type as the file may write it.
 func (r *rewritten) typ(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if p == r.pkg.types {
@@ -94,7 +94,7 @@ func sameModule(a, b string) bool {
 	return head(a) == head(b)
 }
 
-// text gives the file with its edits: on the same lines as before.
+// text returns the file with its edits: on the same lines as before.
 func (r *rewritten) text() string {
 	type insertion struct {
 		at, rank int
@@ -127,7 +127,7 @@ func (r *rewritten) text() string {
 	return text[:end] + imports.String() + text[end:]
 }
 
-// rewrite gives the package's files with its mutants in them, and forgets those that do not compile.
+// rewrite returns the package's files with its mutants in them, and forgets those that do not compile.
 func (p *pkg) rewrite(files []*rewritten) (map[string]string, error) {
 	for {
 		texts := map[string]string{filepath.Join(p.dir, "zz_mutation.go"): helpers(p.types.Name())}

@@ -115,7 +115,7 @@ func killer(ctx context.Context, judges []*suite, tree string, m *mutant) string
 	return ""
 }
 
-// counter tells how far it is.
+// counter reports how far it is.
 type counter struct {
 	sync.Mutex
 	done int
@@ -133,7 +133,7 @@ func (c *counter) note(m *mutant, killer string) {
 	}
 }
 
-// names gives the packages whose tests judge a package: its own first.
+// names returns the packages whose tests judge a package: its own first.
 func (o options) names(p *pkg) []string {
 	names := []string{p.name}
 	if o.tests != nil {
@@ -150,7 +150,7 @@ func (o options) names(p *pkg) []string {
 	return names
 }
 
-// judges gives the suites of a package, in the order in which they are asked.
+// judges returns the suites of a package, in the order in which they are asked.
 func (o options) judges(p *pkg, suites map[string]*suite) []*suite {
 	var out []*suite
 	for _, name := range o.names(p) {
@@ -174,7 +174,7 @@ func boolean(b bool) int {
 	return 0
 }
 
-// choose gives the mutants to try: those that a test reaches and that are not known to change nothing.
+// choose returns the mutants to try: those that a test reaches and that are not known to change nothing.
 func (o options) choose(p *pkg, judges []*suite) []*mutant {
 	var out []*mutant
 	for _, m := range p.mutants {
@@ -254,7 +254,7 @@ func build(ctx context.Context, o options, packages []*pkg) (map[string]*suite, 
 	return suites, nil
 }
 
-// flags are those by which goldens are written anew, and by which properties are tried the same way each time.
+// flags are those by which goldens are rewritten, and by which properties are tried the same way each time.
 func flags(ctx context.Context, binary string) []string {
 	help, _ := exec.CommandContext(ctx, binary, "-h").CombinedOutput()
 	var out []string

@@ -45,8 +45,8 @@ var Names = []string{
 	"cobaltcore-claims", "cobaltcore-companion", "cobaltcore-composites", "cobaltcore-deletion", "cobaltcore-namespaces",
 }
 
-// Check tells whether every policy is in force: that it and its binding are there, refuse, are not narrowed, and are of this version or
-// a later one. What a policy says is the platform team's to keep: that it is the chart's is told by the version only.
+// Check reports whether every policy is in force: that it and its binding are there, refuse, are not narrowed, and are of this version or
+// a later one. What a policy says is the platform team's to keep: that it is the chart's is known from the version only.
 func Check(required map[string][]*structpb.Struct) error {
 	policies, asked := required[PolicyRequirement]
 	bindings, askedToo := required[BindingRequirement]
@@ -65,11 +65,11 @@ func Check(required map[string][]*structpb.Struct) error {
 	return nil
 }
 
-const mend = "the platform team has to install the chart crossplane-cobaltcore, of this function's version or a later one, again"
+const remedy = "the platform team has to install the chart crossplane-cobaltcore, of this function's version or a later one, again"
 
 func checkPolicy(name string, p encoded.Struct) error {
 	refuse := func(why string) error {
-		return fmt.Errorf("the ValidatingAdmissionPolicy %s %s; %s", name, why, mend)
+		return fmt.Errorf("the ValidatingAdmissionPolicy %s %s; %s", name, why, remedy)
 	}
 	if p == nil {
 		return refuse("is missing, so that tenants are not kept from what is not theirs")
@@ -92,7 +92,7 @@ func checkPolicy(name string, p encoded.Struct) error {
 
 func checkBinding(name string, b encoded.Struct) error {
 	refuse := func(why string) error {
-		return fmt.Errorf("the ValidatingAdmissionPolicyBinding %s %s; %s", name, why, mend)
+		return fmt.Errorf("the ValidatingAdmissionPolicyBinding %s %s; %s", name, why, remedy)
 	}
 	match := b.At("spec", "matchResources")
 	switch {
@@ -111,7 +111,7 @@ func checkBinding(name string, b encoded.Struct) error {
 	return nil
 }
 
-// selects tells whether a label selector selects: an API server puts an empty one where there is none.
+// selects reports whether a label selector selects: an API server puts an empty one where there is none.
 func selects(selector encoded.Value) bool {
 	return len(selector.Field("matchLabels").Map()) > 0 || len(selector.Field("matchExpressions").List()) > 0
 }

@@ -86,7 +86,7 @@ func TestCheck(t *testing.T) {
 			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "the platform team has to")):
 				t.Errorf("%s\nerror %v, want one with %q that says what the platform team has to do", tc.reason, err, tc.want)
 			case invalid.Is(err):
-				t.Errorf("%s\nthe tenant is told to mend it: %v", tc.reason, err)
+				t.Errorf("%s\nthe tenant is told to fix it: %v", tc.reason, err)
 			}
 		})
 	}

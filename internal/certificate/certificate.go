@@ -22,8 +22,7 @@ func SelfSigned(meta object.Meta) *unstructured.Unstructured {
 	return object.New(apiVersion, "Issuer", meta, object.Map{"selfSigned": object.Map{}})
 }
 
-// Authority makes the certificate of a private authority, for ten years: all that trusts it would have to be told of a new
-// one.
+// Authority makes the certificate of a private authority, for ten years: everything that trusts it would need a new one.
 func Authority(meta object.Meta, issuer string) *unstructured.Unstructured {
 	return object.New(apiVersion, "Certificate", meta, object.Map{
 		"isCA":       true,

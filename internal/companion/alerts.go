@@ -49,7 +49,7 @@ func (s series) errors() string {
 		s.of("controller_runtime_reconcile_errors_total", fmt.Sprintf(`,job=%q`, s.job)))
 }
 
-// Alerts are on what the companion tells of itself and of its work, and on what kube-state-metrics does of its pods.
+// Alerts use the companion's own metrics, and those of kube-state-metrics on its pods.
 func Alerts(w workload.Workload, conf common.Monitoring) runtime.Object {
 	s := seriesOf(w)
 	return monitoring.Rules(w.Meta(), conf, slices.Concat(s.ofItself(), s.ofKeys(), s.ofSchemas(), s.ofCredentials(), s.ofKeystone())...)

@@ -88,7 +88,7 @@ func TestDeployment(t *testing.T) {
 		t.Errorf("Prometheus comes in by %v", in)
 	}
 	if in := Network(companion, nil, nil).(*networkingv1.NetworkPolicy).Spec.Ingress; len(in) > 0 {
-		t.Errorf("without Prometheus somebody comes in by %v", in)
+		t.Errorf("without Prometheus someone comes in by %v", in)
 	}
 }
 

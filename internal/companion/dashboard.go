@@ -82,7 +82,7 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 			{Expr: s.isFalse("role_assignment", "Available"), Legend: "role assignment {{name}}"},
 			{Expr: s.isFalse("endpoint_region", "Available"), Legend: "region of {{name}}"},
 		}},
-		monitoring.Panel{Title: "Mended in Keystone, and logins that failed, in a day", Unit: monitoring.Number, Lines: []monitoring.Line{
+		monitoring.Panel{Title: "Repairs in Keystone, and failed logins, in a day", Unit: monitoring.Number, Lines: []monitoring.Line{
 			{Expr: increase("companion_role_assignment_given_total", "1d"), Legend: "role assignment {{name}}"},
 			{Expr: increase("companion_endpoint_region_writes_total", "1d"), Legend: "region of {{name}}"},
 			{Expr: increase("companion_identity_check_failures_total", "1d"), Legend: "logins that failed"},

@@ -41,7 +41,7 @@ var rules = []rbacv1.PolicyRule{
 		},
 		Verbs: []string{"get", "update"},
 	},
-	// A role that is given has to be taken away before its object goes: the finalizer is written.
+	// A role that is given has to be removed before its object goes: the finalizer is written.
 	{APIGroups: []string{"openstack.c5c3.io"}, Resources: []string{"roleassignments"}, Verbs: []string{"update"}},
 	// What K-ORC's objects are in Keystone.
 	{

@@ -30,7 +30,7 @@ const HashAnnotation = "crossplane.c5c3.io/hash"
 func (g Graph[M]) Compute(m M, seen observe.State, composed func(Item) Reference) (Plan, error) {
 	p := planner{
 		seen: seen, composed: composed, items: map[string]*Item{}, ready: map[string]bool{}, exists: map[string]bool{},
-		awaited: map[string]string{}, revisions: map[string]Item{},
+		notReady: map[string]string{}, revisions: map[string]Item{},
 	}
 	for _, c := range g {
 		if !c.enabled(m) {
@@ -66,11 +66,11 @@ type planner struct {
 	plan          Plan
 	items         map[string]*Item  // every wanted resource, desired now or not
 	ready, exists map[string]bool   // by component; what is switched off is both
-	awaited       map[string]string // by resource that is not ready: its component
+	notReady      map[string]string // by resource that is not ready: its component
 	revisions     map[string]Item   // by what the names of all revisions share: the wanted one
 }
 
-// missing gives the components that are not among those that have what is asked for.
+// missing returns the components that are not among those that have what is asked for.
 func missing(have map[string]bool, wanted []string) []string {
 	var out []string
 	for _, n := range wanted {
@@ -102,8 +102,8 @@ func (p *planner) stages(part *Part, stages []Stage) error {
 	return nil
 }
 
-// resource adds one resource to its part, and tells whether it is ready. Of revisions of which none is wanted it only notes how they are
-// kept.
+// resource adds one resource to its part, and reports whether it is ready. Of revisions of which none is wanted it only notes how they
+// are kept.
 func (p *planner) resource(part *Part, r Resource, open bool) (bool, error) {
 	if r.Name == "" && r.Object == nil && r.Refer == nil && r.Revisions != "" {
 		p.revisions[r.Revisions] = Item{Retain: r.Retain, Management: r.Management}
@@ -125,21 +125,21 @@ func (p *planner) resource(part *Part, r Resource, open bool) (bool, error) {
 		part.Held = union(part.Held, held)
 	}
 	if !item.Verdict.Ready {
-		p.awaited[r.Name] = part.Name
+		p.notReady[r.Name] = part.Name
 		return false, nil
 	}
 	part.Ready++
 	return true, nil
 }
 
-// held gives the components that hold a resource back: those of what it comes after, where that is not ready.
+// held returns the components that hold a resource back: those of what it comes after, where that is not ready.
 func (p *planner) held(r Resource) ([]string, error) {
 	var out []string
 	for _, name := range r.After {
 		if _, ok := p.items[name]; !ok || name == r.Name {
 			return nil, fmt.Errorf("%s comes after %s, which is not declared before it", r.Name, name)
 		}
-		if by, ok := p.awaited[name]; ok {
+		if by, ok := p.notReady[name]; ok {
 			out = union(out, []string{by})
 		}
 	}
@@ -194,7 +194,7 @@ func (p *planner) item(r Resource) (Item, error) {
 	return item, nil
 }
 
-// object gives a resource's object, which may refer to the resources before it.
+// object returns a resource's object, which may refer to the resources before it.
 func (p *planner) object(r Resource) (runtime.Object, error) {
 	if r.Refer == nil {
 		return r.Object, nil
@@ -211,7 +211,7 @@ func (p *planner) object(r Resource) (runtime.Object, error) {
 	return object, err
 }
 
-// verdict is invariant 6: of today's wish, at its current generation, and done.
+// verdict is invariant 6: up to date, at its current generation, and ready.
 func verdict(o *observe.Object, observed bool, hash string, check ready.Check) ready.Verdict {
 	switch {
 	case !observed:
@@ -233,7 +233,7 @@ func verdict(o *observe.Object, observed bool, hash string, check ready.Check) r
 	return check(o)
 }
 
-// wrapper checks that an Object has applied what it was told last.
+// wrapper checks that an Object has applied what was applied last.
 func wrapper(w *observe.Object) ready.Verdict {
 	c, ok := w.Condition("Synced")
 	switch {
@@ -275,7 +275,7 @@ func (p *planner) keepRevisions() error {
 	return nil
 }
 
-// revision gives the wanted revision of what a name is a revision of.
+// revision returns the wanted revision of what a name is a revision of.
 func (p *planner) revision(name string) (Item, bool) {
 	for _, prefix := range slices.Sorted(maps.Keys(p.revisions)) {
 		if strings.HasPrefix(name, prefix+"-") {
@@ -300,7 +300,7 @@ func asDesired(o *observe.Object) (encoded.Struct, error) {
 			clean[k] = v
 		}
 	}
-	// Crossplane sets these anew.
+	// Crossplane sets these again.
 	if a, _ := clean["annotations"].(map[string]any); a != nil {
 		delete(a, "crossplane.io/composition-resource-name")
 	}
@@ -318,7 +318,7 @@ func asDesired(o *observe.Object) (encoded.Struct, error) {
 	return encode.Struct(full)
 }
 
-// dropNulls takes away what servers write where there is nothing, such as a pod template's creationTimestamp.
+// dropNulls removes what servers write where there is nothing, such as a pod template's creationTimestamp.
 func dropNulls(v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -168,8 +168,8 @@ func TestKeptFails(t *testing.T) {
 	}
 }
 
-// TestKept: an older revision is composed again as it was: without what its server owns or Crossplane sets, and with all else,
-// because a field that is left out is taken away.
+// TestKept: an older revision is composed again as it was: without what its server owns or Crossplane sets, and with all else, because a
+// field that is left out is removed.
 func TestKept(t *testing.T) {
 	direct := applied(t, object("ConfigMap", "old"))
 	hash := direct["metadata"].(map[string]any)["annotations"].(map[string]any)[compose.HashAnnotation]

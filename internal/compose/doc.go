@@ -5,6 +5,6 @@
 //   - What is observed stays desired. A closed gate holds back creation only; Crossplane deletes what a response leaves out.
 //   - An error of any builder is an error of the whole plan: a partial plan would be a deletion.
 //   - The same input gives the same plan.
-//   - Nothing is created before what it needs is ready, and ready means: of today's wish. Every object carries a hash of
+//   - Nothing is created before what it needs is ready, and ready means: up to date. Every object carries a hash of
 //     itself; one that is observed with another hash is not ready, whatever its conditions say.
 package compose

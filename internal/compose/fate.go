@@ -11,14 +11,14 @@ type Fate int
 const (
 	// Kept says that there is no data, or that it stays.
 	Kept Fate = iota
-	// Unknown says that a nested composite resource does not tell.
+	// Unknown says that a nested composite resource does not report.
 	Unknown
 	// Deleted says that data goes with the composite resource.
 	Deleted
 )
 
-// Fate of the data of everything that is observed, which is the worst of all. What it says is what is in force: functions do not run
-// while their composite resource is being deleted, so that what is desired by then and not applied counts for nothing.
+// Fate of the data of everything that is observed: the worst of all. What it says is what is in force: functions do not run while their
+// composite resource is being deleted, so that what is desired by then and not applied counts for nothing.
 func (p Plan) Fate() Fate {
 	worst := Kept
 	for _, part := range p.Parts {
@@ -50,7 +50,7 @@ func fate(i Item, seen *observe.Object) Fate {
 	return Kept
 }
 
-// nestedFate is what a nested composite resource says in its status, and what it is told. One whose function never ran has composed
+// nestedFate is what a nested composite resource says in its status, and its deletion policy. One whose function never ran has composed
 // nothing.
 func nestedFate(seen *observe.Object) Fate {
 	_, ran := seen.Int("status", "observedGeneration")

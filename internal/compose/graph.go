@@ -17,10 +17,10 @@ type Resource struct {
 	Name string
 	// Object as it should be, with only the fields that we own.
 	Object runtime.Object
-	// Refer gives the object in place of Object, where it names what other resources are composed as. It asks for each of them by the
+	// Refer returns the object in place of Object, where it names what other resources are composed as. It asks for each of them by the
 	// resource's name, which is declared earlier.
 	Refer func(to func(resource string) Reference) runtime.Object
-	// Ready gives the verdict on the observed object. Nil: the rule of the object's kind.
+	// Ready returns the verdict on the observed object. Nil: the rule of the object's kind.
 	Ready ready.Check
 	// Retain says that the object holds data, or is needed by what does: deleting the claim does not delete it.
 	Retain bool
@@ -55,9 +55,9 @@ type Component[M any] struct {
 	Needs []string
 	// Follows are the components whose objects must exist first, ready or not. Each is declared earlier.
 	Follows []string
-	// Enabled says whether the component is wanted. Nil: always.
+	// Enabled reports whether the component is wanted. Nil: always.
 	Enabled func(M) bool
-	// Build gives the component's objects.
+	// Build returns the component's objects.
 	Build func(M) ([]Stage, error)
 	// Version that the component reports, if any.
 	Version func(M) string
@@ -76,7 +76,7 @@ func (g Graph[M]) MustValidate() Graph[M] {
 	return g
 }
 
-// Validate tells every component that has no name or builder, is declared twice, or needs what is not declared before it.
+// Validate reports every component that has no name or builder, is declared twice, or needs what is not declared before it.
 func (g Graph[M]) Validate() error {
 	var errs []error
 	var seen []string

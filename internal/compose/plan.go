@@ -49,7 +49,7 @@ type Item struct {
 	Observed bool
 	// Fate is what would become of data if the composite resource were deleted now, as far as this object is concerned.
 	Fate Fate
-	// Since is when its condition last changed (RFC 3339), if it tells.
+	// Since is when its condition last changed (RFC 3339), if it reports.
 	Since string
 	// Retain and Management are those of the resource.
 	Retain, Management bool
@@ -60,7 +60,7 @@ func (i Item) Reference() Reference {
 	return Reference{Kind: i.Kind, Namespace: i.Body.At("metadata", "namespace").Text(), Name: i.Body.At("metadata", "name").Text()}
 }
 
-// Ready says that everything wanted is there, of today's wish.
+// Ready says that everything desired exists, is up to date and ready.
 func (p Plan) Ready() bool {
 	for _, part := range p.Parts {
 		if !part.IsReady() {
@@ -79,7 +79,7 @@ func (p Plan) Items() []Item {
 	return slices.Concat(append(lists, p.Kept)...)
 }
 
-// Part gives a component by name, and whether it is enabled.
+// Part returns a component by name, and whether it is enabled.
 func (p Plan) Part(name string) (Part, bool) {
 	for _, part := range p.Parts {
 		if part.Name == name {
@@ -178,7 +178,7 @@ func (p Part) Waiting() (reason, message string) {
 
 // describe names the object and says what it waits for. What a nested composite resource waits for names its object itself.
 func (i Item) describe() string {
-	if i.Verdict.Lifted {
+	if i.Verdict.Propagated {
 		return i.Verdict.Message
 	}
 	return fmt.Sprintf("%s %s: %s", i.Kind.Kind, i.Body.At("metadata", "name").Text(), i.Verdict.Message)

@@ -50,11 +50,11 @@ func TestWaiting(t *testing.T) {
 		},
 		"Lifted": {
 			reason: "What a component of the object waits for names its object itself.",
-			part:   compose.Part{Items: []compose.Item{item("a", ready.Verdict{Reason: "Later", Message: "api: Thing b: it takes its time", Lifted: true})}, Total: 1},
+			part:   compose.Part{Items: []compose.Item{item("a", ready.Verdict{Reason: "Later", Message: "api: Thing b: it takes its time", Propagated: true})}, Total: 1},
 			want:   "Later", words: "api: Thing b: it takes its time",
 		},
 		"Failed": {
-			reason: "What does not mend itself comes first, and before needs.",
+			reason: "What does not recover by itself comes first, and before needs.",
 			part:   compose.Part{Needs: []string{"x"}, Items: []compose.Item{item("a", waits), item("b", failed)}, Total: 2},
 			want:   "Broken", words: "Thing my-b: it is broken",
 		},
@@ -82,7 +82,7 @@ func TestPlanWaiting(t *testing.T) {
 	}{
 		"Ready":  {"There is nothing to say.", []compose.Part{done}, "", ""},
 		"First":  {"The others wait for it.", []compose.Part{done, waits, needs}, "Later", "database: Thing my-b: it takes its time"},
-		"Failed": {"What does not mend itself comes first.", []compose.Part{waits, needs, failed}, "Broken", "cache: Thing my-c: it is broken"},
+		"Failed": {"What does not recover by itself comes first.", []compose.Part{waits, needs, failed}, "Broken", "cache: Thing my-c: it is broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, words := compose.Plan{Parts: tc.parts}.Waiting()
@@ -130,7 +130,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestParts: a part carries what its component says, and tells since when.
+// TestParts: a part carries what its component says, and reports since when.
 func TestParts(t *testing.T) {
 	build := func(m string) ([]compose.Stage, error) {
 		return []compose.Stage{{{Name: m, Object: object("Certificate", m)}}}, nil

@@ -134,7 +134,7 @@ func (m *toy) ready(r resource) bool {
 // done is ready, by name.
 func (m *toy) done(name string) bool { return m.ready(resource{name: name}) }
 
-// all tells whether something holds of all resources of a component. What is switched off holds nobody up.
+// all reports whether something holds of all resources of a component. What is switched off holds nobody up.
 func (m *toy) all(name string, holds func(resource) bool) bool {
 	i := slices.IndexFunc(m.components, func(c component) bool { return c.name == name })
 	c := m.components[i]
@@ -186,8 +186,8 @@ func (m *toy) checkStays(t *rapid.T, plan compose.Plan) {
 	}
 }
 
-// checkGates is invariant 6: what is new has all that it needs, ready and of today's wish. And the reverse, without which
-// nothing would ever be created.
+// checkGates is invariant 6: what is new has all that it needs, ready and up to date. And the reverse, without which nothing would ever
+// be created.
 func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 	allReady := true
 	for _, c := range m.components {
@@ -254,7 +254,7 @@ func (m *toy) checkGates(t *rapid.T, plan compose.Plan) {
 // samePlan compares plans. Rules hold functions, which nothing compares; they follow from the kind.
 var samePlan = cmpopts.IgnoreFields(compose.Item{}, "Rule")
 
-// checkSame is invariant 3, with the request's maps filled anew and its objects left as bytes.
+// checkSame is invariant 3, with the request's maps filled again and its objects left as bytes.
 func (m *toy) checkSame(t *rapid.T, plan compose.Plan) {
 	again, err := m.graph().Compute(m, seen(t, m.observed(t), true), compose.Item.Reference)
 	if err != nil {

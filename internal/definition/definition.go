@@ -18,7 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
 )
 
-// For gives the CRD of a kind, and the name of its version. The error names the kinds that there are.
+// For returns the CRD of a kind, and the name of its version. The error names the kinds that exist.
 func For(apiVersion, kind string) (*apiextensionsv1.CustomResourceDefinition, string, error) {
 	crds, err := All()
 	if err != nil {
@@ -39,8 +39,8 @@ func For(apiVersion, kind string) (*apiextensionsv1.CustomResourceDefinition, st
 	return nil, "", fmt.Errorf("apiVersion %q and kind %q are not ours; ours are %s", apiVersion, kind, strings.Join(known, ", "))
 }
 
-// Validator gives the checks of a kind. They are compiled when they are first asked for, which takes long for a large
-// schema, and shared from then on.
+// Validator returns the checks of a kind. They are compiled when they are first asked for, which takes long for a large schema, and
+// shared from then on.
 func Validator(apiVersion, kind string) (*schema.Validator, error) {
 	crd, version, err := For(apiVersion, kind)
 	if err != nil {
@@ -63,7 +63,7 @@ var validators = struct {
 	by map[string]func() (*schema.Validator, error)
 }{by: map[string]func() (*schema.Validator, error){}}
 
-// All gives the CRDs of all kinds: claims, composite resources and plain ones.
+// All returns the CRDs of all kinds: claims, composite resources and plain ones.
 var All = sync.OnceValues(func() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	var out []*apiextensionsv1.CustomResourceDefinition
 	for _, folder := range apis.Folders() {
@@ -100,7 +100,7 @@ func parse(doc []byte) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	}
 }
 
-// generated gives what Crossplane makes of a definition: the composite resource's CRD, and the claim's.
+// generated returns what Crossplane makes of a definition: the composite resource's CRD, and the claim's.
 func generated(doc []byte) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	xrd, err := schema.ParseXRD(doc)
 	if err != nil {

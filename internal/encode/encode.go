@@ -7,8 +7,7 @@
 //   - never, if it is a zero scalar or struct, or a nil pointer, map, slice or interface;
 //   - always otherwise: a pointer to 0, false, "" or an empty struct, and an empty map or slice that is not nil.
 //
-// Elements of slices and maps, and everything in a tree of map[string]any, were put there by somebody: they are
-// emitted as they are.
+// Elements of slices and maps, and everything in a tree of map[string]any, were put there by someone: they are emitted as they are.
 package encode
 
 import (

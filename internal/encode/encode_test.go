@@ -240,7 +240,7 @@ func TestObjectErrors(t *testing.T) {
 	}
 }
 
-// FuzzValueRaw encodes raw JSON, which a tenant may have written: it never panics, and gives what encoding/json reads.
+// FuzzValueRaw encodes raw JSON, which a tenant may have written: it never panics, and returns what encoding/json reads.
 func FuzzValueRaw(f *testing.F) {
 	for _, s := range []string{`{"a":[0,1.5e3,"x",null,{}]}`, `9007199254740993`, `"\ud800"`, `{"a":1}{}`, `[[[[`, `-0`, `1e999`} {
 		f.Add([]byte(s))

@@ -24,7 +24,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/encode"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // TestObjectKinds encodes one object of every kind as a builder makes it: it comes back from what was emitted, and the
 // golden file shows to a reader what that is.

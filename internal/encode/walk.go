@@ -146,7 +146,7 @@ func (w writer) structure(v reflect.Value, fields []field, depth int) error {
 	return nil
 }
 
-// unset tells whether a field of a struct was left alone: a builder cannot tell 0 from nothing without a pointer.
+// unset reports whether a field of a struct was left alone: a builder cannot tell 0 from nothing without a pointer.
 func unset(v reflect.Value) bool {
 	if nillable(v.Kind()) {
 		return v.IsNil()

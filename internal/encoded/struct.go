@@ -30,8 +30,8 @@ func (s Struct) Map() map[string]any { return s.Value().Map() }
 // At is the value at a path of field names.
 func (s Struct) At(path ...string) Value { return s.Value().At(path...) }
 
-// Hash is 16 hexadecimal digits (64 bits of a SHA-256) that tell a Struct from others. It is no protection against
-// somebody who looks for two Structs with the same hash.
+// Hash is 16 hexadecimal digits (64 bits of a SHA-256) that tell a Struct from others. It is no protection against someone who looks for
+// two Structs with the same hash.
 func (s Struct) Hash() string {
 	sum := sha256.Sum256(s)
 	return hex.EncodeToString(sum[:8])

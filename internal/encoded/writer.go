@@ -42,7 +42,7 @@ func NewWriter() *Writer {
 	return w
 }
 
-// Free gives the writer back.
+// Free returns the writer back.
 func (w *Writer) Free() { writers.Put(w) }
 
 // Struct is a copy of what is written.

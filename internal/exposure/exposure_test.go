@@ -136,7 +136,7 @@ func TestAuthority(t *testing.T) {
 	}
 }
 
-// TestIngressController: a controller that is known is told that the backend speaks https, and what is said besides goes before that.
+// TestIngressController: a known controller is configured for a backend that serves https, and what is said besides goes before that.
 func TestIngressController(t *testing.T) {
 	for name, tc := range map[string]struct {
 		controller string

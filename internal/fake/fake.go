@@ -1,8 +1,8 @@
 // Package fake stands in for those who own objects: Kubernetes' controllers, other projects' operators, Crossplane and our companion. Of
 // every kind that we emit it knows the status that its owner has written when it is done, as far as the owner's released sources say.
 //
-// It does not know internal/ready, which decides by that status: a condition that no owner writes, or a generation that one never tells,
-// then keeps what is faked from becoming ready, as it would in a cluster.
+// It does not know internal/ready, which decides by that status: a condition that no owner writes, or a generation that one never
+// reports, then keeps what is faked from becoming ready, as it would in a cluster.
 package fake
 
 import (

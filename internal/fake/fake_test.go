@@ -50,7 +50,7 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
-// TestGenerations: where each owner tells the generation that it saw; those who do not would never be ready for somebody who asks.
+// TestGenerations: where each owner reports the generation that it saw; those who do not would never be ready for someone who asks.
 func TestGenerations(t *testing.T) {
 	for name, tc := range map[string]struct {
 		o                   map[string]any
@@ -79,7 +79,7 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// TestAgain: who looks again at what has not changed writes nothing else, or would be called for that again and again.
+// TestAgain: who checks again at what has not changed writes nothing else, or would be called for that again and again.
 func TestAgain(t *testing.T) {
 	for _, kind := range fake.Kinds() {
 		o := object(kind.Group+"/v1", kind.Kind, nil)
@@ -90,7 +90,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestExternalSecrets: a change is synced anew, at its time; the condition keeps the time at which it became true.
+// TestExternalSecrets: a change is synced again, at its time; the condition keeps the time at which it became true.
 func TestExternalSecrets(t *testing.T) {
 	o := object("external-secrets.io/v1alpha1", "PushSecret", map[string]any{
 		"secretStoreRefs": []any{map[string]any{"kind": "ClusterSecretStore", "name": "store"}},

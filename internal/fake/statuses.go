@@ -30,11 +30,11 @@ var statuses = table(
 	row("protection.crossplane.io", "Usage", dated("Ready", "Available", "")),
 	row("keystone.openstack.c5c3.io", "Keystone", composite),
 
-	// https://github.com/crossplane-contrib/provider-kubernetes, internal/controller/*/object: only Synced tells the generation.
+	// https://github.com/crossplane-contrib/provider-kubernetes, internal/controller/*/object: only Synced reports the generation.
 	row("kubernetes.crossplane.io", "Object", managed),
 	row("kubernetes.m.crossplane.io", "Object", managed),
 
-	// https://github.com/mariadb-operator/mariadb-operator, pkg/condition: nothing tells a generation.
+	// https://github.com/mariadb-operator/mariadb-operator, pkg/condition: nothing reports a generation.
 	row("k8s.mariadb.com", "MariaDB", mariaDB),
 	row("k8s.mariadb.com", "MaxScale", undated("Ready", "MaxScaleReady", "Running")),
 	row("k8s.mariadb.com", "Database", undated("Ready", "Created", "Created")),
@@ -42,7 +42,7 @@ var statuses = table(
 	row("k8s.mariadb.com", "Grant", undated("Ready", "Created", "Created")),
 	row("k8s.mariadb.com", "PhysicalBackup", undated("Complete", "JobComplete", "Success")),
 
-	// https://github.com/rabbitmq/cluster-operator, internal/status: the status tells the generation, no condition does.
+	// https://github.com/rabbitmq/cluster-operator, internal/status: the status reports the generation, no condition does.
 	row("rabbitmq.com", "RabbitmqCluster", rabbitMQ),
 
 	// https://github.com/SAP/component-operator-runtime, pkg/component: both do.
@@ -105,12 +105,12 @@ func table(rows ...entry) map[schema.GroupKind]writer {
 	return out
 }
 
-// condition is one that is true and tells no generation.
+// condition is one that is true and reports no generation.
 func (v view) condition(typ, reason, message string) map[string]any {
 	return map[string]any{"type": typ, "status": "True", "reason": reason, "message": message, "lastTransitionTime": v.at}
 }
 
-// current is one that tells the generation which its owner saw.
+// current is one that reports the generation which its owner saw.
 func (v view) current(typ, reason, message string) map[string]any {
 	c := v.condition(typ, reason, message)
 	c["observedGeneration"] = v.generation()

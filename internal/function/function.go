@@ -52,36 +52,36 @@ type Kind[X, M any] struct {
 
 // Runner composes one kind.
 type Runner interface {
-	// Run answers one request.
+	// Run serves one request.
 	Run(req *wire.Request) *wire.Response
-	// Explain answers one request and shows the plan behind the answer. An error says what is wrong with the request; there may be an
-	// answer besides, of the last spec that was valid.
+	// Explain serves one request and shows the plan behind the response. An error says what is wrong with the request; there may be a
+	// response besides, of the last spec that was valid.
 	Explain(req *wire.Request) (*wire.Response, compose.Plan, error)
 }
 
-// Run answers one request. It never panics: a mistake of ours is an error like any other, so that nothing is deleted by it.
+// Run serves one request. It never panics: a mistake of ours is an error like any other, so that nothing is deleted by it.
 func (k Kind[X, M]) Run(req *wire.Request) (rsp *wire.Response) {
 	defer func() {
 		if r := recover(); r != nil {
-			rsp = respond.Bad(req, fmt.Errorf("cannot compose: %v; this is a bug of the function", r))
+			rsp = respond.Fatal(req, fmt.Errorf("cannot compose: %v; this is a bug of the function", r))
 		}
 	}()
 	rsp, _, err := k.Explain(req)
 	if rsp == nil {
-		return respond.Bad(req, err)
+		return respond.Fatal(req, err)
 	}
 	return rsp
 }
 
-// Explain answers one request and shows the plan behind the answer.
+// Explain serves one request and shows the plan behind the response.
 //
-// A spec that a tenant has to mend is an error. What the last valid one says is composed then, so that what runs is healed and
-// rotated, and can still be told to keep its data; if there is none, or it is not valid any more, there is no answer. Run makes a
-// fatal one of the error.
+// A spec that a tenant has to fix is an error. What the last valid one says is composed then, so that what runs is healed and rotated,
+// and can still be told to keep its data; if there is none, or it is not valid any more, there is no response. Run makes a fatal one of
+// the error.
 func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, error) {
 	composed, err := k.compose(req, req.Composite)
 	if err == nil {
-		return respond.Good(req, composed.plan, composed.place, composed.status), composed.plan, nil
+		return respond.Success(req, composed.plan, composed.place, composed.status), composed.plan, nil
 	}
 	last, ok := asLastValid(req.Composite)
 	if !invalid.Is(err) || !ok {
@@ -91,7 +91,7 @@ func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, er
 	if again != nil {
 		return nil, compose.Plan{}, err
 	}
-	return respond.Held(req, held.plan, held.place, held.status, err), held.plan, err
+	return respond.Invalid(req, held.plan, held.place, held.status, err), held.plan, err
 }
 
 // composition is what becomes of a composite resource.
@@ -106,7 +106,7 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 	in := Input[X]{Required: req.Required, Claim: claim(composite), Channel: channel(composite)}
 	read := withoutUnread(composite)
 	if err := Decode(read, &in.XR); err != nil {
-		// A status that cannot be read, such as one of another version, is no reason to stop: it is written anew.
+		// A status that cannot be read, such as one of another version, is no reason to stop: it is rewritten.
 		in.XR = *new(X)
 		if err := Decode(without(read, "status"), &in.XR); err != nil {
 			return composition{}, fmt.Errorf("cannot read the composite resource: %w", err)

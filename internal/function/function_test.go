@@ -89,7 +89,7 @@ func TestRun(t *testing.T) {
 	cases := map[string]struct {
 		reason       string
 		spec, status any
-		// typ is the condition that is False, with the message; none if the answer is good.
+		// typ is the condition that is False, with the message; none if the response is successful.
 		typ, message string
 	}{
 		"Good": {
@@ -97,7 +97,7 @@ func TestRun(t *testing.T) {
 			spec:   map[string]any{"replicas": 3},
 		},
 		"StatusUnreadable": {
-			reason: "A status of another version is no reason to stop: it is written anew.",
+			reason: "A status of another version is no reason to stop: it is rewritten.",
 			spec:   map[string]any{"replicas": 3},
 			status: map[string]any{"phase": []any{"not", "a", "string"}},
 		},
@@ -158,7 +158,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// said are the conditions of an answer.
+// said are the conditions of a response.
 func said(rsp *fnv1.RunFunctionResponse) map[string]string {
 	words := map[fnv1.Status]string{
 		fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False", fnv1.Status_STATUS_CONDITION_UNKNOWN: "Unknown",
@@ -177,7 +177,7 @@ func TestInput(t *testing.T) {
 		"compositionRevisionSelector": map[string]any{"matchLabels": map[string]any{"channel": "stable"}},
 	}, map[string]any{"phase": "Before"})
 	req.GetObserved().GetComposite().GetResource().Fields["metadata"] = structpb.NewStructValue(structOf(t, map[string]any{
-		"name": "mine-x7k2p", "labels": map[string]any{"crossplane.io/claim-namespace": "somebody-else", "crossplane.io/claim-name": "theirs"},
+		"name": "mine-x7k2p", "labels": map[string]any{"crossplane.io/claim-namespace": "someone-else", "crossplane.io/claim-name": "theirs"},
 	}))
 	platform := structOf(t, map[string]any{"kind": "PlatformConfig"})
 	req.RequiredResources = map[string]*fnv1.Resources{"absent": {}, "platform": {Items: []*fnv1.Resource{{Resource: platform}}}}

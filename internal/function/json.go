@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// appendObject writes the JSON of a protobuf struct. encoding/json would build a tree of maps first, and take five times as
-// long. Names are sorted: of several mistakes that a decoder finds it tells the first.
+// appendObject writes the JSON of a protobuf struct. encoding/json would build a tree of maps first, and take five times as long. Names
+// are sorted: of several mistakes that a decoder finds it reports the first.
 func appendObject(b []byte, s *structpb.Struct) []byte {
 	b = append(b, '{')
 	for i, k := range slices.Sorted(maps.Keys(s.GetFields())) {

@@ -17,12 +17,12 @@ type Server struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 	// Kinds are the runners by kind of composite resource: "<kind>.<group>".
 	Kinds map[string]Runner
-	// Log is told of every fatal answer.
+	// Log receives every fatal response.
 	Log logging.Logger
 }
 
-// RunFunction answers by the runner of the composite resource's kind. What goes wrong is part of the answer; only where not even an answer
-// can be made, the call fails, by which nothing changes either.
+// RunFunction answers by the runner of the composite resource's kind. What goes wrong is part of the response; only where not even a
+// response can be made, the call fails, by which nothing changes either.
 func (s *Server) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	return wire.Handle(req, s.answer)
 }
@@ -37,7 +37,7 @@ func (s *Server) answer(req *wire.Request) (_ *wire.Response, err error) {
 	kind := compose.KindOf(req.Composite).GroupKind()
 	k, ok := s.Kinds[kind.String()]
 	if !ok {
-		return respond.Bad(req, fmt.Errorf("there is no function for composite resources of kind %s", kind)), nil
+		return respond.Fatal(req, fmt.Errorf("there is no function for composite resources of kind %s", kind)), nil
 	}
 	rsp := k.Run(req)
 	for _, r := range rsp.Results {

@@ -11,8 +11,8 @@ import (
 // lastValidSpec is the field of every status that holds the spec which was composed last.
 const lastValidSpec = "lastValidSpec"
 
-// maxLastValidSpec is the longest spec that is repeated in a status, in bytes: the full example has 3 KiB. A server takes objects of
-// 1.5 MiB, and one whose status it does not take is never told of again. An invalid edit of a longer one is fatal.
+// maxLastValidSpec is the longest spec that is repeated in a status, in bytes: the full example has 3 KiB. A server takes objects of 1.5
+// MiB, and the status of one that it does not take is never updated again. An invalid edit of a longer one is fatal.
 const maxLastValidSpec = 256 << 10
 
 // machinery are the fields of a spec that are Crossplane's, of composite resources with a claim and of namespaced ones.

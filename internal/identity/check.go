@@ -1,5 +1,5 @@
 // Package identity is what a Keystone's spec has to say beyond its schema, and what it means where it says nothing: for a claim, so that
-// the claim tells, and for a Keystone that somebody makes by hand.
+// the claim reports it, and for a Keystone that someone makes by hand.
 package identity
 
 import (
@@ -20,7 +20,7 @@ import (
 
 const service = "keystone"
 
-// Check gives everything that is wrong with a spec in a release, as invalid.Spec errors, all of them joined. The spec has its defaults;
+// Check returns everything that is wrong with a spec in a release, as invalid.Spec errors, all of them joined. The spec has its defaults;
 // base is its path.
 func Check(base string, r release.Release, s *keystonev1.KeystoneSpec) error {
 	return errors.Join(
@@ -59,7 +59,7 @@ func checkOverrides(base string, r release.Release, s *keystonev1.KeystoneSpec) 
 	return errors.Join(errs...)
 }
 
-// methods are those by which somebody logs in whom the cloud does not run without.
+// methods are those by which someone logs in whom the cloud does not run without.
 var methods = []struct {
 	name, who  string
 	federation bool
@@ -71,7 +71,7 @@ var methods = []struct {
 	{"mapped", "who logs in at a provider does so by it", true},
 }
 
-// checkMethods refuses a list of methods that locks somebody out.
+// checkMethods refuses a list of methods that locks someone out.
 func checkMethods(base string, federation bool, value any) error {
 	var given []string
 	switch v := value.(type) {

@@ -49,7 +49,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestMethods: each method that somebody needs is missed, with whom it locks out, and those of a provider only where there is one.
+// TestMethods: each method that someone needs is missed, with whom it locks out, and those of a provider only where there is one.
 func TestMethods(t *testing.T) {
 	who := map[string]string{
 		"password": "the administrator and the services log in by it", "application_credential": "K-ORC logs in by it",

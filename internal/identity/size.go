@@ -18,8 +18,8 @@ const (
 	comfortable = 256 << 20
 )
 
-// Processes is how many workers a pod gets that is not told: as many as its memory holds comfortably, as far as it is guaranteed. Two of
-// them wait for the database in turns; beyond eight, further pods are worth more.
+// Processes is how many workers a pod gets by default: as many as its memory holds comfortably, as far as it is guaranteed. Two of them
+// wait for the database in turns; beyond eight, further pods are worth more.
 func Processes(r *common.Resources) int32 {
 	const fewest, most = 1, 8
 	memory := amount(r, func(r *common.Resources) *common.ResourceAmounts { return r.Requests })

@@ -1,5 +1,4 @@
-// Package invalid holds the one error that is a tenant's to mend: something in the spec is wrong. Every other error is ours
-// or the platform's.
+// Package invalid holds the one error that a tenant can fix: something in the spec is wrong. Every other error is ours or the platform's.
 package invalid
 
 import (
@@ -24,7 +23,7 @@ func Field(field, format string, args ...any) error {
 	return &Spec{Field: field, Sentence: fmt.Sprintf(format, args...)}
 }
 
-// Is tells whether the tenant can mend the error, or at least one of several joined ones.
+// Is reports whether the tenant can fix the error, or at least one of several joined ones.
 func Is(err error) bool {
 	var s *Spec
 	return errors.As(err, &s)

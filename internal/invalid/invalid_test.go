@@ -23,10 +23,10 @@ func TestIs(t *testing.T) {
 		want   bool
 	}{
 		"Nothing": {reason: "No error is nobody's.", err: nil, want: false},
-		"Ours":    {reason: "A tenant cannot mend it.", err: errors.New("broken"), want: false},
+		"Ours":    {reason: "A tenant cannot fix it.", err: errors.New("broken"), want: false},
 		"Spec":    {reason: "The tenant can.", err: mistake, want: true},
 		"Wrapped": {reason: "Wrapping adds words only.", err: fmt.Errorf("cannot go on: %w", mistake), want: true},
-		"Joined":  {reason: "One that the tenant can mend is enough.", err: errors.Join(errors.New("broken"), mistake), want: true},
+		"Joined":  {reason: "One that the tenant can fix is enough.", err: errors.Join(errors.New("broken"), mistake), want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 // everything is the pattern that allows everything.
 const everything = "*"
 
-// Match tells whether a text is what a pattern says, in which * stands for any run of characters, also none.
+// Match reports whether a text is what a pattern says, in which * stands for any run of characters, also none.
 func Match(pattern, text string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {
@@ -33,17 +33,17 @@ func Match(pattern, text string) bool {
 	}
 }
 
-// Below tells whether a path is what a pattern says, or lies below that.
+// Below reports whether a path is what a pattern says, or lies below that.
 func Below(pattern, path string) bool {
 	return Match(pattern, path) || Match(pattern+"/*", path)
 }
 
-// Term tells whether a term such as key=value:effect is what a pattern says, which may leave out value and effect, or the effect.
+// Term reports whether a term such as key=value:effect is what a pattern says, which may leave out value and effect, or the effect.
 func Term(pattern, term string) bool {
 	return Match(pattern, term) || Match(pattern+"=*", term) || Match(pattern+":*", term)
 }
 
-// Domain tells whether a host name is a domain's own or lies below it.
+// Domain reports whether a host name is a domain's own or lies below it.
 func Domain(domain, host string) bool {
 	return domain == everything || host == domain || strings.HasSuffix(host, "."+domain)
 }
@@ -103,7 +103,7 @@ func ReadAddresses(text string) (out []Address, ok bool) {
 	return out, len(out) > 0
 }
 
-// Hosts tells whether every address of a list is what a pattern says: <host>, or <host>:<port>. In the host, * stands for any run of
+// Hosts reports whether every address of a list is what a pattern says: <host>, or <host>:<port>. In the host, * stands for any run of
 // characters; without a port, all are meant.
 func Hosts(pattern, text string) bool {
 	addresses, ok := ReadAddresses(text)

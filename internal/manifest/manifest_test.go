@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // readers are the two YAML readers that people apply manifests with: that of kubectl, which speaks YAML 1.1, and that of
 // most other Go programs. What they read is compared as JSON values.

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// plain tells whether a string can stand without quotes and is a string again when it is read, by YAML 1.1 and 1.2 alike.
-// It is stricter than YAML: letters, digits and a few signs, starting with a letter or a slash.
+// plain reports whether a string can stand without quotes and is a string again when it is read, by YAML 1.1 and 1.2 alike. It is
+// stricter than YAML: letters, digits and a few signs, starting with a letter or a slash.
 func plain(s string) bool {
 	if s == "" || len(s) > 120 {
 		return false
@@ -37,8 +37,8 @@ func plain(s string) bool {
 
 func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-// block tells whether a string can stand as a block of lines (|), which keeps every character. It cannot where white space
-// would be lost: before the first line, or as more than one empty line at the end.
+// block reports whether a string can stand as a block of lines (|), which keeps every character. It cannot where white space would be
+// lost: before the first line, or as more than one empty line at the end.
 func block(s string) bool {
 	if !strings.Contains(s, "\n") || !utf8.ValidString(s) || strings.HasSuffix(s, "\n\n") {
 		return false
@@ -54,7 +54,7 @@ func block(s string) bool {
 	return true
 }
 
-// special tells characters that YAML's readers refuse, drop or take for the end of a line, or that nobody sees.
+// special finds characters that YAML's readers refuse, drop or take for the end of a line, or that nobody sees.
 func special(r rune) bool {
 	switch r {
 	case 0x2028, 0x2029, 0xfeff, 0xfffe, 0xffff:

@@ -70,16 +70,16 @@ type Backup struct {
 	Tolerations []common.Toleration
 	Resources   *common.Resources
 	// Restarts: a container that failed is started again in its pod, which Kubernetes removes with its logs when it gives up, as the
-	// operator orders by itself and lets nobody change. Else there is another pod, and the failed ones stay.
+	// operator orders by itself and does not allow to change. Else there is another pod, and the failed ones stay.
 	Restarts bool
 }
 
-// backoffLimit is how often a backup is tried again: for about an hour and a half, as Kubernetes waits longer and longer, up to
-// minutes. The operator's five are over in as many. It matters because a Job that has failed keeps the operator from making another
-// until somebody deletes it (waitForRunningJobs in internal/controller/physicalbackup_controller_job.go of v25.10.4).
+// backoffLimit is how often a backup is tried again: for about an hour and a half, as Kubernetes waits longer and longer, up to minutes.
+// The operator's five are over in as many. It matters because a Job that has failed keeps the operator from making another until someone
+// deletes it (waitForRunningJobs in internal/controller/physicalbackup_controller_job.go of v25.10.4).
 const backoffLimit = 20
 
-// Fixed is what the operator lets nobody change in a PhysicalBackup: another wish needs another object.
+// Fixed is what the operator does not allow to change in a PhysicalBackup: a change needs another object.
 func (b Backup) Fixed() object.Map {
 	fixed := object.Map{"cron": b.Cron, "storage": object.Map{"s3": b.Bucket.s3()}}
 	if b.StagingSize != "" {

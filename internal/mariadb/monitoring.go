@@ -46,7 +46,7 @@ type Alerts struct {
 	// Proxy: there is a MaxScale of ProxyName.
 	Proxy     bool
 	ProxyName string
-	// Metrics: an exporter tells what the server knows.
+	// Metrics: an exporter reports what the server knows.
 	Metrics bool
 	// BackupAge is the age at which the last backup is too old. 0: there are none.
 	BackupAge time.Duration
@@ -62,8 +62,8 @@ func (a Alerts) set(metric, name string) string {
 	return a.of(metric, fmt.Sprintf(`,statefulset=%q`, name))
 }
 
-// Object makes a PrometheusRule, on what kube-state-metrics, the kubelet and cert-manager tell, and on what the exporter does where
-// there is one (https://github.com/prometheus/mysqld_exporter).
+// Object makes a PrometheusRule on metrics of kube-state-metrics, the kubelet and cert-manager, and of the exporter where there is one
+// (https://github.com/prometheus/mysqld_exporter).
 func (a Alerts) Object(conf common.Monitoring) *unstructured.Unstructured {
 	alerts := slices.Concat(a.ofMembers(), a.ofVolumes())
 	if a.Metrics {

@@ -28,12 +28,12 @@ type Server struct {
 	MaxScale string
 	Image    string
 	Exporter Exporter
-	// PullSecrets are the names of Secrets. The operator lets nobody change them.
+	// PullSecrets are the names of Secrets. The operator does not allow to change them.
 	PullSecrets []common.ObjectName
 	// BufferPool is the memory for pages (1G), Connections the most that there may be.
 	BufferPool  string
 	Connections int64
-	// Primary is the member that has to take the writes, before another can be taken away. Nil: whichever does.
+	// Primary is the member that has to take the writes, before another can be removed. Nil: whichever does.
 	Primary *int64
 	// Transfer is how members of a cluster copy what they have missed. Nil: as the operator does by itself, for clusters that were made so.
 	Transfer *Transfer
@@ -56,7 +56,7 @@ type Transfer struct {
 
 // startupSeconds is how long a member may take to start. In it, one that has missed too much copies the whole database: at 20 MiB/s,
 // which is what a slow network and disk do, 500 GiB take seven hours. The operator's probe asks for a database that answers
-// (pkg/agent/handler/galera/probe.go), which one that copies does not, so that the kubelet would end it and it would begin anew. A
+// (pkg/agent/handler/galera/probe.go), which one that copies does not, so that the kubelet would end it and it would begin again. A
 // member that does not come up at all is seen by others: by the operator's recovery, and by alerts.
 const (
 	startupSeconds  = 600

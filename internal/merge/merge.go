@@ -34,7 +34,7 @@ func lay(out, over, under reflect.Value) {
 	}
 }
 
-// empty tells whether a value says nothing.
+// empty reports whether a value says nothing.
 func empty(v reflect.Value) bool {
 	if v.Kind() == reflect.Slice || v.Kind() == reflect.Map {
 		return v.Len() == 0
@@ -42,7 +42,8 @@ func empty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// open tells whether a type is a struct whose fields can be said one by one. One with fields of its own, such as a quantity, is a value.
+// open reports whether a type is a struct whose fields can be said one by one. One with fields of its own, such as a quantity, is a
+// value.
 func open(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return false

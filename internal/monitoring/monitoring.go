@@ -13,7 +13,7 @@ import (
 
 const apiVersion = "monitoring.coreos.com/v1"
 
-// Severities of alerts: critical wakes somebody, warning waits for the morning.
+// Severities of alerts: critical wakes someone, warning waits for the morning.
 const (
 	Critical = "critical"
 	Warning  = "warning"

@@ -15,9 +15,8 @@ const (
 	legacyHashDigits = 5
 )
 
-// Instance names everything that belongs to one claim: <namespace>-<name>-<20 hex of the hash of both>. It is a DNS label (at
-// most 63 characters; the readable part is cut, the hash stays), and the same again when the claim is deleted and made
-// anew.
+// Instance names everything that belongs to one claim: <namespace>-<name>-<20 hex of the hash of both>. It is a DNS label (at most 63
+// characters; the readable part is cut, the hash stays), and the same again when the claim is deleted and created again.
 func Instance(namespace, name string) string { return instance(hashDigits, namespace, name) }
 
 // LegacyInstance is the name that versions before the 20 digits gave. Two claims can be made to have the same: it is only ever used for a

@@ -94,7 +94,7 @@ func TestInstanceProperties(t *testing.T) {
 	})
 }
 
-// TestInstanceOfAnother: claims that read alike are told apart by the hash.
+// TestInstanceOfAnother: claims that read alike are distinguished by the hash.
 func TestInstanceOfAnother(t *testing.T) {
 	seen := map[string][2]string{}
 	for _, claim := range [][2]string{{"a", "b-c"}, {"a-b", "c"}, {"a", "b.c"}, {strings.Repeat("a", 63), "b"}, {strings.Repeat("a", 63), "c"}} {

@@ -26,10 +26,10 @@ func unwrap(o *Object) *Object {
 	return inner
 }
 
-// Exists tells whether the object was seen: a wrapped one that is yet to be created, or observed, does not exist.
+// Exists reports whether the object was seen: a wrapped one that is yet to be created, or observed, does not exist.
 func (o *Object) Exists() bool { return o != nil && o.exists }
 
-// Wrapped tells whether the object is inside an Object of provider-kubernetes.
+// Wrapped reports whether the object is inside an Object of provider-kubernetes.
 func (o *Object) Wrapped() bool { return o.Wrapper() != nil }
 
 // Wrapper is the Object of provider-kubernetes around the object, itself not unwrapped. It is nil if there is none.
@@ -40,8 +40,8 @@ func (o *Object) Wrapper() *Object {
 	return o.wrapper
 }
 
-// Desired is the object as it was desired last, seen or not, as far as that can be told: what is wrapped is told apart from what its server
-// and others wrote, what is not is the object itself.
+// Desired is the object as it was desired last, seen or not, as far as that can be told: what is wrapped is distinguished from what its
+// server and others wrote, what is not is the object itself.
 func (o *Object) Desired() *Object {
 	if !o.Wrapped() {
 		return o
@@ -50,7 +50,7 @@ func (o *Object) Desired() *Object {
 	return &Object{raw: raw, exists: ok}
 }
 
-// Keeps tells whether the object is a wrapper that lets go of what it is around when it is deleted.
+// Keeps reports whether the object is a wrapper that lets go of what it is around when it is deleted.
 func (o *Object) Keeps() bool { return o != nil && wrapper.Keeps(o.raw) }
 
 // APIVersion is the object's apiVersion.
@@ -74,7 +74,7 @@ func (o *Object) Generation() int64 {
 	return n
 }
 
-// Deleting tells whether the object is being deleted.
+// Deleting reports whether the object is being deleted.
 func (o *Object) Deleting() bool { return o.String("metadata", "deletionTimestamp") != "" }
 
 // String is the text at a path of field names. It is empty if there is none.
@@ -141,7 +141,7 @@ func (o *Object) Condition(kind string) (Condition, bool) {
 	return Condition{}, false
 }
 
-// Since is when one of the object's conditions last changed (RFC 3339). It is empty if none tells.
+// Since is when one of the object's conditions last changed (RFC 3339). It is empty if none reports.
 func (o *Object) Since() string {
 	newest := ""
 	for c := range o.at("status", "conditions").Elements() {

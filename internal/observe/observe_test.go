@@ -231,7 +231,7 @@ func TestWrapper(t *testing.T) {
 			o["status"].(map[string]any)["atProvider"] = map[string]any{"manifest": "text"}
 		}), facts{true, false}},
 		"OtherKind":  {"Another kind of the provider is itself.", change(func(o map[string]any) { o["kind"] = "ProviderConfig" }), facts{false, true}},
-		"OtherGroup": {"An Object of somebody else is itself.", change(func(o map[string]any) { o["apiVersion"] = "kubernetes.example.org/v1" }), facts{false, true}},
+		"OtherGroup": {"An Object of someone else is itself.", change(func(o map[string]any) { o["apiVersion"] = "kubernetes.example.org/v1" }), facts{false, true}},
 		"Nested": {"What is wrapped twice is unwrapped once.", change(func(o map[string]any) {
 			o["status"].(map[string]any)["atProvider"] = map[string]any{"manifest": wrap(t, deployment)}
 		}), facts{true, true}},

@@ -43,7 +43,7 @@ func (c Config) Merge(over ...Config) Config {
 	return out
 }
 
-// Render gives the file. A group without options is left out.
+// Render returns the file. A group without options is left out.
 //
 // The error names, as [group] option, everything that a file cannot hold: a name or a value with a control character, a
 // list whose items hold commas, a type that Options does not know, two groups that differ in case only.

@@ -47,7 +47,7 @@ func Parse(text string) (File, error) {
 	return file, nil
 }
 
-// write gives the text of the file.
+// write returns the text of the file.
 func (f File) write() string {
 	groups := slices.Sorted(maps.Keys(f))
 	if i := slices.Index(groups, DefaultGroup); i > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/oslo"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew; then let testdata/verify.py read them")
+var update = flag.Bool("update", false, "write the golden files again; then let testdata/verify.py read them")
 
 // keystone is a configuration of the kind that we make.
 var keystone = oslo.Config{

@@ -15,8 +15,8 @@ import (
 // FromSpec turns a tenant's options into a configuration that renders. A tenant's strings are taken as they are: a `$`
 // is a dollar sign to the service too, never a reference to another option.
 //
-// The field is the path of the options in the spec. Multi tells which options are repeated, so that a list becomes a
-// Multi; nil: none is. What cannot be written is an invalid.Spec, all mistakes joined.
+// The field is the path of the options in the spec. Multi reports which options are repeated, so that a list becomes a Multi; nil: none
+// is. What cannot be written is an invalid.Spec, all mistakes joined.
 func FromSpec(field string, spec common.Config, multi func(group, option string) bool) (Config, error) {
 	var errs []error
 	out := Config{}
@@ -68,7 +68,7 @@ func fromJSON(raw []byte) (any, error) {
 // exact is the largest whole number up to which a JSON number, a float64 in every message of Crossplane, holds each one.
 const exact = 1 << 53
 
-// number gives whole numbers as such: an integer option takes 3600, but neither 3600.0 nor 3.6e+03.
+// number returns whole numbers as such: an integer option takes 3600, but neither 3600.0 nor 3.6e+03.
 func number(f float64) (any, error) {
 	switch {
 	case math.Trunc(f) != f:
@@ -79,7 +79,7 @@ func number(f float64) (any, error) {
 	return int64(f), nil
 }
 
-// list gives the items as the strings that they would be alone.
+// list returns the items as the strings that they would be alone.
 func list(items []any) ([]string, error) {
 	out := make([]string, len(items))
 	for i, item := range items {

@@ -87,7 +87,7 @@ func TestFromSpecRefuses(t *testing.T) {
 				t.Errorf("%s\ngot error %v, want one that says %q", tc.reason, err, tc.want)
 			}
 			if !invalid.Is(err) {
-				t.Errorf("%s\nthe tenant can mend %v, so it has to be an invalid.Spec", tc.reason, err)
+				t.Errorf("%s\nthe tenant can fix %v, so it has to be an invalid.Spec", tc.reason, err)
 			}
 			if got != nil {
 				t.Errorf("%s\ngot a configuration besides the error: %v", tc.reason, got)

@@ -27,7 +27,7 @@ func Value(text string) (string, error) {
 	return quote(escape(text)), nil
 }
 
-// lines gives the text of an option's value: one line, or one for each value of a Multi. Quotes are not set yet.
+// lines returns the text of an option's value: one line, or one for each value of a Multi. Quotes are not set yet.
 func lines(group, option string, value any) ([]string, error) {
 	switch {
 	case !groupName.MatchString(group):
@@ -93,8 +93,8 @@ func join(items []string) (string, error) {
 // a dollar sign has to be followed by \$, which takes the dollar sign and leaves the backslash alone.
 var escape = strings.NewReplacer(`\$`, `\\$`, `$`, `$$`).Replace
 
-// checkLine says whether a text stays on one line, in a file that Python reads as UTF-8. Of all control characters only line
-// breaks would be harmful; none is ever meant.
+// checkLine reports whether a text stays on one line, in a file that Python reads as UTF-8. Of all control characters only line breaks
+// would be harmful; none is ever meant.
 func checkLine(s string) error {
 	if !utf8.ValidString(s) {
 		return errors.New("its value is not valid UTF-8")

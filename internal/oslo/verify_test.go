@@ -2,7 +2,7 @@ package oslo
 
 import "testing"
 
-// What Render writes passes always, so the guard is tried on files that somebody has tampered with.
+// What Render writes passes always, so the guard is tried on files that someone has tampered with.
 func TestVerify(t *testing.T) {
 	want := File{"g": {"o": {"a"}}}
 	cases := map[string]struct {

@@ -21,9 +21,9 @@ import (
 // largest is how many bytes all options together may have: a ConfigMap holds 1 MiB, of which rules and our own options need some.
 const largest = 256 << 10
 
-// Options gives the tenant's options as a configuration. The base is the path in the spec of the service whose config they are. Mistakes
-// are invalid.Spec errors, all of them joined. An option that is not the tenant's is one of them, however it is written, and whatever
-// else is allowed.
+// Options returns the tenant's options as a configuration. The base is the path in the spec of the service whose config they are.
+// Mistakes are invalid.Spec errors, all of them joined. An option that is not the tenant's is one of them, however it is written, and
+// whatever else is allowed.
 func Options(service, release string, over common.Overrides, base string) (oslo.Config, error) {
 	s := scope{service: service, release: release, tables: owners(service), base: base}
 	return s.options(over, func(group string) string { return invalid.Path(base, "config", name(group)) })
@@ -131,7 +131,7 @@ func set(out oslo.Config, known *registry.Registry, group, option string, raw []
 	return nil
 }
 
-// Rules gives the tenant's access rules. The base is the path in the spec of the service whose policy they are.
+// Rules returns the tenant's access rules. The base is the path in the spec of the service whose policy they are.
 func Rules(service, release string, over common.Overrides, base string) (map[string]string, error) {
 	out := map[string]string{}
 	if len(over.Policy) == 0 {

@@ -28,7 +28,7 @@ func overrides(t testing.TB, text string) common.Overrides {
 	return o
 }
 
-// mistakes are the fields of the errors, all of which a tenant can mend.
+// mistakes are the fields of the errors, all of which a tenant can fix.
 func mistakes(t *testing.T, err error) []string {
 	t.Helper()
 	var out []string

@@ -13,9 +13,9 @@ import (
 type owner struct {
 	// field sets the option in the tenant's stead, and everything that follows from it: its path below the service's. Empty: there is none.
 	field string
-	// why is a reason, to stand before "; set … instead" or "; leave it out", or why the tenant owns what looks as if he should not.
+	// why is a reason, to stand before "; set … instead" or "; leave it out", or why the tenant owns what looks as if it were not theirs.
 	why string
-	// only are the values that a tenant may choose from. Empty: he may choose none.
+	// only are the values that a tenant may choose from. Empty: none.
 	only []string
 	// tenant says that it is the tenant's, though it names a file, an address or a piece of code.
 	tenant bool
@@ -39,7 +39,7 @@ type table map[string]map[string]owner
 
 const every = "*"
 
-// of gives the owner of an option by its present name.
+// of returns the owner of an option by its present name.
 func (t table) of(name registry.Name) (owner, bool) {
 	for _, group := range []string{name.Group, every} {
 		for _, option := range []string{name.Option, every} {
@@ -94,7 +94,7 @@ func normalGroup(group string) string {
 
 func normalOption(option string) string { return strings.ReplaceAll(strings.ToLower(option), "-", "_") }
 
-// refuse is the sentence about a value of an option that is not the tenant's, and nil about one that he may choose. The base is the path
+// refuse is the sentence about a value of an option that is not the tenant's, and nil about one that may be chosen. The base is the path
 // of what the option belongs to, a service's or a directory's.
 func (o owner) refuse(base string, value any) error {
 	switch {
@@ -108,7 +108,7 @@ func (o owner) refuse(base string, value any) error {
 	return fmt.Errorf("%s; leave it out", o.why)
 }
 
-// allows tells whether a value, or each of a list, is one to choose.
+// allows reports whether a value, or each of a list, is one to choose.
 func (o owner) allows(value any) bool {
 	list, ok := value.([]any)
 	if !ok {

@@ -25,7 +25,7 @@ var harmless = []string{
 	"ldap pool_connection_lifetime", "ldap pool_connection_timeout", "ldap randomize_urls", "ldap user_enabled_emulation_use_group_config",
 }
 
-// TestDecided: of each option of every release by which a service would reach for something, somebody has decided whose it is.
+// TestDecided: of each option of every release by which a service would reach for something, someone has decided whose it is.
 func TestDecided(t *testing.T) {
 	for _, r := range registry.All(service) {
 		for _, group := range r.Groups() {
@@ -71,7 +71,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestOwned: an option that is not the tenant's is refused with the field that sets it, by whatever name he calls it.
+// TestOwned: an option that is not the tenant's is refused with the field that sets it, by whatever name it is called.
 func TestOwned(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, in, release, want string }{
 		"Field": {

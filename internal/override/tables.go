@@ -11,7 +11,7 @@ const directories = "keystone domain"
 
 const (
 	logs = "logs go to the standard error of each container, where the cluster collects them, and nothing else of a pod can be written"
-	// files is why a tenant names none: he can put none into a pod, and what he can name there is the image's or a secret.
+	// files is why a tenant names none: tenants can put none into a pod, and what they can name there is the image's or a secret.
 	files = "this names a file of the pod, which holds no other than the image's and those that are mounted here"
 	pods  = "the rest of the cloud is computed from this"
 )
@@ -171,7 +171,7 @@ var keystone = table{
 		"provider":             ours(tokens),
 	},
 	// The address of the client's certificate's issuer would be a header's.
-	"tokenless_auth": {every: ours("nothing before Keystone looks at certificates of clients, so that anybody could say who he is")},
+	"tokenless_auth": {every: ours("nothing before Keystone looks at certificates of clients, so that any client could claim to be anybody")},
 	"trust":          {"driver": ours(driver)},
 	"unified_limit":  {"driver": ours(driver)},
 	// The groups of federation protocols: [openid], [mapped], [saml2] and what else one is called.
@@ -189,7 +189,7 @@ var keystoneDomain = table{
 		"suffix":         use("suffix", "where the directory starts has a field"),
 		"tls_cacertdir":  use("caSecretRef", files),
 		"tls_cacertfile": use("caSecretRef", files),
-		"tls_req_cert":   tenants("whom to trust in his own directory is the tenant's to say, who may name one without TLS as well"),
+		"tls_req_cert":   tenants("which authority to trust for a directory is the tenant's decision, who may name one without TLS as well"),
 		"url":            use("url", "the platform and the network policy look at the address where it has a field"),
 		"user":           use("user", "it belongs to its password"),
 		"user_tree_dn":   use("userTreeDN", "where users are has a field"),

@@ -1,5 +1,5 @@
-// Package preview shows the whole cloud that a claim becomes, with no cluster: it checks the claim as the API server would,
-// makes it a composite resource as Crossplane would, and plays the functions until nothing more appears.
+// Package preview shows the whole cloud that a claim becomes, with no cluster: it checks the claim as the API server would, makes it a
+// composite resource as Crossplane would, and runs the functions until nothing more appears.
 package preview
 
 import (
@@ -60,8 +60,8 @@ type Result struct {
 	Status map[string]any
 }
 
-// Run plays a claim (YAML or JSON) on a platform (a PlatformConfig), with the functions of composite resources by
-// "<Kind>.<group>". The error is a Refused where one of the two is at fault; any other is ours.
+// Run previews a claim (YAML or JSON) on a platform (a PlatformConfig), with the functions of composite resources by "<Kind>.<group>".
+// The error is a Refused where one of the two is at fault; any other is ours.
 func Run(claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
 	return RunEdit(nil, claim, platform, kinds)
 }
@@ -97,7 +97,7 @@ func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Re
 	return r, nil
 }
 
-// edit gives the world in which the old claim is ready and the composite resource has the spec of the new one.
+// edit returns the world in which the old claim is ready and the composite resource has the spec of the new one.
 func (r *Result) edit(
 	old, doc []byte, claim map[string]any, platform []byte, kinds map[string]function.Runner,
 ) (*simulate.World, error) {
@@ -131,7 +131,7 @@ func (r *Result) edit(
 	return w, nil
 }
 
-// World gives the composite resource of a claim on a platform, with nothing composed for it yet. Its errors are those of Run.
+// World returns the composite resource of a claim on a platform, with nothing composed for it yet. Its errors are those of Run.
 func World(claim, platform []byte, kinds map[string]function.Runner) (*simulate.World, error) {
 	w, _, err := world(claim, platform, kinds)
 	return w, err
@@ -212,7 +212,7 @@ func (r *Result) add(s simulate.Step) {
 	}
 }
 
-// componentName tells apart the components of nested composite resources.
+// componentName distinguishes the components of nested composite resources.
 func componentName(s simulate.Step, p compose.Part) string {
 	if s.Depth == 0 {
 		return p.Name

@@ -67,8 +67,8 @@ func toyThat(answer func(spec map[string]any) error) map[string]function.Runner 
 	}}
 }
 
-// TestRun: the claim becomes the composite resource that Crossplane would make, on the platform with its defaults, and what is
-// composed is told stage by stage.
+// TestRun: the claim becomes the composite resource that Crossplane would make, on the platform with its defaults, and what is composed
+// is reported stage by stage.
 func TestRun(t *testing.T) {
 	r, err := Run([]byte(claim), []byte(platform), toy(nil))
 	if err != nil {
@@ -100,7 +100,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestErrors: what a tenant can mend is refused, one sentence for each mistake; the rest is our failure.
+// TestErrors: what a tenant can fix is refused, one sentence for each mistake; the rest is our failure.
 func TestErrors(t *testing.T) {
 	one := invalid.Field("spec.size", "it is too small")
 	two := errors.Join(one, invalid.Field("spec.global.domain", "it is\nelsewhere"))
@@ -188,7 +188,7 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// TestPrint: in every format each object is told, and a writer's error comes back.
+// TestPrint: in every format each object is printed, and a writer's error comes back.
 func TestPrint(t *testing.T) {
 	r, err := Run([]byte(claim), []byte(platform), toy(nil))
 	if err != nil {

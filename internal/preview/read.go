@@ -103,7 +103,7 @@ func parse(what string, doc []byte) (map[string]any, error) {
 // decoder is how a YAML decoder introduces its errors.
 var decoder = regexp.MustCompile(`^(error converting YAML to JSON: |yaml: |unmarshal errors: |json: )+`)
 
-// more tells whether there are several documents that say something.
+// more reports whether there are several documents that say something.
 func more(doc []byte) bool {
 	n := 0
 	for r := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(doc))); ; {

@@ -10,8 +10,8 @@ import (
 // phaseReady is the phase of a composite resource of ours whose function found everything ready.
 const phaseReady = "Ready"
 
-// composite: a composite resource of ours. What keeps it from being ready is lifted, so that the claim tells: a spec that its function
-// refuses, what Crossplane says, and otherwise what its components wait for.
+// composite: a composite resource of ours. What keeps it from being ready is propagated to the claim: a spec that its function refuses,
+// what Crossplane says, and otherwise what its components wait for.
 //
 // Its condition alone does not do: Crossplane dates what a pass found to the generation at the pass's end, so a pass that began
 // before an edit calls the edit ready. Phase and generation that the function writes are written together, of what it saw.
@@ -34,7 +34,7 @@ func composite() Rule {
 			case is.Ready && (!told || o.String("status", "phase") == phaseReady):
 				return is
 			}
-			if v, ok := lifted(o); ok {
+			if v, ok := propagated(o); ok {
 				return v
 			}
 			if is.Ready {
@@ -58,15 +58,15 @@ func refused(o *observe.Object) (v Verdict, bad bool) {
 		case c.Reason == "ReconcilePaused":
 			return Fail(c.Reason, "it is paused by its annotation crossplane.io/paused"), true
 		default:
-			return inItsWords(Fail, typ, c), true
+			return fromCondition(Fail, typ, c), true
 		}
 	}
 	return Verdict{}, false
 }
 
-// lifted is what a composite resource's components wait for: the first that failed, or else the first that is not ready. Those that it
-// needs come before it, so that this one waits for nothing but itself.
-func lifted(o *observe.Object) (Verdict, bool) {
+// propagated is what a composite resource's components wait for: the first that failed, or else the first that is not ready. Those that
+// it needs come before it, so that this one waits for nothing but itself.
+func propagated(o *observe.Object) (Verdict, bool) {
 	var first Verdict
 	for _, c := range o.List("status", "components") {
 		part, _ := c.(map[string]any)
@@ -75,7 +75,8 @@ func lifted(o *observe.Object) (Verdict, bool) {
 			continue
 		}
 		v := Verdict{
-			Failed: phase == common.ComponentFailed, Reason: cmp.Or(text(part, "reason"), "NotReady"), Message: name + ": " + message, Lifted: true,
+			Failed: phase == common.ComponentFailed, Reason: cmp.Or(text(part, "reason"), "NotReady"),
+			Message: name + ": " + message, Propagated: true,
 		}
 		if v.Failed {
 			return v, true
@@ -84,5 +85,5 @@ func lifted(o *observe.Object) (Verdict, bool) {
 			first = v
 		}
 	}
-	return first, first.Lifted
+	return first, first.Propagated
 }

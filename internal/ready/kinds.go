@@ -63,7 +63,7 @@ func when(path, value string) Rule {
 	return Rule{
 		Check: func(o *observe.Object) Verdict {
 			if got := o.String(fields...); got != value {
-				return Wait("NotReady", "%s is %q, awaited is %q", path, got, value)
+				return Wait("NotReady", "%s is %q, expected %q", path, got, value)
 			}
 			return Yes
 		},
@@ -133,15 +133,15 @@ func condition(o *observe.Object, typ string) Verdict {
 	case !ok:
 		return Wait("Waiting", "it does not report %s yet", typ)
 	case c.Status != "True":
-		return inItsWords(Wait, typ, c)
+		return fromCondition(Wait, typ, c)
 	case c.ObservedGeneration != 0 && c.ObservedGeneration != o.Generation():
 		return Wait("Reconciling", "its controller has not seen the last change yet")
 	}
 	return Yes
 }
 
-// inItsWords is a verdict as a condition explains it, if it does.
-func inItsWords(verdict func(reason, format string, args ...any) Verdict, typ string, c observe.Condition) Verdict {
+// fromCondition is a verdict with the reason and message of a condition, if it has them.
+func fromCondition(verdict func(reason, format string, args ...any) Verdict, typ string, c observe.Condition) Verdict {
 	return verdict(cmp.Or(c.Reason, "NotReady"), "%s", cmp.Or(c.Message, fmt.Sprintf("%s is %s", typ, c.Status)))
 }
 

@@ -2,8 +2,8 @@
 // kind. A row holds the check of the function, and the same question in CEL for provider-kubernetes. What owners write is in
 // internal/fake, which does not know this table.
 //
-// A check trusts a condition only at the object's current generation. That the object is of today's wish and not being
-// deleted is not its business: compose looks at that before it asks.
+// A check trusts a condition only at the object's current generation. Whether the object is up to date and not being deleted is not its
+// business: compose checks that first.
 package ready
 
 import (
@@ -22,8 +22,8 @@ type Verdict struct {
 	Failed bool
 	// Reason is one word, Message a sentence: what it waits for or what went wrong.
 	Reason, Message string
-	// Lifted says that the message is that of a component of the object, and names what it is about itself.
-	Lifted bool
+	// Propagated says that the message is that of a component of the object, and already names the object that it is about.
+	Propagated bool
 }
 
 // Yes is the verdict on what is ready.
@@ -39,12 +39,12 @@ func Fail(reason, format string, args ...any) Verdict {
 	return Verdict{Failed: true, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Check gives the verdict on an observed object.
+// Check returns the verdict on an observed object.
 type Check func(o *observe.Object) Verdict
 
 // Rule is what is known of one kind.
 type Rule struct {
-	// Check gives the verdict.
+	// Check returns the verdict.
 	Check Check
 	// CEL is the same check, and that the object is not being deleted, as an expression over `object`, for an Object's
 	// readiness policy. Empty: existing is enough.
@@ -57,7 +57,7 @@ type Rule struct {
 	Composite bool
 }
 
-// For gives the rule of a kind and whether there is one.
+// For returns the rule of a kind and whether there is one.
 func For(kind schema.GroupKind) (Rule, bool) {
 	r, ok := rules[kind]
 	return r, ok

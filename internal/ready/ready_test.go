@@ -161,8 +161,8 @@ var silent = map[string]string{
 	"SecretStore.external-secrets.io":    "it tells none",
 }
 
-// TestStale: what was ready at an older generation is not ready, for any kind whose owner tells the generation that it saw. Those who do
-// not are on a list.
+// TestStale: what was ready at an older generation is not ready, for any kind whose owner reports the generation that it saw. Those who
+// do not are on a list.
 func TestStale(t *testing.T) {
 	for _, kind := range kinds() {
 		rule, _ := ready.For(kind)
@@ -246,7 +246,7 @@ func TestCheck(t *testing.T) {
 			reason: "A namespace that is going away is Terminating.",
 			kind:   namespace,
 			status: map[string]any{"phase": "Terminating"},
-			want:   ready.Wait("NotReady", `status.phase is "Terminating", awaited is "Active"`),
+			want:   ready.Wait("NotReady", `status.phase is "Terminating", expected "Active"`),
 		},
 		"StateOld": {
 			reason: "The state is of the generation that the operator saw.",
@@ -321,7 +321,7 @@ func TestCheck(t *testing.T) {
 			want: ready.Yes,
 		},
 		"CompositeInvalid": {
-			reason: "A mistake in a nested composite resource's spec is lifted to the claim, whatever else it says.",
+			reason: "A mistake in a nested composite resource's spec is propagated to the claim, whatever else it says.",
 			kind:   keystone,
 			status: map[string]any{"conditions": []any{condition("Ready", "True"), condition("Synced", "True"), condition("SpecValid", "False")}},
 			want:   ready.Fail("Why", "A sentence."),
@@ -386,15 +386,15 @@ func TestCheck(t *testing.T) {
 				component("credentials", "Ready", "", "It was slow."),
 				component("database", "Creating", "ConnectionFailed", "User keystone: cannot connect"), component("api", "Waiting", "WaitingForNeeds", "waits for database"),
 			}},
-			want: ready.Verdict{Reason: "ConnectionFailed", Message: "database: User keystone: cannot connect", Lifted: true},
+			want: ready.Verdict{Reason: "ConnectionFailed", Message: "database: User keystone: cannot connect", Propagated: true},
 		},
 		"CompositeFailed": {
-			reason: "What does not mend itself comes first, wherever it stands.",
+			reason: "What does not recover by itself comes first, wherever it stands.",
 			kind:   keystone,
 			status: map[string]any{"observedGeneration": int64(3), "conditions": []any{condition("Ready", "False")}, "components": []any{
 				component("database", "Updating", "Slow", "User keystone: it takes its time"), component("bootstrap", "Failed", "JobFailed", "Job b: it failed"),
 			}},
-			want: ready.Verdict{Failed: true, Reason: "JobFailed", Message: "bootstrap: Job b: it failed", Lifted: true},
+			want: ready.Verdict{Failed: true, Reason: "JobFailed", Message: "bootstrap: Job b: it failed", Propagated: true},
 		},
 		"CompositeWaitsAndIsNotYetDenied": {
 			reason: "Components are written together with the phase, so that they say why before the condition does.",
@@ -403,7 +403,7 @@ func TestCheck(t *testing.T) {
 				"observedGeneration": int64(3), "phase": "Updating", "conditions": []any{condition("Ready", "True")},
 				"components": []any{component("api", "Updating", "", "Deployment keystone: 1 of 2 pods are available")},
 			},
-			want: ready.Verdict{Reason: "NotReady", Message: "api: Deployment keystone: 1 of 2 pods are available", Lifted: true},
+			want: ready.Verdict{Reason: "NotReady", Message: "api: Deployment keystone: 1 of 2 pods are available", Propagated: true},
 		},
 		"CompositeWaitedBefore": {
 			reason: "What components say of an older generation may be over.",
@@ -423,7 +423,7 @@ func TestCheck(t *testing.T) {
 			want: ready.Wait("Why", "A sentence."),
 		},
 		"SchemaFailed": {
-			reason: "A failed schema Job does not mend itself.",
+			reason: "A failed schema Job does not recover by itself.",
 			kind:   databaseSync,
 			status: map[string]any{"phase": "Failed", "conditions": []any{condition("Ready", "True")}},
 			want:   ready.Fail("SchemaFailed", "A sentence."),

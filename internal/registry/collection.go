@@ -50,7 +50,7 @@ func (t *Type) acceptsDict(text string) (bad string, ok bool) {
 	})
 }
 
-// closes tells whether a part ends as an item that stands in brackets does.
+// closes reports whether a part ends as an item that stands in brackets does.
 func closes(part string) bool {
 	part = strings.TrimRight(part, " ")
 	return strings.HasSuffix(part, "]") || strings.HasSuffix(part, "}")

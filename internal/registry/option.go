@@ -80,7 +80,7 @@ func (r *Removal) String() string {
 	return out
 }
 
-// check gives the rest of a sentence that begins with the option's name.
+// check returns the rest of a sentence that begins with the option's name.
 func (o *Option) check(value any) error {
 	items, isList := list(value)
 	switch {
@@ -104,7 +104,7 @@ func (o *Option) check(value any) error {
 	return o.checkText(value)
 }
 
-// list gives the items of a list.
+// list returns the items of a list.
 func list(value any) ([]any, bool) {
 	switch v := value.(type) {
 	case []any:

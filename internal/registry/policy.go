@@ -234,7 +234,7 @@ var (
 	template  = regexp.MustCompile(`^([^%]|%%|%\([^()%]+\)s)+$`)
 )
 
-// term reads one check that is not made of others, and gives the rule that it refers to, if any.
+// term reads one check that is not made of others, and returns the rule that it refers to, if any.
 func term(token string) (rule string, err error) {
 	if token == "@" || token == "!" {
 		return "", nil

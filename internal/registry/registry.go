@@ -99,7 +99,7 @@ func index() map[string]map[string]func() (*Registry, error) {
 	return out
 }
 
-// For gives the registry of a service in an OpenStack release, such as 2025.2. It fails for a pair that is not known.
+// For returns the registry of a service in an OpenStack release, such as 2025.2. It fails for a pair that is not known.
 func For(service, release string) (*Registry, error) {
 	releases, ok := registries[service]
 	if !ok {
@@ -112,7 +112,7 @@ func For(service, release string) (*Registry, error) {
 	return load()
 }
 
-// All gives the registries of a service in every release, the oldest first; none if the service is not known.
+// All returns the registries of a service in every release, the oldest first; none if the service is not known.
 func All(service string) []*Registry {
 	var out []*Registry
 	for _, release := range slices.Sorted(maps.Keys(registries[service])) {
@@ -182,8 +182,8 @@ func (r *Registry) Options(group string) []*Option {
 	return out
 }
 
-// Lookup gives the options that a name stands for, current or deprecated: none if it is not known, several if a deprecated
-// name was split. They are not to be changed.
+// Lookup returns the options that a name stands for, current or deprecated: none if it is not known, several if a deprecated name was
+// split. They are not to be changed.
 func (r *Registry) Lookup(group, option string) []*Option {
 	if current, ok := r.groups[normal(group)][option]; ok {
 		return []*Option{current}

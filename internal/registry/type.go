@@ -150,7 +150,7 @@ func quoteEmpty(choices []string) []string {
 	return out
 }
 
-// accepts tells whether oslo.config takes the text, which has no control characters, and if not, which part it refuses.
+// accepts reports whether oslo.config takes the text, which has no control characters, and if not, which part it refuses.
 func (t *Type) accepts(text string) (bad string, ok bool) {
 	switch t.Kind {
 	case kindBoolean:

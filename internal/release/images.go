@@ -140,8 +140,8 @@ func CheckTag(name string, r Release, tag string) error {
 
 var versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+`)
 
-// series is the part of a version that tells the release: the first number, and the second where a service keeps the first for several
-// releases, as Horizon did.
+// series is the part of a version that identifies the release: the first number, and the second where a service keeps the first for
+// several releases, as Horizon did.
 func series(name, version string) string {
 	parts := strings.SplitN(version, ".", 3)
 	shared := 0

@@ -34,7 +34,7 @@ func Releases() []Release { return slices.Clone(releases[:]) }
 // Services are the services of every release, sorted.
 func Services() []string { return slices.Sorted(maps.Keys(versions)) }
 
-// Parse gives the release of that name. The error lists the supported ones.
+// Parse returns the release of that name. The error lists the supported ones.
 func Parse(name string) (Release, error) {
 	if !slices.Contains(releases[:], Release(name)) {
 		return "", fmt.Errorf("OpenStack release %q is not supported: choose one of %s", name, list(releases[:], ", "))
@@ -42,9 +42,8 @@ func Parse(name string) (Release, error) {
 	return Release(name), nil
 }
 
-// SLURP says whether the release is one of the Skip Level Upgrade Release Process: every other release, the first of each
-// year, from which an upgrade may skip the next one
-// (https://governance.openstack.org/tc/resolutions/20220210-release-cadence-adjustment.html).
+// SLURP reports whether the release is one of the Skip Level Upgrade Release Process: every other release, the first of each year, from
+// which an upgrade may skip the next one (https://governance.openstack.org/tc/resolutions/20220210-release-cadence-adjustment.html).
 func (r Release) SLURP() bool { return strings.HasSuffix(string(r), ".1") }
 
 // Version is the version of a service in the release, such as 28.1.0. The error says that there is no such service or
@@ -60,9 +59,9 @@ func (r Release) Version(service string) (string, error) {
 	return row[slices.Index(releases[:], r)], nil
 }
 
-// CheckUpgrade says whether a cloud may go from one release to another in one step: to the same, to the next, or from one
-// SLURP release to the next SLURP release. It never goes back: database schemas only move forward. The error tells the
-// steps that are allowed.
+// CheckUpgrade reports whether a cloud may go from one release to another in one step: to the same, to the next, or from one SLURP
+// release to the next SLURP release. It never goes back: database schemas only move forward. The error reports the steps that are
+// allowed.
 func CheckUpgrade(from, to Release) error {
 	for _, r := range []Release{from, to} {
 		if _, err := Parse(string(r)); err != nil {
@@ -99,8 +98,8 @@ func (r Release) steps() []Release {
 // A new service starts with the wanted release. One that is being upgraded stays with the installed release until the
 // wanted one's schema is expanded, and so reported as installed. The Jobs that expand it run the wanted release already.
 //
-// Previous is the release that the schema still serves besides, as the DatabaseSync reports it; empty: none. An upgrade to the
-// installed release may be called off for it. Until the DatabaseSync has agreed and reports it as installed, nothing changes.
+// Previous is the release that the schema still serves besides, as the DatabaseSync reports it; empty: none. An upgrade to the installed
+// release may be aborted for it. Until the DatabaseSync has agreed and reports it as installed, nothing changes.
 //
 // The error says that the step from the installed to the wanted release is not allowed, or that the installed one is not
 // supported.

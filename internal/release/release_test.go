@@ -214,7 +214,7 @@ func TestEffective(t *testing.T) {
 		"Upgrading":   {"The schema is not expanded yet.", args{"2026.1", "2025.1", ""}, "2025.1", ""},
 		"TooFar":      {"An upgrade that is not allowed.", args{"2026.2", "2025.1", ""}, "", "upgrade to 2025.2 or 2026.1 first"},
 		"Back":        {"A way back.", args{"2025.1", "2025.2", ""}, "", "cannot go back"},
-		"CalledOff":   {"The schema serves the previous release, too; its DatabaseSync has to agree.", args{"2025.1", "2025.2", "2025.1"}, "2025.2", ""},
+		"Aborted":     {"The schema serves the previous release, too; its DatabaseSync has to agree.", args{"2025.1", "2025.2", "2025.1"}, "2025.2", ""},
 		"FurtherBack": {"Not an earlier one.", args{"2025.1", "2026.1", "2025.2"}, "", "cannot go back"},
 		"Unknown":     {"A schema of a release that is not there.", args{"2025.1", "2024.2", ""}, "", `cannot tell what may run on the database's schema: OpenStack release "2024.2" is not supported`},
 		"NotParsed":   {"A release that was not parsed.", args{"x", "", ""}, "", `"x" is not supported`},

@@ -15,8 +15,8 @@ import (
 // and nothing else either.
 const maxReason, maxMessage = 63, 1024
 
-// Components is the state of each component of a plan, for a status. The previous status tells what was ready before: a
-// component that was is being updated, one that was not is being created.
+// Components is the state of each component of a plan, for a status. The previous status reports what was ready before: a component that
+// was is being updated, one that was not is being created.
 func Components(plan compose.Plan, previous []common.ComponentStatus) []common.ComponentStatus {
 	was := map[string]string{}
 	for _, c := range previous {

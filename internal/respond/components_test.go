@@ -61,7 +61,7 @@ func TestComponents(t *testing.T) {
 			want:     common.ComponentStatus{Phase: common.ComponentUpdating, Ready: "0/1", Reason: "Later", Message: " : it takes its time"},
 		},
 		"Failed": {
-			reason:   "It does not mend itself, whatever it was.",
+			reason:   "It does not recover by itself, whatever it was.",
 			part:     compose.Part{Items: items(waits, ready.Fail("Broken", "it is broken")), Total: 2},
 			previous: was(common.ComponentUpdating),
 			want:     common.ComponentStatus{Phase: common.ComponentFailed, Ready: "0/2", Reason: "Broken", Message: " : it is broken"},

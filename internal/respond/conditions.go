@@ -16,8 +16,8 @@ const maxLine = 256
 // oneLine is a text for a line of a table.
 func oneLine(s string) string { return shorten(strings.ReplaceAll(s, "\n", "; "), maxLine) }
 
-// again are the conditions of the components that the status lists, as they were found last.
-func again(req *wire.Request) []*fnv1.Condition {
+// repeated are the conditions of the components that the status lists, as they were found last.
+func repeated(req *wire.Request) []*fnv1.Condition {
 	status := observedStatus(req)
 	ours := map[string]bool{}
 	for _, v := range status["components"].GetListValue().GetValues() {
@@ -34,7 +34,7 @@ func again(req *wire.Request) []*fnv1.Condition {
 			continue
 		}
 		delete(ours, typ) // once
-		out = append(out, told(typ, value, c["reason"].GetStringValue(), c["message"].GetStringValue()))
+		out = append(out, newCondition(typ, value, c["reason"].GetStringValue(), c["message"].GetStringValue()))
 	}
 	return out
 }
@@ -48,7 +48,7 @@ func observedStatus(req *wire.Request) map[string]*structpb.Value {
 	return req.Composite.GetFields()["status"].GetStructValue().GetFields()
 }
 
-// partCondition tells how far a component is: <Name>Ready, with what it waits for.
+// partCondition reports how far a component is: <Name>Ready, with what it waits for.
 func partCondition(p compose.Part) *fnv1.Condition {
 	if p.IsReady() {
 		return condition(ConditionType(p.Name), true, "Ready", "")
@@ -77,17 +77,17 @@ func ConditionType(component string) string {
 
 func condition(typ string, ok bool, reason, message string) *fnv1.Condition {
 	if ok {
-		return told(typ, fnv1.Status_STATUS_CONDITION_TRUE, reason, message)
+		return newCondition(typ, fnv1.Status_STATUS_CONDITION_TRUE, reason, message)
 	}
-	return told(typ, fnv1.Status_STATUS_CONDITION_FALSE, reason, message)
+	return newCondition(typ, fnv1.Status_STATUS_CONDITION_FALSE, reason, message)
 }
 
 func unknown(typ, message string) *fnv1.Condition {
-	return told(typ, fnv1.Status_STATUS_CONDITION_UNKNOWN, "NotLookedAt", message)
+	return newCondition(typ, fnv1.Status_STATUS_CONDITION_UNKNOWN, "NotLookedAt", message)
 }
 
-// told is a condition that reaches the claim.
-func told(typ string, status fnv1.Status, reason, message string) *fnv1.Condition {
+// newCondition is a condition of the composite resource and the claim.
+func newCondition(typ string, status fnv1.Status, reason, message string) *fnv1.Condition {
 	both := fnv1.Target_TARGET_COMPOSITE_AND_CLAIM
 	c := &fnv1.Condition{Type: typ, Status: status, Reason: reason, Target: &both}
 	if message != "" {

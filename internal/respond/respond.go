@@ -12,29 +12,28 @@ import (
 )
 
 const (
-	// readyTTL and waitingTTL are how soon Crossplane calls again without an event, when all is ready and while anything is
-	// awaited. Events say when what is composed changes; this is for what has none: a changed PlatformConfig (core 2.3 does not
-	// watch required resources), a circuit breaker that opened after the last call, and events that core 2.3 misses
-	// (docs/operations.md). Each pass applies every composed resource again, so shorter ones keep everybody waiting where many
-	// install at once (docs/performance.md).
+	// readyTTL and waitingTTL are the times after which Crossplane calls again without an event, when all is ready and while waiting for
+	// anything. Events say when what is composed changes; this is for what has none: a changed PlatformConfig (core 2.3 does not watch
+	// required resources), a circuit breaker that opened after the last call, and events that core 2.3 misses (docs/operations.md). Each
+	// pass applies every composed resource again, so shorter ones keep everybody waiting where many install at once (docs/performance.md).
 	readyTTL   = 10 * time.Minute
 	waitingTTL = 2 * time.Minute
 	// openTTL is the same while the circuit breaker is open, which drops events: nothing else might call.
 	openTTL = 10 * time.Second
-	// heldTTL and badTTL are the same while the spec is invalid, and after an error, which somebody may be mending right now, in a
+	// invalidTTL and fatalTTL are the same while the spec is invalid, and after an error, which someone may be fixing right now, in a
 	// PlatformConfig perhaps.
-	heldTTL = time.Minute
-	badTTL  = time.Minute
+	invalidTTL = time.Minute
+	fatalTTL   = time.Minute
 )
 
 // Condition types of ours. Ready, Synced, Healthy, UpToDate and Responsive are Crossplane's.
 const (
-	// SpecValid is False while the spec has a mistake; what the last valid one says is composed until it is mended.
+	// SpecValid is False while the spec has a mistake; what the last valid one says is composed until it is fixed.
 	SpecValid = "SpecValid"
 	// Composed is False while the function cannot compose for a reason that is not the tenant's.
 	Composed = "Composed"
-	// Current is True when all is there and ready as the spec says. While it is False, its message says in one line what is wrong or
-	// awaited first. Unlike Crossplane's Ready it tells of errors, too.
+	// Current is True when all is there and ready as the spec says. While it is False, its message says in one line what is wrong or waited
+	// for first. Unlike Crossplane's Ready it reports errors, too.
 	Current = "Current"
 )
 
@@ -44,8 +43,8 @@ const (
 	internalError = "InternalError"
 )
 
-// Good answers with a plan and the composite resource's own status.
-func Good(req *wire.Request, plan compose.Plan, place Place, status encoded.Struct) *wire.Response {
+// Success responds with a plan and the composite resource's own status.
+func Success(req *wire.Request, plan compose.Plan, place Place, status encoded.Struct) *wire.Response {
 	done := plan.Ready()
 	current := condition(Current, true, Current, "")
 	if !done {
@@ -53,27 +52,27 @@ func Good(req *wire.Request, plan compose.Plan, place Place, status encoded.Stru
 		current = condition(Current, false, reason, oneLine(message))
 	}
 	rsp := composed(req, plan, place, status)
-	rsp.TTL = patience(req, done, waitingTTL)
+	rsp.TTL = ttl(req, done, waitingTTL)
 	rsp.Composite.Ready = done
-	// Crossplane keeps a condition that nobody sets anew, so a mended one has to be said.
+	// Crossplane keeps a condition that is not set again, so one that turned true has to be set.
 	rsp.Conditions = append(rsp.Conditions, condition(SpecValid, true, "Valid", ""), current)
 	return rsp
 }
 
-// Held answers an invalid spec with the plan of the last valid one: what runs goes on being looked after. The composite resource is not
-// ready, since what runs is not what is asked for, and the tenant hears why by a condition and by the event of a warning.
-func Held(req *wire.Request, plan compose.Plan, place Place, status encoded.Struct, err error) *wire.Response {
+// Invalid responds to an invalid spec with the plan of the last valid one: what runs goes on being looked after. The composite resource
+// is not ready, since what runs is not what is asked for, and the tenant learns why from a condition and from the event of a warning.
+func Invalid(req *wire.Request, plan compose.Plan, place Place, status encoded.Struct, err error) *wire.Response {
 	rsp := composed(req, plan, place, status)
-	rsp.TTL = patience(req, false, heldTTL)
+	rsp.TTL = ttl(req, false, invalidTTL)
 	rsp.Conditions = append(rsp.Conditions,
 		condition(SpecValid, false, invalidSpec, err.Error()), condition(Current, false, invalidSpec, oneLine(err.Error())))
 	rsp.Results = []*fnv1.Result{result(fnv1.Severity_SEVERITY_WARNING, invalidSpec, err)}
 	return rsp
 }
 
-// composed is what all answers with a plan have in common.
+// composed is what all responses with a plan have in common.
 func composed(req *wire.Request, plan compose.Plan, place Place, status encoded.Struct) *wire.Response {
-	rsp := answer(req)
+	rsp := newResponse(req)
 	rsp.Desired = req.Desired
 	rsp.Composed = map[string]wire.Resource{}
 	for _, i := range plan.Items() {
@@ -91,8 +90,8 @@ func composed(req *wire.Request, plan compose.Plan, place Place, status encoded.
 	return rsp
 }
 
-// patience is how soon to be called again: of what is not done, after a while or sooner.
-func patience(req *wire.Request, done bool, otherwise time.Duration) time.Duration {
+// ttl is the time until Crossplane calls again: longer when everything is ready.
+func ttl(req *wire.Request, done bool, otherwise time.Duration) time.Duration {
 	switch {
 	case done:
 		return readyTTL
@@ -114,29 +113,29 @@ func circuitOpen(req *wire.Request) bool {
 	return false
 }
 
-// Bad answers with an error. Crossplane then changes nothing, and leaves the status and the claim's Ready as they were: the
-// tenant hears of it by a condition and by the event of a warning, which has to come before the fatal result.
+// Fatal responds with an error. Crossplane then changes nothing, and leaves the status and the claim's Ready as they were: the tenant is
+// notified by a condition and by the event of a warning, which has to come before the fatal result.
 //
-// Crossplane makes every condition Unknown that a fatal answer does not have, so those of components are said again, as they were.
-func Bad(req *wire.Request, err error) *wire.Response {
-	rsp := answer(req)
-	rsp.TTL = badTTL
+// Crossplane makes every condition Unknown that a fatal response does not have, so those of components are said again, as they were.
+func Fatal(req *wire.Request, err error) *wire.Response {
+	rsp := newResponse(req)
+	rsp.TTL = fatalTTL
 	reason, typ, other := internalError, Composed, unknown(SpecValid, "nothing can be said of the spec while Composed is False")
 	if invalid.Is(err) {
 		reason, typ, other = invalidSpec, SpecValid, unknown(Composed, "nothing is composed while SpecValid is False")
 	}
 	rsp.Conditions = append([]*fnv1.Condition{
 		condition(typ, false, reason, err.Error()), other, condition(Current, false, reason, oneLine(err.Error())),
-	}, again(req)...)
+	}, repeated(req)...)
 	rsp.Results = []*fnv1.Result{
 		result(fnv1.Severity_SEVERITY_WARNING, reason, err), result(fnv1.Severity_SEVERITY_FATAL, reason, err),
 	}
 	return rsp
 }
 
-// answer starts a response. The objects that earlier steps of the pipeline desired are passed on with a plan, and dropped by
-// Bad, where Crossplane ignores them.
-func answer(req *wire.Request) *wire.Response {
+// newResponse starts a response. The objects that earlier steps of the pipeline desired are passed on with a plan, and dropped by Fatal,
+// where Crossplane ignores them.
+func newResponse(req *wire.Request) *wire.Response {
 	return &wire.Response{Tag: req.Tag, Context: req.Context}
 }
 

@@ -49,7 +49,7 @@ func request(t *testing.T) *fnv1.RunFunctionRequest {
 }
 
 // told is a condition for the composite resource and the claim.
-func told(typ string, status fnv1.Status, reason, message string) *fnv1.Condition {
+func newCondition(typ string, status fnv1.Status, reason, message string) *fnv1.Condition {
 	c := &fnv1.Condition{Type: typ, Status: status, Reason: reason, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum()}
 	if message != "" {
 		c.Message = &message
@@ -64,7 +64,7 @@ const (
 	maybe = fnv1.Status_STATUS_CONDITION_UNKNOWN
 )
 
-func TestGood(t *testing.T) {
+func TestSuccess(t *testing.T) {
 	part := func(v ready.Verdict) compose.Part {
 		p := compose.Part{Name: "part", Total: 1, Items: []compose.Item{{
 			Name: "a", Body: encoded.Of(structOf(t, map[string]any{"kind": "A", "metadata": map[string]any{"name": "my-a"}})), Verdict: v,
@@ -91,18 +91,18 @@ func TestGood(t *testing.T) {
 			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Yes)}},
 			ttl:    10 * time.Minute,
 			ready:  fnv1.Ready_READY_TRUE,
-			last:   told("PartReady", yes, "Ready", ""),
+			last:   newCondition("PartReady", yes, "Ready", ""),
 
-			current: told("Current", yes, "Current", ""),
+			current: newCondition("Current", yes, "Current", ""),
 		},
 		"Waiting": {
-			reason: "While anything is awaited, the composite resource is not ready.",
+			reason: "While something is not ready, the composite resource is not ready.",
 			plan:   compose.Plan{Parts: []compose.Part{done, part(ready.Wait("Later", "it takes its time"))}},
 			ttl:    2 * time.Minute,
 			ready:  fnv1.Ready_READY_FALSE,
-			last:   told("PartReady", no, "Later", "A my-a: it takes its time"),
+			last:   newCondition("PartReady", no, "Later", "A my-a: it takes its time"),
 
-			current: told("Current", no, "Later", "part: A my-a: it takes its time"),
+			current: newCondition("Current", no, "Later", "part: A my-a: it takes its time"),
 		},
 		"Deaf": {
 			reason: "Where Crossplane drops events, the next call is soon.",
@@ -110,9 +110,9 @@ func TestGood(t *testing.T) {
 			open:   true,
 			ttl:    10 * time.Second,
 			ready:  fnv1.Ready_READY_FALSE,
-			last:   told("PartReady", no, "Later", "A my-a: it takes its time"),
+			last:   newCondition("PartReady", no, "Later", "A my-a: it takes its time"),
 
-			current: told("Current", no, "Later", "part: A my-a: it takes its time"),
+			current: newCondition("Current", no, "Later", "part: A my-a: it takes its time"),
 		},
 	}
 	for name, tc := range cases {
@@ -124,7 +124,7 @@ func TestGood(t *testing.T) {
 				}))
 			}
 			before := proto.Clone(req)
-			got := respond.Good(wire.RequestOf(req), tc.plan, respond.Place{}, encoded.Of(structOf(t, map[string]any{"phase": "X"}))).Message()
+			got := respond.Success(wire.RequestOf(req), tc.plan, respond.Place{}, encoded.Of(structOf(t, map[string]any{"phase": "X"}))).Message()
 			want := &fnv1.RunFunctionResponse{
 				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(tc.ttl)},
 				Context: req.GetContext(),
@@ -138,8 +138,8 @@ func TestGood(t *testing.T) {
 					},
 				},
 				Conditions: []*fnv1.Condition{
-					told("Composed", yes, "Composed", ""), told("DoneAlreadyReady", yes, "Ready", ""), tc.last,
-					told("SpecValid", yes, "Valid", ""), tc.current,
+					newCondition("Composed", yes, "Composed", ""), newCondition("DoneAlreadyReady", yes, "Ready", ""), tc.last,
+					newCondition("SpecValid", yes, "Valid", ""), tc.current,
 				},
 			}
 			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
@@ -152,8 +152,8 @@ func TestGood(t *testing.T) {
 	}
 }
 
-// TestHeld: while the spec is invalid, what the last valid one says goes on, and the tenant hears what is wrong.
-func TestHeld(t *testing.T) {
+// TestInvalid: while the spec is invalid, what the last valid one says goes on, and the tenant is told what is wrong.
+func TestInvalid(t *testing.T) {
 	err := errors.Join(invalid.Field("spec.size", "choose another"), invalid.Field("spec.release", "it is unknown"))
 	sentence := "spec.size: choose another\nspec.release: it is unknown"
 	reason := "InvalidSpec"
@@ -163,7 +163,7 @@ func TestHeld(t *testing.T) {
 		open   bool
 		ttl    time.Duration
 	}{
-		"Held": {"Whoever may mend it is looked for soon.", false, time.Minute},
+		"Held": {"It is checked again soon.", false, time.Minute},
 		"Deaf": {"Where Crossplane drops events, even sooner.", true, 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestHeld(t *testing.T) {
 					"conditions": []any{map[string]any{"type": "Responsive", "status": "False"}},
 				}))
 			}
-			got := respond.Held(wire.RequestOf(req), compose.Plan{Parts: []compose.Part{done}}, respond.Place{},
+			got := respond.Invalid(wire.RequestOf(req), compose.Plan{Parts: []compose.Part{done}}, respond.Place{},
 				encoded.Of(structOf(t, map[string]any{"phase": "X"})), err).Message()
 			want := &fnv1.RunFunctionResponse{
 				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(tc.ttl)},
@@ -185,8 +185,8 @@ func TestHeld(t *testing.T) {
 					Resources: req.GetDesired().GetResources(),
 				},
 				Conditions: []*fnv1.Condition{
-					told("Composed", yes, "Composed", ""), told("DoneAlreadyReady", yes, "Ready", ""),
-					told("SpecValid", no, reason, sentence), told("Current", no, reason, "spec.size: choose another; spec.release: it is unknown"),
+					newCondition("Composed", yes, "Composed", ""), newCondition("DoneAlreadyReady", yes, "Ready", ""),
+					newCondition("SpecValid", no, reason, sentence), newCondition("Current", no, reason, "spec.size: choose another; spec.release: it is unknown"),
 				},
 				Results: []*fnv1.Result{{
 					Severity: fnv1.Severity_SEVERITY_WARNING, Message: sentence, Reason: &reason, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
@@ -199,7 +199,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-func TestBad(t *testing.T) {
+func TestFatal(t *testing.T) {
 	mistake := invalid.Field("spec.size", "choose another")
 	cases := map[string]struct {
 		reason     string
@@ -209,32 +209,32 @@ func TestBad(t *testing.T) {
 		other      *fnv1.Condition
 	}{
 		"Spec": {
-			reason: "A mistake in the spec is the tenant's to mend.",
+			reason: "A mistake in the spec is the tenant's to fix.",
 			err:    mistake,
 			typ:    "SpecValid", words: "InvalidSpec",
 			sentence: "spec.size: choose another",
-			other:    told("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
+			other:    newCondition("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
 		},
 		"SpecWrapped": {
 			reason: "Whoever wraps the error does not change whose it is.",
 			err:    fmt.Errorf("cannot compose: %w", mistake),
 			typ:    "SpecValid", words: "InvalidSpec",
 			sentence: "cannot compose: spec.size: choose another",
-			other:    told("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
+			other:    newCondition("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
 		},
 		"SpecJoined": {
 			reason: "All mistakes are told.",
 			err:    errors.Join(mistake, invalid.Field("spec.release", "it is unknown")),
 			typ:    "SpecValid", words: "InvalidSpec",
 			sentence: "spec.size: choose another\nspec.release: it is unknown",
-			other:    told("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
+			other:    newCondition("Composed", maybe, "NotLookedAt", "nothing is composed while SpecValid is False"),
 		},
 		"Ours": {
-			reason: "What the tenant cannot mend says nothing of the spec.",
+			reason: "What the tenant cannot fix says nothing of the spec.",
 			err:    errors.New("there is no PlatformConfig"),
 			typ:    "Composed", words: "InternalError",
 			sentence: "there is no PlatformConfig",
-			other:    told("SpecValid", maybe, "NotLookedAt", "nothing can be said of the spec while Composed is False"),
+			other:    newCondition("SpecValid", maybe, "NotLookedAt", "nothing can be said of the spec while Composed is False"),
 		},
 	}
 	for name, tc := range cases {
@@ -249,20 +249,20 @@ func TestBad(t *testing.T) {
 				Meta:    &fnv1.ResponseMeta{Tag: "tag", Ttl: durationpb.New(time.Minute)},
 				Context: req.GetContext(),
 				Conditions: []*fnv1.Condition{
-					told(tc.typ, no, tc.words, tc.sentence), tc.other, told("Current", no, tc.words, strings.ReplaceAll(tc.sentence, "\n", "; ")),
+					newCondition(tc.typ, no, tc.words, tc.sentence), tc.other, newCondition("Current", no, tc.words, strings.ReplaceAll(tc.sentence, "\n", "; ")),
 				},
 				// A claim shows no fatal result, so the warning comes first.
 				Results: []*fnv1.Result{result(fnv1.Severity_SEVERITY_WARNING), result(fnv1.Severity_SEVERITY_FATAL)},
 			}
-			if diff := cmp.Diff(want, respond.Bad(wire.RequestOf(req), tc.err).Message(), protocmp.Transform()); diff != "" {
+			if diff := cmp.Diff(want, respond.Fatal(wire.RequestOf(req), tc.err).Message(), protocmp.Transform()); diff != "" {
 				t.Errorf("%s\nBad(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// TestBadSaysAgain: Crossplane would make Unknown what a fatal answer does not say of components.
-func TestBadSaysAgain(t *testing.T) {
+// TestFatalRepeatsConditions: Crossplane would make Unknown what a fatal response does not say of components.
+func TestFatalRepeatsConditions(t *testing.T) {
 	req := request(t)
 	status := func(conditions, components any) *structpb.Value {
 		return structpb.NewStructValue(structOf(t, map[string]any{"conditions": conditions, "components": components}))
@@ -282,21 +282,21 @@ func TestBadSaysAgain(t *testing.T) {
 				c("SpecValid", "True", ""), c("OtherReady", "True", ""),
 			}, []any{map[string]any{"name": "database"}, map[string]any{"name": "trust-flush"}, map[string]any{"name": "cache"}, map[string]any{"name": "api"}}),
 			want: []*fnv1.Condition{
-				told("DatabaseReady", yes, "Why", ""), told("TrustFlushReady", no, "Why", "It waits."), told("CacheReady", maybe, "Why", "Lost."),
+				newCondition("DatabaseReady", yes, "Why", ""), newCondition("TrustFlushReady", no, "Why", "It waits."), newCondition("CacheReady", maybe, "Why", "Lost."),
 			},
 		},
 		"Nonsense": {
 			reason: "A status may hold anything.",
 			status: status([]any{nil, "text", map[string]any{"type": 1.0}, c("DatabaseReady", "Maybe", ""), c("DatabaseReady", "True", ""), c("DatabaseReady", "False", "")},
 				[]any{nil, "text", map[string]any{"name": true}, map[string]any{"name": "database"}}),
-			want: []*fnv1.Condition{told("DatabaseReady", yes, "Why", "")},
+			want: []*fnv1.Condition{newCondition("DatabaseReady", yes, "Why", "")},
 		},
 		"NoLists": {reason: "Or nothing of that kind.", status: status("text", map[string]any{})},
 		"None":    {reason: "Or be none.", status: structpb.NewStringValue("text")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req.Observed.Composite.Resource.Fields["status"] = tc.status
-			got := respond.Bad(wire.RequestOf(req), errors.New("broken")).Conditions
+			got := respond.Fatal(wire.RequestOf(req), errors.New("broken")).Conditions
 			if diff := cmp.Diff(tc.want, got[3:], protocmp.Transform(), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s\nBad(...): -want, +got:\n%s", tc.reason, diff)
 			}

@@ -22,8 +22,8 @@ type Place struct {
 	DeleteData bool
 }
 
-// wrapped tells whether an item has to be composed as an Object of provider-kubernetes: if it lives in another cluster, if it
-// is retained (Crossplane cannot orphan what it composes directly), or if its scope or namespace does not fit.
+// wrapped reports whether an item has to be composed as an Object of provider-kubernetes: if it lives in another cluster, if it is
+// retained (Crossplane cannot orphan what it composes directly), or if its scope or namespace does not fit.
 func (p Place) wrapped(i compose.Item) bool {
 	switch {
 	case p.Remote && !i.Management:

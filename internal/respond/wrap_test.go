@@ -114,7 +114,7 @@ func TestWrap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.item.Name, tc.item.Kind, tc.item.Body = "r", schema.GroupVersionKind{Kind: "A"}, encoded.Of(structOf(t, maps.Clone(body)))
 			plan := compose.Plan{Kept: []compose.Item{tc.item}}
-			rsp := respond.Good(wire.RequestOf(request(t)), plan, tc.place, nil).Message()
+			rsp := respond.Success(wire.RequestOf(request(t)), plan, tc.place, nil).Message()
 			if diff := cmp.Diff(tc.want, rsp.GetDesired().GetResources()["r"].GetResource().AsMap()); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}

@@ -38,8 +38,8 @@ func NeededKeys(expiration, allowExpiredWindow time.Duration, s Schedule) Need {
 	}
 }
 
-// NeededCredentialKeys is how many keys a repository of stored credentials keeps. After each rotation everything is
-// encrypted anew, so that the schedule does not matter.
+// NeededCredentialKeys is how many keys a repository of stored credentials keeps. After each rotation everything is re-encrypted, so that
+// the schedule does not matter.
 func NeededCredentialKeys() Need {
 	return Need{Keys: credentialKeys, Why: fmt.Sprintf("Keystone keeps %d credential keys", credentialKeys)}
 }

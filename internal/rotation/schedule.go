@@ -19,7 +19,7 @@ const (
 type Schedule struct {
 	text string
 	spec *cron.SpecSchedule
-	// shortest is the shortest time between two of its moments.
+	// shortest is the shortest time between two of its times.
 	shortest time.Duration
 }
 
@@ -70,17 +70,16 @@ func parse(text string) (*cron.SpecSchedule, error) {
 	return spec, nil
 }
 
-// Next is the first moment of the schedule after t.
+// Next is the first time of the schedule after t.
 func (s Schedule) Next(t time.Time) time.Time { return s.spec.Next(t.UTC()) }
 
-// Shortest is the shortest time between two successive moments.
+// Shortest is the shortest time between two successive times.
 func (s Schedule) Shortest() time.Duration { return s.shortest }
 
 func (s Schedule) String() string { return s.text }
 
-// shortest looks at all gaps there are: those within a day that the schedule names, and those from the last moment of one
-// such day to the first of the next. Days repeat after 28 years, as weekdays and leap years do from 1901 to 2099. It gives 0 if
-// there are none.
+// shortest looks at all gaps there are: those within a day that the schedule names, and those from the last time of one such day to the
+// first of the next. Days repeat after 28 years, as weekdays and leap years do from 1901 to 2099. It returns 0 if there are none.
 func shortest(spec *cron.SpecSchedule) time.Duration {
 	times := timesOfDay(spec)
 	gap := time.Duration(0)
@@ -129,8 +128,8 @@ func eachDay(visit func(number int, month time.Month, dayOfMonth int, weekday ti
 	}
 }
 
-// names tells whether a schedule names a day. Where both the day of the month and the day of the week are restricted, either
-// will do (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html).
+// names reports whether a schedule names a day. Where both the day of the month and the day of the week are restricted, either will do
+// (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html).
 func names(spec *cron.SpecSchedule, month time.Month, dayOfMonth int, weekday time.Weekday) bool {
 	const star = 1 << 63 // How the parser marks a field that is not restricted.
 	if spec.Month>>uint(month)&1 == 0 {
@@ -143,7 +142,7 @@ func names(spec *cron.SpecSchedule, month time.Month, dayOfMonth int, weekday ti
 	return ofMonth || ofWeek
 }
 
-// timesOfDay are the moments of a day that the schedule names, in order.
+// timesOfDay are the times of a day that the schedule names, in order.
 func timesOfDay(spec *cron.SpecSchedule) []time.Duration {
 	times := make([]time.Duration, 0, bits.OnesCount64(spec.Hour)*bits.OnesCount64(spec.Minute))
 	for h := range hoursOfDay {

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 )
 
-// CheckCRD tells what an API server would say to creating the CRD: names, structural schema, defaults that do not
-// validate, CEL rules that do not compile, and rules whose estimated cost is over the budget (which is what missing
-// maxLength, maxItems and maxProperties lead to). All errors are joined, one per field.
+// CheckCRD reports what an API server would say to creating the CRD: names, structural schema, defaults that do not validate, CEL rules
+// that do not compile, and rules whose estimated cost is over the budget (which is what missing maxLength, maxItems and maxProperties
+// lead to). All errors are joined, one per field.
 func CheckCRD(crd *apiextensionsv1.CustomResourceDefinition) error {
 	c := crd.DeepCopy()
 	c.Status = apiextensionsv1.CustomResourceDefinitionStatus{}

@@ -18,9 +18,8 @@ var misplaced = []*regexp.Regexp{
 	regexp.MustCompile(`^Checked value (?P<detail>must be .*) in (?P<field>\S+)$`),
 }
 
-// blocksRules tells whether CEL rules must not run because the object does not have the shape they were compiled for.
-// The list of types is that of the API server, which then adds a note that some rules were not checked. We leave the note
-// out: the cause stands beside it.
+// blocksRules reports whether CEL rules must not run because the object does not have the shape they were compiled for. The list of types
+// is that of the API server, which then adds a note that some rules were not checked. We leave the note out: the cause stands beside it.
 func blocksRules(errs field.ErrorList) bool {
 	return slices.ContainsFunc(errs, func(e *field.Error) bool {
 		switch e.Type {

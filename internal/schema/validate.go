@@ -23,9 +23,9 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 )
 
-// Validate tells what an API server would say to creating the object with strict field validation. The object may hold
-// any Go numbers and is left as it is. A namespaced object without a namespace is taken as sent to one, as clients do. A
-// status that is a subresource is searched for unknown fields only: creation drops it.
+// Validate reports what an API server would say to creating the object with strict field validation. The object may hold any Go numbers
+// and is left as it is. A namespaced object without a namespace is taken as sent to one, as clients do. A status that is a subresource is
+// searched for unknown fields only: creation drops it.
 //
 // The errors are sorted by field; none means that the object is accepted.
 func (v *Validator) Validate(obj map[string]any) field.ErrorList {
@@ -63,9 +63,9 @@ func (v *Validator) create(obj map[string]any, dropStatus bool) field.ErrorList 
 	return tidy(errs)
 }
 
-// ValidateUpdate tells what an API server would say to replacing old by obj, transition rules (oldSelf) included. What
-// was wrong before and did not change is forgiven where an API server forgives it (validation ratcheting). Metadata that
-// the server owns, and a status that is a subresource, are taken over from old.
+// ValidateUpdate reports what an API server would say to replacing old by obj, transition rules (oldSelf) included. What was wrong before
+// and did not change is forgiven where an API server forgives it (validation ratcheting). Metadata that the server owns, and a status
+// that is a subresource, are taken over from old.
 func (v *Validator) ValidateUpdate(obj, old map[string]any) field.ErrorList {
 	o, errs := v.decode(obj)
 	was, wasErrs := v.decode(old)

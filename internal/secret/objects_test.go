@@ -61,7 +61,7 @@ spec:
 `,
 		},
 		"given": {
-			Reason: "One that somebody gives becomes the same Secret.",
+			Reason: "One that someone gives becomes the same Secret.",
 			Got:    []runtime.Object{secret.Given(meta, "keystone", stored, "secret-key")},
 			Want: `
 apiVersion: external-secrets.io/v1

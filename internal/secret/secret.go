@@ -68,7 +68,7 @@ func Backup(meta object.Meta, store common.SecretStoreReference, instance string
 }
 
 // BackupOnce pushes a whole Secret of the same name to a store that has no such entry yet, and never changes one that it has: the same
-// Secret made anew does not take the place of the only copy of what it held before.
+// Secret created again does not take the place of the only copy of what it held before.
 //
 // It is one entry, and not one for each key: whether it exists is what External Secrets asks, and several of its providers look for the
 // whole secret only, so that the first key would keep the others out (SecretExists of AWS, Google Cloud and Azure's, 0.20).

@@ -1,6 +1,5 @@
-// Package simulate plays Kubernetes for composition functions: it calls a function, makes what it desires exist and be
-// ready as its owner would make it, and calls again until nothing more appears. Composite resources inside are played in
-// the same way.
+// Package simulate stands in for Kubernetes around composition functions: it calls a function, makes what it desires exist and be ready
+// as its owner would make it, and calls again until nothing more appears. Nested composite resources are simulated in the same way.
 package simulate
 
 import (
@@ -32,9 +31,9 @@ type World struct {
 	Observed map[string]encoded.Struct
 	// Kinds are the functions by kind of composite resource.
 	Kinds map[string]function.Runner
-	// Play is called with the objects that are new or desired otherwise than before, as they lie in Objects or bare, before
-	// they are said to be ready: whoever has owners for them lets those do their work here. Nil: nobody has.
-	Play func(desired []map[string]any) error
+	// Reconcile is called with the objects that are new or whose desired state has changed, bare or as they are wrapped in Objects, before
+	// they become ready: fake owners do their work here. Nil: there are none.
+	Reconcile func(desired []map[string]any) error
 
 	children map[string]*World // nested composite resources, by resource name
 	made     map[string]made   // by resource name
@@ -81,7 +80,7 @@ func (w *World) Request() *wire.Request {
 	return &wire.Request{Composite: w.XR, Observed: w.Observed, Required: w.Required}
 }
 
-// Run plays until the composite resource is ready, and hands every step to visit. The errors are those of the function, and
+// Run calls the function until the composite resource is ready, and passes every step to visit. The errors are those of the function, and
 // that something never becomes ready.
 func (w *World) Run(visit func(Step)) error { return w.run(visit, 0) }
 
@@ -95,7 +94,7 @@ func (w *World) run(visit func(Step), depth int) error {
 	return fmt.Errorf("%s never becomes ready: %s", nameOf(w.XR), w.waiting())
 }
 
-// Call calls the function once and makes what it desires exist and be ready. It tells whether all was ready before.
+// Call calls the function once and makes what it desires exist and be ready. It reports whether all was ready before.
 func (w *World) Call(visit func(Step)) (done bool, err error) { return w.call(visit, 0) }
 
 func (w *World) call(visit func(Step), depth int) (bool, error) {
@@ -145,7 +144,7 @@ func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth 
 			delete(w.Observed, name)
 		}
 	}
-	if err := w.play(desired); err != nil {
+	if err := w.reconcile(desired); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
@@ -171,21 +170,21 @@ func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth 
 	return nil
 }
 
-// isMade tells whether a desired object is there, and ready, as it is desired.
+// isMade reports whether a desired object is there, and ready, as it is desired.
 func (w *World) isMade(name string, desired encoded.Struct) bool {
 	m, ok := w.made[name]
 	return ok && bytes.Equal(m.observed, w.Observed[name]) && bytes.Equal(m.desired, desired)
 }
 
-// isNested tells whether an object is a composite resource that there is a function for.
+// isNested reports whether an object is a composite resource that there is a function for.
 func (w *World) isNested(o encoded.Struct) bool {
 	_, nested := w.Kinds[kindOf(o).String()]
 	return nested
 }
 
-// play lets the owners of what is not made yet do their work. Composite resources have no owner but their function.
-func (w *World) play(desired map[string]wire.Resource) error {
-	if w.Play == nil {
+// reconcile lets the owners of what is not up to date do their work. Composite resources have no owner but their function.
+func (w *World) reconcile(desired map[string]wire.Resource) error {
+	if w.Reconcile == nil {
 		return nil
 	}
 	var batch []map[string]any
@@ -202,7 +201,7 @@ func (w *World) play(desired map[string]wire.Resource) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	return w.Play(batch)
+	return w.Reconcile(batch)
 }
 
 func nameOf(xr *structpb.Struct) string {
@@ -216,7 +215,7 @@ func (w *World) child(name string, xr *structpb.Struct) *World {
 	}
 	c := w.children[name]
 	if c == nil {
-		c = &World{Kinds: w.Kinds, Play: w.Play}
+		c = &World{Kinds: w.Kinds, Reconcile: w.Reconcile}
 		w.children[name] = c
 	}
 	c.XR = xr

@@ -109,21 +109,21 @@ func structOf(t *testing.T, m map[string]any) *structpb.Struct {
 	return s
 }
 
-// told writes down a step: whose it is, how deep, and what is new.
+// told records a step: whose it is, how deep, and what is new.
 func told(steps *[]string) func(simulate.Step) {
 	return func(s simulate.Step) {
 		*steps = append(*steps, fmt.Sprintf("%d %s: %s", s.Depth, s.Owner, strings.Join(s.New, " ")))
 	}
 }
 
-// TestPlay: owners are told of what is new or changed, as it lies in Objects, and of nothing else; their error ends the run.
-func TestPlay(t *testing.T) {
+// TestReconcile: owners are called with what is new or changed, as it lies in Objects, and of nothing else; their error ends the run.
+func TestReconcile(t *testing.T) {
 	w := world(t, map[string]any{"text": "a"})
-	var played []string
-	w.Play = func(desired []map[string]any) error {
+	var reconciled []string
+	w.Reconcile = func(desired []map[string]any) error {
 		for _, o := range desired {
 			u := unstructured.Unstructured{Object: o}
-			played = append(played, u.GetKind()+" "+u.GetName())
+			reconciled = append(reconciled, u.GetKind()+" "+u.GetName())
 		}
 		return nil
 	}
@@ -131,22 +131,22 @@ func TestPlay(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"Certificate cert", "ConfigMap config", "ConfigMap one", "ConfigMap two"}
-	if diff := cmp.Diff(want, played); diff != "" {
-		t.Errorf("played (-want, +got):\n%s", diff)
+	if diff := cmp.Diff(want, reconciled); diff != "" {
+		t.Errorf("reconciled (-want, +got):\n%s", diff)
 	}
-	played = nil
-	if err := w.Run(func(simulate.Step) {}); err != nil || played != nil {
-		t.Errorf("a world that is ready: played %v (%v), want nothing", played, err)
+	reconciled = nil
+	if err := w.Run(func(simulate.Step) {}); err != nil || reconciled != nil {
+		t.Errorf("a world that is ready: reconciled %v (%v), want nothing", reconciled, err)
 	}
 	w.XR.Fields["spec"] = structpb.NewStructValue(structOf(t, map[string]any{"text": "b"}))
 	if err := w.Run(func(simulate.Step) {}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"ConfigMap config", "ConfigMap one"}, played); diff != "" {
-		t.Errorf("played after a change (-want, +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"ConfigMap config", "ConfigMap one"}, reconciled); diff != "" {
+		t.Errorf("reconciled after a change (-want, +got):\n%s", diff)
 	}
 	w.XR.Fields["spec"] = structpb.NewStructValue(structOf(t, map[string]any{"text": "c"}))
-	w.Play = func([]map[string]any) error { return errors.New("the owner cannot") }
+	w.Reconcile = func([]map[string]any) error { return errors.New("the owner cannot") }
 	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "the owner cannot") {
 		t.Errorf("got %v, want the owner's error", err)
 	}
@@ -175,7 +175,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("the nested composite resource's own status is lost: %v", w.Observed["keystone"])
 	}
 
-	// A ready world stays as it is; what is changed, lost or too much in it is mended.
+	// A ready world stays as it is; what is changed, lost or too much in it is fixed.
 	for what, change := range map[string]func(){
 		"nothing":    func() {},
 		"a lost one": func() { delete(w.Observed, "config") },
@@ -223,7 +223,7 @@ func TestRunErrors(t *testing.T) {
 		want   string
 	}{
 		"Function": {
-			reason: "An error of the function ends the play.",
+			reason: "An error of the function ends the simulation.",
 			spec:   map[string]any{"fail": "parent"},
 			want:   "cannot compose certificate: it is broken",
 		},
@@ -233,7 +233,7 @@ func TestRunErrors(t *testing.T) {
 			want:   "cannot compose keystone: cannot compose configs: it is broken",
 		},
 		"Never": {
-			reason: "What is never ready ends the play, too, and it says what it is.",
+			reason: "What is never ready ends the simulation, too, and it says what it is.",
 			spec:   map[string]any{"fail": "never"},
 			want: "parent never becomes ready: certificate: Certificate cert: it never is; " +
 				"service: waits for certificate",
@@ -244,7 +244,7 @@ func TestRunErrors(t *testing.T) {
 			want:   "cannot make certificate ready: nobody fakes the owner of Unheard.example.org: add what it writes to the table of internal/fake",
 		},
 		"NoFunction": {
-			reason: "Only kinds that have a function can be played.",
+			reason: "Only kinds that have a function can be simulated.",
 			kind:   "Other",
 			want:   "there is no function for composite resources of kind Other.example.org",
 		},

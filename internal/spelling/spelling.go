@@ -3,8 +3,8 @@ package spelling
 
 import "iter"
 
-// Closest gives the name that takes the fewest edits to come to, the first in the alphabet of several; empty if it takes so many
-// that it is another name.
+// Closest returns the name that takes the fewest edits to come to, the first in the alphabet of several; empty if it takes so many that
+// it is another name.
 func Closest(name string, names iter.Seq[string]) string {
 	most := 1 + len(name)/4
 	best, found := most+1, ""

@@ -60,8 +60,8 @@ func (s Set) Source(name string) secret.Source {
 	return secret.Source{Store: s.Name, StoreKind: storeKind, Key: name}
 }
 
-// Stages are the objects: who may read the Secrets, then how they are read, then one copy for each. Copies of before stay until everything
-// is ready, also where nothing is wanted any more: pods that are not replaced yet read them.
+// Stages are the objects: who may read the Secrets, then how they are read, then one copy for each. Copies from before stay until
+// everything is ready, also where nothing is wanted any more: pods that are not replaced yet read them.
 func (s Set) Stages() []compose.Stage {
 	copies, pushes, arrivals := s.revisions()
 	if len(s.Wanted) == 0 {
@@ -80,7 +80,7 @@ func (s Set) Stages() []compose.Stage {
 	}
 }
 
-// Has tells whether a composed resource makes a copy.
+// Has reports whether a composed resource makes a copy.
 func (s Set) Has(resource string) bool {
 	copies, pushes, arrivals := s.revisions()
 	for _, r := range []string{copies, pushes, arrivals} {
@@ -168,8 +168,8 @@ func (s Set) binding() *rbacv1.RoleBinding {
 // unreadable is what External Secrets says of a source that it cannot read; why stands in an event, which a function does not see.
 const unreadable = "could not get secret data from provider"
 
-// ready is the rule of the kind, in words that a tenant can act on. External Secrets tells what it has read last by its generation, which
-// its condition does not name.
+// ready is the rule of the kind, in words that a tenant can act on. External Secrets reports what it has read last by its generation,
+// which its condition does not name.
 func (s Set) ready(w Wanted) ready.Check {
 	rule, _ := ready.For(schema.GroupKind{Group: "external-secrets.io", Kind: "ExternalSecret"})
 	return func(o *observe.Object) ready.Verdict {
@@ -184,7 +184,7 @@ func (s Set) ready(w Wanted) ready.Check {
 	}
 }
 
-// current tells whether an ExternalSecret has been read since it changed: its version begins with the generation.
+// current reports whether an ExternalSecret has been read since it changed: its version begins with the generation.
 func current(o *observe.Object) bool {
 	synced := o.String("status", "syncedResourceVersion")
 	return synced == "" || strings.HasPrefix(synced, strconv.FormatInt(o.Generation(), 10)+"-")

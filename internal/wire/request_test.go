@@ -110,8 +110,8 @@ func TestUnmarshalRequestProperties(t *testing.T) {
 	})
 }
 
-// FuzzUnmarshalRequest decodes what may be no request at all: it never panics, takes whatever the protobuf library
-// takes, and gives the same request.
+// FuzzUnmarshalRequest decodes what may be no request at all: it never panics, takes whatever the protobuf library takes, and returns the
+// same request.
 func FuzzUnmarshalRequest(f *testing.F) {
 	f.Add(marshal(f, &fnv1.RunFunctionRequest{
 		Meta:     &fnv1.RequestMeta{Tag: "t"},

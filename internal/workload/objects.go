@@ -111,7 +111,7 @@ func (w Workload) DisruptionBudget() *policyv1.PodDisruptionBudget {
 	return DisruptionBudget(w.Meta(), w.Selector())
 }
 
-// DisruptionBudget makes a budget of one pod at a time for pods that somebody else makes, which are found by their labels.
+// DisruptionBudget makes a budget of one pod at a time for pods that someone else makes, which are found by their labels.
 func DisruptionBudget(meta object.Meta, pods map[string]string) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},

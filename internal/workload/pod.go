@@ -16,7 +16,7 @@ type Pod struct {
 	UserID int64
 	// Containers, the main one first, and those that run before.
 	Containers, InitContainers []corev1.Container
-	// Volumes beside the scratch directory.
+	// Volumes besides the scratch directory.
 	Volumes []corev1.Volume
 	// ServiceAccount of the pods. Empty: the namespace's default, which may do nothing.
 	ServiceAccount string

@@ -45,7 +45,7 @@ func (u UWSGI) Config() string {
 		"die-on-term = true",
 		"exit-on-reload = false",
 		"hook-master-start = unix_signal:15 gracefully_kill_them_all",
-		// A worker that still loads the module does not hear what tells the others to finish, and would go on: it ends at once. Having
+		// A worker that still loads the module does not get the signal that makes the others finish, and would go on: it ends at once. Having
 		// loaded, uWSGI puts its own handler in this one's place.
 		"hook-post-fork = unix_signal:1 end_me",
 		fmt.Sprintf("worker-reload-mercy = %d", int(u.Mercy.Seconds())),
@@ -68,9 +68,8 @@ func (u UWSGI) socket() string {
 	return fmt.Sprintf("https-socket = %s,%s,%s", u.Listen, u.CertFile, u.KeyFile)
 }
 
-// Probes of an API container that serves https at a named port. The start may be slow; after that a container that does not
-// answer is restarted late, and gets no requests at once. None of them depends on the database: restarting a pod does not
-// mend it.
+// Probes of an API container that serves https at a named port. The start may be slow; after that a container that does not answer is
+// restarted late, and gets no requests at once. None of them depends on the database: restarting a pod does not fix it.
 func Probes(c *corev1.Container, port, path string) {
 	probe := func(period, failures int32) *corev1.Probe {
 		return &corev1.Probe{

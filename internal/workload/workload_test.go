@@ -20,8 +20,8 @@ func pod() Pod {
 	return Pod{UserID: 42, Containers: []corev1.Container{{Name: "main"}, {Name: "proxy"}}, InitContainers: []corev1.Container{{Name: "init"}}}
 }
 
-// TestSelector: selectors are immutable in a cluster, so they are written down here. Workloads of one service do not select one
-// another's pods.
+// TestSelector: selectors are immutable in a cluster, so they are recorded here. Workloads of one service do not select one another's
+// pods.
 func TestSelector(t *testing.T) {
 	want := map[string]string{"app.kubernetes.io/name": "keystone", "app.kubernetes.io/instance": "keystone", "app.kubernetes.io/component": "api"}
 	if diff := cmp.Diff(want, api.Selector()); diff != "" {
@@ -193,9 +193,9 @@ func TestProbes(t *testing.T) {
 			t.Errorf("%s asks %v", name, h)
 		}
 	}
-	patience := func(p *corev1.Probe) int32 { return p.PeriodSeconds * p.FailureThreshold }
-	if patience(c.ReadinessProbe) >= patience(c.LivenessProbe) || patience(c.LivenessProbe) >= patience(c.StartupProbe) {
-		t.Errorf("patience of %d, %d and %d s", patience(c.ReadinessProbe), patience(c.LivenessProbe), patience(c.StartupProbe))
+	tolerated := func(p *corev1.Probe) int32 { return p.PeriodSeconds * p.FailureThreshold }
+	if tolerated(c.ReadinessProbe) >= tolerated(c.LivenessProbe) || tolerated(c.LivenessProbe) >= tolerated(c.StartupProbe) {
+		t.Errorf("%d, %d and %d s of failures are tolerated", tolerated(c.ReadinessProbe), tolerated(c.LivenessProbe), tolerated(c.StartupProbe))
 	}
 }
 

@@ -82,7 +82,7 @@ func (w Wrapper) readiness() encoded.Value {
 	return encoded.Fields{"policy": encoded.Text("DeriveFromCelQuery"), "celQuery": encoded.Text(w.ReadyCEL)}.Value()
 }
 
-// Is tells whether something is an Object.
+// Is reports whether something is an Object.
 func Is(o encoded.Struct) bool {
 	if o.At("kind").Text() != kind {
 		return false
@@ -110,7 +110,7 @@ func WithObserved(o, inside encoded.Struct) encoded.Struct {
 // ProviderConfig names the cluster that the object inside lives in. It is empty of what is no Object.
 func ProviderConfig(o encoded.Struct) string { return o.At("spec", "providerConfigRef", "name").Text() }
 
-// Keeps tells whether the object inside outlives the Object, which may do everything but delete it. What is no Object keeps nothing.
+// Keeps reports whether the object inside outlives the Object, which may do everything but delete it. What is no Object keeps nothing.
 func Keeps(o encoded.Struct) bool {
 	if !Is(o) {
 		return false

@@ -334,7 +334,7 @@ func (c *cluster) all() []string {
 	return slices.Clone(c.ran)
 }
 
-// kubelet plays the nodes: pods start, those of steps end, and those that are deleted stop.
+// kubelet fakes the nodes: pods start, those of steps end, and those that are deleted stop.
 func (c *cluster) kubelet(ctx context.Context) {
 	for ctx.Err() == nil {
 		pods := &corev1.PodList{}

@@ -16,7 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/process"
 )
 
-// startKubernetes starts a control plane without nodes, which ends with the test, and gives the way in as an administrator.
+// startKubernetes starts a control plane without nodes, which ends with the test, and returns the way in as an administrator.
 func startKubernetes(t *testing.T) *rest.Config {
 	t.Helper()
 	build := exec.Command("../../hack/tools/build.sh", "kubernetes")

@@ -57,7 +57,7 @@ func Load(tb testing.TB) *Set {
 // Add makes the kind of a CRD known to this set. It replaces what the set knew of that kind before.
 func (s *Set) Add(crd *apiextensionsv1.CustomResourceDefinition) { s.own.add(crd) }
 
-// Has tells whether the set knows a kind in a version, Kubernetes' own ones included.
+// Has reports whether the set knows a kind in a version, Kubernetes' own ones included.
 func (s *Set) Has(apiVersion, kind string) bool {
 	gvk := runtimeschema.FromAPIVersionAndKind(apiVersion, kind)
 	if builtin.Recognizes(gvk) {
@@ -73,7 +73,7 @@ func (s *Set) Has(apiVersion, kind string) bool {
 	return false
 }
 
-// HasField tells whether objects of a kind have a field, by the kind's CustomResourceDefinition.
+// HasField reports whether objects of a kind have a field, by the kind's CustomResourceDefinition.
 func (s *Set) HasField(kind runtimeschema.GroupKind, path ...string) bool {
 	for _, of := range []*kinds{s.own, s.thirdParty} {
 		crd, err := of.crd(kind)
@@ -108,9 +108,9 @@ func (s *Set) Validator(apiVersion, kind string) (*schema.Validator, error) {
 	return nil, nil
 }
 
-// Validate tells what is wrong with an object that we are about to create, sorted by field; none means that an API server
-// takes it. An unknown kind is an error. The manifest inside a provider-kubernetes Object is checked as well. The object may
-// hold any Go numbers and is left as it is.
+// Validate reports what is wrong with an object that we are about to create, sorted by field; none means that an API server takes it. An
+// unknown kind is an error. The manifest inside a provider-kubernetes Object is checked as well. The object may hold any Go numbers and
+// is left as it is.
 func (s *Set) Validate(obj map[string]any) field.ErrorList {
 	obj, err := schema.Normalize(obj)
 	if err != nil {

@@ -140,7 +140,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// TestEveryCRD compiles all that is in the cache, so that no kind fails only when somebody first emits it.
+// TestEveryCRD compiles all that is in the cache, so that no kind fails only when someone first emits it.
 func TestEveryCRD(t *testing.T) {
 	dir, err := source.Fetch(t.Context())
 	if err != nil {

@@ -24,7 +24,7 @@ type scene struct {
 	fires []string
 }
 
-// silent and raised are the two scenes of most alerts: nobody is told of series that are good, and of those that are bad somebody is.
+// silent and raised are the two scenes of most alerts: nobody is told of series that are good, and of those that are bad someone is.
 func silent(reason string, series ...string) scene { return scene{reason: reason, series: series} }
 
 func raised(reason, what string, series ...string) scene {
@@ -68,7 +68,7 @@ func expiring(name string) []scene {
 	return []scene{
 		raised("In five days.", name, metric+`{name="`+name+`"} 432000x100`),
 		silent("In two weeks.", metric+`{name="`+name+`"} 1209600x100`),
-		silent("Somebody else's.", metric+`{name="other"} 432000x100`),
+		silent("Someone else's.", metric+`{name="other"} 432000x100`),
 	}
 }
 
@@ -135,7 +135,7 @@ var scenes = func() map[string][]scene {
 			raised("A later one runs, which tells nothing yet.", failedToo, slices.Concat(job(failedToo, "1", "failed"), job("keystone-trust-flush-2", "2", ""))...),
 			raised("Another kind's success does not count.", failedToo, slices.Concat(job(failedToo, "1", "failed"), job("keystone-bootstrap-b", "2", "complete"))...),
 			{reason: "Both.", series: slices.Concat(job(failedToo, "1", "failed"), job(failed, "2", "failed")), fires: []string{failed, failedToo}},
-			silent("Somebody else's Job.", job("glance-bootstrap-a", "1", "failed")...),
+			silent("Someone else's Job.", job("glance-bootstrap-a", "1", "failed")...),
 		},
 
 		"CompanionDown": {raised("None is there.", "companion", deployment("companion")+" 0x100"), silent("One is.", deployment("companion")+" 1x100")},
@@ -359,7 +359,7 @@ func TestAlerts(t *testing.T) {
 	t.Logf("%d scenes of %d alerts", len(wants), len(scenes))
 }
 
-// what an alert is raised for: the label that tells one from another.
+// what an alert is raised for: the label that reports one from another.
 func what(labels map[string]string) string {
 	for _, l := range []string{"job_name", "persistentvolumeclaim", "name", "controller", "deployment", "statefulset", "instance"} {
 		if labels[l] != "" {

@@ -67,7 +67,7 @@ var specs = map[string]string{
 	"name of digits":   `{services: {keystone: {bootstrap: {adminUser: "1.5"}}}}`,
 }
 
-// platforms are a rich one and a bare one. The claims that need no more of a platform are played on both.
+// platforms are a rich one and a bare one. The claims that need no more of a platform are run on both.
 var platforms = map[string]string{
 	"rich": `{domain: cloud.example.com, exposure: {type: GatewayAPI, gateway: {name: public, namespace: gateways}, allowedNamespaces: [gateways]},
 		tls: {issuerRef: {name: letsencrypt}}, monitoring: {enabled: true, labels: {prometheus: platform}}, secretStore: {name: openbao-cluster-store},
@@ -85,19 +85,19 @@ type testCase struct {
 	*preview.Result
 }
 
-// played are the cases, which no test changes.
-var played []testCase
+// simulated are the cases, which no test changes.
+var simulated []testCase
 
-// cases plays all claims, each in one release, and the examples in every one.
+// cases simulates all claims, each in one release, and the examples in every one.
 func cases(t *testing.T) []testCase {
 	t.Helper()
-	if played == nil {
-		played = play(t)
+	if simulated == nil {
+		simulated = simulateAll(t)
 	}
-	return played
+	return simulated
 }
 
-func play(t *testing.T) []testCase {
+func simulateAll(t *testing.T) []testCase {
 	t.Helper()
 	var out []testCase
 	add := func(name string, claim, platform []byte) {
@@ -137,7 +137,7 @@ func play(t *testing.T) []testCase {
 	return append(out, mixed(t)...)
 }
 
-// mixed plays claims that ask for several things at once. Two of them may contradict each other: such a claim is refused.
+// mixed simulates claims that ask for several things at once. Two of them may contradict each other: such a claim is refused.
 func mixed(t *testing.T) []testCase {
 	t.Helper()
 	var out []testCase

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// severities are what docs/operations.md says of each alert: whether it wakes somebody.
+// severities are what docs/operations.md says of each alert: whether it wakes someone.
 func severities(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/operations.md")

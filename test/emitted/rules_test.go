@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// find gives every text under a key, wherever in a document it stands.
+// find returns every text under a key, wherever in a document it stands.
 func find(v any, key string, found map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -225,7 +225,7 @@ func endPod(t *testing.T, api client.Client, j *batchv1.Job) {
 	}
 }
 
-// runSchema reconciles until everything has run, and gives the Jobs of that. Each ends well.
+// runSchema reconciles until everything has run, and returns the Jobs of that. Each ends well.
 func runSchema(t *testing.T, api client.Client, r *databasesync.Reconciler, sync *openstackv1.DatabaseSync) []batchv1.Job {
 	t.Helper()
 	key := client.ObjectKeyFromObject(sync)

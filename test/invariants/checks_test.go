@@ -66,8 +66,8 @@ func (w *world) note(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Pla
 	w.steps = append(w.steps, s)
 }
 
-// checkBad holds invariants 2 and 8 for an answer that is an error.
-func checkBad(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) {
+// checkFatal holds invariants 2 and 8 for a response that is an error.
+func checkFatal(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) {
 	if rsp.GetDesired() != nil {
 		t.Errorf("2: an error leaves %d objects desired: the others would be deleted", len(rsp.GetDesired().GetResources()))
 	}
@@ -89,7 +89,7 @@ func checkBad(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) {
 	}
 	for _, told := range []interface{ GetTarget() fnv1.Target }{c, warning, fatal} {
 		if told.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
-			t.Errorf("8: the claim does not hear of %v", told)
+			t.Errorf("8: the claim does not report %v", told)
 		}
 	}
 	if warning.GetMessage() != message || fatal.GetMessage() != message {
@@ -100,9 +100,9 @@ func checkBad(t *rapid.T, rsp *fnv1.RunFunctionResponse, typ, message string) {
 	}
 }
 
-// checkHeld holds the invariants for the answer to an invalid spec, if the last valid one can be composed: what is desired is exactly
+// checkLastValid holds the invariants for the response to an invalid spec, if the last valid one can be composed: what is desired is exactly
 // what that one asks for, as it is known from asking for it.
-func (w *world) checkHeld(t *rapid.T, rsp, control *fnv1.RunFunctionResponse, message string) {
+func (w *world) checkLastValid(t *rapid.T, rsp, control *fnv1.RunFunctionResponse, message string) {
 	want, got := control.GetDesired(), rsp.GetDesired()
 	if !bytes.Equal(marshal(t, &fnv1.RunFunctionResponse{Desired: &fnv1.State{Resources: want.GetResources()}}),
 		marshal(t, &fnv1.RunFunctionResponse{Desired: &fnv1.State{Resources: got.GetResources()}})) {
@@ -165,7 +165,7 @@ func policyOf(spec any) string {
 	return policy
 }
 
-// deletes tells whether something that holds data would be deleted with its composite resource: what is no Object always is.
+// deletes reports whether something that holds data would be deleted with its composite resource: what is no Object always is.
 func deletes(s *structpb.Struct) bool {
 	if !wrapper.Is(encoded.Of(s)) {
 		return true
@@ -174,8 +174,8 @@ func deletes(s *structpb.Struct) bool {
 	return len(policies) == 0 || slices.Contains(policies, any("*")) || slices.Contains(policies, any("Delete"))
 }
 
-// checkTold holds invariants 7 and 8 for a good answer.
-func checkTold(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
+// checkReported holds invariants 7 and 8 for a successful response.
+func checkReported(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
 	ready, ttl := fnv1.Ready_READY_FALSE, 2*time.Minute
 	if plan.Ready() {
 		ready, ttl = fnv1.Ready_READY_TRUE, 10*time.Minute
@@ -192,13 +192,13 @@ func checkTold(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
 		}
 	}
 	if len(rsp.GetResults()) > 0 {
-		t.Errorf("8: a good answer has results: %v", rsp.GetResults())
+		t.Errorf("8: a successful response has results: %v", rsp.GetResults())
 	}
 	status := map[string]fnv1.Status{}
 	for _, c := range rsp.GetConditions() {
 		status[c.GetType()] = c.GetStatus()
 		if c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
-			t.Errorf("8: the claim does not hear of %v", c)
+			t.Errorf("8: the claim does not report %v", c)
 		}
 		if c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE && c.GetMessage() == "" {
 			t.Errorf("8: %v does not say why", c)
@@ -206,7 +206,7 @@ func checkTold(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan) {
 	}
 	for _, typ := range []string{respond.SpecValid, respond.Composed} {
 		if status[typ] != fnv1.Status_STATUS_CONDITION_TRUE {
-			t.Errorf("8: %s is %v in a good answer: an earlier False would stay", typ, status[typ])
+			t.Errorf("8: %s is %v in a successful response: an earlier False would stay", typ, status[typ])
 		}
 	}
 	if got := status[respond.Current] == fnv1.Status_STATUS_CONDITION_TRUE; got != plan.Ready() {
@@ -240,7 +240,7 @@ func (w *world) checkGates(t *rapid.T, plan compose.Plan) {
 	}
 }
 
-// checkHashes holds the second half of invariant 6: what is ready was applied as it is wished today, and the hash tells.
+// checkHashes holds the second half of invariant 6: what is ready is up to date, and the hash shows it.
 func (w *world) checkHashes(t *rapid.T, plan compose.Plan) {
 	for _, p := range plan.Parts {
 		for _, i := range p.Items {

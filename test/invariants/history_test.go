@@ -35,12 +35,11 @@ func TestMain(m *testing.M) {
 // rounds is how many calls bring any world to rest: more than there are stages in all components of a kind.
 const rounds = 25
 
-// counts are what happened in all histories. A case is one state, and the answer to it.
+// counts are what happened in all histories. A case is one state, and the response to it.
 var counts struct{ cases, thorough, refused, held, refusedSpecs, longest atomic.Int64 }
 
-// TestHistories plays the lives of composite resources: what is desired comes into being, calls on calls, and is disturbed in
-// between, and mistakes and garbage come in. Every answer is held to the invariants, and in the end, undisturbed, all becomes
-// ready.
+// TestHistories runs through the lives of composite resources: what is desired comes into being, calls on calls, and is disturbed in
+// between, and mistakes and garbage come in. Every answer is held to the invariants, and in the end, undisturbed, all becomes ready.
 func TestHistories(t *testing.T) {
 	for _, s := range subjects {
 		t.Run(s.name, func(t *testing.T) {
@@ -73,17 +72,17 @@ func history(t *rapid.T, s *subject) {
 		w.disturb(t)
 		rsp := w.call(t, true)
 		if rsp == nil {
-			w = before // Whoever caused it mends it.
+			w = before // Whoever caused it fixes it.
 			continue
 		}
 		w.settle(t, rsp)
-		w.mend(t)
+		w.fix(t)
 	}
 	w.rest(t)
 }
 
-// mend lives with an invalid spec for a while, if it is one, and mends it.
-func (w *world) mend(t *rapid.T) {
+// fix lives with an invalid spec for a while, if it is one, and fixes it.
+func (w *world) fix(t *rapid.T) {
 	if !w.held {
 		return
 	}
@@ -102,8 +101,8 @@ func (w *world) mend(t *rapid.T) {
 	w.xr["spec"], w.held = w.lastValid().xr["spec"], false
 }
 
-// call makes one call and holds the answer to the invariants; thoroughly: to all of them, of which some take long. It gives nil
-// if the function refuses what it may refuse.
+// call makes one call and holds the response to the invariants; thoroughly: to all of them, of which some take long. It returns nil if
+// the function refuses what it may refuse.
 func (w *world) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 	counts.cases.Add(1)
 	if thoroughly {
@@ -128,7 +127,7 @@ func (w *world) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 	w.checkGates(t, plan)
 	w.checkData(t, rsp, plan)
 	if w.held = err != nil; !w.held {
-		checkTold(t, rsp, plan)
+		checkReported(t, rsp, plan)
 	}
 	if thoroughly {
 		answer := marshal(t, rsp)
@@ -147,24 +146,24 @@ func (w *world) call(t *rapid.T, thoroughly bool) *fnv1.RunFunctionResponse {
 	return rsp
 }
 
-// checkRefused holds the invariants for an answer to what the function refuses: a fatal one, or that of the last valid spec.
+// checkRefused holds the invariants for a response to what the function refuses: a fatal one, or that of the last valid spec.
 func (w *world) checkRefused(t *rapid.T, rsp *fnv1.RunFunctionResponse, err error) {
 	typ := respond.Composed
 	if invalid.Is(err) {
 		typ = respond.SpecValid
 		if last := w.lastValid(); last != nil {
 			if control, _, err := last.explain(sent(t, last.request(t))); err == nil {
-				w.checkHeld(t, rsp, control, errorOf(rsp))
+				w.checkLastValid(t, rsp, control, errorOf(rsp))
 				w.checkSame(t, marshal(t, rsp))
 				return
 			}
 		}
 	}
-	checkBad(t, rsp, typ, err.Error())
+	checkFatal(t, rsp, typ, err.Error())
 	w.checkSame(t, marshal(t, rsp))
 }
 
-// errorOf is the first result of an answer.
+// errorOf is the first result of a response.
 func errorOf(rsp *fnv1.RunFunctionResponse) string {
 	if len(rsp.GetResults()) == 0 {
 		return ""

@@ -321,7 +321,7 @@ func mutants(t *testing.T, r function.Runner, worlds []settled) []mutant {
 	return out
 }
 
-// stagings change the stages of a component, and tell whether there was anything to change.
+// stagings change the stages of a component, and report whether there was anything to change.
 var stagings = map[string]func([]compose.Stage) ([]compose.Stage, bool){
 	"with stages 1 and 2 together": together(0),
 	"with stages 2 and 3 together": together(1),

@@ -22,13 +22,13 @@ import (
 type mistake struct {
 	// make makes it in a world and in its spec.
 	make func(w *world, spec object)
-	// typ is the condition that tells of it, and words a part of its message.
+	// typ is the condition that reports it, and words a part of its message.
 	typ, words string
 	// edit says that it is in the spec alone.
 	edit bool
 }
 
-// in gives a mistake that is a value at a path of the spec. What is unknown is a mistake only where it is not allowed.
+// in returns a mistake that is a value at a path of the spec. What is unknown is a mistake only where it is not allowed.
 func in(value any, words string, path ...string) mistake {
 	return mistake{typ: respond.SpecValid, words: words, edit: true, make: func(_ *world, spec object) {
 		put(spec, value, path...)
@@ -144,7 +144,7 @@ func platformWith(spec object) *structpb.Struct {
 	return s
 }
 
-// tryMistake makes a mistake in a copy of a world. Whatever is there already, nothing new is desired then, and the tenant hears why.
+// tryMistake makes a mistake in a copy of a world. Whatever is there already, nothing new is desired then, and the tenant is told why.
 func (w *world) tryMistake(t *rapid.T) {
 	counts.cases.Add(1)
 	name := rapid.SampledFrom(slices.Sorted(maps.Keys(mistakes[w.name]))).Draw(t, "mistake")
@@ -160,7 +160,7 @@ func (w *world) tryMistake(t *rapid.T) {
 	}
 	message := errorOf(rsp)
 	if !strings.Contains(message, m.words) {
-		t.Errorf("8: of %s the tenant hears %q, want %q", name, message, m.words)
+		t.Errorf("8: of %s the tenant is told %q, want %q", name, message, m.words)
 	}
 	if is := invalid.Is(err); is != (m.typ == respond.SpecValid) {
 		t.Errorf("8: %s is told to be the tenant's: %t", name, is)
@@ -210,9 +210,9 @@ func (w *world) tryGarbage(t *rapid.T) {
 		t.Errorf("the function crashes: %s", message)
 	}
 	if rsp.GetDesired() == nil {
-		checkBad(t, rsp, rsp.GetConditions()[0].GetType(), errorOf(rsp))
+		checkFatal(t, rsp, rsp.GetConditions()[0].GetType(), errorOf(rsp))
 	} else if rsp.GetDesired().GetComposite() == nil || len(rsp.GetDesired().GetResources()) == 0 {
-		t.Errorf("the answer is neither good nor bad: %v", rsp)
+		t.Errorf("the response is neither successful nor fatal: %v", rsp)
 	}
 	if again := w.run(proto.CloneOf(req)); !bytes.Equal(marshal(t, again), marshal(t, rsp)) {
 		t.Errorf("3: the same request gives another answer: %v, then %v", rsp, again)

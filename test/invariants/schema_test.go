@@ -12,17 +12,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A drawer draws values that a schema takes, by types, enums, patterns and bounds. Wishes say what CEL rules and functions ask
+// A drawer draws values that a schema takes, by types, enums, patterns and bounds. Constraints say what CEL rules and functions ask
 // beyond that. Every optional field may be there, so that one that is new in a schema is tried from then on.
 type drawer struct {
-	t      *rapid.T
-	wishes map[string]wish
+	t           *rapid.T
+	constraints map[string]constraint
 	// present draws whether an optional field is there.
 	present *rapid.Generator[bool]
 }
 
-// A wish is about the values of some fields. Its key is the end of their path: "keystone.replicas", "tolerations[]".
-type wish struct {
+// A constraint is about the values of some fields. Its key is the end of their path: "keystone.replicas", "tolerations[]".
+type constraint struct {
 	// instead draws the value in place of the schema.
 	instead *rapid.Generator[any]
 	// fix makes an object that was drawn keep a rule.
@@ -37,7 +37,7 @@ const (
 )
 
 func (d drawer) draw(path string, s *apiextensionsv1.JSONSchemaProps) any {
-	w := d.wish(path)
+	w := d.constraint(path)
 	if w.instead != nil {
 		return w.instead.Draw(d.t, path)
 	}
@@ -67,7 +67,7 @@ func (d drawer) draw(path string, s *apiextensionsv1.JSONSchemaProps) any {
 		}
 		return rapid.Int64Range(low, high).Draw(d.t, path)
 	}
-	panic(fmt.Sprintf("%s: a schema of type %q needs a wish", path, s.Type))
+	panic(fmt.Sprintf("%s: a schema of type %q needs a constraint", path, s.Type))
 }
 
 func (d drawer) object(path string, s *apiextensionsv1.JSONSchemaProps) map[string]any {
@@ -115,15 +115,15 @@ func (d drawer) list(path string, s *apiextensionsv1.JSONSchemaProps) []any {
 	return out
 }
 
-// wish finds the wish with the longest end of a path.
-func (d drawer) wish(path string) wish {
+// constraint finds the constraint with the longest end of a path.
+func (d drawer) constraint(path string) constraint {
 	for {
-		if w, ok := d.wishes[path]; ok {
+		if w, ok := d.constraints[path]; ok {
 			return w
 		}
 		_, rest, more := strings.Cut(path, ".")
 		if !more {
-			return wish{}
+			return constraint{}
 		}
 		path = rest
 	}

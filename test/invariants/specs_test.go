@@ -28,8 +28,8 @@ type (
 )
 
 // sample draws a copy of one of some values.
-func sample(values ...any) wish {
-	return wish{instead: rapid.Map(rapid.SampledFrom(values), runtime.DeepCopyJSONValue)}
+func sample(values ...any) constraint {
+	return constraint{instead: rapid.Map(rapid.SampledFrom(values), runtime.DeepCopyJSONValue)}
 }
 
 // odd draws the number of members of something that votes.
@@ -38,8 +38,8 @@ var odd = sample(int64(1), int64(3), int64(5), int64(9))
 // off is a service that is not built yet.
 var off = sample(object{}, object{"enabled": false})
 
-// wishes are what rules and functions ask of a spec beyond its schema.
-var wishes = map[string]wish{
+// constraints are what rules and functions ask of a spec beyond its schema.
+var constraints = map[string]constraint{
 	// Rules (CEL) of the definitions.
 	"mariadb.replicas":  odd,
 	"rabbitmq.replicas": odd,
@@ -125,7 +125,7 @@ var wishes = map[string]wish{
 	"services.heat": off, "services.horizon": off, "spec.cortex": off, "spec.tempest": off,
 	"pointInTimeRecovery": sample(false),
 
-	// What the platform offers, and what else only a function can tell.
+	// What the platform offers, and what else only a function can find out.
 	"spec.cluster": sample(object{"ref": object{"name": "east"}}, object{"ref": object{"name": "here"}}),
 	"schedule":     crons, "rotationSchedule": rotationCrons,
 	"tokenExpirationSeconds": sample(int64(300), int64(86400)), "allowExpiredWindowSeconds": sample(int64(0), int64(3600)), "maxActiveKeys": sample(int64(110), int64(200)),
@@ -268,7 +268,7 @@ var drawn, discarded atomic.Int64
 
 // draw draws an object that an API server takes, with its defaults. One that it does not take is discarded.
 func (k *definedKind) draw(t *rapid.T, namespace, name string) object {
-	d := drawer{t: t, wishes: wishes, present: rapid.SampledFrom([]bool{false, true})}
+	d := drawer{t: t, constraints: constraints, present: rapid.SampledFrom([]bool{false, true})}
 	if rapid.Bool().Draw(t, "sparse") {
 		d.present = rapid.SampledFrom([]bool{false, false, false, false, false, true})
 	}

@@ -113,7 +113,7 @@ type world struct {
 	steps     []step
 }
 
-// A step is a call whose answer was good: what was observed and desired, by resource name.
+// A step is a call whose response was successful: what was observed and desired, by resource name.
 type step struct {
 	observed, desired map[string]bool
 	// wanted is what is desired, without older revisions that are only kept.
@@ -136,7 +136,7 @@ func (w *world) copy() *world {
 	return &c
 }
 
-// marker is a secret: it stands wherever a function could come by one, and in no answer.
+// marker is a secret: it stands wherever a function could come by one, and in no response.
 const marker = "correct-horse-battery-staple"
 
 // request is the request that Crossplane would make now. Connection details and credentials hold secrets, as they do.
@@ -181,7 +181,7 @@ func (s *subject) run(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 	return s.runner.Run(wire.RequestOf(req)).Message()
 }
 
-// explain is the answer with the plan behind it. There may be none.
+// explain is the response with the plan behind it. There may be none.
 func (s *subject) explain(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, compose.Plan, error) {
 	rsp, plan, err := s.runner.Explain(wire.RequestOf(req))
 	if rsp == nil {
@@ -219,7 +219,7 @@ func serverOwned(meta object) object {
 	meta["uid"] = "0b5f7a3c-0c1e-4a53-9d3f-7f6f1f0c5b1e"
 	meta["resourceVersion"] = "123456789"
 	meta["creationTimestamp"] = "2026-01-01T00:00:00Z"
-	meta["managedFields"] = list{object{"manager": "somebody", "fieldsV1": object{"f:spec": object{}}}}
+	meta["managedFields"] = list{object{"manager": "someone", "fieldsV1": object{"f:spec": object{}}}}
 	if meta["generation"] == nil {
 		meta["generation"] = 1.0
 	}
@@ -240,7 +240,7 @@ func inside(o object) object {
 // names are the names of what is observed, sorted.
 func (w *world) names() []string { return slices.Sorted(maps.Keys(w.observed)) }
 
-// isRevision tells whether a name is that of a revision.
+// isRevision reports whether a name is that of a revision.
 func (w *world) isRevision(name string) bool {
 	return slices.ContainsFunc(w.revisions, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

@@ -15,7 +15,7 @@ var notSpoken = []string{
 // kubernetes is the Service of the API server, which every cluster has.
 const kubernetes = "kubernetes.default.svc"
 
-// knownOutside tells whether people named a host: the claim, the platform, or a route of ours to it.
+// knownOutside reports whether people named a host: the claim, the platform, or a route of ours to it.
 func (w *world) knownOutside(host string) bool {
 	if host == "localhost" || strings.HasPrefix(host, "127.") || host == "[::1]" || strings.Contains(w.givenText(), host) {
 		return true
@@ -38,7 +38,7 @@ func (w *world) givenText() string {
 	return string(b)
 }
 
-// checkAddresses holds that every address leads to a Service that there is, at a port that it has, by a name in the certificate that is
+// checkAddresses holds that every address leads to a Service that exists, at a port that it has, by a name in the certificate that is
 // served there; or to a host outside that people named.
 func (w *world) checkAddresses() {
 	outsiders := map[string]bool{}
@@ -116,7 +116,7 @@ func (w *world) checkAddress(o object, where place, a address, outsiders map[str
 	}
 }
 
-// covers tells whether a name of a certificate is that of a host (RFC 6125: an asterisk is one label).
+// covers reports whether a name of a certificate is that of a host (RFC 6125: an asterisk is one label).
 func covers(name, host string) bool {
 	if rest, ok := strings.CutPrefix(name, "*."); ok {
 		_, domain, more := strings.Cut(host, ".")
@@ -125,7 +125,7 @@ func covers(name, host string) bool {
 	return name == host
 }
 
-// hasPod tells whether a Service gives a pod a name: a headless one, to the pods of a set that has so many.
+// hasPod reports whether a Service gives a pod a name: a headless one, to the pods of a set that has so many.
 func (w *world) hasPod(s *service, name string) bool {
 	return s.headless && slices.ContainsFunc(w.behind(s), func(p *pod) bool {
 		return p.replicas != nil && slices.Contains(ordinals(p.of.name, *p.replicas), name)

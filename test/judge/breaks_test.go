@@ -314,7 +314,7 @@ func TestBreaks(t *testing.T) {
 			"An empty panel.", replace("ConfigMap", "companion-dashboard", "companion_key_repository_keys", "companion_keys"), "asks for companion_keys, which nobody is known to export",
 		},
 		"AlertOfAllNamespaces": {
-			"Somebody else's pods.", replace("PrometheusRule", "keystone", `namespace=\"tenant-a-production-dbd4d4ccb406adfdad45\",deployment`, `deployment`), "asks for series that may be of other namespaces",
+			"Someone else's pods.", replace("PrometheusRule", "keystone", `namespace=\"tenant-a-production-dbd4d4ccb406adfdad45\",deployment`, `deployment`), "asks for series that may be of other namespaces",
 		},
 		"KindNobodyKnows": {
 			"Its operator may make anything.", func(_ *testing.T, c *judge.Cloud) {

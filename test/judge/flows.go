@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A flow is traffic (TCP) from somebody to a port: from and to pods, or to or from outside.
+// A flow is traffic (TCP) from someone to a port: from and to pods, or to or from outside.
 type flow struct {
 	from, to string
 	port     int
@@ -198,7 +198,7 @@ func (w *world) deriveFrom(o object) {
 	}
 }
 
-// routed tells whether something brings pods to the outside.
+// routed reports whether something brings pods to the outside.
 func (w *world) routed(to string) bool {
 	return slices.ContainsFunc(w.objects, func(o object) bool {
 		return o.is("HTTPRoute.gateway.networking.k8s.io", "Ingress.networking.k8s.io") && slices.ContainsFunc(backends(o), func(b backend) bool {
@@ -436,7 +436,7 @@ func (w *world) checkSuperfluous(all []policy) {
 	}
 }
 
-// needs tells whether a flow is needed, or would be if a proxy were taken away or put between.
+// needs reports whether a flow is needed, or would be if a proxy were removed or put between.
 func (w *world) needs(f flow) bool {
 	if _, ok := w.needed[f]; ok {
 		return true
@@ -449,7 +449,7 @@ func (w *world) needs(f flow) bool {
 	return false
 }
 
-// leaves tells whether some pod that a policy is about needs a port outside: a policy may be about several kinds.
+// leaves reports whether some pod that a policy is about needs a port outside: a policy may be about several kinds.
 func (w *world) leaves(from *pod, port int, p policy) bool {
 	for _, other := range w.pods {
 		if other.place == from.place && selects(&p.Spec.PodSelector, other.labels) {

@@ -18,7 +18,7 @@ type Cloud struct {
 	Objects []Object
 	// Given are the claim and the PlatformConfig as people wrote them: they name hosts outside, Secrets of their own and namespaces.
 	Given []map[string]any
-	// HasTLS tells whether objects of a kind have a field spec.tls, by the kind's schema. Nil: nobody knows.
+	// HasTLS reports whether objects of a kind have a field spec.tls, by the kind's schema. Nil: nobody knows.
 	HasTLS func(group, kind string) bool
 }
 

@@ -53,7 +53,7 @@ var (
 	reference = regexp.MustCompile(`(_secret)?(_key)?(_ref)?[0-9]*$`)
 )
 
-// means tells what a name means; empty if it says nothing.
+// means reports what a name means; empty if it says nothing.
 func means(name string) meaning {
 	name = noLetter.ReplaceAllString(strings.ToLower(boundary.ReplaceAllString(name, "${1}_${2}")), "_")
 	for _, n := range []string{name, reference.ReplaceAllString(name, "")} {
@@ -66,7 +66,7 @@ func means(name string) meaning {
 	return ""
 }
 
-// fits tells whether a value that is one thing can be read as another.
+// fits reports whether a value that is one thing can be read as another.
 func (is meaning) fits(read meaning) bool {
 	return is == read || read == userName && is == public || is == "" || read == ""
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// exported are the metrics that there are, by whoever exports them: their names, or how they begin.
+// exported are the metrics that exist, by whoever exports them: their names, or how they begin.
 var exported = map[string][]string{
 	// https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics
 	"kube-state-metrics": {
@@ -69,7 +69,7 @@ func metricsOf(expr string) []string {
 	return out
 }
 
-// checkMetrics holds that alerts and dashboards ask for series that somebody exports, of this control plane only, and that an alert says
+// checkMetrics holds that alerts and dashboards ask for series that someone exports, of this control plane only, and that an alert says
 // what it is about, how bad it is, and for how long it has to be.
 func (w *world) checkMetrics() {
 	known := map[string]bool{}

@@ -47,7 +47,7 @@ const jobLabel = "batch.kubernetes.io/job-name"
 type podRule struct {
 	// says what is wrong: the predicate of a sentence about the pod, or about its container.
 	says string
-	// pod and container tell whether the rule is broken. Nil: there is nothing to look at.
+	// pod and container report whether the rule is broken. Nil: there is nothing to look at.
 	pod       func(*pod) bool
 	container func(*pod, corev1.Container) bool
 }
@@ -250,7 +250,7 @@ func longestStop(p *pod) int {
 	return wait + finish
 }
 
-// spread tells whether pods of a kind avoid each other's nodes and zones.
+// spread reports whether pods of a kind avoid each other's nodes and zones.
 func spread(p *pod) bool {
 	over := map[string]bool{}
 	for _, c := range p.spec.TopologySpreadConstraints {
@@ -261,7 +261,7 @@ func spread(p *pod) bool {
 	return over[corev1.LabelHostname] && over[corev1.LabelTopologyZone]
 }
 
-// listensElsewhere tells whether a container's port is named nowhere in what it reads.
+// listensElsewhere reports whether a container's port is named nowhere in what it reads.
 func listensElsewhere(p *pod, c corev1.Container) bool {
 	for _, cp := range c.Ports {
 		n := int(cp.ContainerPort)

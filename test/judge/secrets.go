@@ -15,7 +15,7 @@ type secretName struct {
 	name string
 }
 
-// made is what somebody makes: a Secret, or a ConfigMap.
+// made is what someone makes: a Secret, or a ConfigMap.
 type made struct {
 	// by whom.
 	by string
@@ -179,7 +179,7 @@ func aggregated(o object) map[string]value {
 	return templated(o, stringMap(o.manifest, "spec", "template"), func(name string) (value, bool) { v, ok := sources[name]; return v, ok })
 }
 
-// value gives what lies under a key of a Secret; or says why nothing does.
+// value returns what lies under a key of a Secret; or says why nothing does.
 func (w *world) value(s secretName, key string) (value, string) {
 	m := w.secrets[s]
 	if m == nil {
@@ -207,7 +207,7 @@ func (s secretName) String() string {
 	return "Secret " + s.name
 }
 
-// stored gives what an ExternalSecret reads: from a namespace where people put Secrets, or from a store, into which somebody pushed it.
+// stored returns what an ExternalSecret reads: from a namespace where people put Secrets, or from a store, into which someone pushed it.
 func (w *world) stored(o object, key, property string) (value, string) {
 	kind, store := text(o.manifest, "spec", "secretStoreRef", "kind"), text(o.manifest, "spec", "secretStoreRef", "name")
 	if s, ok := w.find(o.place, "SecretStore.external-secrets.io", store); ok && kind == "SecretStore" {
@@ -397,7 +397,7 @@ func asRefs(names []string) []any {
 	return out
 }
 
-// refersToSecret tells whether a field of that name is a reference to a Secret, or to a key of one.
+// refersToSecret reports whether a field of that name is a reference to a Secret, or to a key of one.
 func refersToSecret(field string) bool {
 	f := strings.ToLower(field)
 	return strings.Contains(f, "secret") && !strings.Contains(f, "store") && (strings.HasSuffix(f, "ref") || f == "secret")

@@ -34,7 +34,7 @@ func (w *world) serve(p *pod) {
 }
 
 // checkTLS holds that TLS is on wherever a kind has it, and at every port that a Service leads to, and that a certificate is issued by
-// somebody.
+// someone.
 func (w *world) checkTLS() {
 	for _, o := range w.objects {
 		if w.hasTLS != nil && w.hasTLS(o.group, o.kind) && at(o.manifest, "spec", "tls") == nil {

@@ -27,7 +27,7 @@ type place struct{ cluster, namespace string }
 
 func (o object) String() string { return o.kind + " " + o.name }
 
-// is tells whether an object is of a kind, given as Kind.group, or Kind for the core group.
+// is reports whether an object is of a kind, given as Kind.group, or Kind for the core group.
 func (o object) is(kinds ...string) bool {
 	key := o.kind
 	if o.group != "" {
@@ -48,7 +48,7 @@ type pod struct {
 	ports  []port
 	// spec is nil for the pods of operators.
 	spec *corev1.PodSpec
-	// files that its containers mount, by path, as far as somebody says what is in them.
+	// files that its containers mount, by path, as far as someone says what is in them.
 	files map[string]string
 	// replicas that run at the same time. Nil: they come to an end.
 	replicas *int
@@ -120,7 +120,7 @@ func newWorld(c Cloud) *world {
 	return w
 }
 
-// isWrapper tells an Object of provider-kubernetes.
+// isWrapper reports an Object of provider-kubernetes.
 func isWrapper(m fields) bool {
 	return text(m, "kind") == "Object" && strings.Contains(text(m, "apiVersion"), ".crossplane.io/")
 }
@@ -135,7 +135,7 @@ func workloadCluster(all []Object) string {
 	return ""
 }
 
-// unwrap gives the object itself, and tells the cluster of workloads from the one that Crossplane runs in, where they are two.
+// unwrap returns the object itself, and reports the cluster of workloads from the one that Crossplane runs in, where they are two.
 func unwrap(o Object, workloads string) object {
 	m, cluster := o.Manifest, ""
 	if isWrapper(m) {
@@ -154,7 +154,7 @@ func unwrap(o Object, workloads string) object {
 	}
 }
 
-// find gives the object of a kind and name in a place.
+// find returns the object of a kind and name in a place.
 func (w *world) find(p place, kind, name string) (object, bool) {
 	i := slices.IndexFunc(w.objects, func(o object) bool { return o.place == p && o.is(kind) && o.name == name })
 	if i < 0 {
@@ -163,7 +163,7 @@ func (w *world) find(p place, kind, name string) (object, bool) {
 	return w.objects[i], true
 }
 
-// at gives what lies at a path of fields.
+// at returns what lies at a path of fields.
 func at(v any, path ...string) any {
 	for _, field := range path {
 		m, _ := v.(fields)
@@ -192,7 +192,7 @@ func texts(v any, path ...string) []string {
 	return out
 }
 
-// number gives an integer; it is false where there is none.
+// number returns an integer; it is false where there is none.
 func number(v any, path ...string) (int, bool) {
 	switch n := at(v, path...).(type) {
 	case float64:
@@ -205,13 +205,13 @@ func number(v any, path ...string) (int, bool) {
 	return 0, false
 }
 
-// truth gives a boolean; what is not there is false.
+// truth returns a boolean; what is not there is false.
 func truth(v any, path ...string) bool {
 	b, _ := at(v, path...).(bool)
 	return b
 }
 
-// stringMap gives a map of texts.
+// stringMap returns a map of texts.
 func stringMap(v any, path ...string) map[string]string {
 	m, _ := at(v, path...).(fields)
 	out := map[string]string{}

@@ -42,7 +42,7 @@ func testBackup(ctx context.Context, t *testing.T, claim *unstructured.Unstructu
 	started := time.Now()
 	change(ctx, t, claim, `{"spec": {"infrastructure": {"mariadb": {"backup": {"s3": {"bucket": "tenants", "prefix": "cloud", "region": "us-east-1",
 		"endpoint": "s3.object-store.svc:443", "credentialsSecretRef": {"name": "backup-s3"}, "privateCA": true}}}}}}`)
-	waitToldMissing(ctx, t, claim, "waits for Secret backup-s3 with the keys access-key-id, ca.crt and secret-access-key in namespace "+claim.GetNamespace())
+	waitReportedMissing(ctx, t, claim, "waits for Secret backup-s3 with the keys access-key-id, ca.crt and secret-access-key in namespace "+claim.GetNamespace())
 	put(ctx, t, claim.GetNamespace(), "backup-s3", bucket)
 	if err := cluster.WaitCondition(ctx, backupKind, backupOf(ctx, t, namespace), "Complete"); err != nil {
 		t.Fatalf("no backup is made: %v", err)
@@ -82,8 +82,8 @@ func testBackup(ctx context.Context, t *testing.T, claim *unstructured.Unstructu
 	// Who deletes the other one waits for both.
 }
 
-// waitToldMissing waits until a claim says what Secret it waits for.
-func waitToldMissing(ctx context.Context, t *testing.T, claim *unstructured.Unstructured, sentence string) {
+// waitReportedMissing waits until a claim says what Secret it waits for.
+func waitReportedMissing(ctx context.Context, t *testing.T, claim *unstructured.Unstructured, sentence string) {
 	t.Helper()
 	for {
 		u := &unstructured.Unstructured{}
@@ -124,8 +124,8 @@ func backupOf(ctx context.Context, t *testing.T, namespace string) types.Namespa
 	return client.ObjectKeyFromObject(&all.Items[0])
 }
 
-// testRestored: users of before log in, a token of before is valid, what was stored encrypted can be read, and who is younger than the backup
-// is not known. The administrator's password and the catalog are those of the new claim.
+// testRestored: users from before log in, a token from before is valid, what was stored encrypted can be read, and who is younger than
+// the backup is not known. The administrator's password and the catalog are those of the new claim.
 func testRestored(ctx context.Context, t *testing.T, namespace, token string) {
 	c := login(ctx, t, namespace)
 	testCatalog(ctx, t, c)
@@ -160,7 +160,7 @@ func loginAs(ctx context.Context, c *cloud, name, password string) (token string
 	return provider.Token(), err
 }
 
-// objectStore runs an object store, and gives what the Secret of a bucket in it holds.
+// objectStore runs an object store, and returns what the Secret of a bucket in it holds.
 func objectStore(ctx context.Context, t *testing.T) map[string][]byte {
 	t.Helper()
 	data, err := os.ReadFile("testdata/objectstore.yaml")

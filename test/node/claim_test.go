@@ -100,7 +100,7 @@ func instance(ctx context.Context, t *testing.T, claim *unstructured.Unstructure
 	return ""
 }
 
-// cloud is what a client is told: address, authority, and the administrator's password.
+// cloud is what a client needs: address, authority, and the administrator's password.
 type cloud struct {
 	url, user, password string
 	provider            *gophercloud.ProviderClient

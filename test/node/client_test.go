@@ -48,7 +48,8 @@ func testClient(ctx context.Context, t *testing.T, namespace string, c *cloud) {
 	}
 }
 
-// clientOf gives the openstack client of the administrator of a control plane: it takes arguments, and gives the lines of the answer, sorted.
+// clientOf returns the openstack client of the administrator of a control plane: it takes arguments, and returns the lines of the answer,
+// sorted.
 func clientOf(ctx context.Context, t *testing.T, namespace string, c *cloud) func(args ...string) []string {
 	t.Helper()
 	venv, err := install.Keystone(ctx, "../..", clientRelease, io.Discard)

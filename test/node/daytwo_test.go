@@ -169,10 +169,10 @@ func status(u *unstructured.Unstructured, field string) string {
 }
 
 // eventually asks until there is no error any more.
-func eventually(ctx context.Context, t *testing.T, patience time.Duration, so func() error) {
+func eventually(ctx context.Context, t *testing.T, timeout time.Duration, so func() error) {
 	t.Helper()
-	if err := within(ctx, patience, so); err != nil {
-		t.Fatalf("after %.0f s: %v", patience.Seconds(), err)
+	if err := within(ctx, timeout, so); err != nil {
+		t.Fatalf("after %.0f s: %v", timeout.Seconds(), err)
 	}
 }
 
@@ -188,8 +188,8 @@ func (d *dayTwo) testKeys(ctx context.Context, t *testing.T) {
 	var now time.Time
 	eventually(ctx, t, 2*time.Minute, func() error { // what was due before there were keys is not due
 		now = time.Now().UTC()
-		if born := d.object(ctx, t, keysKind, "keystone-fernet-keys").GetCreationTimestamp(); !now.Truncate(time.Minute).After(born.Time) {
-			return fmt.Errorf("the keys were made in this minute, at %s", born)
+		if created := d.object(ctx, t, keysKind, "keystone-fernet-keys").GetCreationTimestamp(); !now.Truncate(time.Minute).After(created.Time) {
+			return fmt.Errorf("the keys were made in this minute, at %s", created)
 		}
 		return nil
 	})
@@ -245,7 +245,7 @@ func (d *dayTwo) testCatalogCredential(ctx context.Context, t *testing.T) {
 	}
 }
 
-// authenticate logs in anew.
+// authenticate logs in again.
 func (d *dayTwo) authenticate(ctx context.Context, t *testing.T, o gophercloud.AuthOptions) error {
 	t.Helper()
 	c := login(ctx, t, d.namespace)
@@ -262,7 +262,7 @@ func (d *dayTwo) authenticate(ctx context.Context, t *testing.T, o gophercloud.A
 func (d *dayTwo) testOption(ctx context.Context, t *testing.T) {
 	d.edit(ctx, t, "^.{10,}$", "services", "keystone", "config", "security_compliance", "password_regex")
 	d.edit(ctx, t, int64(3), "services", "keystone", "replicas")
-	// A pass of Crossplane that began before an edit may end after it, and date what it found to the edit; so Ready alone does not tell.
+	// A pass of Crossplane that began before an edit may end after it, and date what it found to the edit; so Ready alone is not enough.
 	eventually(ctx, t, 4*time.Minute, func() error {
 		if n := d.pods(ctx, t, ""); n != 3 {
 			return fmt.Errorf("Keystone has %d pods", n)
@@ -363,7 +363,8 @@ func (d *dayTwo) testUpgrade(to release.Release) func(context.Context, *testing.
 // kept are Secrets that must outlive a claim: without them nobody gets at the data.
 var kept = []string{"mariadb-root", "keystone-database", "keystone-admin", "keystone-fernet-keys", "keystone-credential-keys"}
 
-// testRetain: what a claim leaves, the same claim takes over: database, volumes, passwords and keys. Tokens and users of before are valid.
+// testRetain: what a claim leaves, the same claim takes over: database, volumes, passwords and keys. Tokens and users from before are
+// valid.
 func (d *dayTwo) testRetain(ctx context.Context, t *testing.T) {
 	old := d.load.kept()
 	d.load.stop()

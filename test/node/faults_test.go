@@ -33,10 +33,10 @@ const steady = 5 * time.Second
 type fault struct {
 	// name is that of the row in docs/reliability.md.
 	name string
-	// strike breaks something, and mend is what somebody then does about it. Recovery counts from the end of the first.
-	strike, mend func(context.Context, *broken) error
-	// patience is how long it may take until everything is back. 0: five minutes.
-	patience time.Duration
+	// strike breaks something, and fix is what someone then does about it. Recovery counts from the end of the first.
+	strike, repair func(context.Context, *broken) error
+	// timeout is how long it may take until everything is back. 0: five minutes.
+	timeout time.Duration
 	// lossless: no request may be lost. Schema: it is meant to change the database's.
 	lossless, schema bool
 }
@@ -53,11 +53,11 @@ var serviceFaults = []fault{
 	{name: "the companion is killed", strike: remove("app.kubernetes.io/component=companion", 1, new(int64)), lossless: true},
 	{name: "the Service of Keystone is deleted", strike: lose(&corev1.Service{}, "keystone")},
 	{name: "the ConfigMap of Keystone is deleted, then a pod", strike: both(loseConfig, remove(keystonePods, 1, nil)), lossless: true},
-	{name: "the Secret of the database's user is deleted, then a pod of Keystone", strike: loseSecret, mend: renewSecret, lossless: true},
-	{name: "an image that does not exist is ordered", strike: orderImage, mend: withdrawImage, lossless: true},
+	{name: "the Secret of the database's user is deleted, then a pod of Keystone", strike: loseSecret, repair: renewSecret, lossless: true},
+	{name: "an image that does not exist is ordered", strike: orderImage, repair: withdrawImage, lossless: true},
 	{
 		name:   "Crossplane is stopped in the middle of an upgrade, and a pod of Keystone deleted meanwhile",
-		strike: stopCrossplane, mend: startCrossplane, lossless: true, schema: true,
+		strike: stopCrossplane, repair: startCrossplane, lossless: true, schema: true,
 	},
 }
 
@@ -66,10 +66,10 @@ var infrastructureFaults = []fault{
 	{name: "RabbitMQ is killed", strike: remove("app.kubernetes.io/component=rabbitmq", 1, new(int64)), lossless: true},
 	{name: "the member of MariaDB that takes writes is killed", strike: killPrimary},
 	{name: "another member of MariaDB is killed", strike: killReplica, lossless: true},
-	{name: "the queue's disk is full", strike: fillDisk, mend: clearDisk, lossless: true},
-	// A member that is bootstrapped and restarts once more is refused by Galera. By its source, the operator begins anew after podSyncTimeout,
-	// five minutes.
-	{name: "all members of MariaDB are killed at once", strike: remove("app.kubernetes.io/instance=mariadb", 0, new(int64)), patience: 10 * time.Minute},
+	{name: "the queue's disk is full", strike: fillDisk, repair: clearDisk, lossless: true},
+	// A member that is bootstrapped and restarts once more is refused by Galera. By its source, the operator begins again after
+	// podSyncTimeout, five minutes.
+	{name: "all members of MariaDB are killed at once", strike: remove("app.kubernetes.io/instance=mariadb", 0, new(int64)), timeout: 10 * time.Minute},
 }
 
 // broken is a control plane that is used while it is broken.
@@ -142,12 +142,12 @@ func (b *broken) suffer(ctx context.Context, t *testing.T, f fault) string {
 		t.Errorf("cannot bring it about: %v", err)
 	}
 	from := time.Now()
-	if f.mend != nil {
-		if err := f.mend(ctx, b); err != nil {
-			t.Errorf("cannot mend it: %v", err)
+	if f.repair != nil {
+		if err := f.repair(ctx, b); err != nil {
+			t.Errorf("cannot fix it: %v", err)
 		}
 	}
-	back, err := b.recovered(ctx, from, f.patience)
+	back, err := b.recovered(ctx, from, f.timeout)
 	if err != nil {
 		t.Errorf("%v\n%s\n%s", err, cluster.Waiting(ctx, b.namespace), cluster.LastWords(ctx, b.namespace))
 	}
@@ -181,12 +181,12 @@ func (b *broken) suffer(ctx context.Context, t *testing.T, f fault) string {
 	return row
 }
 
-// recovered waits until everything has been well for a while, and gives the time since when: the claim says so, every pod that should run
-// runs, and clients get what they ask for. It starts to look a little later than the fault, so that everybody had time to notice.
-func (b *broken) recovered(ctx context.Context, since time.Time, patience time.Duration) (time.Time, error) {
+// recovered waits until everything has been well for a while, and returns the time since when: the claim says so, every pod that should
+// run runs, and clients get what they ask for. It starts to look a little later than the fault, so that everybody had time to notice.
+func (b *broken) recovered(ctx context.Context, since time.Time, timeout time.Duration) (time.Time, error) {
 	const notice = 3 * time.Second
-	if patience == 0 {
-		patience = 5 * time.Minute
+	if timeout == 0 {
+		timeout = 5 * time.Minute
 	}
 	var well time.Time
 	for {
@@ -200,8 +200,8 @@ func (b *broken) recovered(ctx context.Context, since time.Time, patience time.D
 		case now.Sub(well) >= steady && now.Sub(since) >= notice+steady:
 			return well, nil
 		}
-		if now.Sub(since) > patience {
-			return now, fmt.Errorf("it has not recovered after %.0f s: %w", patience.Seconds(), err)
+		if now.Sub(since) > timeout {
+			return now, fmt.Errorf("it has not recovered after %.0f s: %w", timeout.Seconds(), err)
 		}
 		time.Sleep(time.Second)
 	}
@@ -302,8 +302,8 @@ func (s *said) note(claim *unstructured.Unstructured) {
 	}
 }
 
-// check compares what the claim has said since a time with what clients met, and gives how long it was not ready. While nobody got a token
-// for longer than that takes to be noticed, it must have said that it is not ready.
+// check compares what the claim has said since a time with what clients met, and returns how long it was not ready. While nobody got a
+// token for longer than that takes to be noticed, it must have said that it is not ready.
 func (s *said) check(t *testing.T, since time.Time, outages []outage) (unready time.Duration) {
 	t.Helper()
 	s.mu.Lock()

@@ -58,8 +58,8 @@ const (
 	loadPause       = 400 * time.Millisecond
 	loadTokens      = 200 // that are kept, of all times since the start
 	loadErrors      = 5   // that are kept
-	// loadPatience is how long a client waits for an answer.
-	loadPatience = 15 * time.Second
+	// loadTimeout is how long a client waits for an answer.
+	loadTimeout = 15 * time.Second
 )
 
 // startLoad starts clients and returns when the first of them has a token. The load ends with stop, or with the test.
@@ -69,7 +69,7 @@ func startLoad(ctx context.Context, t *testing.T, namespace string) *load {
 	l := &load{cancel: cancel, last: time.Now()}
 	for i := range loadClients {
 		c := login(ctx, t, namespace)
-		c.provider.HTTPClient.Timeout = loadPatience
+		c.provider.HTTPClient.Timeout = loadTimeout
 		l.keep(c.provider.Token())
 		l.done.Go(func() { l.run(ctx, c, i) })
 	}
@@ -156,7 +156,7 @@ func (l *load) kept() []string {
 	return slices.Clone(l.tokens)
 }
 
-// take gives what has happened since the load started, or since the last call.
+// take returns what has happened since the load started, or since the last call.
 func (l *load) take() counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,14 +166,14 @@ func (l *load) take() counts {
 	return out
 }
 
-// steady tells whether requests are answered, and none was lost for a time.
+// steady reports whether requests are answered, and none was lost for a time.
 func (l *load) steady(d time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return time.Since(l.last) < loadPatience && time.Since(l.now.to) > d
+	return time.Since(l.last) < loadTimeout && time.Since(l.now.to) > d
 }
 
-// stop ends the load, and gives what has happened since the last take.
+// stop ends the load, and returns what has happened since the last take.
 func (l *load) stop() counts {
 	l.cancel()
 	l.done.Wait()

@@ -55,7 +55,7 @@ func TestMedium(t *testing.T) {
 	t.Logf("three members are ready, and the proxy is ordered, after %.0f s", time.Since(started).Seconds())
 	t.Run("Certificate", func(t *testing.T) { testListener(ctx, t, namespace) })
 	t.Run("Failover", func(t *testing.T) { testFailover(ctx, t, namespace) })
-	t.Run("Claim", func(t *testing.T) { testAwaited(ctx, t, claim) })
+	t.Run("Claim", func(t *testing.T) { testWaiting(ctx, t, claim) })
 	t.Run("Unwanted", func(t *testing.T) { testUnwanted(ctx, t, claim, namespace) })
 	if err := cluster.Client.Delete(ctx, claim); err != nil {
 		t.Error(err)
@@ -142,8 +142,8 @@ func testFailover(ctx context.Context, t *testing.T, namespace string) {
 	t.Logf("%s takes the writes after %.0f s", status(db, "currentPrimary"), time.Since(started).Seconds())
 }
 
-// testAwaited: the claim says what it waits for.
-func testAwaited(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) {
+// testWaiting: the claim says what it waits for.
+func testWaiting(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) {
 	eventually(ctx, t, 5*time.Minute, func() error {
 		if err := cluster.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim); err != nil {
 			return err

@@ -157,7 +157,7 @@ func filesOf(source string, folders map[string]string) ([]file, error) {
 	return out, nil
 }
 
-// build gives the folder of an operator's module, and its program.
+// build returns the folder of an operator's module, and its program.
 func (r renderer) build(ctx context.Context, o operator) (source, program string, err error) {
 	if o.tool == "" {
 		return externalsecrets.Build(ctx, r.folder, r.log)
@@ -169,7 +169,7 @@ func (r renderer) build(ctx context.Context, o operator) (source, program string
 	return strings.TrimSpace(source), program, err
 }
 
-// render gives an operator's objects, its definitions first.
+// render returns an operator's objects, its definitions first.
 func (r renderer) render(ctx context.Context, o operator, source string) ([]*unstructured.Unstructured, error) {
 	text, err := r.manifests(ctx, o, source)
 	if err != nil {
@@ -355,7 +355,7 @@ func place(u *unstructured.Unstructured, namespace string) {
 	}
 }
 
-// output runs a program to its end in a folder, and gives what it prints.
+// output runs a program to its end in a folder, and returns what it prints.
 func output(ctx context.Context, dir, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir

@@ -60,7 +60,7 @@ func remove(selector string, number int, grace *int64) func(context.Context, *br
 	}
 }
 
-// crash kills all processes of a pod's containers, as the kernel does when memory runs out. The pod stays, and its containers start anew.
+// crash kills all processes of a pod's containers, as the kernel does when memory runs out. The pod stays, and its containers restart.
 func crash(selector string) func(context.Context, *broken) error {
 	return func(ctx context.Context, b *broken) error {
 		pods, err := b.running(ctx, selector)
@@ -140,10 +140,10 @@ func lose(o client.Object, name string) func(context.Context, *broken) error {
 	}
 }
 
-// within asks until there is no error any more, and gives the last one.
-func within(ctx context.Context, patience time.Duration, so func() error) error {
+// within asks until there is no error any more, and returns the last one.
+func within(ctx context.Context, timeout time.Duration, so func() error) error {
 	for started := time.Now(); ; wait(ctx, 500*time.Millisecond) {
-		if err := so(); err == nil || ctx.Err() != nil || time.Since(started) > patience {
+		if err := so(); err == nil || ctx.Err() != nil || time.Since(started) > timeout {
 			return err
 		}
 	}
@@ -162,7 +162,7 @@ func loseConfig(ctx context.Context, b *broken) error {
 	return errors.New("its pods have none")
 }
 
-// loseSecret deletes a password that nobody else knows. Whoever has it goes on, but nobody starts any more, and the claim has to tell.
+// loseSecret deletes a password that nobody else knows. Whoever has it goes on, but nobody starts any more, and the claim has to say so.
 func loseSecret(ctx context.Context, b *broken) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "keystone-database"}}
 	if err := cluster.Client.Delete(ctx, secret); err != nil {
@@ -261,7 +261,7 @@ func (b *broken) schema(ctx context.Context, there func(*unstructured.Unstructur
 // queue is a member of RabbitMQ: one that has no room stops whoever publishes at any of them.
 const queue = "rabbitmq-server-0"
 
-// smallDisk puts the queue's volume on a disk of its own, which can be filled. Its pod starts anew there.
+// smallDisk puts the queue's volume on a disk of its own, which can be filled. Its pod restarts there.
 func (b *broken) smallDisk(ctx context.Context) error {
 	c, v := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
 	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: b.namespace, Name: "persistence-" + queue}, c); err != nil {

@@ -122,7 +122,7 @@ type korc struct {
 	cloud  *Cloud
 	cancel context.CancelFunc
 	done   chan struct{}
-	told   chan string // the credential of each login that somebody waits for
+	told   chan string // the credential of each login that someone waits for
 
 	count int
 	seen  map[string]bool
@@ -185,7 +185,7 @@ func credentialIn(ctx context.Context, service *gophercloud.ServiceClient) (stri
 	return out.Token.ApplicationCredential.ID, err
 }
 
-// logins waits for so many logins, and gives the credential of the last.
+// logins waits for so many logins, and returns the credential of the last.
 func (k *korc) logins(t *testing.T, n int) string {
 	t.Helper()
 	id := ""

@@ -51,13 +51,13 @@ func order(t *testing.T, cloud *Cloud, text string) {
 		meta["namespace"] = cloud.Namespace
 		spec["cloudCredentialsRef"] = map[string]any{"secretName": "keystone-clouds", "cloudName": "admin"}
 	}
-	if err := cloud.Operators.Play(context.Background(), list); err != nil {
+	if err := cloud.Operators.Reconcile(context.Background(), list); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // testServiceUser does what a service's slice asks of K-ORC and the companion: a user in the project service with two roles, and an
-// application credential, which only that user can make. A role that somebody takes away comes back; one whose object goes, goes.
+// application credential, which only that user can make. A role that someone removes comes back; one whose object goes, goes.
 func testServiceUser(t *testing.T, cloud *Cloud, c *Client) {
 	ctx := context.Background()
 	if err := cloud.Operators.SetSecret(ctx, cloud.Namespace, "glance-password", map[string][]byte{"password": []byte("glance-password")}); err != nil {
@@ -188,8 +188,8 @@ func testLive(t *testing.T, cloud *Cloud) {
 	}
 }
 
-// testLockout: the claim locks users out after two failed logins. Anybody may fail to log in as the administrator, whose name is known, and
-// the companion goes on; so it does after somebody has taken the option away, and before anybody has used that.
+// testLockout: the claim locks users out after two failed logins. Anybody may fail to log in as the administrator, whose name is known,
+// and the companion goes on; so it does after someone has taken the option away, and before anybody has used that.
 func testLockout(t *testing.T, cloud *Cloud, c *Client) {
 	ctx := context.Background()
 	fail := func(user string) {

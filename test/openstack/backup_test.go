@@ -16,8 +16,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestBackup: the database is backed up and lost. Restored, it has every row of the backup and none that came later; users log
-// in, and tokens of before are valid.
+// TestBackup: the database is backed up and lost. Restored, it has every row of the backup and none that came later; users log in, and
+// tokens from before are valid.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	const keyID = "backups"
@@ -55,7 +55,7 @@ func TestBackup(t *testing.T) {
 	if _, err := c.Issue(ctx, member); err == nil {
 		t.Fatal("a user logs in without a database")
 	}
-	// A database that is there starts from nothing else: who has lost one deletes its object, which is made anew.
+	// A database that is there starts from nothing else: who has lost one deletes its object, which is created again.
 	delete(cloud.world.Observed, "database")
 	claim := bytes.Replace(read(t, "backup.yaml"), []byte("# restoreFrom: {s3: *bucket}"),
 		[]byte("restoreFrom: {s3: *bucket, targetRecoveryTime: "+saved.Format(time.RFC3339)+"}"), 1)
@@ -99,7 +99,7 @@ func backUp(t *testing.T, c *Cloud) {
 	if len(all) != 1 {
 		t.Fatalf("%d PhysicalBackups, want one", len(all))
 	}
-	if err := c.Operators.Play(context.Background(), []map[string]any{all[0].DeepCopy().Object}); err != nil {
+	if err := c.Operators.Reconcile(context.Background(), []map[string]any{all[0].DeepCopy().Object}); err != nil {
 		t.Fatal(err)
 	}
 }

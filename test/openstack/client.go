@@ -32,7 +32,7 @@ type Client struct {
 // answerWithin is how long a request may take, on a machine that is busy: longer is a failure.
 const answerWithin = 20 * time.Second
 
-// Client gives a client of the cloud, at the internal or the public address that Keystone was told at its bootstrap.
+// Client returns a client of the cloud, at the internal or the public address that Keystone was told at its bootstrap.
 func (c *Cloud) Client(ctx context.Context, public bool) (*Client, error) {
 	secrets := map[string]map[string][]byte{}
 	for _, name := range []string{"keystone-admin", "keystone-tls"} {
@@ -63,7 +63,7 @@ func (c *Cloud) Client(ctx context.Context, public bool) (*Client, error) {
 	}, nil
 }
 
-// BootstrapArgument gives an argument of the Job that bootstraps Keystone, by its flag.
+// BootstrapArgument returns an argument of the Job that bootstraps Keystone, by its flag.
 func (c *Cloud) BootstrapArgument(flag string) (string, error) {
 	for _, u := range c.Operators.All("Job.batch") {
 		job := &batchv1.Job{}
@@ -78,7 +78,7 @@ func (c *Cloud) BootstrapArgument(flag string) (string, error) {
 	return "", fmt.Errorf("no Job has the argument %s", flag)
 }
 
-// Password is a login by name and password, with a scope or, without one, for a token that tells who a user is and no more.
+// Password is a login by name and password, with a scope or, without one, for a token that identifies a user and no more.
 func Password(user, domain, password string, scope map[string]any) map[string]any {
 	auth := map[string]any{
 		"identity": map[string]any{"methods": []string{"password"}, "password": map[string]any{"user": map[string]any{
@@ -127,7 +127,7 @@ type Endpoint struct {
 	Region    string `json:"region"`
 }
 
-// Issue gives a token for a login.
+// Issue returns a token for a login.
 func (c *Client) Issue(ctx context.Context, auth map[string]any) (string, error) {
 	header, err := c.Do(ctx, http.MethodPost, "/auth/tokens", nil, map[string]any{"auth": auth}, nil)
 	return header.Get("X-Subject-Token"), err

@@ -35,7 +35,7 @@ type Options struct {
 	Prepare func(*Cloud) error
 	// Dir is a folder for what the cloud keeps. It is the caller's to remove.
 	Dir string
-	// Progress is told what happens.
+	// Progress receives a line for each step.
 	Progress io.Writer
 }
 
@@ -77,7 +77,7 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	c.cancel = cancel
 	c.Operators = operators.New(alive, c.Cluster, public)
 	c.Operators.MariaDBOperator = o.MariaDBOperator
-	c.world.Play = func(desired []map[string]any) error { return c.Operators.Play(alive, desired) }
+	c.world.Reconcile = func(desired []map[string]any) error { return c.Operators.Reconcile(alive, desired) }
 	for name, data := range o.Secrets {
 		if err := c.Operators.SetSecret(ctx, result.Namespace, name, data); err != nil {
 			return c, err
@@ -109,7 +109,7 @@ func (c *Cloud) Stop() {
 	c.Cluster.Stop()
 }
 
-// Venv gives the virtual environment of the cloud's release.
+// Venv returns the virtual environment of the cloud's release.
 func (c *Cloud) Venv() (string, error) {
 	spec := c.world.XR.GetFields()["spec"].GetStructValue().AsMap()
 	name, _ := spec["openStackRelease"].(string)
@@ -117,8 +117,8 @@ func (c *Cloud) Venv() (string, error) {
 	return c.options.Keystones[r], err
 }
 
-// image tells what images are on this machine. An OpenStack service's has its virtual environment, whose programs are found by
-// PATH and whose modules uWSGI loads (UWSGI_VIRTUALENV); its own images have to bring the same two.
+// image reports what images are on this machine. An OpenStack service's has its virtual environment, whose programs are found by PATH and
+// whose modules uWSGI loads (UWSGI_VIRTUALENV); its own images have to bring the same two.
 func (c *Cloud) image(ref string) (cluster.Image, error) {
 	i := cluster.Image{Mounts: []sandbox.Mount{{Source: c.bundle, Target: "/etc/ssl/certs/ca-certificates.crt"}}}
 	name, tag, _ := strings.Cut(ref[strings.LastIndex(ref, "/")+1:], ":")

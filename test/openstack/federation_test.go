@@ -47,7 +47,7 @@ func TestFederation(t *testing.T) {
 	t.Run("Certificate", func(t *testing.T) { testFederatedCertificate(t, cloud) })
 }
 
-// federate tells Keystone of the provider, and whom its users are mapped to.
+// federate registers the provider in Keystone, and whom its users are mapped to.
 func federate(t *testing.T, c *Client) {
 	t.Helper()
 	a := adminOf(t, c)
@@ -90,7 +90,7 @@ type page struct {
 	text     string
 }
 
-// visit gives the page at an address.
+// visit returns the page at an address.
 func visit(t *testing.T, b *http.Client, method, address, body string, header http.Header) page {
 	t.Helper()
 	request, err := http.NewRequestWithContext(context.Background(), method, address, strings.NewReader(body))
@@ -225,8 +225,8 @@ func testAccessToken(t *testing.T, cloud *Cloud, c *Client, provider *issuer) {
 	}
 }
 
-// testFederatedCertificate: a renewed certificate replaces the pods, and no request fails. That the function asks for it when cert-manager
-// tells of the renewal is its own tests' to show.
+// testFederatedCertificate: a renewed certificate replaces the pods, and no request fails. That the function asks for it when
+// cert-manager reports the renewal is its own tests' to show.
 func testFederatedCertificate(t *testing.T, cloud *Cloud) {
 	c := clientOf(t, cloud, false)
 	before := served(t, cloud, c)
@@ -244,7 +244,7 @@ func testFederatedCertificate(t *testing.T, cloud *Cloud) {
 		t.Fatal(err)
 	}
 	load := NewLoad(context.Background(), c, 1)
-	if err := cloud.Operators.Play(context.Background(), []map[string]any{u.DeepCopy().Object, d.Object}); err != nil {
+	if err := cloud.Operators.Reconcile(context.Background(), []map[string]any{u.DeepCopy().Object, d.Object}); err != nil {
 		t.Fatal(err)
 	}
 	err = cloud.Cluster.Wait(context.Background(), 3*time.Minute, "the renewed certificate", func(context.Context) (bool, error) {

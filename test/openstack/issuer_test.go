@@ -91,7 +91,7 @@ func (i *issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusFound)
 }
 
-// knows tells whether the client proves itself by its secret.
+// knows reports whether the client proves itself by its secret.
 func (i *issuer) knows(r *http.Request) bool {
 	name, secret, _ := r.BasicAuth()
 	name, _ = url.QueryUnescape(name)
@@ -115,7 +115,7 @@ func (i *issuer) revoke(token string) {
 	delete(i.tokens, token)
 }
 
-// introspect tells the client of an access token (https://www.rfc-editor.org/rfc/rfc7662.html).
+// introspect reports the client about an access token (https://www.rfc-editor.org/rfc/rfc7662.html).
 func (i *issuer) introspect(w http.ResponseWriter, r *http.Request) {
 	if !i.knows(r) {
 		http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)

@@ -21,7 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
 )
 
-// repository gives a KeyRepository and the keys in its Secret.
+// repository returns a KeyRepository and the keys in its Secret.
 func repository(t testing.TB, c *Cloud, name string) (*openstackv1.KeyRepository, keys.Set) {
 	t.Helper()
 	r := &openstackv1.KeyRepository{}
@@ -109,7 +109,7 @@ func testCredentialKeys(t *testing.T, cloud *Cloud, c *Client) {
 	// Keystone names a key in its table by this hash.
 	sum := sha1.Sum([]byte(set[set.Primary()]))
 	want := hex.EncodeToString(sum[:])
-	err := cloud.Cluster.Wait(context.Background(), 3*time.Minute, "stored credentials to be encrypted anew", func(ctx context.Context) (bool, error) {
+	err := cloud.Cluster.Wait(context.Background(), 3*time.Minute, "stored credentials to be re-encrypted", func(ctx context.Context) (bool, error) {
 		out, err := cloud.Operators.SQL(ctx, cloud.Namespace, "mariadb", "SELECT DISTINCT key_hash FROM keystone.credential")
 		return strings.TrimSpace(out) == want, err
 	})

@@ -85,14 +85,14 @@ func (l *Load) pick(n int) string {
 	return l.tokens[n%len(l.tokens)]
 }
 
-// Tokens gives all tokens that are kept.
+// Tokens returns all tokens that are kept.
 func (l *Load) Tokens() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]string{}, l.tokens...)
 }
 
-// Stop ends the load, and gives what failed.
+// Stop ends the load, and returns what failed.
 func (l *Load) Stop() []error {
 	l.cancel()
 	l.done.Wait()

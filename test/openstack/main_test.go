@@ -29,7 +29,7 @@ var mariaDBOperator string
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
-	flag.DurationVar(&operators.Patience, "patience", operators.Patience, "how long anything may take to become ready")
+	flag.DurationVar(&operators.Timeout, "ready-timeout", operators.Timeout, "how long anything may take to become ready")
 	flag.Parse()
 	code, err := run(m)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *stamped) Write(text []byte) (int, error) {
 	return fmt.Fprintf(os.Stderr, "%6.1f %s", time.Since(s.start).Seconds(), text)
 }
 
-// read gives a file of testdata.
+// read returns a file of testdata.
 func read(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -93,7 +93,7 @@ func read(t testing.TB, name string) []byte {
 	return text
 }
 
-// start gives a cloud that ends with the test.
+// start returns a cloud that ends with the test.
 func start(t testing.TB, claim []byte, change func(*Options)) *Cloud {
 	t.Helper()
 	o := Options{Claim: claim, Platform: read(t, "platform.yaml"), Keystones: keystones, Dir: t.TempDir(), Progress: progress()}

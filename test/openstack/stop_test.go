@@ -113,7 +113,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// ask makes one request as soon as somebody listens, and gives its status: 0 if it got none.
+// ask makes one request as soon as someone listens, and returns its status: 0 if it got none.
 func ask(url string) int {
 	for range 100 {
 		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)

@@ -42,7 +42,7 @@ func testCertificate(t *testing.T, cloud *Cloud, c *Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cloud.Operators.Play(context.Background(), []map[string]any{u.DeepCopy().Object}); err != nil {
+	if err := cloud.Operators.Reconcile(context.Background(), []map[string]any{u.DeepCopy().Object}); err != nil {
 		t.Fatal(err)
 	}
 	err = cloud.Cluster.Wait(context.Background(), time.Minute, "the renewed certificate", func(context.Context) (bool, error) {
@@ -56,7 +56,7 @@ func testCertificate(t *testing.T, cloud *Cloud, c *Client) {
 	if err != nil {
 		t.Error(err)
 	}
-	// The workers start anew behind the certificate: requests go on meanwhile.
+	// The workers restart behind the certificate: requests go on meanwhile.
 	enough := load.Issued.Load() + 20
 	err = cloud.Cluster.Wait(context.Background(), 3*time.Minute, "tokens after the renewal", func(context.Context) (bool, error) {
 		return load.Issued.Load() >= enough, nil

@@ -88,8 +88,8 @@ func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionKind, namesp
 	return list.Items, err
 }
 
-// WaitCondition waits until an object's condition has a status at the object's current generation, where the condition tells
-// one. Its error says what the object's conditions are.
+// WaitCondition waits until an object's condition has a status at the object's current generation, where the condition reports one. Its
+// error says what the object's conditions are.
 func (c *Cluster) WaitCondition(
 	ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, condition, status string,
 ) error {

@@ -96,14 +96,14 @@ func says(t *testing.T, u *unstructured.Unstructured, condition, status, message
 	eventually(t, soon, func() error {
 		c, _ := platform.ConditionOf(get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName()), condition)
 		if c.Status != status || !strings.Contains(c.Message, message) {
-			return fmt.Errorf("%s is %+v, awaited is %s: %s", condition, c, status, message)
+			return fmt.Errorf("%s is %+v, want %s: %s", condition, c, status, message)
 		}
 		return nil
 	})
 }
 
-// versions are the versions of everything that we compose in a namespace. A write changes one, but not one of a status, which
-// Kubernetes' controllers keep writing, where Kubernetes tells the two apart.
+// versions are the versions of everything that we compose in a namespace. A write changes one, but not one of a status, which Kubernetes'
+// controllers keep writing, where Kubernetes distinguishes the two.
 func versions(t *testing.T, namespace string) map[thing]string {
 	t.Helper()
 	out := map[thing]string{}

@@ -24,7 +24,7 @@ import (
 const companionProgram = "companion"
 
 // reconciled are the controllers of the companion that are real here, and what each looks after. What the others look after is in a
-// Keystone, which is not there: the players play them.
+// Keystone, which does not exist: they are faked.
 var reconciled = map[string]schema.GroupKind{
 	"databasesync":    {Group: "openstack.c5c3.io", Kind: "DatabaseSync"},
 	"keyrepository":   {Group: "openstack.c5c3.io", Kind: "KeyRepository"},
@@ -59,22 +59,22 @@ func newCompanions(c *Cluster) *companions {
 
 // buildCompanion builds the companion, of this tree whichever is installed: as when it is updated after the functions.
 func (p *Platform) buildCompanion(ctx context.Context) error {
-	if p.options.PlayCompanion {
+	if p.options.FakeCompanion {
 		return nil
 	}
 	return p.buildProgram(ctx, p.options.Root, "companion", companionProgram)
 }
 
-// play lets the players of a cluster play, with a companion that is real unless Options say otherwise.
-func (p *Platform) play(ctx context.Context, c *Cluster) (*operators.Operators, error) {
+// startFakes starts the fakes of a cluster, with a companion that is real unless Options say otherwise.
+func (p *Platform) startFakes(ctx context.Context, c *Cluster) (*operators.Operators, error) {
 	var owner operators.Real
-	if !p.options.PlayCompanion {
+	if !p.options.FakeCompanion {
 		owner = newCompanions(c)
 	}
 	return operators.Start(ctx, c.Config, c.Client.RESTMapper(), owner, p.log)
 }
 
-// Owns tells whether the companion looks after a kind.
+// Owns reports whether the companion looks after a kind.
 func (*companions) Owns(kind schema.GroupKind) bool {
 	for _, k := range reconciled {
 		if k == kind {
@@ -84,7 +84,7 @@ func (*companions) Owns(kind schema.GroupKind) bool {
 	return false
 }
 
-// Runs tells whether a pod is one of a companion.
+// Runs reports whether a pod is one of a companion.
 func (*companions) Runs(pod *corev1.Pod) bool { return pod.Spec.Containers[0].Name == companionProgram }
 
 // Run starts the process of a pod where there is none, and asks it whether it is ready. One that has ended by itself is started again.
@@ -153,9 +153,9 @@ func (cs *companions) launch(ctx context.Context, c *companion, pod *corev1.Pod)
 	return err
 }
 
-// Keep tells the processes of a namespace to end that run for no pod but these, and tells whether they have ended.
+// Keep stops the processes of a namespace that run for other pods than these, and reports whether they have ended.
 func (cs *companions) Keep(namespace string, pods []types.UID) bool {
-	const patience = 5 * time.Second
+	const grace = 5 * time.Second
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	all := true
@@ -174,7 +174,7 @@ func (cs *companions) Keep(namespace string, pods []types.UID) bool {
 		case c.ending.IsZero():
 			c.ending = time.Now()
 			c.process.Signal(syscall.SIGTERM)
-		case time.Since(c.ending) > patience:
+		case time.Since(c.ending) > grace:
 			c.process.Signal(syscall.SIGKILL)
 		}
 		all = false
@@ -182,7 +182,7 @@ func (cs *companions) Keep(namespace string, pods []types.UID) bool {
 	return all
 }
 
-// environmentOf are the variables of a container that its pod tells.
+// environmentOf are the variables of a container that its pod reports.
 func environmentOf(c *corev1.Container, pod *corev1.Pod) map[string]string {
 	fields := map[string]string{"metadata.namespace": pod.Namespace, "metadata.name": pod.Name}
 	out := map[string]string{}

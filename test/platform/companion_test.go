@@ -104,7 +104,7 @@ func TestRotation(t *testing.T) {
 	for _, r := range rotating {
 		was, is := before.secrets[r], after.secrets[r]
 		if is.uid != was.uid {
-			t.Errorf("Secret %s was made anew", r)
+			t.Errorf("Secret %s was made again", r)
 		}
 		want := map[string]string{"0": is.data["0"], "1": was.data["1"], "2": was.data["0"]}
 		if diff := cmp.Diff(want, is.data); diff != "" || is.data["0"] == was.data["0"] {
@@ -199,7 +199,7 @@ func look(t *testing.T, namespace string) state {
 }
 
 // TestRelease: a claim orders the next release. The schema is expanded while the old release runs; when all pods run the new one, it is
-// contracted, and not before. The claim tells all the while, and in the end that the new release runs.
+// contracted, and not before. The claim reports all the while, and in the end that the new release runs.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	const before, after = "2025.1", "2025.2"
@@ -243,7 +243,7 @@ func TestRelease(t *testing.T) {
 		t.Errorf("phases of the DatabaseSync: -want, +got:\n%s", diff)
 	}
 	if want := []string{"2025.1 Idle", "2025.1 UpdatingServices", "2025.2 Idle"}; !subsequence(want, seen.claim) {
-		t.Errorf("the claim told %q, awaited is %q", seen.claim, want)
+		t.Errorf("the claim told %q, want %q", seen.claim, want)
 	}
 	if seen.contracting == 0 || seen.lastOld == 0 || seen.contracting < seen.lastOld {
 		t.Errorf("contracting began at version %d, the last pod of %s was gone at %d", seen.contracting, old, seen.lastOld)
@@ -256,7 +256,7 @@ type course struct {
 	contracting, lastOld int64 // versions of the cluster
 }
 
-// follow watches an upgrade of a claim, shows it at each phase, and gives a function that tells what was seen.
+// follow watches an upgrade of a claim, shows it at each phase, and gives a function that reports what was seen.
 func follow(t *testing.T, namespace string, u *unstructured.Unstructured) func() course {
 	t.Helper()
 	var mu sync.Mutex
@@ -335,7 +335,7 @@ func version(o *unstructured.Unstructured) int64 {
 	return v
 }
 
-// subsequence tells whether all of some entries are among others, in their order.
+// subsequence reports whether all of some entries are among others, in their order.
 func subsequence(some, all []string) bool {
 	for _, s := range all {
 		if len(some) > 0 && some[0] == s {

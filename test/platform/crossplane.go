@@ -26,9 +26,9 @@ const crossplaneModule = "github.com/crossplane/crossplane/v2"
 var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 
 // recommended are the flags that docs/install.md recommends. Crossplane's circuit breaker counts every event twice, and again for every
-// other composed resource of the same kind that the first composite resource had when core started: StartWatches starts a watch for
-// each. Twenty Objects of one control plane are twenty watches, so the limits have to be far from any that look sensible. The interval
-// is that of Usages, which hear of no events: at each they write what they protect, whether or not it has to be.
+// other composed resource of the same kind that the first composite resource had when core started: StartWatches starts a watch for each.
+// Twenty Objects of one control plane are twenty watches, so the limits have to be far from any that look sensible. The interval is that
+// of Usages, which no event triggers: at each they write what they protect, whether or not it has to be.
 var recommended = []string{"--circuit-breaker-burst=100000", "--circuit-breaker-refill-rate=1000", "--poll-interval=5m"}
 
 // crossplane is Crossplane's core as its Helm chart installs it, but for its pods: they are processes here, with the service

@@ -62,7 +62,7 @@ func TestRetain(t *testing.T) {
 	for _, o := range previewed(t, u).Objects {
 		id := thingIn(o)
 		if got := get(t, cloud.Cluster, schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), o.Namespace, o.Name).GetUID(); o.Retained && got != retained[id] {
-			t.Errorf("%v was made anew", id)
+			t.Errorf("%v was made again", id)
 		}
 	}
 	again := secretsIn(t, name)
@@ -136,8 +136,8 @@ func TestDeleteTooEarly(t *testing.T) {
 		// gone is what is deleted, right after the edit.
 		gone func(u *unstructured.Unstructured) *unstructured.Unstructured
 	}{
-		"claim": {"He is told to wait.", func(u *unstructured.Unstructured) *unstructured.Unstructured { return u }},
-		"namespace": {"Kubernetes waits for him.", func(u *unstructured.Unstructured) *unstructured.Unstructured {
+		"claim": {"The deletion is refused until then.", func(u *unstructured.Unstructured) *unstructured.Unstructured { return u }},
+		"namespace": {"Kubernetes retries until then.", func(u *unstructured.Unstructured) *unstructured.Unstructured {
 			return bare(namespaceKind, "", u.GetNamespace())
 		}},
 	}

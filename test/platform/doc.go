@@ -7,8 +7,8 @@
 //	companion                                          one for each control plane, with the rights of its Role
 //	helm                                               installs our chart, which installs our packages
 //
-// Beside them, inside the process that calls Start, are a registry that serves the packages, and players of everything that is not
-// there (package operators): the operators of other projects, and the kubelet.
+// Beside them, inside the process that calls Start, are a registry that serves the packages, and fakes of everything that is not there
+// (package operators): the operators of other projects, and the kubelet.
 //
 // Everything is below one folder: programs, logs, certificates, kubeconfigs and data. Every certificate is new and every port is a
 // free one, so several platforms run side by side. Nothing of a platform outlives the process that started it.

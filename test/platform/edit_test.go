@@ -23,17 +23,17 @@ func mistake() edit {
 	return set(int64(3600), "spec", "services", "keystone", "config", "token", "cache_tmie")
 }
 
-// TestBadEdit: a claim that is ready gets a mistake that only the function can find. The claim says so in the words of the preview, and is
-// not ready; nothing changes, and what runs is looked after as before. When the mistake is mended it is forgotten.
-func TestBadEdit(t *testing.T) {
+// TestInvalidEdit: a claim that is ready gets a mistake that only the function can find. The claim says so in the words of the preview, and
+// is not ready; nothing changes, and what runs is looked after as before. When the mistake is fixed it is forgotten.
+func TestInvalidEdit(t *testing.T) {
 	t.Parallel()
-	u := claim(t, "tenant-bad-edit")
+	u := claim(t, "tenant-invalid-edit")
 	order(t, u)
 	name := instance(t, ready(t, u))
 	before := versions(t, name)
 
-	bad := claim(t, "tenant-bad-edit", mistake())
-	doc, err := bad.MarshalJSON()
+	invalid := claim(t, "tenant-invalid-edit", mistake())
+	doc, err := invalid.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,12 +41,12 @@ func TestBadEdit(t *testing.T) {
 	if _, err := preview.Run(doc, examples.Platform, kinds.Runners()); !errors.As(err, &refused) || len(refused.Sentences) != 1 {
 		t.Fatalf("the preview does not refuse the claim: %v", err)
 	}
-	order(t, bad)
-	specValid(t, bad, "False", refused.Sentences[0])
-	says(t, bad, "Current", "False", refused.Sentences[0])
-	says(t, bad, "Ready", "False", "")
+	order(t, invalid)
+	specValid(t, invalid, "False", refused.Sentences[0])
+	says(t, invalid, "Current", "False", refused.Sentences[0])
+	says(t, invalid, "Ready", "False", "")
 	if diff := cmp.Diff(before, versions(t, name)); diff != "" {
-		t.Errorf("the bad edit changed something: -before, +after:\n%s", diff)
+		t.Errorf("the invalid edit changed something: -before, +after:\n%s", diff)
 	}
 
 	// What runs is healed, and told of as it is.
@@ -65,12 +65,12 @@ func TestBadEdit(t *testing.T) {
 		})
 	}
 	for _, condition := range []string{"Composed", "NamespaceReady", "DatabaseReady", "CompanionReady", "KeystoneReady", "CatalogReady"} {
-		says(t, bad, condition, "True", "")
+		says(t, invalid, condition, "True", "")
 	}
-	specValid(t, bad, "False", refused.Sentences[0])
+	specValid(t, invalid, "False", refused.Sentences[0])
 
-	order(t, claim(t, "tenant-bad-edit", set(int64(7200), "spec", "services", "keystone", "config", "token", "cache_time")))
-	specValid(t, bad, "True", "")
+	order(t, claim(t, "tenant-invalid-edit", set(int64(7200), "spec", "services", "keystone", "config", "token", "cache_time")))
+	specValid(t, invalid, "True", "")
 	ready(t, u)
 	says(t, u, "Current", "True", "")
 }
@@ -87,15 +87,15 @@ func TestRetainAtOnce(t *testing.T) {
 	secrets := []string{"mariadb-root", "keystone-database", "keystone-admin", "keystone-fernet-keys", "keystone-credential-keys"}
 	before := secretsIn(t, name)
 
-	bad := claim(t, "tenant-retain-at-once", set("Retain", "spec", "deletionPolicy"), mistake())
-	order(t, bad)
-	inForce(t, bad, "Retain")
-	specValid(t, bad, "False", "cache_tmie")
+	invalid := claim(t, "tenant-retain-at-once", set("Retain", "spec", "deletionPolicy"), mistake())
+	order(t, invalid)
+	inForce(t, invalid, "Retain")
+	specValid(t, invalid, "False", "cache_tmie")
 
 	// The other way, it is not believed.
 	order(t, claim(t, "tenant-retain-at-once", set("Delete", "spec", "deletionPolicy"), mistake(), set(int64(3), "spec", "services", "keystone", "replicas")))
 	eventually(t, soon, func() error {
-		is := get(t, cloud.Cluster, claimKind, bad.GetNamespace(), bad.GetName())
+		is := get(t, cloud.Cluster, claimKind, invalid.GetNamespace(), invalid.GetName())
 		composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
 		xr := get(t, cloud.Cluster, compositeKind, "", composite)
 		policy, _, _ := unstructured.NestedString(xr.Object, "spec", "deletionPolicy")
@@ -105,7 +105,7 @@ func TestRetainAtOnce(t *testing.T) {
 		}
 		return nil
 	})
-	inForce(t, bad, "Retain")
+	inForce(t, invalid, "Retain")
 	for _, o := range append(list(t, cloud.Cluster, objectKind, ""), list(t, cloud.Cluster, objectMKind, name)...) {
 		policies, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "managementPolicies")
 		if o.GetName() == name+"-database" && slices.Contains(policies, "*") {
@@ -113,9 +113,9 @@ func TestRetainAtOnce(t *testing.T) {
 		}
 	}
 
-	order(t, bad)
-	inForce(t, bad, "Retain")
-	remove(t, bad)
+	order(t, invalid)
+	inForce(t, invalid, "Retain")
+	remove(t, invalid)
 	if again := get(t, cloud.Cluster, mariaDBKind, name, "mariadb"); again.GetUID() != database.GetUID() || again.GetDeletionTimestamp() != nil {
 		t.Errorf("the database has gone with the claim: %v", again)
 	}
@@ -133,7 +133,7 @@ func inForce(t *testing.T, u *unstructured.Unstructured, policy string) {
 	eventually(t, soon, func() error {
 		is := get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName())
 		if got, _, _ := unstructured.NestedString(is.Object, "status", "deletionPolicy"); got != policy {
-			return fmt.Errorf("status.deletionPolicy is %q, awaited is %s", got, policy)
+			return fmt.Errorf("status.deletionPolicy is %q, want %s", got, policy)
 		}
 		return nil
 	})

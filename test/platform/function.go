@@ -95,7 +95,7 @@ func (p *Platform) Upgrade(ctx context.Context, tree, version string) error {
 func Image(version string) string { return functionImage + ":" + version }
 
 // AddFunction installs the function of this platform's tree once more, as another Function from a repository of its own: as a platform
-// team does that lets a new version work for some control planes first. It gives the image.
+// team does that lets a new version work for some control planes first. It returns the image.
 func (p *Platform) AddFunction(ctx context.Context, name, version string) (string, error) {
 	image := ours + "/" + name + ":" + version
 	if err := addFunction(p.registry, p.options.Tree, name, version); err != nil {

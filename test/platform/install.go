@@ -53,7 +53,7 @@ func (p *Platform) install(ctx, background context.Context, x *crossplane, provi
 	if err := p.helm(ctx, p.Cluster, chart, managementValues("")); err != nil {
 		return err
 	}
-	if p.Operators, err = p.play(background, p.Cluster); err != nil {
+	if p.Operators, err = p.startFakes(background, p.Cluster); err != nil {
 		return err
 	}
 	p.say("the chart is installed")
@@ -110,7 +110,7 @@ func (p *Platform) helm(ctx context.Context, c *Cluster, chart string, values ma
 // chartOf is the folder of the chart in a tree.
 func chartOf(tree string) string { return filepath.Join(tree, "package", "chart") }
 
-// template gives the objects of a chart.
+// template returns the objects of a chart.
 func (p *Platform) template(ctx context.Context, name, chart string) ([]*unstructured.Unstructured, error) {
 	out, err := p.processes.Run(ctx, "helm", p.helmEnvironment(""), "template", name, chart, "--namespace="+namespace)
 	if err != nil {

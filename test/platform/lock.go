@@ -64,7 +64,7 @@ func empty(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Down stops the platform in a folder from another process, and removes everything that it wrote. It tells whether one was running.
+// Down stops the platform in a folder from another process, and removes everything that it wrote. It reports whether one was running.
 func Down(ctx context.Context, dir string) (bool, error) {
 	path := filepath.Join(dir, lockName)
 	lock, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -97,12 +97,12 @@ func Down(ctx context.Context, dir string) (bool, error) {
 
 // end asks a process to end, and makes it end if it does not.
 func end(pid int, ended func() bool) error {
-	const patience, pause = 20 * time.Second, 100 * time.Millisecond
+	const grace, pause = 20 * time.Second, 100 * time.Millisecond
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("cannot stop process %d, which runs the platform: %w", pid, err)
 		}
-		for waited := time.Duration(0); waited < patience; waited += pause {
+		for waited := time.Duration(0); waited < grace; waited += pause {
 			if ended() {
 				return nil
 			}

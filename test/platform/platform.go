@@ -40,18 +40,18 @@ type Options struct {
 	PlatformConfig []byte
 	// Remote is the name of a second cluster for workloads, which the PlatformConfig has to name. Empty: there is none.
 	Remote string
-	// PlayCompanion plays our companion instead of running it: a process for each control plane is much where there are many.
-	PlayCompanion bool
+	// FakeCompanion fakes our companion instead of running it: a process for each control plane is much where there are many.
+	FakeCompanion bool
 	// Audit lets the API server of the management cluster record its requests, for Requests.
 	Audit bool
 	// Timeout is how long the start may take, without the tools that are built the first time. 0: five minutes.
 	Timeout time.Duration
-	// Progress gets a line for each step. Nil: nobody does.
+	// Progress gets a line for each step. Nil: nothing does.
 	Progress io.Writer
 }
 
-// patience with a start, which takes 15 seconds where nothing else runs.
-const patience = 5 * time.Minute
+// startTimeout is generous: a start takes 15 seconds where nothing else runs.
+const startTimeout = 5 * time.Minute
 
 // Platform is a management cluster with Crossplane and everything of ours, and what it may reach.
 type Platform struct {
@@ -59,7 +59,7 @@ type Platform struct {
 	*Cluster
 	// Remote is the cluster for workloads that Options.Remote asked for, or nil.
 	Remote *Cluster
-	// Operators play in the management cluster, RemoteOperators in the remote one.
+	// Operators are the fakes of the management cluster, RemoteOperators those of the remote one.
 	Operators, RemoteOperators *operators.Operators
 	// Dir is the folder of everything that the platform writes.
 	Dir string
@@ -71,7 +71,7 @@ type Platform struct {
 	functions  endpoints
 	program    string // the function that was built of the tree last
 	lock       *os.File
-	log        *os.File // of the players
+	log        *os.File // of the fakes
 	end        context.CancelFunc
 	started    time.Time
 }
@@ -124,7 +124,7 @@ func prepare(ctx context.Context, o Options) (*Platform, error) {
 		return nil, err
 	}
 	if o.Timeout == 0 {
-		o.Timeout = patience
+		o.Timeout = startTimeout
 	}
 	if o.Progress == nil {
 		o.Progress = io.Discard
@@ -160,7 +160,7 @@ func (p *Platform) say(what string) {
 	fmt.Fprintf(p.options.Progress, "%5.1f s  %s\n", time.Since(p.started).Seconds(), what)
 }
 
-// start is Start, once everything is built. The players go on until background ends.
+// start is Start, once everything is built. The fakes run until background ends.
 func (p *Platform) start(ctx, background context.Context) (err error) {
 	var (
 		o        = p.options
@@ -224,7 +224,7 @@ func (p *Platform) Log(name string, lines int) string {
 	return process.Tail(filepath.Join(p.Dir, "logs", name+".log"), lines)
 }
 
-// Kubectl runs kubectl in the management cluster, as its administrator, and gives what it prints.
+// Kubectl runs kubectl in the management cluster, as its administrator, and returns what it prints.
 func (p *Platform) Kubectl(ctx context.Context, args ...string) ([]byte, error) {
 	cache := filepath.Join(p.Dir, "kubectl")
 	return p.processes.Run(ctx, "kubectl", []string{env("KUBECONFIG", p.Kubeconfig), env("KUBECACHEDIR", cache)}, args...)

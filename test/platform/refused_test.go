@@ -23,9 +23,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// badClaims are the claims of test/claims by their files' names. What is not even a claim, or has no name that a preview could show, is
+// invalidClaims are the claims of test/claims by their files' names. What is not even a claim, or has no name that a preview could show, is
 // left out.
-func badClaims(t *testing.T) map[string]*unstructured.Unstructured {
+func invalidClaims(t *testing.T) map[string]*unstructured.Unstructured {
 	t.Helper()
 	files, err := filepath.Glob("../claims/testdata/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -74,7 +74,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	namespaceFor(t, "tenant-refused")
 	refused := 0
-	for name, u := range badClaims(t) {
+	for name, u := range invalidClaims(t) {
 		u.SetNamespace("tenant-refused")
 		want := fieldErrors(t, u)
 		got := cloud.Client.Create(t.Context(), u, client.DryRunAll, client.FieldValidation("Strict"))
@@ -113,7 +113,7 @@ func TestInvalid(t *testing.T) {
 	refused := map[string]*unstructured.Unstructured{}
 	said := map[string][]string{}
 	limits := 0
-	for name, u := range badClaims(t) {
+	for name, u := range invalidClaims(t) {
 		if len(fieldErrors(t, u)) > 0 || len(u.GetLabels())+len(u.GetAnnotations()) > 0 {
 			continue
 		}

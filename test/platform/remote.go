@@ -24,7 +24,7 @@ func (p *Platform) defineRemote(ctx context.Context, definitions []*unstructured
 	return p.Remote.define(ctx, definitions)
 }
 
-// reachRemote installs our chart in the remote cluster, for workloads, and tells the provider the way there.
+// reachRemote installs our chart in the remote cluster, for workloads, and returns the provider the way there.
 func (p *Platform) reachRemote(ctx, background context.Context, x *crossplane) error {
 	if p.Remote == nil {
 		return nil
@@ -36,7 +36,7 @@ func (p *Platform) reachRemote(ctx, background context.Context, x *crossplane) e
 		return err
 	}
 	var err error
-	if p.RemoteOperators, err = p.play(background, p.Remote); err != nil {
+	if p.RemoteOperators, err = p.startFakes(background, p.Remote); err != nil {
 		return err
 	}
 	if err := p.Remote.apply(ctx, &unstructured.Unstructured{Object: map[string]any{

@@ -47,7 +47,7 @@ func TestServiceError(t *testing.T) {
 			is := get(t, cloud.Cluster, claimKind, u.GetNamespace(), u.GetName())
 			c, _ := platform.ConditionOf(is, condition)
 			if c.Status != status || !strings.Contains(c.Message, text) {
-				return fmt.Errorf("%s is %+v, awaited is %s: %s", condition, c, status, text)
+				return fmt.Errorf("%s is %+v, want %s: %s", condition, c, status, text)
 			}
 			return nil
 		}

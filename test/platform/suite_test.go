@@ -33,8 +33,8 @@ var cloud *platform.Platform
 // remote is the name of the second cluster, which the PlatformConfig of the examples offers to namespaces called tenant-….
 const remote = "west"
 
-// Patience with what takes moments on an idle machine, also on a busy one, and with a deletion: each level of Usages is looked at every
-// half minute.
+// Timeouts for what takes a moment on an idle machine, and longer on a busy one, and for a deletion: each level of Usages is looked at
+// every half minute.
 const (
 	soon     = 5 * time.Minute
 	deletion = 6 * time.Minute
@@ -128,7 +128,7 @@ func ready(t *testing.T, u *unstructured.Unstructured) *unstructured.Unstructure
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
 	if err := cloud.WaitReady(ctx, u); err != nil {
-		t.Fatalf("%v\nThe end of the players' log:\n%s", err, cloud.Log("operators", 10))
+		t.Fatalf("%v\nThe end of the fakes' log:\n%s", err, cloud.Log("operators", 10))
 	}
 	return get(t, cloud.Cluster, u.GroupVersionKind(), u.GetNamespace(), u.GetName())
 }
@@ -157,10 +157,10 @@ func list(t *testing.T, c *platform.Cluster, kind schema.GroupVersionKind, names
 }
 
 // eventually waits until something is so; what it gives until then is said when it never is.
-func eventually(t *testing.T, patience time.Duration, so func() error) {
+func eventually(t *testing.T, timeout time.Duration, so func() error) {
 	t.Helper()
 	var err error
-	for start := time.Now(); time.Since(start) < patience; time.Sleep(100 * time.Millisecond) {
+	for start := time.Now(); time.Since(start) < timeout; time.Sleep(100 * time.Millisecond) {
 		if err = so(); err == nil {
 			return
 		}
@@ -168,7 +168,7 @@ func eventually(t *testing.T, patience time.Duration, so func() error) {
 			t.Fatal(failed)
 		}
 	}
-	t.Fatalf("after %s: %v", patience, err)
+	t.Fatalf("after %s: %v", timeout, err)
 }
 
 // remove deletes a claim and waits until it is gone.

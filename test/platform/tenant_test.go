@@ -17,12 +17,12 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// attack is something that somebody tries who has no business there.
+// attack is something that someone tries who has no business there.
 type attack struct {
 	reason string
 	// try does it, as whoever the client is.
 	try func(c client.Client) error
-	// want is part of the refusal. Empty: the API server says that he may not.
+	// want is part of the refusal. Empty: the API server refuses it as forbidden.
 	want string
 }
 

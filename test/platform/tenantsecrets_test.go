@@ -31,8 +31,8 @@ func tenantSecret(namespace, name string, data map[string]string) *unstructured.
 	}}
 }
 
-// TestTenantSecrets: a tenant with the rights of edit in his namespace and no others orders a cloud that needs Secrets of his. His claim tells
-// him which; he makes them, and it becomes ready. Workloads get them, and nobody gets anything else by them.
+// TestTenantSecrets: a tenant with the rights of edit in his namespace and no others orders a cloud that needs Secrets of his. His claim
+// reports him which; he makes them, and it becomes ready. Workloads get them, and nobody gets anything else by them.
 func TestTenantSecrets(t *testing.T) {
 	t.Parallel()
 	const namespace, user = "tenant-secrets", "bob"
@@ -84,7 +84,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 			}
 			c, _ := platform.ConditionOf(is, "SecretsReady")
 			if c.Status != "False" || !strings.Contains(c.Message, want) {
-				return fmt.Errorf("SecretsReady is %+v, awaited is: %s", c, want)
+				return fmt.Errorf("SecretsReady is %+v, want %s", c, want)
 			}
 			return nil
 		})

@@ -56,7 +56,7 @@ func build(ctx context.Context, root, core string, ps *process.Group, log io.Wri
 }
 
 // buildProgram builds the program in a folder of a tree, and makes it known by a name. That of the tree that we are in is kept in the
-// cache folder, where it is linked anew only if it has changed.
+// cache folder, where it is linked again only if it has changed.
 func (p *Platform) buildProgram(ctx context.Context, tree, folder, name string) error {
 	path := filepath.Join(p.Dir, "bin", name)
 	if tree == p.options.Root {

@@ -30,8 +30,8 @@ const newestCore = "crossplane-core-newest"
 const later = "v99.0.0"
 
 // TestUpgrade: on the newest Crossplane, a claim is made with the packages, the chart and the function of the commit before, and then
-// those of this tree are installed. No object is made anew, none goes, and no pod template changes, but for those that ROLLS_PODS_OF or the
-// commits in between name, these in a trailer: "Rolls-pods-of: keystone".
+// those of this tree are installed. No object is created again, none goes, and no pod template changes, but for those that ROLLS_PODS_OF
+// or the commits in between name, these in a trailer: "Rolls-pods-of: keystone".
 func TestUpgrade(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -77,7 +77,7 @@ func TestUpgrade(t *testing.T) {
 	is := uids(t, p, name)
 	for id, uid := range was {
 		if is[id] != uid {
-			t.Errorf("%v was made anew or is gone", id)
+			t.Errorf("%v was made again or is gone", id)
 		}
 	}
 	rolls := rolled(t, root, before)
@@ -163,11 +163,11 @@ func channels(t *testing.T, p *platform.Platform, stable *unstructured.Unstructu
 			composite, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name")
 			xr := get(t, p.Cluster, compositeKind, "", composite)
 			if got := channelOf(t, p, xr, "spec"); got != want {
-				return fmt.Errorf("%s is composed by the channel %q, awaited is %s", u.GetNamespace(), got, want)
+				return fmt.Errorf("%s is composed by the channel %q, want %s", u.GetNamespace(), got, want)
 			}
 			keystone := get(t, p.Cluster, keystoneKind, instance(t, is), "keystone")
 			if got := channelOf(t, p, keystone, "spec", "crossplane"); got != want {
-				return fmt.Errorf("the Keystone of %s is composed by the channel %q, awaited is %s", u.GetNamespace(), got, want)
+				return fmt.Errorf("the Keystone of %s is composed by the channel %q, want %s", u.GetNamespace(), got, want)
 			}
 			return nil
 		})

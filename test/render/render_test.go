@@ -54,16 +54,16 @@ func TestRender(t *testing.T) {
 		example := strings.TrimSuffix(path.Base(file), ".yaml")
 		for _, state := range states {
 			t.Run(example+"/"+state, func(t *testing.T) {
-				parent := play(t, newParent(t, claim), state)
+				parent := simulated(t, newParent(t, claim), state)
 				check(t, example+"-controlplane-"+state, render(t, target, parent, "controlplane"))
-				keystone := play(t, newKeystone(t, claim), state)
+				keystone := simulated(t, newKeystone(t, claim), state)
 				check(t, example+"-keystone-"+state, render(t, target, keystone, "keystone"))
 			})
 		}
 	}
 }
 
-// serve starts the function, as the package's image does, and gives its address.
+// serve starts the function, as the package's image does, and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -111,8 +111,8 @@ func newKeystone(t *testing.T, claim []byte) *simulate.World {
 	return &simulate.World{XR: rsp.Composed["keystone"].Object.Tree(), Kinds: w.Kinds}
 }
 
-// play calls the function as often as the state says.
-func play(t *testing.T, w *simulate.World, state string) *simulate.World {
+// simulated calls the function as often as the state says.
+func simulated(t *testing.T, w *simulate.World, state string) *simulate.World {
 	t.Helper()
 	whole := &simulate.World{XR: w.XR, Kinds: w.Kinds, Required: w.Required}
 	calls := 0

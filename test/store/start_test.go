@@ -97,7 +97,7 @@ func start(t *testing.T) *world {
 	return w
 }
 
-// programs makes what runs known, and gives the folder of External Secrets' module.
+// programs makes what runs known, and returns the folder of External Secrets' module.
 func (w *world) programs() string {
 	w.t.Helper()
 	build := exec.Command("../../hack/tools/build.sh", "kubernetes", "vault")

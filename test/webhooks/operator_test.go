@@ -84,7 +84,7 @@ func startOperator(t *testing.T) *operator {
 // webhooks are the kinds that it has webhooks for, and we make objects of.
 var webhooks = map[string]bool{"MariaDB": true, "MaxScale": true, "PhysicalBackup": true, "Database": true, "User": true, "Grant": true}
 
-// ask gives what it says to making an object, or to making another one of it. Empty: it takes it.
+// ask returns what it says to making an object, or to making another one of it. Empty: it takes it.
 func (o *operator) ask(obj, old map[string]any) (string, error) {
 	kind, _ := obj["kind"].(string)
 	if obj["apiVersion"] != "k8s.mariadb.com/v1alpha1" {
@@ -129,7 +129,7 @@ func (o *operator) ask(obj, old map[string]any) (string, error) {
 	return answer.Response.Result.Message, nil
 }
 
-// certificate writes one of localhost, and gives what verifies it.
+// certificate writes one of localhost, and returns what verifies it.
 func certificate(t *testing.T, dir string) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -23,16 +23,16 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
-// A wish is a claim on a platform.
-type wish struct {
+// An order is a claim on a platform.
+type order struct {
 	name            string
 	claim, platform map[string]any
 }
 
-// with is a wish with more in its claim's spec, and in that of the platform. A field that is null is taken away.
-func (w wish) with(t *testing.T, name string, e edit) wish {
+// with is an order with more in its claim's spec, and in that of the platform. A field that is null is removed.
+func (w order) with(t *testing.T, name string, e edit) order {
 	t.Helper()
-	out := wish{name: w.name + " + " + name, claim: clone(t, w.claim), platform: clone(t, w.platform)}
+	out := order{name: w.name + " + " + name, claim: clone(t, w.claim), platform: clone(t, w.platform)}
 	merge(out.claim["spec"].(map[string]any), parse(t, e.claim))
 	merge(out.platform["spec"].(map[string]any), parse(t, e.platform))
 	return out
@@ -98,14 +98,14 @@ var edits = map[string]edit{
 // sizes are all sizes of a claim.
 var sizes = []string{"development", "small", "medium", "large"}
 
-// wishes are the examples in each size.
-func wishes(t *testing.T) []wish {
+// orders are the examples in each size.
+func orders(t *testing.T) []order {
 	t.Helper()
 	files, err := fs.Glob(examples.Files, "controlplane/*.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []wish
+	var out []order
 	for _, f := range files {
 		text, err := examples.Files.ReadFile(f)
 		if err != nil {
@@ -114,7 +114,7 @@ func wishes(t *testing.T) []wish {
 		for _, size := range sizes {
 			claim := parse(t, string(text))
 			claim["metadata"] = map[string]any{"namespace": "tenant-a", "name": "cloud"}
-			w := wish{name: filepath.Base(f), claim: claim, platform: parse(t, string(examples.Platform))}
+			w := order{name: filepath.Base(f), claim: claim, platform: parse(t, string(examples.Platform))}
 			// What a platform does not allow would not be tried.
 			everything := "{limits: [" + limittest.Everything + "]}"
 			out = append(out, w.with(t, size, edit{claim: "{size: " + size + "}", platform: everything}))
@@ -124,14 +124,14 @@ func wishes(t *testing.T) []wish {
 }
 
 // A trial is one edit of what is there.
-type trial struct{ from, to wish }
+type trial struct{ from, to order }
 
 // TestEdits: each edit that a claim accepts is taken by the owners of what it becomes. What they would refuse is refused on the claim. The edits are
 // those from every example in every size to every other, and from each of them to one that differs in a field, and back.
 func TestEdits(t *testing.T) {
 	court := newCourt(t)
 	var trials []trial
-	all := wishes(t)
+	all := orders(t)
 	for _, from := range all {
 		for _, to := range all {
 			if from.name != to.name {
@@ -156,8 +156,9 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// fields are the edits of one field, there and back, of each wish; and those of a field that an edit has set, such as from one bucket to another.
-func fields(t *testing.T, all []wish) []trial {
+// fields are the edits of one field, there and back, of each order; and those of a field that an edit has set, such as from one bucket to
+// another.
+func fields(t *testing.T, all []order) []trial {
 	t.Helper()
 	var out []trial
 	names := slices.Sorted(maps.Keys(edits))
@@ -177,7 +178,7 @@ func fields(t *testing.T, all []wish) []trial {
 	return out
 }
 
-// sameField tells whether two edits are of the same part of a claim, by the first word of their names.
+// sameField reports whether two edits are of the same part of a claim, by the first word of their names.
 func sameField(a, b string) bool {
 	first := func(s string) string { return strings.Split(strings.TrimSuffix(strings.Fields(s)[0], "'s"), " ")[0] }
 	return first(a) == first(b)
@@ -212,7 +213,7 @@ func (c *court) asked() int {
 	return c.operator.asked
 }
 
-// try makes the first wish come true, and then the second.
+// try applies the first order, and then the second.
 func (c *court) try(t *testing.T, tr trial) {
 	t.Helper()
 	w, err := world(tr.from)
@@ -222,7 +223,7 @@ func (c *court) try(t *testing.T, tr trial) {
 		t.Fatalf("%s: %v", tr.from.name, err)
 	}
 	live := map[string]map[string]any{}
-	w.Play = func(desired []map[string]any) error {
+	w.Reconcile = func(desired []map[string]any) error {
 		for _, o := range desired {
 			live[key(o)] = o
 		}
@@ -249,7 +250,7 @@ func (c *court) try(t *testing.T, tr trial) {
 		return
 	}
 	w.XR.Fields["spec"], w.Required = next.XR.GetFields()["spec"], next.Required
-	w.Play = func(desired []map[string]any) error {
+	w.Reconcile = func(desired []map[string]any) error {
 		for _, o := range desired {
 			c.judge(t, tr, o, live[key(o)])
 			live[key(o)] = o
@@ -311,7 +312,7 @@ func (c *court) answer(t *testing.T, o, old map[string]any) string {
 	return strings.Join(out, "\n")
 }
 
-func world(w wish) (*simulate.World, error) {
+func world(w order) (*simulate.World, error) {
 	claim, err := yaml.Marshal(w.claim)
 	if err != nil {
 		return nil, err
@@ -346,7 +347,7 @@ func clone(t *testing.T, m map[string]any) map[string]any {
 	return s.AsMap()
 }
 
-// merge lays one map over another; null takes away.
+// merge lays one map over another; null removes.
 func merge(into, over map[string]any) {
 	for k, v := range over {
 		more, isMap := v.(map[string]any)

@@ -95,7 +95,7 @@ type Nova struct {
 	// The console proxy.
 	// +optional
 	NoVNCProxy *common.Workload `json:"novncproxy,omitempty"`
-	// Cells beside cell0. Absent: cell1.
+	// Cells besides cell0. Absent: cell1.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name

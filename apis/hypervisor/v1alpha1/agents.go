@@ -4,7 +4,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// Agents are what runs on each node beside libvirt.
+// Agents are what runs on each node besides libvirt.
 type Agents struct {
 	// Nova's agent, which starts virtual machines.
 	// +optional

@@ -38,7 +38,7 @@ type IdentityCheckSpec struct {
 	// +optional
 	Exempt bool `json:"exempt,omitempty"`
 	// Address that clients outside use. It is asked for the version of the API, with the system's authorities and nobody's password. Absent:
-	// there is none beside that of the credentials.
+	// there is none besides that of the credentials.
 	// +optional
 	PublicURL common.URL `json:"publicURL,omitempty"`
 }

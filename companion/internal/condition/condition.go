@@ -49,7 +49,7 @@ func Cut(text string, most int) string {
 	return text[:most]
 }
 
-// Ending tells how a Job ended: its condition Complete or Failed, or an empty one if it has not ended.
+// Ending reports how a Job ended: its condition Complete or Failed, or an empty one if it has not ended.
 func Ending(j *batchv1.Job) batchv1.JobCondition {
 	for _, c := range j.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {

@@ -24,11 +24,11 @@ type Env struct {
 	Reader client.Reader
 	// Transport is the way to Keystone, and Public the one that clients outside have.
 	Transport, Public identity.Transport
-	// Output gives the last lines that a container of a pod has written.
+	// Output returns the last lines that a container of a pod has written.
 	Output func(ctx context.Context, pod *corev1.Pod, container string) (string, error)
-	// Events tells people what was done.
+	// Events records Kubernetes events.
 	Events events.EventRecorder
-	// Clock tells the time.
+	// Clock is the source of time.
 	Clock clock.PassiveClock
 	// Random is what keys, passwords and salts are made of.
 	Random io.Reader

@@ -88,7 +88,7 @@ func (k *Kind[T, W]) pass(ctx context.Context, env *Env, key client.ObjectKey) (
 	return k.take(ctx, env, o, k.Next(w))
 }
 
-// take reports and takes a step, and gives when to look again.
+// take reports and takes a step, and gives when to check again.
 func (k *Kind[T, W]) take(ctx context.Context, env *Env, o T, s Step) (time.Duration, error) {
 	if s.Status != nil {
 		before := clone(o)
@@ -127,7 +127,7 @@ func (k *Kind[T, W]) refused(ctx context.Context, env *Env, o T, err error) (tim
 	return Poll, refusal.Cause
 }
 
-// report writes the status, if it has changed, and warns of what has become false.
+// report updates the status if it has changed, and warns of what has become false.
 func (k *Kind[T, W]) report(ctx context.Context, env *Env, before, o T, s Step) error {
 	was, is := *k.Conditions(before), *k.Conditions(o)
 	k.Metrics.show(o, was, is)

@@ -138,7 +138,7 @@ func TestReconcile(t *testing.T) {
 			next:   func(o *object) Step { return Step{Status: set(o, down), Expected: true} }, writes: 1, state: "False Down",
 		},
 		"Conflict": {
-			reason: "Somebody has written the object: it is looked at anew, and nothing is told or done.",
+			reason: "Someone has written the object: it is looked at again, and nothing is told or done.",
 			fails:  apierrors.NewConflict(secrets, "a", nil),
 			next:   func(o *object) Step { return Step{Status: set(o, down), Do: does(errTest), Note: "done"} },
 			want:   reconcile.Result{RequeueAfter: AtOnce}, writes: 1,
@@ -164,7 +164,7 @@ func TestReconcile(t *testing.T) {
 			events: []string{"Normal Over it is over"},
 		},
 		"Late": {
-			reason: "Somebody else has done it, however that is wrapped.",
+			reason: "Someone else has done it, however that is wrapped.",
 			next: func(*object) Step {
 				return Step{Do: does(fmt.Errorf("cannot make it: %w", apierrors.NewAlreadyExists(secrets, "a"))), Note: "did it"}
 			},

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// AtOnce is the time after which a controller looks again when it has done something, or when a write conflicts.
+	// AtOnce is the time after which a controller checks again when it has done something, or when a write conflicts.
 	AtOnce = 100 * time.Millisecond
 	// Poll is the time after which it looks for what it waits for and does not watch.
 	Poll = 10 * time.Second
@@ -40,7 +40,7 @@ type Step struct {
 	Warning bool
 	// Expected: a condition that is false is no cause for a warning.
 	Expected bool
-	// After is when to look again, and no sooner than AtOnce if something was done; zero: when something changes.
+	// After is when to check again, and no sooner than AtOnce if something was done; zero: when something changes.
 	After time.Duration
 }
 
@@ -72,7 +72,7 @@ func Refused(reason string, err error) error {
 // Error is the message.
 func (r *Refusal) Error() string { return r.Message }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (r *Refusal) Unwrap() error { return r.Cause }
 
 // IsConflict reports whether a write failed because the object was changed since it was read, or was made by another.

@@ -1,5 +1,5 @@
 // Package crash lets tests go through what a controller does once for every API call, and lets that call go wrong. The API server is in
-// memory; what is around the controller plays the test.
+// memory; what is around the controller is faked by the test.
 //
 //	whole := crash.New(server, crash.Nowhere)   // a run in which nothing goes wrong counts the calls
 //	…
@@ -28,9 +28,9 @@ const (
 	Before Fault = "fails before"
 	// After means: the write is done, but the answer is lost, and the process dies.
 	After Fault = "fails after"
-	// Conflict means: somebody else has written the object.
+	// Conflict means: someone else has written the object.
 	Conflict Fault = "conflict"
-	// Rival means: this leader sleeps while another one does what API.Meanwhile does, and then goes on with what it had read.
+	// Rival means: this leader stalls while another one does what API.Meanwhile does, and then goes on with what it had read.
 	Rival Fault = "rival"
 )
 
@@ -82,7 +82,7 @@ func New(server client.WithWatch, at Point) *API {
 	}
 }
 
-// PassEnded tells that the controller has ended a pass. Until a fault it reads live, and again after the pass that follows it.
+// PassEnded notes that the controller has ended a pass. Until a fault it reads live, and again after the pass that follows it.
 func (a *API) PassEnded() { a.blind = max(a.blind-1, 0) }
 
 // Points are all points of a run like this one.

@@ -66,7 +66,7 @@ func ReadCloud(data map[string][]byte, name string) (Cloud, error) {
 	case c.UserDomainName == "" && c.UserDomainID == "":
 		return Cloud{}, fmt.Errorf("cloud %q needs user_domain_name", name)
 	case c.ProjectName != "" && c.ProjectDomainName == "" && c.ProjectDomainID == "":
-		return Cloud{}, fmt.Errorf("cloud %q needs project_domain_name beside project_name", name)
+		return Cloud{}, fmt.Errorf("cloud %q needs project_domain_name together with project_name", name)
 	}
 	return c, nil
 }

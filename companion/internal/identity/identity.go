@@ -21,7 +21,7 @@ import (
 // timeout of a call.
 const timeout = 30 * time.Second
 
-// ApplicationCredential is what Keystone tells of one: never its secret.
+// ApplicationCredential is what Keystone reports about one: never its secret.
 type ApplicationCredential struct {
 	// ID is Keystone's, Name is unique among those of a user.
 	ID, Name string
@@ -30,7 +30,7 @@ type ApplicationCredential struct {
 // IsRefused reports whether a login failed because Keystone does not accept the password.
 func IsRefused(err error) bool { return errors.Is(err, errRefused) }
 
-// Transport gives a way to Keystone for the certificate of an authority.
+// Transport returns a way to Keystone for the certificate of an authority.
 type Transport func(ca []byte) (http.RoundTripper, error)
 
 // Login logs in.

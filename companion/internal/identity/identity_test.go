@@ -49,7 +49,7 @@ func TestReadCloud(t *testing.T) {
 		"WrongType":       {reason: "Nothing of it is quoted.", data: map[string][]byte{"clouds.yaml": []byte("clouds: " + password)}, err: "cannot be read as YAML"},
 		"OtherCloud":      {reason: "It says which there are.", data: map[string][]byte{"clouds.yaml": []byte("clouds: {b: {}, a: {}}")}, err: `has no cloud "glance": it has a, b`},
 		"NoAddress":       {reason: "Nobody to ask.", data: text("      username: glance\n"), err: "needs auth_url"},
-		"PlainText":       {reason: "Everybody would hear the password.", data: text(strings.Replace(whole, "https", "http", 1)), err: "begins with https://"},
+		"PlainText":       {reason: "Everybody could read the password.", data: text(strings.Replace(whole, "https", "http", 1)), err: "begins with https://"},
 		"NoDomain":        {reason: "A user's name is one of a domain's.", data: text("      auth_url: https://k\n"), err: "needs user_domain_name"},
 		"NoProjectDomain": {reason: "So is a project's.", data: text(whole + "      project_name: service\n"), err: "needs project_domain_name"},
 	} {
@@ -116,7 +116,7 @@ func TestChangePassword(t *testing.T) {
 	}
 }
 
-// TestErrors: what Keystone says is told, what it was sent is not.
+// TestErrors: what Keystone says is reported, what it was sent is not.
 func TestErrors(t *testing.T) {
 	ctx := context.Background()
 	k := identitytest.New(map[string]string{"glance": password})

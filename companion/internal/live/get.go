@@ -1,4 +1,4 @@
-// Package live reads objects past every cache, and what controllers have written down in them.
+// Package live reads objects past every cache, and what controllers have recorded in them.
 package live
 
 import (

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ReadRecord reads what a controller has written down in an annotation: nil, and no error, if there is none.
+// ReadRecord reads what a controller has recorded in an annotation: nil, and no error, if there is none.
 func ReadRecord[R any](o metav1.Object, annotation string) (*R, error) {
 	text, ok := o.GetAnnotations()[annotation]
 	if !ok {

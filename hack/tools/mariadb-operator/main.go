@@ -32,7 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// images that the operator is told of.
+// images that the operator is configured with.
 const operatorImage, serverImage = "mariadb-operator", "mariadb"
 
 func main() {

@@ -21,7 +21,7 @@ var registered = map[string][]string{
 	"generator": {"fake", "password", "sshkey", "uuid"},
 }
 
-// Build gives the folder of the module and the program, which is built once and kept in bin below a folder. It is built from a copy of
+// Build returns the folder of the module and the program, which is built once and kept in bin below a folder. It is built from a copy of
 // the module, because what is built in is one list in its sources; its own go.mod and go.sum, which its hash covers, say from what else.
 func Build(ctx context.Context, folder string, log io.Writer) (source, program string, err error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", Module)

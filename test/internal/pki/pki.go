@@ -47,7 +47,7 @@ func New(name string) (*Authority, error) {
 	return Load(p)
 }
 
-// Load is the authority that somebody made.
+// Load is the authority that someone made.
 func Load(p Pair) (*Authority, error) {
 	loaded, err := tls.X509KeyPair(p.Certificate, p.Key)
 	if err != nil {

@@ -82,7 +82,7 @@ func (ps *Group) Command(ctx context.Context, program string, env []string, args
 	return cmd
 }
 
-// Run runs a linked program to its end and gives what it prints. The error has what it says about it.
+// Run runs a linked program to its end and returns what it prints. The error has what it says about it.
 func (ps *Group) Run(ctx context.Context, program string, env []string, args ...string) ([]byte, error) {
 	cmd := ps.Command(ctx, program, env, args...)
 	var stderr bytes.Buffer
@@ -165,7 +165,7 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
-// HasEnded tells whether it has.
+// HasEnded reports whether it has.
 func (p *Process) HasEnded() bool {
 	select {
 	case <-p.done:
@@ -187,7 +187,7 @@ func (ps *Group) Stop() {
 	ps.running = nil
 }
 
-// Failed tells of a process that has ended although it should not, with the end of its log.
+// Failed reports a process that has ended although it should not, with the end of its log.
 func (ps *Group) Failed() error {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -264,7 +264,7 @@ func Sweep(ctx context.Context, dir string) error {
 	return nil
 }
 
-// startedFrom tells whether a process was started from a folder's bin, since its number may long be another's.
+// startedFrom reports whether a process was started from a folder's bin, since its number may long be another's.
 func startedFrom(ctx context.Context, dir string, pid int) bool {
 	out, err := exec.CommandContext(ctx, "ps", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && strings.HasPrefix(string(out), filepath.Join(dir, "bin")+"/")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Wait asks until the answer is yes. Its error says what was awaited and what stood in the way last; it does not go on when a process of
-// the group has ended.
+// Wait asks until the answer is yes. Its error says what was waited for and what stood in the way last; it does not go on when a process
+// of the group has ended.
 func (ps *Group) Wait(ctx context.Context, what string, done func(context.Context) (bool, error)) error {
 	const pause = 100 * time.Millisecond
 	for {

@@ -12,7 +12,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// blobs gives what is in layouts, or kept in memory.
+// blobs returns what is in layouts, or kept in memory.
 type blobs struct {
 	mu   sync.RWMutex
 	dirs []string

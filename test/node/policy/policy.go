@@ -66,7 +66,7 @@ func (c Cluster) Refused(f Flow) string {
 	return ""
 }
 
-// allowed tells whether the policies of one direction that select a pod let a flow through, of which the other end is the peer.
+// allowed reports whether the policies of one direction that select a pod let a flow through, of which the other end is the peer.
 func (c Cluster) allowed(direction networkingv1.PolicyType, pod, peer End, f Flow) bool {
 	if pod.Pod == nil {
 		return true
@@ -107,7 +107,7 @@ func rules(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) []r
 	return out
 }
 
-// port tells whether a rule is for the port of a flow. None means all.
+// port reports whether a rule is for the port of a flow. None means all.
 func (r rule) port(f Flow) bool {
 	return len(r.ports) == 0 || slices.ContainsFunc(r.ports, func(p networkingv1.NetworkPolicyPort) bool {
 		protocol := corev1.ProtocolTCP
@@ -143,7 +143,7 @@ func named(pod *corev1.Pod, name string) int32 {
 	return 0
 }
 
-// peer tells whether an end is one of a rule's peers. None means everybody.
+// peer reports whether an end is one of a rule's peers. None means everybody.
 func (c Cluster) peer(namespace string, peers []networkingv1.NetworkPolicyPeer, e End) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
 		switch {
@@ -166,13 +166,13 @@ func inside(cidr string, a netip.Addr) bool {
 	return err == nil && prefix.Contains(a)
 }
 
-// matches tells whether a selector takes labels. One that cannot be understood takes none.
+// matches reports whether a selector takes labels. One that cannot be understood takes none.
 func matches(s *metav1.LabelSelector, l map[string]string) bool {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	return err == nil && selector.Matches(labels.Set(l))
 }
 
-// Needed tells of every port of every rule whether it is needed: whether some flow, which is let through, would be refused without it.
+// Needed reports for every port of every rule whether it is needed: whether some flow, which is let through, would be refused without it.
 // A rule without ports counts as one.
 func (c Cluster) Needed(flows []Flow) map[string]bool {
 	out := map[string]bool{}

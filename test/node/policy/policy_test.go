@@ -147,7 +147,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNeeded: what nobody uses is told, port by port; and of two rules for the same, neither is needed.
+// TestNeeded: what nobody uses is reported, port by port; and of two rules for the same, neither is needed.
 func TestNeeded(t *testing.T) {
 	c := cluster(t, `podSelector: {matchLabels: {app: api}}
 policyTypes: [Ingress, Egress]

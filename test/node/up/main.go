@@ -32,8 +32,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// patience is how long a start may take when everything is built.
-const patience = 10 * time.Minute
+// startTimeout is how long a start may take when everything is built.
+const startTimeout = 10 * time.Minute
 
 func main() {
 	sandbox.Main()
@@ -109,7 +109,7 @@ func (u up) start() error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		if text, err := os.ReadFile(u.file("ready")); err == nil {
 			fmt.Fprint(os.Stdout, string(text))
 			return nil
@@ -121,7 +121,7 @@ func (u up) start() error {
 		default:
 		}
 	}
-	return errors.Join(fmt.Errorf("it is not ready after %s; see %s", patience, log.Name()), u.stop())
+	return errors.Join(fmt.Errorf("it is not ready after %s; see %s", startTimeout, log.Name()), u.stop())
 }
 
 // enter is the process outside of the cluster's machine, for as long as that lives.
@@ -149,7 +149,7 @@ func (u up) entered(pid int) {
 func (u up) serve() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	starting, cancel := context.WithTimeout(ctx, patience)
+	starting, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	n, err := node.Start(starting, os.Stdout)
 	if err != nil {

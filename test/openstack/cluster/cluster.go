@@ -42,9 +42,9 @@ const tick = 150 * time.Millisecond
 type Cluster struct {
 	// Client is its API.
 	Client client.WithWatch
-	// Images tells what an image is on this machine.
+	// Images reports what an image is on this machine.
 	Images func(ref string) (Image, error)
-	// Progress is told what happens.
+	// Progress receives a line for each step.
 	Progress io.Writer
 
 	dir     string
@@ -80,7 +80,7 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{}, &c5c3v1.CredentialRotation{},
 			&openstackv1.EndpointRegion{}, &openstackv1.IdentityCheck{}, &openstackv1.RoleAssignment{},
 			&appsv1.Deployment{}, &appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.Pod{}).
-		WithInterceptorFuncs(interceptor.Funcs{Create: born}).Build()
+		WithInterceptorFuncs(interceptor.Funcs{Create: initialize}).Build()
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	for _, reconcile := range []func(context.Context) error{c.deployments, c.statefulSets, c.jobs, c.refreshVolumes} {
@@ -89,8 +89,8 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 	return c, nil
 }
 
-// born gives an object what an API server gives it, which the fake one does not.
-func born(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+// initialize gives an object what an API server gives it, which the fake one does not.
+func initialize(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 	if o.GetUID() == "" {
 		o.SetUID(uuid.NewUUID())
 	}
@@ -176,8 +176,8 @@ func templateAnnotations(o client.Object) map[string]string {
 }
 
 // Wait waits until a condition holds, and says for what it waited where it does not in time.
-func (c *Cluster) Wait(ctx context.Context, patience time.Duration, what string, holds func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (c *Cluster) Wait(ctx context.Context, timeout time.Duration, what string, holds func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
 		ok, err := holds(ctx)
@@ -186,7 +186,7 @@ func (c *Cluster) Wait(ctx context.Context, patience time.Duration, what string,
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waited %s in vain for %s%s", patience, what, c.trouble())
+			return fmt.Errorf("timed out after %s waiting for %s%s", timeout, what, c.trouble())
 		case <-time.After(tick):
 		}
 	}
@@ -205,7 +205,7 @@ func (c *Cluster) trouble() string {
 	return b.String()
 }
 
-// Patch reads an object, lets it be changed, and writes it, again if somebody else did so in between.
+// Patch reads an object, lets it be changed, and writes it, again if someone else did so in between.
 func (c *Cluster) Patch(ctx context.Context, key client.ObjectKey, o client.Object, change func()) error {
 	for {
 		if err := c.Client.Get(ctx, key, o); err != nil {

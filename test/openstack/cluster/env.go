@@ -46,7 +46,7 @@ func lookUp(ctx context.Context, api client.Reader, pod *corev1.Pod, from *corev
 	case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.name":
 		return pod.Name, nil
 	}
-	return "", fmt.Errorf("a value from %v is not played", from)
+	return "", fmt.Errorf("a value from %v is not supported by the fake cluster", from)
 }
 
 // expand replaces $(NAME) by a known variable and $$ by $. What is not known stays as it is.

@@ -12,7 +12,7 @@ import (
 
 // Image is what an image brings, made of files of this machine: Debian's /usr, read-only, and what is named here.
 type Image struct {
-	// Mounts and Env beside those of every image. The last of several variables of one name counts.
+	// Mounts and Env besides those of every image. The last of several variables of one name counts.
 	Mounts []sandbox.Mount
 	Env    []string
 	// Entrypoint stands before a container's arguments where it has no command.

@@ -44,7 +44,7 @@ func newAddress() string {
 	return fmt.Sprintf("10.244.%d.%d", n/250, n%250+2)
 }
 
-// name gives the address of names that belong together: always the same one.
+// name returns the address of names that belong together: always the same one.
 func (n *network) name(names ...string) (address string, isNew bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -87,7 +87,7 @@ func (c *Cluster) Address(names ...string) (string, error) {
 	return address, err
 }
 
-// Listen listens at an address of its own for host names outside of the cluster, or for a Service that is played here.
+// Listen listens at an address of its own for host names outside of the cluster, or for a fake Service.
 func (c *Cluster) Listen(port int, names ...string) (net.Listener, error) {
 	address, err := c.Address(names...)
 	if err != nil {

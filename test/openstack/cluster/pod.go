@@ -76,7 +76,7 @@ func (p *pod) run() {
 	}
 	if err != nil {
 		if !p.stopping.Swap(true) {
-			p.tell(ctx, corev1.PodFailed, err.Error())
+			p.updateStatus(ctx, corev1.PodFailed, err.Error())
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -91,7 +91,7 @@ func (p *pod) run() {
 	for i := range p.object.Spec.Containers {
 		p.cluster.done.Go(func() { p.keep(ctx, i) })
 	}
-	p.tell(ctx, corev1.PodRunning, "")
+	p.updateStatus(ctx, corev1.PodRunning, "")
 	p.watch(ctx)
 }
 
@@ -233,7 +233,7 @@ func (p *pod) spec(ctx context.Context, container *corev1.Container) (sandbox.Sp
 		return s, fmt.Errorf("container %s of pod %s would run as root", container.Name, p.object.Name)
 	}
 	if c := container.SecurityContext; c == nil || !ptr.Deref(c.ReadOnlyRootFilesystem, false) {
-		return s, fmt.Errorf("container %s of pod %s does not want a read-only root, and no other is played", container.Name, p.object.Name)
+		return s, fmt.Errorf("container %s of pod %s needs a writable root, which the fake cluster lacks", container.Name, p.object.Name)
 	}
 	s.Env = append([]string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"}, image.Env...)
 	if s.Env, err = environment(ctx, p.cluster.Client, p.object, container, s.Env); err != nil {
@@ -275,9 +275,9 @@ func (p *pod) watch(ctx context.Context) {
 		p.stopping.Store(true)
 		p.containers[0].Kill()
 		if failed {
-			p.tell(ctx, corev1.PodFailed, "")
+			p.updateStatus(ctx, corev1.PodFailed, "")
 		} else {
-			p.tell(ctx, corev1.PodSucceeded, "")
+			p.updateStatus(ctx, corev1.PodSucceeded, "")
 		}
 		return
 	}
@@ -334,8 +334,8 @@ func (p *pod) end() {
 	running[0].Kill()
 }
 
-// tell writes the pod's status.
-func (p *pod) tell(ctx context.Context, phase corev1.PodPhase, message string) {
+// updateStatus writes the pod's status.
+func (p *pod) updateStatus(ctx context.Context, phase corev1.PodPhase, message string) {
 	p.mu.Lock()
 	exit := maps.Clone(p.exit)
 	p.mu.Unlock()

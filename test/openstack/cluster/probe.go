@@ -39,7 +39,7 @@ func (p *pod) probe(ctx context.Context) { //nolint:gocognit // one loop over wh
 			failures = 0
 		}
 		if is := ready || (p.ready.Load() && failures < int(limit)); is != p.ready.Swap(is) && ctx.Err() == nil {
-			p.tell(ctx, corev1.PodRunning, "")
+			p.updateStatus(ctx, corev1.PodRunning, "")
 			if !is && !p.stopping.Load() {
 				fmt.Fprintf(p.cluster.Progress, "cluster: pod %s is not ready any more: %v\n", p.object.Name, why)
 			}
@@ -120,7 +120,7 @@ func (p *pod) ask(ctx context.Context, probe *corev1.Probe) error {
 		}
 		return conn.Close()
 	}
-	return fmt.Errorf("a probe of pod %s is of a kind that is not played", p.object.Name)
+	return fmt.Errorf("a probe of pod %s is of a kind that the fake cluster does not support", p.object.Name)
 }
 
 // prober does not look at certificates, as kubelet does not.

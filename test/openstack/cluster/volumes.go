@@ -132,7 +132,7 @@ func (c *Cluster) content(ctx context.Context, namespace string, s corev1.Volume
 		}
 		return data, nil, os.FileMode(ptr.Deref(s.Projected.DefaultMode, usual)), nil //nolint:gosec // a file mode
 	}
-	return nil, nil, 0, errors.New("cannot mount a volume of a kind that is not played")
+	return nil, nil, 0, errors.New("cannot mount a volume of a kind that the fake cluster does not support")
 }
 
 func same(dir string, data map[string][]byte) bool {

@@ -22,7 +22,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/names"
 )
 
-// revisionLabel tells of which template a pod is.
+// revisionLabel identifies the template of a pod.
 const revisionLabel = "pod-template-hash"
 
 // revision names a template.
@@ -50,7 +50,7 @@ func (c *Cluster) owned(uid types.UID) (running, stopping []*pod) {
 	return running, stopping
 }
 
-// deployments rolls Deployments: one pod more at first, and none is taken away before its successor is ready.
+// deployments rolls Deployments: one pod more at first, and none is removed before its successor is ready.
 func (c *Cluster) deployments(ctx context.Context) error {
 	list := &appsv1.DeploymentList{}
 	if err := c.Client.List(ctx, list); err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/release"
 )
 
-// python is Debian's: any user may run it, unlike one below somebody's home.
+// python is Debian's: any user may run it, unlike one below someone's home.
 const python = "/usr/bin/python3"
 
 // uv installs a release in a tenth of pip's time.
 const uv = "uv==0.13.8"
 
-// requirements beside Keystone: what its image has to have, and what tests a cloud from outside.
+// requirements besides Keystone: what its image has to have, and what tests a cloud from outside.
 var requirements = []string{
 	"PyMySQL", "python-memcached", // the drivers that are configured
 	"python-ldap", "ldappool", // identity backends
@@ -44,8 +44,8 @@ func Cache() (string, error) {
 	return filepath.Join(home, ".cache", "cobaltcore"), nil
 }
 
-// Keystone gives the virtual environment of a release, which is made if it is not there: Keystone in the version of the release
-// table, everything else as the release's upper constraints have it. Root is the folder of this project.
+// Keystone returns the virtual environment of a release, which is made if it is not there: Keystone in the version of the release table,
+// everything else as the release's upper constraints have it. Root is the folder of this project.
 func Keystone(ctx context.Context, root string, r release.Release, log io.Writer) (string, error) {
 	version, err := r.Version("keystone")
 	if err != nil {
@@ -94,7 +94,7 @@ func Keystone(ctx context.Context, root string, r release.Release, log io.Writer
 	return dir, os.WriteFile(done, nil, 0o644)
 }
 
-// installer gives the program uv.
+// installer returns the program uv.
 func installer(ctx context.Context, dir string) (string, error) {
 	home := filepath.Join(dir, "uv")
 	tool := filepath.Join(home, "bin", "uv")

@@ -58,7 +58,7 @@ func (o *Operators) available(ctx context.Context, u *unstructured.Unstructured,
 	if err := o.apply(ctx, u); err != nil {
 		return err
 	}
-	err := o.Cluster.Wait(ctx, Patience, u.GetKind()+" "+u.GetName(), func(ctx context.Context) (bool, error) {
+	err := o.Cluster.Wait(ctx, Timeout, u.GetKind()+" "+u.GetName(), func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), made)
 		c := apimeta.FindStatusCondition(conditions(), condition)
 		return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == made.GetGeneration(), err

@@ -21,9 +21,9 @@ import (
 // OperatorImage is the image of MariaDB's operator in the Jobs that it makes.
 const OperatorImage = "mariadb-operator"
 
-// Backups and restores are Jobs that the real operator's code makes of the objects (hack/tools/mariadb-operator). They run the
-// program of its image, and MariaDB's tools. When they run is played: a backup when its object is new or changed, a restore
-// when a server with bootstrapFrom has no data.
+// Backups and restores are Jobs that the real operator's code makes of the objects (hack/tools/mariadb-operator). They run the program of
+// its image, and MariaDB's tools. When they run is faked: a backup when its object is new or changed, a restore when a server with
+// bootstrapFrom has no data.
 
 // physicalBackup makes a backup now. Where the operator's program is not at hand, none are made.
 func (o *Operators) physicalBackup(ctx context.Context, u *unstructured.Unstructured) error {
@@ -67,7 +67,7 @@ func (o *Operators) operatorJob(ctx context.Context, which string, objects ...*u
 	return o.RunJob(ctx, job)
 }
 
-// restrict gives containers a read-only root, the only kind that is played, and a folder for what they write by the way.
+// restrict gives containers a read-only root, the only kind that is supported, and a folder for what they write by the way.
 func restrict(pod *corev1.PodSpec) {
 	const name = "tmp"
 	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
@@ -85,7 +85,7 @@ func (o *Operators) LoseDatabase(ctx context.Context, namespace, name string) er
 	if err := o.Cluster.Patch(ctx, key, set, func() { set.Spec.Replicas = new(int32(0)) }); err != nil {
 		return err
 	}
-	err := o.Cluster.Wait(ctx, Patience, "the end of the database", func(ctx context.Context) (bool, error) {
+	err := o.Cluster.Wait(ctx, Timeout, "the end of the database", func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name + "-0"}, &corev1.Pod{})
 		return err != nil, client.IgnoreNotFound(err)
 	})

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// A Bucket is played: an object store in memory that has one, as much of S3 as backups need. It takes requests of one key's
-// owner, by the key's id; it does not check signatures.
+// A Bucket is a fake: an object store in memory that has one, as much of S3 as backups need. It takes requests of one key's owner, by the
+// key's id; it does not check signatures.
 type Bucket struct {
 	name, keyID string
 

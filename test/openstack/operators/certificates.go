@@ -38,7 +38,7 @@ func (o *Operators) certificate(ctx context.Context, u *unstructured.Unstructure
 		}
 		data = map[string][]byte{"tls.crt": p.Certificate, "tls.key": p.Key, "ca.crt": issuer.Certificate}
 	default:
-		return errors.New("an authority that another one signs is not played")
+		return errors.New("an authority that another one signs is not supported by this fake")
 	}
 	return o.SetSecret(ctx, u.GetNamespace(), text(u, "spec", "secretName"), data)
 }

@@ -110,7 +110,7 @@ func (o *Operators) keyRepository(ctx context.Context, u *unstructured.Unstructu
 		return err
 	}
 	r := &openstackv1.KeyRepository{}
-	return o.Cluster.Wait(ctx, Patience, "the keys of "+u.GetName(), func(ctx context.Context) (bool, error) {
+	return o.Cluster.Wait(ctx, Timeout, "the keys of "+u.GetName(), func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), r)
 		return ready(r, r.Status.Conditions), err
 	})
@@ -122,7 +122,7 @@ func (o *Operators) credentialRotation(ctx context.Context, u *unstructured.Unst
 		return err
 	}
 	r := &c5c3v1.CredentialRotation{}
-	err := o.Cluster.Wait(ctx, Patience, "the credential of "+u.GetName(), func(ctx context.Context) (bool, error) {
+	err := o.Cluster.Wait(ctx, Timeout, "the credential of "+u.GetName(), func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), r)
 		return ready(r, r.Status.Conditions), err
 	})
@@ -138,7 +138,7 @@ func (o *Operators) secretAggregate(ctx context.Context, u *unstructured.Unstruc
 		return err
 	}
 	a := &c5c3v1.SecretAggregate{}
-	err := o.Cluster.Wait(ctx, Patience, "the Secret of "+u.GetName(), func(ctx context.Context) (bool, error) {
+	err := o.Cluster.Wait(ctx, Timeout, "the Secret of "+u.GetName(), func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), a)
 		return ready(a, a.Status.Conditions), err
 	})
@@ -154,7 +154,7 @@ func (o *Operators) databaseSync(ctx context.Context, u *unstructured.Unstructur
 		return err
 	}
 	s := &openstackv1.DatabaseSync{}
-	err := o.Cluster.Wait(ctx, Patience, "the schema of "+u.GetName(), func(ctx context.Context) (bool, error) {
+	err := o.Cluster.Wait(ctx, Timeout, "the schema of "+u.GetName(), func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), s)
 		if s.Status.Phase == openstackv1.SyncPhaseFailed && err == nil {
 			err = errors.New("the schema change has failed")

@@ -34,7 +34,7 @@ type route struct {
 func (o *Operators) httpRoute(ctx context.Context, u *unstructured.Unstructured) error {
 	rules, _, _ := unstructured.NestedSlice(u.Object, "spec", "rules")
 	if len(rules) != 1 {
-		return errors.New("several rules are not played")
+		return errors.New("several rules are not supported by this fake")
 	}
 	rule := &unstructured.Unstructured{Object: rules[0].(map[string]any)} //nolint:forcetypeassert // its schema was checked
 	r := &route{prefix: "/", replacement: "/"}
@@ -43,7 +43,7 @@ func (o *Operators) httpRoute(ctx context.Context, u *unstructured.Unstructured)
 	}
 	if f := first(rule, "filters"); f != nil {
 		if text(f, "urlRewrite", "path", "type") != "ReplacePrefixMatch" {
-			return errors.New("its filter is not played")
+			return errors.New("its filter is not supported by this fake")
 		}
 		r.replacement = text(f, "urlRewrite", "path", "replacePrefixMatch")
 	}

@@ -110,15 +110,15 @@ func (o *Operators) settle(
 	return o.Cluster.Client.Create(ctx, known)
 }
 
-// wish gives a field of the filter of an import, or of the resource that is managed.
-func wish(u *unstructured.Unstructured, field string) string {
+// desired returns a field of the filter of an import, or of the resource that is managed.
+func desired(u *unstructured.Unstructured, field string) string {
 	if text(u, "spec", "managementPolicy") == "managed" {
 		return text(u, "spec", "resource", field)
 	}
 	return text(u, "spec", "import", "filter", field)
 }
 
-// list gives the ids of what a listing finds.
+// list returns the ids of what a listing finds.
 func list[T any](ctx context.Context, pager pagination.Pager, extract func(pagination.Page) ([]T, error), id func(T) string,
 ) ([]string, error) {
 	page, err := pager.AllPages(ctx)
@@ -142,10 +142,10 @@ func (o *Operators) domain(ctx context.Context, u *unstructured.Unstructured) er
 		return err
 	}
 	return o.settle(ctx, u, func() ([]string, error) {
-		return list(ctx, domains.List(c, domains.ListOpts{Name: wish(u, "name")}), domains.ExtractDomains,
+		return list(ctx, domains.List(c, domains.ListOpts{Name: desired(u, "name")}), domains.ExtractDomains,
 			func(d domains.Domain) string { return d.ID })
 	}, func() (string, error) {
-		d, err := domains.Create(ctx, c, domains.CreateOpts{Name: wish(u, "name"), Description: wish(u, "description")}).Extract()
+		d, err := domains.Create(ctx, c, domains.CreateOpts{Name: desired(u, "name"), Description: desired(u, "description")}).Extract()
 		if err != nil {
 			return "", err
 		}
@@ -158,16 +158,16 @@ func (o *Operators) project(ctx context.Context, u *unstructured.Unstructured) e
 	if err != nil {
 		return err
 	}
-	domain, err := o.id("Domain", u, wish(u, "domainRef"))
+	domain, err := o.id("Domain", u, desired(u, "domainRef"))
 	if err != nil {
 		return err
 	}
 	return o.settle(ctx, u, func() ([]string, error) {
-		return list(ctx, projects.List(c, projects.ListOpts{Name: wish(u, "name"), DomainID: domain}), projects.ExtractProjects,
+		return list(ctx, projects.List(c, projects.ListOpts{Name: desired(u, "name"), DomainID: domain}), projects.ExtractProjects,
 			func(p projects.Project) string { return p.ID })
 	}, func() (string, error) {
 		p, err := projects.Create(ctx, c, projects.CreateOpts{
-			Name: wish(u, "name"), DomainID: domain, Description: wish(u, "description"),
+			Name: desired(u, "name"), DomainID: domain, Description: desired(u, "description"),
 		}).Extract()
 		if err != nil {
 			return "", err
@@ -182,7 +182,7 @@ func (o *Operators) role(ctx context.Context, u *unstructured.Unstructured) erro
 		return err
 	}
 	return o.settle(ctx, u, func() ([]string, error) {
-		return list(ctx, roles.List(c, roles.ListOpts{Name: wish(u, "name")}), roles.ExtractRoles, func(r roles.Role) string { return r.ID })
+		return list(ctx, roles.List(c, roles.ListOpts{Name: desired(u, "name")}), roles.ExtractRoles, func(r roles.Role) string { return r.ID })
 	}, nil)
 }
 
@@ -191,20 +191,20 @@ func (o *Operators) user(ctx context.Context, u *unstructured.Unstructured) erro
 	if err != nil {
 		return err
 	}
-	domain, err := o.id("Domain", u, wish(u, "domainRef"))
+	domain, err := o.id("Domain", u, desired(u, "domainRef"))
 	if err != nil {
 		return err
 	}
 	return o.settle(ctx, u, func() ([]string, error) {
-		return list(ctx, users.List(c, users.ListOpts{Name: wish(u, "name"), DomainID: domain}), users.ExtractUsers,
+		return list(ctx, users.List(c, users.ListOpts{Name: desired(u, "name"), DomainID: domain}), users.ExtractUsers,
 			func(x users.User) string { return x.ID })
 	}, func() (string, error) {
-		data, err := o.Secret(ctx, u.GetNamespace(), wish(u, "passwordRef"))
+		data, err := o.Secret(ctx, u.GetNamespace(), desired(u, "passwordRef"))
 		if err != nil {
 			return "", err
 		}
 		x, err := users.Create(ctx, c, users.CreateOpts{
-			Name: wish(u, "name"), DomainID: domain, Password: string(data["password"]), Description: wish(u, "description"),
+			Name: desired(u, "name"), DomainID: domain, Password: string(data["password"]), Description: desired(u, "description"),
 		}).Extract()
 		if err != nil {
 			return "", err
@@ -219,11 +219,11 @@ func (o *Operators) service(ctx context.Context, u *unstructured.Unstructured) e
 		return err
 	}
 	return o.settle(ctx, u, func() ([]string, error) {
-		return list(ctx, services.List(c, services.ListOpts{Name: wish(u, "name"), ServiceType: wish(u, "type")}), services.ExtractServices,
+		return list(ctx, services.List(c, services.ListOpts{Name: desired(u, "name"), ServiceType: desired(u, "type")}), services.ExtractServices,
 			func(s services.Service) string { return s.ID })
 	}, func() (string, error) {
 		s, err := services.Create(ctx, c, services.CreateOpts{
-			Type: wish(u, "type"), Extra: map[string]any{"name": wish(u, "name")},
+			Type: desired(u, "type"), Extra: map[string]any{"name": desired(u, "name")},
 		}).Extract()
 		if err != nil {
 			return "", err
@@ -237,7 +237,7 @@ func (o *Operators) endpoint(ctx context.Context, u *unstructured.Unstructured) 
 	if err != nil {
 		return err
 	}
-	service, err := o.id("Service", u, wish(u, "serviceRef"))
+	service, err := o.id("Service", u, desired(u, "serviceRef"))
 	if err != nil {
 		return err
 	}
@@ -246,11 +246,11 @@ func (o *Operators) endpoint(ctx context.Context, u *unstructured.Unstructured) 
 	}
 	return o.settle(ctx, u, func() ([]string, error) {
 		return list(ctx, endpoints.List(c, endpoints.ListOpts{
-			ServiceID: service, Availability: gophercloud.Availability(wish(u, "interface")),
+			ServiceID: service, Availability: gophercloud.Availability(desired(u, "interface")),
 		}), endpoints.ExtractEndpoints, func(e endpoints.Endpoint) string { return e.ID })
 	}, func() (string, error) {
 		e, err := endpoints.Create(ctx, c, endpoints.CreateOpts{
-			ServiceID: service, Availability: gophercloud.Availability(wish(u, "interface")), URL: wish(u, "url"),
+			ServiceID: service, Availability: gophercloud.Availability(desired(u, "interface")), URL: desired(u, "url"),
 		}).Extract()
 		if err != nil {
 			return "", err

@@ -209,7 +209,7 @@ func (o *Operators) grant(ctx context.Context, u *unstructured.Unstructured) err
 	return err
 }
 
-// SQL runs a statement on a server as root, and gives its output: a line for each row, values parted by tabs.
+// SQL runs a statement on a server as root, and returns its output: a line for each row, values parted by tabs.
 func (o *Operators) SQL(ctx context.Context, namespace, server, statement string) (string, error) {
 	u, err := o.Find("MariaDB.k8s.mariadb.com", namespace, server)
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
 )
 
-// Patience is how long anything may take to become ready; what is set here does on a busy machine.
-var Patience = 6 * time.Minute
+// Timeout is how long anything may take to become ready; what is set here does on a busy machine.
+var Timeout = 6 * time.Minute
 
 // Operators own what is applied to a cluster.
 type Operators struct {
@@ -51,11 +51,11 @@ func New(ctx context.Context, c *cluster.Cluster, public *pki.Authority) *Operat
 
 // An owner makes one object be ready.
 type owner struct {
-	kind string
-	play func(*Operators, context.Context, *unstructured.Unstructured) error
+	kind      string
+	reconcile func(*Operators, context.Context, *unstructured.Unstructured) error
 }
 
-// owners in the order in which objects that appear together are played.
+// owners in the order in which they reconcile objects that appear together.
 var owners = []owner{
 	{"Password.generators.external-secrets.io", nil},
 	{"Issuer.cert-manager.io", nil},
@@ -91,8 +91,8 @@ var owners = []owner{
 	{"RoleAssignment.openstack.c5c3.io", (*Operators).roleAssignment},
 }
 
-// Play makes objects be ready that were desired anew or otherwise.
-func (o *Operators) Play(ctx context.Context, desired []map[string]any) error {
+// Reconcile makes objects ready that are new or whose desired state has changed.
+func (o *Operators) Reconcile(ctx context.Context, desired []map[string]any) error {
 	byKind := map[string][]*unstructured.Unstructured{}
 	for _, m := range desired {
 		u := &unstructured.Unstructured{Object: m}
@@ -104,11 +104,11 @@ func (o *Operators) Play(ctx context.Context, desired []map[string]any) error {
 	}
 	for _, owner := range owners {
 		for _, u := range byKind[owner.kind] {
-			if owner.play == nil {
+			if owner.reconcile == nil {
 				continue
 			}
 			fmt.Fprintf(o.Cluster.Progress, "operators: %s %s\n", u.GetKind(), u.GetName())
-			if err := owner.play(o, ctx, u.DeepCopy()); err != nil {
+			if err := owner.reconcile(o, ctx, u.DeepCopy()); err != nil {
 				return fmt.Errorf("%s %s does not become ready: %w", u.GetKind(), u.GetName(), err)
 			}
 		}
@@ -129,7 +129,7 @@ func (o *Operators) Find(kind, namespace, name string) (*unstructured.Unstructur
 	return u, nil
 }
 
-// All gives every object of a kind, by name.
+// All returns every object of a kind, by name.
 func (o *Operators) All(kind string) []*unstructured.Unstructured {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -166,7 +166,7 @@ func (o *Operators) apply(ctx context.Context, u *unstructured.Unstructured) err
 	return o.Cluster.Apply(ctx, object)
 }
 
-// Secret gives the entries of a Secret.
+// Secret returns the entries of a Secret.
 func (o *Operators) Secret(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	s := &corev1.Secret{}
 	if err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s); err != nil {

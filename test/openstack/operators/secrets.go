@@ -24,7 +24,7 @@ func (o *Operators) externalSecret(ctx context.Context, u *unstructured.Unstruct
 		return o.copied(ctx, u, data)
 	}
 	if p := text(u, "spec", "refreshPolicy"); p != "CreatedOnce" {
-		return fmt.Errorf("its refreshPolicy %q is not played", p)
+		return fmt.Errorf("its refreshPolicy %q is not supported by this fake", p)
 	}
 	name := text(u, "spec", "target", "name")
 	err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: u.GetNamespace(), Name: name}, &corev1.Secret{})
@@ -45,7 +45,7 @@ func (o *Operators) externalSecret(ctx context.Context, u *unstructured.Unstruct
 		}
 	}
 	if v := text(u, "spec", "target", "template", "engineVersion"); v != "v2" {
-		return fmt.Errorf("its template engine %q is not played", v)
+		return fmt.Errorf("its template engine %q is not supported by this fake", v)
 	}
 	templates, _, err := unstructured.NestedStringMap(u.Object, "spec", "target", "template", "data")
 	if err != nil {
@@ -62,7 +62,7 @@ func (o *Operators) externalSecret(ctx context.Context, u *unstructured.Unstruct
 // https://external-secrets.io/latest/provider/kubernetes/
 func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured, keys []any) error {
 	if t, _, _ := unstructured.NestedMap(u.Object, "spec", "target", "template", "data"); len(t) > 0 {
-		return errors.New("its template is not played")
+		return errors.New("its template is not supported by this fake")
 	}
 	store, err := o.Find("SecretStore.external-secrets.io", u.GetNamespace(), text(u, "spec", "secretStoreRef", "name"))
 	if err != nil {

@@ -27,7 +27,7 @@ func (o *Operators) statefulSet(ctx context.Context, u *unstructured.Unstructure
 
 func (o *Operators) waitForStatefulSet(ctx context.Context, namespace, name string) error {
 	s := &appsv1.StatefulSet{}
-	return o.Cluster.Wait(ctx, Patience, "the pods of StatefulSet "+name, func(ctx context.Context) (bool, error) {
+	return o.Cluster.Wait(ctx, Timeout, "the pods of StatefulSet "+name, func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s)
 		return s.Status.ObservedGeneration == s.Generation && s.Status.ReadyReplicas == ptr.Deref(s.Spec.Replicas, 1), err
 	})
@@ -57,7 +57,7 @@ func (o *Operators) deployment(ctx context.Context, u *unstructured.Unstructured
 // WaitForDeployment waits until all pods of a Deployment are of its template and ready.
 func (o *Operators) WaitForDeployment(ctx context.Context, key client.ObjectKey) error {
 	d := &appsv1.Deployment{}
-	return o.Cluster.Wait(ctx, Patience, "the pods of Deployment "+key.Name, func(ctx context.Context) (bool, error) {
+	return o.Cluster.Wait(ctx, Timeout, "the pods of Deployment "+key.Name, func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, key, d)
 		return RolledOut(d), err
 	})
@@ -84,7 +84,7 @@ func (o *Operators) RunJob(ctx context.Context, j *batchv1.Job) error {
 	if err := o.Cluster.Apply(ctx, j); err != nil {
 		return err
 	}
-	err := o.Cluster.Wait(ctx, Patience, "the end of Job "+j.Name, func(ctx context.Context) (bool, error) {
+	err := o.Cluster.Wait(ctx, Timeout, "the end of Job "+j.Name, func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(j), j)
 		return len(j.Status.Conditions) > 0, err
 	})

@@ -40,9 +40,9 @@ func Main() {
 // Entered reports whether this process is in a machine of its own.
 func Entered() bool { return os.Getenv(roleEnv) == roleMachine }
 
-// Enter runs this program again, with the same arguments, in a machine of its own: no process, mount, address or host name of
-// it is seen outside, and the kernel ends all of it with its first process. It gives that process's exit code. Started
-// is told the process's id; it may be nil.
+// Enter runs this program again, with the same arguments, in a machine of its own: no process, mount, address or host name of it is seen
+// outside, and the kernel ends all of it with its first process. It returns that process's exit code. Started is told the process's id;
+// it may be nil.
 func Enter(started func(pid int)) (int, error) {
 	if os.Geteuid() != 0 {
 		return 0, errors.New("this needs root: network, mount and process namespaces of its own; run it with sudo, or in a container that may")

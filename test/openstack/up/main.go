@@ -37,13 +37,13 @@ import (
 
 // Files in the folder.
 const (
-	pidFile, logFile     = "pid", "log"
-	readyFile            = "ready"
-	cloudsFile, caFile   = "clouds.yaml", "ca.crt"
-	claimFile            = "claim.yaml"
-	enterFile            = "enter"
-	background           = "-background"
-	patience, stopWithin = 15 * time.Minute, 30 * time.Second
+	pidFile, logFile         = "pid", "log"
+	readyFile                = "ready"
+	cloudsFile, caFile       = "clouds.yaml", "ca.crt"
+	claimFile                = "claim.yaml"
+	enterFile                = "enter"
+	background               = "-background"
+	startTimeout, stopWithin = 15 * time.Minute, 30 * time.Second
 )
 
 type options struct {
@@ -125,7 +125,7 @@ func (o *options) start() error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		if text, err := os.ReadFile(filepath.Join(o.dir, readyFile)); err == nil {
 			fmt.Fprint(os.Stdout, string(text))
 			return nil
@@ -137,10 +137,10 @@ func (o *options) start() error {
 		default:
 		}
 	}
-	return errors.Join(fmt.Errorf("the cloud is not ready after %s; see %s", patience, log.Name()), o.stop())
+	return errors.Join(fmt.Errorf("the cloud is not ready after %s; see %s", startTimeout, log.Name()), o.stop())
 }
 
-// keystone gives the virtual environment of the claim's release, which is made if it is not there.
+// keystone returns the virtual environment of the claim's release, which is made if it is not there.
 func (o *options) keystone(ctx context.Context) (map[release.Release]string, error) {
 	text, err := os.ReadFile(o.claim)
 	if err != nil {
@@ -197,15 +197,15 @@ func (o *options) serve() error {
 	if err != nil {
 		return err
 	}
-	if err := o.tell(ctx, c, claim); err != nil {
+	if err := o.announce(ctx, c, claim); err != nil {
 		return err
 	}
 	<-ctx.Done()
 	return nil
 }
 
-// tell writes what a user needs.
-func (o *options) tell(ctx context.Context, c *openstack.Cloud, claim []byte) error {
+// announce writes what a user needs.
+func (o *options) announce(ctx context.Context, c *openstack.Cloud, claim []byte) error {
 	data, err := c.Operators.Secret(ctx, c.Namespace, "keystone-clouds")
 	if err != nil {
 		return err

@@ -99,7 +99,7 @@ func (b *bench) grow(ctx context.Context, n int, first bool) error {
 	return nil
 }
 
-// ready waits until claims are ready, and gives how long each took.
+// ready waits until claims are ready, and returns how long each took.
 func (b *bench) ready(ctx context.Context, ordered map[types.NamespacedName]time.Time) ([]time.Duration, error) {
 	var took []time.Duration
 	kind := b.claims[0].GroupVersionKind()
@@ -133,7 +133,7 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// isWrite tells whether a request writes something that stays: not an event, and not the question whether somebody may do something.
+// isWrite reports whether a request writes something that stays: not an event, and not the question whether someone may do something.
 func isWrite(r platform.Request) bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) &&
 		!slices.Contains([]string{"/events", "events.k8s.io/events", "coordination.k8s.io/leases"}, r.Resource)

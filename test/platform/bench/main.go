@@ -51,7 +51,7 @@ func (c *cli) run(ctx context.Context) error {
 		c.Planes = []int{1, 10, 50}
 	}
 	options := platform.Options{
-		Dir: filepath.Join(cache, "platform-bench"), Core: c.Core, Audit: true, PlayCompanion: true, Progress: os.Stderr,
+		Dir: filepath.Join(cache, "platform-bench"), Core: c.Core, Audit: true, FakeCompanion: true, Progress: os.Stderr,
 	}
 	if c.Defaults {
 		options.CrossplaneArgs = []string{"--circuit-breaker-burst=100", "--circuit-breaker-refill-rate=1"}

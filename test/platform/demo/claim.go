@@ -128,7 +128,7 @@ func next(ctx context.Context, p *platform.Platform, claim *unstructured.Unstruc
 	}
 	resource := strings.ToLower(claim.GetKind())
 	fmt.Fprintf(out, `
-Crossplane, its provider, the function and the companion are real; databases, queues and pods are played. In another terminal:
+Crossplane, its provider, the function and the companion are real; databases, queues and pods are fakes. In another terminal:
 
   export KUBECONFIG=%s PATH=%s:$PATH
   kubectl get %s,keystones,keyrepositories,databasesyncs -A
@@ -142,7 +142,7 @@ Logs are in %s. Ctrl-C here, or make demo-down there, stops all of it.
 		resource, claim.GetName(), claim.GetNamespace(), resource, claim.GetName(), claim.GetNamespace(), filepath.Join(p.Dir, "logs"))
 }
 
-// tree is a line for each kind of object in a namespace that somebody ordered.
+// tree is a line for each kind of object in a namespace that someone ordered.
 func tree(ctx context.Context, p *platform.Platform, namespace string) []string {
 	names := map[string][]string{}
 	for _, o := range p.Composed(ctx, namespace) {

@@ -21,7 +21,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
 
-// remote is the cluster that the PlatformConfig of the examples offers beside its own.
+// remote is the cluster that the PlatformConfig of the examples offers besides its own.
 const remote = "west"
 
 // cli are the flags.

@@ -22,7 +22,7 @@ var secretStores = schema.GroupVersionResource{Group: "external-secrets.io", Ver
 // errUnreadable is what External Secrets says in a condition of a source that it cannot read. Why stands in an event.
 var errUnreadable = errors.New("could not get secret data from provider")
 
-// reader gives the data of an entry of a store, base64.
+// reader returns the data of an entry of a store, base64.
 type reader func(ctx context.Context, entry string) (map[string]any, error)
 
 // copied makes the Secret of an ExternalSecret that names the keys which it reads, and keeps it up to date.
@@ -152,7 +152,7 @@ func (o *Operators) unread(ctx context.Context, i item, u *unstructured.Unstruct
 	return ignoreNotFound(err)
 }
 
-// reads tells whether an ExternalSecret names the keys which it reads.
+// reads reports whether an ExternalSecret names the keys which it reads.
 func reads(u *unstructured.Unstructured) bool {
 	data, _, _ := unstructured.NestedSlice(u.Object, "spec", "data")
 	return u.GetKind() == "ExternalSecret" && len(data) > 0

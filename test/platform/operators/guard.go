@@ -29,7 +29,7 @@ func (o *Operators) guard(ctx context.Context, u *unstructured.Unstructured, fin
 	return err
 }
 
-// isGuarded tells whether a Secret is deleted and still there for K-ORC's sake.
+// isGuarded reports whether a Secret is deleted and still there for K-ORC's sake.
 func isGuarded(secret *unstructured.Unstructured) bool {
 	return secret.GetDeletionTimestamp() != nil && slices.ContainsFunc(secret.GetFinalizers(), func(f string) bool {
 		return strings.HasPrefix(f, korcGroup+"/")
@@ -59,8 +59,8 @@ func (o *Operators) unguard(ctx context.Context, i item, secret *unstructured.Un
 	return ignoreNotFound(err)
 }
 
-// isUsed tells whether a finalizer of a Secret has to stay: another's does, and K-ORC's as long as an object of the kind names the Secret,
-// or K-ORC is held.
+// isUsed reports whether a finalizer of a Secret has to stay: another's does, and K-ORC's as long as an object of the kind names the
+// Secret, or K-ORC is held.
 func (o *Operators) isUsed(secret *unstructured.Unstructured, finalizer string) (bool, error) {
 	const pause = time.Second
 	for resource, kind := range o.kinds {
@@ -79,7 +79,7 @@ func (o *Operators) isUsed(secret *unstructured.Unstructured, finalizer string) 
 	return true, nil
 }
 
-// unguardAll looks again at the Secrets of a namespace that are deleted, because an object of K-ORC's has gone.
+// unguardAll checks again at the Secrets of a namespace that are deleted, because an object of K-ORC's has gone.
 func (o *Operators) unguardAll(namespace string) error {
 	all, err := o.caches[secrets].ByNamespace(namespace).List(labels.Everything())
 	for _, s := range asObjects(all) {

@@ -14,8 +14,8 @@ import (
 
 const korcGroup = "openstack.k-orc.cloud"
 
-// korc plays what is particular about K-ORC: it looks things up in Keystone, and it needs Keystone again before it lets go of an
-// object that is deleted, even one that it only imported. It tells whether there is nothing more to do.
+// korc fakes what is particular about K-ORC: it looks things up in Keystone, and it needs Keystone again before it lets go of an object
+// that is deleted, even one that it only imported. It reports whether there is nothing more to do.
 func (o *Operators) korc(ctx context.Context, i item, u *unstructured.Unstructured) (bool, error) {
 	finalizer := guardOf(u.GetKind())
 	has := slices.Contains(u.GetFinalizers(), finalizer)

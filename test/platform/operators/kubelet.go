@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// kubelet plays a node for a pod. The pod runs when everything that it mounts or reads is there; that of a Job ends well, a moment
-// later. A pod of a program that is real runs as that does.
+// kubelet fakes a node for a pod. The pod runs when everything that it mounts or reads is there; that of a Job ends well, a moment later.
+// A pod of a program that is real runs as that does.
 func (o *Operators) kubelet(ctx context.Context, u *unstructured.Unstructured) error {
 	client := o.client.Resource(pods).Namespace(u.GetNamespace())
 	if u.GetDeletionTimestamp() != nil {
@@ -45,7 +45,7 @@ func (o *Operators) kubelet(ctx context.Context, u *unstructured.Unstructured) e
 	return ignoreNotFound(err)
 }
 
-// live is what becomes of a pod that is not deleted. It gives the time after which to look again; zero: when something changes.
+// live is what becomes of a pod that is not deleted. It returns the time after which to check again; zero: when something changes.
 func (o *Operators) live(ctx context.Context, pod *corev1.Pod) (time.Duration, error) {
 	const (
 		soon    = 300 * time.Millisecond

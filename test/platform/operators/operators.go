@@ -1,9 +1,9 @@
-// Package operators plays who works in a cluster beside Kubernetes' own controllers: the operators of other projects, and the
-// kubelet. What they write of what is ready is what internal/fake read off them, at the generation that they saw; and they make the
-// Secrets that others wait for. A kind that is not in its table never becomes ready. Deployments, StatefulSets, Jobs and namespaces
-// are not played: Kubernetes' own controllers look after them, with pods that are played to run.
+// Package operators fakes what runs in a cluster besides Kubernetes' own controllers: the operators of other projects, and the kubelet.
+// What they write of what is ready is what internal/fake read off them, at the generation that they saw; and they make the Secrets that
+// others wait for. A kind that is not in its table never becomes ready. Deployments, StatefulSets, Jobs and namespaces are not faked:
+// Kubernetes' own controllers look after them, with pods that only appear to run.
 //
-// Our companion is played only as far as it is not Real: with it, pods of its Deployments are processes, and what it owns is left to it.
+// Our companion is faked only as far as it is not Real: with it, pods of its Deployments are processes, and what it owns is left to it.
 package operators
 
 import (
@@ -34,7 +34,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/fake"
 )
 
-// Operators are the players of one cluster.
+// Operators are the fakes of one cluster.
 type Operators struct {
 	client  dynamic.Interface
 	config  *rest.Config
@@ -63,8 +63,8 @@ type held struct {
 	namespace string
 }
 
-// unplayed are the groups of kinds that have a real owner here: Kubernetes' controllers, or Crossplane.
-var unplayed = []string{
+// realOwners are the groups of kinds that have a real owner here: Kubernetes' controllers, or Crossplane.
+var realOwners = []string{
 	"", "apps", "batch", "networking.k8s.io", "policy", "rbac.authorization.k8s.io",
 	"protection.crossplane.io", "kubernetes.crossplane.io", "kubernetes.m.crossplane.io", "keystone.openstack.c5c3.io",
 }
@@ -77,9 +77,8 @@ var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
-// Start lets the players play until the context ends. They say what they do, and what stops them, in the log. What is real is
-// not played; nil: nothing is. The kinds that they play have to be there, but for kinds of ours that an upgrade may bring; the error is
-// that one is not.
+// Start runs the fakes until the context ends. They say what they do, and what stops them, in the log. What is real is not faked; nil:
+// nothing is. The kinds that they own have to be there, but for kinds of ours that an upgrade may bring; the error is that one is not.
 func Start(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, companion Real, log io.Writer) (*Operators, error) {
 	if companion == nil {
 		companion = nothing{}
@@ -100,7 +99,7 @@ func Start(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, com
 		held:   map[held]bool{}, written: map[types.UID]string{},
 	}
 	for _, kind := range fake.Kinds() {
-		if slices.Contains(unplayed, kind.Group) || companion.Owns(kind) {
+		if slices.Contains(realOwners, kind.Group) || companion.Owns(kind) {
 			continue
 		}
 		m, err := mapper.RESTMapping(kind)
@@ -111,7 +110,7 @@ func Start(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, com
 			later, _ := meta.UnsafeGuessKindToResource(kind.WithVersion("v1alpha1"))
 			o.kinds[later] = kind
 		default:
-			return nil, fmt.Errorf("cannot play the operator of %s: %w", kind, err)
+			return nil, fmt.Errorf("cannot fake the operator of %s: %w", kind, err)
 		}
 	}
 	return o, o.watch(ctx)
@@ -119,7 +118,7 @@ func Start(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, com
 
 // watch puts everything that changes into the queue, and lets workers take it out.
 func (o *Operators) watch(ctx context.Context) error {
-	// What waits is looked at again anyway; this is for what somebody takes away, a Secret say. Real operators look as seldom, and with a
+	// What waits is looked at again anyway; this is for what someone removes, a Secret say. Real operators look as seldom, and with a
 	// hundred control planes looking costs more of the API server than what is measured there.
 	const again = 5 * time.Minute
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(o.client, again)
@@ -165,7 +164,7 @@ func (o *Operators) next(ctx context.Context) bool {
 		return false
 	}
 	defer o.queue.Done(i)
-	if err := o.play(ctx, i); err != nil && ctx.Err() == nil {
+	if err := o.reconcile(ctx, i); err != nil && ctx.Err() == nil {
 		if !apierrors.IsConflict(err) {
 			o.sayf("%s %s/%s: %v", o.kinds[i.resource].Kind, i.namespace, i.name, err)
 		}
@@ -182,8 +181,8 @@ func (o *Operators) sayf(format string, args ...any) {
 	fmt.Fprintf(o.log, time.Now().Format("15:04:05.000")+" "+format+"\n", args...)
 }
 
-// play plays the owner of an object.
-func (o *Operators) play(ctx context.Context, i item) error {
+// reconcile fakes the owner of an object.
+func (o *Operators) reconcile(ctx context.Context, i item) error {
 	var lister cache.GenericNamespaceLister = o.caches[i.resource]
 	if i.namespace != "" {
 		lister = o.caches[i.resource].ByNamespace(i.namespace)
@@ -270,7 +269,7 @@ func (o *Operators) finish(ctx context.Context, i item, u *unstructured.Unstruct
 	return nil
 }
 
-// wrote tells whether a version of an object is what was written of it last, or (remember) remembers that.
+// wrote reports whether a version of an object is what was written of it last, or (remember) remembers that.
 func (o *Operators) wrote(u *unstructured.Unstructured, version string, remember bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

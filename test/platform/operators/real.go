@@ -10,16 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Real is an owner that is not played: its program runs, as processes of this machine, for the pods that Kubernetes makes of its
+// Real is an owner that is not faked: its program runs, as processes of this machine, for the pods that Kubernetes makes of its
 // Deployments.
 type Real interface {
-	// Owns tells whether the program looks after a kind.
+	// Owns reports whether the program looks after a kind.
 	Owns(kind schema.GroupKind) bool
-	// Runs tells whether a pod is to run the program.
+	// Runs reports whether a pod is to run the program.
 	Runs(pod *corev1.Pod) bool
-	// Run lets the program run for a pod, and tells how it is.
+	// Run lets the program run for a pod, and reports how it is.
 	Run(ctx context.Context, pod *corev1.Pod) (Running, error)
-	// Keep ends what runs in a namespace for other pods than these, and tells whether it has ended.
+	// Keep ends what runs in a namespace for other pods than these, and reports whether it has ended.
 	Keep(namespace string, pods []types.UID) bool
 }
 
@@ -31,7 +31,7 @@ type Running struct {
 	Restarts int32
 }
 
-// nothing is Real where everything is played.
+// nothing is Real where everything is faked.
 type nothing struct{}
 
 func (nothing) Owns(schema.GroupKind) bool                        { return false }
@@ -39,7 +39,7 @@ func (nothing) Runs(*corev1.Pod) bool                             { return false
 func (nothing) Run(context.Context, *corev1.Pod) (Running, error) { return Running{}, nil }
 func (nothing) Keep(string, []types.UID) bool                     { return true }
 
-// keep ends the programs of pods that are gone from a namespace, or of all pods if what the program owns is held there. It tells
+// keep ends the programs of pods that are gone from a namespace, or of all pods if what the program owns is held there. It reports
 // whether they have ended.
 func (o *Operators) keep(namespace string) (bool, error) {
 	if o.stopped(namespace) {
@@ -66,7 +66,7 @@ func (o *Operators) gone(i item) error {
 	return err
 }
 
-// stopped tells whether something that the real program owns is held in a namespace.
+// stopped reports whether something that the real program owns is held in a namespace.
 func (o *Operators) stopped(namespace string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

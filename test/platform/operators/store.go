@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/fake"
 )
 
-// store plays what External Secrets keeps secrets in: entries by their names, as long as the players play.
+// store fakes what External Secrets keeps secrets in: entries by their names, as long as the fakes run.
 type store struct {
 	mu      sync.Mutex
 	entries map[string]map[string]any // base64, as in a Secret
@@ -26,14 +26,14 @@ const deleteEntries = "Delete"
 // defaultRefresh is that of the definition.
 const defaultRefresh = time.Hour
 
-// Reasons of the condition Ready with which External Secrets tells what it did.
+// Reasons of the condition Ready with which External Secrets reports what it did.
 const (
 	secretSynced  = "SecretSynced"
 	secretDeleted = "SecretDeleted" // there is no such entry, and deletionPolicy is Delete
 )
 
-// push writes what a PushSecret names into the store, when that is due, and where it says so only what is not there. It gives the time
-// after which to look again; zero: when something changes.
+// push writes what a PushSecret names into the store, when that is due, and where it says so only what is not there. It returns the time
+// after which to check again; zero: when something changes.
 func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) (again time.Duration, err error) {
 	interval := defaultRefresh
 	if s := text(u, "spec", "refreshInterval"); s != "" {
@@ -67,13 +67,13 @@ func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) (aga
 	if text(u, "spec", "deletionPolicy") == deleteEntries {
 		o.drop(u, fake.Pushes(u.Object))
 	}
-	unstructured.RemoveNestedField(u.Object, "status", "refreshTime") // it is written anew
+	unstructured.RemoveNestedField(u.Object, "status", "refreshTime") // it is rewritten
 	return interval, nil
 }
 
-// refresh tells whether a PushSecret is to be pushed: for the first time, because it has changed, or because its interval is over; and if
-// not, when it will be. Without an interval it is not pushed again.
-// https://github.com/external-secrets/external-secrets, pkg/controllers/pushsecret/pushsecret_controller.go, shouldRefresh
+// refresh reports whether a PushSecret is to be pushed: for the first time, because it has changed, or because its interval is over; and
+// if not, when it will be. Without an interval it is not pushed again. https://github.com/external-secrets/external-secrets,
+// pkg/controllers/pushsecret/pushsecret_controller.go, shouldRefresh
 func refresh(u *unstructured.Unstructured, interval time.Duration, now time.Time) (wait time.Duration, due bool) {
 	last, err := time.Parse(time.RFC3339, text(u, "status", "refreshTime"))
 	switch {
@@ -88,7 +88,7 @@ func refresh(u *unstructured.Unstructured, interval time.Duration, now time.Time
 	return wait, wait <= 0
 }
 
-// finalize holds a PushSecret until what it pushed is deleted, where it says so, and tells whether there is nothing more to do.
+// finalize holds a PushSecret until what it pushed is deleted, where it says so, and reports whether there is nothing more to do.
 func (o *Operators) finalize(ctx context.Context, i item, u *unstructured.Unstructured) (bool, error) {
 	const finalizer = "pushsecret.externalsecrets.io/finalizer"
 	deletes, deleting := text(u, "spec", "deletionPolicy") == deleteEntries, u.GetDeletionTimestamp() != nil
@@ -161,7 +161,7 @@ func (s *store) remove(entry, property string) {
 	}
 }
 
-// has tells whether there is an entry, and its property where one is named.
+// has reports whether there is an entry, and its property where one is named.
 func (s *store) has(entry, property string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +184,7 @@ func entryOf(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// pull makes the Secret of an ExternalSecret that reads an entry of the store, and tells what became of it.
+// pull makes the Secret of an ExternalSecret that reads an entry of the store, and reports what became of it.
 func (o *Operators) pull(ctx context.Context, u *unstructured.Unstructured, entry string) (reason string, err error) {
 	o.store.mu.Lock()
 	data := maps.Clone(o.store.entries[entry])

@@ -17,14 +17,14 @@ func (k *Keystone) Given() []string {
 	return slices.Sorted(maps.Keys(k.given))
 }
 
-// Give gives a role as somebody else does.
+// Give gives a role as someone else does.
 func (k *Keystone) Give(path string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	k.given[path] = true
 }
 
-// Take takes a role away as somebody else does.
+// Take takes a role away as someone else does.
 func (k *Keystone) Take(path string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -80,7 +80,7 @@ func (k *Keystone) Options(user string) map[string]any {
 	return maps.Clone(k.options[user])
 }
 
-// SetOption sets an option of a user as somebody else does.
+// SetOption sets an option of a user as someone else does.
 func (k *Keystone) SetOption(user, option string, value any) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()

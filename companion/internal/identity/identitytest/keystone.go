@@ -1,6 +1,6 @@
-// Package identitytest plays Keystone for tests: logins by password, application credentials of a user, and the change of its own
-// password; for an administrator, roles that are given and the regions of endpoints; with the requests, answers and refusals of the
-// real one (https://docs.openstack.org/api-ref/identity/v3/).
+// Package identitytest is a fake Keystone for tests: logins by password, application credentials of a user, and the change of its own
+// password; for an administrator, roles that are given and the regions of endpoints; with the requests, answers and refusals of the real
+// one (https://docs.openstack.org/api-ref/identity/v3/).
 package identitytest
 
 import (
@@ -69,7 +69,7 @@ func (k *Keystone) Credentials() map[string]Credential {
 	return maps.Clone(k.credentials)
 }
 
-// Accepts reports whether somebody can log in by an application credential.
+// Accepts reports whether someone can log in by an application credential.
 func (k *Keystone) Accepts(id, secret string) bool {
 	c, ok := k.Credentials()[id]
 	return ok && c.Secret == secret
@@ -89,7 +89,7 @@ func (k *Keystone) SetPassword(user, password string) {
 	k.passwords[user] = password
 }
 
-// Add adds an application credential that somebody else made, and gives its ID.
+// Add adds an application credential that someone else made, and returns its ID.
 func (k *Keystone) Add(user, name string) string {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()

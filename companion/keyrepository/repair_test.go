@@ -119,7 +119,7 @@ func TestEdited(t *testing.T) {
 				c.clock.SetTime(c.clock.Now().Add(60 * 24 * time.Hour))
 				c.passes(r)
 				if diff := cmp.Diff(edited, c.secret()); diff != "" {
-					t.Error("touched what somebody had edited: ", diff)
+					t.Error("touched what someone had edited: ", diff)
 				}
 				c.expect("Ready", "False SecretEdited", "Undo")
 				if told := c.told(); strings.Count(told, "Warning SecretEdited") != 1 {
@@ -144,7 +144,7 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// TestRecordLost takes the annotation away, as a tool may that writes the Secret anew.
+// TestRecordLost takes the annotation away, as a tool may that writes the Secret again.
 func TestRecordLost(t *testing.T) {
 	for _, text := range []string{"", "{"} {
 		c, r := start(t, fernet())

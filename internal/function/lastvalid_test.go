@@ -15,7 +15,7 @@ import (
 func TestHeld(t *testing.T) {
 	type m = map[string]any
 	type told struct {
-		// Replicas of what is desired; nothing is desired of a fatal answer.
+		// Replicas of what is desired; nothing is desired of a fatal response.
 		Replicas any
 		Fatal    bool
 		// What the conditions and the status say.
@@ -43,7 +43,7 @@ func TestHeld(t *testing.T) {
 			},
 		},
 		"NotValidAnyMore": {
-			reason: "A limit may have become stricter; the tenant hears what is wrong with the spec that he sees.",
+			reason: "A limit may have become stricter; the tenant hears what is wrong with the current spec.",
 			spec:   m{"fail": "invalid"}, status: m{"lastValidSpec": m{"fail": "build"}},
 			want: told{
 				Fatal: true, SpecValid: "False: " + mistake, Composed: "Unknown: nothing is composed while SpecValid is False", Current: "False: " + mistake,
@@ -57,14 +57,14 @@ func TestHeld(t *testing.T) {
 			},
 		},
 		"NotTheTenants": {
-			reason: "What the tenant cannot mend says nothing of what was valid before.",
+			reason: "What the tenant cannot fix says nothing of what was valid before.",
 			spec:   m{"fail": "derive"}, status: m{"lastValidSpec": m{"replicas": 3}},
 			want: told{
 				Fatal: true, SpecValid: "Unknown: nothing can be said of the spec while Composed is False", Composed: "False: cannot derive",
 				Current: "False: cannot derive",
 			},
 		},
-		"Mended": {
+		"Fixed": {
 			reason: "The next valid spec takes its place.",
 			spec:   m{"replicas": 5}, status: m{"lastValidSpec": m{"replicas": 3}},
 			want: told{Replicas: 5.0, SpecValid: "True: ", Composed: "True: ", Current: "False: config: ConfigMap config: it is not created yet", LastValid: m{"replicas": 5.0}},
@@ -88,7 +88,7 @@ func TestHeld(t *testing.T) {
 				t.Errorf("%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
 			}
 			explained, _, err := runner.Explain(wire.RequestOf(request(t, tc.spec, tc.status)))
-			if (err == nil) != (name == "Mended") || (explained == nil) != tc.want.Fatal {
+			if (err == nil) != (name == "Fixed") || (explained == nil) != tc.want.Fatal {
 				t.Errorf("%s\nExplain(...) = %v, %v", tc.reason, explained, err)
 			}
 		})

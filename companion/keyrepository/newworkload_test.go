@@ -15,7 +15,7 @@ import (
 )
 
 // born makes keys, and then the Deployment, as a control plane does, and lets the controller come to rest.
-func born(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconciler) {
+func started(t *testing.T, repo *openstackv1.KeyRepository) (*cluster, *Reconciler) {
 	t.Helper()
 	c := newCluster(t, repo)
 	r := c.reconciler(c.api, c.api)
@@ -34,11 +34,11 @@ func (c *cluster) deploy(r *Reconciler) {
 	}
 }
 
-// TestBirth: a workload that is made after the keys is not rolled for them, and with the next ones it is.
-func TestBirth(t *testing.T) {
+// TestNewWorkload: a workload that is made after the keys is not rolled for them, and with the next ones it is.
+func TestNewWorkload(t *testing.T) {
 	for name, repo := range map[string]*openstackv1.KeyRepository{"fernet": fernet(), "credential": withBackup(credential())} {
 		t.Run(name, func(t *testing.T) {
-			c, r := born(t, repo)
+			c, r := started(t, repo)
 			if told := c.told(); c.podCount != 2 || strings.Contains(told, "PodsRolled") {
 				t.Errorf("%d pods for 2 replicas:\n%s", c.podCount, told)
 			}
@@ -53,9 +53,9 @@ func TestBirth(t *testing.T) {
 	}
 }
 
-// TestBornAnew: the next workload of the same Secret is not rolled either.
-func TestBornAnew(t *testing.T) {
-	c, r := born(t, fernet())
+// TestRecreatedWorkload: the next workload of the same Secret is not rolled either.
+func TestRecreatedWorkload(t *testing.T) {
+	c, r := started(t, fernet())
 	c.untilRotation(r)
 	pods, d := c.podCount, &appsv1.Deployment{}
 	c.must(c.api.Get(context.Background(), key("keystone"), d))
@@ -70,8 +70,8 @@ func TestBornAnew(t *testing.T) {
 	c.clean()
 }
 
-// TestNotBorn: who may have been started with other keys is rolled, whatever was true of those before.
-func TestNotBorn(t *testing.T) {
+// TestNotNewWorkload: who may have been started with other keys is rolled, whatever was true of those before.
+func TestNotNewWorkload(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		repo   *openstackv1.KeyRepository
@@ -91,7 +91,7 @@ func TestNotBorn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, r := born(t, tc.repo)
+			c, r := started(t, tc.repo)
 			lost := c.set().Hash()
 			c.sealed = nil
 			tc.do(c)
@@ -107,7 +107,7 @@ func TestNotBorn(t *testing.T) {
 	}
 }
 
-// TestSecretFirst: what is written down of consumers that do not exist rests on the order of reads.
+// TestSecretFirst: what is recorded of consumers that do not exist rests on the order of reads.
 func TestSecretFirst(t *testing.T) {
 	c := newCluster(t, fernet())
 	var read []string
@@ -126,7 +126,7 @@ func TestSecretFirst(t *testing.T) {
 
 // TestMarkSurvivesApply shows that Crossplane does not take the mark away either.
 func TestMarkSurvivesApply(t *testing.T) {
-	c, _ := born(t, fernet())
+	c, _ := started(t, fernet())
 	d := &appsv1.Deployment{}
 	c.must(c.api.Get(context.Background(), key("keystone"), d))
 	if d.Annotations[podAnnotation(secretName)] != c.set().Hash() || d.Spec.Template.Annotations[podAnnotation(secretName)] != "" {
