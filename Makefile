@@ -56,7 +56,7 @@ fuzz: ## Fuzz every fuzz target for FUZZTIME (30s)
 
 # What literals say is changed by a tool of our own, conditions by gremlins. Goldens notice nothing: ours writes them again for each
 # mutant, and gremlins leaves out the tests that only compare them.
-mutation: mutation-literals mutation-conditions ## Break packages on purpose, and say what no test notices: [PKG=./internal/limit] [ARGS="-sample 50"]
+mutation: mutation-literals mutation-conditions ## Break packages on purpose, and say what no test notices: [PKG=./internal/tenant/limit] [ARGS="-sample 50"]
 
 mutation-literals: # Fields, elements, bools, constants, numbers, names
 	go run ./hack/mutation $(ARGS) $(PKG)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
-	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
 // TestExamples holds that an API server accepts every example, and that what cannot be served yet says so.

@@ -7,7 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
-	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
 // TestNames: the names of a definition are for ever, each of them: Crossplane refuses one that is installed with other names, a short name

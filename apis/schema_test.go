@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
-	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
-	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
 // crds are the CRDs that an API server gets to see in the end, by kind: of claims, of composite resources, and plain ones.

@@ -29,7 +29,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
-	rights "github.com/c5c3/crossplane-cobaltcore/internal/companion"
+	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
 type cli struct {

@@ -33,7 +33,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
 // manager is what the manager itself does: it elects a leader, and reports who leads.
@@ -63,11 +63,11 @@ func TestRights(t *testing.T) {
 		add(want, split(strings.Trim(m[1], `"`)), split(m[2]), split(m[3]))
 	}
 	got := map[string]bool{}
-	for _, r := range companion.Rights() {
+	for _, r := range c5c3.Rights() {
 		add(got, r.APIGroups, r.Resources, r.Verbs)
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
-		t.Errorf("rights (-markers in companion/ +rules in internal/companion):\n%s", diff)
+		t.Errorf("rights (-markers in companion/ +rules in internal/kube/c5c3):\n%s", diff)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestOptions(t *testing.T) {
 	if got := slices.Collect(maps.Keys(o.Cache.DefaultNamespaces)); !slices.Equal(got, []string{"cloud"}) {
 		t.Errorf("the cache is of namespaces %q", got)
 	}
-	if !o.LeaderElection || o.LeaderElectionID != companion.Lease || o.LeaderElectionNamespace != "cloud" || !o.LeaderElectionReleaseOnCancel {
+	if !o.LeaderElection || o.LeaderElectionID != c5c3.Lease || o.LeaderElectionNamespace != "cloud" || !o.LeaderElectionReleaseOnCancel {
 		t.Errorf("the leader is elected by %q in %q: %v", o.LeaderElectionID, o.LeaderElectionNamespace, o.LeaderElection)
 	}
 	served := (&cli{MetricsAddress: ":1", HealthAddress: ":2"}).options(runtime.NewScheme())

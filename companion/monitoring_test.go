@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
-	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
 // expressions are those of alerts and dashboard, by where they stand.
@@ -24,7 +24,7 @@ func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	w := workload.Workload{Name: "companion", Namespace: "cloud"}
-	rules, _ := companion.Alerts(w, common.Monitoring{}).(*unstructured.Unstructured)
+	rules, _ := c5c3.Alerts(w, common.Monitoring{}).(*unstructured.Unstructured)
 	groups, _, err := unstructured.NestedSlice(rules.Object, "spec", "groups")
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func expressions(t *testing.T) map[string]string {
 		alert, _ := a.(map[string]any)
 		out[fmt.Sprint("alert ", alert["alert"])] = fmt.Sprint(alert["expr"])
 	}
-	o, err := companion.Dashboard(w, common.Monitoring{})
+	o, err := c5c3.Dashboard(w, common.Monitoring{})
 	if err != nil {
 		t.Fatal(err)
 	}

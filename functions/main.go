@@ -9,7 +9,7 @@ import (
 	sdk "github.com/crossplane/function-sdk-go"
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
-	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // files are the table, the recipes and what is patched.
@@ -71,7 +71,7 @@ func (i Image) Containerfile() (string, error) {
 	return read(path.Join(i.Name, recipe))
 }
 
-// Reference is the full name of the image of a release: that of internal/release, and the revision of what is patched.
+// Reference is the full name of the image of a release: that of internal/openstack/release, and the revision of what is patched.
 func (i Image) Reference(r release.Release) (string, error) {
 	reference, err := release.ImageFor(i.Name, r, release.Override{})
 	if err != nil {

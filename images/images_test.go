@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/c5c3/crossplane-cobaltcore/images"
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // table is the table, which has to be readable.
@@ -24,7 +24,7 @@ func table(t *testing.T) []images.Image {
 	return all
 }
 
-// TestTable: every row can be built, and is what internal/release calls for.
+// TestTable: every row can be built, and is what internal/openstack/release calls for.
 func TestTable(t *testing.T) {
 	debian := regexp.MustCompile(`^[a-z0-9][a-z0-9.+-]+$`)
 	for _, i := range table(t) {

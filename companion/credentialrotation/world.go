@@ -15,7 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
-	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
 const (

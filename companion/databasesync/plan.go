@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // plan is what to do next. At most one of create, release, suspend, remove and a changed history is meant; a plan with none of them
@@ -222,8 +222,11 @@ func (w *world) retryAt(last *record, s step) time.Time {
 	if n == 0 || last.Result != openstackv1.StepFailed {
 		return w.now
 	}
-	// A clock that was set back does not make the wait longer.
-	return w.now.Add(min(last.Finished.Sub(w.now), 0) + backoff(n))
+	wait := backoff(n)
+	if last.Finished.Sub(w.now) > wait {
+		return w.now // The clock was set back: nobody knows how long ago that was.
+	}
+	return last.Finished.Add(wait)
 }
 
 // save is a plan that changes the status.

@@ -356,6 +356,22 @@ func TestNext(t *testing.T) {
 				return g
 			}, decision{Does: "create sync/db-sync " + one, Phase: "Syncing"}, "",
 		},
+		"BacksOffByAClockThatIsSlow": {
+			"A clock that is a little behind makes it wait a little longer.", func() given {
+				g := at("", one)
+				g.attempt(syncing, 1, openstackv1.StepFailed)
+				g.now = g.now.Add(-5 * time.Second)
+				return g
+			}, decision{Phase: "Failed"}, "runs again at 2026-03-02T12:00:10Z",
+		},
+		"RetriesByAClockThatWasSetBack": {
+			"A clock that was set back does not make it wait until it is right again.", func() given {
+				g := at("", one)
+				g.attempt(syncing, 1, openstackv1.StepFailed)
+				g.now = g.now.Add(-2 * time.Hour)
+				return g
+			}, decision{Does: "create sync/db-sync " + one, Phase: "Syncing"}, "",
+		},
 		"RetriesAfterAnEdit": {
 			"At once if the spec has changed.", func() given {
 				g := at("", one)

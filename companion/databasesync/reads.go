@@ -13,7 +13,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
-	rights "github.com/c5c3/crossplane-cobaltcore/internal/companion"
+	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
 // rollout says what keeps the consumers from running an image all: no words if nothing does.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
 // RetryAnnotation asks to run a failed step again at once. Any new value does.

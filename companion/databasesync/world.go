@@ -18,7 +18,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	rights "github.com/c5c3/crossplane-cobaltcore/internal/companion"
+	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
 // world is everything that a decision depends on, as it was read in one pass.

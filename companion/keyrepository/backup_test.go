@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/rotation"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/rotation"
 )
 
 // TestOrders: what is ordered of External Secrets, whole. An admission policy of the platform holds the companion to this shape.

@@ -7,8 +7,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
-	rights "github.com/c5c3/crossplane-cobaltcore/internal/companion"
-	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
 // migrationJob runs a command in the first container of a workload's pods, with its image, environment and files: those are

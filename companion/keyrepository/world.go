@@ -15,7 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
-	"github.com/c5c3/crossplane-cobaltcore/internal/rotation"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/rotation"
 )
 
 // managedBy is the value of the label app.kubernetes.io/managed-by of what this controller makes.

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/rotation"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/rotation"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
 // functions are all that a template may call: text in, text out. None of Go's own is among them: those can loop, or make a

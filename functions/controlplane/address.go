@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"fmt"
 
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
-
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/exposure"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 )
 
 const (

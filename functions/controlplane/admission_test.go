@@ -6,9 +6,9 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
 
 // TestMandatory: without the admission policies nothing is composed, and what is there is left as it is. That is no tenant's mistake.

@@ -10,11 +10,11 @@ import (
 	"github.com/robfig/cron/v3"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
-	"github.com/c5c3/crossplane-cobaltcore/internal/names"
-	"github.com/c5c3/crossplane-cobaltcore/internal/object"
-	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
 // backupResource is the composed resource of backups that were ordered under the name of the database.

@@ -3,8 +3,8 @@ package controlplane
 import (
 	"time"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 )
 
 // checkSchedules refuses schedules that look like one and are none, such as a minute 61, or whose day never comes: the workload cluster

@@ -5,8 +5,8 @@ package controlplane
 import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
 
 // New returns the function of XControlPlaneCluster composite resources.

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
-	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 // ordered is the spec of the MariaDB that a claim orders, when there is one of such a spec.

@@ -1,8 +1,8 @@
 package controlplane
 
 import (
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 )
 
 // databaseMonitoring is alerts on the database, and what brings its metrics to a Prometheus that chooses by labels.

@@ -3,8 +3,8 @@ package controlplane
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
 // deletionOrder is said by Usages: what is used cannot be deleted before its user is gone.

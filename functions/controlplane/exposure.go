@@ -4,8 +4,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 )
 
 // checkExposure refuses what would be accepted and lead nowhere. What was accepted before goes on, and what only repeats the platform.

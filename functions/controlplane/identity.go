@@ -7,11 +7,11 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/names"
-	"github.com/c5c3/crossplane-cobaltcore/internal/object"
-	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
 // longestID of a domain that a Keystone composite resource takes; Keystone's own have 32 characters.
@@ -76,7 +76,7 @@ func (m *model) beyondKORC(wanted []entry) compose.Stage {
 		if e.kind != "Endpoint" {
 			continue
 		}
-		stage = append(stage, compose.Resource{Name: "region-of-" + e.resource, Object: companion.EndpointRegion(m.meta(e.name),
+		stage = append(stage, compose.Resource{Name: "region-of-" + e.resource, Object: c5c3.EndpointRegion(m.meta(e.name),
 			openstackv1.EndpointRegionSpec{
 				CloudCredentialsRef: cloud, EndpointRef: common.ObjectName(e.name), Region: m.spec.Global.Region,
 			})})
@@ -86,7 +86,7 @@ func (m *model) beyondKORC(wanted []entry) compose.Stage {
 	}
 	give := func(name string, where openstackv1.RoleAssignmentResource) {
 		where.RoleRef, where.UserRef = "admin", "admin"
-		stage = append(stage, compose.Resource{Name: "role-assignment-" + name, Object: companion.RoleAssignment(m.meta(name),
+		stage = append(stage, compose.Resource{Name: "role-assignment-" + name, Object: c5c3.RoleAssignment(m.meta(name),
 			openstackv1.RoleAssignmentSpec{
 				CloudCredentialsRef: cloud,
 				ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDetach},

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // TestThirdPartyImage: an image that an operator runs is the operator's business until the platform or a mirror says otherwise, and a mirror never

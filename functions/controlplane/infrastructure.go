@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,14 +11,15 @@ import (
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
-	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/monitoring"
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
-	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
-	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
 
 // Names of composed resources that other parts refer to.
@@ -119,23 +118,23 @@ func companionController(m *model) ([]compose.Stage, error) {
 	}
 	names := []string{"companion-account", "companion-role", "companion-role-binding"}
 	var access compose.Stage
-	for i, o := range companion.Access(w) {
+	for i, o := range c5c3.Access(w) {
 		access = append(access, compose.Resource{Name: names[i], Object: o})
 	}
 	run := compose.Stage{
-		{Name: "companion", Object: companion.Deployment(w, image)},
-		{Name: "companion-service", Object: companion.Service(w)},
+		{Name: "companion", Object: c5c3.Deployment(w, image)},
+		{Name: "companion-service", Object: c5c3.Service(w)},
 		{Name: "companion-disruption-budget", Object: w.DisruptionBudget()},
-		{Name: "companion-network-policy", Object: companion.Network(w, prometheus, m.neighbours.apiServer, m.publicAddresses()...)},
+		{Name: "companion-network-policy", Object: c5c3.Network(w, prometheus, m.neighbours.apiServer, m.publicAddresses()...)},
 	}
 	if m.monitoring.Enabled {
-		dashboard, err := companion.Dashboard(w, m.monitoring)
+		dashboard, err := c5c3.Dashboard(w, m.monitoring)
 		if err != nil {
 			return nil, err
 		}
 		run = append(run,
 			compose.Resource{Name: "companion-monitor", Object: monitoring.Service(w.Meta(), m.monitoring, "metrics", w.Selector())},
-			compose.Resource{Name: "companion-alerts", Object: companion.Alerts(w, m.monitoring)},
+			compose.Resource{Name: "companion-alerts", Object: c5c3.Alerts(w, m.monitoring)},
 			compose.Resource{Name: "companion-dashboard", Object: dashboard},
 		)
 	}

@@ -6,12 +6,12 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
-	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/names"
-	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 // legacy is the name that earlier versions gave the instance of claim cloud in namespace tenant-a.

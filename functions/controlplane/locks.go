@@ -1,9 +1,9 @@
 package controlplane
 
 import (
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
-	"github.com/c5c3/crossplane-cobaltcore/internal/object"
 )
 
 const valkeyName = "valkey"

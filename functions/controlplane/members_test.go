@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
 // observedAs is a resource that is there with a spec.

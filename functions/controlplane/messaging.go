@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
-	"github.com/c5c3/crossplane-cobaltcore/internal/monitoring"
-	"github.com/c5c3/crossplane-cobaltcore/internal/object"
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
-	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // rabbitMQName names RabbitMQ and, with a suffix, what its operator makes of it: the StatefulSet rabbitmq-server.

@@ -12,14 +12,14 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
-	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/object"
-	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenantsecret"
-	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
 // internalCA names the control plane's own authority: its issuer, its certificate and their Secret.

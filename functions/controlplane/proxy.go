@@ -3,14 +3,13 @@ package controlplane
 import (
 	"strings"
 
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
-
 	"k8s.io/utils/ptr"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
-	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
-	rules "github.com/c5c3/crossplane-cobaltcore/internal/ready"
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // proxy is what becomes of the database's proxy.

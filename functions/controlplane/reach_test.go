@@ -23,7 +23,7 @@ var inside = map[string][]string{
 		"LDAP.User", "LDAP.Suffix", "LDAP.UserTreeDN", "LDAP.GroupTreeDN", "Federation.ClientID", "Federation.Scopes",
 	},
 	"users' browsers go there, with the user's own token, and nothing of the platform does": {"Federation.TrustedDashboards"},
-	"options and rules that reach outside are refused by internal/override":                 {"Overrides.Config", "Overrides.Policy", "LDAP.Options"},
+	"options and rules that reach outside are refused by internal/openstack/override":       {"Overrides.Config", "Overrides.Policy", "LDAP.Options"},
 	"Secrets are found by code that knows whose they are": {
 		"SecretReference.Name", "SecretKeyReference.Name", "SecretKeyReference.Key", "Images.PullSecrets",
 	},

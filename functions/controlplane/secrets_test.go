@@ -12,11 +12,11 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
-	"github.com/c5c3/crossplane-cobaltcore/internal/function"
-	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
-	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenantsecret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 // naming are the types by which a spec names a Secret.

@@ -3,15 +3,14 @@ package keystone
 import (
 	"fmt"
 
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
-
 	"k8s.io/apimachinery/pkg/runtime"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 )
 
 // catalogAccess is what K-ORC logs in by: an application credential of the administrator's, and not the password. With it K-ORC
@@ -20,7 +19,7 @@ import (
 func catalogAccess(m *model) ([]compose.Stage, error) {
 	name, cloud := m.sub("korc"), keystonev1.KORCCloud(m.name)
 	r := m.spec.KORCCredential
-	rotation := companion.CredentialRotation(m.meta(name), c5c3v1.CredentialRotationSpec{
+	rotation := c5c3.CredentialRotation(m.meta(name), c5c3v1.CredentialRotationSpec{
 		Target:              "ApplicationCredential",
 		UserName:            m.spec.Bootstrap.AdminUser,
 		CloudCredentialsRef: m.adminCloud(),
@@ -42,7 +41,7 @@ func catalogAccess(m *model) ([]compose.Stage, error) {
     interface: internal
     endpoint_type: internal
 `, cloud.CloudName, m.spec.Endpoints.Internal)
-	aggregate := companion.SecretAggregate(m.meta(string(cloud.SecretName)), c5c3v1.SecretAggregateSpec{
+	aggregate := c5c3.SecretAggregate(m.meta(string(cloud.SecretName)), c5c3v1.SecretAggregateSpec{
 		TargetSecretName: cloud.SecretName,
 		Sources: []c5c3v1.SecretSource{
 			source("id", name, "application_credential_id"),
@@ -69,6 +68,6 @@ func companionAccess(m *model) ([]compose.Stage, error) {
 			}
 		}
 	}
-	role, binding := companion.Grant(m.meta(m.sub("companion")), objects...)
+	role, binding := c5c3.Grant(m.meta(m.sub("companion")), objects...)
 	return []compose.Stage{{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}}, nil
 }

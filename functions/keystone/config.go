@@ -8,11 +8,11 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/names"
-	"github.com/c5c3/crossplane-cobaltcore/internal/oslo"
-	"github.com/c5c3/crossplane-cobaltcore/internal/override"
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
-	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // Where things are in a pod.

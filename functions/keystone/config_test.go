@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
 // TestOptions: what keystone.conf says without a tenant's word, and why.

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
 // TestFederationPod: both containers are restarted when they hang, and bounded; only the proxy says whether the pod is ready.

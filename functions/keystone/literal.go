@@ -3,7 +3,7 @@ package keystone
 import (
 	"strings"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
 // braces writes what begins an action of a template so that it stands for itself: {{ "{{" }} gives {{

@@ -11,7 +11,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
 // TestDomainTemplate: what a tenant writes of a directory is text in the template of its file, and the password is in its option alone.

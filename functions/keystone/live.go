@@ -7,9 +7,9 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
 // login is the companion's regular login at the internal address, by which the administrator's password, the certificate, the database
@@ -22,7 +22,7 @@ func login(m *model) ([]compose.Stage, error) {
 	if m.spec.Endpoints.Public != m.spec.Endpoints.Internal {
 		spec.PublicURL = m.spec.Endpoints.Public
 	}
-	return aggregate(loginResource, companion.IdentityCheck(m.meta(m.name), spec)), nil
+	return aggregate(loginResource, c5c3.IdentityCheck(m.meta(m.name), spec)), nil
 }
 
 // live is what the companion has found: nil if it has not looked yet.

@@ -3,8 +3,8 @@ package keystone
 import (
 	"fmt"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/monitoring"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 )
 
 // alerts use metrics of kube-state-metrics (https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics): Keystone serves no

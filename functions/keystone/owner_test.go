@@ -12,9 +12,9 @@ import (
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
-	"github.com/c5c3/crossplane-cobaltcore/internal/oslo"
-	"github.com/c5c3/crossplane-cobaltcore/internal/registry"
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // tunable are options that we set and a tenant may set otherwise: nothing else is computed from them.

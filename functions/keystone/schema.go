@@ -4,19 +4,18 @@ import (
 	"encoding/json"
 	"fmt"
 
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/names"
-	"github.com/c5c3/crossplane-cobaltcore/internal/revision"
-	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
-	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/revision"
 )
 
 // schema brings the database to the wanted release.
@@ -32,7 +31,7 @@ func schema(m *model) ([]compose.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return aggregate(schemaResource, companion.DatabaseSync(m.meta(m.name), openstackv1.DatabaseSyncSpec{
+	return aggregate(schemaResource, c5c3.DatabaseSync(m.meta(m.name), openstackv1.DatabaseSyncSpec{
 		Release:  string(m.wanted),
 		Sync:     []openstackv1.Step{{Name: "db-sync", Command: manage("db_sync")}},
 		Expand:   []openstackv1.Step{{Name: "expand", Command: manage("db_sync", "--expand")}},

@@ -9,12 +9,12 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/certificate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/mariadb"
-	"github.com/c5c3/crossplane-cobaltcore/internal/object"
-	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
 type backend = keystonev1.IdentityBackend
@@ -75,7 +75,7 @@ func database(m *model) ([]compose.Stage, error) {
 
 // keys are the repositories that tokens and stored credentials are encrypted with.
 func keys(m *model) ([]compose.Stage, error) {
-	fernet := companion.KeyRepository(m.meta(m.sub("fernet-keys")), openstackv1.KeyRepositorySpec{
+	fernet := c5c3.KeyRepository(m.meta(m.sub("fernet-keys")), openstackv1.KeyRepositorySpec{
 		Type:             openstackv1.KeyTypeFernet,
 		SecretName:       common.ObjectName(m.sub("fernet-keys")),
 		RotationSchedule: m.spec.Fernet.RotationSchedule,
@@ -88,7 +88,7 @@ func keys(m *model) ([]compose.Stage, error) {
 		Consumers: m.consumers(),
 		Backup:    m.keyBackup("fernet-keys"),
 	})
-	credential := companion.KeyRepository(m.meta(m.sub("credential-keys")), openstackv1.KeyRepositorySpec{
+	credential := c5c3.KeyRepository(m.meta(m.sub("credential-keys")), openstackv1.KeyRepositorySpec{
 		Type:             openstackv1.KeyTypeCredential,
 		SecretName:       common.ObjectName(m.sub("credential-keys")),
 		RotationSchedule: m.spec.CredentialKeys.RotationSchedule,
@@ -127,7 +127,7 @@ func clouds(m *model) ([]compose.Stage, error) {
     identity_api_version: 3
     interface: internal
 `, cloud.CloudName, m.spec.Endpoints.Internal, m.spec.Bootstrap.AdminUser, keystonev1.AdminProject, keystonev1.DefaultDomain)
-	return aggregate("clouds", companion.SecretAggregate(m.meta(string(cloud.SecretName)), c5c3v1.SecretAggregateSpec{
+	return aggregate("clouds", c5c3.SecretAggregate(m.meta(string(cloud.SecretName)), c5c3v1.SecretAggregateSpec{
 		TargetSecretName: cloud.SecretName,
 		Sources: []c5c3v1.SecretSource{
 			source("password", m.adminSecret(), secret.PasswordKey),
@@ -164,7 +164,7 @@ func (m *model) domains() (runtime.Object, error) {
 			spec.Template[b.Domain+".pem"] = c5c3v1.SecretTemplate("{{ ." + caSource(i) + " }}")
 		}
 	}
-	return companion.SecretAggregate(m.meta(m.sub("domains")), spec), nil
+	return c5c3.SecretAggregate(m.meta(m.sub("domains")), spec), nil
 }
 
 func aggregate(name string, o runtime.Object) []compose.Stage {

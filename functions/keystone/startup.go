@@ -8,8 +8,8 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
-	"github.com/c5c3/crossplane-cobaltcore/internal/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
 // Resources whose content the API's pods read only as they start.
@@ -93,7 +93,7 @@ const clientSecret = "client-secret"
 // which nobody does for the one that the claim names.
 func (m *model) federationClient() runtime.Object {
 	ref := m.spec.Federation.ClientSecretRef
-	return companion.SecretAggregate(m.meta(m.sub(clientResource)), c5c3v1.SecretAggregateSpec{
+	return c5c3.SecretAggregate(m.meta(m.sub(clientResource)), c5c3v1.SecretAggregateSpec{
 		TargetSecretName: common.ObjectName(m.sub(clientResource)),
 		Sources:          []c5c3v1.SecretSource{source("secret", string(ref.Name), string(ref.Key))},
 		Template:         map[string]c5c3v1.SecretTemplate{clientSecret: "{{ .secret }}"},

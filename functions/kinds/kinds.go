@@ -5,7 +5,7 @@ import (
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/functions/keystone"
-	"github.com/c5c3/crossplane-cobaltcore/internal/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
 
 // Runners returns the function of each kind of composite resource, by "<Kind>.<group>".

@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 )
 
 // TestRunners: every function composes a kind that exists, by a Composition that names it; and every Composition finds its function.

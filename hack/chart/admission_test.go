@@ -28,7 +28,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
 	"github.com/c5c3/crossplane-cobaltcore/examples"
-	ourschema "github.com/c5c3/crossplane-cobaltcore/internal/schema"
+	ourschema "github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
-	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 )
 
 var update = flag.Bool("update", false, "write the example of the admission policies")

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/companion"
-	"github.com/c5c3/crossplane-cobaltcore/internal/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
 // reasons say for every API group what we order there, and so why it may be ordered.
@@ -116,7 +116,7 @@ func workloads() ([]rule, error) {
 	return append(rules, mark), err
 }
 
-// ordered are the rights to order the kinds of internal/ready that are chosen, a rule for each API group. The error says
+// ordered are the rights to order the kinds of internal/engine/ready that are chosen, a rule for each API group. The error says
 // that a group has no reason yet.
 func ordered(choose func(schema.GroupKind) bool) ([]rule, error) {
 	groups := map[string][]string{}
@@ -150,7 +150,7 @@ func plural(k schema.GroupKind) string {
 // plane to control plane.
 func companionRules() ([]rule, error) {
 	var out []rule
-	for _, r := range companion.Rights() {
+	for _, r := range c5c3.Rights() {
 		out = append(out, rule{PolicyRule: r})
 	}
 	return out, nil

@@ -13,7 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
-	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
 // everyKind reads all definitions.

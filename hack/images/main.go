@@ -23,7 +23,7 @@ import (
 	"strings"
 
 	"github.com/c5c3/crossplane-cobaltcore/images"
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 func main() {

@@ -40,7 +40,7 @@ type program struct {
 	title string
 	// pkg is the folder of its crossplane.yaml, below the root; empty for an image that is no Crossplane package.
 	pkg string
-	// plainTag: the image's tag has no v before the version. Crossplane packages have one, images that internal/release names
+	// plainTag: the image's tag has no v before the version. Crossplane packages have one, images that internal/openstack/release names
 	// have none.
 	plainTag bool
 }
@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	root := flags.String("root", ".", "folder of the repository")
 	out := flags.String("out", "out/packages", "folder that is written; what it held is gone")
 	registry := flags.String("registry", "ghcr.io/c5c3", "registry, with a path, that the packages are for: they depend on each other there")
-	version := flags.String("version", "", "semantic version; empty: the version of internal/release")
+	version := flags.String("version", "", "semantic version; empty: the version of internal/openstack/release")
 	push := flags.Bool("push", false, "push all of it to the registry, too")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -120,7 +120,7 @@ func TestPush(t *testing.T) {
 		t.Errorf("platforms (-want, +got):\n%s", diff)
 	}
 
-	pulled("crossplane-cobaltcore-companion:0.3.0") // The tag that internal/release names has no v.
+	pulled("crossplane-cobaltcore-companion:0.3.0") // The tag that internal/openstack/release names has no v.
 
 	configuration, err := pulled("configuration-cobaltcore:v0.3.0").Image()
 	if err != nil {

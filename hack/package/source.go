@@ -26,7 +26,7 @@ type source struct {
 }
 
 // versions is the one place where the version is written.
-const versions = "internal/release/images.go"
+const versions = "internal/openstack/release/images.go"
 
 var (
 	// semantic is a semantic version without build metadata, which no image tag can carry. See https://semver.org.
@@ -34,7 +34,7 @@ var (
 	versionLiteral = regexp.MustCompile(`(?m)^const Version = "([^"]*)"$`)
 )
 
-// findSource asks git for the commit that is checked out in root. An empty version is the one of internal/release; one v
+// findSource asks git for the commit that is checked out in root. An empty version is the one of internal/openstack/release; one v
 // before it is dropped.
 func findSource(ctx context.Context, root, version string) (source, error) {
 	root, err := filepath.Abs(root)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes internal/registry/data/SERVICE-RELEASE.json.gz for every service of services.toml and each of its releases, and
-internal/revision/data/SERVICE.json, which is of all releases.
+"""Writes internal/openstack/registry/data/SERVICE-RELEASE.json.gz for every service of services.toml and each of its releases, and
+internal/openstack/revision/data/SERVICE.json, which is of all releases.
 
 generate.py [RELEASE...]: the options of these releases only. See README.md. Needs Python 3.11; the folder of the cache is taken from
 COBALTCORE_CACHE.
@@ -17,8 +17,8 @@ import sys
 import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
-DATA = HERE.parent.parent / "internal" / "registry" / "data"
-SCHEMAS = HERE.parent.parent / "internal" / "revision" / "data"
+DATA = HERE.parent.parent / "internal" / "openstack" / "registry" / "data"
+SCHEMAS = HERE.parent.parent / "internal" / "openstack" / "revision" / "data"
 CACHE = pathlib.Path(os.environ.get("COBALTCORE_CACHE") or pathlib.Path.home() / ".cache" / "cobaltcore") / "registry"
 UV = "uv==0.13.8"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts the examples of internal/registry/testdata/oslo.json to the real oslo.config and oslo.policy of every release.
+"""Puts the examples of internal/openstack/registry/testdata/oslo.json to the real oslo.config and oslo.policy of every release.
 
 verify.py: for all releases of keystone, in the virtual environments of generate.py. Run it by hand after a change of the
 examples or for a new release; it exits with 1 if a library says otherwise. An example marked stricter is one that we refuse
@@ -16,11 +16,11 @@ import sys
 import tempfile
 import warnings
 
-EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "internal" / "registry" / "testdata" / "oslo.json"
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "internal" / "openstack" / "registry" / "testdata" / "oslo.json"
 
 
 def lines(option, value):
-    """The value as internal/oslo writes it: a string means itself."""
+    """The value as internal/openstack/oslo writes it: a string means itself."""
     def text(v):
         if isinstance(v, bool):
             return str(v).lower()

@@ -22,8 +22,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
 )
 

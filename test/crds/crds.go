@@ -23,7 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	source "github.com/c5c3/crossplane-cobaltcore/hack/crds"
-	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 )
 
 // A Set knows the kinds that objects are checked against. It is safe for concurrent use.

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/oslo"
-	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
-	"github.com/c5c3/crossplane-cobaltcore/internal/registry"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
 // unregistered are options that Keystone's packages do not list.

@@ -5,10 +5,10 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
-	"github.com/c5c3/crossplane-cobaltcore/internal/function"
-	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 

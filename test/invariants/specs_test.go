@@ -17,9 +17,9 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/definition"
-	"github.com/c5c3/crossplane-cobaltcore/internal/limit/limittest"
-	"github.com/c5c3/crossplane-cobaltcore/internal/schema"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
 type (

@@ -11,12 +11,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
-	"github.com/c5c3/crossplane-cobaltcore/internal/admission"
-	"github.com/c5c3/crossplane-cobaltcore/internal/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/encoded"
-	"github.com/c5c3/crossplane-cobaltcore/internal/function"
-	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 // A subject is a kind of composite resource whose function is held to the invariants.

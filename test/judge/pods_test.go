@@ -10,7 +10,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
-	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
 // TestPodRules: each rule about pods finds what breaks it, and nothing in a good pod.

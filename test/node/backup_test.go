@@ -26,7 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
 // testBackup: the claim's database is backed up into an object store, and a new claim starts from that, with every row; with the keys, tokens

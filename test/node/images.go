@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/c5c3/crossplane-cobaltcore/images"
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // others are images that a platform takes from elsewhere, and that are made of Debian's packages here: the name that is asked for, and

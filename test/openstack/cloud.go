@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
-	"github.com/c5c3/crossplane-cobaltcore/internal/preview"
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
-	"github.com/c5c3/crossplane-cobaltcore/internal/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"

@@ -15,7 +15,7 @@ import (
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
 // slowModule takes its time to load, says so, and to answer.

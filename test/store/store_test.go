@@ -23,10 +23,10 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
-	access "github.com/c5c3/crossplane-cobaltcore/internal/companion"
-	"github.com/c5c3/crossplane-cobaltcore/internal/object"
-	"github.com/c5c3/crossplane-cobaltcore/internal/secret"
-	"github.com/c5c3/crossplane-cobaltcore/internal/workload"
+	access "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
 func TestStore(t *testing.T) {

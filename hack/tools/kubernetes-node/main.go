@@ -10,12 +10,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+	"k8s.io/component-base/cli"
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
-
-	"github.com/spf13/cobra"
-	"k8s.io/component-base/cli"
 )
 
 // programs are what this binary can be, by name.

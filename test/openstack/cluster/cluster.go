@@ -32,7 +32,7 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/korc"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
 )
 
 // tick is how often controllers look.

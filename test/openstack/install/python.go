@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // python is Debian's: any user may run it, unlike one below someone's home.

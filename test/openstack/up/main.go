@@ -29,7 +29,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"

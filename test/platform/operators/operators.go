@@ -1,5 +1,5 @@
 // Package operators fakes what runs in a cluster besides Kubernetes' own controllers: the operators of other projects, and the kubelet.
-// What they write of what is ready is what internal/fake read off them, at the generation that they saw; and they make the Secrets that
+// What they write of what is ready is what internal/offline/fake read off them, at the generation that they saw; and they make the Secrets that
 // others wait for. A kind that is not in its table never becomes ready. Deployments, StatefulSets, Jobs and namespaces are not faked:
 // Kubernetes' own controllers look after them, with pods that only appear to run.
 //
@@ -31,7 +31,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/fake"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/fake"
 )
 
 // Operators are the fakes of one cluster.

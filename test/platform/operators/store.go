@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/fake"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/fake"
 )
 
 // store fakes what External Secrets keeps secrets in: entries by their names, as long as the fakes run.

@@ -12,7 +12,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/fake"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/fake"
 )
 
 func object(kind string, fields map[string]any) *unstructured.Unstructured {

@@ -1,0 +1,344 @@
+package compose
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// HashAnnotation holds the hash of an object as it was desired when it was applied.
+const HashAnnotation = "crossplane.c5c3.io/hash"
+
+// Compute says what must exist now, given the model and what is observed.
+//
+// Composed says what an item is composed as, for those that refer to it; the object itself is Item.Reference.
+//
+// Errors are those of builders, and mistakes of ours: an object without a readiness rule, two resources of one name.
+func (g Graph[M]) Compute(m M, seen observe.State, composed func(Item) Reference) (Plan, error) {
+	p := planner{
+		seen: seen, composed: composed, items: map[string]*Item{}, ready: map[string]bool{}, exists: map[string]bool{},
+		notReady: map[string]string{}, revisions: map[string]Item{},
+	}
+	for _, c := range g {
+		if !c.enabled(m) {
+			// What is switched off holds nobody up.
+			p.ready[c.Name], p.exists[c.Name] = true, true
+			continue
+		}
+		stages, err := c.Build(m)
+		if err != nil {
+			return Plan{}, fmt.Errorf("cannot compose %s: %w", c.Name, err)
+		}
+		part := Part{Name: c.Name, Phase: c.Phase, After: slices.Concat(c.Needs, c.Follows)}
+		if c.Version != nil {
+			part.Version = c.Version(m)
+		}
+		part.Needs = append(missing(p.ready, c.Needs), missing(p.exists, c.Follows)...)
+		if err := p.stages(&part, stages); err != nil {
+			return Plan{}, fmt.Errorf("cannot compose %s: %w", c.Name, err)
+		}
+		p.ready[c.Name], p.exists[c.Name] = part.IsReady(), part.Exists()
+		p.plan.Parts = append(p.plan.Parts, part)
+	}
+	if err := p.keepRevisions(); err != nil {
+		return Plan{}, err
+	}
+	return p.plan, nil
+}
+
+// planner is one run of Compute.
+type planner struct {
+	seen          observe.State
+	composed      func(Item) Reference
+	plan          Plan
+	items         map[string]*Item  // every wanted resource, desired now or not
+	ready, exists map[string]bool   // by component; what is switched off is both
+	notReady      map[string]string // by resource that is not ready: its component
+	revisions     map[string]Item   // by what the names of all revisions share: the wanted one
+}
+
+// missing returns the components that are not among those that have what is asked for.
+func missing(have map[string]bool, wanted []string) []string {
+	var out []string
+	for _, n := range wanted {
+		if !have[n] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// stages opens one stage after the other.
+func (p *planner) stages(part *Part, stages []Stage) error {
+	open, total := len(part.Needs) == 0, 0
+	for _, stage := range stages {
+		total += len(stage)
+	}
+	part.Items = make([]Item, 0, total)
+	for _, stage := range stages {
+		stageReady := true
+		for _, r := range stage {
+			ready, err := p.resource(part, r, open)
+			if err != nil {
+				return err
+			}
+			stageReady = stageReady && ready
+		}
+		open = open && stageReady
+	}
+	return nil
+}
+
+// resource adds one resource to its part, and reports whether it is ready. Of revisions of which none is wanted it only notes how they
+// are kept.
+func (p *planner) resource(part *Part, r Resource, open bool) (bool, error) {
+	if r.Name == "" && r.Object == nil && r.Refer == nil && r.Revisions != "" {
+		p.revisions[r.Revisions] = Item{Retain: r.Retain, Management: r.Management}
+		return true, nil
+	}
+	item, err := p.item(r)
+	if err != nil {
+		return false, err
+	}
+	held, err := p.held(r)
+	if err != nil {
+		return false, err
+	}
+	part.Total++
+	switch {
+	case item.Observed || open && len(held) == 0:
+		part.Items = append(part.Items, item)
+	case open:
+		part.Held = union(part.Held, held)
+	}
+	if !item.Verdict.Ready {
+		p.notReady[r.Name] = part.Name
+		return false, nil
+	}
+	part.Ready++
+	return true, nil
+}
+
+// held returns the components that hold a resource back: those of what it comes after, where that is not ready.
+func (p *planner) held(r Resource) ([]string, error) {
+	var out []string
+	for _, name := range r.After {
+		if _, ok := p.items[name]; !ok || name == r.Name {
+			return nil, fmt.Errorf("%s comes after %s, which is not declared before it", r.Name, name)
+		}
+		if by, ok := p.notReady[name]; ok {
+			out = union(out, []string{by})
+		}
+	}
+	return out, nil
+}
+
+// union adds what is not there yet.
+func union(list, more []string) []string {
+	for _, m := range more {
+		if !slices.Contains(list, m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// item encodes a resource and gives the verdict on what is observed of it.
+func (p *planner) item(r Resource) (Item, error) {
+	if _, twice := p.items[r.Name]; twice || r.Name == "" {
+		return Item{}, fmt.Errorf("resource name %q is empty or used twice", r.Name)
+	}
+	object, err := p.object(r)
+	if err != nil {
+		return Item{}, err
+	}
+	body, err := encode.Object(object)
+	if err != nil {
+		return Item{}, fmt.Errorf("cannot encode %s: %w", r.Name, err)
+	}
+	item := Item{Name: r.Name, Retain: r.Retain, Management: r.Management, Kind: kindOf(body)}
+	rule, ok := ready.For(item.Kind.GroupKind())
+	if !ok && r.Ready == nil {
+		return Item{}, fmt.Errorf("%s has no readiness rule for its kind %s", r.Name, item.Kind.GroupKind())
+	}
+	item.Rule = rule
+	check := rule.Check
+	if r.Ready != nil {
+		check = r.Ready
+	}
+	hash := body.Hash()
+	item.Body = body.With(encoded.Text(hash), "metadata", "annotations", HashAnnotation)
+	seen, ok := p.seen.Get(r.Name)
+	item.Observed = ok
+	item.Verdict = verdict(seen, ok, hash, check)
+	if ok {
+		item.Since, item.Fate = seen.Since(), fate(item, seen)
+	}
+	if r.Revisions != "" {
+		p.revisions[r.Revisions] = item
+	}
+	p.items[r.Name] = &item
+	return item, nil
+}
+
+// object returns a resource's object, which may refer to the resources before it.
+func (p *planner) object(r Resource) (runtime.Object, error) {
+	if r.Refer == nil {
+		return r.Object, nil
+	}
+	var err error
+	object := r.Refer(func(name string) Reference {
+		to, ok := p.items[name]
+		if !ok {
+			err = fmt.Errorf("%s refers to %s, which is not declared before it", r.Name, name)
+			return Reference{}
+		}
+		return p.composed(*to)
+	})
+	return object, err
+}
+
+// verdict is invariant 6: up to date, at its current generation, and ready.
+func verdict(o *observe.Object, observed bool, hash string, check ready.Check) ready.Verdict {
+	switch {
+	case !observed:
+		return ready.Wait("NotCreated", "it is not created yet")
+	case o.Deleting() || o.Wrapper().Deleting():
+		return ready.Wait("Deleting", "it is being deleted")
+	}
+	if w := o.Wrapper(); w != nil {
+		if v := wrapper(w); !v.Ready {
+			return v
+		}
+	}
+	if !o.Exists() {
+		return ready.Wait("NotApplied", "it is not in its cluster yet")
+	}
+	if o.Annotation(HashAnnotation) != hash {
+		return ready.Wait("Outdated", "the last change of it is not applied yet")
+	}
+	return check(o)
+}
+
+// wrapper checks that an Object has applied what was applied last.
+func wrapper(w *observe.Object) ready.Verdict {
+	c, ok := w.Condition("Synced")
+	switch {
+	case !ok:
+		return ready.Wait("NotApplied", "it is not in its cluster yet")
+	case c.Status != "True":
+		return ready.Wait(cmp.Or(c.Reason, "NotApplied"), "%s", cmp.Or(c.Message, "it cannot be written to its cluster"))
+	case c.ObservedGeneration != 0 && c.ObservedGeneration != w.Generation():
+		return ready.Wait("Outdated", "the last change of it is not applied yet")
+	}
+	return ready.Yes
+}
+
+// keepRevisions keeps older revisions desired while anything is not ready, each composed as the wanted one is. One that cannot be
+// composed again is an error: left out, it would be deleted.
+func (p *planner) keepRevisions() error {
+	if len(p.revisions) == 0 || p.plan.Ready() {
+		return nil
+	}
+	for _, name := range p.seen.Names() {
+		wanted, ok := p.revision(name)
+		if _, desired := p.items[name]; !ok || desired {
+			continue
+		}
+		o, _ := p.seen.Get(name)
+		body, err := asDesired(o)
+		if err != nil {
+			return fmt.Errorf("cannot keep the older revision %s: %w", name, err)
+		}
+		kind := kindOf(body)
+		rule, _ := ready.For(kind.GroupKind())
+		item := Item{
+			Name: name, Body: body, Kind: kind, Rule: rule, Retain: wanted.Retain, Management: wanted.Management,
+			Observed: true, Verdict: ready.Yes,
+		}
+		item.Fate = fate(item, o)
+		p.plan.Kept = append(p.plan.Kept, item)
+	}
+	return nil
+}
+
+// revision returns the wanted revision of what a name is a revision of.
+func (p *planner) revision(name string) (Item, bool) {
+	for _, prefix := range slices.Sorted(maps.Keys(p.revisions)) {
+		if strings.HasPrefix(name, prefix+"-") {
+			return p.revisions[prefix], true
+		}
+	}
+	return Item{}, false
+}
+
+// asDesired is an observed object without what its server owns.
+func asDesired(o *observe.Object) (encoded.Struct, error) {
+	desired := o.Desired()
+	full := desired.Full()
+	meta, _ := full["metadata"].(map[string]any)
+	if meta == nil {
+		return nil, errors.New("it has no metadata")
+	}
+	delete(full, "status")
+	clean := map[string]any{}
+	for _, k := range []string{"name", "namespace", "labels", "annotations"} {
+		if v, ok := meta[k]; ok {
+			clean[k] = v
+		}
+	}
+	// Crossplane sets these again.
+	if a, _ := clean["annotations"].(map[string]any); a != nil {
+		delete(a, "crossplane.io/composition-resource-name")
+	}
+	if l, _ := clean["labels"].(map[string]any); l != nil {
+		for _, k := range []string{"crossplane.io/composite", "crossplane.io/claim-name", "crossplane.io/claim-namespace"} {
+			delete(l, k)
+		}
+	}
+	full["metadata"] = clean
+	dropNulls(full)
+	rule, _ := ready.For(schema.FromAPIVersionAndKind(desired.APIVersion(), desired.Kind()).GroupKind())
+	for _, path := range rule.Generated {
+		unstructured.RemoveNestedField(full, path...)
+	}
+	return encode.Struct(full)
+}
+
+// dropNulls removes what servers write where there is nothing, such as a pod template's creationTimestamp.
+func dropNulls(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, e any) bool { return e == nil })
+		for _, e := range v {
+			dropNulls(e)
+		}
+	case []any:
+		for _, e := range v {
+			dropNulls(e)
+		}
+	}
+}
+
+// KindOf reads the group, version and kind of an object.
+func KindOf(body *structpb.Struct) schema.GroupVersionKind {
+	f := body.GetFields()
+	return schema.FromAPIVersionAndKind(f["apiVersion"].GetStringValue(), f["kind"].GetStringValue())
+}
+
+func kindOf(body encoded.Struct) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(body.At("apiVersion").Text(), body.At("kind").Text())
+}

@@ -1,0 +1,319 @@
+package compose_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+)
+
+// TestStates gives the verdict on a resource in each state.
+func TestStates(t *testing.T) {
+	for name, s := range states {
+		t.Run(name, func(t *testing.T) {
+			m := &toy{
+				components: []component{{name: "c", stages: [][]resource{{{name: "r", kind: "Certificate"}}}}},
+				seen:       map[string]string{"r": name},
+			}
+			plan := m.compute(t)
+			item := plan.Items()[0]
+			if item.Verdict.Ready != (s.wrong == "") || s.wrong != "" && item.Verdict.Reason != s.wrong {
+				t.Errorf("the verdict is %+v, want reason %q", item.Verdict, s.wrong)
+			}
+			if !item.Verdict.Ready && item.Verdict.Message == "" {
+				t.Errorf("the verdict %+v does not say why", item.Verdict)
+			}
+			if plan.Ready() != item.Verdict.Ready {
+				t.Errorf("Ready() = %t of %+v", plan.Ready(), item.Verdict)
+			}
+		})
+	}
+}
+
+// one is a graph of one component.
+func one(stages ...compose.Stage) compose.Graph[struct{}] {
+	build := func(struct{}) ([]compose.Stage, error) { return stages, nil }
+	return compose.Graph[struct{}]{{Name: "all", Phase: "Building", Build: build}}
+}
+
+func TestComputeErrors(t *testing.T) {
+	secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
+	withStatus := object("ConfigMap", "a")
+	withStatus.Object["status"] = map[string]any{"phase": "Done"}
+	cases := map[string]struct {
+		reason string
+		stage  compose.Stage
+		want   string
+	}{
+		"NoName": {
+			reason: "Crossplane finds an object by its resource name.",
+			stage:  compose.Stage{{Object: object("ConfigMap", "a")}},
+			want:   `cannot compose all: resource name "" is empty or used twice`,
+		},
+		"SameName": {
+			reason: "One of the two would be lost.",
+			stage:  compose.Stage{{Name: "a", Object: object("ConfigMap", "a")}, {Name: "a", Object: object("ConfigMap", "b")}},
+			want:   `cannot compose all: resource name "a" is empty or used twice`,
+		},
+		"NoRule": {
+			reason: "An object that nobody can judge would never be ready, or always.",
+			stage:  compose.Stage{{Name: "a", Object: secret}},
+			want:   `cannot compose all: a has no readiness rule for its kind Secret`,
+		},
+		"Status": {
+			reason: "What cannot be encoded is not left out.",
+			stage:  compose.Stage{{Name: "a", Object: withStatus}},
+			want:   `cannot compose all: cannot encode a: cannot encode ConfigMap "a": field status`,
+		},
+		"AfterNothing": {
+			reason: "What comes after a resource that nobody makes would wait for ever.",
+			stage:  compose.Stage{{Name: "a", Object: object("ConfigMap", "a"), After: []string{"b"}}, {Name: "b", Object: object("ConfigMap", "b")}},
+			want:   `cannot compose all: a comes after b, which is not declared before it`,
+		},
+		"ReferToNothing": {
+			reason: "What is not declared yet has no name to refer to.",
+			stage: compose.Stage{{Name: "a", Refer: func(to func(string) compose.Reference) runtime.Object {
+				return object("ConfigMap", to("b").Name)
+			}}, {Name: "b", Object: object("ConfigMap", "b")}},
+			want: `cannot compose all: a refers to b, which is not declared before it`,
+		},
+		"NoObject": {
+			reason: "A builder's mistake is an error, not a crash.",
+			stage:  compose.Stage{{Name: "a"}},
+			want:   `cannot compose all: cannot encode a: cannot encode an object that is nil`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			plan, err := one(tc.stage).Compute(struct{}{}, observe.State{}, compose.Item.Reference)
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("%s\nCompute(...): %v, want %s", tc.reason, err, tc.want)
+			}
+			if diff := cmp.Diff(compose.Plan{}, plan, samePlan); diff != "" {
+				t.Errorf("%s\nthere is a plan: %s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestRefer: an object names what others are composed as, which is not for the graph to know.
+func TestRefer(t *testing.T) {
+	var of []compose.Reference
+	g := one(compose.Stage{{Name: "a", Object: object("ConfigMap", "my-a")}, {Name: "b", Refer: func(to func(string) compose.Reference) runtime.Object {
+		of = append(of, to("a"))
+		return object("ConfigMap", to("a").Name)
+	}}})
+	direct := compose.Reference{Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "cloud", Name: "my-a"}
+	other := compose.Reference{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Holder"}, Name: "holder-of-a"}
+	for _, as := range []func(compose.Item) compose.Reference{compose.Item.Reference, func(compose.Item) compose.Reference { return other }} {
+		plan, err := g.Compute(struct{}{}, observe.State{}, as)
+		if err != nil {
+			t.Fatalf("Compute(...): %v", err)
+		}
+		if got, want := plan.Items()[1].Body.At("metadata", "name").Text(), of[len(of)-1].Name; got != want {
+			t.Errorf("the object refers to %q, want %q", got, want)
+		}
+	}
+	if diff := cmp.Diff([]compose.Reference{direct, other}, of); diff != "" {
+		t.Errorf("references: -want, +got:\n%s", diff)
+	}
+}
+
+// TestOwnCheck: a resource's own check takes the place of its kind's, and a kind without a rule needs one.
+func TestOwnCheck(t *testing.T) {
+	never := func(*observe.Object) ready.Verdict { return ready.Fail("Never", "it never is") }
+	secret := object("ConfigMap", "r")
+	secret.SetKind("Unheard")
+	for name, o := range map[string]*unstructured.Unstructured{"known kind": object("ConfigMap", "r"), "unknown kind": secret} {
+		t.Run(name, func(t *testing.T) {
+			observed := map[string]*structpb.Struct{"r": states["ready"].observed(t, o)}
+			plan, err := one(compose.Stage{{Name: "r", Object: o, Ready: never}}).Compute(struct{}{}, seen(t, observed, false), compose.Item.Reference)
+			if err != nil {
+				t.Fatalf("Compute(...): %v", err)
+			}
+			if got := plan.Items()[0].Verdict.Reason; got != "Never" {
+				t.Errorf("the verdict's reason is %q, want that of the resource's own check", got)
+			}
+		})
+	}
+}
+
+// TestKeptFails: an older revision that cannot be composed again is an error, since one that is left out is deleted.
+func TestKeptFails(t *testing.T) {
+	for name, observed := range map[string]map[string]any{
+		"NoMetadata": {"apiVersion": "v1", "kind": "ConfigMap"},
+		"NoNumber":   {"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "old"}, "data": math.NaN()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, err := structpb.NewStruct(observed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := one(compose.Stage{{Name: "config-new", Object: object("ConfigMap", "new"), Revisions: "config"}})
+			plan, err := g.Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"config-old": o}, true), compose.Item.Reference)
+			if err == nil || !strings.Contains(err.Error(), "cannot keep the older revision config-old: ") {
+				t.Errorf("Compute(...) = %d objects, %v, want an error", len(plan.Items()), err)
+			}
+		})
+	}
+}
+
+// TestKept: an older revision is composed again as it was: without what its server owns or Crossplane sets, and with all else, because a
+// field that is left out is removed.
+func TestKept(t *testing.T) {
+	direct := applied(t, object("ConfigMap", "old"))
+	hash := direct["metadata"].(map[string]any)["annotations"].(map[string]any)[compose.HashAnnotation]
+	direct["extra"] = map[string]any{"creationTimestamp": nil, "list": []any{map[string]any{"a": nil, "b": "c"}}}
+	want := map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{
+			"name": "old", "namespace": "cloud",
+			"labels":      map[string]any{"example.org/kept": "yes"},
+			"annotations": map[string]any{compose.HashAnnotation: hash, "example.org/kept": "yes"},
+		},
+		"data":  map[string]any{"name": "old"},
+		"extra": map[string]any{"list": []any{map[string]any{"b": "c"}}},
+	}
+	asWrapped := map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "old"}, "data": map[string]any{"name": "old"},
+	}
+	wrapper := func(status map[string]any) map[string]any {
+		return map[string]any{
+			"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "metadata": map[string]any{"name": "wrapper"},
+			"spec": map[string]any{"forProvider": map[string]any{"manifest": asWrapped}}, "status": status,
+		}
+	}
+	job := func(spec map[string]any) map[string]any {
+		return map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "old"}, "spec": spec}
+	}
+	cases := map[string]struct {
+		reason   string
+		observed map[string]any
+		want     []map[string]any
+	}{
+		"Direct": {
+			reason:   "What the server and Crossplane add, and nulls, are taken away.",
+			observed: direct,
+			want:     []map[string]any{want},
+		},
+		"Wrapped": {
+			reason:   "The wrapper holds the object as it was desired, so that its own spec does not change.",
+			observed: wrapper(map[string]any{"atProvider": map[string]any{"manifest": direct}}),
+			want:     []map[string]any{asWrapped},
+		},
+		"WrappedUnseen": {
+			reason:   "A wrapper that has not seen its object yet keeps it all the same.",
+			observed: wrapper(nil),
+			want:     []map[string]any{asWrapped},
+		},
+		"Job": {
+			reason: "Who applies the selector of a Job cannot leave it out any more, and a Job that is wanted again has none.",
+			observed: job(map[string]any{
+				"selector": map[string]any{"matchLabels": map[string]any{"batch.kubernetes.io/controller-uid": "u"}},
+				"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{
+					"app": "a", "batch.kubernetes.io/controller-uid": "u", "controller-uid": "u", "batch.kubernetes.io/job-name": "old", "job-name": "old",
+				}}},
+			}),
+			want: []map[string]any{job(map[string]any{
+				"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "a"}}},
+			})},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o, err := structpb.NewStruct(tc.observed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := one(compose.Stage{{Name: "config-new", Object: object("ConfigMap", "new"), Revisions: "config", Retain: true, Management: true}})
+			plan, err := g.Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"config-old": o}, true), compose.Item.Reference)
+			if err != nil {
+				t.Fatalf("Compute(...): %v", err)
+			}
+			var got []map[string]any
+			for _, i := range plan.Kept {
+				got = append(got, i.Body.Map())
+				if i.Name != "config-old" || i.Kind.Kind != i.Body.Map()["kind"] || !i.Retain || !i.Management || !i.Observed || !i.Verdict.Ready {
+					t.Errorf("%s\nkept as %+v", tc.reason, i)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nKept: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	build := func(struct{}) ([]compose.Stage, error) { return nil, errors.New("not called") }
+	cases := map[string]struct {
+		reason string
+		graph  compose.Graph[struct{}]
+		want   string
+	}{
+		"Good": {
+			reason: "What is needed or followed is declared earlier.",
+			graph: compose.Graph[struct{}]{
+				{Name: "a", Build: build}, {Name: "b", Build: build, Needs: []string{"a"}}, {Name: "c", Build: build, Follows: []string{"b", "a"}},
+			},
+		},
+		"NoName": {
+			reason: "A component's name stands in conditions.",
+			graph:  compose.Graph[struct{}]{{Build: build}},
+			want:   `component 0 ("") needs a name and a builder`,
+		},
+		"NoBuilder": {
+			reason: "A call would crash.",
+			graph:  compose.Graph[struct{}]{{Name: "a"}},
+			want:   `component 0 ("a") needs a name and a builder`,
+		},
+		"Twice": {
+			reason: "Needs are by name.",
+			graph:  compose.Graph[struct{}]{{Name: "a", Build: build}, {Name: "a", Build: build}},
+			want:   `component "a" is declared twice`,
+		},
+		"NeedsLater": {
+			reason: "Order is what keeps a graph from having a cycle.",
+			graph:  compose.Graph[struct{}]{{Name: "a", Build: build, Needs: []string{"b"}}, {Name: "b", Build: build}},
+			want:   `component "a" needs "b", which is not declared before it`,
+		},
+		"FollowsItself": {
+			reason: "This is a cycle, too.",
+			graph:  compose.Graph[struct{}]{{Name: "a", Build: build, Follows: []string{"a"}}},
+			want:   `component "a" needs "a", which is not declared before it`,
+		},
+		"Both": {
+			reason: "All mistakes are told at once.",
+			graph:  compose.Graph[struct{}]{{Name: "a", Needs: []string{"b"}}},
+			want:   "component 0 (\"a\") needs a name and a builder\ncomponent \"a\" needs \"b\", which is not declared before it",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := tc.graph.Validate(); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nValidate(): -want, +got:\n%s", tc.reason, diff)
+			}
+			defer func() {
+				if panicked := recover() != nil; panicked != (tc.want != "") {
+					t.Errorf("%s\nMustValidate() panics: %t", tc.reason, panicked)
+				}
+			}()
+			tc.graph.MustValidate()
+		})
+	}
+}

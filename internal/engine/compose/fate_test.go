@@ -1,0 +1,115 @@
+package compose_test
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+)
+
+// TestFate: what counts is what Crossplane and its provider would do with what is observed, and of several the worst.
+func TestFate(t *testing.T) {
+	around := func(policies ...any) map[string]any {
+		o := wrapped(applied(t, object("ConfigMap", "data")))
+		o["spec"].(map[string]any)["managementPolicies"] = policies
+		return o
+	}
+	keep := around("Observe", "Create", "Update", "LateInitialize")
+	nested := func(spec, status map[string]any) map[string]any {
+		o := map[string]any{
+			"apiVersion": "keystone.openstack.c5c3.io/v1alpha1", "kind": "Keystone", "metadata": map[string]any{"name": "keystone"}, "spec": spec,
+		}
+		if status != nil {
+			o["status"] = status
+		}
+		return o
+	}
+	retains := nested(map[string]any{"deletionPolicy": "Retain"}, map[string]any{"observedGeneration": int64(1), "deletionPolicy": "Retain"})
+	cases := map[string]struct {
+		reason   string
+		observed map[string]map[string]any
+		want     compose.Fate
+	}{
+		"Nothing": {
+			reason: "There is no data.",
+		},
+		"Kept": {
+			reason:   "No Object may delete what it is around, and the nested composite resource says that none of its own may.",
+			observed: map[string]map[string]any{"data": keep, "more": keep, "keystone": retains},
+		},
+		"One": {
+			reason:   "One that may is enough.",
+			observed: map[string]map[string]any{"data": keep, "more": around("Observe", "Delete"), "keystone": retains},
+			want:     compose.Deleted,
+		},
+		"All": {
+			reason:   "All that can be done to it may be done.",
+			observed: map[string]map[string]any{"data": around("*")},
+			want:     compose.Deleted,
+		},
+		"NoPolicies": {
+			reason:   "The provider's default is to do everything.",
+			observed: map[string]map[string]any{"data": around()},
+			want:     compose.Deleted,
+		},
+		"Direct": {
+			reason:   "Crossplane deletes what is not in an Object.",
+			observed: map[string]map[string]any{"data": applied(t, object("ConfigMap", "data"))},
+			want:     compose.Deleted,
+		},
+		"NoData": {
+			reason:   "What holds no data goes and comes again.",
+			observed: map[string]map[string]any{"config": around("*")},
+		},
+		"NestedDeletes": {
+			reason: "It has been told otherwise, and has not done it yet.",
+			observed: map[string]map[string]any{
+				"data": keep, "keystone": nested(map[string]any{"deletionPolicy": "Retain"}, map[string]any{"observedGeneration": int64(1), "deletionPolicy": "Delete"}),
+			},
+			want: compose.Deleted,
+		},
+		"NestedTold": {
+			reason: "It may do what it is told at any moment.",
+			observed: map[string]map[string]any{
+				"data": keep, "keystone": nested(map[string]any{"deletionPolicy": "Delete"}, map[string]any{"observedGeneration": int64(1), "deletionPolicy": "Retain"}),
+			},
+			want: compose.Deleted,
+		},
+		"NestedSilent": {
+			reason:   "A function of an older version does not say.",
+			observed: map[string]map[string]any{"data": keep, "keystone": nested(map[string]any{}, map[string]any{"observedGeneration": int64(1)})},
+			want:     compose.Unknown,
+		},
+		"NestedNew": {
+			reason:   "Its function never ran: there is nothing.",
+			observed: map[string]map[string]any{"data": keep, "keystone": nested(map[string]any{"deletionPolicy": "Retain"}, nil)},
+		},
+	}
+	g := one(compose.Stage{
+		{Name: "data", Object: object("ConfigMap", "data"), Retain: true},
+		{Name: "more", Object: object("ConfigMap", "more"), Retain: true},
+		{Name: "config", Object: object("ConfigMap", "config")},
+		{Name: "keystone", Object: &unstructured.Unstructured{Object: nested(map[string]any{}, nil)}},
+	})
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			observed := map[string]*structpb.Struct{}
+			for name, o := range tc.observed {
+				s, err := structpb.NewStruct(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				observed[name] = s
+			}
+			plan, err := g.Compute(struct{}{}, seen(t, observed, true), compose.Item.Reference)
+			if err != nil {
+				t.Fatalf("Compute(...): %v", err)
+			}
+			if got := plan.Fate(); got != tc.want {
+				t.Errorf("%s\nFate() = %d, want %d", tc.reason, got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package compose_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// item is an object with a verdict.
+func item(name string, v ready.Verdict) compose.Item {
+	body := encoded.Struct{}.With(encoded.Text("my-"+name), "metadata", "name")
+	return compose.Item{Name: name, Kind: schema.GroupVersionKind{Kind: "Thing"}, Body: body, Verdict: v}
+}
+
+func TestWaiting(t *testing.T) {
+	done, waits, failed := ready.Yes, ready.Wait("Later", "it takes its time"), ready.Fail("Broken", "it is broken")
+	cases := map[string]struct {
+		reason      string
+		part        compose.Part
+		want, words string
+	}{
+		"Ready": {
+			reason: "There is nothing to say.",
+			part:   compose.Part{Items: []compose.Item{item("a", done)}, Ready: 1, Total: 1},
+		},
+		"Needs": {
+			reason: "A part that may not begin says what it waits for.",
+			part:   compose.Part{Needs: []string{"database", "cache"}, Total: 1},
+			want:   "WaitingForNeeds", words: "waits for database, cache",
+		},
+		"ReadyWithoutNeeds": {
+			reason: "What was built before stays ready when something below it is not.",
+			part:   compose.Part{Needs: []string{"database"}, Items: []compose.Item{item("a", done)}, Ready: 1, Total: 1},
+		},
+		"One": {
+			reason: "The object's own words.",
+			part:   compose.Part{Items: []compose.Item{item("a", done), item("b", waits)}, Ready: 1, Total: 2},
+			want:   "Later", words: "Thing my-b: it takes its time",
+		},
+		"Several": {
+			reason: "The first in full, the others by name.",
+			part:   compose.Part{Items: []compose.Item{item("a", waits), item("b", done), item("c", waits), item("d", waits)}, Ready: 1, Total: 4},
+			want:   "Later", words: "Thing my-a: it takes its time; 2 more are not ready: c, d",
+		},
+		"Lifted": {
+			reason: "What a component of the object waits for names its object itself.",
+			part:   compose.Part{Items: []compose.Item{item("a", ready.Verdict{Reason: "Later", Message: "api: Thing b: it takes its time", Propagated: true})}, Total: 1},
+			want:   "Later", words: "api: Thing b: it takes its time",
+		},
+		"Failed": {
+			reason: "What does not recover by itself comes first, and before needs.",
+			part:   compose.Part{Needs: []string{"x"}, Items: []compose.Item{item("a", waits), item("b", failed)}, Total: 2},
+			want:   "Broken", words: "Thing my-b: it is broken",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, words := tc.part.Waiting()
+			if diff := cmp.Diff([]string{tc.want, tc.words}, []string{got, words}); diff != "" {
+				t.Errorf("%s\nWaiting(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestPlanWaiting: of all components one says what the whole waits for.
+func TestPlanWaiting(t *testing.T) {
+	done := compose.Part{Name: "done", Items: []compose.Item{item("a", ready.Yes)}, Ready: 1, Total: 1}
+	waits := compose.Part{Name: "database", Items: []compose.Item{item("b", ready.Wait("Later", "it takes its time"))}, Total: 1}
+	needs := compose.Part{Name: "api", Needs: []string{"database"}, Total: 1}
+	failed := compose.Part{Name: "cache", Items: []compose.Item{item("c", ready.Fail("Broken", "it is broken"))}, Total: 1}
+	for name, tc := range map[string]struct {
+		reason      string
+		parts       []compose.Part
+		want, words string
+	}{
+		"Ready":  {"There is nothing to say.", []compose.Part{done}, "", ""},
+		"First":  {"The others wait for it.", []compose.Part{done, waits, needs}, "Later", "database: Thing my-b: it takes its time"},
+		"Failed": {"What does not recover by itself comes first.", []compose.Part{waits, needs, failed}, "Broken", "cache: Thing my-c: it is broken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, words := compose.Plan{Parts: tc.parts}.Waiting()
+			if diff := cmp.Diff([]string{tc.want, tc.words}, []string{got, words}); diff != "" {
+				t.Errorf("%s\nWaiting(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPlan(t *testing.T) {
+	observed := compose.Item{Name: "b", Observed: true}
+	plan := compose.Plan{
+		Parts: []compose.Part{
+			{Name: "first", Phase: "One", Items: []compose.Item{{Name: "a", Observed: true}}, Ready: 1, Total: 1},
+			{Name: "second", Phase: "Two", Items: []compose.Item{observed}, Total: 2},
+			{Name: "third", Phase: "Three", Total: 1},
+		},
+		Kept: []compose.Item{{Name: "old"}},
+	}
+	var names []string
+	for _, i := range plan.Items() {
+		names = append(names, i.Name)
+	}
+	if diff := cmp.Diff([]string{"a", "b", "old"}, names); diff != "" {
+		t.Errorf("Items(): -want, +got:\n%s", diff)
+	}
+	if plan.Ready() {
+		t.Error("Ready(), but two parts are not")
+	}
+	if got := plan.Phase("Done"); got != "Two" {
+		t.Errorf("Phase(Done) = %s, want that of the first part that is not ready", got)
+	}
+	if got := (compose.Plan{Parts: plan.Parts[:1]}).Phase("Done"); got != "Done" {
+		t.Errorf("Phase(Done) = %s of a plan that is ready", got)
+	}
+	if p, ok := plan.Part("second"); !ok || p.Phase != "Two" || p.Exists() || p.IsReady() {
+		t.Errorf("Part(second) = %+v, %t: half of it exists", p, ok)
+	}
+	if p, ok := plan.Part("first"); !ok || !p.Exists() || !p.IsReady() {
+		t.Errorf("Part(first) = %+v, %t: all of it exists and is ready", p, ok)
+	}
+	if p, ok := plan.Part("fourth"); ok {
+		t.Errorf("Part(fourth) = %+v: there is none", p)
+	}
+}
+
+// TestParts: a part carries what its component says, and reports since when.
+func TestParts(t *testing.T) {
+	build := func(m string) ([]compose.Stage, error) {
+		return []compose.Stage{{{Name: m, Object: object("Certificate", m)}}}, nil
+	}
+	g := compose.Graph[string]{
+		{Name: "off", Build: build, Enabled: func(string) bool { return false }},
+		{Name: "on", Phase: "Working", Build: build, Needs: []string{"off"}, Version: func(m string) string { return "1-" + m }},
+	}
+	plan, err := g.Compute("m", seen(t, map[string]*structpb.Struct{"m": states["failing"].observed(t, object("Certificate", "m"))}, false), compose.Item.Reference)
+	if err != nil {
+		t.Fatalf("Compute(...): %v", err)
+	}
+	if len(plan.Parts) != 1 {
+		t.Fatalf("there are %d parts, want 1: what is switched off is none", len(plan.Parts))
+	}
+	p := plan.Parts[0]
+	got := []any{p.Name, p.Phase, p.Version, p.After, p.Needs, p.Ready, p.Total, p.Items[0].Since, p.Items[0].Kind.Kind}
+	want := []any{"on", "Working", "1-m", []string{"off"}, []string(nil), 0, 1, "2025-01-01T00:00:00Z", "Certificate"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,345 @@
+package function_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"pgregory.net/rapid"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/wiretest"
+)
+
+// thing is a kind whose function makes one ConfigMap, or fails as its spec says.
+type thing struct {
+	Spec struct {
+		Fail     string `json:"fail"`
+		Replicas int    `json:"replicas"`
+	} `json:"spec"`
+	Status struct {
+		Phase string `json:"phase"`
+	} `json:"status"`
+}
+
+// kind is the function of things. It notes what it was given.
+func kind(given *function.Input[thing]) function.Runner {
+	return function.Kind[thing, thing]{
+		Graph: compose.Graph[thing]{{Name: "config", Build: build}},
+		Derive: func(in function.Input[thing]) (thing, error) {
+			*given = in
+			switch in.XR.Spec.Fail {
+			case "invalid":
+				return thing{}, invalid.Field("spec.fail", "it is invalid")
+			case "derive":
+				return thing{}, errors.New("cannot derive")
+			case "panic":
+				panic("out of order")
+			}
+			return in.XR, nil
+		},
+		Place:  func(thing) respond.Place { return respond.Place{} },
+		Status: func(m thing, _ compose.Plan) any { return map[string]any{"phase": "Next", "was": m.Status.Phase} },
+	}
+}
+
+func build(m thing) ([]compose.Stage, error) {
+	switch m.Spec.Fail {
+	case "build":
+		return nil, errors.New("it is broken")
+	case "build panic":
+		var none *thing
+		return nil, errors.New(none.Spec.Fail) //nolint:govet // the panic is what is tested
+	}
+	return []compose.Stage{{{Name: "config", Object: &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "config"}, "replicas": m.Spec.Replicas,
+	}}}}}, nil
+}
+
+func structOf(t *testing.T, m map[string]any) *structpb.Struct {
+	t.Helper()
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// request is a request about a thing.
+func request(t *testing.T, spec, status any) *fnv1.RunFunctionRequest {
+	t.Helper()
+	return &fnv1.RunFunctionRequest{Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: structOf(t, map[string]any{
+		"apiVersion": "example.org/v1", "kind": "Thing", "metadata": map[string]any{"name": "one"}, "spec": spec, "status": status,
+	})}}}
+}
+
+func TestRun(t *testing.T) {
+	cases := map[string]struct {
+		reason       string
+		spec, status any
+		// typ is the condition that is False, with the message; none if the response is successful.
+		typ, message string
+	}{
+		"Good": {
+			reason: "What the builder made is desired.",
+			spec:   map[string]any{"replicas": 3},
+		},
+		"StatusUnreadable": {
+			reason: "A status of another version is no reason to stop: it is rewritten.",
+			spec:   map[string]any{"replicas": 3},
+			status: map[string]any{"phase": []any{"not", "a", "string"}},
+		},
+		"SpecUnreadable": {
+			reason: "What admission would have refused is an error.",
+			spec:   map[string]any{"replicas": "three"},
+			typ:    "Composed",
+			message: "cannot read the composite resource: " +
+				"json: cannot unmarshal string into Go struct field .spec.replicas of type int",
+		},
+		"Invalid": {
+			reason: "The tenant's mistake is said as such.",
+			spec:   map[string]any{"fail": "invalid"},
+			typ:    "SpecValid", message: "spec.fail: it is invalid",
+		},
+		"DeriveFails": {
+			reason: "So is one that is not the tenant's.",
+			spec:   map[string]any{"fail": "derive"},
+			typ:    "Composed", message: "cannot derive",
+		},
+		"DerivePanics": {
+			reason: "A crash would tell nobody anything.",
+			spec:   map[string]any{"fail": "panic"},
+			typ:    "Composed", message: "cannot compose: out of order; this is a bug of the function",
+		},
+		"BuildFails": {
+			reason: "Half of what is wanted would delete the rest.",
+			spec:   map[string]any{"fail": "build"},
+			typ:    "Composed", message: "cannot compose config: it is broken",
+		},
+		"BuildPanics": {
+			reason: "Nor does a crash further down.",
+			spec:   map[string]any{"fail": "build panic"},
+			typ:    "Composed", message: "cannot compose: runtime error: invalid memory address or nil pointer dereference; this is a bug of the function",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rsp := kind(&function.Input[thing]{}).Run(wire.RequestOf(request(t, tc.spec, tc.status))).Message()
+			if tc.typ == "" {
+				if n := len(rsp.GetResults()); n != 0 {
+					t.Fatalf("%s\nthere are %d results: %v", tc.reason, n, rsp.GetResults())
+				}
+				config := rsp.GetDesired().GetResources()["config"].GetResource().AsMap()
+				if config["replicas"] != 3.0 || said(rsp)["SpecValid"] != "True: " {
+					t.Errorf("%s\nRun(...) = %v", tc.reason, rsp)
+				}
+				return
+			}
+			c := rsp.GetConditions()[0]
+			if c.GetType() != tc.typ || c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || c.GetMessage() != tc.message {
+				t.Errorf("%s\nthe condition is %v, want %s: %s", tc.reason, c, tc.typ, tc.message)
+			}
+			if rsp.GetDesired() != nil || len(rsp.GetResults()) != 2 {
+				t.Errorf("%s\nRun(...) = %v, want two results and nothing desired", tc.reason, rsp)
+			}
+		})
+	}
+}
+
+// said are the conditions of a response.
+func said(rsp *fnv1.RunFunctionResponse) map[string]string {
+	words := map[fnv1.Status]string{
+		fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False", fnv1.Status_STATUS_CONDITION_UNKNOWN: "Unknown",
+	}
+	out := map[string]string{}
+	for _, c := range rsp.GetConditions() {
+		out[c.GetType()] = words[c.GetStatus()] + ": " + c.GetMessage()
+	}
+	return out
+}
+
+// TestInput: a function is given the claim by what Crossplane writes, and what it asked for, absent or not.
+func TestInput(t *testing.T) {
+	req := request(t, map[string]any{
+		"replicas": 2, "claimRef": map[string]any{"kind": "Thing", "namespace": "tenant", "name": "mine"},
+		"compositionRevisionSelector": map[string]any{"matchLabels": map[string]any{"channel": "stable"}},
+	}, map[string]any{"phase": "Before"})
+	req.GetObserved().GetComposite().GetResource().Fields["metadata"] = structpb.NewStructValue(structOf(t, map[string]any{
+		"name": "mine-x7k2p", "labels": map[string]any{"crossplane.io/claim-namespace": "someone-else", "crossplane.io/claim-name": "theirs"},
+	}))
+	platform := structOf(t, map[string]any{"kind": "PlatformConfig"})
+	req.RequiredResources = map[string]*fnv1.Resources{"absent": {}, "platform": {Items: []*fnv1.Resource{{Resource: platform}}}}
+	req.Observed.Resources = map[string]*fnv1.Resource{"config": {Resource: structOf(t, map[string]any{"kind": "ConfigMap"})}}
+
+	in := function.Input[thing]{}
+	rsp, plan, err := kind(&in).Explain(wire.RequestOf(req))
+	if err != nil {
+		t.Fatalf("Explain(...): %v", err)
+	}
+	if in.XR.Spec.Replicas != 2 || in.XR.Status.Phase != "Before" {
+		t.Errorf("the composite resource is read as %+v", in.XR)
+	}
+	if diff := cmp.Diff(function.Claim{Namespace: "tenant", Name: "mine"}, in.Claim); diff != "" {
+		t.Errorf("Claim: -want, +got: labels are a tenant's to write\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"channel": "stable"}, in.Channel); diff != "" {
+		t.Errorf("Channel: -want, +got:\n%s", diff)
+	}
+	want := map[string][]*structpb.Struct{"absent": {}, "platform": {platform}}
+	if diff := cmp.Diff(want, in.Required, protocmp.Transform()); diff != "" {
+		t.Errorf("Required: -want, +got:\n%s", diff)
+	}
+	if o, ok := in.Seen.Get("config"); !ok || o.Kind() != "ConfigMap" {
+		t.Error("Seen has not what is observed")
+	}
+	if i := plan.Items()[0]; i.Name != "config" || !i.Observed || i.Verdict.Ready {
+		t.Errorf("the plan is not that of the answer: %+v", plan)
+	}
+	wantStatus := structOf(t, map[string]any{
+		"phase": "Next", "was": "Before", "deletionPolicy": "Retain", "lastValidSpec": map[string]any{"replicas": 2},
+	})
+	if diff := cmp.Diff(wantStatus, rsp.Message().GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue(), protocmp.Transform()); diff != "" {
+		t.Errorf("status: -want, +got:\n%s", diff)
+	}
+}
+
+// TestDecodeProperties holds the JSON that Decode writes against that of encoding/json.
+func TestDecodeProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := &structpb.Struct{}
+		wiretest.Fill(t, s.ProtoReflect())
+		got := map[string]any{}
+		if err := function.Decode(s, &got); err != nil {
+			t.Fatalf("Decode(%v): %v", s, err)
+		}
+		if diff := cmp.Diff(s.AsMap(), got); diff != "" {
+			t.Errorf("Decode(%v): -want, +got:\n%s", s, diff)
+		}
+	})
+}
+
+func TestDecode(t *testing.T) {
+	s := structOf(t, map[string]any{
+		`"a"`: "a\\b\n\t\x01<é\u2028", "b": float64(1<<53 - 1), "c": float64(-1 << 31), "d": 0.5, "e": 1e300, "f": []any{nil, true, map[string]any{}},
+	})
+	got := map[string]json.RawMessage{}
+	if err := function.Decode(s, &got); err != nil {
+		t.Fatalf("Decode(...): %v", err)
+	}
+	want := map[string]json.RawMessage{
+		`"a"`: json.RawMessage(`"a\\b\n\t\u0001\u003cé\u2028"`), "b": json.RawMessage("9007199254740991"), "c": json.RawMessage("-2147483648"),
+		"d": json.RawMessage("0.5"), "e": json.RawMessage("1e+300"), "f": json.RawMessage("[null,true,{}]"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Decode(...): -want, +got:\n%s", diff)
+	}
+}
+
+// TestDecodeOrder: of several mistakes, and of several spellings of a name, it is always the same one that counts.
+func TestDecodeOrder(t *testing.T) {
+	type some struct{ A, B, C, D int }
+	mistakes := structOf(t, map[string]any{"a": "x", "b": "x", "c": "x", "d": "x"})
+	spellings := structOf(t, map[string]any{"A": 1, "a": 2})
+	for range 20 {
+		err := function.Decode(mistakes, &some{})
+		if err == nil || !strings.Contains(err.Error(), "some.A ") {
+			t.Fatalf("Decode(...): %v, want the mistake in A", err)
+		}
+		got := some{}
+		if err := function.Decode(spellings, &got); err != nil || got.A != 2 {
+			t.Fatalf("Decode(...) = %+v, %v, want the last in order to count", got, err)
+		}
+	}
+}
+
+// journal notes what is logged.
+type journal struct {
+	logging.Logger
+	lines [][]any
+}
+
+func (j *journal) Info(message string, keysAndValues ...any) {
+	j.lines = append(j.lines, append([]any{message}, keysAndValues...))
+}
+
+func TestServer(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		req    *fnv1.RunFunctionRequest
+		want   string // of the fatal result
+		logged [][]any
+	}{
+		"Known": {
+			reason: "The function of the composite resource's kind answers.",
+			req:    request(t, nil, nil),
+		},
+		"Fails": {
+			reason: "What is fatal is logged: results reach nobody but the tenant.",
+			req:    request(t, map[string]any{"fail": "derive"}, nil),
+			want:   "cannot derive",
+			logged: [][]any{{"cannot compose", "kind", "Thing.example.org", "name", "one", "message", "cannot derive"}},
+		},
+		"Unknown": {
+			reason: "A Composition may name the wrong function.",
+			req: &fnv1.RunFunctionRequest{Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: structOf(t, map[string]any{
+				"apiVersion": "example.org/v1", "kind": "Other",
+			})}}},
+			want: "there is no function for composite resources of kind Other.example.org",
+		},
+		"Empty": {
+			reason: "Even nothing gets an answer.",
+			req:    &fnv1.RunFunctionRequest{},
+			want:   "there is no function for composite resources of kind ",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			log := &journal{Logger: logging.NewNopLogger()}
+			s := &function.Server{Kinds: map[string]function.Runner{"Thing.example.org": kind(&function.Input[thing]{})}, Log: log}
+			rsp, err := s.RunFunction(context.Background(), tc.req)
+			if err != nil {
+				t.Fatalf("%s\nRunFunction(...): %v", tc.reason, err)
+			}
+			got := ""
+			for _, r := range rsp.GetResults() {
+				if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
+					got = r.GetMessage()
+				}
+			}
+			if got != tc.want {
+				t.Errorf("%s\nthe fatal result is %q, want %q", tc.reason, got, tc.want)
+			}
+			if diff := cmp.Diff(tc.logged, log.lines); diff != "" {
+				t.Errorf("%s\nlogged: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// broken panics outside of everything that recovers.
+type broken struct{ function.Runner }
+
+// TestServerRecovers: a call fails, and the process goes on serving others.
+func TestServerRecovers(t *testing.T) {
+	log := &journal{Logger: logging.NewNopLogger()}
+	s := &function.Server{Kinds: map[string]function.Runner{"Thing.example.org": broken{}}, Log: log}
+	rsp, err := s.RunFunction(context.Background(), request(t, nil, nil))
+	if rsp != nil || err == nil || !strings.Contains(err.Error(), "a bug of the function") {
+		t.Errorf("RunFunction(...) = %v, %v, want an error and no answer, which would delete something", rsp, err)
+	}
+	if len(log.lines) != 1 {
+		t.Errorf("logged: %v", log.lines)
+	}
+}

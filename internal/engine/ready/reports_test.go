@@ -1,0 +1,102 @@
+package ready_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+)
+
+// reports are what owners write into the status of an object that they are done with, as their releases do, and so that nobody asks the
+// table about itself: conditions that have to be true, or else a field and its value. Nothing: existing is enough.
+var reports = map[string][]string{
+	"":                               {"ConfigMap", "Service", "ServiceAccount", "Namespace status.phase=Active"},
+	"apps":                           {"Deployment pods", "StatefulSet pods"},
+	"batch":                          {"Job Complete", "CronJob"},
+	"networking.k8s.io":              {"Ingress", "NetworkPolicy"},
+	"policy":                         {"PodDisruptionBudget"},
+	"rbac.authorization.k8s.io":      {"Role", "RoleBinding"},
+	"protection.crossplane.io":       {"Usage Ready"},
+	"k8s.mariadb.com":                {"MariaDB Ready", "MaxScale Ready", "Database Ready", "User Ready", "Grant Ready", "PhysicalBackup Complete"},
+	"rabbitmq.com":                   {"RabbitmqCluster AllReplicasReady ClusterAvailable ReconcileSuccess"},
+	"cache.cs.sap.com":               {"Valkey status.state=Ready"},
+	"external-secrets.io":            {"ExternalSecret Ready", "PushSecret Ready", "SecretStore Ready"},
+	"generators.external-secrets.io": {"Password"},
+	"cert-manager.io":                {"Issuer Ready", "Certificate Ready"},
+	"gateway.networking.k8s.io":      {"HTTPRoute parents", "BackendTLSPolicy"},
+	"monitoring.coreos.com":          {"ServiceMonitor", "PodMonitor", "PrometheusRule"},
+	"openstack.k-orc.cloud":          {"Domain Available", "Project Available", "Role Available", "User Available", "Service Available", "Endpoint Available"},
+	"keystone.openstack.c5c3.io":     {"Keystone Ready"},
+	"openstack.c5c3.io": {
+		"KeyRepository Ready", "DatabaseSync Ready", "EndpointRegion Available", "IdentityCheck Reachable", "RoleAssignment Available",
+	},
+	"c5c3.io": {"CredentialRotation Ready", "SecretAggregate Ready"},
+}
+
+// report writes it into an object; without is left out.
+func report(o map[string]any, words []string, without string) {
+	status, conditions := map[string]any{}, []any{}
+	for _, word := range words {
+		field, value, isField := strings.Cut(strings.TrimPrefix(word, "status."), "=")
+		switch {
+		case word == without:
+		case isField:
+			status[field] = value
+		case word == "pods":
+			for _, number := range []string{"replicas", "updatedReplicas", "availableReplicas"} {
+				status[number] = int64(2)
+			}
+			status["observedGeneration"] = int64(3)
+		case word == "parents":
+			status["parents"] = []any{map[string]any{"conditions": []any{map[string]any{"type": "Accepted", "status": "True"}}}}
+		default:
+			conditions = append(conditions, map[string]any{"type": word, "status": "True"})
+		}
+	}
+	if len(conditions) > 0 {
+		status["conditions"] = conditions
+	}
+	o["status"] = status
+}
+
+// TestReports: each kind is ready by what its owner writes, all of it, and there is no other kind.
+func TestReports(t *testing.T) {
+	known := 0
+	for group, lines := range reports {
+		for _, line := range lines {
+			words := strings.Fields(line)
+			kind := schema.GroupKind{Group: group, Kind: words[0]}
+			known++
+			t.Run(kind.String(), func(t *testing.T) {
+				rule, ok := ready.For(kind)
+				if !ok {
+					t.Fatal("there is no rule")
+				}
+				o := existing(kind)
+				report(o, words[1:], "")
+				if diff := cmp.Diff(ready.Yes, checked(t, rule, o)); diff != "" {
+					t.Errorf("with its report (-want +got):\n%s", diff)
+				}
+				if !query(t, rule, o) {
+					t.Errorf("with its report %s is false", rule.CEL)
+				}
+				for _, without := range words[1:] {
+					o := existing(kind)
+					report(o, words[1:], without)
+					if checked(t, rule, o).Ready || query(t, rule, o) {
+						t.Errorf("it is ready without %s", without)
+					}
+				}
+				if rule.ClusterScoped != (kind.Kind == "Namespace") || rule.Composite != (kind.Kind == "Keystone") {
+					t.Errorf("cluster-scoped %t, composite %t", rule.ClusterScoped, rule.Composite)
+				}
+			})
+		}
+	}
+	if n := len(ready.Kinds()); n != known {
+		t.Errorf("the table has %d kinds, and here are %d", n, known)
+	}
+}

@@ -1,0 +1,65 @@
+package respond
+
+import (
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// Place says where a composite resource's objects live, which decides how they are composed.
+type Place struct {
+	// Namespaced: the composite resource has a namespace, which Crossplane forces on everything that it composes.
+	Namespaced bool
+	// Namespace of the composite resource, if it has one.
+	Namespace string
+	// Prefix of the names of Objects: the instance for a cluster-scoped composite resource, its own name for a namespaced one.
+	Prefix string
+	// Management and Workload are the provider configs of the management cluster and of the one that the workloads run in.
+	Management, Workload string
+	// Remote: these two clusters are different.
+	Remote bool
+	// DeleteData: objects that hold data are deleted with the claim. Otherwise they stay.
+	DeleteData bool
+}
+
+// wrapped reports whether an item has to be composed as an Object of provider-kubernetes: if it lives in another cluster, if it is
+// retained (Crossplane cannot orphan what it composes directly), or if its scope or namespace does not fit.
+func (p Place) wrapped(i compose.Item) bool {
+	switch {
+	case p.Remote && !i.Management:
+		return true
+	case i.Retain:
+		return true
+	case p.Namespaced:
+		return i.Rule.ClusterScoped || i.Body.At("metadata", "namespace").Text() != p.Namespace
+	}
+	return false
+}
+
+// wrap makes the Object around an item.
+func (p Place) wrap(i compose.Item) encoded.Struct {
+	w := wrapper.Wrapper{
+		Name: p.objectName(i.Name), ProviderConfig: p.Workload, Keep: i.Retain && !p.DeleteData, ReadyCEL: i.Rule.CEL, Desired: i.Body,
+	}
+	if i.Management || !p.Remote {
+		w.ProviderConfig = p.Management
+	}
+	if p.Namespaced {
+		w.Namespace = p.Namespace
+	}
+	return w.Struct()
+}
+
+// Reference is what an item is composed as: the object itself, or the Object around it.
+func (p Place) Reference(i compose.Item) compose.Reference {
+	switch {
+	case !p.wrapped(i):
+		return i.Reference()
+	case p.Namespaced:
+		return compose.Reference{Kind: wrapper.Namespaced, Namespace: p.Namespace, Name: p.objectName(i.Name)}
+	}
+	return compose.Reference{Kind: wrapper.ClusterScoped, Name: p.objectName(i.Name)}
+}
+
+// objectName is the name of the Object around a resource. provider-kubernetes owns fields under it: it must never change.
+func (p Place) objectName(resource string) string { return p.Prefix + "-" + resource }

@@ -1,0 +1,131 @@
+package respond_test
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+func TestWrap(t *testing.T) {
+	body := map[string]any{"kind": "A", "metadata": map[string]any{"name": "a", "namespace": "cloud"}}
+	local := respond.Place{Prefix: "cloud", Management: "here", Workload: "here"}
+	remote := respond.Place{Prefix: "cloud", Management: "here", Workload: "there", Remote: true}
+	namespaced := respond.Place{Namespaced: true, Namespace: "cloud", Prefix: "keystone", Management: "here", Workload: "here"}
+	elsewhere := namespaced
+	elsewhere.Namespace = "other"
+	deleting := local
+	deleting.DeleteData = true
+
+	keep := []any{"Observe", "Create", "Update", "LateInitialize"}
+	all := []any{"*"}
+	// clusterObject and namespacedObject are the Objects of composite resources of both scopes.
+	clusterObject := func(config string, policies []any, readiness map[string]any) map[string]any {
+		return map[string]any{
+			"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "metadata": map[string]any{"name": "cloud-r"},
+			"spec": map[string]any{
+				"forProvider": map[string]any{"manifest": body}, "managementPolicies": policies, "readiness": readiness,
+				"providerConfigRef": map[string]any{"name": config}, "watch": true,
+			},
+		}
+	}
+	namespacedObject := func(namespace string) map[string]any {
+		o := clusterObject("here", all, map[string]any{"policy": "SuccessfulCreate"})
+		o["apiVersion"] = "kubernetes.m.crossplane.io/v1alpha1"
+		o["metadata"] = map[string]any{"name": "keystone-r", "namespace": namespace}
+		o["spec"].(map[string]any)["providerConfigRef"] = map[string]any{"name": "here", "kind": "ClusterProviderConfig"}
+		return o
+	}
+	exists := map[string]any{"policy": "SuccessfulCreate"}
+	query := map[string]any{"policy": "DeriveFromCelQuery", "celQuery": "object.done"}
+
+	cases := map[string]struct {
+		reason string
+		place  respond.Place
+		item   compose.Item
+		want   map[string]any
+	}{
+		"Local": {
+			reason: "What Crossplane can compose itself it composes itself.",
+			place:  local,
+			want:   body,
+		},
+		"Retained": {
+			reason: "Crossplane cannot orphan what it composes; an Object without the Delete policy can.",
+			place:  local,
+			item:   compose.Item{Retain: true, Rule: ready.Rule{CEL: "object.done"}},
+			want:   clusterObject("here", keep, query),
+		},
+		"RetainedUntilDeleted": {
+			reason: "It stays an Object when data may be deleted, so that the policy of a living claim can be changed.",
+			place:  deleting,
+			item:   compose.Item{Retain: true},
+			want:   clusterObject("here", all, exists),
+		},
+		"Remote": {
+			reason: "Another cluster is only reached by an Object.",
+			place:  remote,
+			item:   compose.Item{Rule: ready.Rule{CEL: "object.done"}},
+			want:   clusterObject("there", all, query),
+		},
+		"RemoteRetained": {
+			reason: "Both reasons at once.",
+			place:  remote,
+			item:   compose.Item{Retain: true},
+			want:   clusterObject("there", keep, exists),
+		},
+		"RemoteManagement": {
+			reason: "What lives in the management cluster does so wherever the workloads run.",
+			place:  remote,
+			item:   compose.Item{Management: true},
+			want:   body,
+		},
+		"RemoteManagementRetained": {
+			reason: "Its Object names the management cluster.",
+			place:  remote,
+			item:   compose.Item{Management: true, Retain: true},
+			want:   clusterObject("here", keep, exists),
+		},
+		"Namespaced": {
+			reason: "A namespaced composite resource composes what is in its own namespace.",
+			place:  namespaced,
+			want:   body,
+		},
+		"NamespacedElsewhere": {
+			reason: "Crossplane would force its namespace on what lies in another.",
+			place:  elsewhere,
+			want:   namespacedObject("other"),
+		},
+		"NamespacedClusterScoped": {
+			reason: "It cannot compose what has no namespace.",
+			place:  namespaced,
+			item:   compose.Item{Rule: ready.Rule{ClusterScoped: true}},
+			want:   namespacedObject("cloud"),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.item.Name, tc.item.Kind, tc.item.Body = "r", schema.GroupVersionKind{Kind: "A"}, encoded.Of(structOf(t, maps.Clone(body)))
+			plan := compose.Plan{Kept: []compose.Item{tc.item}}
+			rsp := respond.Success(wire.RequestOf(request(t)), plan, tc.place, nil).Message()
+			if diff := cmp.Diff(tc.want, rsp.GetDesired().GetResources()["r"].GetResource().AsMap()); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			meta := tc.want["metadata"].(map[string]any)
+			want := compose.Reference{Name: meta["name"].(string)}
+			want.Namespace, _ = meta["namespace"].(string)
+			apiVersion, _ := tc.want["apiVersion"].(string)
+			want.Kind = schema.FromAPIVersionAndKind(apiVersion, tc.want["kind"].(string))
+			if diff := cmp.Diff(want, tc.place.Reference(tc.item)); diff != "" {
+				t.Errorf("%s\nReference(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,129 @@
+package wrapper_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+func structOf(t *testing.T, o map[string]any) encoded.Struct {
+	t.Helper()
+	s, err := structpb.NewStruct(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded.Of(s)
+}
+
+func TestIs(t *testing.T) {
+	cases := map[string]struct {
+		reason           string
+		apiVersion, kind string
+		want             bool
+	}{
+		"ClusterScoped": {"That of cluster-scoped composite resources.", "kubernetes.crossplane.io/v1alpha2", "Object", true},
+		"Namespaced":    {"That of namespaced ones.", "kubernetes.m.crossplane.io/v1alpha1", "Object", true},
+		"Newer":         {"Its version does not count.", "kubernetes.m.crossplane.io/v1", "Object", true},
+		"Group":         {"Others have Objects, too.", "example.org/v1", "Object", false},
+		"Core":          {"A core kind has no group.", "v1", "Object", false},
+		"Kind":          {"The provider has other kinds.", "kubernetes.crossplane.io/v1alpha2", "ProviderConfig", false},
+		"Empty":         {"What has no kind is none.", "", "", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := structOf(t, map[string]any{"apiVersion": tc.apiVersion, "kind": tc.kind, "spec": map[string]any{
+				"forProvider": map[string]any{"manifest": map[string]any{"kind": "A"}},
+			}})
+			if got := wrapper.Is(o); got != tc.want {
+				t.Errorf("%s\nIs(...) = %t, want %t", tc.reason, got, tc.want)
+			}
+			if inside, ok := wrapper.Desired(o); ok != tc.want || ok && inside.At("kind").Text() != "A" {
+				t.Errorf("%s\nDesired(...) = %v, %t, want %t", tc.reason, inside.Map(), ok, tc.want)
+			}
+		})
+	}
+}
+
+func TestKeeps(t *testing.T) {
+	object := func(kind string, policies ...any) encoded.Struct {
+		return structOf(t, map[string]any{
+			"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": kind, "spec": map[string]any{"managementPolicies": policies},
+		})
+	}
+	cases := map[string]struct {
+		reason string
+		object encoded.Struct
+		want   bool
+	}{
+		"All":       {"It may do everything.", object("Object", "*"), false},
+		"Delete":    {"It may delete.", object("Object", "Observe", "Delete"), false},
+		"Keep":      {"It may do everything else.", object("Object", "Observe", "Create", "Update", "LateInitialize"), true},
+		"None":      {"The default is everything.", object("Object"), false},
+		"NotObject": {"Only an Object lets go.", object("Bucket", "Observe"), false},
+		"Made":      {"One of ours that keeps.", wrapper.Wrapper{Name: "a", Keep: true}.Struct(), true},
+		"MadeNot":   {"One of ours that does not.", wrapper.Wrapper{Name: "a"}.Struct(), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := wrapper.Keeps(tc.object); got != tc.want {
+				t.Errorf("%s\nKeeps(...) = %t, want %t", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestStruct(t *testing.T) {
+	inside := structOf(t, map[string]any{"kind": "A"})
+	cases := map[string]struct {
+		reason  string
+		wrapper wrapper.Wrapper
+		want    map[string]any
+	}{
+		"ClusterScoped": {
+			reason:  "It exists, and is ready by that.",
+			wrapper: wrapper.Wrapper{Name: "a", ProviderConfig: "here", Desired: inside},
+			want: map[string]any{
+				"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "metadata": map[string]any{"name": "a"},
+				"spec": map[string]any{
+					"forProvider": map[string]any{"manifest": map[string]any{"kind": "A"}}, "managementPolicies": []any{"*"},
+					"readiness": map[string]any{"policy": "SuccessfulCreate"}, "providerConfigRef": map[string]any{"name": "here"}, "watch": true,
+				},
+			},
+		},
+		"Namespaced": {
+			reason:  "It names a cluster-scoped config, keeps what is inside, and asks whether that is ready.",
+			wrapper: wrapper.Wrapper{Name: "a", Namespace: "n", ProviderConfig: "here", Keep: true, ReadyCEL: "object.done", Desired: inside},
+			want: map[string]any{
+				"apiVersion": "kubernetes.m.crossplane.io/v1alpha1", "kind": "Object", "metadata": map[string]any{"name": "a", "namespace": "n"},
+				"spec": map[string]any{
+					"forProvider":        map[string]any{"manifest": map[string]any{"kind": "A"}},
+					"managementPolicies": []any{"Observe", "Create", "Update", "LateInitialize"},
+					"readiness":          map[string]any{"policy": "DeriveFromCelQuery", "celQuery": "object.done"},
+					"providerConfigRef":  map[string]any{"name": "here", "kind": "ClusterProviderConfig"}, "watch": true,
+				},
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := tc.wrapper.Struct()
+			if diff := cmp.Diff(tc.want, o.Map()); diff != "" {
+				t.Errorf("%s\nStruct(): -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := wrapper.ProviderConfig(o); got != "here" {
+				t.Errorf("%s\nProviderConfig(...) = %q, want here", tc.reason, got)
+			}
+			if _, ok := wrapper.Observed(o); ok {
+				t.Errorf("%s\nObserved(...) of what has seen nothing", tc.reason)
+			}
+			seen, ok := wrapper.Observed(wrapper.WithObserved(o, structOf(t, map[string]any{"kind": "B"})))
+			if kind := seen.At("kind").Text(); !ok || kind != "B" {
+				t.Errorf("%s\nObserved(...) is of kind %q, want B", tc.reason, kind)
+			}
+		})
+	}
+}

@@ -1,0 +1,91 @@
+package c5c3
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// Dashboard shows what the alerts are about.
+func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, error) {
+	s, meta := seriesOf(w), w.Meta()
+	meta.Name += "-dashboard"
+	increase := func(metric, window string) string { return fmt.Sprintf("increase(%s[%s])", s.of(metric, ""), window) }
+	one := func(expr, legend string) []monitoring.Line { return []monitoring.Line{{Expr: expr, Legend: legend}} }
+	left := func(metric string) string { return fmt.Sprintf("(%s > 0) - time()", s.of(metric, "")) }
+	notTrue := func(kind string) []monitoring.Line {
+		return one(s.of("companion_"+kind+"_condition", "")+" == 0", "{{name}} {{condition}}")
+	}
+	return monitoring.Dashboard(meta, conf, "Companion of "+w.Namespace,
+		monitoring.Panel{Title: "Pods and leaders", Unit: monitoring.Number, Lines: []monitoring.Line{
+			{Expr: s.of("kube_deployment_status_replicas_available", fmt.Sprintf(`,deployment=%q`, w.Name)), Legend: "pods"},
+			{Expr: s.leaders(), Legend: "leaders"},
+		}},
+		monitoring.Panel{Title: "Errors in 15 minutes", Unit: monitoring.Number, Lines: one(s.errors(), "{{controller}}")},
+		monitoring.Panel{
+			Title: "Age of keys", Unit: monitoring.Seconds,
+			Lines: one(s.age("companion_key_repository_last_rotation_timestamp_seconds"), "{{name}}"),
+		},
+		monitoring.Panel{
+			Title: "Until keys rotate (below 0: overdue)", Unit: monitoring.Seconds,
+			Lines: one(left("companion_key_repository_next_rotation_timestamp_seconds"), "{{name}}"),
+		},
+		monitoring.Panel{Title: "Keys", Unit: monitoring.Number, Lines: []monitoring.Line{
+			{Expr: s.of("companion_key_repository_keys", ""), Legend: "{{name}}"},
+			{Expr: s.of("companion_key_repository_needed_keys", ""), Legend: "{{name}} needed"},
+			{Expr: increase("companion_key_repository_rotations_total", "1d"), Legend: "{{name}} rotations in a day"},
+		}},
+		monitoring.Panel{
+			Title: "Since keys were backed up", Unit: monitoring.Seconds,
+			Lines: one(s.age("companion_key_repository_last_backup_timestamp_seconds"), "{{name}}"),
+		},
+		monitoring.Panel{Title: "Conditions of keys that are not true", Unit: monitoring.Number, Lines: notTrue("key_repository")},
+		monitoring.Panel{Title: "Conditions of schemas that are not true", Unit: monitoring.Number, Lines: notTrue("database_sync")},
+		monitoring.Panel{Title: "Schema steps", Unit: monitoring.Number, Lines: []monitoring.Line{
+			{Expr: s.of("companion_database_sync_running", ""), Legend: "{{name}} runs"},
+			{Expr: increase("companion_database_sync_failures_total", "1h"), Legend: "{{name}} {{step}} failed in an hour"},
+		}},
+		monitoring.Panel{
+			Title: "Since a schema step succeeded", Unit: monitoring.Seconds,
+			Lines: one(s.age("companion_database_sync_last_success_timestamp_seconds"), "{{name}}"),
+		},
+		monitoring.Panel{
+			Title: "Age of credentials", Unit: monitoring.Seconds,
+			Lines: one(s.age("companion_credential_rotation_last_rotation_timestamp_seconds"), "{{name}}"),
+		},
+		monitoring.Panel{
+			Title: "Until credentials are replaced (below 0: overdue)", Unit: monitoring.Seconds,
+			Lines: one(left("companion_credential_rotation_next_rotation_timestamp_seconds"), "{{name}}"),
+		},
+		monitoring.Panel{
+			Title: "Conditions of credentials that are not true", Unit: monitoring.Number, Lines: notTrue("credential_rotation"),
+		},
+		monitoring.Panel{Title: "Credentials and Secrets written in a day", Unit: monitoring.Number, Lines: []monitoring.Line{
+			{Expr: increase("companion_credential_rotation_rotations_total", "1d"), Legend: "{{name}} replaced"},
+			{Expr: increase("companion_secret_aggregate_writes_total", "1d"), Legend: "{{name}} written"},
+		}},
+		monitoring.Panel{Title: "Time for a token of Keystone", Unit: monitoring.Seconds, Lines: []monitoring.Line{
+			{
+				Expr: fmt.Sprintf("histogram_quantile(0.9, sum by (le) (rate(%s[1h])))",
+					s.of("companion_identity_check_duration_seconds_bucket", "")),
+				Legend: "nine in ten are faster",
+			},
+			{Expr: s.age("companion_identity_check_last_token_timestamp_seconds"), Legend: "since the last token"},
+		}},
+		monitoring.Panel{Title: "What is not as it should be", Unit: monitoring.Number, Lines: []monitoring.Line{
+			{Expr: s.isFalse("secret_aggregate", "Ready"), Legend: "Secret of {{name}}"},
+			{Expr: s.isFalse("identity_check", "Reachable"), Legend: "tokens of Keystone"},
+			{Expr: s.isFalse("role_assignment", "Available"), Legend: "role assignment {{name}}"},
+			{Expr: s.isFalse("endpoint_region", "Available"), Legend: "region of {{name}}"},
+		}},
+		monitoring.Panel{Title: "Repairs in Keystone, and failed logins, in a day", Unit: monitoring.Number, Lines: []monitoring.Line{
+			{Expr: increase("companion_role_assignment_given_total", "1d"), Legend: "role assignment {{name}}"},
+			{Expr: increase("companion_endpoint_region_writes_total", "1d"), Legend: "region of {{name}}"},
+			{Expr: increase("companion_identity_check_failures_total", "1d"), Legend: "logins that failed"},
+		}},
+	)
+}

@@ -1,0 +1,96 @@
+package c5c3
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+)
+
+// TestGrant: what an object names may be read, what it has made may be written, what it rolls may be rolled, and no rule is without names.
+func TestGrant(t *testing.T) {
+	clouds := c5c3v1.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
+	rule := func(group, resource string, names []string, verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, ResourceNames: names, Verbs: verbs}
+	}
+	read := func(names ...string) rbacv1.PolicyRule { return rule("", "secrets", names, "get", "list", "watch") }
+	write := func(names ...string) rbacv1.PolicyRule { return rule("", "secrets", names, "update") }
+	repo := openstackv1.KeyRepositorySpec{SecretName: "fernet", Consumers: []openstackv1.Consumer{{Kind: "Deployment", Name: "keystone"}}}
+	backedUp := repo
+	backedUp.Backup = &openstackv1.Backup{RemoteKey: "x"}
+	for name, tc := range map[string]struct {
+		reason  string
+		objects []runtime.Object
+		want    []rbacv1.PolicyRule
+	}{
+		"Nothing": {reason: "A rule without names would be for all Secrets.", objects: []runtime.Object{&corev1.ConfigMap{}}},
+		"Keys": {
+			reason:  "Keys are written; their pods are rolled.",
+			objects: []runtime.Object{KeyRepository(object.Meta{}, repo)},
+			want:    []rbacv1.PolicyRule{read("fernet"), write("fernet"), rule("apps", "deployments", []string{"keystone"}, "patch")},
+		},
+		"Backup": {
+			reason:  "What the store has comes in a Secret of its own, which is only read.",
+			objects: []runtime.Object{KeyRepository(object.Meta{}, backedUp)},
+			want: []rbacv1.PolicyRule{
+				read("fernet", "fernet-restore"), write("fernet"), rule("apps", "deployments", []string{"keystone"}, "patch"),
+			},
+		},
+		"Aggregate": {
+			reason: "Sources are read, whoever made them.",
+			objects: []runtime.Object{SecretAggregate(object.Meta{}, c5c3v1.SecretAggregateSpec{
+				TargetSecretName: "domains",
+				Sources: []c5c3v1.SecretSource{
+					{SecretKeyRef: common.SecretKeyReference{Name: "tenant-ldap"}}, {SecretKeyRef: common.SecretKeyReference{Name: "tenant-ldap"}},
+				},
+			})},
+			want: []rbacv1.PolicyRule{read("domains", "tenant-ldap"), write("domains")},
+		},
+		"Rotation": {
+			reason: "The login is read. A SecretAggregate that copies the credential is not rolled.",
+			objects: []runtime.Object{CredentialRotation(object.Meta{}, c5c3v1.CredentialRotationSpec{
+				SecretName: "korc", CloudCredentialsRef: clouds,
+				Consumers: []c5c3v1.Consumer{{Kind: "SecretAggregate", Name: "korc-clouds"}, {Kind: "DaemonSet", Name: "agent"}},
+			})},
+			want: []rbacv1.PolicyRule{read("clouds", "korc"), write("korc"), rule("apps", "daemonsets", []string{"agent"}, "patch")},
+		},
+		"Logins": {
+			reason: "Who only logs in writes nothing.",
+			objects: []runtime.Object{
+				IdentityCheck(object.Meta{}, openstackv1.IdentityCheckSpec{CloudCredentialsRef: clouds}),
+				RoleAssignment(object.Meta{}, openstackv1.RoleAssignmentSpec{CloudCredentialsRef: clouds}),
+				EndpointRegion(object.Meta{}, openstackv1.EndpointRegionSpec{CloudCredentialsRef: clouds}),
+			},
+			want: []rbacv1.PolicyRule{read("clouds")},
+		},
+		"Schema": {
+			reason: "Whether the Secrets of its Jobs are there is asked for each of them.",
+			objects: []runtime.Object{DatabaseSync(object.Meta{}, openstackv1.DatabaseSyncSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				Volumes: []corev1.Volume{
+					{VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "database"}}},
+					{VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "config"}}}},
+				},
+			}}})},
+			want: []rbacv1.PolicyRule{read("database")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			role, binding := Grant(object.Meta{Name: "keystone-companion", Namespace: "cloud"}, tc.objects...)
+			if diff := cmp.Diff(tc.want, role.(*rbacv1.Role).Rules); diff != "" {
+				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
+			}
+			b := binding.(*rbacv1.RoleBinding)
+			want := []rbacv1.Subject{{Kind: "ServiceAccount", Name: Name, Namespace: "cloud"}}
+			if diff := cmp.Diff(want, b.Subjects); diff != "" || b.RoleRef.Name != "keystone-companion" {
+				t.Errorf("bound to %v (-want +got):\n%s", b.RoleRef, diff)
+			}
+		})
+	}
+}

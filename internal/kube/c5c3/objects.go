@@ -1,0 +1,58 @@
+// Package c5c3 makes what the companion controller consists of and what it reconciles.
+package c5c3
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+)
+
+const (
+	openstackAPI = "openstack.c5c3.io/v1alpha1"
+	c5c3API      = "c5c3.io/v1alpha1"
+)
+
+// KeyRepository makes a set of rotating keys.
+func KeyRepository(meta object.Meta, spec openstackv1.KeyRepositorySpec) *openstackv1.KeyRepository {
+	return &openstackv1.KeyRepository{TypeMeta: kind(openstackAPI, "KeyRepository"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
+// DatabaseSync makes the schema of a service's databases.
+func DatabaseSync(meta object.Meta, spec openstackv1.DatabaseSyncSpec) *openstackv1.DatabaseSync {
+	return &openstackv1.DatabaseSync{TypeMeta: kind(openstackAPI, "DatabaseSync"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
+// RoleAssignment makes a role of a user or a group.
+func RoleAssignment(meta object.Meta, spec openstackv1.RoleAssignmentSpec) *openstackv1.RoleAssignment {
+	return &openstackv1.RoleAssignment{TypeMeta: kind(openstackAPI, "RoleAssignment"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
+// EndpointRegion makes the region of an endpoint.
+func EndpointRegion(meta object.Meta, spec openstackv1.EndpointRegionSpec) *openstackv1.EndpointRegion {
+	return &openstackv1.EndpointRegion{TypeMeta: kind(openstackAPI, "EndpointRegion"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
+// IdentityCheck makes regular logins to Keystone.
+func IdentityCheck(meta object.Meta, spec openstackv1.IdentityCheckSpec) *openstackv1.IdentityCheck {
+	return &openstackv1.IdentityCheck{TypeMeta: kind(openstackAPI, "IdentityCheck"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
+// SecretAggregate makes a Secret of others.
+func SecretAggregate(meta object.Meta, spec c5c3v1.SecretAggregateSpec) *c5c3v1.SecretAggregate {
+	return &c5c3v1.SecretAggregate{TypeMeta: kind(c5c3API, "SecretAggregate"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
+// CredentialRotation makes a credential that is replaced regularly.
+func CredentialRotation(meta object.Meta, spec c5c3v1.CredentialRotationSpec) *c5c3v1.CredentialRotation {
+	return &c5c3v1.CredentialRotation{TypeMeta: kind(c5c3API, "CredentialRotation"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
+func kind(apiVersion, name string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: apiVersion, Kind: name}
+}
+
+func objectMeta(m object.Meta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}
+}

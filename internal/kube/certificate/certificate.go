@@ -1,0 +1,60 @@
+// Package certificate makes cert-manager objects.
+package certificate
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+)
+
+const apiVersion = "cert-manager.io/v1"
+
+// Keys of a Secret that cert-manager fills.
+const (
+	CAKey   = "ca.crt"
+	CertKey = "tls.crt"
+	KeyKey  = "tls.key"
+)
+
+// SelfSigned makes an issuer whose certificates sign themselves: the start of a private authority.
+func SelfSigned(meta object.Meta) *unstructured.Unstructured {
+	return object.New(apiVersion, "Issuer", meta, object.Map{"selfSigned": object.Map{}})
+}
+
+// Authority makes the certificate of a private authority, for ten years: everything that trusts it would need a new one.
+func Authority(meta object.Meta, issuer string) *unstructured.Unstructured {
+	return object.New(apiVersion, "Certificate", meta, object.Map{
+		"isCA":       true,
+		"commonName": meta.Name,
+		"secretName": meta.Name,
+		"duration":   "87600h",
+		"privateKey": object.Map{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Never"},
+		"usages":     object.Array("cert sign", "crl sign", "digital signature"),
+		"issuerRef":  object.Map{"name": issuer, "kind": "Issuer", "group": "cert-manager.io"},
+	})
+}
+
+// CAIssuer makes the issuer that signs with a private authority's Secret.
+func CAIssuer(meta object.Meta, secretName string) *unstructured.Unstructured {
+	return object.New(apiVersion, "Issuer", meta, object.Map{"ca": object.Map{"secretName": secretName}})
+}
+
+// Server makes a server's certificate, kept in a Secret of the same name.
+func Server(meta object.Meta, issuer common.IssuerReference, dnsNames ...string) *unstructured.Unstructured {
+	return object.New(apiVersion, "Certificate", meta, object.Map{
+		"secretName": meta.Name,
+		"dnsNames":   object.Array(dnsNames...),
+		"privateKey": object.Map{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"},
+		// Members of a RabbitMQ or OVN cluster are clients of one another.
+		"usages":    object.Array("digital signature", "server auth", "client auth"),
+		"issuerRef": object.Map{"name": string(issuer.Name), "kind": issuerKind(issuer), "group": "cert-manager.io"},
+	})
+}
+
+func issuerKind(i common.IssuerReference) string {
+	if i.Kind == "" {
+		return "ClusterIssuer"
+	}
+	return i.Kind
+}

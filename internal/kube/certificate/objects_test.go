@@ -1,0 +1,96 @@
+package certificate_test
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object/objecttest"
+)
+
+// TestObjects: what cert-manager is asked for, whole.
+func TestObjects(t *testing.T) {
+	meta := object.Meta{Name: "internal-ca", Namespace: "cloud"}
+	objecttest.Run(t, map[string]objecttest.Case{
+		"authority": {
+			Reason: "An authority keeps its key for ten years, and signs by it alone.",
+			Got: []runtime.Object{
+				certificate.SelfSigned(meta), certificate.Authority(meta, "self-signed"), certificate.CAIssuer(meta, "internal-ca"),
+			},
+			Want: `
+apiVersion: cert-manager.io/v1
+kind: Issuer
+metadata:
+  name: internal-ca
+  namespace: cloud
+spec:
+  selfSigned: {}
+---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  name: internal-ca
+  namespace: cloud
+spec:
+  commonName: internal-ca
+  duration: 87600h
+  isCA: true
+  issuerRef:
+    group: cert-manager.io
+    kind: Issuer
+    name: self-signed
+  privateKey:
+    algorithm: ECDSA
+    rotationPolicy: Never
+    size: 256
+  secretName: internal-ca
+  usages:
+  - cert sign
+  - crl sign
+  - digital signature
+---
+apiVersion: cert-manager.io/v1
+kind: Issuer
+metadata:
+  name: internal-ca
+  namespace: cloud
+spec:
+  ca:
+    secretName: internal-ca
+`,
+		},
+		"server": {
+			Reason: "A server has a new key with each certificate, for its own names.",
+			Got: []runtime.Object{
+				certificate.Server(object.Meta{Name: "tls", Namespace: "cloud"}, common.IssuerReference{Name: "internal-ca", Kind: "Issuer"}, "a.cloud.svc", "b"),
+			},
+			Want: `
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  name: tls
+  namespace: cloud
+spec:
+  dnsNames:
+  - a.cloud.svc
+  - b
+  issuerRef:
+    group: cert-manager.io
+    kind: Issuer
+    name: internal-ca
+  privateKey:
+    algorithm: ECDSA
+    rotationPolicy: Always
+    size: 256
+  secretName: tls
+  usages:
+  - digital signature
+  - server auth
+  - client auth
+`,
+		},
+	})
+}

@@ -1,0 +1,186 @@
+// Package exposure makes what brings a service's API to the outside: an HTTPRoute or an Ingress, and their certificates.
+package exposure
+
+import (
+	"maps"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+)
+
+// Types of exposure.
+const (
+	None       = "None"
+	GatewayAPI = "GatewayAPI"
+	Ingress    = "Ingress"
+)
+
+// Backend is the Service behind the API. It speaks https, with a certificate of its own.
+type Backend struct {
+	// Service and port.
+	Service string
+	Port    int32
+	// Host is the name in the backend's certificate, CASecret the Secret whose ca.crt signed it.
+	Host, CASecret string
+	// CAConfigMap is a ConfigMap with the same ca.crt. Empty: there is none.
+	CAConfigMap string
+}
+
+// authority is what a Gateway verifies the backend by. A ConfigMap is what every Gateway takes, a Secret what some do
+// (https://gateway-api.sigs.k8s.io/api-types/backendtlspolicy/).
+func (b Backend) authority() object.Map {
+	if b.CAConfigMap == "" {
+		return object.Map{"group": "", "kind": "Secret", "name": b.CASecret}
+	}
+	return object.Map{"group": "", "kind": "ConfigMap", "name": b.CAConfigMap}
+}
+
+// Route makes the HTTPRoute to a backend, and the policy by which the Gateway trusts the backend's certificate.
+func Route(meta object.Meta, e common.ServiceExposure, b Backend) []runtime.Object {
+	parent := object.With(object.Map{"name": string(e.Gateway.Name), "namespace": string(e.Gateway.Namespace)},
+		object.Map{"sectionName": string(e.Gateway.SectionName)})
+	rule := object.Map{
+		"matches":     object.List{object.Map{"path": object.Map{"type": "PathPrefix", "value": path(e)}}},
+		"backendRefs": object.List{object.Map{"name": b.Service, "port": int64(b.Port)}},
+	}
+	if e.Path != "" {
+		rule["filters"] = object.List{object.Map{
+			"type":       "URLRewrite",
+			"urlRewrite": object.Map{"path": object.Map{"type": "ReplacePrefixMatch", "replacePrefixMatch": "/"}},
+		}}
+	}
+	routeMeta := meta
+	routeMeta.Annotations = annotations(e)
+	return []runtime.Object{
+		object.New("gateway.networking.k8s.io/v1", "HTTPRoute", routeMeta, object.Map{
+			"parentRefs": object.List{parent},
+			"hostnames":  object.Array(e.Hostname),
+			"rules":      object.List{rule},
+		}),
+		object.New("gateway.networking.k8s.io/v1", "BackendTLSPolicy", meta, object.Map{
+			"targetRefs": object.List{object.Map{"group": "", "kind": "Service", "name": b.Service}},
+			"validation": object.Map{
+				"hostname":          b.Host,
+				"caCertificateRefs": object.List{b.authority()},
+			},
+		}),
+	}
+}
+
+// IngressFor makes the Ingress to a backend, and the certificate of its host name where an issuer is named.
+func IngressFor(meta object.Meta, e common.ServiceExposure, b Backend) []runtime.Object {
+	tlsSecret := meta.Name + "-public-tls"
+	ingress := &networkingv1.Ingress{
+		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels, Annotations: ingressAnnotations(meta, e, b),
+		},
+		Spec: networkingv1.IngressSpec{
+			Rules: []networkingv1.IngressRule{{
+				Host: string(e.Hostname),
+				IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
+					Paths: []networkingv1.HTTPIngressPath{{
+						Path:     path(e),
+						PathType: ptr.To(networkingv1.PathTypePrefix),
+						Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
+							Name: b.Service,
+							Port: networkingv1.ServiceBackendPort{Number: b.Port},
+						}},
+					}},
+				}},
+			}},
+		},
+	}
+	if e.IngressClassName != "" {
+		ingress.Spec.IngressClassName = new(string(e.IngressClassName))
+	}
+	out := []runtime.Object{ingress}
+	if ptr.Deref(e.TLS.Enabled, true) {
+		tls := networkingv1.IngressTLS{Hosts: []string{string(e.Hostname)}}
+		if e.TLS.IssuerRef != nil {
+			tls.SecretName = tlsSecret
+			certMeta := meta
+			certMeta.Name = tlsSecret
+			out = append(out, certificate.Server(certMeta, *e.TLS.IssuerRef, string(e.Hostname)))
+		}
+		ingress.Spec.TLS = []networkingv1.IngressTLS{tls}
+	}
+	return out
+}
+
+func path(e common.ServiceExposure) string {
+	if e.Path == "" {
+		return "/"
+	}
+	return e.Path
+}
+
+func annotations(e common.ServiceExposure) map[string]string {
+	out := map[string]string{}
+	for k, v := range e.Annotations {
+		out[k] = string(v)
+	}
+	return out
+}
+
+// backendAnnotations tell a controller that the backend speaks https, and by which authority to verify it, as each documents it:
+//   - https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations/
+//   - https://www.haproxy.com/documentation/kubernetes-ingress/community/configuration-reference/ingress/
+//   - https://haproxy-ingress.github.io/docs/configuration/keys/
+//
+// Controllers that want it said of the Service, or by objects of their own, are not here.
+var backendAnnotations = map[string]func(namespace string, b Backend) map[string]string{
+	"ingress-nginx": func(namespace string, b Backend) map[string]string {
+		const prefix = "nginx.ingress.kubernetes.io/"
+		return map[string]string{
+			prefix + "backend-protocol":      "HTTPS",
+			prefix + "proxy-ssl-secret":      namespace + "/" + b.CASecret,
+			prefix + "proxy-ssl-verify":      "on",
+			prefix + "proxy-ssl-name":        b.Host,
+			prefix + "proxy-ssl-server-name": "on",
+		}
+	},
+	"haproxy.org": func(namespace string, b Backend) map[string]string {
+		const prefix = "haproxy.org/"
+		return map[string]string{prefix + "server-ssl": "true", prefix + "server-ca": namespace + "/" + b.CASecret, prefix + "server-sni": b.Host}
+	},
+	"haproxy-ingress": func(namespace string, b Backend) map[string]string {
+		const prefix = "haproxy-ingress.github.io/"
+		return map[string]string{
+			prefix + "backend-protocol":        "h1-ssl",
+			prefix + "secure-verify-ca-secret": namespace + "/" + b.CASecret,
+			prefix + "secure-verify-hostname":  b.Host,
+			prefix + "secure-sni":              b.Host,
+		}
+	},
+}
+
+// ingressAnnotations are those that the exposure names, over those that its controller needs.
+func ingressAnnotations(meta object.Meta, e common.ServiceExposure, b Backend) map[string]string {
+	out := map[string]string{}
+	if of := backendAnnotations[e.IngressController]; of != nil {
+		maps.Copy(out, of(meta.Namespace, b))
+	}
+	maps.Copy(out, annotations(e))
+	return out
+}
+
+// Namespaces are the namespaces that traffic from outside comes from, sorted; none means any.
+func Namespaces(e *common.ServiceExposure) []string {
+	if e == nil {
+		return nil
+	}
+	var out []string
+	for _, n := range e.AllowedNamespaces {
+		out = append(out, string(n))
+	}
+	slices.Sort(out)
+	return out
+}

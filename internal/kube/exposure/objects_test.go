@@ -1,0 +1,204 @@
+package exposure_test
+
+import (
+	"testing"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object/objecttest"
+)
+
+// TestObjects: what leads from outside to a service, whole.
+func TestObjects(t *testing.T) {
+	meta := object.Meta{Name: "keystone", Namespace: "cloud", Labels: map[string]string{"a": "b"}}
+	backend := exposure.Backend{Service: "keystone", Port: 5000, Host: "keystone.cloud.svc", CASecret: "keystone-tls", CAConfigMap: "authority"}
+	outside := common.ServiceExposure{Hostname: "identity.example.com", Exposure: common.Exposure{
+		IngressClassName: "public", IngressController: "ingress-nginx", Gateway: &common.Gateway{Name: "public", Namespace: "gateways"},
+		Annotations: map[string]common.AnnotationValue{"c": "d"},
+	}, TLS: common.TLS{IssuerRef: &common.IssuerReference{Name: "letsencrypt"}}}
+	haproxy, other := outside, outside
+	haproxy.IngressController, other.IngressController = "haproxy.org", "haproxy-ingress"
+	objecttest.Run(t, map[string]objecttest.Case{
+		"ingress": {
+			Reason: "The certificate is that of the name outside, not of the Service; the way on is by https that is verified.",
+			Got:    exposure.IngressFor(meta, outside, backend),
+			Want: `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  annotations:
+    c: d
+    nginx.ingress.kubernetes.io/backend-protocol: HTTPS
+    nginx.ingress.kubernetes.io/proxy-ssl-name: keystone.cloud.svc
+    nginx.ingress.kubernetes.io/proxy-ssl-secret: cloud/keystone-tls
+    nginx.ingress.kubernetes.io/proxy-ssl-server-name: "on"
+    nginx.ingress.kubernetes.io/proxy-ssl-verify: "on"
+  labels:
+    a: b
+  name: keystone
+  namespace: cloud
+spec:
+  ingressClassName: public
+  rules:
+  - host: identity.example.com
+    http:
+      paths:
+      - backend:
+          service:
+            name: keystone
+            port:
+              number: 5000
+        path: /
+        pathType: Prefix
+  tls:
+  - hosts:
+    - identity.example.com
+    secretName: keystone-public-tls
+---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  labels:
+    a: b
+  name: keystone-public-tls
+  namespace: cloud
+spec:
+  dnsNames:
+  - identity.example.com
+  issuerRef:
+    group: cert-manager.io
+    kind: ClusterIssuer
+    name: letsencrypt
+  privateKey:
+    algorithm: ECDSA
+    rotationPolicy: Always
+    size: 256
+  secretName: keystone-public-tls
+  usages:
+  - digital signature
+  - server auth
+  - client auth
+`,
+		},
+		"haproxy": {
+			Reason: "HAProxy's own controller is told so in its own words.",
+			Got:    exposure.IngressFor(meta, haproxy, backend)[:1],
+			Want: `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  annotations:
+    c: d
+    haproxy.org/server-ca: cloud/keystone-tls
+    haproxy.org/server-sni: keystone.cloud.svc
+    haproxy.org/server-ssl: "true"
+  labels:
+    a: b
+  name: keystone
+  namespace: cloud
+spec:
+  ingressClassName: public
+  rules:
+  - host: identity.example.com
+    http:
+      paths:
+      - backend:
+          service:
+            name: keystone
+            port:
+              number: 5000
+        path: /
+        pathType: Prefix
+  tls:
+  - hosts:
+    - identity.example.com
+    secretName: keystone-public-tls
+`,
+		},
+		"haproxy-ingress": {
+			Reason: "So is the other one.",
+			Got:    exposure.IngressFor(meta, other, backend)[:1],
+			Want: `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  annotations:
+    c: d
+    haproxy-ingress.github.io/backend-protocol: h1-ssl
+    haproxy-ingress.github.io/secure-sni: keystone.cloud.svc
+    haproxy-ingress.github.io/secure-verify-ca-secret: cloud/keystone-tls
+    haproxy-ingress.github.io/secure-verify-hostname: keystone.cloud.svc
+  labels:
+    a: b
+  name: keystone
+  namespace: cloud
+spec:
+  ingressClassName: public
+  rules:
+  - host: identity.example.com
+    http:
+      paths:
+      - backend:
+          service:
+            name: keystone
+            port:
+              number: 5000
+        path: /
+        pathType: Prefix
+  tls:
+  - hosts:
+    - identity.example.com
+    secretName: keystone-public-tls
+`,
+		},
+		"gateway": {
+			Reason: "A Gateway verifies the Service's own name by the authority that signed it.",
+			Got:    exposure.Route(meta, outside, backend),
+			Want: `
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata:
+  annotations:
+    c: d
+  labels:
+    a: b
+  name: keystone
+  namespace: cloud
+spec:
+  hostnames:
+  - identity.example.com
+  parentRefs:
+  - name: public
+    namespace: gateways
+  rules:
+  - backendRefs:
+    - name: keystone
+      port: 5000
+    matches:
+    - path:
+        type: PathPrefix
+        value: /
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: BackendTLSPolicy
+metadata:
+  labels:
+    a: b
+  name: keystone
+  namespace: cloud
+spec:
+  targetRefs:
+  - group: ""
+    kind: Service
+    name: keystone
+  validation:
+    caCertificateRefs:
+    - group: ""
+      kind: ConfigMap
+      name: authority
+    hostname: keystone.cloud.svc
+`,
+		},
+	})
+}

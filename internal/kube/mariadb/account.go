@@ -1,0 +1,76 @@
+// Package mariadb makes objects of the mariadb-operator: servers, and a service's database with its account.
+package mariadb
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+)
+
+const apiVersion = "k8s.mariadb.com/v1alpha1"
+
+// Watched are the labels of a Secret whose changes the operator follows at once; else it looks every ten hours.
+func Watched() object.Map { return object.Map{"k8s.mariadb.com/watch": "true"} }
+
+// Account is one service's database on a server, with a user that may do everything in it and nothing elsewhere.
+type Account struct {
+	// Meta of the objects; its name is also the name of the database and of the user.
+	Meta object.Meta
+	// Server is the name of the MariaDB object.
+	Server string
+	// Secret holds the password under the key password.
+	Secret string
+}
+
+// Database makes the database. Deleting the object never drops it.
+//
+// The character set is utf8: PyMySQL's default, which a table's mixed encodings would not survive.
+func (a Account) Database() *unstructured.Unstructured {
+	return a.object("Database", object.Map{
+		"name":         a.sqlName(),
+		"characterSet": "utf8",
+		"collate":      "utf8_general_ci",
+	})
+}
+
+// User makes the user, who must use TLS. Its connections are not limited: the operator's default of ten is less than one
+// API process needs.
+func (a Account) User() *unstructured.Unstructured {
+	return a.object("User", object.Map{
+		"name":                 a.sqlName(),
+		"host":                 "%",
+		"passwordSecretKeyRef": object.Map{"name": a.Secret, "key": secret.PasswordKey},
+		"maxUserConnections":   int64(0),
+		"require":              object.Map{"ssl": true},
+	})
+}
+
+// Grant gives the user everything in its database.
+func (a Account) Grant() *unstructured.Unstructured {
+	return a.object("Grant", object.Map{
+		"privileges": object.Array("ALL PRIVILEGES"),
+		"database":   a.sqlName(),
+		"table":      "*",
+		"username":   a.sqlName(),
+		"host":       "%",
+	})
+}
+
+func (a Account) object(kind string, spec object.Map) *unstructured.Unstructured {
+	spec["mariaDbRef"] = object.Map{"name": a.Server}
+	spec["cleanupPolicy"] = "Skip"
+	return object.New(apiVersion, kind, a.Meta, spec)
+}
+
+func (a Account) sqlName() string { return a.Meta.Name }
+
+// URL is the address of a database for SQLAlchemy, in which Kubernetes replaces $(passwordVar).
+func URL(user, passwordVar, host string, port int32, database, caFile string) string {
+	address := net.JoinHostPort(host, strconv.Itoa(int(port)))
+	return fmt.Sprintf("mysql+pymysql://%s:$(%s)@%s/%s?charset=utf8&ssl_ca=%s", user, passwordVar, address, database, caFile)
+}

@@ -1,0 +1,273 @@
+package mariadb
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+)
+
+var server = Server{
+	Meta: object.Meta{Name: "mariadb", Namespace: "cloud"}, Replicas: 3, RootSecret: "mariadb-root", StorageSize: "10Gi",
+	Issuer: "internal-ca", BufferPool: "1G", Connections: 2048,
+}
+
+func at(v any, path ...string) any {
+	for _, p := range path {
+		m, _ := v.(map[string]any)
+		v = m[p]
+	}
+	return v
+}
+
+func TestServer(t *testing.T) {
+	with := func(f func(*Server)) Server {
+		s := server
+		f(&s)
+		return s
+	}
+	bucket := Bucket{Name: "old", Endpoint: "s3:443", Secret: "s3", PrivateCA: true}
+	for name, tc := range map[string]struct {
+		reason string
+		server Server
+		want   map[string]any // by path, nil: not there
+	}{
+		"Galera": {
+			"Several members are a Galera cluster.", server,
+			map[string]any{"replicas": int64(3), "galera.enabled": true, "maxScaleRef": nil, "bootstrapFrom": nil, "storage.storageClassName": nil},
+		},
+		"recovery": {
+			"The operator restarts the member that it found to be the most advanced, and does not think again.", server,
+			map[string]any{"galera.recovery.enabled": true, "galera.recovery.clusterBootstrapTimeout": "720h0m0s"},
+		},
+		"one": {
+			"One server alone is no cluster.", with(func(s *Server) { s.Replicas = 1 }),
+			map[string]any{"replicas": int64(1), "galera": nil, "affinity": nil, "topologySpreadConstraints": nil},
+		},
+		"TLS": {
+			"Nobody connects without TLS, by certificates of our own authority.", server,
+			map[string]any{"tls.required": true, "tls.serverCertIssuerRef.name": "internal-ca", "tls.clientCertIssuerRef.kind": "Issuer"},
+		},
+		"password": {
+			"The operator makes no password of its own.", server,
+			map[string]any{"rootPasswordSecretKeyRef.generate": false, "rootPasswordSecretKeyRef.name": "mariadb-root"},
+		},
+		"proxy": {
+			"The operator is told who chooses the member that takes writes.", with(func(s *Server) { s.MaxScale = "maxscale" }),
+			map[string]any{"maxScaleRef.name": "maxscale", "maxScaleRef.namespace": "cloud"},
+		},
+		"restore": {
+			"A new server starts from the backup.", with(func(s *Server) { s.Bootstrap = Bootstrap(bucket, "2026-05-01T03:00:00Z") }),
+			map[string]any{
+				"bootstrapFrom.s3.bucket": "old", "bootstrapFrom.targetRecoveryTime": "2026-05-01T03:00:00Z", "bootstrapFrom.backupContentType": "Physical",
+				"bootstrapFrom.s3.tls.caSecretKeyRef.name": "s3", "bootstrapFrom.s3.region": nil, "bootstrapFrom.s3.prefix": nil,
+			},
+		},
+		"class": {
+			"A class that is named is taken.", with(func(s *Server) { s.StorageClass = "fast" }), map[string]any{"storage.storageClassName": "fast"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := tc.server.Object().Object["spec"]
+			for path, want := range tc.want {
+				if got := at(spec, strings.Split(path, ".")...); got != want {
+					t.Errorf("%s\n%s is %v, want %v", tc.reason, path, got, want)
+				}
+			}
+		})
+	}
+	for _, line := range []string{"[mariadb]\n", "max_connections=2048\n", "innodb_buffer_pool_size=1G\n", "character-set-server=utf8\n"} {
+		if config, _ := at(server.Object().Object, "spec", "myCnf").(string); !strings.Contains(config, line) {
+			t.Errorf("%q is not in the configuration:\n%s", line, config)
+		}
+	}
+}
+
+// TestAccount: the account is the service's own, is never dropped, and may open as many connections as it needs.
+func TestAccount(t *testing.T) {
+	a := Account{Meta: object.Meta{Name: "keystone", Namespace: "cloud"}, Server: "mariadb", Secret: "keystone-database"}
+	for _, o := range []map[string]any{a.Database().Object, a.User().Object, a.Grant().Object} {
+		if at(o, "spec", "cleanupPolicy") != "Skip" || at(o, "spec", "mariaDbRef", "name") != "mariadb" {
+			t.Errorf("%v %v", o["kind"], o["spec"])
+		}
+	}
+	if user := a.User().Object; at(user, "spec", "maxUserConnections") != int64(0) || at(user, "spec", "require", "ssl") != true {
+		t.Errorf("user %v", user["spec"])
+	}
+	want := object.Map{
+		"privileges": object.List{"ALL PRIVILEGES"}, "database": "keystone", "table": "*", "username": "keystone", "host": "%",
+		"mariaDbRef": object.Map{"name": "mariadb"}, "cleanupPolicy": "Skip",
+	}
+	if diff := cmp.Diff(want, a.Grant().Object["spec"]); diff != "" {
+		t.Errorf("grant (-want +got):\n%s", diff)
+	}
+}
+
+// TestURL: what Kubernetes makes of the variable is a URL, with the password where it belongs.
+func TestURL(t *testing.T) {
+	text := URL("keystone", "DATABASE_PASSWORD", "mariadb.cloud.svc.cluster.local", 3306, "keystone", "/etc/keystone/database-ca/ca.crt")
+	u, err := url.Parse(strings.Replace(text, "$(DATABASE_PASSWORD)", "s3cr3t", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := u.User.Password()
+	got := []string{u.Scheme, u.User.Username(), password, u.Host, u.Path, u.Query().Get("ssl_ca"), u.Query().Get("charset")}
+	want := []string{"mysql+pymysql", "keystone", "s3cr3t", "mariadb.cloud.svc.cluster.local:3306", "/keystone", "/etc/keystone/database-ca/ca.crt", "utf8"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", text, diff)
+	}
+}
+
+// TestBackup: it is kept for days, taken from a member that takes no writes, beside which it runs, and tried for longer than an object store is
+// down for.
+func TestBackup(t *testing.T) {
+	backup := Backup{
+		Meta: server.Meta, Server: "mariadb", Cron: "0 1 * * *", Days: 30, Timeout: 2 * time.Hour,
+		Bucket:      Bucket{Name: "b", Endpoint: "s3:443", Region: "eu", Prefix: "a/b", Secret: "s3"},
+		Tolerations: []common.Toleration{{Key: "database", Operator: "Exists"}},
+	}
+	want := object.Map{
+		"mariaDbRef": object.Map{"name": "mariadb"}, "schedule": object.Map{"cron": "0 1 * * *", "immediate": true},
+		"maxRetention": "720h", "target": "PreferReplica", "compression": "gzip", "timeout": "2h0m0s", "backoffLimit": int64(20), "restartPolicy": "Never",
+		"podSecurityContext": pod(999), "securityContext": container(),
+		"tolerations": object.List{object.Map{"key": "database", "operator": "Exists"}},
+		"storage": object.Map{"s3": object.Map{
+			"bucket": "b", "endpoint": "s3:443", "region": "eu", "prefix": "a/b", "tls": object.Map{"enabled": true},
+			"accessKeyIdSecretKeyRef":     object.Map{"name": "s3", "key": "access-key-id"},
+			"secretAccessKeySecretKeyRef": object.Map{"name": "s3", "key": "secret-access-key"},
+		}},
+	}
+	if diff := cmp.Diff(want, backup.Object().Object["spec"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	backup.StagingSize, backup.StagingClass, backup.Restarts = "50Gi", "fast", true
+	staging := object.Map{"persistentVolumeClaim": object.Map{
+		"accessModes": object.List{"ReadWriteOnce"}, "storageClassName": "fast", "resources": object.Map{"requests": object.Map{"storage": "50Gi"}},
+	}}
+	if diff := cmp.Diff(any(staging), at(backup.Object().Object, "spec", "stagingStorage")); diff != "" {
+		t.Errorf("staging (-want +got):\n%s", diff)
+	}
+	if policy := at(backup.Object().Object, "spec", "restartPolicy"); policy != nil {
+		t.Errorf("restart policy %v, which the operator does not let change", policy)
+	}
+}
+
+// TestRestricted: everything that the operator lets one say of the security of its pods is said.
+func TestRestricted(t *testing.T) {
+	one, metered := server, server
+	one.Replicas, metered.Exporter.Enabled = 1, true
+	meta := object.Meta{Name: "x", Namespace: "cloud"}
+	for name, tc := range map[string]struct {
+		object map[string]any
+		path   string
+		user   int64
+	}{
+		"one":               {one.Object().Object, "spec", 999},
+		"Galera":            {server.Object().Object, "spec", 999},
+		"exporter":          {metered.Object().Object, "spec.metrics.exporter", 65534},
+		"backup":            {Backup{Meta: meta}.Object().Object, "spec", 999},
+		"exporter of proxy": {Proxy{Meta: meta, Exporter: Exporter{Enabled: true}}.Object().Object, "spec.metrics.exporter", 65534},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := at(tc.object, strings.Split(tc.path, ".")...)
+			if at(spec, "podSecurityContext", "runAsUser") != tc.user || at(spec, "podSecurityContext", "runAsNonRoot") != true ||
+				at(spec, "podSecurityContext", "seccompProfile", "type") != "RuntimeDefault" {
+				t.Errorf("pod: %v", at(spec, "podSecurityContext"))
+			}
+			if diff := cmp.Diff(any(container()), at(spec, "securityContext")); diff != "" {
+				t.Errorf("container (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if diff := cmp.Diff(any(container()), at(server.Object().Object, "spec", "galera", "agent", "securityContext")); diff != "" {
+		t.Errorf("agent (-want +got):\n%s", diff)
+	}
+	if at(server.Object().Object, "spec", "metrics", "exporter") != nil {
+		t.Error("an exporter that is not wanted")
+	}
+}
+
+// TestMaxScale: all connections go to the one member that takes writes, by a certificate that clients of the members verify, too; the proxies are
+// apart, and where the members may be.
+func TestMaxScale(t *testing.T) {
+	placement := common.Placement{NodeSelector: map[string]common.LabelValue{"disk": "fast"}, Tolerations: []common.Toleration{{Operator: "Exists"}}}
+	proxy := Proxy{
+		Meta: object.Meta{Name: "maxscale", Namespace: "cloud"}, Server: "mariadb", Replicas: 2, Port: 3306, Issuer: "internal-ca",
+		Exporter: Exporter{Enabled: true, Image: "exporter", Placement: placement}, PullSecrets: []common.ObjectName{"pull"}, Image: "maxscale",
+		Placement: placement,
+	}
+	spec := proxy.Object().Object["spec"].(map[string]any)
+	services := spec["services"].([]any)
+	if len(services) != 1 || at(services[0], "router") != "readconnroute" || at(services[0], "params", "router_options") != "master" ||
+		at(services[0], "listener", "port") != int64(3306) || at(services[0], "listener", "name") != "primary-listener" {
+		t.Errorf("services %v", services)
+	}
+	issuer := object.Map{"name": "internal-ca", "kind": "Issuer"}
+	want := object.Map{
+		"replicas": int64(2), "mariaDbRef": object.Map{"name": "mariadb"}, "image": "maxscale", "imagePullSecrets": object.List{object.Map{"name": "pull"}},
+		"tls":          object.Map{"enabled": true, "listenerCertIssuerRef": issuer, "adminCertIssuerRef": issuer},
+		"nodeSelector": object.Map{"disk": "fast"}, "tolerations": object.List{object.Map{"operator": "Exists"}},
+		"podDisruptionBudget":       object.Map{"maxUnavailable": int64(1)},
+		"topologySpreadConstraints": apart("maxscale", "maxscale"),
+		"metrics": object.Map{"enabled": true, "exporter": restrict(object.Map{
+			"image": "exporter", "nodeSelector": object.Map{"disk": "fast"}, "tolerations": object.List{object.Map{"operator": "Exists"}},
+		}, exporterUser)},
+	}
+	delete(spec, "services")
+	if diff := cmp.Diff(want, spec); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTransfer: members of a new cluster encrypt what they copy, keep more of what was written than by themselves, and have the time that a large
+// database takes to be copied. A cluster that was made without goes on without.
+func TestTransfer(t *testing.T) {
+	with := server
+	with.Transfer = &Transfer{Cache: "1G", Threads: 4}
+	one := with
+	one.Replicas = 1
+	for name, tc := range map[string]struct {
+		server Server
+		want   []any
+	}{
+		"new": {with, []any{true, int64(4), "1G", int64(21600)}},
+		"old": {server, []any{nil, nil, nil, int64(300)}},
+		"one": {one, []any{nil, nil, nil, int64(300)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := tc.server.Object().Object["spec"]
+			got := []any{
+				at(spec, "tls", "galeraSSTEnabled"), at(spec, "galera", "replicaThreads"), at(spec, "galera", "providerOptions", "gcache.size"),
+				at(spec, "startupProbe", "failureThreshold"),
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSpread: members are apart as far as there are nodes. The operator's own rule, which needs a node for each, is not left to it.
+func TestSpread(t *testing.T) {
+	spec, _ := server.Object().Object["spec"].(map[string]any)
+	members := map[string]any{"matchLabels": map[string]any{"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": "mariadb"}}
+	want := map[string]any{
+		"affinity": map[string]any{"antiAffinityEnabled": true, "podAntiAffinity": map[string]any{
+			"preferredDuringSchedulingIgnoredDuringExecution": []any{map[string]any{
+				"weight": int64(100), "podAffinityTerm": map[string]any{"labelSelector": members, "topologyKey": "topology.kubernetes.io/zone"},
+			}},
+		}},
+		"topologySpreadConstraints": []any{map[string]any{
+			"maxSkew": int64(1), "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": members,
+		}},
+	}
+	got := map[string]any{"affinity": spec["affinity"], "topologySpreadConstraints": spec["topologySpreadConstraints"]}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,99 @@
+// Package monitoring makes objects of the Prometheus operator.
+package monitoring
+
+import (
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+)
+
+const apiVersion = "monitoring.coreos.com/v1"
+
+// Severities of alerts: critical wakes someone, warning waits for the morning.
+const (
+	Critical = "critical"
+	Warning  = "warning"
+)
+
+// Alert is one alerting rule.
+type Alert struct {
+	// Name in CamelCase, Severity one of the above.
+	Name, Severity string
+	// Expr is the PromQL expression, For how long it has to hold: 5m.
+	Expr, For string
+	// Summary says in one sentence what is wrong, Action what to do.
+	Summary, Action string
+}
+
+// Rules makes a PrometheusRule of alerts.
+func Rules(meta object.Meta, conf common.Monitoring, alerts ...Alert) *unstructured.Unstructured {
+	rules := object.List{}
+	for _, a := range alerts {
+		rules = append(rules, object.Map{
+			"alert":       a.Name,
+			"expr":        a.Expr,
+			"for":         a.For,
+			"labels":      object.Map{"severity": a.Severity},
+			"annotations": object.Map{"summary": a.Summary, "description": a.Action},
+		})
+	}
+	meta.Labels = withLabels(meta.Labels, conf)
+	return object.New(apiVersion, "PrometheusRule", meta, object.Map{
+		"groups": object.List{object.Map{"name": meta.Name, "rules": rules}},
+	})
+}
+
+// Service makes a ServiceMonitor that reads metrics from a named port of the Services with the given labels.
+func Service(meta object.Meta, conf common.Monitoring, port string, selector map[string]string) *unstructured.Unstructured {
+	meta.Labels = withLabels(meta.Labels, conf)
+	return object.New(apiVersion, "ServiceMonitor", meta, object.Map{
+		"selector":  object.Map{"matchLabels": object.Strings(selector)},
+		"endpoints": object.List{object.Map{"port": port, "interval": "30s"}},
+	})
+}
+
+// Authority is what verifies who serves metrics by https.
+type Authority struct {
+	// Secret whose ca.crt signed the certificate, Host the name in it.
+	Secret, Host string
+}
+
+// ServiceTLS is Service for metrics that are served by https.
+func ServiceTLS(
+	meta object.Meta, conf common.Monitoring, port string, selector map[string]string, authority Authority,
+) *unstructured.Unstructured {
+	meta.Labels = withLabels(meta.Labels, conf)
+	return object.New(apiVersion, "ServiceMonitor", meta, object.Map{
+		"selector": object.Map{"matchLabels": object.Strings(selector)},
+		"endpoints": object.List{object.Map{"port": port, "interval": "30s", "scheme": "https", "tlsConfig": object.Map{
+			"ca":         object.Map{"secret": object.Map{"name": authority.Secret, "key": "ca.crt"}},
+			"serverName": authority.Host,
+		}}},
+	})
+}
+
+// CertificateExpiring is an alert on a Certificate that cert-manager has not renewed in time.
+func CertificateExpiring(name, what, namespace, certificate string) Alert {
+	return Alert{
+		Name: name, Severity: Warning, For: "1h",
+		Expr: fmt.Sprintf(`certmanager_certificate_expiration_timestamp_seconds{namespace=%q,name=%q} - time() < 7 * 24 * 3600`,
+			namespace, certificate),
+		Summary: what + " expires within a week and was not renewed.",
+		Action:  "Look at the Certificate's events and at its issuer.",
+	}
+}
+
+func withLabels(labels map[string]string, conf common.Monitoring) map[string]string {
+	out := maps.Clone(labels)
+	if out == nil {
+		out = map[string]string{}
+	}
+	for k, v := range conf.Labels {
+		out[k] = string(v)
+	}
+	return out
+}

@@ -1,0 +1,85 @@
+package workload
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+)
+
+// Flow is traffic that a network policy lets through.
+type Flow struct {
+	// Namespaces of the peers; none means this namespace. Anywhere means every address, in the cluster and outside.
+	Namespaces []string
+	Anywhere   bool
+	// Pods of the peers, by label, and by Expressions on labels; none means all.
+	Pods        map[string]string
+	Expressions []metav1.LabelSelectorRequirement
+	// Ports (TCP).
+	Ports []int32
+}
+
+// dnsPort is where every pod may ask for names.
+const dnsPort = 53
+
+// NetworkPolicy lets only the given traffic in and out, and questions for names.
+func (w Workload) NetworkPolicy(in, out []Flow) *networkingv1.NetworkPolicy {
+	return NetworkPolicy(w.Meta(), metav1.LabelSelector{MatchLabels: w.Selector()}, in, out)
+}
+
+// NetworkPolicy lets only the given traffic into and out of the pods that are selected, and questions for names.
+func NetworkPolicy(meta object.Meta, pods metav1.LabelSelector, in, out []Flow) *networkingv1.NetworkPolicy {
+	p := DenyAll(meta)
+	p.Spec.PodSelector = pods
+	p.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{Ports: []networkingv1.NetworkPolicyPort{
+		{Protocol: ptr.To(corev1.ProtocolUDP), Port: new(intstr.FromInt32(dnsPort))},
+		{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(dnsPort))},
+	}}}
+	for _, f := range in {
+		p.Spec.Ingress = append(p.Spec.Ingress, networkingv1.NetworkPolicyIngressRule{From: f.peers(), Ports: f.ports()})
+	}
+	for _, f := range out {
+		p.Spec.Egress = append(p.Spec.Egress, networkingv1.NetworkPolicyEgressRule{To: f.peers(), Ports: f.ports()})
+	}
+	return p
+}
+
+// DenyAll lets nothing into and out of any pod of its namespace but what another policy lets through.
+func DenyAll(meta object.Meta) *networkingv1.NetworkPolicy {
+	return &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels},
+		Spec: networkingv1.NetworkPolicySpec{
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
+		},
+	}
+}
+
+func (f Flow) peers() []networkingv1.NetworkPolicyPeer {
+	if f.Anywhere {
+		return nil
+	}
+	pods := &metav1.LabelSelector{MatchLabels: f.Pods, MatchExpressions: f.Expressions}
+	if len(f.Namespaces) == 0 {
+		return []networkingv1.NetworkPolicyPeer{{PodSelector: pods}}
+	}
+	var out []networkingv1.NetworkPolicyPeer
+	for _, n := range f.Namespaces {
+		out = append(out, networkingv1.NetworkPolicyPeer{
+			PodSelector:       pods,
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: n}},
+		})
+	}
+	return out
+}
+
+func (f Flow) ports() []networkingv1.NetworkPolicyPort {
+	var out []networkingv1.NetworkPolicyPort
+	for _, p := range f.Ports {
+		out = append(out, networkingv1.NetworkPolicyPort{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(p))})
+	}
+	return out
+}

@@ -1,0 +1,83 @@
+// Package workload makes the Kubernetes objects of a service's processes: pods that pass the restricted Pod Security
+// Standard, the Deployments, Jobs and Services around them, disruption budgets and network policies.
+package workload
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+)
+
+// Workload is a group of like pods.
+type Workload struct {
+	// Name of the workload's objects, and their namespace.
+	Name, Namespace string
+	// App that the workload belongs to (keystone), its instance (the composite resource's name) and the component (api).
+	App, Instance, Component string
+	// Replicas is the number of pods.
+	Replicas int32
+	// Resources of the main container.
+	Resources *common.Resources
+	// Placement of the pods.
+	Placement common.Placement
+	// PullSecrets of the images.
+	PullSecrets []common.ObjectName
+}
+
+// Labels of the workload's objects (https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/).
+func (w Workload) Labels() map[string]string {
+	l := w.Selector()
+	l["app.kubernetes.io/part-of"] = "openstack"
+	l["app.kubernetes.io/managed-by"] = "crossplane-cobaltcore"
+	return l
+}
+
+// Selector are the labels by which the workload's pods are found. They never change: a Deployment's selector is immutable.
+func (w Workload) Selector() map[string]string {
+	l := map[string]string{"app.kubernetes.io/name": w.App, "app.kubernetes.io/instance": w.Instance}
+	if w.Component != "" {
+		l["app.kubernetes.io/component"] = w.Component
+	}
+	return l
+}
+
+// Meta of the workload's objects.
+func (w Workload) Meta() object.Meta {
+	return object.Meta{Name: w.Name, Namespace: w.Namespace, Labels: w.Labels()}
+}
+
+func (w Workload) objectMeta() metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: w.Name, Namespace: w.Namespace, Labels: w.Labels()}
+}
+
+// With is the same service's workload with another name and component.
+func (w Workload) With(name, component string) Workload {
+	w.Name, w.Component = name, component
+	return w
+}
+
+// Requirements are resources in Kubernetes' form.
+func Requirements(r *common.Resources) corev1.ResourceRequirements {
+	if r == nil {
+		return corev1.ResourceRequirements{}
+	}
+	return corev1.ResourceRequirements{Requests: amounts(r.Requests), Limits: amounts(r.Limits)}
+}
+
+func amounts(a *common.ResourceAmounts) corev1.ResourceList {
+	if a == nil {
+		return nil
+	}
+	out := corev1.ResourceList{}
+	for name, q := range map[corev1.ResourceName]*resource.Quantity{
+		corev1.ResourceCPU: a.CPU, corev1.ResourceMemory: a.Memory, corev1.ResourceEphemeralStorage: a.EphemeralStorage,
+	} {
+		if q != nil {
+			out[name] = *q
+		}
+	}
+	return out
+}

@@ -1,0 +1,122 @@
+// Package definition finds the CRD of every kind that we define: of claims and composite resources as Crossplane generates
+// them, and of plain kinds.
+package definition
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
+)
+
+// For returns the CRD of a kind, and the name of its version. The error names the kinds that exist.
+func For(apiVersion, kind string) (*apiextensionsv1.CustomResourceDefinition, string, error) {
+	crds, err := All()
+	if err != nil {
+		return nil, "", err
+	}
+	group, version, _ := strings.Cut(apiVersion, "/")
+	for _, c := range crds {
+		served := slices.ContainsFunc(c.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
+		if c.Spec.Group == group && c.Spec.Names.Kind == kind && served {
+			return c, version, nil
+		}
+	}
+	var known []string
+	for _, c := range crds {
+		known = append(known, fmt.Sprintf("%s (%s/%s)", c.Spec.Names.Kind, c.Spec.Group, c.Spec.Versions[0].Name))
+	}
+	slices.Sort(known)
+	return nil, "", fmt.Errorf("apiVersion %q and kind %q are not ours; ours are %s", apiVersion, kind, strings.Join(known, ", "))
+}
+
+// Validator returns the checks of a kind. They are compiled when they are first asked for, which takes long for a large schema, and
+// shared from then on.
+func Validator(apiVersion, kind string) (*schema.Validator, error) {
+	crd, version, err := For(apiVersion, kind)
+	if err != nil {
+		return nil, err
+	}
+	validators.Lock()
+	key := crd.Name + "/" + version
+	compile, ok := validators.by[key]
+	if !ok {
+		compile = sync.OnceValues(func() (*schema.Validator, error) { return schema.New(crd, version) })
+		validators.by[key] = compile
+	}
+	validators.Unlock()
+	return compile()
+}
+
+// validators are the checks by CRD and version.
+var validators = struct {
+	sync.Mutex
+	by map[string]func() (*schema.Validator, error)
+}{by: map[string]func() (*schema.Validator, error){}}
+
+// All returns the CRDs of all kinds: claims, composite resources and plain ones.
+var All = sync.OnceValues(func() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	var out []*apiextensionsv1.CustomResourceDefinition
+	for _, folder := range apis.Folders() {
+		doc, err := apis.Definition(folder)
+		if err != nil {
+			return nil, err
+		}
+		crds, err := parse(doc)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the definition of %s: %w", folder, err)
+		}
+		out = append(out, crds...)
+	}
+	return out, nil
+})
+
+func parse(doc []byte) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	if bytes.Contains(doc, []byte("kind: CompositeResourceDefinition")) {
+		return generated(doc)
+	}
+	var out []*apiextensionsv1.CustomResourceDefinition
+	d := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(doc), 4096)
+	for {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		switch err := d.Decode(crd); {
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return nil, err
+		}
+		if crd.Name != "" {
+			out = append(out, crd)
+		}
+	}
+}
+
+// generated returns what Crossplane makes of a definition: the composite resource's CRD, and the claim's.
+func generated(doc []byte) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	xrd, err := schema.ParseXRD(doc)
+	if err != nil {
+		return nil, err
+	}
+	crd, err := schema.CompositeCRD(xrd)
+	if err != nil {
+		return nil, err
+	}
+	out := []*apiextensionsv1.CustomResourceDefinition{crd}
+	if xrd.Spec.ClaimNames != nil {
+		claim, err := schema.ClaimCRD(xrd)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, claim)
+	}
+	return out, nil
+}

@@ -1,0 +1,86 @@
+package definition
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
+)
+
+// TestAll: there is one CRD for each kind, claims among them, and an API server takes it.
+func TestAll(t *testing.T) {
+	crds, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range crds {
+		got = append(got, c.Spec.Names.Kind+"."+c.Spec.Group)
+		if err := schema.CheckCRD(c); err != nil {
+			t.Error(err)
+		}
+	}
+	slices.Sort(got)
+	want := []string{
+		"ControlPlaneCluster.crossplane.c5c3.io", "CredentialRotation.c5c3.io", "DatabaseSync.openstack.c5c3.io",
+		"EndpointRegion.openstack.c5c3.io", "HypervisorCluster.crossplane.c5c3.io", "IdentityCheck.openstack.c5c3.io",
+		"KeyRepository.openstack.c5c3.io", "Keystone.keystone.openstack.c5c3.io", "PlatformConfig.crossplane.c5c3.io",
+		"RoleAssignment.openstack.c5c3.io", "SecretAggregate.c5c3.io", "StorageCluster.crossplane.c5c3.io",
+		"XControlPlaneCluster.crossplane.c5c3.io", "XHypervisorCluster.crossplane.c5c3.io", "XStorageCluster.crossplane.c5c3.io",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFor(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, apiVersion, kind string
+		found                    bool
+	}{
+		"claim":     {"A claim has a CRD of its own.", "crossplane.c5c3.io/v1alpha1", "ControlPlaneCluster", true},
+		"composite": {"So has its composite resource.", "crossplane.c5c3.io/v1alpha1", "XControlPlaneCluster", true},
+		"plain":     {"So has a plain kind.", "openstack.c5c3.io/v1alpha1", "KeyRepository", true},
+		"version":   {"The version has to be served.", "crossplane.c5c3.io/v1", "ControlPlaneCluster", false},
+		"group":     {"The group has to fit.", "c5c3.io/v1alpha1", "ControlPlaneCluster", false},
+		"kind":      {"The kind has to fit.", "crossplane.c5c3.io/v1alpha1", "controlplanecluster", false},
+		"nothing":   {"Nothing is no kind.", "", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crd, version, err := For(tc.apiVersion, tc.kind)
+			if tc.found {
+				if err != nil || crd.Spec.Names.Kind != tc.kind || crd.Spec.Group+"/"+version != tc.apiVersion {
+					t.Errorf("%s\nfound %v, version %q (%v)", tc.reason, crd, version, err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), "KeyRepository (openstack.c5c3.io/v1alpha1)") {
+				t.Errorf("%s\nerror %v, want one that lists what there is", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestValidator: checks are compiled once, and are those of the kind.
+func TestValidator(t *testing.T) {
+	first, err := Validator("crossplane.c5c3.io/v1alpha1", "PlatformConfig")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Validator("crossplane.c5c3.io/v1alpha1", "PlatformConfig")
+	if err != nil || again != first {
+		t.Errorf("compiled twice (%v)", err)
+	}
+	if errs := first.Validate(map[string]any{
+		"apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": "PlatformConfig", "metadata": map[string]any{"name": "default"},
+		"spec": map[string]any{"domain": "Not a domain"},
+	}); len(errs) != 1 || errs[0].Field != "spec.domain" {
+		t.Errorf("errors %v", errs)
+	}
+	if _, err := Validator("v1", "Secret"); err == nil {
+		t.Error("there are checks for a kind that is not ours")
+	}
+}

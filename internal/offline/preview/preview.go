@@ -1,0 +1,226 @@
+// Package preview shows the whole cloud that a claim becomes, with no cluster: it checks the claim as the API server would, makes it a
+// composite resource as Crossplane would, and runs the functions until nothing more appears.
+package preview
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+)
+
+// Object is one object that is composed.
+type Object struct {
+	// Stage in which it appears, counted over the whole cloud, and the component it belongs to.
+	Stage     int
+	Component string
+	// Resource is its name among the composed resources of Owner.
+	Owner, Resource string
+	// Kind, Name and Namespace are those of the object itself, wherever it is wrapped.
+	APIVersion, Kind, Name, Namespace string
+	// Cluster is the provider config of the cluster that it goes to, where an Object says one; empty: the management cluster.
+	Cluster string
+	// Wrapped: it is composed as an Object of provider-kubernetes. Retained: it outlives the claim.
+	Wrapped, Retained bool
+	// Manifest is what Crossplane applies when all is ready: what comes later may change what is there.
+	Manifest *structpb.Struct
+}
+
+// Component is a component of one composite resource.
+type Component struct {
+	// Owner is the name of the composite resource.
+	Owner, Name string
+	// After are the components that come first, of those that are not switched off.
+	After []string
+}
+
+// Result is the whole cloud.
+type Result struct {
+	// Claim, Kind and Instance of the cloud.
+	Kind, Namespace, Name, Instance string
+	// Objects in the order in which they appear.
+	Objects []Object
+	// Components in the order in which they are declared.
+	Components []Component
+	// Secrets are those that have to be there: nothing composed makes them.
+	Secrets []Secret
+	// Stages is the number of stages.
+	Stages int
+	// Status of the composite resource when all is ready.
+	Status map[string]any
+}
+
+// Run previews a claim (YAML or JSON) on a platform (a PlatformConfig), with the functions of composite resources by "<Kind>.<group>".
+// The error is a Refused where one of the two is at fault; any other is ours.
+func Run(claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
+	return RunEdit(nil, claim, platform, kinds)
+}
+
+// RunEdit is Run for a claim that exists already, as old, and is ready: what may not be changed is refused, too. A nil old is none.
+func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
+	w, c, err := world(claim, platform, kinds)
+	if err != nil {
+		return nil, err
+	}
+	meta, _ := c["metadata"].(map[string]any)
+	r := &Result{Kind: str(c["kind"]), Name: str(meta["name"]), Namespace: str(meta["namespace"])}
+	if old != nil {
+		if w, err = r.edit(old, claim, c, platform, kinds); err != nil {
+			return nil, err
+		}
+	}
+	switch err := w.Run(r.add); {
+	case invalid.Is(err):
+		return nil, refused(claim, input(c), sentences(err)...)
+	case err != nil:
+		return nil, fmt.Errorf("cannot preview %s: %w", input(c), err)
+	}
+	for i, o := range r.Objects {
+		if last, ok := w.Desired(o.Owner, o.Resource); ok {
+			r.Objects[i].Manifest, r.Objects[i].Retained = last.Tree(), wrapper.Keeps(last)
+		}
+	}
+	r.Status = w.XR.GetFields()["status"].GetStructValue().AsMap()
+	delete(r.Status, "lastValidSpec") // the claim itself
+	r.Instance = str(r.Status["instance"])
+	r.Secrets = r.secrets()
+	return r, nil
+}
+
+// edit returns the world in which the old claim is ready and the composite resource has the spec of the new one.
+func (r *Result) edit(
+	old, doc []byte, claim map[string]any, platform []byte, kinds map[string]function.Runner,
+) (*simulate.World, error) {
+	w, was, err := world(old, platform, kinds)
+	if err != nil {
+		return nil, from(SourceOldClaim, err)
+	}
+	if a, b := input(was), input(claim); a != b || str(metadata(was)["namespace"]) != r.Namespace {
+		return nil, from(SourceOldClaim, refuse("the old claim",
+			"metadata: it is %s of namespace %s, and the new one %s of %s; give two versions of one claim",
+			a, str(metadata(was)["namespace"]), b, r.Namespace))
+	}
+	v, err := definition.Validator(str(claim["apiVersion"]), str(claim["kind"]))
+	if err != nil {
+		return nil, fmt.Errorf("cannot check %s: %w", input(claim), err)
+	}
+	if errs := v.ValidateUpdate(claim, was); len(errs) > 0 {
+		return nil, refusedFields(v, doc, input(claim), errs)
+	}
+	switch err := w.Run(func(simulate.Step) {}); {
+	case invalid.Is(err):
+		return nil, from(SourceOldClaim, refused(old, input(was), sentences(err)...))
+	case err != nil:
+		return nil, fmt.Errorf("cannot preview the old %s: %w", input(was), err)
+	}
+	xr, err := composite(claim)
+	if err != nil {
+		return nil, err
+	}
+	w.XR.Fields["spec"] = xr.GetFields()["spec"]
+	return w, nil
+}
+
+// World returns the composite resource of a claim on a platform, with nothing composed for it yet. Its errors are those of Run.
+func World(claim, platform []byte, kinds map[string]function.Runner) (*simulate.World, error) {
+	w, _, err := world(claim, platform, kinds)
+	return w, err
+}
+
+func world(claim, platform []byte, kinds map[string]function.Runner) (*simulate.World, map[string]any, error) {
+	p, err := readPlatform(platform)
+	if err != nil {
+		return nil, nil, from(SourcePlatform, err)
+	}
+	c, err := readClaim(claim, kinds)
+	if err != nil {
+		return nil, nil, err
+	}
+	xr, err := composite(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	required, err := structpb.NewStruct(p)
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot read the PlatformConfig: %w", err)
+	}
+	// A preview asks no cluster whether the chart is there.
+	w := &simulate.World{XR: xr, Kinds: kinds, Required: admission.Requirements()}
+	w.Required["platform"] = []*structpb.Struct{required}
+	return w, c, nil
+}
+
+// composite makes a composite resource of a claim, as Crossplane does.
+func composite(claim map[string]any) (*structpb.Struct, error) {
+	meta, _ := claim["metadata"].(map[string]any)
+	spec, _ := claim["spec"].(map[string]any)
+	if spec == nil {
+		spec = map[string]any{}
+	}
+	spec = maps.Clone(spec)
+	// Crossplane's own fields of a claim are not those of a composite resource, but for these.
+	for field := range xcrd.CompositeResourceClaimSpecProps(nil) {
+		if !slices.Contains(xcrd.PropagateSpecProps, field) {
+			delete(spec, field)
+		}
+	}
+	spec["claimRef"] = map[string]any{
+		"apiVersion": claim["apiVersion"], "kind": claim["kind"], "name": meta["name"], "namespace": meta["namespace"],
+	}
+	return structpb.NewStruct(map[string]any{
+		"apiVersion": claim["apiVersion"],
+		"kind":       "X" + str(claim["kind"]),
+		"metadata":   map[string]any{"name": meta["name"]},
+		"spec":       spec,
+	})
+}
+
+// add takes what one call of a function brought: its new objects are one stage.
+func (r *Result) add(s simulate.Step) {
+	r.Stages++
+	for _, part := range s.Plan.Parts {
+		c := Component{Owner: s.Owner, Name: part.Name, After: slices.DeleteFunc(slices.Clone(part.After), func(name string) bool {
+			_, on := s.Plan.Part(name)
+			return !on
+		})}
+		if !slices.ContainsFunc(r.Components, func(o Component) bool { return o.Owner == c.Owner && o.Name == c.Name }) {
+			r.Components = append(r.Components, c)
+		}
+		for _, i := range part.Items {
+			if !slices.Contains(s.New, i.Name) {
+				continue
+			}
+			manifest := s.Response.Composed[i.Name].Object
+			r.Objects = append(r.Objects, Object{
+				Stage: r.Stages, Component: componentName(s, part), Owner: s.Owner, Resource: i.Name,
+				APIVersion: i.Kind.GroupVersion().String(), Kind: i.Kind.Kind,
+				Name: i.Body.At("metadata", "name").Text(), Namespace: i.Body.At("metadata", "namespace").Text(),
+				Cluster: wrapper.ProviderConfig(manifest),
+				Wrapped: wrapper.Is(manifest), Retained: wrapper.Keeps(manifest), Manifest: manifest.Tree(),
+			})
+		}
+	}
+}
+
+// componentName distinguishes the components of nested composite resources.
+func componentName(s simulate.Step, p compose.Part) string {
+	if s.Depth == 0 {
+		return p.Name
+	}
+	return s.Owner + "-" + p.Name
+}
+
+func str(v any) string {
+	s, _ := v.(string)
+	return s
+}

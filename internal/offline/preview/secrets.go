@@ -1,0 +1,68 @@
+package preview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// Secret is one that a claim needs and that nothing composed makes.
+type Secret struct {
+	// Namespace and Name of the Secret.
+	Namespace, Name string
+	// Keys that it needs.
+	Keys []string
+}
+
+// secrets are the Secrets that composed objects read out of other namespaces of the management cluster, in the order in which they appear.
+func (r *Result) secrets() []Secret {
+	stores := map[string]string{} // the namespace that a store reads, by its own namespace and name
+	for _, o := range r.Objects {
+		if from := manifestOf(o).At("spec", "provider", "kubernetes", "remoteNamespace").Text(); o.Kind == "SecretStore" && from != "" {
+			stores[o.Namespace+"/"+o.Name] = from
+		}
+	}
+	var out []Secret
+	for _, o := range r.Objects {
+		spec, _ := manifestOf(o).Map()["spec"].(map[string]any)
+		store, _ := spec["secretStoreRef"].(map[string]any)
+		from, ok := stores[o.Namespace+"/"+str(store["name"])]
+		if o.Kind != "ExternalSecret" || str(store["kind"]) != "SecretStore" || !ok {
+			continue
+		}
+		data, _ := spec["data"].([]any)
+		for _, d := range data {
+			entry, _ := d.(map[string]any)
+			ref, _ := entry["remoteRef"].(map[string]any)
+			i := slices.IndexFunc(out, func(s Secret) bool { return s.Namespace == from && s.Name == str(ref["key"]) })
+			if i < 0 {
+				i, out = len(out), append(out, Secret{Namespace: from, Name: str(ref["key"])})
+			}
+			if key := str(ref["property"]); !slices.Contains(out[i].Keys, key) {
+				out[i].Keys = append(out[i].Keys, key)
+			}
+		}
+	}
+	return out
+}
+
+// String says what has to be there.
+func (s Secret) String() string {
+	noun := "keys"
+	if len(s.Keys) == 1 {
+		noun = "key"
+	}
+	return fmt.Sprintf("needs Secret %s with %s %s in namespace %s", s.Name, noun, strings.Join(s.Keys, ", "), s.Namespace)
+}
+
+// manifestOf is the object itself, wherever it is wrapped.
+func manifestOf(o Object) encoded.Struct {
+	m := encoded.Of(o.Manifest)
+	if inner, ok := wrapper.Desired(m); ok {
+		return inner
+	}
+	return m
+}

@@ -1,0 +1,364 @@
+package schema_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
+)
+
+func TestValidate(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		meta   string
+		spec   string
+		rest   string
+		want   []string
+	}{
+		"Minimal": {
+			reason: "A required field alone is enough, the rule on replicas sees the default.",
+			spec:   "color: red",
+		},
+		"Everything": {
+			reason: "Every field in its right form is accepted.",
+			spec: `{color: green, replicas: 5, ratio: 1, reason: load, class: c, host: a.b, since: "2026-01-02T03:04:05Z", address: 192.0.2.1,
+port: 80, note: null, quota: {cores: 8}, tags: [a, b], ports: [{name: a}, {name: b, number: 1}],
+extra: {any: {thing: [1]}, known: {a: b}}, template: {apiVersion: v1, kind: Pod, metadata: {labels: {a: b}}, spec: {free: true}}}`,
+		},
+		"Unknown": {
+			reason: "Each unknown field is named, in lists and in metadata too, and in what is known below a free-form object.",
+			meta:   "{name: w, lables: {}}",
+			spec:   "{color: red, colour: red, ports: [{name: a, numbr: 1}], extra: {x: 1, known: {b: c}}, template: {apiVersion: v1, kind: Pod, metadata: {nam: x}}}",
+			rest:   "status: {fase: Done}\ntop: 1",
+			want: []string{
+				"metadata.lables: Forbidden: unknown field",
+				"spec.colour: Forbidden: unknown field",
+				"spec.extra.known.b: Forbidden: unknown field",
+				"spec.ports[0].numbr: Forbidden: unknown field",
+				"spec.template.metadata.nam: Forbidden: unknown field",
+				"status.fase: Forbidden: unknown field",
+				"top: Forbidden: unknown field",
+			},
+		},
+		"NoSpec": {
+			reason: "A required object that is missing is the only error.",
+			want:   []string{"spec: Required value"},
+		},
+		"Types": {
+			reason: "A wrong type is said once, without the rules that could not run.",
+			spec:   `{color: 3, replicas: "3", tags: a, quota: {cores: many}, port: true}`,
+			want: []string{
+				`spec.color: Invalid value: "integer": must be of type string: "integer"`,
+				`spec.port: Invalid value: "boolean": must be of type integer,string: "boolean"`,
+				`spec.quota.cores: Invalid value: "string": must be of type integer: "string"`,
+				`spec.replicas: Invalid value: "string": must be of type integer: "string"`,
+				`spec.tags: Invalid value: "string": must be of type array: "string"`,
+			},
+		},
+		"Values": {
+			reason: "Enumerations, bounds, patterns and formats.",
+			spec:   `{color: blue, replicas: 10, reason: ab, host: A, since: yesterday, address: "::1", tags: [a, b, c, d, e, f]}`,
+			want: []string{
+				`spec.address: Invalid value: "::1": must be of type ipv4: "::1"`,
+				`spec.color: Unsupported value: "blue": supported values: "red", "green"`,
+				`spec.host: Invalid value: "A": should match '^[a-z.]+$'`,
+				`spec.reason: Invalid value: "ab": should be at least 3 chars long`,
+				`spec.replicas: Invalid value: 10: should be less than or equal to 9`,
+				`spec.since: Invalid value: "yesterday": must be of type date-time: "yesterday"`,
+				`spec.tags: Too many: 6: must have at most 5 items`,
+			},
+		},
+		"Fraction": {
+			reason: "A fraction is no integer.",
+			spec:   "{color: red, replicas: 1.5}",
+			want:   []string{`spec.replicas: Invalid value: "number": must be of type integer: "number"`},
+		},
+		"Null": {
+			reason: "A null that the schema does not allow is as good as absent: dropped, or the default.",
+			spec:   "{color: red, replicas: null, reason: null}",
+		},
+		"ListTypes": {
+			reason: "A set has no value twice, a map no key twice.",
+			spec:   "{color: red, tags: [a, b, a], ports: [{name: a, number: 1}, {name: a, number: 2}]}",
+			want: []string{
+				`spec.ports[1]: Duplicate value: {"name":"a"}`,
+				`spec.tags[2]: Duplicate value: "a"`,
+			},
+		},
+		"Embedded": {
+			reason: "An embedded resource has a type and valid metadata.",
+			spec:   "{color: red, template: {metadata: {name: a/b}}}",
+			want: []string{
+				"spec.template.apiVersion: Required value",
+				"spec.template.kind: Required value",
+				"spec.template.metadata.name: Invalid value: \"a/b\": may not contain '/'",
+			},
+		},
+		"Rules": {
+			reason: "CEL rules run where the shape is right, the root's as well.",
+			meta:   "{name: much-too-long}",
+			spec:   "{color: red, replicas: 7, ratio: 2}",
+			want: []string{
+				`object: Invalid value: names are at most 10 characters long`,
+				`spec: Invalid value: five replicas or more need a reason`,
+				`spec: Invalid value: the ratio must be below 1.5`,
+			},
+		},
+		"TransitionRule": {
+			reason: "A rule on oldSelf says nothing about creation.",
+			spec:   "{color: red, class: any}",
+		},
+		"Scale": {
+			reason: "Replicas are not negative, although the schema has no minimum.",
+			spec:   "{color: red, replicas: -1}",
+			want:   []string{"spec.replicas: Invalid value: -1: must be between 0 and 2147483647"},
+		},
+		"Metadata": {
+			reason: "Names, labels and annotations follow Kubernetes' rules.",
+			meta:   `{name: UPPER, labels: {a: "b c"}}`,
+			spec:   "color: red",
+			want: []string{
+				"metadata.labels: Invalid value: \"b c\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+				"metadata.name: Invalid value: \"UPPER\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+			},
+		},
+		"MalformedMetadata": {
+			reason: "Metadata that cannot be read ends it there.",
+			meta:   `{name: [a]}`,
+			spec:   "colour: red",
+			want:   []string{"metadata.name: Invalid value: \"array\": must be of type string: \"array\""},
+		},
+		"NoName": {
+			reason: "An object needs a name.",
+			meta:   "{}",
+			spec:   "color: red",
+			want:   []string{"metadata.name: Required value: name or generateName is required"},
+		},
+		"StatusDropped": {
+			reason: "Creation drops a status, so a wrong value does not matter.",
+			spec:   "color: red",
+			rest:   "status: {phase: Asleep}",
+		},
+	}
+	v := widgets(t)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			obj := widget(t, tc.meta, tc.spec, tc.rest)
+			before := widget(t, tc.meta, tc.spec, tc.rest)
+			if diff := cmp.Diff(tc.want, sentences(v.Validate(obj))); diff != "" {
+				t.Errorf("%s\nValidate(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(before, obj); diff != "" {
+				t.Errorf("Validate changed its argument: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestValidateType(t *testing.T) {
+	v := widgets(t)
+	got := sentences(v.Validate(map[string]any{"apiVersion": "v1", "kind": 7}))
+	want := []string{
+		`apiVersion: Invalid value: "v1": must be test.example.org/v1`,
+		`kind: Invalid value: 7: must be Widget`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Validate of another kind: -want, +got:\n%s", diff)
+	}
+	if got := sentences(v.Validate(nil)); len(got) != 2 {
+		t.Errorf("Validate(nil): want an error on apiVersion and on kind, got %q", got)
+	}
+}
+
+func TestValidateStatus(t *testing.T) {
+	v := widgets(t)
+	got := sentences(v.ValidateStatus(widget(t, "", "color: red", "status: {phase: Asleep}")))
+	want := []string{`status.phase: Unsupported value: "Asleep": supported values: "Busy", "Done"`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("ValidateStatus(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestValidateUpdate(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		old, obj string
+		want     []string
+	}{
+		"Same": {
+			reason: "Nothing changed.",
+			old:    "{color: red, class: a}",
+			obj:    "{color: red, class: a}",
+		},
+		"Immutable": {
+			reason: "A transition rule compares with the old object.",
+			old:    "{color: red, class: a}",
+			obj:    "{color: red, class: b}",
+			want:   []string{`spec.class: Invalid value: "b": the class is immutable`},
+		},
+		"Ratchet": {
+			reason: "What was wrong before and stays is forgiven, what becomes wrong is not.",
+			old:    "{color: blue, host: a}",
+			obj:    "{color: blue, host: B}",
+			want:   []string{`spec.host: Invalid value: "B": should match '^[a-z.]+$'`},
+		},
+		"Unknown": {
+			reason: "Unknown fields of the new object count, those of the old one do not.",
+			old:    "{color: red, gone: 1}",
+			obj:    "{color: red, came: 1}",
+			want:   []string{"spec.came: Forbidden: unknown field"},
+		},
+	}
+	v := widgets(t)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := sentences(v.ValidateUpdate(widget(t, "", tc.obj, ""), widget(t, "", tc.old, "")))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nValidateUpdate(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+
+	renamed := sentences(v.ValidateUpdate(widget(t, "{name: b}", "color: red", ""), widget(t, "{name: a}", "color: red", "")))
+	if diff := cmp.Diff([]string{`metadata.name: Invalid value: "b": field is immutable`}, renamed); diff != "" {
+		t.Errorf("ValidateUpdate of a renamed object: -want, +got:\n%s", diff)
+	}
+	if got := v.ValidateUpdate(widget(t, "", "color: red", ""), map[string]any{}); len(got) != 1 {
+		t.Errorf("ValidateUpdate with an old object of no kind: want one error, got %v", got)
+	}
+}
+
+func TestDefault(t *testing.T) {
+	obj := widget(t, "", "{color: red, replicas: null, reason: null, note: null, ports: [{name: a}]}", "")
+	widgets(t).Default(obj)
+	want := map[string]any{
+		"color": "red", "replicas": int64(3), "note": nil,
+		"ports": []any{map[string]any{"name": "a", "number": int64(80)}},
+	}
+	if diff := cmp.Diff(want, obj["spec"]); diff != "" {
+		t.Errorf("Default(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestNew(t *testing.T) {
+	crd := readCRD(t, "widget.yaml")
+	for _, version := range []string{"v0", "v2"} {
+		if _, err := schema.New(crd, version); err == nil {
+			t.Errorf("New(%s): want an error, the CRD does not serve it", version)
+		}
+	}
+	crd.Spec.Versions[0].Schema.OpenAPIV3Schema.PatternProperties = map[string]apiextensionsv1.JSONSchemaProps{"a": {}}
+	if _, err := schema.New(crd, "v1"); err == nil {
+		t.Error("New of a schema that is not structural: want an error")
+	}
+}
+
+func TestNormalize(t *testing.T) {
+	type text string
+	got, err := schema.Normalize(map[string]any{
+		"int": 1, "int32": int32(2), "uint8": uint8(3), "whole": 4.0, "half": 0.5, "huge": 1e300, "text": text("t"),
+		"strings": []string{"a"}, "map": map[string]string{"k": "v"}, "list": []any{5.0}, "nil": []any(nil), "field": map[string]any(nil),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"int": int64(1), "int32": int64(2), "uint8": int64(3), "whole": int64(4), "half": 0.5, "huge": 1e300, "text": "t",
+		"strings": []any{"a"}, "map": map[string]any{"k": "v"}, "list": []any{int64(5)}, "nil": nil, "field": nil,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Normalize(...): -want, +got:\n%s", diff)
+	}
+	for name, v := range map[string]any{"not a number": math.NaN(), "infinity": math.Inf(1), "channel": make(chan int)} {
+		if _, err := schema.Normalize(map[string]any{"v": []any{v}}); err == nil {
+			t.Errorf("Normalize of a %s: want an error", name)
+		}
+		if errs := widgets(t).Validate(map[string]any{"v": v}); len(errs) != 1 {
+			t.Errorf("Validate of a %s: want one error, got %v", name, errs)
+		}
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	crd := readCRD(b, "widget.yaml")
+	for b.Loop() {
+		if _, err := schema.New(crd, "v1"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkValidate(b *testing.B) {
+	v := widgets(b)
+	obj := widget(b, "", "{color: red, replicas: 5, reason: load, tags: [a, b], ports: [{name: a}, {name: b}]}", "")
+	for b.Loop() {
+		if errs := v.Validate(obj); len(errs) > 0 {
+			b.Fatal(errs)
+		}
+	}
+}
+
+// sentences are the errors as a person reads them.
+func sentences(errs field.ErrorList) []string {
+	var out []string
+	for _, e := range errs {
+		out = append(out, e.Error())
+	}
+	return out
+}
+
+func widgets(tb testing.TB) *schema.Validator {
+	tb.Helper()
+	v, err := schema.New(readCRD(tb, "widget.yaml"), "v1")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
+// widget is a Widget of YAML parts. Empty metadata gives it a name, an empty spec leaves it out.
+func widget(tb testing.TB, meta, spec, rest string) map[string]any {
+	tb.Helper()
+	obj := map[string]any{}
+	if err := yaml.Unmarshal([]byte(rest), &obj); err != nil {
+		tb.Fatal(err)
+	}
+	obj["apiVersion"], obj["kind"] = "test.example.org/v1", "Widget"
+	obj["metadata"] = map[string]any{"name": "w"}
+	for key, part := range map[string]string{"metadata": meta, "spec": spec} {
+		if part == "" {
+			continue
+		}
+		var v map[string]any
+		if err := yaml.Unmarshal([]byte(part), &v); err != nil {
+			tb.Fatal(err)
+		}
+		obj[key] = v
+	}
+	return obj
+}
+
+func readCRD(tb testing.TB, name string) *apiextensionsv1.CustomResourceDefinition {
+	tb.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(read(tb, name), crd); err != nil {
+		tb.Fatal(err)
+	}
+	return crd
+}
+
+func read(tb testing.TB, name string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}

@@ -1,0 +1,289 @@
+// Package simulate stands in for Kubernetes around composition functions: it calls a function, makes what it desires exist and be ready
+// as its owner would make it, and calls again until nothing more appears. Nested composite resources are simulated in the same way.
+package simulate
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/fake"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// World is one composite resource and what is composed for it.
+type World struct {
+	// XR is the composite resource, with the status that the function gave it.
+	XR *structpb.Struct
+	// Required are the resources that the Composition asks for, by requirement name.
+	Required map[string][]*structpb.Struct
+	// Observed are the composed resources as they are observed, by resource name.
+	Observed map[string]encoded.Struct
+	// Kinds are the functions by kind of composite resource.
+	Kinds map[string]function.Runner
+	// Reconcile is called with the objects that are new or whose desired state has changed, bare or as they are wrapped in Objects, before
+	// they become ready: fake owners do their work here. Nil: there are none.
+	Reconcile func(desired []map[string]any) error
+
+	children map[string]*World // nested composite resources, by resource name
+	made     map[string]made   // by resource name
+}
+
+// made is what became of a desired object.
+type made struct {
+	desired, observed encoded.Struct
+}
+
+// Step is what one call of a function brought.
+type Step struct {
+	// Owner is the name of the composite resource, and Depth how many are above it.
+	Owner string
+	Depth int
+	// Plan is the plan behind the call.
+	Plan compose.Plan
+	// New are the names of the resources that appeared, in the order of the plan.
+	New []string
+	// Response is the answer.
+	Response *wire.Response
+}
+
+// maxCalls bounds the calls for one composite resource: each has to bring something new or make it ready.
+const maxCalls = 100
+
+// Desired is how a resource of a composite resource, by the names of both, was desired last: what came later may have changed it since it
+// appeared.
+func (w *World) Desired(owner, resource string) (encoded.Struct, bool) {
+	if nameOf(w.XR) == owner {
+		m, ok := w.made[resource]
+		return m.desired, ok
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.children)) {
+		if d, ok := w.children[name].Desired(owner, resource); ok {
+			return d, true
+		}
+	}
+	return nil, false
+}
+
+// Request is the request that Crossplane would make now.
+func (w *World) Request() *wire.Request {
+	return &wire.Request{Composite: w.XR, Observed: w.Observed, Required: w.Required}
+}
+
+// Run calls the function until the composite resource is ready, and passes every step to visit. The errors are those of the function, and
+// that something never becomes ready.
+func (w *World) Run(visit func(Step)) error { return w.run(visit, 0) }
+
+func (w *World) run(visit func(Step), depth int) error {
+	for range maxCalls {
+		done, err := w.call(visit, depth)
+		if done || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s never becomes ready: %s", nameOf(w.XR), w.waiting())
+}
+
+// Call calls the function once and makes what it desires exist and be ready. It reports whether all was ready before.
+func (w *World) Call(visit func(Step)) (done bool, err error) { return w.call(visit, 0) }
+
+func (w *World) call(visit func(Step), depth int) (bool, error) {
+	runner, err := w.runner()
+	if err != nil {
+		return false, err
+	}
+	rsp, plan, err := runner.Explain(w.Request())
+	if err != nil {
+		return false, err
+	}
+	w.XR.Fields["status"] = rsp.Composite.Object.Tree().GetFields()["status"]
+	step := Step{Owner: nameOf(w.XR), Depth: depth, Plan: plan, Response: rsp}
+	for _, i := range plan.Items() {
+		if _, seen := w.Observed[i.Name]; !seen {
+			step.New = append(step.New, i.Name)
+		}
+	}
+	if len(step.New) > 0 {
+		visit(step)
+	}
+	if rsp.Composite.Ready {
+		return true, nil
+	}
+	return false, w.apply(rsp.Composed, visit, depth)
+}
+
+func (w *World) runner() (function.Runner, error) {
+	kind := compose.KindOf(w.XR).GroupKind()
+	runner, ok := w.Kinds[kind.String()]
+	if !ok {
+		return nil, fmt.Errorf("there is no function for composite resources of kind %s", kind)
+	}
+	return runner, nil
+}
+
+// apply makes everything desired exist and be ready, and removes what is not desired.
+func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth int) error {
+	if w.Observed == nil {
+		w.Observed = map[string]encoded.Struct{}
+	}
+	if w.made == nil {
+		w.made = map[string]made{}
+	}
+	for name := range w.Observed {
+		if _, ok := desired[name]; !ok {
+			delete(w.Observed, name)
+		}
+	}
+	if err := w.reconcile(desired); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(desired)) {
+		body := desired[name].Object
+		if w.isMade(name, body) {
+			continue
+		}
+		o := Exist(body)
+		if w.isNested(body) {
+			child := w.child(name, o.Tree())
+			if err := child.run(visit, depth+1); err != nil {
+				return fmt.Errorf("cannot compose %s: %w", body.At("metadata", "name").Text(), err)
+			}
+			o = encoded.Of(child.XR)
+		}
+		o, err := Finish(o)
+		if err != nil {
+			return fmt.Errorf("cannot make %s ready: %w", name, err)
+		}
+		w.Observed[name] = o
+		w.made[name] = made{desired: body, observed: o}
+	}
+	return nil
+}
+
+// isMade reports whether a desired object is there, and ready, as it is desired.
+func (w *World) isMade(name string, desired encoded.Struct) bool {
+	m, ok := w.made[name]
+	return ok && bytes.Equal(m.observed, w.Observed[name]) && bytes.Equal(m.desired, desired)
+}
+
+// isNested reports whether an object is a composite resource that there is a function for.
+func (w *World) isNested(o encoded.Struct) bool {
+	_, nested := w.Kinds[kindOf(o).String()]
+	return nested
+}
+
+// reconcile lets the owners of what is not up to date do their work. Composite resources have no owner but their function.
+func (w *World) reconcile(desired map[string]wire.Resource) error {
+	if w.Reconcile == nil {
+		return nil
+	}
+	var batch []map[string]any
+	for _, name := range slices.Sorted(maps.Keys(desired)) {
+		body := desired[name].Object
+		if w.isMade(name, body) || w.isNested(body) {
+			continue
+		}
+		if inner, ok := wrapper.Desired(body); ok {
+			body = inner
+		}
+		batch = append(batch, body.Map())
+	}
+	if len(batch) == 0 {
+		return nil
+	}
+	return w.Reconcile(batch)
+}
+
+func nameOf(xr *structpb.Struct) string {
+	return xr.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue()
+}
+
+// child is the world of a nested composite resource, which goes on from where it was.
+func (w *World) child(name string, xr *structpb.Struct) *World {
+	if w.children == nil {
+		w.children = map[string]*World{}
+	}
+	c := w.children[name]
+	if c == nil {
+		c = &World{Kinds: w.Kinds, Reconcile: w.Reconcile}
+		w.children[name] = c
+	}
+	c.XR = xr
+	return c
+}
+
+// waiting says what each component waits for.
+func (w *World) waiting() string {
+	runner, err := w.runner()
+	if err != nil {
+		return err.Error()
+	}
+	_, plan, err := runner.Explain(w.Request())
+	if err != nil {
+		return err.Error()
+	}
+	var out []string
+	for _, p := range plan.Parts {
+		if _, message := p.Waiting(); message != "" {
+			out = append(out, p.Name+": "+message)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// Exist is a desired object as an API server has it: with a generation, and for an Object with the object in its status.
+func Exist(desired encoded.Struct) encoded.Struct {
+	o := desired.With(encoded.Number(1), "metadata", "generation")
+	if inner, ok := wrapper.Desired(o); ok {
+		o = wrapper.WithObserved(o, inner.With(encoded.Number(1), "metadata", "generation"))
+	}
+	return o
+}
+
+// doneAt is when everything here is done.
+const doneAt = "2025-01-01T00:00:00Z"
+
+// Finish is an existing object as its owner leaves it when it is done. The error is that nobody fakes the owner.
+func Finish(existing encoded.Struct) (encoded.Struct, error) {
+	if !wrapper.Is(existing) {
+		return finished(existing, existing.Map())
+	}
+	seen, _ := wrapper.Observed(existing)
+	inner, err := Finish(seen)
+	if err != nil {
+		return nil, err
+	}
+	o, err := finished(existing, map[string]any{
+		"apiVersion": existing.At("apiVersion").Text(), "kind": existing.At("kind").Text(), "metadata": existing.At("metadata").Map(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return wrapper.WithObserved(o, inner), nil
+}
+
+// finished is an object with the status that its owner gives it. What the owner sees of the object is m.
+func finished(o encoded.Struct, m map[string]any) (encoded.Struct, error) {
+	if err := fake.Finish(m, doneAt); err != nil {
+		return nil, err
+	}
+	if m["status"] == nil {
+		return o, nil
+	}
+	status, err := encode.Struct(m["status"])
+	return o.With(status.Value(), "status"), err
+}
+
+func kindOf(o encoded.Struct) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(o.At("apiVersion").Text(), o.At("kind").Text()).GroupKind()
+}

@@ -1,0 +1,350 @@
+package simulate_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// spec is what composite resources of both kinds say.
+type spec struct {
+	Spec struct {
+		// Fail is what goes wrong: "parent", "child", "never", "no rule".
+		Fail string `json:"fail"`
+		Text string `json:"text"`
+	} `json:"spec"`
+	Status struct {
+		Calls int `json:"calls"`
+	} `json:"status"`
+}
+
+func thing(apiVersion, kind, name string, body map[string]any) *unstructured.Unstructured {
+	o := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name, "namespace": "cloud"}}
+	if body != nil {
+		o["spec"] = body
+	}
+	return &unstructured.Unstructured{Object: o}
+}
+
+func stages(stages ...compose.Stage) ([]compose.Stage, error) { return stages, nil }
+
+// parent composes a certificate, in an Object that is retained, then a Keystone, and beside it a ConfigMap, unless it fails.
+var parent = compose.Graph[spec]{
+	{Name: "certificate", Build: func(m spec) ([]compose.Stage, error) {
+		if m.Spec.Fail == "parent" {
+			return nil, errors.New("it is broken")
+		}
+		r := compose.Resource{Name: "certificate", Object: thing("cert-manager.io/v1", "Certificate", "cert", nil), Retain: true}
+		never := func(*observe.Object) ready.Verdict { return ready.Wait("Never", "it never is") }
+		switch m.Spec.Fail {
+		case "never":
+			r.Ready = never
+		case "no rule":
+			r.Object, r.Ready = thing("example.org/v1", "Unheard", "unheard", nil), never
+		}
+		return stages(compose.Stage{r})
+	}},
+	{Name: "service", Needs: []string{"certificate"}, Build: func(m spec) ([]compose.Stage, error) {
+		return stages(compose.Stage{
+			{Name: "keystone", Object: thing("keystone.openstack.c5c3.io/v1alpha1", "Keystone", "keystone", map[string]any{
+				"fail": m.Spec.Fail, "text": m.Spec.Text,
+			})},
+			{Name: "config", Object: thing("v1", "ConfigMap", "config", map[string]any{"text": m.Spec.Text})},
+		})
+	}},
+}
+
+// child composes two ConfigMaps, one after the other.
+var child = compose.Graph[spec]{
+	{Name: "configs", Build: func(m spec) ([]compose.Stage, error) {
+		if m.Spec.Fail == "child" {
+			return nil, errors.New("it is broken")
+		}
+		return stages(
+			compose.Stage{{Name: "one", Object: thing("v1", "ConfigMap", "one", map[string]any{"text": m.Spec.Text})}},
+			compose.Stage{{Name: "two", Object: thing("v1", "ConfigMap", "two", nil)}},
+		)
+	}},
+}
+
+func runner(g compose.Graph[spec]) function.Runner {
+	return function.Kind[spec, spec]{
+		Graph:  g,
+		Derive: func(in function.Input[spec]) (spec, error) { return in.XR, nil },
+		Place:  func(spec) respond.Place { return respond.Place{Prefix: "cloud", Management: "here"} },
+		Status: func(m spec, _ compose.Plan) any { return map[string]any{"calls": m.Status.Calls + 1} },
+	}
+}
+
+// world is a world with a parent and nothing composed for it.
+func world(t *testing.T, spec map[string]any) *simulate.World {
+	t.Helper()
+	return &simulate.World{
+		XR: structOf(t, map[string]any{"apiVersion": "example.org/v1", "kind": "Parent", "metadata": map[string]any{"name": "parent"}, "spec": spec}),
+		Kinds: map[string]function.Runner{
+			"Parent.example.org": runner(parent), "Keystone.keystone.openstack.c5c3.io": runner(child),
+		},
+	}
+}
+
+func structOf(t *testing.T, m map[string]any) *structpb.Struct {
+	t.Helper()
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// told records a step: whose it is, how deep, and what is new.
+func told(steps *[]string) func(simulate.Step) {
+	return func(s simulate.Step) {
+		*steps = append(*steps, fmt.Sprintf("%d %s: %s", s.Depth, s.Owner, strings.Join(s.New, " ")))
+	}
+}
+
+// TestReconcile: owners are called with what is new or changed, as it lies in Objects, and of nothing else; their error ends the run.
+func TestReconcile(t *testing.T) {
+	w := world(t, map[string]any{"text": "a"})
+	var reconciled []string
+	w.Reconcile = func(desired []map[string]any) error {
+		for _, o := range desired {
+			u := unstructured.Unstructured{Object: o}
+			reconciled = append(reconciled, u.GetKind()+" "+u.GetName())
+		}
+		return nil
+	}
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"Certificate cert", "ConfigMap config", "ConfigMap one", "ConfigMap two"}
+	if diff := cmp.Diff(want, reconciled); diff != "" {
+		t.Errorf("reconciled (-want, +got):\n%s", diff)
+	}
+	reconciled = nil
+	if err := w.Run(func(simulate.Step) {}); err != nil || reconciled != nil {
+		t.Errorf("a world that is ready: reconciled %v (%v), want nothing", reconciled, err)
+	}
+	w.XR.Fields["spec"] = structpb.NewStructValue(structOf(t, map[string]any{"text": "b"}))
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"ConfigMap config", "ConfigMap one"}, reconciled); diff != "" {
+		t.Errorf("reconciled after a change (-want, +got):\n%s", diff)
+	}
+	w.XR.Fields["spec"] = structpb.NewStructValue(structOf(t, map[string]any{"text": "c"}))
+	w.Reconcile = func([]map[string]any) error { return errors.New("the owner cannot") }
+	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "the owner cannot") {
+		t.Errorf("got %v, want the owner's error", err)
+	}
+}
+
+func TestRun(t *testing.T) {
+	w := world(t, map[string]any{"text": "a"})
+	var steps []string
+	if err := w.Run(told(&steps)); err != nil {
+		t.Fatalf("Run(...): %v", err)
+	}
+	want := []string{"0 parent: certificate", "0 parent: keystone config", "1 keystone: one", "1 keystone: two"}
+	if diff := cmp.Diff(want, steps); diff != "" {
+		t.Errorf("steps: -want, +got:\n%s", diff)
+	}
+	// It is ready in the third call: the first two brought something.
+	if got := w.XR.AsMap()["status"].(map[string]any)["calls"]; got != 3.0 {
+		t.Errorf("the composite resource's status tells of %v calls, want 3", got)
+	}
+	for _, name := range []string{"certificate", "keystone", "config"} {
+		if w.Observed[name] == nil {
+			t.Errorf("%s does not exist", name)
+		}
+	}
+	if got := w.Observed["keystone"].Map()["status"].(map[string]any)["calls"]; got != 3.0 {
+		t.Errorf("the nested composite resource's own status is lost: %v", w.Observed["keystone"])
+	}
+
+	// A ready world stays as it is; what is changed, lost or too much in it is fixed.
+	for what, change := range map[string]func(){
+		"nothing":    func() {},
+		"a lost one": func() { delete(w.Observed, "config") },
+		"a stale one": func() {
+			w.Observed["config"] = encoded.Of(structOf(t, map[string]any{"kind": "ConfigMap"}))
+		},
+		"a stray one":  func() { w.Observed["stray"] = w.Observed["config"]; delete(w.Observed, "config") },
+		"another spec": func() { w.XR.Fields["spec"] = structpb.NewStructValue(structOf(t, map[string]any{"text": "b"})) },
+	} {
+		change()
+		if err := w.Run(func(simulate.Step) {}); err != nil {
+			t.Errorf("Run(...) after %s: %v", what, err)
+		}
+		if done, err := w.Call(func(simulate.Step) {}); !done || err != nil {
+			t.Errorf("Call(...) after %s = %t, %v", what, done, err)
+		}
+		if len(w.Observed) != 3 {
+			t.Errorf("after %s there are %d objects", what, len(w.Observed))
+		}
+	}
+	if got := w.Observed["config"].Map()["spec"]; !cmp.Equal(got, map[string]any{"text": "b"}) {
+		t.Errorf("the other spec did not arrive: %v", got)
+	}
+}
+
+// TestCall goes step by step.
+func TestCall(t *testing.T) {
+	w := world(t, nil)
+	for i, want := range []int{1, 3, 3} {
+		done, err := w.Call(func(simulate.Step) {})
+		if err != nil {
+			t.Fatalf("Call(...): %v", err)
+		}
+		if done != (i == 2) || len(w.Observed) != want {
+			t.Errorf("call %d: done is %t and %d objects exist, want %d", i, done, len(w.Observed), want)
+		}
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		spec   map[string]any
+		kind   string
+		want   string
+	}{
+		"Function": {
+			reason: "An error of the function ends the simulation.",
+			spec:   map[string]any{"fail": "parent"},
+			want:   "cannot compose certificate: it is broken",
+		},
+		"Nested": {
+			reason: "An error further down names where it is.",
+			spec:   map[string]any{"fail": "child"},
+			want:   "cannot compose keystone: cannot compose configs: it is broken",
+		},
+		"Never": {
+			reason: "What is never ready ends the simulation, too, and it says what it is.",
+			spec:   map[string]any{"fail": "never"},
+			want: "parent never becomes ready: certificate: Certificate cert: it never is; " +
+				"service: waits for certificate",
+		},
+		"NoRule": {
+			reason: "Nobody knows what such an object looks like when it is done.",
+			spec:   map[string]any{"fail": "no rule"},
+			want:   "cannot make certificate ready: nobody fakes the owner of Unheard.example.org: add what it writes to the table of internal/offline/fake",
+		},
+		"NoFunction": {
+			reason: "Only kinds that have a function can be simulated.",
+			kind:   "Other",
+			want:   "there is no function for composite resources of kind Other.example.org",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := world(t, tc.spec)
+			if tc.kind != "" {
+				w.XR.Fields["kind"] = structpb.NewStringValue(tc.kind)
+			}
+			err := w.Run(func(simulate.Step) {})
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("%s\nRun(...): %v\nwant %s", tc.reason, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestExistAndFinish(t *testing.T) {
+	meta := func(generation int) map[string]any {
+		if generation == 0 {
+			return map[string]any{"name": "a"}
+		}
+		return map[string]any{"name": "a", "generation": float64(generation)}
+	}
+	certificate := func(generation int) map[string]any {
+		return map[string]any{"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": meta(generation)}
+	}
+	object := func(generation int, inner map[string]any) map[string]any {
+		return map[string]any{
+			"apiVersion": "kubernetes.m.crossplane.io/v1alpha1", "kind": "Object", "metadata": meta(generation),
+			"spec": map[string]any{"forProvider": map[string]any{"manifest": inner}},
+		}
+	}
+	with := func(o map[string]any, status map[string]any) map[string]any {
+		o["status"] = status
+		return o
+	}
+	condition := func(typ, reason, message string) map[string]any {
+		return map[string]any{
+			"type": typ, "status": "True", "reason": reason, "message": message, "lastTransitionTime": "2025-01-01T00:00:00Z", "observedGeneration": 1.0,
+		}
+	}
+	issued := map[string]any{
+		"conditions": []any{condition("Ready", "Ready", "Certificate is up to date and has not expired")},
+		"notBefore":  "2025-01-01T00:00:00Z", "revision": 1.0,
+	}
+	available := condition("Ready", "Available", "")
+	delete(available, "observedGeneration") // provider-kubernetes does not tell
+	objectStatus := map[string]any{
+		"conditions": []any{condition("Synced", "ReconcileSuccess", ""), available},
+		"atProvider": map[string]any{"manifest": with(certificate(1), issued)},
+	}
+
+	cases := map[string]struct {
+		reason                    string
+		desired, exists, finished map[string]any
+	}{
+		"Direct": {
+			reason:   "A server adds the generation, the owner its status.",
+			desired:  certificate(0),
+			exists:   certificate(1),
+			finished: with(certificate(1), issued),
+		},
+		"Wrapped": {
+			reason:   "provider-kubernetes shows what is inside, and both have a status.",
+			desired:  object(0, certificate(0)),
+			exists:   with(object(1, certificate(0)), map[string]any{"atProvider": map[string]any{"manifest": certificate(1)}}),
+			finished: with(object(1, certificate(0)), objectStatus),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			desired := encoded.Of(structOf(t, tc.desired))
+			exists := simulate.Exist(desired)
+			if diff := cmp.Diff(tc.exists, exists.Map()); diff != "" {
+				t.Errorf("%s\nExist(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			finished, err := simulate.Finish(exists)
+			if err != nil {
+				t.Fatalf("Finish(...): %v", err)
+			}
+			if diff := cmp.Diff(tc.finished, finished.Map()); diff != "" {
+				t.Errorf("%s\nFinish(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.exists, exists.Map()); diff != "" {
+				t.Errorf("Finish changed its argument: %s", diff)
+			}
+			if diff := cmp.Diff(tc.desired, desired.Map()); diff != "" {
+				t.Errorf("Exist changed its argument: %s", diff)
+			}
+		})
+	}
+
+	nobodys := encoded.Of(structOf(t, map[string]any{"apiVersion": "example.org/v1", "kind": "Thing", "metadata": map[string]any{"name": "a"}}))
+	if got, err := simulate.Finish(nobodys); err == nil {
+		t.Errorf("Finish(...) of a kind that nobody fakes = %v", got)
+	}
+	unseen := encoded.Of(structOf(t, object(1, certificate(0))))
+	if got, err := simulate.Finish(unseen); err == nil {
+		t.Errorf("Finish(...) of an Object that has seen nothing = %v", got)
+	}
+}

@@ -1,0 +1,136 @@
+package override
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
+)
+
+// reaches are names of options by which a service reads a file, runs a program, loads code or reaches a host.
+var reaches = regexp.MustCompile(`(^|_)(auth_type|backends?|binary|ca|cacert\w*|cafile|certfile|conf|config|connection|dirs?|drivers?|endpoint|` +
+	`externals?|files?|generator|hosts?|keyfile|methods|origin|paths?|plugin|provider|proxies|repository|sentinels|servers?|source|sync_wait|template|` +
+	`uri|urls?|wsgi)($|_)`)
+
+// harmless are options whose names look like it and that do nothing of the kind.
+var harmless = []string{
+	"cache config_prefix", "cache debug_cache_backend", "cors allowed_origin", "database connection_debug", "database connection_recycle_time",
+	"database connection_trace", "DEFAULT max_logfile_count", "DEFAULT max_logfile_size_mb", "auth methods", "auth additional_primary_auth_methods",
+	"oauth2 oauth2_authn_methods", "cors allow_methods", "cache backend_expiration_time", "cache memcache_pool_connection_get_timeout",
+	"resource domain_name_url_safe", "resource project_name_url_safe", "ldap auth_pool_connection_lifetime", "ldap connection_timeout",
+	"ldap pool_connection_lifetime", "ldap pool_connection_timeout", "ldap randomize_urls", "ldap user_enabled_emulation_use_group_config",
+}
+
+// TestDecided: of each option of every release by which a service would reach for something, someone has decided whose it is.
+func TestDecided(t *testing.T) {
+	for _, r := range registry.All(service) {
+		for _, group := range r.Groups() {
+			for _, o := range r.Options(group) {
+				name := registry.Name{Group: group, Option: o.Name}
+				_, inService := services[service].of(name)
+				_, inAll := everyService.of(name)
+				if o.Secret || inService || inAll || slices.Contains(harmless, group+" "+o.Name) {
+					continue
+				}
+				if reaches.MatchString(o.Name) || o.Kind == "uri" {
+					t.Errorf("%s: nobody has decided whose %s is", r.Release, name)
+				}
+			}
+		}
+		for _, o := range r.Options("ldap") {
+			_, decided := keystoneDomain.of(registry.Name{Group: "ldap", Option: o.Name})
+			if !decided && !slices.Contains(harmless, "ldap "+o.Name) && reaches.MatchString(o.Name) {
+				t.Errorf("%s: nobody has decided whose option %s of a directory is", r.Release, o.Name)
+			}
+		}
+	}
+}
+
+// TestTables: what the tables name is there, in some release; a mistyped name would let the option through.
+func TestTables(t *testing.T) {
+	// Options that no list has, because they are read before there is one, or belong to a group that is an administrator's to name.
+	unlisted := []string{"DEFAULT config_file", "DEFAULT config_dir", "eventlet_server *", "* remote_id_attribute", "auth openid", "auth totp"}
+	for _, table := range []table{everyService, keystone, keystoneDomain} {
+		for group, options := range table {
+			for option, o := range options {
+				known := slices.ContainsFunc(registry.All(service), func(r *registry.Registry) bool {
+					return len(r.Lookup(group, option)) > 0 || option == every && len(r.Options(group)) > 0
+				})
+				if !known && !slices.Contains(unlisted, group+" "+option) {
+					t.Errorf("no release has [%s] %s", group, option)
+				}
+				if o.why == "" || strings.ContainsAny(o.why, ";.") {
+					t.Errorf("[%s] %s: reason %q", group, option, o.why)
+				}
+			}
+		}
+	}
+}
+
+// TestOwned: an option that is not the tenant's is refused with the field that sets it, by whatever name it is called.
+func TestOwned(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, in, release, want string }{
+		"Field": {
+			reason: "The field is named from the top of the spec.", in: "{config: {token: {expiration: 604800}}}",
+			want: "spec.services.keystone.config.token.expiration: keys are kept for as long as tokens live; set spec.services.keystone.fernet.tokenExpirationSeconds instead",
+		},
+		"None": {
+			reason: "There is no such field.", in: "{config: {fernet_tokens: {key_repository: /tmp}}}",
+			want: "spec.services.keystone.config.fernet_tokens.key_repository: the keys of tokens are mounted and rotated there; leave it out",
+		},
+		"Case": {
+			reason: "oslo.config does not tell groups by case.", in: "{config: {TOKEN: {provider: jws}}}",
+			want: "spec.services.keystone.config.TOKEN.provider: the keys that are kept and rotated are those of Fernet tokens; leave it out",
+		},
+		"Former": {
+			reason: "The service still reads a former name.", in: "{config: {DEFAULT: {logdir: /tmp}}}",
+			want: "spec.services.keystone.config.DEFAULT.logdir: " + logs + "; leave it out",
+		},
+		"Group": {
+			reason: "All of a group, also what nobody knows.", in: "{allowUnknown: true, config: {saml: {xmlsec1_binary: /bin/sh, more: 1}}}",
+			want: "spec.services.keystone.config.saml.more: " + noSAML + "; leave it out\nspec.services.keystone.config.saml.xmlsec1_binary: " + noSAML + "; leave it out",
+		},
+		"Unlisted": {
+			reason: "What no list has.", in: "{allowUnknown: true, config: {DEFAULT: {config-dir: /tmp}, mapped: {remote_id_attribute: HTTP_X}}}",
+			want: "spec.services.keystone.config.DEFAULT.config-dir: " + files + "; leave it out\n" +
+				"spec.services.keystone.config.mapped.remote_id_attribute: " + front + "; set spec.services.keystone.federation instead",
+		},
+		"Spaces": {
+			reason: "oslo.config reads a name without the spaces around it.", in: `{allowUnknown: true, config: {token: {" expiration": 1}}}`,
+			want: `spec.services.keystone.config.token." expiration": the option's name " expiration" may hold letters, digits and _ . - only, and begins with a letter, a digit or _`,
+		},
+		"OtherRelease": {
+			reason: "An image may be of another release.", release: "2026.2", in: "{allowUnknown: true, config: {oslo_policy: {enforce_scope: false}, healthcheck: {path: /x}}}",
+			want: "spec.services.keystone.config.healthcheck.path: " + probed + "; leave it out\n" +
+				"spec.services.keystone.config.oslo_policy.enforce_scope: " + defaults + "; leave it out",
+		},
+		"SecretOfOtherRelease": {
+			reason: "A secret stays one.", release: "2026.2", in: "{allowUnknown: true, config: {cache: {Redis-Password: hunter2}}}",
+			want: "spec.services.keystone.config.cache.Redis-Password: this option holds a secret, which must not stand in a claim; leave it out",
+		},
+		"Values": {
+			reason: "Some values are the tenant's.", in: "{config: {oslo_messaging_notifications: {driver: [log, messagingv2]}}}",
+			want: "spec.services.keystone.config.oslo_messaging_notifications.driver: Keystone has no message queue here, and a request would wait for it; choose from log, noop",
+		},
+		"Value":  {reason: "This is one.", in: "{config: {oslo_messaging_notifications: {driver: [log]}}}"},
+		"Tenant": {reason: "Most options are the tenant's.", in: "{config: {security_compliance: {lockout_failure_attempts: 6}, DEFAULT: {max_token_size: 512}}}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tc.release == "" {
+				tc.release = release
+			}
+			_, err := Options(service, tc.release, overrides(t, tc.in), base)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

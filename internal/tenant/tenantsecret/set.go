@@ -1,0 +1,191 @@
+package tenantsecret
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+)
+
+// storeKind is the kind of a store that lies beside what reads it.
+const storeKind = "SecretStore"
+
+// Set is a set of Secrets of one namespace that are brought to one instance.
+type Set struct {
+	// Name of the ServiceAccount and of the SecretStore, and the beginning of every resource's name.
+	Name string
+	// Prefix of the copies' names: nothing else in the instance begins with it.
+	Prefix string
+	// Type of the copies.
+	Type corev1.SecretType
+	// Keep says that the copies outlive the claim, because what outlives it needs them.
+	Keep bool
+	// From is the namespace that the Secrets are in, Instance the one that they are brought to.
+	From, Instance string
+	// Labels of all objects.
+	Labels map[string]string
+	// Via is the platform's store, through which the Secrets come to workloads in another cluster. Nil: they are in this one.
+	Via *common.SecretStoreReference
+	// Wanted are the Secrets.
+	Wanted []Wanted
+}
+
+// Target is the name of the copy of a Secret.
+func (s Set) Target(name string) string { return target(s.Prefix, name) }
+
+// Resource is the composed resource that makes a copy where the workloads are. It is for others to wait for.
+func (s Set) Resource(target string) string {
+	if s.Via != nil {
+		return s.Name + "-workload-" + target
+	}
+	return s.Name + "-" + target
+}
+
+// Source is where objects in the workloads' cluster find a Secret of the set.
+func (s Set) Source(name string) secret.Source {
+	if s.Via != nil {
+		return secret.Stored(*s.Via, s.Instance, s.Target(name))
+	}
+	return secret.Source{Store: s.Name, StoreKind: storeKind, Key: name}
+}
+
+// Stages are the objects: who may read the Secrets, then how they are read, then one copy for each. Copies from before stay until
+// everything is ready, also where nothing is wanted any more: pods that are not replaced yet read them.
+func (s Set) Stages() []compose.Stage {
+	copies, pushes, arrivals := s.revisions()
+	if len(s.Wanted) == 0 {
+		return []compose.Stage{{
+			{Revisions: copies, Management: true}, {Revisions: pushes, Management: true}, {Revisions: arrivals},
+		}}
+	}
+	return []compose.Stage{
+		{
+			{Name: s.Name + "-account", Object: s.account(), Management: true},
+			{Name: s.Name + "-role", Object: s.role(), Management: true},
+			{Name: s.Name + "-role-binding", Object: s.binding(), Management: true},
+		},
+		{{Name: s.Name + "-store", Object: secret.Store(s.meta(s.Name), s.Name, s.From), Management: true}},
+		s.copies(),
+	}
+}
+
+// Has reports whether a composed resource makes a copy.
+func (s Set) Has(resource string) bool {
+	copies, pushes, arrivals := s.revisions()
+	for _, r := range []string{copies, pushes, arrivals} {
+		if strings.HasPrefix(resource, r+"-") {
+			return true
+		}
+	}
+	return false
+}
+
+// revisions are the beginnings of the names of resources: of what reads a Secret, pushes it to the platform's store, and reads it there.
+func (s Set) revisions() (copies, pushes, arrivals string) {
+	return s.Name + "-" + strings.TrimSuffix(s.Prefix, "-"), s.Name + "-push", s.Name + "-workload"
+}
+
+// copies reads each Secret, and brings it on where the workloads are elsewhere.
+func (s Set) copies() compose.Stage {
+	copies, pushes, arrivals := s.revisions()
+	var out compose.Stage
+	for _, w := range s.Wanted {
+		name := s.Target(w.Name)
+		meta := s.meta(name)
+		here := secret.Source{Store: s.Name, StoreKind: storeKind, Key: w.Name}
+		first := s.Name + "-" + name
+		out = append(out, compose.Resource{
+			Name: first, Revisions: copies, Management: true,
+			Object: secret.Copied(meta, here, s.Type, s.Keep, w.Keys...), Ready: s.ready(w),
+		})
+		if s.Via == nil {
+			continue
+		}
+		stored, push := secret.Stored(*s.Via, s.Instance, name), pushes+"-"+name
+		out = append(out,
+			compose.Resource{
+				Name: push, Revisions: pushes, Management: true, After: []string{first}, Object: secret.Pushed(meta, stored, w.Keys...),
+			},
+			compose.Resource{
+				Name: s.Resource(name), Revisions: arrivals, After: []string{push},
+				Object: secret.Copied(meta, stored, s.Type, s.Keep, w.Keys...),
+			})
+	}
+	return out
+}
+
+func (s Set) meta(name string) object.Meta {
+	return object.Meta{Name: name, Namespace: s.Instance, Labels: s.Labels}
+}
+
+func (s Set) account() *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{
+		TypeMeta:                     metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
+		ObjectMeta:                   metav1.ObjectMeta{Name: s.Name, Namespace: s.Instance, Labels: s.Labels},
+		AutomountServiceAccountToken: new(false),
+	}
+}
+
+// there is the meta of what lies beside the Secrets. It names the instance: two claims of one namespace have one each.
+func (s Set) there() metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: s.Instance + "-" + s.Name, Namespace: s.From, Labels: s.Labels}
+}
+
+// role is the right to get just these Secrets. Without names it would be one to get all.
+func (s Set) role() *rbacv1.Role {
+	var named []string
+	for _, w := range s.Wanted {
+		named = append(named, w.Name)
+	}
+	slices.Sort(named)
+	return &rbacv1.Role{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
+		ObjectMeta: s.there(),
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: named, Verbs: []string{"get"}}},
+	}
+}
+
+func (s Set) binding() *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
+		ObjectMeta: s.there(),
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: s.Instance + "-" + s.Name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: s.Name, Namespace: s.Instance}},
+	}
+}
+
+// unreadable is what External Secrets says of a source that it cannot read; why stands in an event, which a function does not see.
+const unreadable = "could not get secret data from provider"
+
+// ready is the rule of the kind, in words that a tenant can act on. External Secrets reports what it has read last by its generation,
+// which its condition does not name.
+func (s Set) ready(w Wanted) ready.Check {
+	rule, _ := ready.For(schema.GroupKind{Group: "external-secrets.io", Kind: "ExternalSecret"})
+	return func(o *observe.Object) ready.Verdict {
+		v := rule.Check(o)
+		switch {
+		case !v.Ready && v.Message == unreadable:
+			return ready.Wait("SecretMissing", "%s", w.sentence(s.From))
+		case v.Ready && !current(o):
+			return ready.Wait("Reconciling", "its controller has not seen the last change yet")
+		}
+		return v
+	}
+}
+
+// current reports whether an ExternalSecret has been read since it changed: its version begins with the generation.
+func current(o *observe.Object) bool {
+	synced := o.String("status", "syncedResourceVersion")
+	return synced == "" || strings.HasPrefix(synced, strconv.FormatInt(o.Generation(), 10)+"-")
+}

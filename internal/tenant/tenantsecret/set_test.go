@@ -1,0 +1,206 @@
+package tenantsecret
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"pgregory.net/rapid"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// set is a set of two Secrets.
+func set() Set {
+	return Set{
+		Name: "claim-secrets", Prefix: "tenant-", Type: corev1.SecretTypeOpaque, From: "team-a", Instance: "team-a-cloud-12345",
+		Wanted: Union([]Wanted{
+			{Name: "ldap", Keys: []string{"password"}, Fields: []string{"spec.b"}},
+			{Name: "s3", Keys: []string{"access-key-id", "secret-access-key"}, Fields: []string{"spec.a"}},
+			{Name: "ldap", Keys: []string{"ca.crt"}, Fields: []string{"spec.c"}},
+		}),
+	}
+}
+
+// TestUnion: one for each Secret, with all keys that anybody needs.
+func TestUnion(t *testing.T) {
+	want := []Wanted{
+		{Name: "ldap", Keys: []string{"ca.crt", "password"}, Fields: []string{"spec.b", "spec.c"}},
+		{Name: "s3", Keys: []string{"access-key-id", "secret-access-key"}, Fields: []string{"spec.a"}},
+	}
+	if diff := cmp.Diff(want, set().Wanted); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRole: it names just the Secrets that are wanted, and binds the set's own account. One without names would be a right to all.
+func TestRole(t *testing.T) {
+	s := set()
+	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"ldap", "s3"}, Verbs: []string{"get"}}}
+	if diff := cmp.Diff(want, s.role().Rules); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if r, b := s.role(), s.binding(); r.Namespace != "team-a" || b.Namespace != "team-a" || b.RoleRef.Name != r.Name || !strings.HasPrefix(r.Name, s.Instance) {
+		t.Errorf("Role %s/%s is bound by %+v in %s", r.Namespace, r.Name, b.RoleRef, b.Namespace)
+	}
+	account := rbacv1.Subject{Kind: "ServiceAccount", Name: s.account().Name, Namespace: s.Instance}
+	if diff := cmp.Diff([]rbacv1.Subject{account}, s.binding().Subjects); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	s.Wanted = nil
+	for _, r := range slices.Concat(s.Stages()...) {
+		if r.Object != nil {
+			t.Errorf("nothing is wanted, but there is %T", r.Object)
+		}
+	}
+}
+
+// TestTarget: copies of different Secrets have different names, which Kubernetes takes, and which begin with the prefix.
+func TestTarget(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.OneOf(
+			rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,60}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,60}[a-z0-9])?){0,3}`),
+			rapid.Map(rapid.IntRange(1, 253), func(n int) string { return strings.Repeat("a", n) }),
+		)
+		a, b := name.Draw(t, "one"), name.Draw(t, "other")
+		got := target("tenant-", a)
+		if errs := validation.IsDNS1123Subdomain(got); len(errs) > 0 || len(got) > longest || !strings.HasPrefix(got, "tenant-") {
+			t.Errorf("%s is copied to %s: %v", a, got, errs)
+		}
+		if other := target("tenant-", b); a != b && other == got {
+			t.Errorf("%s and %s are both copied to %s", a, b, got)
+		}
+		// Who names a Secret as the copy of a long one is called gets another copy.
+		if again := target("tenant-", strings.TrimPrefix(got, "tenant-")); len(got) == longest && again == got {
+			t.Errorf("%s and %s are both copied to %s", a, strings.TrimPrefix(got, "tenant-"), got)
+		}
+	})
+}
+
+// TestRemote: workloads in another cluster get the Secrets through the platform's store, below the instance's own path.
+func TestRemote(t *testing.T) {
+	s := set()
+	s.Via = &common.SecretStoreReference{Name: "openbao", Kind: "ClusterSecretStore", Prefix: "a"}
+	copies := map[string]map[string]any{}
+	for _, r := range s.Stages()[2] {
+		body, err := encode.Object(r.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copies[r.Name] = body.Map()
+		if r.Management == (r.Name == s.Resource("tenant-ldap") || r.Name == s.Resource("tenant-s3")) {
+			t.Errorf("%s is in the management cluster: %t", r.Name, r.Management)
+		}
+	}
+	const key = "a/team-a-cloud-12345/tenant-s3"
+	push := copies["claim-secrets-push-tenant-s3"]["spec"].(map[string]any)
+	pushed := []any{
+		map[string]any{"match": map[string]any{"secretKey": "access-key-id", "remoteRef": map[string]any{"remoteKey": key, "property": "access-key-id"}}},
+		map[string]any{"match": map[string]any{"secretKey": "secret-access-key", "remoteRef": map[string]any{"remoteKey": key, "property": "secret-access-key"}}},
+	}
+	if diff := cmp.Diff(pushed, push["data"]); diff != "" || push["deletionPolicy"] != "Delete" {
+		t.Errorf("deletion policy %v (-want +got):\n%s", push["deletionPolicy"], diff)
+	}
+	there := copies["claim-secrets-workload-tenant-s3"]["spec"].(map[string]any)
+	read := []any{
+		map[string]any{"secretKey": "access-key-id", "remoteRef": map[string]any{"key": key, "property": "access-key-id"}},
+		map[string]any{"secretKey": "secret-access-key", "remoteRef": map[string]any{"key": key, "property": "secret-access-key"}},
+	}
+	if diff := cmp.Diff(read, there["data"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{"name": "openbao", "kind": "ClusterSecretStore"}, there["secretStoreRef"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(copies) != 6 {
+		t.Errorf("there are %d objects, want three for each of two Secrets", len(copies))
+	}
+}
+
+// TestReady: what a tenant has to do stands in the verdict.
+func TestReady(t *testing.T) {
+	status := func(ready, message, synced string) map[string]any {
+		return map[string]any{"syncedResourceVersion": synced, "conditions": []any{
+			map[string]any{"type": "Ready", "status": ready, "reason": "SecretSyncedError", "message": message},
+		}}
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		wanted int
+		status map[string]any
+		want   ready.Verdict
+	}{
+		"Missing": {
+			"There is no such Secret, or not all its keys.", 1, status("False", unreadable, "1-a"),
+			ready.Wait("SecretMissing", "waits for Secret s3 with the keys access-key-id and secret-access-key in namespace team-a, which spec.a names: "+
+				"create it there"),
+		},
+		"MissingForTwo": {
+			"Two fields name it.", 0, status("False", unreadable, ""),
+			ready.Wait("SecretMissing", "waits for Secret ldap with the keys ca.crt and password in namespace team-a, which spec.b and spec.c name: "+
+				"create it there"),
+		},
+		"Other": {
+			"The tenant's Secret is fine, the copy is not.", 0, status("False", "could not update secret", "1-a"),
+			ready.Wait("SecretSyncedError", "could not update secret"),
+		},
+		"New": {"It was not looked at.", 0, nil, ready.Wait("Waiting", "it does not report Ready yet")},
+		"Old": {
+			"Another key is wanted since it was read.", 0, status("True", "", "2-a"),
+			ready.Wait("Reconciling", "its controller has not seen the last change yet"),
+		},
+		"Read":  {"It is as the source is.", 0, status("True", "", "3-a"), ready.Yes},
+		"Plain": {"A version of External Secrets that does not tell is believed.", 0, status("True", "", ""), ready.Yes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := map[string]any{"apiVersion": "external-secrets.io/v1", "kind": "ExternalSecret", "metadata": map[string]any{"generation": 3}}
+			if tc.status != nil {
+				o["status"] = tc.status
+			}
+			body, err := structpb.NewStruct(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen, err := observe.New(map[string]encoded.Struct{"o": encoded.Of(body)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			observed, _ := seen.Get("o")
+			s := set()
+			if diff := cmp.Diff(tc.want, s.ready(s.Wanted[tc.wanted])(observed)); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestOthersGoOn: a Secret that is missing holds up what reads it and nothing else.
+func TestOthersGoOn(t *testing.T) {
+	s := set()
+	for _, r := range s.Stages()[2] {
+		if len(r.After) > 0 {
+			t.Errorf("%s waits for %v", r.Name, r.After)
+		}
+	}
+	s.Via = &common.SecretStoreReference{Name: "openbao"}
+	for _, r := range s.Stages()[2] {
+		for _, after := range r.After {
+			if _, target, _ := strings.Cut(r.Name, "tenant-"); !strings.HasSuffix(after, target) {
+				t.Errorf("%s waits for %s", r.Name, after)
+			}
+		}
+	}
+	if !slices.ContainsFunc(s.Stages()[2], func(r compose.Resource) bool { return len(r.After) > 0 }) {
+		t.Error("nothing waits for anything")
+	}
+}
