@@ -237,7 +237,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	r.Reader = interceptor.NewClient(c.api, interceptor.Funcs{
 		List: func(ctx context.Context, api client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 			if _, ok := l.(*batchv1.JobList); ok {
-				c.order("2025.2") //nolint:contextcheck // It is another's.
+				c.order("2025.2")
 			}
 			return api.List(ctx, l, opts...)
 		},

@@ -96,6 +96,6 @@ func (m *model) federationClient() runtime.Object {
 	return c5c3.SecretAggregate(m.meta(m.sub(clientResource)), c5c3v1.SecretAggregateSpec{
 		TargetSecretName: common.ObjectName(m.sub(clientResource)),
 		Sources:          []c5c3v1.SecretSource{source("secret", string(ref.Name), string(ref.Key))},
-		Template:         map[string]c5c3v1.SecretTemplate{clientSecret: "{{ .secret }}"},
+		Template:         map[string]c5c3v1.SecretTemplate{clientSecret: "{{ .secret }}"}, //nolint:gosec // a template, not a secret
 	})
 }

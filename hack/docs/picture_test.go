@@ -71,6 +71,7 @@ func TestGraph(t *testing.T) {
 			{Owner: "cloud", Component: "database", APIVersion: "v1", Kind: "Service", Name: "keystone"},
 		},
 	}
+	//nolint:dupword // An ID and what it shows.
 	want := `flowchart LR
   subgraph cloud
     cloud.database[database]

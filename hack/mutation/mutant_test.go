@@ -11,6 +11,8 @@ import (
 )
 
 // source has one of each kind of place.
+//
+//nolint:dupword // It is code.
 const source = `package sample
 
 import "errors"

@@ -1,6 +1,6 @@
 // Package operators fakes what runs in a cluster besides Kubernetes' own controllers: the operators of other projects, and the kubelet.
-// What they write of what is ready is what internal/offline/fake read off them, at the generation that they saw; and they make the Secrets that
-// others wait for. A kind that is not in its table never becomes ready. Deployments, StatefulSets, Jobs and namespaces are not faked:
+// What they write of what is ready is what internal/offline/fake read off them, at the generation that they saw; and they make the Secrets
+// that others wait for. A kind that is not in its table never becomes ready. Deployments, StatefulSets, Jobs and namespaces are not faked:
 // Kubernetes' own controllers look after them, with pods that only appear to run.
 //
 // Our companion is faked only as far as it is not Real: with it, pods of its Deployments are processes, and what it owns is left to it.

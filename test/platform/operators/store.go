@@ -72,8 +72,8 @@ func (o *Operators) push(ctx context.Context, u *unstructured.Unstructured) (aga
 }
 
 // refresh reports whether a PushSecret is to be pushed: for the first time, because it has changed, or because its interval is over; and
-// if not, when it will be. Without an interval it is not pushed again. https://github.com/external-secrets/external-secrets,
-// pkg/controllers/pushsecret/pushsecret_controller.go, shouldRefresh
+// if not, when it will be. Without an interval it is not pushed again: shouldRefresh in
+// https://github.com/external-secrets/external-secrets/blob/main/pkg/controllers/pushsecret/pushsecret_controller.go.
 func refresh(u *unstructured.Unstructured, interval time.Duration, now time.Time) (wait time.Duration, due bool) {
 	last, err := time.Parse(time.RFC3339, text(u, "status", "refreshTime"))
 	switch {
