@@ -155,7 +155,6 @@ var silent = map[string]string{
 	"User.k8s.mariadb.com":               "the same",
 	"Grant.k8s.mariadb.com":              "the same",
 	"PhysicalBackup.k8s.mariadb.com":     "the same",
-	"RabbitmqCluster.rabbitmq.com":       "its conditions tell none, and it is not asked for that of its status",
 	"ExternalSecret.external-secrets.io": "the generation is part of a version with a hash",
 	"PushSecret.external-secrets.io":     "the same",
 	"SecretStore.external-secrets.io":    "it tells none",

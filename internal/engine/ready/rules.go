@@ -34,8 +34,8 @@ var rules = table(
 	row("k8s.mariadb.com", "Grant", conditions("Ready")),
 	row("k8s.mariadb.com", "PhysicalBackup", backups()),
 
-	// RabbitMQ's cluster operator has no Ready condition.
-	row("rabbitmq.com", "RabbitmqCluster", conditions("AllReplicasReady", "ClusterAvailable", "ReconcileSuccess")),
+	// RabbitMQ's cluster operator has no Ready condition, and no condition has a generation: that is in the status, once all of it is applied.
+	row("rabbitmq.com", "RabbitmqCluster", atGeneration(conditions("AllReplicasReady", "ClusterAvailable", "ReconcileSuccess"))),
 
 	// The Valkey operator reports a state.
 	row("cache.cs.sap.com", "Valkey", atGeneration(when("status.state", "Ready"))),
