@@ -164,6 +164,10 @@ func TestBreaks(t *testing.T) {
 			"Its pods would never start.", replace("Deployment", "keystone", `"key":"client-secret"`, `"key":"secret"`),
 			"Secret keystone-federation-client has no key secret",
 		},
+		"HalfABackup": {
+			"What is restored is no login.", replace("PushSecret", "keystone-database", `"secretKey":"password"`, `"secretKey":"username"`),
+			"Secret keystone-database is pushed to a store without its key password",
+		},
 		"SecretNobodyMakes": {
 			"The generator and its Secret are gone.", gone("ExternalSecret", "keystone-federation"),
 			"Deployment keystone reads key password of Secret keystone-federation as OIDC_CRYPTO_PASSPHRASE: nobody makes Secret keystone-federation",

@@ -36,6 +36,7 @@ var rules = []struct {
 	find  func(*world)
 }{
 	{"secrets", (*world).checkSecrets},
+	{"pushes", (*world).checkPushes},
 	{"accounts", (*world).checkAccounts},
 	{"files", (*world).checkFiles},
 	{"services", (*world).checkServices},

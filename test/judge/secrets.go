@@ -200,6 +200,29 @@ func (w *world) value(s secretName, key string) (value, string) {
 	return from, wrong
 }
 
+// checkPushes holds what is kept in a store to the whole of its Secret: half of one restores nothing. An entry without a key of the Secret is
+// all of it (https://external-secrets.io/latest/guides/pushsecrets/).
+func (w *world) checkPushes() {
+	pushed := map[secretName]map[string]bool{}
+	for _, e := range w.stores {
+		if pushed[e.from] == nil {
+			pushed[e.from] = map[string]bool{}
+		}
+		pushed[e.from][e.sourceKey] = true
+	}
+	for s, keys := range pushed {
+		m := w.secrets[s]
+		if m == nil || keys[""] {
+			continue
+		}
+		for key := range m.keys {
+			if !keys[key] {
+				w.foundf("%s is pushed to a store without its key %s", s, key)
+			}
+		}
+	}
+}
+
 func (s secretName) String() string {
 	if name, ok := strings.CutPrefix(s.name, "configmap/"); ok {
 		return "ConfigMap " + name
