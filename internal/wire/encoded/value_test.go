@@ -180,6 +180,12 @@ func TestReadOdd(t *testing.T) {
 	}{
 		"Twice":     {"The last field of a name counts.", slices.Concat(field("a", one), field("a", two)), map[string]any{"a": "two"}},
 		"Kinds":     {"The last kind counts.", field("a", inner("b", one), varint(4, 1), two), map[string]any{"a": "two"}},
+		"Null":      {"Null counts like the others.", field("a", two, varint(1, 0)), map[string]any{"a": nil}},
+		"LikeATag": {
+			"A field that is as long as the tag of another is large is still itself.",
+			slices.Concat(bytesField(2, make([]byte, 0x0a)), bytesField(1, bytesField(3, make([]byte, 0x0a)), bytesField(1, []byte("a")), bytesField(3, make([]byte, 0x12)), bytesField(2, one))),
+			map[string]any{"a": "one"},
+		},
 		"Again":     {"A Struct after another kind begins anew.", field("a", inner("b", one), one, inner("c", two)), map[string]any{"a": map[string]any{"c": "two"}}},
 		"Pieces":    {"A Struct in pieces is joined.", field("a", inner("b", one), inner("c", two)), map[string]any{"a": map[string]any{"b": "one", "c": "two"}}},
 		"ListParts": {"A list in pieces is joined.", field("a", bytesField(6, bytesField(1, one)), bytesField(6, bytesField(1, two))), map[string]any{"a": []any{"one", "two"}}},
@@ -191,7 +197,7 @@ func TestReadOdd(t *testing.T) {
 		"Reversed":   {"A value may stand before its name.", bytesField(1, bytesField(2, one), bytesField(1, []byte("a"))), map[string]any{"a": "one"}},
 		"NoName":     {"The name may be empty, and then be missing.", bytesField(1, bytesField(2, one)), map[string]any{"": "one"}},
 		"NoValue":    {"A value may be missing.", bytesField(1, bytesField(1, []byte("a"))), map[string]any{"a": nil}},
-		"Null":       {"Null may have any number.", field("a", varint(1, 7)), map[string]any{"a": nil}},
+		"NullNumber": {"Null may have any number.", field("a", varint(1, 7)), map[string]any{"a": nil}},
 		"True":       {"Whatever is not 0 is true.", field("a", varint(4, 300)), map[string]any{"a": true}},
 		"Unknown": {
 			"What no version knows is skipped, wherever it stands.",
@@ -251,6 +257,9 @@ func TestReadMalformed(t *testing.T) {
 	}{
 		"Entry": {"A field whose entry is cut.", bytesField(1, cut)},
 		"Name":  {"One whose entry is cut after its name.", bytesField(1, bytesField(1, []byte("a")), cut)},
+		"Byte":  {"One whose entry goes on for a byte.", bytesField(1, bytesField(1, []byte("a")), bytesField(2, []byte{}), []byte{0x0a})},
+		"Odd":   {"The same of one whose value stands first.", bytesField(1, bytesField(2, []byte{}), bytesField(1, []byte("a")), []byte{0x0a})},
+		"Long":  {"A length that goes on.", []byte{0x0a, 0x80}},
 		"Tag":   {"No field has the number 0.", []byte{0x02, 0x00}},
 		"Group": {"A group that does not begin.", []byte{0x0c}},
 		"Other": {"A field that is unknown.", bytesField(9, []byte("xyz"))[:4]},
@@ -263,9 +272,11 @@ func TestReadMalformed(t *testing.T) {
 		}
 	}
 	// Values are not looked at by Check; a malformed one is null.
-	bad := encoded.Struct(bytesField(1, bytesField(1, []byte("a")), bytesField(2, bytesField(3, []byte("x")), cut)))
-	if err := bad.Check(); err != nil || bad.At("a").Any() != nil || len(bad.Map()) != 1 {
-		t.Errorf("a malformed value: Check() = %v, Map() = %v", err, bad.Map())
+	for name, end := range map[string][]byte{"cut": cut, "byte": {0x0a}} {
+		bad := encoded.Struct(bytesField(1, bytesField(1, []byte("a")), bytesField(2, bytesField(3, []byte("x")), end)))
+		if err := bad.Check(); err != nil || bad.At("a").Any() != nil || len(bad.Map()) != 1 {
+			t.Errorf("a malformed value (%s): Check() = %v, Map() = %v", name, err, bad.Map())
+		}
 	}
 }
 
