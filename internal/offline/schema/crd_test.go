@@ -20,6 +20,13 @@ func TestCheckCRD(t *testing.T) {
 			reason: "An API server accepts it.",
 			mutate: func(*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.JSONSchemaProps) {},
 		},
+		"Status": {
+			reason: "What a cluster says of it is nothing that is created.",
+			mutate: func(crd *apiextensionsv1.CustomResourceDefinition, _ *apiextensionsv1.JSONSchemaProps) {
+				crd.Status.StoredVersions = []string{"v9"}
+				crd.Status.AcceptedNames.Plural = "No name"
+			},
+		},
 		"Name": {
 			reason: "The name is made of the plural and the group.",
 			mutate: func(crd *apiextensionsv1.CustomResourceDefinition, _ *apiextensionsv1.JSONSchemaProps) {
@@ -153,6 +160,10 @@ func TestXRD(t *testing.T) {
 			crd := tc.crd(t, tc.file)
 			if err := schema.CheckCRD(crd); err != nil {
 				t.Fatal(err)
+			}
+			// It could be applied as it is: it says what it is, and that nobody owns it.
+			if crd.APIVersion != "apiextensions.k8s.io/v1" || crd.Kind != "CustomResourceDefinition" || crd.OwnerReferences != nil {
+				t.Errorf("the CRD is a %s of %s, owned by %v", crd.Kind, crd.APIVersion, crd.OwnerReferences)
 			}
 			v, err := schema.New(crd, "v1alpha1")
 			if err != nil {
