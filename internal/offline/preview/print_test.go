@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -62,8 +61,8 @@ needs Secret s3 with keys id, key in namespace a
 	if diff := cmp.Diff(want, printed(t, shown(t), "tree")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !slices.Contains(Formats, "tree") || Formats[0] != "tree" {
-		t.Errorf("the formats are %v, want the tree first: it is the default", Formats)
+	if diff := cmp.Diff([]string{"tree", "yaml", "json", "dot"}, Formats); diff != "" {
+		t.Errorf("Formats, the default first (-want +got):\n%s", diff)
 	}
 }
 

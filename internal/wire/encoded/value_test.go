@@ -170,7 +170,9 @@ func TestLengths(t *testing.T) {
 
 // TestReadOdd: what no ordinary sender writes, and the protobuf library takes.
 func TestReadOdd(t *testing.T) {
-	field := func(name string, value ...[]byte) []byte { return bytesField(1, bytesField(1, []byte(name)), bytesField(2, value...)) }
+	field := func(name string, value ...[]byte) []byte {
+		return bytesField(1, bytesField(1, []byte(name)), bytesField(2, value...))
+	}
 	one, two := bytesField(3, []byte("one")), bytesField(3, []byte("two"))
 	inner := func(name string, value []byte) []byte { return bytesField(5, field(name, value)) }
 	cases := map[string]struct {
@@ -178,9 +180,9 @@ func TestReadOdd(t *testing.T) {
 		b      []byte
 		want   map[string]any
 	}{
-		"Twice":     {"The last field of a name counts.", slices.Concat(field("a", one), field("a", two)), map[string]any{"a": "two"}},
-		"Kinds":     {"The last kind counts.", field("a", inner("b", one), varint(4, 1), two), map[string]any{"a": "two"}},
-		"Null":      {"Null counts like the others.", field("a", two, varint(1, 0)), map[string]any{"a": nil}},
+		"Twice": {"The last field of a name counts.", slices.Concat(field("a", one), field("a", two)), map[string]any{"a": "two"}},
+		"Kinds": {"The last kind counts.", field("a", inner("b", one), varint(4, 1), two), map[string]any{"a": "two"}},
+		"Null":  {"Null counts like the others.", field("a", two, varint(1, 0)), map[string]any{"a": nil}},
 		"LikeATag": {
 			"A field that is as long as the tag of another is large is still itself.",
 			slices.Concat(bytesField(2, make([]byte, 0x0a)), bytesField(1, bytesField(3, make([]byte, 0x0a)), bytesField(1, []byte("a")), bytesField(3, make([]byte, 0x12)), bytesField(2, one))),
