@@ -219,6 +219,34 @@ func TestParseXRD(t *testing.T) {
 	}
 }
 
+// TestParseXRDDefaults: what an XRD leaves open is what an API server makes of it.
+func TestParseXRDDefaults(t *testing.T) {
+	type policies struct{ scope, update, deletion string }
+	text := func(xrd string) policies {
+		t.Helper()
+		got, err := schema.ParseXRD([]byte("kind: CompositeResourceDefinition\nmetadata: {name: x}\n" + xrd))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := policies{scope: string(*got.Spec.Scope), update: string(*got.Spec.DefaultCompositionUpdatePolicy)}
+		if got.Spec.DefaultCompositeDeletePolicy != nil {
+			p.deletion = string(*got.Spec.DefaultCompositeDeletePolicy)
+		}
+		return p
+	}
+	for xrd, want := range map[string]policies{
+		"apiVersion: apiextensions.crossplane.io/v1": {"LegacyCluster", "Automatic", "Background"},
+		"apiVersion: apiextensions.crossplane.io/v2": {"Namespaced", "Automatic", ""},
+		"apiVersion: apiextensions.crossplane.io/v1\nspec: {scope: Cluster, defaultCompositeDeletePolicy: Foreground, defaultCompositionUpdatePolicy: Manual}": {
+			"Cluster", "Manual", "Foreground",
+		},
+	} {
+		if got := text(xrd); got != want {
+			t.Errorf("%s\nis %v, want %v", xrd, got, want)
+		}
+	}
+}
+
 func object(kind, name string, spec map[string]any) map[string]any {
 	return map[string]any{
 		"apiVersion": "test.example.org/v1alpha1", "kind": kind,

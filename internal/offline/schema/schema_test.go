@@ -103,6 +103,13 @@ extra: {any: {thing: [1]}, known: {a: b}}, template: {apiVersion: v1, kind: Pod,
 				"spec.template.metadata.name: Invalid value: \"a/b\": may not contain '/'",
 			},
 		},
+		"EmbeddedMalformed": {
+			reason: "Metadata inside that cannot be read end it there.",
+			spec:   "{color: red, replicas: 7, template: {apiVersion: v1, kind: Pod, metadata: {labels: 5}}}",
+			want: []string{
+				`spec.template.metadata: Invalid value: {"labels":5}: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type map[string]string`,
+			},
+		},
 		"Rules": {
 			reason: "CEL rules run where the shape is right, the root's as well.",
 			meta:   "{name: much-too-long}",
@@ -210,6 +217,26 @@ func TestValidateUpdate(t *testing.T) {
 			old:    "{color: blue, host: a}",
 			obj:    "{color: blue, host: B}",
 			want:   []string{`spec.host: Invalid value: "B": should match '^[a-z.]+$'`},
+		},
+		"Twice": {
+			reason: "What comes to stand twice is refused.",
+			old:    "{color: red, tags: [a]}",
+			obj:    "{color: red, tags: [a, a]}",
+			want:   []string{`spec.tags[1]: Duplicate value: "a"`},
+		},
+		"TwiceAlready": {
+			reason: "What stood twice already may go on to.",
+			old:    "{color: red, tags: [a, a]}",
+			obj:    "{color: red, tags: [b, b]}",
+		},
+		"Embedded": {
+			reason: "An object inside has to be one, after an update, too.",
+			old:    "{color: red, template: {apiVersion: v1, kind: Pod}}",
+			obj:    "{color: red, template: {kind: Pod, metadata: {name: a/b}}}",
+			want: []string{
+				"spec.template.apiVersion: Required value",
+				"spec.template.metadata.name: Invalid value: \"a/b\": may not contain '/'",
+			},
 		},
 		"Unknown": {
 			reason: "Unknown fields of the new object count, those of the old one do not.",
