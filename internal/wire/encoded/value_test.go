@@ -2,7 +2,6 @@ package encoded_test
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -404,7 +403,7 @@ func TestJoin(t *testing.T) {
 			t.Errorf("Join(%q, %q) = %q", tc.a, tc.b, got)
 		}
 	}
-	if encoded.Join(room, []byte("b")); fmt.Sprint(room[:2]) != fmt.Sprint([]byte{'a', 0}) {
+	if encoded.Join(room, []byte("b")); !bytes.Equal(room[:2], []byte{'a', 0}) {
 		t.Errorf("Join(...) wrote behind its first part: %v", room[:2])
 	}
 }
