@@ -35,6 +35,7 @@ var elsewhere = []struct {
 	}},
 	{prefix: "companion", tests: []string{"test/companion"}},
 	{prefix: "internal/offline/preview", tests: []string{"cmd/cobaltcore"}},
+	{prefix: "internal/offline/fake", tests: []string{"internal/engine/ready", "internal/offline/simulate"}},
 	// What builds objects is judged by what is emitted.
 	{prefix: "internal/kube/certificate", tests: builders},
 	{prefix: "internal/kube/c5c3", tests: append([]string{"companion"}, builders...)},

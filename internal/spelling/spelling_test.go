@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
 )
@@ -31,4 +32,34 @@ func TestClosest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestClosestProperties: a name is meant if it is no further than an edit and one for each four letters, by the definition of edits.
+func TestClosestProperties(t *testing.T) {
+	word := func(shortest int) *rapid.Generator[string] {
+		return rapid.StringOfN(rapid.RuneFrom([]rune("ab_")), shortest, 9, -1)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		name, candidates := word(0).Draw(t, "name"), rapid.SliceOfN(word(1), 0, 4).Draw(t, "candidates")
+		want, least := "", 1+len(name)/4
+		for _, c := range slices.Sorted(slices.Values(candidates)) {
+			if d := edits(name, c); d < least || d == least && want == "" {
+				want, least = c, d
+			}
+		}
+		if got := spelling.Closest(name, slices.Values(candidates)); got != want {
+			t.Errorf("Closest(%q, %q) = %q, want %q", name, candidates, got, want)
+		}
+	})
+}
+
+// edits is how many letters have to be inserted, deleted or replaced to come from a to b.
+func edits(a, b string) int {
+	switch {
+	case a == "" || b == "":
+		return len(a) + len(b)
+	case a[0] == b[0]:
+		return edits(a[1:], b[1:])
+	}
+	return 1 + min(edits(a[1:], b), edits(a, b[1:]), edits(a[1:], b[1:]))
 }

@@ -236,22 +236,47 @@ func TestKept(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g := one(compose.Stage{{Name: "config-new", Object: object("ConfigMap", "new"), Revisions: "config", Retain: true, Management: true}})
-			plan, err := g.Compute(struct{}{}, seen(t, map[string]*structpb.Struct{"config-old": o}, true), compose.Item.Reference)
-			if err != nil {
-				t.Fatalf("Compute(...): %v", err)
-			}
-			var got []map[string]any
-			for _, i := range plan.Kept {
-				got = append(got, i.Body.Map())
-				if i.Name != "config-old" || i.Kind.Kind != i.Body.Map()["kind"] || !i.Retain || !i.Management || !i.Observed || !i.Verdict.Ready {
-					t.Errorf("%s\nkept as %+v", tc.reason, i)
+			observed := map[string]*structpb.Struct{"config-old": o, "configuration": o, "others-old": o}
+			for wanted, stage := range map[string]compose.Stage{
+				"one revision": {{Name: "config-new", Object: object("ConfigMap", "new"), Revisions: "config", Retain: true, Management: true}},
+				"no revision":  {{Revisions: "config", Retain: true, Management: true}, {Name: "new", Object: object("ConfigMap", "new")}},
+			} {
+				plan, err := one(stage).Compute(struct{}{}, seen(t, observed, true), compose.Item.Reference)
+				if err != nil {
+					t.Fatalf("Compute(...): %v", err)
+				}
+				var got []map[string]any
+				for _, i := range plan.Kept {
+					got = append(got, i.Body.Map())
+					if i.Name != "config-old" || i.Kind.Kind != i.Body.Map()["kind"] || !i.Retain || !i.Management || !i.Observed || !i.Verdict.Ready {
+						t.Errorf("%s\n%s is wanted, kept as %+v", tc.reason, wanted, i)
+					}
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s\n%s is wanted: -want, +kept:\n%s", tc.reason, wanted, diff)
+				}
+				// What may not outlive the composite resource goes with it: none of these lets go of what it holds.
+				if plan.Fate() != compose.Deleted {
+					t.Errorf("%s\n%s is wanted: the fate of its data is %v", tc.reason, wanted, plan.Fate())
+				}
+				if plan.Parts[0].Total != 1 {
+					t.Errorf("%s\n%s is wanted: %d objects are wanted", tc.reason, wanted, plan.Parts[0].Total)
 				}
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s\nKept: -want, +got:\n%s", tc.reason, diff)
-			}
 		})
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	want := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+	body := object("ConfigMap", "a")
+	body.SetGroupVersionKind(want)
+	s, err := structpb.NewStruct(body.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := compose.KindOf(s); got != want {
+		t.Errorf("KindOf(...) = %v, want %v", got, want)
 	}
 }
 

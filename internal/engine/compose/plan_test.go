@@ -38,6 +38,11 @@ func TestWaiting(t *testing.T) {
 			reason: "What was built before stays ready when something below it is not.",
 			part:   compose.Part{Needs: []string{"database"}, Items: []compose.Item{item("a", done)}, Ready: 1, Total: 1},
 		},
+		"Held": {
+			reason: "One whose objects are all there or held back says by whom.",
+			part:   compose.Part{Held: []string{"database", "cache"}, Items: []compose.Item{item("a", done)}, Ready: 1, Total: 2},
+			want:   "WaitingForNeeds", words: "waits for database, cache",
+		},
 		"One": {
 			reason: "The object's own words.",
 			part:   compose.Part{Items: []compose.Item{item("a", done), item("b", waits)}, Ready: 1, Total: 2},

@@ -46,7 +46,9 @@ func applied(t tb, o *unstructured.Unstructured) map[string]any {
 		"crossplane.io/composition-resource-name": "x",
 		"example.org/kept":                        "yes",
 	}
-	meta["labels"] = map[string]any{"crossplane.io/composite": "x", "example.org/kept": "yes"}
+	meta["labels"] = map[string]any{
+		"crossplane.io/composite": "x", "crossplane.io/claim-name": "x", "crossplane.io/claim-namespace": "x", "example.org/kept": "yes",
+	}
 	meta["generation"] = int64(3)
 	meta["uid"] = "0b5f7a3c"
 	meta["resourceVersion"] = "1"
@@ -97,6 +99,29 @@ func set(value any, path ...string) func(map[string]any) {
 	}
 }
 
+// without takes fields from the wrapper's condition.
+func without(fields ...string) func(map[string]any) {
+	return func(o map[string]any) {
+		for _, f := range fields {
+			delete(syncedOf(o), f)
+		}
+	}
+}
+
+// refuse says that the wrapper could not apply what it holds.
+func refuse(o map[string]any) { syncedOf(o)["status"] = "False" }
+
+func syncedOf(o map[string]any) map[string]any {
+	return o["status"].(map[string]any)["conditions"].([]any)[0].(map[string]any)
+}
+
+func both(a, b func(map[string]any)) func(map[string]any) {
+	return func(o map[string]any) {
+		a(o)
+		b(o)
+	}
+}
+
 // states are all states of a Certificate that exists. A ConfigMap has no conditions.
 var states = map[string]state{
 	"ready":             {},
@@ -114,6 +139,8 @@ var states = map[string]state{
 	"wrapper new":       {wraps: true, wrong: "NotApplied", around: set(map[string]any{}, "status")},
 	"wrapper not tried": {wraps: true, wrong: "Outdated", around: set(int64(6), "metadata", "generation")},
 	"wrapper refused":   {wraps: true, wrong: "Why", around: set(status("Synced", "False", 5), "status")},
+	"wrapper unspoken":  {wraps: true, around: without("observedGeneration")},
+	"wrapper wordless":  {wraps: true, wrong: "NotApplied", around: both(without("reason", "message"), refuse)},
 	"wrapper blind":     {wraps: true, wrong: "NotApplied", around: set(status("Synced", "True", 5), "status")},
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -341,5 +342,59 @@ func TestServerRecovers(t *testing.T) {
 	}
 	if len(log.lines) != 1 {
 		t.Errorf("logged: %v", log.lines)
+	}
+}
+
+// TestUnread: what is long and read by nobody is not decoded; all else is, and the request stays as it is.
+func TestUnread(t *testing.T) {
+	type m = map[string]any
+	in := function.Input[m]{}
+	runner := function.Kind[m, m]{
+		Graph:  compose.Graph[m]{{Name: "none", Build: func(m) ([]compose.Stage, error) { return nil, nil }}},
+		Derive: func(given function.Input[m]) (m, error) { in = given; return given.XR, nil },
+		Place:  func(m) respond.Place { return respond.Place{DeleteData: true} },
+		Status: func(m, compose.Plan) any { return m{} },
+	}
+	req := request(t, m{"a": "b"}, m{"phase": "Before", "lastValidSpec": m{"a": "c"}})
+	composite := req.GetObserved().GetComposite().GetResource()
+	composite.Fields["metadata"] = structpb.NewStructValue(structOf(t, m{"name": "one", "labels": m{"a": "b"}, "managedFields": []any{m{"manager": "x"}}}))
+	before := proto.CloneOf(composite)
+	rsp, _, err := runner.Explain(wire.RequestOf(req))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := m{
+		"apiVersion": "example.org/v1", "kind": "Thing", "metadata": m{"name": "one", "labels": m{"a": "b"}},
+		"spec": m{"a": "b"}, "status": m{"phase": "Before"},
+	}
+	if diff := cmp.Diff(want, in.XR); diff != "" {
+		t.Errorf("the composite resource: -want, +read:\n%s", diff)
+	}
+	if diff := cmp.Diff(before, composite, protocmp.Transform()); diff != "" {
+		t.Errorf("the request was changed:\n%s", diff)
+	}
+	// Where data may go, the status says so.
+	status := rsp.Message().GetDesired().GetComposite().GetResource().AsMap()["status"].(m)
+	if status["deletionPolicy"] != "Delete" {
+		t.Errorf("the status is %v, want the deletion policy of the place", status)
+	}
+}
+
+// TestUnreadableStatus: nothing is left of a status that could be read only in part.
+func TestUnreadableStatus(t *testing.T) {
+	type x struct {
+		Spec   struct{ Replicas int }
+		Status struct{ A, B string }
+	}
+	var got, want x
+	want.Spec.Replicas = 3
+	_, _, err := function.Kind[x, x]{
+		Derive: func(in function.Input[x]) (x, error) { got = in.XR; return x{}, errors.New("enough") },
+	}.Explain(wire.RequestOf(request(t, map[string]any{"replicas": 3}, map[string]any{"a": "left", "b": []any{}})))
+	if err == nil || err.Error() != "enough" {
+		t.Fatalf("Explain(...): %v", err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the composite resource: -want, +read:\n%s", diff)
 	}
 }

@@ -318,3 +318,55 @@ func TestNewErrors(t *testing.T) {
 		})
 	}
 }
+
+// TestDesired: what is wrapped is told from what was seen of it; what is not is itself.
+func TestDesired(t *testing.T) {
+	seen := get(t, wrapper+"  atProvider: {manifest: {apiVersion: apps/v1, kind: Deployment, metadata: {name: seen}}}\n")
+	unseen, direct, bare := get(t, wrapper), get(t, deployment), get(t, "{apiVersion: kubernetes.m.crossplane.io/v1alpha1, kind: Object}")
+	for name, tc := range map[string]struct {
+		o      *observe.Object
+		want   string
+		exists bool
+	}{
+		"seen": {seen, "keystone-api", true}, "unseen": {unseen, "keystone-api", true}, "direct": {direct, "keystone-api", true}, "bare": {bare, "", false},
+	} {
+		got := tc.o.Desired()
+		if got.String("metadata", "name") != tc.want || got.Exists() != tc.exists || got.Wrapper() != nil {
+			t.Errorf("%s: Desired() is %q, exists: %t", name, got.String("metadata", "name"), got.Exists())
+		}
+	}
+	if direct.Desired() != direct || seen.String("metadata", "name") != "seen" || unseen.Exists() {
+		t.Error("what is seen and what is desired are mixed up")
+	}
+}
+
+// TestSince: of all conditions the one that changed last.
+func TestSince(t *testing.T) {
+	for conditions, want := range map[string]string{
+		"[]": "",
+		`[{type: A}, {type: B, lastTransitionTime: "2025-10-01T12:00:00Z"}]`:                                                                     "2025-10-01T12:00:00Z",
+		`[{type: A, lastTransitionTime: "2025-10-02T12:00:00Z"}, {type: B, lastTransitionTime: "2025-10-01T12:00:00Z"}, none, {status: "True"}]`: "2025-10-02T12:00:00Z",
+	} {
+		if got := get(t, "{apiVersion: v1, kind: A, status: {conditions: "+conditions+"}}").Since(); got != want {
+			t.Errorf("Since() = %q, want %q: %s", got, want, conditions)
+		}
+	}
+}
+
+// get observes one object.
+func get(t *testing.T, text string) *observe.Object {
+	t.Helper()
+	s, err := structpb.NewStruct(parse(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, err := observe.New(map[string]encoded.Struct{"o": encoded.Of(s)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, ok := seen.Get("o")
+	if !ok {
+		t.Fatal("it is not observed")
+	}
+	return o
+}

@@ -127,3 +127,19 @@ func TestStruct(t *testing.T) {
 		})
 	}
 }
+
+// TestObserved: where the provider writes what it saw.
+func TestObserved(t *testing.T) {
+	object := wrapper.Wrapper{Name: "a", Desired: structOf(t, map[string]any{"kind": "A"})}.Struct()
+	seen := structOf(t, map[string]any{"kind": "A", "status": map[string]any{"ready": true}})
+	want := object.Map()
+	want["status"] = map[string]any{"atProvider": map[string]any{"manifest": seen.Map()}}
+	got := wrapper.WithObserved(object, seen)
+	if diff := cmp.Diff(want, got.Map()); diff != "" {
+		t.Errorf("WithObserved(...): -want, +got:\n%s", diff)
+	}
+	inside, ok := wrapper.Observed(structOf(t, want))
+	if diff := cmp.Diff(seen.Map(), inside.Map()); !ok || diff != "" {
+		t.Errorf("Observed(...), %t: -want, +got:\n%s", ok, diff)
+	}
+}

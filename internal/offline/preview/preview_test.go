@@ -117,6 +117,13 @@ func TestErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := Run([]byte(claim), []byte(platform), toy(tc.answer))
 			refused := (*Refused)(nil)
+			if errors.As(err, &refused) {
+				for _, m := range refused.Mistakes() {
+					if m.Line != 1 { // The claim is a line.
+						t.Errorf("%s\n%s is in line %d", tc.reason, m.Sentence, m.Line)
+					}
+				}
+			}
 			if err == nil || err.Error() != tc.want || errors.As(err, &refused) == tc.ours {
 				t.Errorf("%s\nerror %q, a refusal: %t; want %q", tc.reason, err, refused != nil, tc.want)
 			}

@@ -133,3 +133,164 @@ func TestFiles(t *testing.T) {
 		t.Errorf("files: -want, +got:\n%s", diff)
 	}
 }
+
+// TestMistakes: what a schema refuses is said with its line, and with what was probably meant.
+func TestMistakes(t *testing.T) {
+	with := func(spec string) string {
+		return "apiVersion: crossplane.c5c3.io/v1alpha1\nkind: ControlPlaneCluster\nmetadata:\n  namespace: a\n  name: b\nspec:\n  openStackRelease: \"2025.2\"\n" + spec
+	}
+	cases := map[string]struct {
+		reason, claim string
+		want          []Mistake
+	}{
+		"Unknown": {
+			reason: "A field that is written wrongly, in the spec and deeper.",
+			claim:  with("  siz: small\n  infrastructure:\n    mariadb:\n      storagesize: 1Gi\n"),
+			want: []Mistake{
+				{Sentence: "spec.infrastructure.mariadb.storagesize: Forbidden: unknown field", Hint: "did you mean storageSize?", Line: 11},
+				{Sentence: "spec.siz: Forbidden: unknown field", Hint: "did you mean size?", Line: 8},
+			},
+		},
+		"UnknownTop": {
+			reason: "One of the object itself.", claim: with("") + "metadatum: {}\n",
+			want: []Mistake{{Sentence: "metadatum: Forbidden: unknown field", Hint: "did you mean metadata?", Line: 8}},
+		},
+		"Nothing": {
+			reason: "Nothing is like it, and nothing is guessed.", claim: with("  somethingElse: small\n"),
+			want: []Mistake{{Sentence: "spec.somethingElse: Forbidden: unknown field", Line: 8}},
+		},
+		"Number": {
+			reason: "YAML reads a number where a text is meant.", claim: strings.Replace(with(""), `"2025.2"`, "2025.2", 1),
+			want: []Mistake{{Sentence: `spec.openStackRelease: Invalid value: "number": must be of type string: "number"`, Hint: `quote it: "2025.2"`, Line: 7}},
+		},
+		"List": {
+			reason: "What is no scalar is not to be quoted.", claim: strings.Replace(with(""), `"2025.2"`, "[]", 1),
+			want: []Mistake{{Sentence: `spec.openStackRelease: Invalid value: "array": must be of type string: "array"`, Line: 7}},
+		},
+		"Text": {
+			reason: "Nor is anything where a number is meant.", claim: with("  services:\n    keystone:\n      replicas: many\n"),
+			want: []Mistake{{Sentence: `spec.services.keystone.replicas: Invalid value: "string": must be of type integer: "string"`, Line: 10}},
+		},
+		"Pattern": {
+			reason: "A regular expression in words.", claim: with("  infrastructure: {mariadb: {storageSize: 0Gi}}\n"),
+			want: []Mistake{{
+				Sentence: "spec.infrastructure.mariadb.storageSize: Invalid value: \"0Gi\": should match '^[1-9][0-9]*(Mi|Gi|Ti)$'",
+				Hint:     "expected: size with its unit, such as 100Gi", Line: 8,
+			}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := Run([]byte(tc.claim), []byte(platform), toy(nil))
+			refused := (*Refused)(nil)
+			if !errors.As(err, &refused) {
+				t.Fatalf("%s\nRun(...): %v, want a refusal", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.want, refused.Mistakes()); diff != "" {
+				t.Errorf("%s\nMistakes(): -want, +got:\n%s", tc.reason, diff)
+			}
+			if refused.Source != SourceClaim || refused.Input != "ControlPlaneCluster b" {
+				t.Errorf("%s\nit is input %d that is refused, %q", tc.reason, refused.Source, refused.Input)
+			}
+		})
+	}
+}
+
+// TestInputs: which of the inputs is at fault, and what cannot be read of it at all.
+func TestInputs(t *testing.T) {
+	cases := map[string]struct {
+		reason, claim, platform string
+		want                    Refused
+		line                    int
+		hint                    string
+	}{
+		"Platform": {
+			reason: "The platform has a field that there is not.", claim: claim, platform: strings.Replace(platform, "domain:", "domian: b, domain:", 1),
+			want: Refused{Source: SourcePlatform, Input: "PlatformConfig default", Sentences: []string{"spec.domian: Forbidden: unknown field"}},
+			line: 1, hint: "did you mean domain?",
+		},
+		"PlatformKind": {
+			reason: "Something else is given for it.", claim: claim, platform: claim,
+			want: Refused{Source: SourcePlatform, Input: "the PlatformConfig", Sentences: []string{
+				`kind: it has to be PlatformConfig of apiVersion crossplane.c5c3.io/v1alpha1, not "ControlPlaneCluster" of "crossplane.c5c3.io/v1alpha1"`,
+			}},
+		},
+		"PlatformVersion": {
+			reason: "Or another version.", claim: claim, platform: strings.Replace(platform, "v1alpha1", "v1", 1),
+			want: Refused{Source: SourcePlatform, Input: "the PlatformConfig", Sentences: []string{
+				`kind: it has to be PlatformConfig of apiVersion crossplane.c5c3.io/v1alpha1, not "PlatformConfig" of "crossplane.c5c3.io/v1"`,
+			}},
+		},
+		"PlatformName": {
+			reason: "Or another one.", claim: claim, platform: strings.Replace(platform, "default", "other", 1),
+			want: Refused{Source: SourcePlatform, Input: "PlatformConfig other", Sentences: []string{"metadata.name: it has to be default: that one is asked for"}},
+		},
+		"Kind": {
+			reason: "A kind that has no function.", claim: strings.Replace(claim, "ControlPlaneCluster", "StorageCluster", 1), platform: platform,
+			want: Refused{Input: "StorageCluster b", Sentences: []string{
+				`kind: a claim of kind "StorageCluster" and apiVersion "crossplane.c5c3.io/v1alpha1" cannot be previewed, only ControlPlaneCluster (crossplane.c5c3.io/v1alpha1)`,
+			}},
+		},
+		"Namespace": {
+			reason: "Nobody makes up a namespace.", claim: strings.Replace(claim, "namespace: a, ", "", 1), platform: platform,
+			want: Refused{Input: "ControlPlaneCluster b", Sentences: []string{"metadata.namespace: Required value: the names of what a claim becomes follow from it"}},
+		},
+		"Name": {
+			reason: "Nor a name.", claim: strings.Replace(claim, "name: b", `name: ""`, 1), platform: platform,
+			want: Refused{Input: "ControlPlaneCluster", Sentences: []string{"metadata.name: Required value: the names of what a claim becomes follow from it"}},
+		},
+		"Metadata": {
+			reason: "Nor all of it.", claim: strings.Replace(claim, "metadata: {namespace: a, name: b}, ", "", 1), platform: platform,
+			want: Refused{Input: "ControlPlaneCluster", Sentences: []string{"metadata.namespace: Required value: the names of what a claim becomes follow from it"}},
+		},
+		"MetadataList": {
+			reason: "Metadata that is none is the schema's to refuse.", claim: strings.Replace(claim, "{namespace: a, name: b}", "[]", 1), platform: platform,
+			want: Refused{Input: "ControlPlaneCluster", Sentences: []string{`metadata: Invalid value: "array": must be of type object: "array"`}}, line: 1,
+		},
+		"Empty": {
+			reason: "There is nothing.", claim: "# nothing\n", platform: platform,
+			want: Refused{Input: "the claim", Sentences: []string{"it is empty; give an object with apiVersion, kind, metadata and spec"}},
+		},
+		"NoObject": {
+			reason: "There is something else.", claim: "[]", platform: platform,
+			want: Refused{Input: "the claim", Sentences: []string{"it is not an object; give one with apiVersion, kind, metadata and spec"}},
+		},
+		"Several": {
+			reason: "There is more than one.", claim: claim + "\n---\n" + claim, platform: platform,
+			want: Refused{Input: "the claim", Sentences: []string{"there is more than one document; give one at a time, each in a file of its own"}},
+		},
+		"Tab": {
+			reason: "A tab is what a person does not see.", claim: "a: 1\nspec:\n  \tb: 1\n", platform: platform,
+			want: Refused{Input: "the claim", Sentences: []string{"it is not valid YAML: line 3: found character that cannot start any token"}},
+			line: 3, hint: "a line begins with a tab: indent with spaces",
+		},
+		"Template": {
+			reason: "A template was not rendered.", claim: "a: 1\nb: {{ .Values.b }}\n", platform: platform,
+			want: Refused{Input: "the claim", Sentences: []string{"it is not valid YAML: a mapping or a list cannot be the name of a field"}},
+			hint: "a template is left in it, as {{ … }}: render it first",
+		},
+		"Broken": {
+			reason: "It is broken in some other way.", claim: "a: 1\nb: c: d\n", platform: platform,
+			want: Refused{Input: "the claim", Sentences: []string{"it is not valid YAML: line 2: mapping values are not allowed in this context"}},
+			line: 2,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := World([]byte(tc.claim), []byte(tc.platform), toy(nil))
+			refused := (*Refused)(nil)
+			if !errors.As(err, &refused) {
+				t.Fatalf("%s\nWorld(...): %v, want a refusal", tc.reason, err)
+			}
+			if diff := cmp.Diff(&tc.want, refused, cmpopts.IgnoreUnexported(Refused{})); diff != "" {
+				t.Errorf("%s\nWorld(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := refused.Mistakes()[0]; got.Line != tc.line || got.Hint != tc.hint {
+				t.Errorf("%s\nline %d, hint %q, want line %d, hint %q", tc.reason, got.Line, got.Hint, tc.line, tc.hint)
+			}
+		})
+	}
+	if _, err := World([]byte("---\n"+claim+"\n---\n# the end\n"), []byte(platform), toy(nil)); err != nil {
+		t.Errorf("a document that says nothing is no other: %v", err)
+	}
+}

@@ -20,6 +20,13 @@ func TestCheckCRD(t *testing.T) {
 			reason: "An API server accepts it.",
 			mutate: func(*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.JSONSchemaProps) {},
 		},
+		"Status": {
+			reason: "What a cluster says of it is nothing that is created.",
+			mutate: func(crd *apiextensionsv1.CustomResourceDefinition, _ *apiextensionsv1.JSONSchemaProps) {
+				crd.Status.StoredVersions = []string{"v9"}
+				crd.Status.AcceptedNames.Plural = "No name"
+			},
+		},
 		"Name": {
 			reason: "The name is made of the plural and the group.",
 			mutate: func(crd *apiextensionsv1.CustomResourceDefinition, _ *apiextensionsv1.JSONSchemaProps) {
@@ -154,6 +161,10 @@ func TestXRD(t *testing.T) {
 			if err := schema.CheckCRD(crd); err != nil {
 				t.Fatal(err)
 			}
+			// It could be applied as it is: it says what it is, and that nobody owns it.
+			if crd.APIVersion != "apiextensions.k8s.io/v1" || crd.Kind != "CustomResourceDefinition" || crd.OwnerReferences != nil {
+				t.Errorf("the CRD is a %s of %s, owned by %v", crd.Kind, crd.APIVersion, crd.OwnerReferences)
+			}
 			v, err := schema.New(crd, "v1alpha1")
 			if err != nil {
 				t.Fatal(err)
@@ -205,6 +216,34 @@ func TestParseXRD(t *testing.T) {
 				t.Errorf("%s\nParseXRD(...): want an error, got %v", tc.reason, xrd)
 			}
 		})
+	}
+}
+
+// TestParseXRDDefaults: what an XRD leaves open is what an API server makes of it.
+func TestParseXRDDefaults(t *testing.T) {
+	type policies struct{ scope, update, deletion string }
+	text := func(xrd string) policies {
+		t.Helper()
+		got, err := schema.ParseXRD([]byte("kind: CompositeResourceDefinition\nmetadata: {name: x}\n" + xrd))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := policies{scope: string(*got.Spec.Scope), update: string(*got.Spec.DefaultCompositionUpdatePolicy)}
+		if got.Spec.DefaultCompositeDeletePolicy != nil {
+			p.deletion = string(*got.Spec.DefaultCompositeDeletePolicy)
+		}
+		return p
+	}
+	for xrd, want := range map[string]policies{
+		"apiVersion: apiextensions.crossplane.io/v1": {"LegacyCluster", "Automatic", "Background"},
+		"apiVersion: apiextensions.crossplane.io/v2": {"Namespaced", "Automatic", ""},
+		"apiVersion: apiextensions.crossplane.io/v1\nspec: {scope: Cluster, defaultCompositeDeletePolicy: Foreground, defaultCompositionUpdatePolicy: Manual}": {
+			"Cluster", "Manual", "Foreground",
+		},
+	} {
+		if got := text(xrd); got != want {
+			t.Errorf("%s\nis %v, want %v", xrd, got, want)
+		}
 	}
 }
 

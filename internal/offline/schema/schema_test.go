@@ -4,6 +4,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -99,6 +101,13 @@ extra: {any: {thing: [1]}, known: {a: b}}, template: {apiVersion: v1, kind: Pod,
 				"spec.template.apiVersion: Required value",
 				"spec.template.kind: Required value",
 				"spec.template.metadata.name: Invalid value: \"a/b\": may not contain '/'",
+			},
+		},
+		"EmbeddedMalformed": {
+			reason: "Metadata inside that cannot be read end it there.",
+			spec:   "{color: red, replicas: 7, template: {apiVersion: v1, kind: Pod, metadata: {labels: 5}}}",
+			want: []string{
+				`spec.template.metadata: Invalid value: {"labels":5}: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type map[string]string`,
 			},
 		},
 		"Rules": {
@@ -209,6 +218,26 @@ func TestValidateUpdate(t *testing.T) {
 			obj:    "{color: blue, host: B}",
 			want:   []string{`spec.host: Invalid value: "B": should match '^[a-z.]+$'`},
 		},
+		"Twice": {
+			reason: "What comes to stand twice is refused.",
+			old:    "{color: red, tags: [a]}",
+			obj:    "{color: red, tags: [a, a]}",
+			want:   []string{`spec.tags[1]: Duplicate value: "a"`},
+		},
+		"TwiceAlready": {
+			reason: "What stood twice already may go on to.",
+			old:    "{color: red, tags: [a, a]}",
+			obj:    "{color: red, tags: [b, b]}",
+		},
+		"Embedded": {
+			reason: "An object inside has to be one, after an update, too.",
+			old:    "{color: red, template: {apiVersion: v1, kind: Pod}}",
+			obj:    "{color: red, template: {kind: Pod, metadata: {name: a/b}}}",
+			want: []string{
+				"spec.template.apiVersion: Required value",
+				"spec.template.metadata.name: Invalid value: \"a/b\": may not contain '/'",
+			},
+		},
 		"Unknown": {
 			reason: "Unknown fields of the new object count, those of the old one do not.",
 			old:    "{color: red, gone: 1}",
@@ -230,8 +259,9 @@ func TestValidateUpdate(t *testing.T) {
 	if diff := cmp.Diff([]string{`metadata.name: Invalid value: "b": field is immutable`}, renamed); diff != "" {
 		t.Errorf("ValidateUpdate of a renamed object: -want, +got:\n%s", diff)
 	}
-	if got := v.ValidateUpdate(widget(t, "", "color: red", ""), map[string]any{}); len(got) != 1 {
-		t.Errorf("ValidateUpdate with an old object of no kind: want one error, got %v", got)
+	got := sentences(v.ValidateUpdate(widget(t, "", "color: red", ""), map[string]any{}))
+	if len(got) != 1 || !strings.HasPrefix(got[0], "object: Internal error: cannot read the old object: ") {
+		t.Errorf("ValidateUpdate with an old object of no kind: want one error, of the object, got %q", got)
 	}
 }
 
@@ -276,12 +306,171 @@ func TestNormalize(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Normalize(...): -want, +got:\n%s", diff)
 	}
-	for name, v := range map[string]any{"not a number": math.NaN(), "infinity": math.Inf(1), "channel": make(chan int)} {
+	for name, v := range map[string]any{"not a number": math.NaN(), "infinity": math.Inf(1), "negative infinity": math.Inf(-1), "channel": make(chan int)} {
 		if _, err := schema.Normalize(map[string]any{"v": []any{v}}); err == nil {
 			t.Errorf("Normalize of a %s: want an error", name)
 		}
 		if errs := widgets(t).Validate(map[string]any{"v": v}); len(errs) != 1 {
 			t.Errorf("Validate of a %s: want one error, got %v", name, errs)
+		}
+	}
+}
+
+// TestNormalizeNumbers: a number is whole if JSON writes it like one, up to where an int64 ends.
+func TestNormalizeNumbers(t *testing.T) {
+	for f, want := range map[float64]any{
+		0: int64(0), -1: int64(-1), 1.5: 1.5, 1 << 62: int64(1 << 62), -1 << 63: int64(math.MinInt64), 1 << 63: float64(1 << 63), -1.5e19: -1.5e19,
+	} {
+		got, err := schema.Normalize(map[string]any{"v": f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got["v"]); diff != "" {
+			t.Errorf("Normalize of %v: -want, +got:\n%s", f, diff)
+		}
+	}
+	_, err := schema.Normalize(map[string]any{"a": map[string]any{"b": []any{1, math.NaN()}}})
+	if want := "cannot represent the object as JSON: a: b: [1]: NaN is not a number that JSON knows"; err == nil || err.Error() != want {
+		t.Errorf("Normalize: %v, want %s", err, want)
+	}
+}
+
+// TestBlockedRules: rules that need the right shape do not run on a wrong one; a value that is only wrong does not stop them.
+func TestBlockedRules(t *testing.T) {
+	const rule = "spec: Invalid value: five replicas or more need a reason"
+	cases := map[string]struct{ spec, want string }{
+		"Unsupported": {"{color: blue, replicas: 7}", `spec.color: Unsupported value: "blue": supported values: "red", "green"`},
+		"Required":    {"{replicas: 7}", "spec.color: Required value"},
+		"TooLong":     {"{color: red, replicas: 7, class: aaaaaaaaaaaaaaaaaaaaaaaaa}", "spec.class: Too long: may not be more than 20 bytes"},
+		"TooMany":     {"{color: red, replicas: 7, tags: [a, b, c, d, e, f]}", "spec.tags: Too many: 6: must have at most 5 items"},
+		"Type":        {"{color: red, replicas: 7, note: 1}", `spec.note: Invalid value: "integer": must be of type string: "integer"`},
+		"Pattern":     {"{color: red, replicas: 7, host: A}", `spec.host: Invalid value: "A": should match '^[a-z.]+$'`},
+		"Unknown":     {"{color: red, replicas: 7, colour: red}", "spec.colour: Forbidden: unknown field"},
+	}
+	v := widgets(t)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			want := []string{tc.want}
+			if name == "Pattern" || name == "Unknown" {
+				want = []string{rule, tc.want}
+			}
+			if diff := cmp.Diff(want, sentences(v.Validate(widget(t, "", tc.spec, "")))); diff != "" {
+				t.Errorf("Validate(...): -want, +got:\n%s", diff)
+			}
+			old := widget(t, "", "{color: red, replicas: 6, reason: load}", "")
+			if diff := cmp.Diff(want, sentences(v.ValidateUpdate(widget(t, "", tc.spec, ""), old))); diff != "" {
+				t.Errorf("ValidateUpdate(...): -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestUpdateCarriesOver: what the server owns is that of the stored object, whether it is sent or not.
+func TestUpdateCarriesOver(t *testing.T) {
+	const owned = `{name: w, namespace: here, uid: u, resourceVersion: "5", generation: 7, creationTimestamp: "2026-01-02T03:04:05Z", ` +
+		`deletionTimestamp: "2026-01-02T03:04:06Z", deletionGracePeriodSeconds: 30}`
+	cases := map[string]struct {
+		reason, oldMeta, meta string
+		oldRest, rest         string
+		want                  []string
+	}{
+		"Left":     {reason: "A client need not send it.", oldMeta: owned},
+		"Sent":     {reason: "What it sends does not count.", oldMeta: owned, meta: `{name: w, namespace: here, uid: v, resourceVersion: "4", generation: 1, creationTimestamp: "2025-01-02T03:04:05Z"}`},
+		"None":     {reason: "A stored object that was never stored has none of it."},
+		"Moved":    {reason: "An object does not move.", oldMeta: owned, meta: "{name: w, namespace: there}", want: []string{`metadata.namespace: Invalid value: "there": field is immutable`}},
+		"Status":   {reason: "A status that is sent is dropped.", rest: "status: {replicas: -1}", oldRest: "status: {replicas: 1}"},
+		"NoStatus": {reason: "Even where there was none.", rest: "status: {replicas: -1}"},
+		"Stored": {
+			reason: "The stored one is kept.", oldRest: "status: {replicas: -1}", rest: "status: {replicas: 1}",
+			want: []string{"status.replicas: Invalid value: -1: must be between 0 and 2147483647"},
+		},
+	}
+	v := widgets(t)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			old, obj := widget(t, tc.oldMeta, "color: red", tc.oldRest), widget(t, tc.meta, "color: red", tc.rest)
+			if diff := cmp.Diff(tc.want, sentences(v.ValidateUpdate(obj, old))); diff != "" {
+				t.Errorf("%s\nValidateUpdate(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestMetadataTypes: metadata that do not fit are said as of every other field.
+func TestMetadataTypes(t *testing.T) {
+	cases := map[string]struct {
+		metadata any
+		want     string
+	}{
+		"Object":  {"x", `metadata: Invalid value: "string": must be of type object: "string"`},
+		"Map":     {map[string]any{"name": "w", "labels": "x"}, `metadata.labels: Invalid value: "string": must be of type object: "string"`},
+		"String":  {map[string]any{"name": 1}, `metadata.name: Invalid value: "number": must be of type string: "number"`},
+		"List":    {map[string]any{"name": "w", "finalizers": "x"}, `metadata.finalizers: Invalid value: "string": must be of type array: "string"`},
+		"Integer": {map[string]any{"name": "w", "generation": "x"}, `metadata.generation: Invalid value: "string": must be of type integer: "string"`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			obj := widget(t, "", "color: red", "")
+			obj["metadata"] = tc.metadata
+			if diff := cmp.Diff([]string{tc.want}, sentences(widgets(t).Validate(obj))); diff != "" {
+				t.Errorf("Validate(...): -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestScope: a namespace belongs to the objects of a namespaced kind, and to no others.
+func TestScope(t *testing.T) {
+	placed, free := widget(t, "{name: w, namespace: here}", "color: red", ""), widget(t, "{name: w}", "color: red", "")
+	v := widgets(t)
+	if errs := append(v.Validate(placed), v.Validate(free)...); len(errs) > 0 {
+		t.Errorf("a namespaced kind: %v", errs)
+	}
+	crd := readCRD(t, "widget.yaml")
+	crd.Spec.Scope = apiextensionsv1.ClusterScoped
+	v, err := schema.New(crd, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if errs := v.Validate(free); len(errs) > 0 {
+		t.Errorf("a kind of the cluster's: %v", errs)
+	}
+	if diff := cmp.Diff([]string{"metadata.namespace: Forbidden: not allowed on this type"}, sentences(v.Validate(placed))); diff != "" {
+		t.Errorf("a kind of the cluster's, in a namespace: -want, +got:\n%s", diff)
+	}
+}
+
+// TestOtherVersion: of an object of another version nothing else is looked at.
+func TestOtherVersion(t *testing.T) {
+	obj := widget(t, "", "colour: red", "")
+	obj["apiVersion"] = "test.example.org/v2"
+	want := []string{`apiVersion: Invalid value: "test.example.org/v2": must be test.example.org/v1`}
+	if diff := cmp.Diff(want, sentences(widgets(t).Validate(obj))); diff != "" {
+		t.Errorf("Validate(...): -want, +got:\n%s", diff)
+	}
+}
+
+// TestFields: the names that a path may go on with.
+func TestFields(t *testing.T) {
+	v := widgets(t)
+	for path, want := range map[string][]string{
+		"":                       {"apiVersion", "kind", "metadata", "spec", "status"},
+		"status":                 {"phase", "replicas"},
+		"spec.ports[0]":          {"name", "number"},
+		"spec.ports[12].number":  nil,
+		"spec.ports":             nil,
+		"spec.extra.known":       {"a"},
+		"spec.quota.cores":       nil,
+		"spec.quota.cores.more":  nil,
+		"nothing":                nil,
+		"spec.nothing.at.all":    nil,
+		"spec.extra.nothing":     nil,
+		"spec.color":             nil,
+		"spec.ports.name":        nil,
+		"spec.template.metadata": nil,
+	} {
+		if got := v.Fields(path); !slices.Equal(got, want) {
+			t.Errorf("Fields(%q) = %q, want %q", path, got, want)
 		}
 	}
 }

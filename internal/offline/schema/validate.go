@@ -73,7 +73,7 @@ func (v *Validator) ValidateUpdate(obj, old map[string]any) field.ErrorList {
 		return tidy(errs)
 	}
 	if was == nil {
-		return field.ErrorList{field.InternalError(nil, fmt.Errorf("cannot read the old object: %w", wasErrs.ToAggregate()))}
+		return tidy(field.ErrorList{field.InternalError(nil, fmt.Errorf("cannot read the old object: %w", wasErrs.ToAggregate()))})
 	}
 	v.carryOver(o, was)
 

@@ -27,7 +27,7 @@ func TestNeed(t *testing.T) {
 
 // TestRefusedSchedules: what is no five fields, and what never comes.
 func TestRefusedSchedules(t *testing.T) {
-	for _, text := range []string{"@daily", "CRON_TZ=UTC 0 0 * * *", "TZ=UTC 0 0 * * *", "0 0 * *", "0 0 * * * *", "0 0 30 2 *", "", "0 24 * * *"} {
+	for _, text := range []string{"@daily", "CRON_TZ=UTC 0 0 * * *", "TZ=UTC 0 0 * * *", "0 0 * *", "0 0 * * * *", "0 0 30 2 *", "0 0,1 30 2 *", "", "0 24 * * *"} {
 		if err := CheckSchedule(text); err == nil {
 			t.Errorf("CheckSchedule(%q) takes it", text)
 		}
@@ -56,6 +56,20 @@ func TestShortestByHand(t *testing.T) {
 		}
 		if got := s.Shortest(); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestNext: a schedule is in UTC, wherever its clock stands.
+func TestNext(t *testing.T) {
+	s, err := ParseSchedule("30 2 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := time.Date(2026, time.May, 2, 2, 30, 0, 0, time.UTC)
+	for _, zone := range []*time.Location{time.UTC, time.FixedZone("east", 5*3600), time.FixedZone("west", -5*3600)} {
+		if got := s.Next(time.Date(2026, time.May, 1, 2, 30, 0, 0, time.UTC).In(zone)); got != want {
+			t.Errorf("after the first of May by a clock in %s: %s, want %s", zone, got, want)
 		}
 	}
 }

@@ -66,7 +66,6 @@ func parse(text string) (*cron.SpecSchedule, error) {
 	if !ok {
 		return nil, fmt.Errorf("cannot read schedule %q: it has no fields", text)
 	}
-	spec.Location = time.UTC
 	return spec, nil
 }
 

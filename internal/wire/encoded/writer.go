@@ -38,7 +38,7 @@ var writers = sync.Pool{New: func() any { return &Writer{buf: make([]byte, 1<<14
 // NewWriter is a writer that has written nothing. Free gives it back.
 func NewWriter() *Writer {
 	w := writers.Get().(*Writer) //nolint:forcetypeassert // Nothing else is put.
-	w.at, w.keys, w.BadText = len(w.buf), w.keys[:0], false
+	w.at, w.BadText = len(w.buf), false
 	return w
 }
 
