@@ -25,8 +25,8 @@ var (
 	// grouping is what chooses labels; what else stands between selectors are numbers, operators, windows of time and names of functions.
 	grouping = regexp.MustCompile(`\b(by|on|ignoring|without|group_left|group_right) ?\([a-z_, ]*\)`)
 	between  = regexp.MustCompile(`^(?:M|\[[1-9][0-9]*[smhd]\]|[0-9.]+|==|!=|<=|>=|[-+*/<>(),]|\s|` +
-		`\b(?:sum|min|max|avg|count|rate|increase|time|vector|absent|or|and|unless|bool|label_replace|` +
-		`min_over_time|max_over_time|histogram_quantile)\b)*$`)
+		`\b(?:sum|max|count|rate|increase|time|vector|absent|or|and|unless|` +
+		`topk|histogram_quantile)\b)*$`)
 	text = regexp.MustCompile(`"[^"]*"`)
 )
 
