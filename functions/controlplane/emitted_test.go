@@ -214,4 +214,16 @@ func TestPullSecretType(t *testing.T) {
 	if set.Type != corev1.SecretTypeDockerConfigJson || !set.Keep || len(set.Wanted) != 1 || !slices.Equal(set.Wanted[0].Keys, []string{".dockerconfigjson"}) {
 		t.Errorf("set %+v", set)
 	}
+	if diff := cmp.Diff(m.meta("claim-pull-secrets").Labels, set.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+}
+
+// TestSettingsInForce: what limits judge is what is in force, not what the claim says.
+func TestSettingsInForce(t *testing.T) {
+	for spec, want := range map[string]string{"{}": derived(t, "{}", bare).defaultDomain(), "{global: {domain: a.example.org}}": "a.example.org"} {
+		if m := derived(t, spec, bare); string(m.settings.Domain) != want || m.domain != want {
+			t.Errorf("%s: limits are held against domain %q, and %q is in force, want %q", spec, m.settings.Domain, m.domain, want)
+		}
+	}
 }
