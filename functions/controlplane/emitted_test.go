@@ -101,6 +101,11 @@ func TestMemcached(t *testing.T) {
 	if at(port, "port") != 11211.0 || at(port, "targetPort") != c.Ports[0].Name || at(service, "spec", "clusterIP") != "None" {
 		t.Errorf("the Service leads to %v", port)
 	}
+	var in []networkingv1.NetworkPolicyIngressRule
+	decode(t, at(inner(all["memcached-network-policy"]), "spec", "ingress"), &in)
+	if len(in) != 1 || len(in[0].Ports) != 1 || in[0].Ports[0].Port.IntVal != 11211 {
+		t.Errorf("the policy lets in by %v", in)
+	}
 }
 
 func containers(t *testing.T, set map[string]any) []corev1.Container {

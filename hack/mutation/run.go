@@ -54,7 +54,8 @@ var elsewhere = []struct {
 
 // skipped are tests that take longer than all others of their package together, and notice of mutants what others notice.
 var skipped = map[string]string{
-	"functions/keystone": "^TestEachOwner$", "test/emitted": "^TestClouds$", "test/invariants": "^(TestExamples|TestHistories|TestJudge|TestDraw)$",
+	"functions/keystone": "^TestEachOwner$", "test/emitted": "^TestClouds$",
+	"test/invariants": "^(TestExamples|TestHistories|TestJudge|TestDraw)$",
 }
 
 var builders = []string{"functions/keystone", "functions/controlplane", "test/emitted"}
