@@ -201,7 +201,7 @@ func TestProxyRequirements(t *testing.T) {
 func TestOverrideFields(t *testing.T) {
 	for field, change := range map[string]func(map[string]any){
 		"spec.config.token.nothing": set("a", "config", "token", "nothing"),
-		"spec.policy: ":             set("@", "policy", "identity:none"),
+		"spec.policy":               set("@", "policy", "identity:none"),
 	} {
 		_, err := derive(input(t, xr(t, "small", change), nil))
 		if err == nil || !strings.Contains(err.Error(), field) {
