@@ -146,6 +146,7 @@ func TestPodSecurity(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, spec, want string }{
 		"one":    {"Every pod passes.", "{size: development, infrastructure: {valkey: {enabled: false}}}", "restricted"},
 		"Galera": {"Its members' init container does not.", "{size: medium, infrastructure: {valkey: {enabled: false}}}", "baseline"},
+		"two":    {"Two members are a cluster.", "{size: development, infrastructure: {valkey: {enabled: false}, mariadb: {replicas: 2}}}", "baseline"},
 		"MaxScale": {
 			"Nor does it.", "{size: development, infrastructure: {valkey: {enabled: false}, mariadb: {maxScale: {enabled: true}}}}", "baseline",
 		},

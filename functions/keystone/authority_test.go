@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -54,16 +55,21 @@ func TestAuthority(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kind, maps := "", 0
+			kind, maps, refers, called := "", 0, "", ""
 			for _, r := range stages[0] {
 				switch r.Name {
 				case authorityResource:
 					maps++
+					called = r.Object.(*corev1.ConfigMap).Name
 				case "route-tls":
 					u := r.Object.(*unstructured.Unstructured)
 					refs, _, _ := unstructured.NestedSlice(u.Object, "spec", "validation", "caCertificateRefs")
 					kind, _ = at(refs, 0, "kind").(string)
+					refers, _ = at(refs, 0, "name").(string)
 				}
+			}
+			if kind == "ConfigMap" && refers != called {
+				t.Errorf("%s\nthe policy names ConfigMap %s, and there is %s", tc.reason, refers, called)
 			}
 			if kind != tc.kind || maps > 0 != tc.want.wanted {
 				t.Errorf("%s\nthe policy names a %s, and there are %d ConfigMaps", tc.reason, kind, maps)

@@ -28,7 +28,8 @@ var elsewhere = []struct {
 	prefix string
 	tests  []string
 }{
-	{prefix: "functions/", tests: []string{"test/emitted"}},
+	// What comes before what is judged by a table of test/invariants, the rest of what is emitted by test/emitted.
+	{prefix: "functions/", tests: []string{"test/invariants", "test/emitted"}},
 	{prefix: "companion/internal/", tests: []string{
 		"companion/keyrepository", "companion/databasesync", "companion/credentialrotation", "companion/secretaggregate",
 		"companion/identitycheck", "companion/endpointregion", "companion/roleassignment",
@@ -53,7 +54,10 @@ var elsewhere = []struct {
 }
 
 // skipped are tests that take longer than all others of their package together, and notice of mutants what others notice.
-var skipped = map[string]string{"functions/keystone": "^TestEachOwner$", "test/emitted": "^TestClouds$"}
+var skipped = map[string]string{
+	"functions/keystone": "^TestEachOwner$", "test/emitted": "^TestClouds$",
+	"test/invariants": "^(TestExamples|TestHistories|TestJudge|TestDraw)$",
+}
 
 var builders = []string{"functions/keystone", "functions/controlplane", "test/emitted"}
 

@@ -2,7 +2,6 @@ package c5c3
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring/monitoringtest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
@@ -49,6 +51,35 @@ func TestAccess(t *testing.T) {
 		}
 		if slices.Contains(r.Resources, "pods") && slices.Contains(r.Verbs, "create") {
 			t.Errorf("it may run anything: %v", r)
+		}
+	}
+}
+
+// TestRights: whoever composes the companion's Roles holds what they may say, on any name: all that Access gives, and all that Grant can.
+func TestRights(t *testing.T) {
+	type right struct{ group, resource, verb string }
+	of := func(rules []rbacv1.PolicyRule) map[right]bool {
+		out := map[right]bool{}
+		for _, r := range rules {
+			for _, group := range r.APIGroups {
+				for _, resource := range r.Resources {
+					for _, verb := range r.Verbs {
+						out[right{group, resource, verb}] = true
+					}
+				}
+			}
+		}
+		return out
+	}
+	consumers := []openstackv1.Consumer{{Kind: "Deployment", Name: "a"}, {Kind: "StatefulSet", Name: "b"}, {Kind: "DaemonSet", Name: "c"}}
+	role, _ := Grant(object.Meta{}, KeyRepository(object.Meta{}, openstackv1.KeyRepositorySpec{SecretName: "keys", Consumers: consumers}))
+	want := of(slices.Concat(Access(companion)[1].(*rbacv1.Role).Rules, role.(*rbacv1.Role).Rules))
+	if diff := cmp.Diff(want, of(Rights())); diff != "" {
+		t.Errorf("(-what the companion is granted +what may be):\n%s", diff)
+	}
+	for _, r := range Rights() {
+		if len(r.ResourceNames) > 0 {
+			t.Errorf("a right on a name: %v", r)
 		}
 	}
 }
@@ -92,29 +123,45 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// TestAlerts: each has a name of its own, a sentence on what is wrong and one on what to do, and asks for this namespace only.
+// TestAlerts: who is woken, after how long, and what is asked for it. Critical is what services fail by: keys, credentials and Keystone itself.
 func TestAlerts(t *testing.T) {
-	rules := Alerts(companion, common.Monitoring{}).(*unstructured.Unstructured)
-	groups, _, err := unstructured.NestedSlice(rules.Object, "spec", "groups")
-	if err != nil {
-		t.Fatal(err)
+	const warning, critical = "warning", "critical"
+	isFalse := func(severity, wait, kind, condition string) monitoringtest.Alert {
+		return monitoringtest.Alert{Severity: severity, For: wait, Asks: []string{"companion_" + kind + `_condition{condition="` + condition + `"}`}}
 	}
-	names := map[string]bool{}
-	for _, r := range groups[0].(map[string]any)["rules"].([]any) {
-		rule := r.(map[string]any)
-		name, expr := rule["alert"].(string), rule["expr"].(string)
-		if names[name] {
-			t.Errorf("%s is there twice", name)
-		}
-		names[name] = true
-		for what, text := range rule["annotations"].(map[string]any) {
-			if !strings.HasSuffix(text.(string), ".") {
-				t.Errorf("%s: %s is no sentence: %q", name, what, text)
-			}
-		}
-		if strings.Count(expr, "{") != strings.Count(expr, `{namespace="cloud"`) {
-			t.Errorf("%s looks into other namespaces: %s", name, expr)
-		}
+	asks := func(wait string, asks ...string) monitoringtest.Alert {
+		return monitoringtest.Alert{Severity: warning, For: wait, Asks: asks}
+	}
+	want := map[string]monitoringtest.Alert{
+		"CompanionDown":          asks("15m", `kube_deployment_status_replicas_available{deployment="companion"}`),
+		"CompanionWithoutLeader": asks("15m", `leader_election_master_status{name="companion.cobaltcore.c5c3.io"}`),
+		"CompanionFailing":       asks("30m", `controller_runtime_reconcile_errors_total{job="companion"}`),
+
+		"KeysNotReady":       isFalse(critical, "15m", "key_repository", "Ready"),
+		"KeysNotDistributed": isFalse(warning, "1h", "key_repository", "Distributed"),
+		"KeysNotMigrated":    isFalse(warning, "1h", "key_repository", "Migrated"),
+		"KeyBackupStale":     isFalse(warning, "1h", "key_repository", "BackedUp"),
+		"KeyRotationOverdue": asks("1h", "companion_key_repository_next_rotation_timestamp_seconds"),
+		"KeysOld": asks("1h",
+			"companion_key_repository_next_rotation_timestamp_seconds", "companion_key_repository_last_rotation_timestamp_seconds"),
+
+		"SchemaStepLong":      asks("1h", "companion_database_sync_running"),
+		"SchemaStepFailing":   asks("5m", "companion_database_sync_failures_total"),
+		"SchemaNotReady":      isFalse(warning, "1h", "database_sync", "Ready"),
+		"SchemaNotContracted": isFalse(warning, "1d", "database_sync", "Contracted"),
+
+		"CredentialNotReady":        isFalse(critical, "15m", "credential_rotation", "Ready"),
+		"CredentialNotDistributed":  isFalse(warning, "1h", "credential_rotation", "Distributed"),
+		"CredentialRotationOverdue": asks("1h", "companion_credential_rotation_next_rotation_timestamp_seconds"),
+		"SecretAggregateNotReady":   isFalse(warning, "15m", "secret_aggregate", "Ready"),
+
+		"KeystoneGivesNoTokens": isFalse(critical, "5m", "identity_check", "Reachable"),
+		"RoleNotGiven":          isFalse(warning, "15m", "role_assignment", "Available"),
+		"EndpointNotInRegion":   isFalse(warning, "15m", "endpoint_region", "Available"),
+	}
+	got := monitoringtest.Alerts(t, Alerts(companion, common.Monitoring{}).(*unstructured.Unstructured))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -129,6 +176,9 @@ func TestNetwork(t *testing.T) {
 		"Usual":    {reason: "That of the scheme is there already.", address: "https://identity.example.com/v3", want: []int32{443, 6443}},
 		"Plain":    {reason: "Without TLS.", address: "http://identity.example.com/v3", want: []int32{80, 443, 6443}},
 		"Another":  {reason: "Named.", address: "https://identity.example.com:8443/v3", want: []int32{443, 6443, 8443}},
+		"First":    {reason: "Any port is one.", address: "https://identity.example.com:1/v3", want: []int32{1, 443, 6443}},
+		"Beyond":   {reason: "It is no port.", address: "http://identity.example.com:2147483648/v3", want: []int32{80, 443, 6443}},
+		"Unread":   {reason: "What is no address is taken for the usual.", address: "http://[::1", want: []int32{443, 6443}},
 		"Brackets": {reason: "An address of version 6.", address: "https://[2001:db8::1]:8443/v3", want: []int32{443, 6443, 8443}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,16 +2,26 @@ package c5c3
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring/monitoringtest"
 )
 
-// TestDashboard: each panel says what it shows, in which unit, and which line is which; no two show the same.
+// Words of a panel and of a line: a legend names labels, too.
+var (
+	title  = regexp.MustCompile(`^[A-Z][A-Za-z0-9 ,:()]+$`)
+	legend = regexp.MustCompile(`^(\{\{(name|condition|controller|step)\}\}|[A-Za-z ]+)+$`)
+)
+
+// TestDashboard: each panel says what it shows, in which unit, and which line is which; no two show the same. What someone is told of can be
+// looked at: what alerts ask for is shown.
 func TestDashboard(t *testing.T) {
 	o, err := Dashboard(companion, common.Monitoring{})
 	if err != nil {
@@ -40,21 +50,33 @@ func TestDashboard(t *testing.T) {
 		t.Errorf("%s: %q with %d panels", conf.Name, page.Title, len(page.Panels))
 	}
 	titles, exprs := map[string]bool{}, map[string]bool{}
+	shown := map[string]bool{}
 	for _, p := range page.Panels {
 		unit := p.FieldConfig.Defaults.Unit
 		// What is an age, or the time until something happens, is counted in seconds.
 		seconds := false
 		legends := map[string]bool{}
 		for _, l := range p.Targets {
-			if l.Expr == "" || l.LegendFormat == "" || exprs[l.Expr] || legends[l.LegendFormat] || !strings.Contains(l.Expr, `namespace="cloud"`) {
+			for _, selector := range monitoringtest.Asks(t, p.Title, l.Expr, "cloud") {
+				shown[selector] = true
+			}
+			if exprs[l.Expr] || legends[l.LegendFormat] || !legend.MatchString(l.LegendFormat) {
 				t.Errorf("panel %q shows %q as %q", p.Title, l.Expr, l.LegendFormat)
 			}
 			exprs[l.Expr], legends[l.LegendFormat] = true, true
 			seconds = seconds || strings.Contains(l.Expr, "time()")
 		}
-		if p.Title == "" || titles[p.Title] || len(p.Targets) == 0 || unit != map[bool]string{true: monitoring.Seconds, false: monitoring.Number}[seconds] {
+		if !title.MatchString(p.Title) || titles[p.Title] || len(p.Targets) == 0 || unit != map[bool]string{true: monitoring.Seconds, false: monitoring.Number}[seconds] {
 			t.Errorf("panel %q in %q has %d lines", p.Title, unit, len(p.Targets))
 		}
 		titles[p.Title] = true
+	}
+	for name, alert := range monitoringtest.Alerts(t, Alerts(companion, common.Monitoring{}).(*unstructured.Unstructured)) {
+		for _, selector := range alert.Asks {
+			metric, _, _ := strings.Cut(selector, "{")
+			if !shown[selector] && !shown[metric] {
+				t.Errorf("%s asks for %s, which no panel shows", name, selector)
+			}
+		}
 	}
 }

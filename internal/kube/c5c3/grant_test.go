@@ -30,6 +30,13 @@ func TestGrant(t *testing.T) {
 		objects []runtime.Object
 		want    []rbacv1.PolicyRule
 	}{
+		"Unnamed": {
+			reason: "What names no Secret and no workload yet needs none.",
+			objects: []runtime.Object{
+				KeyRepository(object.Meta{}, openstackv1.KeyRepositorySpec{Consumers: []openstackv1.Consumer{{Kind: "Deployment"}}}),
+				IdentityCheck(object.Meta{}, openstackv1.IdentityCheckSpec{}),
+			},
+		},
 		"Nothing": {reason: "A rule without names would be for all Secrets.", objects: []runtime.Object{&corev1.ConfigMap{}}},
 		"Keys": {
 			reason:  "Keys are written; their pods are rolled.",

@@ -3,6 +3,7 @@ package c5c3_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
@@ -188,6 +189,58 @@ spec:
   - Egress
 `,
 		},
+		"rights": {
+			Reason: "A Role and its binding stand beside what they are for, and bind the companion of that namespace.",
+			Got:    granted(c5c3.Grant(meta, c5c3.SecretAggregate(meta, c5c3v1.SecretAggregateSpec{TargetSecretName: "domains"}))),
+			Want: `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  annotations:
+    c: d
+  labels:
+    a: b
+  name: x
+  namespace: cloud
+rules:
+- apiGroups:
+  - ""
+  resourceNames:
+  - domains
+  resources:
+  - secrets
+  verbs:
+  - get
+  - list
+  - watch
+- apiGroups:
+  - ""
+  resourceNames:
+  - domains
+  resources:
+  - secrets
+  verbs:
+  - update
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  annotations:
+    c: d
+  labels:
+    a: b
+  name: x
+  namespace: cloud
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: x
+subjects:
+- kind: ServiceAccount
+  name: companion
+  namespace: cloud
+`,
+		},
 		"kinds": {
 			Reason: "Each kind is of its own group and version.",
 			Got: []runtime.Object{
@@ -269,4 +322,27 @@ metadata:
 `,
 		},
 	})
+}
+
+func granted(role, binding runtime.Object) []runtime.Object { return []runtime.Object{role, binding} }
+
+// TestSpecs: each kind has the spec that it was given.
+func TestSpecs(t *testing.T) {
+	meta, clouds := object.Meta{Name: "x", Namespace: "cloud"}, c5c3v1.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
+	check := openstackv1.IdentityCheckSpec{CloudCredentialsRef: clouds}
+	role, region := openstackv1.RoleAssignmentSpec{CloudCredentialsRef: clouds}, openstackv1.EndpointRegionSpec{CloudCredentialsRef: clouds}
+	rotation := c5c3v1.CredentialRotationSpec{SecretName: "s", CloudCredentialsRef: clouds}
+	aggregate := c5c3v1.SecretAggregateSpec{TargetSecretName: "s"}
+	keys, schema := openstackv1.KeyRepositorySpec{SecretName: "s"}, openstackv1.DatabaseSyncSpec{}
+	schema.Template.Spec.ServiceAccountName = "s"
+	for name, specs := range map[string][2]any{
+		"IdentityCheck": {check, c5c3.IdentityCheck(meta, check).Spec}, "RoleAssignment": {role, c5c3.RoleAssignment(meta, role).Spec},
+		"EndpointRegion": {region, c5c3.EndpointRegion(meta, region).Spec}, "CredentialRotation": {rotation, c5c3.CredentialRotation(meta, rotation).Spec},
+		"SecretAggregate": {aggregate, c5c3.SecretAggregate(meta, aggregate).Spec}, "KeyRepository": {keys, c5c3.KeyRepository(meta, keys).Spec},
+		"DatabaseSync": {schema, c5c3.DatabaseSync(meta, schema).Spec},
+	} {
+		if diff := cmp.Diff(specs[0], specs[1]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
 }

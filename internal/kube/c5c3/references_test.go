@@ -12,6 +12,8 @@ func TestReferences(t *testing.T) {
 	pod := &corev1.PodSpec{
 		InitContainers: []corev1.Container{{EnvFrom: []corev1.EnvFromSource{
 			{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: name("s1")}},
+			{SecretRef: &corev1.SecretEnvSource{}}, // of no name: the API server refuses the pod
+			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: name("c0")}},
 			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: name("optional"), Optional: new(true)}},
 		}}},
 		Containers: []corev1.Container{{Env: []corev1.EnvVar{
@@ -29,7 +31,7 @@ func TestReferences(t *testing.T) {
 			}}}},
 		},
 	}
-	want := []Reference{{"Secret", "s1"}, {"Secret", "s2"}, {"Secret", "s3"}, {"ConfigMap", "c1"}, {"ConfigMap", "c2"}, {"ConfigMap", "c3"}}
+	want := []Reference{{"Secret", "s1"}, {"Secret", "s2"}, {"Secret", "s3"}, {"ConfigMap", "c0"}, {"ConfigMap", "c1"}, {"ConfigMap", "c2"}, {"ConfigMap", "c3"}}
 	if got := References(pod); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}

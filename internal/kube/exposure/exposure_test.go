@@ -96,7 +96,7 @@ func TestIngress(t *testing.T) {
 			if diff := cmp.Diff(tc.want, i.Spec.TLS); diff != "" {
 				t.Errorf("TLS (-want +got):\n%s", diff)
 			}
-			if got := ptr.Deref(i.Spec.IngressClassName, ""); got != string(tc.class) {
+			if got := ptr.Deref(i.Spec.IngressClassName, ""); got != string(tc.class) || (i.Spec.IngressClassName == nil) != (tc.class == "") {
 				t.Errorf("class %q", got)
 			}
 			rule := i.Spec.Rules[0]

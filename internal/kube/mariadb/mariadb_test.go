@@ -157,6 +157,29 @@ func TestBackup(t *testing.T) {
 	}
 }
 
+// TestBucketKeys: each key that an object reads from the bucket's Secret is one that the Secret is said to need, and no other is.
+func TestBucketKeys(t *testing.T) {
+	for _, private := range []bool{false, true} {
+		var read []string
+		bucket := Bucket{Name: "b", Endpoint: "s3:443", Secret: "s3", PrivateCA: private}.s3()
+		for _, path := range [][]string{{"accessKeyIdSecretKeyRef"}, {"secretAccessKeySecretKeyRef"}, {"tls", "caSecretKeyRef"}} {
+			if key, ok := at(bucket, append(path, "key")...).(string); ok {
+				read = append(read, key)
+			}
+		}
+		if diff := cmp.Diff(read, BucketKeys(private)); diff != "" || len(read) < 2 {
+			t.Errorf("with an authority of its own: %v (-read +needed):\n%s", private, diff)
+		}
+	}
+}
+
+// TestWatched: the operator sees a change at once by this label (https://github.com/mariadb-operator/mariadb-operator, metadata of Secrets).
+func TestWatched(t *testing.T) {
+	if diff := cmp.Diff(object.Map{"k8s.mariadb.com/watch": "true"}, Watched()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestRestricted: everything that the operator lets one say of the security of its pods is said.
 func TestRestricted(t *testing.T) {
 	one, metered := server, server
@@ -229,13 +252,14 @@ func TestMaxScale(t *testing.T) {
 func TestTransfer(t *testing.T) {
 	with := server
 	with.Transfer = &Transfer{Cache: "1G", Threads: 4}
-	one := with
-	one.Replicas = 1
+	one, two := with, with
+	one.Replicas, two.Replicas = 1, 2
 	for name, tc := range map[string]struct {
 		server Server
 		want   []any
 	}{
 		"new": {with, []any{true, int64(4), "1G", int64(21600)}},
+		"two": {two, []any{true, int64(4), "1G", int64(21600)}},
 		"old": {server, []any{nil, nil, nil, int64(300)}},
 		"one": {one, []any{nil, nil, nil, int64(300)}},
 	} {

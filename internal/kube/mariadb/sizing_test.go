@@ -16,6 +16,7 @@ func TestBufferPool(t *testing.T) {
 	for memory, want := range map[string]string{
 		"1Gi": "256M", "2Gi": "1G", "8Gi": "5G", "32Gi": "22G", // the sizes
 		"512Mi": "128M", "256Mi": "64M", "16Mi": "8M", "3Gi": "1664M", "16Gi": "10880M", "64Gi": "45696M", "2000M": "896M",
+		"576Mi": "128M", "0": "8M", "1536Mi": "640M", "1535Mi": "512M", "511Mi": "127M", "42Mi": "10M", "2Ti": "1450G",
 	} {
 		if got := BufferPool(amount(memory).Value()); got != want {
 			t.Errorf("BufferPool(%s) = %s, want %s", memory, got, want)
@@ -62,9 +63,16 @@ func TestNumbers(t *testing.T) {
 		"cache of 100Gi":          {GaleraCache(100 << 30), "1G"},
 		"cache of 10Ti":           {GaleraCache(10 << 40), "4G"},
 		"threads of half a core":  {Threads(cpu("500m")), int64(2)},
+		"threads of one core":     {Threads(cpu("1")), int64(2)},
+		"threads of a bit more":   {Threads(cpu("1001m")), int64(4)},
+		"threads of four cores":   {Threads(cpu("4")), int64(8)},
+		"threads of none":         {Threads(cpu("0")), int64(2)},
 		"threads of eight cores":  {Threads(cpu("8")), int64(16)},
 		"threads of many":         {Threads(cpu("64")), int64(16)},
 		"threads of no one knows": {Threads(nil), int64(2)},
+		"backup of nothing":       {BackupTimeout(0), time.Hour},
+		"backup of 32Gi":          {BackupTimeout(32 << 30), 2 * time.Hour},
+		"backup of a byte more":   {BackupTimeout(32<<30 + 1), 3 * time.Hour},
 		"backup of 10Gi":          {BackupTimeout(10 << 30), 2 * time.Hour},
 		"backup of 500Gi":         {BackupTimeout(500 << 30), 17 * time.Hour},
 	} {

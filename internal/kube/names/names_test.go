@@ -32,6 +32,11 @@ func TestInstance(t *testing.T) {
 			namespace: long, name: "cloud",
 			want: strings.Repeat("a", 42) + "-", legacy: strings.Repeat("a", 57) + "-",
 		},
+		"OneTooLong": {
+			reason:    "63 characters are what a label may have, and no more.",
+			namespace: strings.Repeat("a", 37), name: "cloud",
+			want: strings.Repeat("a", 37) + "-clou-", legacy: strings.Repeat("a", 37) + "-cloud-",
+		},
 		"CutAtHyphen": {
 			reason:    "There are no two hyphens where it is cut.",
 			namespace: strings.Repeat("a", 41), name: "cloud",

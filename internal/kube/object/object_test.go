@@ -47,6 +47,15 @@ func TestWith(t *testing.T) {
 	}
 }
 
+func TestArray(t *testing.T) {
+	if diff := cmp.Diff(List{"b", "a"}, Array(common.ObjectName("b"), "a")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := Array[string](); got == nil || len(got) > 0 {
+		t.Errorf("an array of nothing: %#v, want one that is there and empty", got)
+	}
+}
+
 func TestResources(t *testing.T) {
 	q := func(s string) *resource.Quantity { return new(resource.MustParse(s)) }
 	for name, tc := range map[string]struct {

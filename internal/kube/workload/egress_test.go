@@ -9,7 +9,7 @@ import (
 func TestPortOf(t *testing.T) {
 	for address, want := range map[string]int32{
 		"https://a.example.com/x": 443, "http://a": 80, "ldap://a": 389, "ldaps://10.0.0.1": 636,
-		"ldaps://dc:3269": 3269, "https://[::1]:8443/a": 8443, "ldap://[fd00::1]": 389, "s3://a:9000": 9000,
+		"ldaps://dc:3269": 3269, "https://[::1]:8443/a": 8443, "ldap://[fd00::1]": 389, "s3://a:9000": 9000, "s3://a:1": 1, "s3://a:65535": 65535,
 		"": 0, "a:80": 0, "ldaps://": 0, "s3://a": 0, "https://a:0": 0, "https://a:65536": 0, "https://a:99999999999": 0, "ldap://a:b": 0,
 	} {
 		got, err := PortOf(address)

@@ -258,6 +258,46 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+// TestUWSGIOptions: what every API process needs, and what would happen without it.
+func TestUWSGIOptions(t *testing.T) {
+	config := UWSGI{Module: "a.b:c", Listen: ":5000"}.Config()
+	if !strings.HasPrefix(config, "[uwsgi]\n") {
+		t.Errorf("uWSGI reads its own section alone:\n%s", config)
+	}
+	for line, reason := range map[string]string{
+		"master = true":         "Nobody restarts a worker that ends.",
+		"enable-threads = true": "Threads of Python do not run between requests.",
+		"lazy-apps = true":      "Workers share connections that the first of them opened.",
+		"thunder-lock = true":   "All workers wake up for each request.",
+		"need-app = true":       "A process without its module answers 500 for ever.",
+		"buffer-size = 65535":   "Long headers, as federated tokens have them, are refused.",
+		"die-on-term = true":    "A stop reloads the process.",
+
+		"exit-on-reload = false": "A renewed certificate ends the process.",
+		"hook-master-start = unix_signal:15 gracefully_kill_them_all": "A stop breaks off running requests.",
+		"hook-post-fork = unix_signal:1 end_me":                       "A worker that loads the module goes on after a stop.",
+
+		"add-header = Connection: close": "Clients send the next request on a connection that is closed.",
+		"log-x-forwarded-for = true":     "The log has the proxy's address instead of the client's.",
+		"disable-logging = false":        "Requests are not logged.",
+	} {
+		if !strings.Contains(config, "\n"+line+"\n") {
+			t.Errorf("%s: there is no line %q in:\n%s", reason, line, config)
+		}
+	}
+}
+
+// TestSpreadPolicies: pods that are there for good are kept apart; those that run once are not.
+func TestSpreadPolicies(t *testing.T) {
+	for policy, want := range map[corev1.RestartPolicy]int{
+		"": 2, corev1.RestartPolicyAlways: 2, corev1.RestartPolicyOnFailure: 0, corev1.RestartPolicyNever: 0,
+	} {
+		if got := (Workload{Name: "a"}).spread(Pod{RestartPolicy: policy}); len(got) != want {
+			t.Errorf("pods of restart policy %q are spread by %v, want %d rules", policy, got, want)
+		}
+	}
+}
+
 // TestUWSGI is about what differs; functions/keystone holds whole files.
 func TestUWSGI(t *testing.T) {
 	u := UWSGI{Module: "a.b:c", Listen: ":5000", Processes: 3, Threads: 2, Harakiri: 90 * time.Second, Mercy: time.Minute}

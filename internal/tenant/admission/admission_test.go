@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,6 +68,7 @@ func TestCheck(t *testing.T) {
 		"Objects":           {"Some objects only.", policy(object("matchExpressions", []any{object("key", "a", "operator", "Exists")}), "spec", "matchConstraints", "objectSelector"), "is narrowed"},
 		"Except":            {"But not for some.", policy([]any{object("resources", []any{"*"})}, "spec", "matchConstraints", "excludeResourceRules"), "is narrowed"},
 		"Parameters":        {"Parameters that are missing.", policy(object("kind", "ConfigMap", "apiVersion", "v1"), "spec", "paramKind"), "takes parameters"},
+		"ParametersOfKind":  {"Whichever.", policy(object("kind", "ConfigMap"), "spec", "paramKind"), "takes parameters"},
 		"OtherPolicy":       {"A binding of that name for another policy.", binding("other", "spec", "policyName"), "binds another policy"},
 		"Warn":              {"A warning stops nobody.", binding([]any{"Warn", "Audit"}, "spec", "validationActions"), "does not deny"},
 		"BoundNamespaces":   {"Bound in some namespaces.", binding(object("matchLabels", object("a", "b")), "spec", "matchResources", "namespaceSelector"), "is narrowed by matchResources"},
@@ -89,5 +91,17 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%s\nthe tenant is told to fix it: %v", tc.reason, err)
 			}
 		})
+	}
+}
+
+// TestRequirementsVersion: a preview takes for granted what the chart of this version installs, not what a later one will.
+func TestRequirementsVersion(t *testing.T) {
+	for requirement, objects := range Requirements() {
+		for _, o := range objects {
+			metadata := o.AsMap()["metadata"].(map[string]any)
+			if got, want := metadata["annotations"].(map[string]any)[VersionAnnotation], strconv.Itoa(Version); got != want {
+				t.Errorf("%s %v is of version %v, want %s", requirement, metadata["name"], got, want)
+			}
+		}
 	}
 }

@@ -157,6 +157,8 @@ func TestHosts(t *testing.T) {
 		{"A port.", "s3.example.com:443", "s3.example.com:443", true},
 		{"Another.", "s3.example.com:443", "s3.example.com:8443", false},
 		{"That of the scheme.", "id.example.com:443", "https://id.example.com/x", true},
+		{"Without TLS.", "id.example.com:80", "http://id.example.com/x", true},
+		{"With TLS it is another.", "id.example.com:443", "http://id.example.com/x", false},
 		{"No port, and no scheme that has one.", "s3.example.com:443", "s3.example.com", false},
 		{"A port in another form.", "s3.example.com:443", "s3.example.com:0443", true},
 		{"Two ports.", "*", "s3.example.com:443:444", false},

@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
@@ -85,6 +86,23 @@ func TestTarget(t *testing.T) {
 			t.Errorf("%s and %s are both copied to %s", a, strings.TrimPrefix(got, "tenant-"), got)
 		}
 	})
+}
+
+// TestTargetStays: a name never changes once it is in use. What is cut is cut at 40 characters, without what a name may not end with.
+func TestTargetStays(t *testing.T) {
+	a := func(n int) string { return strings.Repeat("a", n) }
+	for name, tc := range map[string]struct{ reason, name, want string }{
+		"Short": {"It is read.", "s3.eu", "tenant-s3.eu"},
+		"Fits":  {"62 characters are not cut.", a(55), "tenant-" + a(55)},
+		"Long":  {"The hash is of the whole name.", a(56), "tenant-" + a(33) + "-" + names.Hash(22, a(56))},
+		"Ends":  {"A hash follows one hyphen.", a(30) + "-.-" + a(50), "tenant-" + a(30) + "-" + names.Hash(25, a(30)+"-.-"+a(50))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := target("tenant-", tc.name); got != tc.want {
+				t.Errorf("%s\ntarget(%q) = %q, want %q", tc.reason, tc.name, got, tc.want)
+			}
+		})
+	}
 }
 
 // TestRemote: workloads in another cluster get the Secrets through the platform's store, below the instance's own path.
@@ -181,6 +199,43 @@ func TestReady(t *testing.T) {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestCurrent: a version begins with the generation as it is counted, and not with the first of its digits.
+func TestCurrent(t *testing.T) {
+	for synced, want := range map[string]bool{"12-a": true, "1-a": false, "2-a": false, "13-a": false, "121-a": false, "": true} {
+		body, err := structpb.NewStruct(map[string]any{
+			"apiVersion": "external-secrets.io/v1", "kind": "ExternalSecret",
+			"metadata": map[string]any{"generation": 12}, "status": map[string]any{"syncedResourceVersion": synced},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, err := observe.New(map[string]encoded.Struct{"o": encoded.Of(body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		observed, _ := seen.Get("o")
+		if got := current(observed); got != want {
+			t.Errorf("generation 12, read at %q: current %t, want %t", synced, got, want)
+		}
+	}
+}
+
+// TestSentence: one key and one field are said in the singular, several as one says a list.
+func TestSentence(t *testing.T) {
+	for want, w := range map[string]Wanted{
+		"waits for Secret ldap with the key password in namespace team-a, which spec.a names: create it there": {
+			Name: "ldap", Keys: []string{"password"}, Fields: []string{"spec.a"},
+		},
+		"waits for Secret s3 with the keys a, b and c in namespace team-a, which spec.a and spec.b name: create it there": {
+			Name: "s3", Keys: []string{"a", "b", "c"}, Fields: []string{"spec.a", "spec.b"},
+		},
+	} {
+		if got := w.sentence("team-a"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

@@ -1,0 +1,36 @@
+package keystone
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring/monitoringtest"
+)
+
+// TestAlerts: who is woken, after how long, and what is asked for it. Somebody is where nobody can log in.
+func TestAlerts(t *testing.T) {
+	asks := func(severity, wait string, asks ...string) monitoringtest.Alert {
+		return monitoringtest.Alert{Severity: severity, For: wait, Asks: asks}
+	}
+	const (
+		available = `kube_deployment_status_replicas_available{deployment="keystone"}`
+		complete  = `kube_job_complete{condition="true"}`
+		failed    = `kube_job_failed{condition="true"}`
+	)
+	want := map[string]monitoringtest.Alert{
+		"KeystoneDown":     asks("critical", "2m", available),
+		"KeystoneDegraded": asks("warning", "15m", available, `kube_deployment_spec_replicas{deployment="keystone"}`),
+		"KeystoneJobFailed": asks("warning", "5m",
+			`kube_job_created{job_name=~"keystone-bootstrap-.+"}`, complete, failed, `kube_job_created{job_name=~"keystone-trust-flush-.+"}`),
+		"KeystoneCertificateExpiring": asks("warning", "1h", `certmanager_certificate_expiration_timestamp_seconds{name="keystone-tls"}`),
+	}
+	stages, err := alerts(derived(t, xr(t, "paths")))
+	if err != nil || len(stages) != 1 || len(stages[0]) != 1 {
+		t.Fatalf("stages %v: %v", stages, err)
+	}
+	if diff := cmp.Diff(want, monitoringtest.Alerts(t, stages[0][0].Object.(*unstructured.Unstructured))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
