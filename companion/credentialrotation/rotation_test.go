@@ -48,7 +48,7 @@ func TestOverlap(t *testing.T) {
 	if s := c.rotation().Status; s.Phase != "Grace" || s.PreviousID != old.id || s.CurrentID != fresh.id {
 		t.Errorf("status %+v", s)
 	}
-	if condition := c.condition(conditionRevoked); condition.Reason != "Grace" || !strings.Contains(condition.Message, old.id+" is kept until") {
+	if condition := c.condition(conditionRevoked); condition.Reason != "Grace" || !strings.Contains(condition.Message, old.id+" is kept until 2026-05-25T12:") {
 		t.Errorf("%v", condition)
 	}
 	c.days(r, 1)

@@ -1,0 +1,14 @@
+package credentialrotation
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
+)
+
+// TestKind: what it is told of, and what it warns of.
+func TestKind(t *testing.T) {
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Annotated: true, Consumers: []string{"SecretAggregate", "Deployment", "StatefulSet", "DaemonSet"}, Warns: []string{"Ready"},
+	})
+}

@@ -1,0 +1,14 @@
+package keyrepository
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
+)
+
+// TestKind: what it is told of, and what it warns of.
+func TestKind(t *testing.T) {
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Annotated: true, Owns: []string{"Job"}, Consumers: []string{"Deployment", "StatefulSet"}, Warns: []string{"Ready"},
+	})
+}
