@@ -10,5 +10,11 @@ import (
 func TestKind(t *testing.T) {
 	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
 		Annotated: true, Owns: []string{"Job"}, Consumers: []string{"Deployment", "StatefulSet"}, Warns: []string{"Ready"},
+		Metrics: []string{
+			"companion_database_sync_condition",
+			"companion_database_sync_failures_total",
+			"companion_database_sync_last_success_timestamp_seconds",
+			"companion_database_sync_running",
+		},
 	})
 }

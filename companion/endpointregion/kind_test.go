@@ -8,5 +8,11 @@ import (
 
 // TestKind: what it is told of, and what it warns of.
 func TestKind(t *testing.T) {
-	controllertest.Kind(t, scheme, &kind, controllertest.Wants{Warns: []string{"Available"}})
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Warns: []string{"Available"},
+		Metrics: []string{
+			"companion_endpoint_region_condition",
+			"companion_endpoint_region_writes_total",
+		},
+	})
 }

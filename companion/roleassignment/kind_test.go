@@ -8,5 +8,11 @@ import (
 
 // TestKind: what it is told of, and what it warns of.
 func TestKind(t *testing.T) {
-	controllertest.Kind(t, scheme, &kind, controllertest.Wants{Finalizes: true, Warns: []string{"Available"}})
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Finalizes: true, Warns: []string{"Available"},
+		Metrics: []string{
+			"companion_role_assignment_condition",
+			"companion_role_assignment_given_total",
+		},
+	})
 }

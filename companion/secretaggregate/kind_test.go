@@ -8,5 +8,11 @@ import (
 
 // TestKind: what it is told of, and what it warns of.
 func TestKind(t *testing.T) {
-	controllertest.Kind(t, scheme, &kind, controllertest.Wants{Warns: []string{"Ready"}})
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Warns: []string{"Ready"},
+		Metrics: []string{
+			"companion_secret_aggregate_condition",
+			"companion_secret_aggregate_writes_total",
+		},
+	})
 }

@@ -2,9 +2,12 @@
 package controllertest
 
 import (
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +23,25 @@ type Wants struct {
 	Owns, Consumers []string
 	// Warns are conditions.
 	Warns []string
+	// Metrics are the names that dashboards and alerts ask for, in the order of the alphabet.
+	Metrics []string
+}
+
+// names is a registry that keeps the names of what is registered.
+type names struct {
+	prometheus.Registerer
+
+	all []string
+}
+
+var fullName = regexp.MustCompile(`fqName: "([^"]*)"`)
+
+// Register keeps the names.
+func (n *names) Register(c prometheus.Collector) error {
+	descriptions := make(chan *prometheus.Desc, 1)
+	c.Describe(descriptions)
+	n.all = append(n.all, fullName.FindStringSubmatch((<-descriptions).String())[1])
+	return nil
 }
 
 // Kind fails the test if the kind is wired otherwise than wanted, or does not fit together.
@@ -40,6 +62,12 @@ func Kind[T client.Object, W any](t *testing.T, scheme *runtime.Scheme, k *contr
 	for _, o := range k.Consumers {
 		got.Consumers = append(got.Consumers, kindOf(t, scheme, o))
 	}
+	registry := &names{}
+	if err := k.Metrics.Register(registry); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(registry.all)
+	got.Metrics = registry.all
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("kind %s (-want +got):\n%s", k.Name, diff)
 	}
