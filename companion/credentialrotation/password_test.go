@@ -68,6 +68,11 @@ func TestLockedOut(t *testing.T) {
 	if got := c.condition(conditionReady); rest != controller.Longest || !strings.Contains(got.Message, "Keystone accepts neither the password in Secret glance-credential") {
 		t.Errorf("rests %s: %v", rest, got)
 	}
+	c.editSecret(func(s *corev1.Secret) { s.Data[passwordKey] = []byte("wrong") })
+	c.pass(r)
+	if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || got.Reason != "LockedOut" {
+		t.Errorf("with a wrong one: %v", got)
+	}
 	c.editSecret(func(s *corev1.Secret) { s.Data[passwordKey] = []byte("unknown") })
 	c.violations = nil
 	c.run(r)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -17,6 +18,10 @@ func TestFirst(t *testing.T) {
 	s, r := c.secret(), c.rotation()
 	if len(s.Data) != 2 || !c.keystone.Accepts(text(s, idKey), text(s, secretKey)) || len(s.OwnerReferences) > 0 {
 		t.Errorf("Secret %v", s.ObjectMeta)
+	}
+	labels := map[string]string{"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": "cobaltcore-companion"}
+	if diff := cmp.Diff(labels, s.Labels); diff != "" || s.Type != corev1.SecretTypeOpaque {
+		t.Errorf("type %s, labels (-want +got):\n%s", s.Type, diff)
 	}
 	made := c.keystone.Credentials()[text(s, idKey)]
 	if made.Description != "Made by CredentialRotation team-a-prod-12345/glance" || !strings.HasPrefix(made.Name, "glance-") || len(made.Secret) != 43 {
@@ -48,7 +53,7 @@ func TestOverlap(t *testing.T) {
 	if s := c.rotation().Status; s.Phase != "Grace" || s.PreviousID != old.id || s.CurrentID != fresh.id {
 		t.Errorf("status %+v", s)
 	}
-	if condition := c.condition(conditionRevoked); condition.Reason != "Grace" || !strings.Contains(condition.Message, old.id+" is kept until") {
+	if condition := c.condition(conditionRevoked); condition.Reason != "Grace" || !strings.Contains(condition.Message, old.id+" is kept until 2026-05-25T12:") {
 		t.Errorf("%v", condition)
 	}
 	c.days(r, 1)

@@ -19,6 +19,13 @@ func TestTimes(t *testing.T) {
 	if got := w.due().Sub(start); got != 83*24*time.Hour {
 		t.Errorf("a credential of 90 days, replaced 7 days before, is replaced after %s", got)
 	}
+	w.rotation.Spec.GracePeriodDays, w.rotation.Spec.PreRotationDays = nil, nil
+	if got := w.graceEnds().Sub(start); got != 0 {
+		t.Errorf("no grace is %s", got)
+	}
+	if got := w.due().Sub(start); got != 90*24*time.Hour {
+		t.Errorf("a credential of 90 days is replaced after %s", got)
+	}
 }
 
 // TestSettle: pods are not restarted for a credential before their nodes may see it.
@@ -36,5 +43,13 @@ func TestSettle(t *testing.T) {
 		if s := rollConsumers(&later); s == nil || s.Name != want {
 			t.Errorf("after %s: %+v, want %s", after, s, want)
 		}
+	}
+}
+
+// TestAnnotation: pods carry the name of the Secret and the credential's ID.
+func TestAnnotation(t *testing.T) {
+	w := &world{rotation: rotationOf(applicationCredential)}
+	if got := w.annotation(); got != "credentials.c5c3.io/glance-credential" {
+		t.Error(got)
 	}
 }

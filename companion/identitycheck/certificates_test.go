@@ -2,8 +2,15 @@ package identitycheck
 
 import (
 	"encoding/pem"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 )
 
 // TestCertificates: what is reported of an authority is its certificates, whatever else is in the Secret's key.
@@ -27,5 +34,59 @@ func TestCertificates(t *testing.T) {
 				t.Errorf("%s\ngot:\n%s", tc.reason, got)
 			}
 		})
+	}
+}
+
+// TestLongest: the status takes as much as its schema allows, to the byte.
+func TestLongest(t *testing.T) {
+	one := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("a")})
+	body := 48000
+	for len(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make([]byte, body)})) <= 65536 {
+		body++
+	}
+	// One letter of the text is at most one byte more: the longest that fits, and the shortest that does not.
+	fits := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make([]byte, body-1)}))
+	if got := certificates([]byte(fits)); got != fits {
+		t.Errorf("%d bytes are not reported", len(fits))
+	}
+	if got := certificates([]byte(fits + string(one))); got != "" {
+		t.Errorf("%d bytes are reported", len(got))
+	}
+}
+
+// TestBuckets: a login takes a tenth of a second to half a minute.
+func TestBuckets(t *testing.T) {
+	duration.WithLabelValues("buckets", "buckets").Observe(1)
+	registry := prometheus.NewPedanticRegistry()
+	if err := metrics.Register(registry); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []float64
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if h := m.GetHistogram(); h != nil && m.GetLabel()[0].GetValue() == "buckets" {
+				for _, b := range h.GetBucket() {
+					got = append(got, b.GetUpperBound())
+				}
+			}
+		}
+	}
+	if want := []float64{.1, .25, .5, 1, 2.5, 5, 10, 30}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	duration.DeleteLabelValues("buckets", "buckets")
+}
+
+// TestAuthority: who is let in by whose certificates is reported after each login.
+func TestAuthority(t *testing.T) {
+	one := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("a")}))
+	w := &world{check: &openstackv1.IdentityCheck{}, now: start.Add(time.Millisecond), cloud: identity.Cloud{CA: []byte(one)}, version: "v3.14"}
+	w.report()
+	if s := w.check.Status; s.Authority != one || !s.LastToken.Time.Equal(start) || s.APIVersion != "v3.14" {
+		t.Errorf("%+v", s)
 	}
 }

@@ -16,6 +16,16 @@ func TestOrders(t *testing.T) {
 	owner := map[string]any{
 		"apiVersion": "openstack.c5c3.io/v1alpha1", "kind": "KeyRepository", "name": "keystone-fernet-keys", "uid": "repo-uid", "controller": true,
 	}
+	for want, o := range map[string]*unstructured.Unstructured{
+		"external-secrets.io/v1alpha1 PushSecret": w.pushSecret(), "external-secrets.io/v1 ExternalSecret": w.externalSecret(),
+	} {
+		if got := o.GetAPIVersion() + " " + o.GetKind(); got != want || o.GetLabels()["app.kubernetes.io/managed-by"] != "cobaltcore-companion" {
+			t.Errorf("%s with labels %v, want %s", got, o.GetLabels(), want)
+		}
+	}
+	if o := w.pushSecret(); o.GetLabels()["openstack.c5c3.io/backup-of"] != w.backupOf() || o.GetAnnotations()["openstack.c5c3.io/backup"] != w.backupID() {
+		t.Errorf("labels %v, annotations %v", o.GetLabels(), o.GetAnnotations())
+	}
 	spec := func(o *unstructured.Unstructured) map[string]any {
 		meta, _ := o.Object["metadata"].(map[string]any)
 		if diff := cmp.Diff([]any{owner}, meta["ownerReferences"]); diff != "" || o.GetNamespace() != namespace {
@@ -44,6 +54,26 @@ func TestOrders(t *testing.T) {
 	}
 	if diff := cmp.Diff(restore, spec(w.externalSecret())); diff != "" {
 		t.Errorf("restore (-want +got):\n%s", diff)
+	}
+}
+
+// TestBackupID: other keys, another store and another entry of it are another backup.
+func TestBackupID(t *testing.T) {
+	seen := map[string]string{}
+	for name, change := range map[string]func(*world){
+		"AsItIs": func(*world) {},
+		"Keys":   func(w *world) { w.record.Hash = "another" },
+		"Kind":   func(w *world) { w.repo.Spec.Backup.SecretStoreRef.Kind = "SecretStore" },
+		"Store":  func(w *world) { w.repo.Spec.Backup.SecretStoreRef.Name = "another" },
+		"Entry":  func(w *world) { w.repo.Spec.Backup.RemoteKey = "another" },
+	} {
+		w := &world{repo: withBackup(fernet()), record: record{Hash: "hash"}}
+		change(w)
+		id := w.backupID()
+		if other := seen[id]; other != "" || len(id) != 32 {
+			t.Errorf("%s has %s, as %q", name, id, other)
+		}
+		seen[id] = name
 	}
 }
 

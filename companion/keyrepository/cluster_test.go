@@ -1,6 +1,7 @@
 package keyrepository
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -20,6 +21,8 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -71,6 +74,7 @@ type cluster struct {
 	// random of everything, the keys included: a run is the same each time.
 	random *rand.ChaCha8
 	events *events.FakeRecorder
+	logs   bytes.Buffer
 
 	// mounted is what each running pod reads.
 	mounted map[string]keys.Set
@@ -255,7 +259,8 @@ func (c *cluster) tick() {
 // pass reconciles once and, if that waits for something, lets the simulated world go on. It returns how long nothing is left to do: zero
 // if there is.
 func (c *cluster) pass(r *Reconciler) time.Duration {
-	result, err := r.Reconcile(context.Background(), c.request())
+	ctx := log.IntoContext(context.Background(), zap.New(zap.WriteTo(&c.logs), zap.UseDevMode(true)))
+	result, err := r.Reconcile(ctx, c.request())
 	c.watch()
 	if c.onPass != nil {
 		c.onPass()

@@ -86,18 +86,21 @@ func TestParse(t *testing.T) {
 		"Sign":         {"Keystone reads +2 as 2.", with(func(d map[string][]byte) { d["+2"] = []byte(another) }), []string{`"+2"`}},
 		"Negative":     {"Keystone reads it as a key.", with(func(d map[string][]byte) { d["-1"] = []byte(another) }), []string{`"-1"`}},
 		"Huge":         {"A status has 32 bits.", with(func(d map[string][]byte) { d["4294967296"] = []byte(another) }), []string{`"4294967296"`}},
+		"Huge31":       {"And one of them is the sign.", with(func(d map[string][]byte) { d["2147483648"] = []byte(another) }), []string{`entry "2147483648" is no key`}},
+		"Largest":      {"This one is read.", with(func(d map[string][]byte) { d["2147483647"] = []byte(another) }), []string{"between 1 and 2147483647"}},
 		"NoStaged":     {"The next rotation has nothing to promote.", with(func(d map[string][]byte) { delete(d, "0") }), []string{"key 0"}},
 		"NoPrimary":    {"Then 0 encrypts.", with(func(d map[string][]byte) { delete(d, "1") }), []string{"no primary"}},
 		"Gap":          {"A secondary was deleted.", with(func(d map[string][]byte) { d["3"] = []byte(another) }), []string{"between 1 and 3"}},
 		"Empty":        {"Keystone leaves it out.", with(func(d map[string][]byte) { d["1"] = nil }), []string{"key 1 is empty"}},
-		"Short":        {"16 bytes.", with(func(d map[string][]byte) { d["1"] = d["1"][:24] }), []string{"key 1 is malformed"}},
+		"Short":        {"16 bytes.", with(func(d map[string][]byte) { d["1"] = d["1"][:24] }), []string{"key 1 is malformed: a key is 32 bytes in URL-safe base64, 44 characters"}},
 		"LineEnd":      {"echo without -n.", with(func(d map[string][]byte) { d["1"] = append(d["1"], '\n') }), []string{"key 1 is malformed"}},
 		"StandardCode": {"+ and / are another alphabet.", with(func(d map[string][]byte) { d["1"] = []byte("+/" + string(d["1"][2:])) }), []string{"key 1 is malformed"}},
 		"NullKey": {
 			"Keystone's own key for want of any.",
 			with(func(d map[string][]byte) { d["1"] = []byte(base64.URLEncoding.EncodeToString(make([]byte, 32))) }), []string{"null key"},
 		},
-		"Twice": {"A copy does not rotate.", with(func(d map[string][]byte) { d["1"] = d["0"] }), []string{"keys 0 and 1 are the same"}},
+		"Twice":     {"A copy does not rotate.", with(func(d map[string][]byte) { d["1"] = d["0"] }), []string{"keys 0 and 1 are the same"}},
+		"LastTwice": {"The one that it is a copy of is named.", with(func(d map[string][]byte) { d["2"] = d["1"] }), []string{"keys 1 and 2 are the same"}},
 		"All": {
 			"Everything is told at once.",
 			map[string][]byte{"x": nil, "1": []byte("?"), "3": nil}, []string{`"x"`, "key 1", "key 3", "key 0", "between"},
@@ -120,12 +123,36 @@ func TestParse(t *testing.T) {
 			}
 		})
 	}
+	t.Run("EmptyTwice", func(t *testing.T) {
+		if _, err := Parse(with(func(d map[string][]byte) { d["1"], d["2"] = nil, nil })); strings.Contains(err.Error(), "the same") {
+			t.Errorf("that they are empty says it all: %s", err)
+		}
+	})
 	t.Run("Purged", func(t *testing.T) {
 		set := Set{0: good[0], 7: good[1], 8: another}
 		if _, err := Parse(set.Data()); err != nil {
 			t.Errorf("the gap above the staged key is what purging leaves: %s", err)
 		}
 	})
+}
+
+// TestPurged: neither the staged key nor what is not there goes.
+func TestPurged(t *testing.T) {
+	for _, tc := range []struct {
+		set   Set
+		limit int
+		want  []int
+	}{
+		{Set{0: "a", 1: "b"}, 3, []int{}}, {Set{0: "a", 1: "b"}, 2, []int{1}}, {Set{0: "a", 3: "b", 4: "c", 5: "d"}, 3, []int{3, 4}},
+		{Set{0: "a"}, 1, []int{}}, {Set{}, 0, nil},
+	} {
+		if diff := cmp.Diff(tc.want, tc.set.Purged(tc.limit)); diff != "" {
+			t.Errorf("of %v to %d (-want +got):\n%s", tc.set.Indexes(), tc.limit, diff)
+		}
+	}
+	if _, err := (Set{0: "a", 1: "b"}).Rotate(random(1), 1); err == nil || !strings.Contains(err.Error(), "at least 2 keys, not 1") {
+		t.Error(err)
+	}
 }
 
 // FuzzParse edits a Secret by hand. What is taken has to be what Keystone would load, key by key, and has to rotate.

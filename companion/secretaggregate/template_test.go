@@ -50,6 +50,7 @@ func TestTemplates(t *testing.T) {
 		"QuoteBinary":     {reason: "YAML is UTF-8.", text: "{{ quote .a }}", value: "\xffsecret", wantErr: "the value is not valid UTF-8"},
 		"Base64":          {reason: "As a Secret in a Secret.", text: "{{ .a | trim | base64 }}", value: " x\n", want: "eA=="},
 		"Oslo":            {reason: "oslo.config reads it literally.", text: "password = {{ .a }}", escape: "OsloConfig", value: `$x\$y`, want: `password = $$x\\$y`},
+		"None":            {reason: "A source is put in unchanged.", text: "{{ .a }}", escape: "None", value: "$x", want: "$x"},
 		"OsloSpaces":      {reason: "Outer spaces need quotes.", text: "{{ .a }}", escape: "OsloConfig", value: " x", want: `" x"`},
 		"OsloTwoLines":    {reason: "An option is one line: the second would be another option.", text: "{{ .a }}", escape: "OsloConfig", value: "x\n[DEFAULT]", wantErr: "source a (Secret secret, key key) cannot be written as OsloConfig"},
 		"URL":             {reason: "The user and the password of a URL.", text: "rabbit://u:{{ .a }}@h", escape: "URL", value: "p@ss:w/o?r d#%$+é", want: "rabbit://u:p%40ss%3Aw%2Fo%3Fr%20d%23%25%24%2B%C3%A9@h"},
@@ -147,4 +148,13 @@ func FuzzTemplate(f *testing.F) {
 			t.Errorf("%q became %q", value, plain)
 		}
 	})
+}
+
+// TestSize: a Secret may be a mebibyte large, and not a byte more.
+func TestSize(t *testing.T) {
+	for size, ok := range map[int]bool{1 << 20: true, 1<<20 + 1: false} {
+		if got, err := render("{{ .a }}", "", strings.Repeat("x", size)); (err == nil) != ok || ok && len(got) != size {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package named
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/util/workqueue"
@@ -150,5 +152,54 @@ func TestNobody(t *testing.T) {
 	s.Follow(key("clouds"), "keystone-admin")
 	if len(s.watches) > 0 {
 		t.Error("it watches for nobody")
+	}
+}
+
+// TestDeleted: a Secret that is deleted wakes, too.
+func TestDeleted(t *testing.T) {
+	a := newAPI(t, "keystone-admin")
+	s, q := start(t, a)
+	s.Follow(key("clouds"), "keystone-admin")
+	woken(t, q)
+	if err := a.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("secrets"), namespace, "keystone-admin"); err != nil {
+		t.Fatal(err)
+	}
+	if got := woken(t, q); got != "clouds" {
+		t.Errorf("woken %s", got)
+	}
+}
+
+// closed is a watch that tells when nobody watches any more.
+type closed struct {
+	watch.Interface
+
+	once  sync.Once
+	ended chan struct{}
+}
+
+func (c *closed) Stop() {
+	c.once.Do(func() { close(c.ended) })
+	c.Interface.Stop()
+}
+
+// TestEnded: nothing is watched when the controller has ended.
+func TestEnded(t *testing.T) {
+	a := newAPI(t, "keystone-admin")
+	w := &closed{Interface: watch.NewRaceFreeFake(), ended: make(chan struct{})}
+	a.PrependWatchReactor("secrets", clienttesting.DefaultWatchReactor(w, nil))
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	t.Cleanup(q.ShutDown)
+	s := with(a)
+	ctx, end := context.WithCancel(t.Context())
+	if err := s.Start(ctx, q); err != nil {
+		t.Fatal(err)
+	}
+	s.Follow(key("clouds"), "keystone-admin")
+	woken(t, q)
+	end()
+	select {
+	case <-w.ended:
+	case <-time.After(10 * time.Second):
+		t.Error("it watches for ever")
 	}
 }

@@ -1,0 +1,159 @@
+package credentialrotation
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+)
+
+// story is what somebody who watches a CredentialRotation sees: its phase and conditions whenever they change, events, and
+// steps in the log. Identities are numbered as they come.
+type story struct {
+	lines []string
+	last  string
+	ids   []string
+}
+
+// quiet is a step in the log that no event tells of.
+var quiet = regexp.MustCompile(`took a step\s+\{.*"step": "(\w+)", "note": ""`)
+
+var madeUp = regexp.MustCompile(`glance-[0-9a-z]{10}-[0-9a-f]{16}`)
+
+// watch adds what is seen now.
+func (s *story) watch(c *cluster) {
+	status := c.rotation().Status
+	if id := status.CurrentID; id != "" && !strings.Contains(strings.Join(s.ids, " "), id) {
+		s.ids = append(s.ids, id)
+	}
+	for _, step := range quiet.FindAllStringSubmatch(c.logs.String(), -1) {
+		s.lines = append(s.lines, ". "+step[1])
+	}
+	c.logs.Reset()
+	line := status.Phase
+	for _, name := range []string{conditionReady, conditionDistributed, conditionRevoked} {
+		if condition := meta.FindStatusCondition(status.Conditions, name); condition != nil {
+			line += fmt.Sprintf(" %s=%s", map[bool]string{true: name, false: "not " + name}[condition.Status == "True"], condition.Reason)
+		}
+	}
+	if line != s.last {
+		s.lines, s.last = append(s.lines, line), line
+	}
+	for len(c.events.Events) > 0 {
+		s.lines = append(s.lines, "- "+<-c.events.Events)
+	}
+}
+
+// told is the story, with numbers for identities and a star for names that are made up.
+func (s *story) told() []string {
+	var out []string
+	for _, line := range s.lines {
+		for i, id := range s.ids {
+			line = strings.ReplaceAll(line, id, fmt.Sprintf("#%d", i+1))
+		}
+		out = append(out, madeUp.ReplaceAllString(line, "*"))
+	}
+	return out
+}
+
+// TestStory: a credential from the first to the second, as it is seen from outside.
+func TestStory(t *testing.T) {
+	for target, want := range map[string][]string{
+		applicationCredential: {
+			". CredentialStaged",
+			"Idle not Ready=InProgress not Distributed=NoCredential not Revoked=NoCredential",
+			"Minting not Ready=InProgress not Distributed=NoCredential not Revoked=NoCredential",
+			"- Normal CredentialMade made application credential *",
+			"- Normal CredentialReplaced Secret glance-credential holds application credential #1",
+			"Distributing Ready=CredentialInUse not Distributed=Waiting not Revoked=Distributing",
+			"- Normal ConsumerRolled rolls Deployment glance for it to have credential #1",
+			"Distributing Ready=CredentialInUse Distributed=EveryConsumer not Revoked=Distributing",
+			"- Normal CredentialDistributed every consumer has credential #1",
+			". OthersRevoked",
+			"Grace Ready=CredentialInUse Distributed=EveryConsumer not Revoked=Revoking",
+			"Idle Ready=CredentialInUse Distributed=EveryConsumer Revoked=OnlyOne",
+			". CredentialStaged",
+			"Minting Ready=CredentialInUse Distributed=EveryConsumer Revoked=OnlyOne",
+			"- Normal CredentialMade made application credential *",
+			"- Normal CredentialReplaced Secret glance-credential holds application credential #2",
+			"Distributing Ready=CredentialInUse not Distributed=Waiting not Revoked=Distributing",
+			"- Normal ConsumerRolled rolls Deployment glance for it to have credential #2",
+			"Distributing Ready=CredentialInUse Distributed=EveryConsumer not Revoked=Distributing",
+			"- Normal CredentialDistributed every consumer has credential #2",
+			"Grace Ready=CredentialInUse Distributed=EveryConsumer not Revoked=Grace",
+			". CredentialsCondemned",
+			"Grace Ready=CredentialInUse Distributed=EveryConsumer not Revoked=Revoking",
+			"Revoking Ready=CredentialInUse Distributed=EveryConsumer not Revoked=Revoking",
+			"- Normal CredentialRevoked revoked application credential #1",
+			". OthersRevoked",
+			"Idle Ready=CredentialInUse Distributed=EveryConsumer Revoked=OnlyOne",
+		},
+		password: {
+			"Idle not Ready=InProgress not Distributed=NoCredential not Revoked=NoCredential",
+			"- Normal PasswordAdopted took over the password in Secret glance-credential",
+			"Distributing Ready=CredentialInUse not Distributed=Waiting not Revoked=Distributing",
+			"- Normal ConsumerRolled rolls Deployment glance for it to have credential #1",
+			"Distributing Ready=CredentialInUse Distributed=EveryConsumer not Revoked=Distributing",
+			"- Normal CredentialDistributed every consumer has credential #1",
+			"Idle Ready=CredentialInUse Distributed=EveryConsumer Revoked=OnlyOne",
+			". CredentialStaged",
+			"Minting Ready=CredentialInUse Distributed=EveryConsumer Revoked=OnlyOne",
+			"- Normal PasswordChanged changed the password in Keystone",
+			"- Normal CredentialReplaced Secret glance-credential holds the new password",
+			"Distributing Ready=CredentialInUse not Distributed=Waiting not Revoked=Distributing",
+			"- Normal ConsumerRolled rolls Deployment glance for it to have credential #2",
+			"Distributing Ready=CredentialInUse Distributed=EveryConsumer not Revoked=Distributing",
+			"- Normal CredentialDistributed every consumer has credential #2",
+			"Idle Ready=CredentialInUse Distributed=EveryConsumer Revoked=OnlyOne",
+		},
+	} {
+		t.Run(target, func(t *testing.T) {
+			c := newCluster(t, rotationOf(target))
+			got := &story{}
+			c.onPass = func() { got.watch(c) }
+			r := c.sound()
+			c.place(r)
+			before := value(t, "rotations_total")
+			c.untilRotation(r)
+			if diff := cmp.Diff(want, got.told()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			status := c.rotation().Status
+			for name, want := range map[string]float64{
+				"rotations_total":                 before + 1,
+				"last_rotation_timestamp_seconds": float64(status.LastRotation.Unix()),
+				"next_rotation_timestamp_seconds": float64(status.NextRotation.Unix()),
+			} {
+				if got := value(t, name); got != want {
+					t.Errorf("%s is %v, want %v", name, got, want)
+				}
+			}
+		})
+	}
+}
+
+// value of a metric of the only CredentialRotation.
+func value(t *testing.T, name string) float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	if err := metrics.Register(registry); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "companion_credential_rotation_"+name {
+				sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,146 @@
+package databasesync
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// TestPodsOf: a Job's own pods, the newest last; of two of one second, the later name is.
+func TestPodsOf(t *testing.T) {
+	job, other := &batchv1.Job{}, &batchv1.Job{}
+	job.Name, job.UID, other.Name, other.UID = "job", "job-uid", "other", "other-uid"
+	pod := func(name string, seconds int, of *batchv1.Job) corev1.Pod {
+		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: name, CreationTimestamp: metav1.Time{Time: start.Add(time.Duration(seconds) * time.Second)},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(of, batchv1.SchemeGroupVersion.WithKind("Job"))},
+		}}
+	}
+	var got []string
+	for _, p := range podsOf(job, []corev1.Pod{pod("a", 2, job), pod("d", 1, job), pod("x", 3, other), pod("c", 1, job)}) {
+		got = append(got, p.Name)
+	}
+	if diff := cmp.Diff([]string{"c", "d", "a"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestStarted: a pod of which any container has ever run may have written, and one that has ended as well.
+func TestStarted(t *testing.T) {
+	of := func(state, before corev1.ContainerState) []corev1.ContainerStatus {
+		return []corev1.ContainerStatus{{Name: "keystone", State: state, LastTerminationState: before}}
+	}
+	waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
+	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	for name, tc := range map[string]struct {
+		status corev1.PodStatus
+		want   bool
+	}{
+		"New":       {corev1.PodStatus{Phase: corev1.PodPending}, false},
+		"Waits":     {corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: of(waits, corev1.ContainerState{})}, false},
+		"Runs":      {corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: of(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{})}, true},
+		"Init":      {corev1.PodStatus{Phase: corev1.PodPending, InitContainerStatuses: of(ended, corev1.ContainerState{}), ContainerStatuses: of(waits, corev1.ContainerState{})}, true},
+		"Restarted": {corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: of(waits, ended)}, true},
+		"Ended":     {corev1.PodStatus{Phase: corev1.PodFailed}, true},
+	} {
+		if got := started(&corev1.Pod{Status: tc.status}); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestObstacle: what keeps a pod from starting is told, and what every pod goes through is not.
+func TestObstacle(t *testing.T) {
+	waits := func(reason, message string) corev1.PodStatus {
+		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
+			{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}},
+		}}
+	}
+	scheduled := func(status corev1.ConditionStatus) corev1.PodStatus {
+		return corev1.PodStatus{Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"},
+			{Type: corev1.PodScheduled, Status: status, Reason: "Unschedulable", Message: "0/3 nodes"},
+		}}
+	}
+	for name, tc := range map[string]struct {
+		status corev1.PodStatus
+		want   string
+	}{
+		"Image":     {waits("ErrImagePull", "no such image"), "ErrImagePull: no such image"},
+		"NoMessage": {waits("ImagePullBackOff", ""), "ImagePullBackOff"},
+		"Creating":  {waits("ContainerCreating", ""), ""},
+		"Init":      {waits("PodInitializing", ""), ""},
+		"NoReason":  {waits("", "soon"), ""},
+		"NoNode":    {scheduled(corev1.ConditionFalse), "Unschedulable: 0/3 nodes"},
+		"HasNode":   {scheduled(corev1.ConditionTrue), ""},
+	} {
+		if got := obstacle(&corev1.Pod{Status: tc.status}); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+func TestSentence(t *testing.T) {
+	for want, in := range map[string][2]string{
+		"no reason is known": {"", ""}, "Evicted": {"Evicted", ""}, "Failed: no memory": {"", "no memory"}, "Evicted: no memory": {"Evicted", "no memory"},
+	} {
+		if got := sentence(in[0], in[1]); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestHow: the last line that a step wrote is told, if it is not too long.
+func TestHow(t *testing.T) {
+	for want, r := range map[string]record{
+		"nobody knows how it ended":                {},
+		"its pod has gone":                         {Log: "its pod has gone"},
+		"exit code 0":                              {ExitCode: new(int32(0))},
+		"exit code 7, refused":                     {ExitCode: new(int32(7)), Log: "step says\nrefused"},
+		"exit code 1, " + strings.Repeat("x", 300): {ExitCode: new(int32(1)), Log: strings.Repeat("x", 301)},
+	} {
+		if got := how(&r); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestOutputOf: the last fifty lines of one container are asked for.
+func TestOutputOf(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: namespace}}
+	api := fake.NewClientset(pod)
+	if _, err := output(api.CoreV1())(context.Background(), pod, "keystone"); err != nil {
+		t.Fatal(err)
+	}
+	asked, ok := api.Actions()[0].(clienttesting.GenericAction)
+	if !ok {
+		t.Fatalf("%+v", api.Actions())
+	}
+	if diff := cmp.Diff(&corev1.PodLogOptions{Container: "keystone", TailLines: new(int64(50))}, asked.GetValue()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestResultMessage: what the container wrote at its end, and the image that ran.
+func TestResultMessage(t *testing.T) {
+	j, _ := job(t, func(*corev1.PodSpec) {})
+	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	pod := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}},
+		Spec:       j.Spec.Template.Spec,
+		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "keystone", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: "47147121"}},
+		}}},
+	}
+	if got := resultOf(j, []corev1.Pod{pod}); got.message != "47147121" || got.digest != "" || got.pod == nil || got.container != "keystone" {
+		t.Errorf("%+v", got)
+	}
+}

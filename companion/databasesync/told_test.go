@@ -1,0 +1,58 @@
+package databasesync
+
+import (
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// TestRunning: what is under way is told, with its attempt if it is not the first.
+func TestRunning(t *testing.T) {
+	w := &world{sync: keystone("2025.1"), now: start}
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job"}}
+	for attempt, want := range map[int32]string{
+		1: "step sync/db-sync of release 2025.1 runs in Job job",
+		2: "step sync/db-sync of release 2025.1 runs in Job job, attempt 2",
+	} {
+		r := &record{Step: "sync/db-sync", Release: "2025.1", Attempt: attempt, Request: request(w.sync)}
+		if got := w.running(r, j); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		r.Request = "earlier"
+		if got := w.running(r, j); !strings.Contains(got, "for an earlier spec, which is run to its end") {
+			t.Error(got)
+		}
+	}
+}
+
+// TestBegunForAnother: a new database that was begun for another release may be of it, which a failure says.
+func TestBegunForAnother(t *testing.T) {
+	for begun, want := range map[string]bool{"2025.2": true, "2025.1": false} {
+		w := &world{sync: keystone("2025.1"), now: start}
+		w.sync.Status.History = []record{
+			{Step: "sync/db-sync", Release: begun, Hash: "a", Attempt: 1, Result: openstackv1.StepFailed},
+			{Step: "sync/db-sync", Release: "2025.1", Hash: "b", Attempt: 1, Result: openstackv1.StepFailed},
+		}
+		got := w.failure(&w.sync.Status.History[1], start)
+		if says := strings.Contains(got, ". The schema was begun for release 2025.2 and may be of it: it cannot go back"); says != want {
+			t.Errorf("begun for %s: %s", begun, got)
+		}
+	}
+}
+
+// TestRecognized: a schema of an earlier release is upgraded, and an event says so.
+func TestRecognized(t *testing.T) {
+	w := &world{sync: identified(keystone("2026.2")), now: start}
+	w.sync.Status.SchemaRevision = "e8725d6fa226"
+	p := w.recognize(w.sync.Spec.SchemaVersion)
+	if p == nil || p.note != "the database holds a schema of release 2026.1 (revision e8725d6fa226), which is upgraded" {
+		t.Fatalf("%+v", p)
+	}
+	if s := p.status; s.InstalledRelease != "2026.1" || s.ContractedRelease != "2026.1" || p.phase != openstackv1.SyncPhaseExpanding {
+		t.Errorf("%s: %+v", p.phase, s)
+	}
+}

@@ -1,0 +1,20 @@
+package identitycheck
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
+)
+
+// TestKind: what it is told of, and what it warns of.
+func TestKind(t *testing.T) {
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Warns: []string{"PublicReachable", "Reachable"},
+		Metrics: []string{
+			"companion_identity_check_condition",
+			"companion_identity_check_duration_seconds",
+			"companion_identity_check_failures_total",
+			"companion_identity_check_last_token_timestamp_seconds",
+		},
+	})
+}

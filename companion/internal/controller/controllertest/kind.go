@@ -1,0 +1,91 @@
+// Package controllertest holds kinds of the companion to what all of them promise.
+package controllertest
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+)
+
+// Wants is what a kind is told of, beside its own objects, and what it warns of.
+type Wants struct {
+	Annotated, Finalizes bool
+	// Owns and Consumers are kinds.
+	Owns, Consumers []string
+	// Warns are conditions.
+	Warns []string
+	// Metrics are the names that dashboards and alerts ask for, in the order of the alphabet.
+	Metrics []string
+}
+
+// names is a registry that keeps the names of what is registered.
+type names struct {
+	prometheus.Registerer
+
+	all []string
+}
+
+var fullName = regexp.MustCompile(`fqName: "([^"]*)"`)
+
+// Register keeps the names.
+func (n *names) Register(c prometheus.Collector) error {
+	descriptions := make(chan *prometheus.Desc, 1)
+	c.Describe(descriptions)
+	n.all = append(n.all, fullName.FindStringSubmatch((<-descriptions).String())[1])
+	return nil
+}
+
+// Kind fails the test if the kind is wired otherwise than wanted, or does not fit together.
+func Kind[T client.Object, W any](t *testing.T, scheme *runtime.Scheme, k *controller.Kind[T, W], want Wants) {
+	t.Helper()
+	if got := kindOf(t, scheme, k.Object); got != k.Name {
+		t.Errorf("kind %s reconciles objects of kind %s", k.Name, got)
+	}
+	if len(k.Consumers) > 0 {
+		if got := kindOf(t, scheme, k.List); got != k.Name+"List" {
+			t.Errorf("consumers wake objects of a %s", got)
+		}
+	}
+	got := Wants{Annotated: k.Annotated, Finalizes: k.Finalizes, Warns: k.Warns}
+	for _, o := range k.Owns {
+		got.Owns = append(got.Owns, kindOf(t, scheme, o))
+	}
+	for _, o := range k.Consumers {
+		got.Consumers = append(got.Consumers, kindOf(t, scheme, o))
+	}
+	registry := &names{}
+	if err := k.Metrics.Register(registry); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(registry.all)
+	got.Metrics = registry.all
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("kind %s (-want +got):\n%s", k.Name, diff)
+	}
+	o, ok := k.Object.DeepCopyObject().(T)
+	if !ok {
+		t.Fatalf("a copy of %T is no %T", k.Object, k.Object)
+	}
+	*k.Conditions(o) = []metav1.Condition{{Type: k.Warns[0]}}
+	if len(*k.Conditions(o)) != 1 || len(*k.Conditions(k.Object)) != 0 {
+		t.Errorf("conditions of kind %s are not those of its objects", k.Name)
+	}
+}
+
+func kindOf(t *testing.T, scheme *runtime.Scheme, o runtime.Object) string {
+	t.Helper()
+	gvk, err := apiutil.GVKForObject(o, scheme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gvk.Kind
+}

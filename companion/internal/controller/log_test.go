@@ -1,0 +1,78 @@
+package controller
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// TestLog: each step is in the log, whether or not an event tells of it; a conflict is there for who looks closer.
+func TestLog(t *testing.T) {
+	nothing := func(context.Context, *Env) error { return nil }
+	for name, tc := range map[string]struct {
+		step Step
+		want string
+	}{
+		"Done":  {Step{Name: "Made", Do: nothing, Note: "made it"}, "INFO took a step {\"step\": \"Made\", \"note\": \"made it\"}\n"},
+		"Quiet": {Step{Name: "Made", Do: nothing}, "INFO took a step {\"step\": \"Made\", \"note\": \"\"}\n"},
+		"Told":  {Step{Name: "Back", Note: "it is back"}, "INFO took a step {\"step\": \"Back\", \"note\": \"it is back\"}\n"},
+		"Waits": {Step{Name: "Waits", Wait: "for something"}, ""},
+		"Conflict": {
+			Step{Name: "Made", Do: func(context.Context, *Env) error { return apierrors.NewConflict(secrets, "x", errTest) }},
+			"DEBUG conflict, requeueing {\"error\": \"Operation cannot be fulfilled on secrets \\\"x\\\": it is broken\"}\n",
+		},
+	} {
+		var out bytes.Buffer
+		ctx := log.IntoContext(t.Context(), zap.New(zap.WriteTo(&out), zap.UseDevMode(true)))
+		writes := 0
+		if _, err := testKind(func(*object) Step { return tc.step }).Reconcile(ctx, newEnv(server(nil, &writes, newObject())), request); err != nil {
+			t.Error(err)
+		}
+		got := regexp.MustCompile(`(?m)^\S+\t(\w+)\t([^\t]*)\t`).ReplaceAllString(out.String(), "$1 $2 ")
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// recorder keeps what an event is of beside its note.
+type recorder struct{ kind, reason, action string }
+
+func (r *recorder) Eventf(_, _ runtime.Object, kind, reason, action, _ string, _ ...any) {
+	*r = recorder{kind, reason, action}
+}
+
+func TestEventAction(t *testing.T) {
+	got := &recorder{}
+	(&Env{Events: got}).Event(newObject(), "Normal", "Made", "made it")
+	if want := (recorder{"Normal", "Made", "Reconcile"}); *got != want {
+		t.Errorf("%+v, want %+v", *got, want)
+	}
+}
+
+// TestConditionMetric: dashboards and alerts ask for conditions by this name.
+func TestConditionMetric(t *testing.T) {
+	m := NewMetrics("test")
+	m.show(newObject(), nil, []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}})
+	registry := prometheus.NewPedanticRegistry()
+	if err := m.Register(registry); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(families) != 1 || families[0].GetName() != "companion_test_condition" {
+		t.Errorf("%v", families)
+	}
+}

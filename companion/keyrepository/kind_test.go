@@ -1,0 +1,23 @@
+package keyrepository
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
+)
+
+// TestKind: what it is told of, and what it warns of.
+func TestKind(t *testing.T) {
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Annotated: true, Owns: []string{"Job"}, Consumers: []string{"Deployment", "StatefulSet"}, Warns: []string{"Ready"},
+		Metrics: []string{
+			"companion_key_repository_condition",
+			"companion_key_repository_keys",
+			"companion_key_repository_last_backup_timestamp_seconds",
+			"companion_key_repository_last_rotation_timestamp_seconds",
+			"companion_key_repository_needed_keys",
+			"companion_key_repository_next_rotation_timestamp_seconds",
+			"companion_key_repository_rotations_total",
+		},
+	})
+}

@@ -1,0 +1,153 @@
+package keyrepository
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/keys"
+)
+
+// due is a world in which everybody has the keys, and a rotation is due.
+func due(t *testing.T) *world {
+	t.Helper()
+	now := time.Date(2026, time.March, 9, 12, 0, 0, 0, time.UTC)
+	w := &world{repo: fernet(), now: now, state: intact, set: keys.Set{0: "a", 1: "b", 2: "c"}}
+	w.derive()
+	if w.refusal != nil {
+		t.Fatal(w.refusal)
+	}
+	rotated := now.Add(-8 * 24 * time.Hour)
+	w.record = record{Hash: w.set.Hash(), Rotated: rotated, Distributed: &rotated, NeededUntil: keys.Ledger{1: rotated}}
+	return w
+}
+
+// TestRotateKeys: what is due waits for what is in use, and says so.
+func TestRotateKeys(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*world)
+		want   controller.Step
+	}{
+		"Due":       {func(*world) {}, controller.Step{Name: "KeysRotated", Note: "rotated the keys: 3 is primary now"}},
+		"Suspended": {func(w *world) { w.repo.Spec.Suspend = true }, controller.Step{Name: "Suspended"}},
+		"NotDue": {
+			func(w *world) { w.record.Rotated = w.now },
+			controller.Step{Name: "Idle", At: time.Date(2026, time.March, 15, 0, 0, 0, 0, time.UTC)},
+		},
+		"NotRecorded": {
+			func(w *world) { w.record.Distributed = nil },
+			controller.Step{Name: "RotationWaits", Wait: "the proof that every pod has the keys is not yet recorded"},
+		},
+		"Encrypts": {
+			func(w *world) { w.record.NeededUntil = nil },
+			controller.Step{Name: "RotationWaits", Wait: "of the keys [1] that would go, one may still encrypt"},
+		},
+		"Decrypts": {
+			func(w *world) { w.record.NeededUntil = keys.Ledger{1: w.now.Add(time.Hour)} },
+			controller.Step{
+				Name: "RotationWaits", At: time.Date(2026, time.March, 9, 13, 0, 0, 0, time.UTC),
+				Wait: "keys [1] would go, but decrypt tokens until 2026-03-09T13:00:00Z",
+			},
+		},
+	} {
+		w := due(t)
+		tc.change(w)
+		got := rotateKeys(w)
+		if does := got.Do != nil; does != (name == "Due") {
+			t.Errorf("%s: does something: %v", name, does)
+		}
+		got.Do = nil
+		if diff := cmp.Diff(tc.want, *got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestMigrationRests: a migration that failed runs again after an hour, which its condition says.
+func TestMigrationRests(t *testing.T) {
+	w := due(t)
+	repo := credential()
+	w.repo = repo
+	w.consumers = make([]consumer.Workload, 0)
+	failed := func(ago time.Duration, message string) *batchv1.Job {
+		return &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{Name: "migration"},
+			Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{
+				Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Message: message, LastTransitionTime: metav1.Time{Time: w.now.Add(-ago)},
+			}}},
+		}
+	}
+	for want, job := range map[string]*batchv1.Job{
+		"what is stored has to be encrypted with the primary key":                                       nil,
+		"Job migration encrypts what is stored with the primary key":                                    {ObjectMeta: metav1.ObjectMeta{Name: "migration"}},
+		"Job migration failed: no database. It runs again an hour later, or when it is deleted":         failed(0, "no database"),
+		"Job migration failed: it has not answered. It runs again an hour later, or when it is deleted": failed(0, ""),
+	} {
+		w.job = job
+		if got := w.waitsForMigration(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestMigrationPod: nothing of the workload's pod stays that serves or keeps alive.
+func TestMigrationPod(t *testing.T) {
+	c := newCluster(t, credential(), deployment())
+	from, err := consumer.Observe(t.Context(), c.api, "Deployment", key("keystone"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	main := &from.Template().Spec.Containers[0]
+	main.Args, main.ReadinessProbe, main.StartupProbe, main.Lifecycle = []string{"x"}, &corev1.Probe{}, &corev1.Probe{}, &corev1.Lifecycle{}
+	spec := &from.Template().Spec
+	spec.InitContainers, spec.TopologySpreadConstraints = []corev1.Container{{Name: "x"}}, []corev1.TopologySpreadConstraint{{}}
+	w := &world{repo: credential(), record: record{Hash: "hash"}}
+	job := migrationJob(w, from)
+	want := corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever,
+		Containers: []corev1.Container{{
+			Name: "keystone", Image: "keystone:1", Command: []string{"keystone-manage", "credential_migrate"},
+			Env: []corev1.EnvVar{{Name: "DATABASE_PASSWORD", Value: "x"}},
+		}},
+	}
+	if diff := cmp.Diff(want, job.Spec.Template.Spec); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	labels := map[string]string{
+		"app.kubernetes.io/name": "key-migration", "app.kubernetes.io/component": "migration",
+		"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": "cobaltcore-companion",
+	}
+	for of, got := range map[string]map[string]string{"Job": job.Labels, "pod": job.Spec.Template.Labels} {
+		if diff := cmp.Diff(labels, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", of, diff)
+		}
+	}
+	times := [3]int64{int64(*job.Spec.BackoffLimit), *job.Spec.ActiveDeadlineSeconds, int64(*job.Spec.TTLSecondsAfterFinished)}
+	if want := [3]int64{6, 1800, 86400}; times != want {
+		t.Errorf("attempts, deadline and TTL are %v, want %v", times, want)
+	}
+	w.record.Hash = "another"
+	if other := migrationJob(w, from).Name; other == job.Name {
+		t.Errorf("the Job of other keys has the name %s, too", other)
+	}
+}
+
+// TestSecretLabels: what the Secret is found by, and the annotation of pods that have its keys.
+func TestSecretLabels(t *testing.T) {
+	c, _ := start(t, fernet())
+	want := map[string]string{
+		"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": "cobaltcore-companion", "openstack.c5c3.io/keys": "fernet",
+	}
+	if diff := cmp.Diff(want, c.secret().Labels); diff != "" || c.secret().Type != corev1.SecretTypeOpaque {
+		t.Errorf("type %s (-want +got):\n%s", c.secret().Type, diff)
+	}
+	if got := podAnnotation(secretName); got != "keys.openstack.c5c3.io/keystone-keys" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,185 @@
+package keyrepository
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// story is what somebody who watches a KeyRepository sees: its conditions whenever they change, events, and steps in
+// the log.
+type story struct {
+	lines []string
+	last  string
+}
+
+var (
+	hashed = regexp.MustCompile(`-migrate-[0-9a-z]+`)
+	// quiet is a step in the log that no event tells of.
+	quiet = regexp.MustCompile(`took a step\s+\{.*"step": "(\w+)", "note": ""`)
+)
+
+// watch adds what is seen now.
+func (s *story) watch(c *cluster) {
+	for _, step := range quiet.FindAllStringSubmatch(c.logs.String(), -1) {
+		s.lines = append(s.lines, ". "+step[1])
+	}
+	c.logs.Reset()
+	var states []string
+	for _, name := range []string{conditionReady, conditionDistributed, conditionMigrated, conditionBackedUp} {
+		if condition := meta.FindStatusCondition(c.repo().Status.Conditions, name); condition != nil {
+			states = append(states, fmt.Sprintf("%s=%s", map[bool]string{true: name, false: "not " + name}[condition.Status == "True"], condition.Reason))
+		}
+	}
+	line := strings.Join(states, " ")
+	if line != s.last {
+		s.lines, s.last = append(s.lines, line), line
+	}
+	for len(c.events.Events) > 0 {
+		s.lines = append(s.lines, "- "+hashed.ReplaceAllString(<-c.events.Events, "-migrate-*"))
+	}
+}
+
+// TestStory: keys from their creation to the second rotation, as it is seen from outside.
+func TestStory(t *testing.T) {
+	for name, tc := range map[string]struct {
+		repo *openstackv1.KeyRepository
+		want []string
+	}{
+		"Fernet": {fernet(), []string{
+			"not Ready=InProgress not Distributed=NoKeys",
+			"- Normal KeysCreated created the keys in Secret keystone-keys",
+			"Ready=KeysReady not Distributed=Waiting",
+			"- Normal PodsRolled rolls Deployment keystone for it to have the keys with primary 1",
+			"- Normal KeysDistributed every pod has the keys with primary 1",
+			"Ready=KeysReady Distributed=EveryPod",
+			"- Normal KeysRotated rotated the keys: 2 is primary now",
+			"Ready=KeysReady not Distributed=Waiting",
+			"- Normal PodsRolled rolls Deployment keystone for it to have the keys with primary 2",
+			"- Normal KeysDistributed every pod has the keys with primary 2",
+			"Ready=KeysReady Distributed=EveryPod",
+			"- Normal KeysRotated rotated the keys: 3 is primary now",
+			"Ready=KeysReady not Distributed=Waiting",
+			"- Normal PodsRolled rolls Deployment keystone for it to have the keys with primary 3",
+			"- Normal KeysDistributed every pod has the keys with primary 3",
+			"Ready=KeysReady Distributed=EveryPod",
+		}},
+		"Credential": {withBackup(credential()), []string{
+			". AskStore",
+			"not Ready=InProgress not Distributed=NoKeys not Migrated=NoKeys not BackedUp=NoKeys",
+			"not Ready=StoreUnknown not Distributed=NoKeys not Migrated=NoKeys not BackedUp=NoKeys",
+			"- Warning StoreUnknown waits for store vault to report whether it has keys (entry prod/keys): it has not answered. " +
+				"If it never will and there are none, give this KeyRepository the annotation openstack.c5c3.io/regenerate: \"repo-uid\"",
+			"not Ready=InProgress not Distributed=NoKeys not Migrated=NoKeys not BackedUp=NoKeys",
+			"- Normal KeysCreated created the keys in Secret keystone-keys",
+			". ClearRestore",
+			"Ready=KeysReady not Distributed=Waiting Migrated=Migrated not BackedUp=Waiting",
+			". PushKeys",
+			"- Normal PodsRolled rolls Deployment keystone for it to have the keys with primary 1",
+			"- Normal KeysDistributed every pod has the keys with primary 1",
+			"Ready=KeysReady Distributed=EveryPod Migrated=Migrated not BackedUp=Waiting",
+			"Ready=KeysReady Distributed=EveryPod Migrated=Migrated BackedUp=Pushed",
+			". PushKeys",
+			". PushKeys",
+			". PushKeys",
+			"- Normal KeysRotated rotated the keys: 2 is primary now",
+			". PushKeys",
+			"Ready=KeysReady not Distributed=Waiting not Migrated=Waiting not BackedUp=Waiting",
+			"- Normal PodsRolled rolls Deployment keystone for it to have the keys with primary 2",
+			". ClearPush",
+			"Ready=KeysReady not Distributed=Waiting not Migrated=Waiting BackedUp=Pushed",
+			". ClearPush",
+			". ClearPush",
+			". ClearPush",
+			"- Normal KeysDistributed every pod has the keys with primary 2",
+			"Ready=KeysReady Distributed=EveryPod not Migrated=Waiting BackedUp=Pushed",
+			"- Normal MigrationStarted runs Job keystone-credential-keys-migrate-*",
+			"- Normal KeysMigrated everything stored is encrypted with key 2",
+			"Ready=KeysReady Distributed=EveryPod Migrated=Migrated BackedUp=Pushed",
+			". PushKeys",
+			"- Normal KeysRotated rotated the keys: 3 is primary now",
+			". PushKeys",
+			"Ready=KeysReady not Distributed=Waiting not Migrated=Waiting not BackedUp=Waiting",
+			"- Normal PodsRolled rolls Deployment keystone for it to have the keys with primary 3",
+			". ClearPush",
+			"Ready=KeysReady not Distributed=Waiting not Migrated=Waiting BackedUp=Pushed",
+			". ClearPush",
+			"- Normal KeysDistributed every pod has the keys with primary 3",
+			"Ready=KeysReady Distributed=EveryPod not Migrated=Waiting BackedUp=Pushed",
+			"- Normal MigrationStarted runs Job keystone-credential-keys-migrate-*",
+			"- Warning MigrationRetried removes the failed Job keystone-credential-keys-migrate-* to run it again",
+			"- Normal MigrationStarted runs Job keystone-credential-keys-migrate-*",
+			"- Normal KeysMigrated everything stored is encrypted with key 3",
+			"Ready=KeysReady Distributed=EveryPod Migrated=Migrated BackedUp=Pushed",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, tc.repo, deployment())
+			got := &story{}
+			c.onPass = func() { got.watch(c) }
+			r := c.reconciler(c.api, c.api)
+			c.run(r)
+			before := value(t, tc.repo.Name, "rotations_total")
+			c.untilRotation(r)
+			c.jobFails = true
+			c.clock.SetTime(c.repo().Status.NextRotation.Time)
+			c.passes(r)
+			c.jobFails = false
+			c.clock.SetTime(c.clock.Now().Add(time.Hour))
+			c.passes(r)
+			c.run(r)
+			if diff := cmp.Diff(tc.want, got.lines); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			status := c.repo().Status
+			backedUp := 0.0
+			if tc.repo.Spec.Backup != nil {
+				backedUp = float64(status.LastBackup.Unix())
+			}
+			for name, want := range map[string]float64{
+				"rotations_total":                 before + 2,
+				"last_rotation_timestamp_seconds": float64(status.LastRotation.Unix()),
+				"next_rotation_timestamp_seconds": float64(status.NextRotation.Unix()),
+				"last_backup_timestamp_seconds":   backedUp,
+				"keys":                            float64(len(c.set())),
+				"needed_keys":                     float64(status.NeededKeys),
+			} {
+				if got := value(t, tc.repo.Name, name); got != want {
+					t.Errorf("%s is %v, want %v", name, got, want)
+				}
+			}
+		})
+	}
+}
+
+// value of a metric of a KeyRepository.
+func value(t *testing.T, repository, name string) float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	if err := metrics.Register(registry); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if f.GetName() == "companion_key_repository_"+name && l.GetName() == "name" && l.GetValue() == repository {
+					sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	return sum
+}

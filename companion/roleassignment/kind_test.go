@@ -1,0 +1,18 @@
+package roleassignment
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
+)
+
+// TestKind: what it is told of, and what it warns of.
+func TestKind(t *testing.T) {
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Finalizes: true, Warns: []string{"Available"},
+		Metrics: []string{
+			"companion_role_assignment_condition",
+			"companion_role_assignment_given_total",
+		},
+	})
+}

@@ -1,0 +1,18 @@
+package secretaggregate
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
+)
+
+// TestKind: what it is told of, and what it warns of.
+func TestKind(t *testing.T) {
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Warns: []string{"Ready"},
+		Metrics: []string{
+			"companion_secret_aggregate_condition",
+			"companion_secret_aggregate_writes_total",
+		},
+	})
+}
