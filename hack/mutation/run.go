@@ -55,19 +55,15 @@ var elsewhere = []struct {
 
 // skipped are tests that take longer than all others of their package together, and notice of mutants what others notice.
 var skipped = map[string]string{
-<<<<<<< HEAD
-	"functions/keystone": "^TestEachOwner$", "test/emitted": "^TestClouds$",
-	"test/invariants": "^(TestExamples|TestHistories|TestJudge|TestDraw)$",
-=======
 	"functions/keystone":           "^TestEachOwner$",
 	"test/emitted":                 "^TestClouds$",
+	"test/invariants":              "^(TestExamples|TestHistories|TestJudge|TestDraw)$",
 	"companion/credentialrotation": "^TestCrash$",
 	"companion/databasesync":       "^(TestCrash|TestAnyHistory)$",
 	"companion/keyrepository":      "^TestCrash$",
 	"companion/secretaggregate":    "^TestCrash$",
 	"companion/roleassignment":     "^TestCrash$",
 	"companion/identitycheck":      "^TestCrash$",
->>>>>>> m1
 }
 
 var builders = []string{"functions/keystone", "functions/controlplane", "test/emitted"}
