@@ -34,12 +34,14 @@ func (s *story) watch(c *cluster) {
 		s.lines = append(s.lines, ". "+step[1])
 	}
 	c.logs.Reset()
-	line := status.Phase
+	seen := []string{status.Phase}
 	for _, name := range []string{conditionReady, conditionDistributed, conditionRevoked} {
 		if condition := meta.FindStatusCondition(status.Conditions, name); condition != nil {
-			line += fmt.Sprintf(" %s=%s", map[bool]string{true: name, false: "not " + name}[condition.Status == "True"], condition.Reason)
+			said := map[bool]string{true: name, false: "not " + name}[condition.Status == "True"]
+			seen = append(seen, said+"="+condition.Reason)
 		}
 	}
+	line := strings.Join(seen, " ")
 	if line != s.last {
 		s.lines, s.last = append(s.lines, line), line
 	}

@@ -2,6 +2,7 @@ package databasesync
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,12 +24,14 @@ type story struct {
 // watch adds what is seen now.
 func (s *story) watch(c *cluster) {
 	status := c.sync().Status
-	line := status.Phase
+	seen := []string{status.Phase}
 	for _, name := range []string{conditionReady, conditionContracted} {
 		if condition := meta.FindStatusCondition(status.Conditions, name); condition != nil {
-			line += fmt.Sprintf(" %s=%s", map[bool]string{true: name, false: "not " + name}[condition.Status == "True"], condition.Reason)
+			said := map[bool]string{true: name, false: "not " + name}[condition.Status == "True"]
+			seen = append(seen, said+"="+condition.Reason)
 		}
 	}
+	line := strings.Join(seen, " ")
 	if line != s.last {
 		s.lines, s.last = append(s.lines, line), line
 	}

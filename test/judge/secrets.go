@@ -200,8 +200,8 @@ func (w *world) value(s secretName, key string) (value, string) {
 	return from, wrong
 }
 
-// checkPushes holds what is kept in a store to the whole of its Secret: half of one restores nothing. An entry without a key of the Secret is
-// all of it (https://external-secrets.io/latest/guides/pushsecrets/).
+// checkPushes holds what is kept in a store to the whole of its Secret: half of one restores nothing. An entry without a key of the
+// Secret is all of it (https://external-secrets.io/latest/guides/pushsecrets/).
 func (w *world) checkPushes() {
 	pushed := map[secretName]map[string]bool{}
 	for _, e := range w.stores {
