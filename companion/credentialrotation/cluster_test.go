@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
@@ -121,7 +122,7 @@ func rotationOf(target string) *c5c3v1.CredentialRotation {
 		ObjectMeta: metav1.ObjectMeta{Name: "glance", Namespace: namespace, UID: "rotation-uid", Generation: 1},
 		Spec: c5c3v1.CredentialRotationSpec{
 			Target: target, UserName: userName, SecretName: secretName,
-			CloudCredentialsRef: c5c3v1.CloudCredentialsReference{SecretName: cloudsName, CloudName: "glance"},
+			CloudCredentialsRef: common.CloudCredentialsReference{SecretName: cloudsName, CloudName: "glance"},
 			IntervalDays:        90, PreRotationDays: new(int32(7)), GracePeriodDays: new(int32(1)),
 			Consumers: []c5c3v1.Consumer{{Kind: "Deployment", Name: "glance"}},
 		},

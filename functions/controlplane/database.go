@@ -134,7 +134,7 @@ func (m *model) databaseStorage() controlplanev1.StorageSize {
 func (m *model) connections() int64 {
 	const others, rollOut, threads = 100, 2, 1
 	k := m.spec.Services.Keystone
-	u := ptr.Deref(k.UWSGI, keystonev1.UWSGI{})
+	u := ptr.Deref(k.UWSGI, common.UWSGI{})
 	pods := int64(ptr.Deref(k.Replicas, m.size.api))
 	processes := cmp.Or(u.Processes, identity.Processes(merge.Over(k.Resources, m.size.apiResources)))
 	open := rollOut*pods*int64(processes)*int64(cmp.Or(u.Threads, threads)) + others

@@ -203,11 +203,11 @@ func (m *model) cacheImage() (string, error) {
 }
 
 // cacheServers is the list that clients get.
-func (m *model) cacheServers() []string {
+func (m *model) cacheServers() []common.CacheServer {
 	w := m.cacheWorkload()
-	var out []string
+	var out []common.CacheServer
 	for i := range w.Replicas {
-		out = append(out, fmt.Sprintf("%s-%d.%s.%s.svc:%d", w.Name, i, w.Name, m.instance, memcachedPort))
+		out = append(out, common.CacheServer(fmt.Sprintf("%s-%d.%s.%s.svc:%d", w.Name, i, w.Name, m.instance, memcachedPort)))
 	}
 	return out
 }

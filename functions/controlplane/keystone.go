@@ -29,36 +29,16 @@ func keystone(m *model) ([]compose.Stage, error) {
 			Finalizers: []string{foregroundFinalizer},
 		},
 		Spec: keystonev1.KeystoneSpec{
-			Crossplane:       m.crossplane(),
-			OpenStackRelease: string(m.release),
-			Target:           common.Target{ProviderConfig: common.ObjectName(m.providerConfig), Remote: m.remote},
+			ServiceSpec:      m.serviceSpec(k.Service, m.endpoints, m.identity),
 			Workload:         k.Workload,
-			Image:            k.Image,
-			Overrides:        k.Overrides,
-			Images:           m.images,
-			Region:           m.spec.Global.Region,
-			Database: keystonev1.Database{
-				MariaDBRef:  common.LocalReference{Name: mariaDBName},
-				Host:        m.databaseHost(),
-				Port:        mariaDBPort,
-				CASecretRef: common.SecretKeyReference{Name: mariaDBName + "-ca-bundle", Key: certificate.CAKey},
-				Galera:      m.databaseReplicas() > 1,
-			},
-			Cache:            keystonev1.Cache{Servers: m.keystoneCache()},
-			Endpoints:        keystonev1.Endpoints{Public: common.URL(m.endpoints.public), Internal: common.URL(m.endpoints.internal)},
-			Exposure:         m.identity,
-			IssuerRef:        m.issuer(),
 			Fernet:           ptr.Deref(k.Fernet, keystonev1.Fernet{}),
 			CredentialKeys:   ptr.Deref(k.CredentialKeys, keystonev1.CredentialKeys{}),
 			IdentityBackends: k.IdentityBackends,
 			DomainIDs:        m.domainIDs,
 			Federation:       k.Federation,
 			TrustFlush:       ptr.Deref(k.TrustFlush, keystonev1.TrustFlush{}),
-			UWSGI:            ptr.Deref(k.UWSGI, keystonev1.UWSGI{}),
+			UWSGI:            ptr.Deref(k.UWSGI, common.UWSGI{}),
 			KORCCredential:   m.korcCredential(),
-			Monitoring:       m.monitoring,
-			SecretStore:      m.secretStore,
-			DeletionPolicy:   m.spec.DeletionPolicy,
 		},
 	}
 	xr.Spec.Bootstrap.AdminUser = m.adminUser()
@@ -69,6 +49,33 @@ func keystone(m *model) ([]compose.Stage, error) {
 	// Set even where the claim does not: an existing Keystone would keep the number that its definition once had as a default.
 	xr.Spec.UWSGI.Processes = cmp.Or(xr.Spec.UWSGI.Processes, identity.Processes(xr.Spec.Resources))
 	return []compose.Stage{{{Name: keystoneResource, Object: xr, Management: true, After: m.keystoneSecrets()}}}, nil
+}
+
+// serviceSpec is what every service is told: all of the control plane that it needs to know.
+func (m *model) serviceSpec(s common.Service, at endpoints, exposed *common.ServiceExposure) common.ServiceSpec {
+	return common.ServiceSpec{
+		Crossplane:       m.crossplane(),
+		OpenStackRelease: string(m.release),
+		Target:           common.Target{ProviderConfig: common.ObjectName(m.providerConfig), Remote: m.remote},
+		Image:            s.Image,
+		Overrides:        s.Overrides,
+		Images:           m.images,
+		Region:           m.spec.Global.Region,
+		Database: common.Database{
+			MariaDBRef:  common.LocalReference{Name: mariaDBName},
+			Host:        m.databaseHost(),
+			Port:        mariaDBPort,
+			CASecretRef: common.SecretKeyReference{Name: mariaDBName + "-ca-bundle", Key: certificate.CAKey},
+			Galera:      m.databaseReplicas() > 1,
+		},
+		Cache:          common.Cache{Servers: m.cacheServers()},
+		Endpoints:      common.Endpoints{Public: common.URL(at.public), Internal: common.URL(at.internal)},
+		Exposure:       exposed,
+		IssuerRef:      m.issuer(),
+		Monitoring:     m.monitoring,
+		SecretStore:    m.secretStore,
+		DeletionPolicy: m.spec.DeletionPolicy,
+	}
 }
 
 // crossplane binds a service to the channel that the control plane is bound to, so that a new function that is tried for some
@@ -94,28 +101,19 @@ func (m *model) korcCredential() common.Rotation {
 	return ptr.Deref(m.spec.KORC.CredentialRotation, common.Rotation{})
 }
 
-func (m *model) keystoneCache() []keystonev1.CacheServer {
-	var out []keystonev1.CacheServer
-	for _, s := range m.cacheServers() {
-		out = append(out, keystonev1.CacheServer(s))
-	}
-	return out
-}
-
 // checkKeystone refuses here already what the Keystone would, so that the claim reports it, and nothing is composed of a claim that is
 // half right.
 func (m *model) checkKeystone() error {
 	k := m.spec.Services.Keystone
 	s := keystonev1.KeystoneSpec{
+		ServiceSpec:      common.ServiceSpec{Image: k.Image, Overrides: k.Overrides},
 		Workload:         k.Workload,
-		Image:            k.Image,
-		Overrides:        k.Overrides,
 		Fernet:           ptr.Deref(k.Fernet, keystonev1.Fernet{}),
 		CredentialKeys:   ptr.Deref(k.CredentialKeys, keystonev1.CredentialKeys{}),
 		IdentityBackends: k.IdentityBackends,
 		Federation:       k.Federation,
 		TrustFlush:       ptr.Deref(k.TrustFlush, keystonev1.TrustFlush{}),
-		UWSGI:            ptr.Deref(k.UWSGI, keystonev1.UWSGI{}),
+		UWSGI:            ptr.Deref(k.UWSGI, common.UWSGI{}),
 	}
 	s.Resources = merge.Over(k.Resources, m.size.apiResources)
 	identity.SetDefaults(&s)

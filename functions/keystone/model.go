@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
@@ -179,7 +178,7 @@ func (m *model) sub(suffix string) string { return m.name + "-" + suffix }
 
 func (m *model) adminSecret() string { return keystonev1.AdminSecretName(m.name) }
 
-func (m *model) adminCloud() c5c3v1.CloudCredentialsReference { return keystonev1.AdminCloud(m.name) }
+func (m *model) adminCloud() common.CloudCredentialsReference { return keystonev1.AdminCloud(m.name) }
 
 func (m *model) wantedRelease() string { return string(m.wanted) }
 
@@ -215,14 +214,15 @@ func place(m *model) respond.Place {
 
 func status(m *model, plan compose.Plan) any {
 	s := keystonev1.KeystoneStatus{
-		ObservedGeneration: m.generation,
-
-		Phase:       phaseCreating,
-		UpdatePhase: common.UpdatePhaseIdle,
-		Endpoint:    m.spec.Endpoints.Public,
-		Live:        m.live,
-		Components:  respond.Components(plan, m.previous.Components),
-		Refs:        &keystonev1.References{AdminSecret: m.adminSecret()},
+		ServiceStatus: common.ServiceStatus{
+			ObservedGeneration: m.generation,
+			Phase:              phaseCreating,
+			UpdatePhase:        common.UpdatePhaseIdle,
+			Endpoint:           m.spec.Endpoints.Public,
+			Live:               m.live,
+			Components:         respond.Components(plan, m.previous.Components),
+		},
+		Refs: &keystonev1.References{AdminSecret: m.adminSecret()},
 	}
 	if part, _ := plan.Part("api"); part.Exists() {
 		s.Release, s.Version, s.PreviousRelease = string(m.effective), m.version(), m.fallback

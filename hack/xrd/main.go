@@ -29,6 +29,8 @@ var folders = []folder{
 	{"hypervisor", claimable, "definition.yaml", []string{"crossplane.c5c3.io_hypervisorclusters.yaml"}},
 	{"storage", claimable, "definition.yaml", []string{"crossplane.c5c3.io_storageclusters.yaml"}},
 	{"keystone", namespaced, "definition.yaml", []string{"keystone.openstack.c5c3.io_keystones.yaml"}},
+	{"placement", namespaced, "definition.yaml", []string{"placement.openstack.c5c3.io_placements.yaml"}},
+	{"glance", namespaced, "definition.yaml", []string{"glance.openstack.c5c3.io_glances.yaml"}},
 	{"platform", plain, "crd.yaml", []string{"crossplane.c5c3.io_platformconfigs.yaml"}},
 	{"openstack", plain, "crd.yaml", []string{
 		"openstack.c5c3.io_databasesyncs.yaml", "openstack.c5c3.io_endpointregions.yaml", "openstack.c5c3.io_identitychecks.yaml",

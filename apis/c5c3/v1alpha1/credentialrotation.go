@@ -41,7 +41,7 @@ type CredentialRotationSpec struct {
 	UserName string `json:"userName"`
 	// How Keystone is reached, as that user. An application credential is of the cloud's project, and made with the cloud's password:
 	// Keystone lets nobody else make one. For a password, only the address and the user's domain are taken.
-	CloudCredentialsRef CloudCredentialsReference `json:"cloudCredentialsRef"`
+	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
 	// Secret that consumers read. ApplicationCredential: it is made, with the keys application_credential_id and
 	// application_credential_secret. Password: it is there, with the present password in its key password. It outlives the
 	// CredentialRotation.
@@ -99,16 +99,6 @@ type RemoteConsumer struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ObservedID string `json:"observedID,omitempty"`
-}
-
-// CloudCredentialsReference names a cloud of a clouds.yaml, as K-ORC does.
-type CloudCredentialsReference struct {
-	// Secret with the keys clouds.yaml and, for an authority of one's own, cacert.
-	SecretName common.ObjectName `json:"secretName"`
-	// Cloud in the clouds.yaml.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=256
-	CloudName string `json:"cloudName"`
 }
 
 // CredentialRotationStatus is the observed state of a rotation.

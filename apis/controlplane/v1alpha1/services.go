@@ -37,7 +37,7 @@ type Keystone struct {
 	TrustFlush *keystone.TrustFlush `json:"trustFlush,omitempty"`
 	// Processes of each pod.
 	// +optional
-	UWSGI *keystone.UWSGI `json:"uwsgi,omitempty"`
+	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
 }
 
 // Bootstrap names the first user.

@@ -414,7 +414,7 @@ func (in *Keystone) DeepCopyInto(out *Keystone) {
 	}
 	if in.UWSGI != nil {
 		in, out := &in.UWSGI, &out.UWSGI
-		*out = new(keystonev1alpha1.UWSGI)
+		*out = new(commonv1alpha1.UWSGI)
 		**out = **in
 	}
 }

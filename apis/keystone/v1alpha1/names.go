@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
@@ -45,11 +44,11 @@ func InternalURL(name, namespace string) string {
 func AdminSecretName(name string) string { return name + "-admin" }
 
 // AdminCloud is by what the first user logs in.
-func AdminCloud(name string) c5c3v1.CloudCredentialsReference {
-	return c5c3v1.CloudCredentialsReference{SecretName: common.ObjectName(name + "-clouds"), CloudName: "admin"}
+func AdminCloud(name string) common.CloudCredentialsReference {
+	return common.CloudCredentialsReference{SecretName: common.ObjectName(name + "-clouds"), CloudName: "admin"}
 }
 
 // KORCCloud is by what K-ORC logs in: an application credential of the first user's.
-func KORCCloud(name string) c5c3v1.CloudCredentialsReference {
-	return c5c3v1.CloudCredentialsReference{SecretName: common.ObjectName(name + "-korc-clouds"), CloudName: "korc"}
+func KORCCloud(name string) common.CloudCredentialsReference {
+	return common.CloudCredentialsReference{SecretName: common.ObjectName(name + "-korc-clouds"), CloudName: "korc"}
 }

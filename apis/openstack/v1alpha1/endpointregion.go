@@ -3,7 +3,6 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
@@ -30,7 +29,7 @@ type EndpointRegion struct {
 // EndpointRegionSpec is the desired state of an endpoint's region.
 type EndpointRegionSpec struct {
 	// How Keystone is reached, as an administrator.
-	CloudCredentialsRef c5c3v1.CloudCredentialsReference `json:"cloudCredentialsRef"`
+	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
 	// K-ORC's Endpoint in the same namespace.
 	EndpointRef common.ObjectName `json:"endpointRef"`
 	// Region that it is in. Keystone makes one that it does not know.

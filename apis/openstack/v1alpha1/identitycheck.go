@@ -3,7 +3,6 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
@@ -31,7 +30,7 @@ type IdentityCheck struct {
 // IdentityCheckSpec is the desired state of a check.
 type IdentityCheckSpec struct {
 	// Where Keystone is, and who logs in.
-	CloudCredentialsRef c5c3v1.CloudCredentialsReference `json:"cloudCredentialsRef"`
+	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
 	// Exempt the user that logs in from lockout by failed logins of others, and from expiry and forced change of the password: the user
 	// options ignore_lockout_failure_attempts, ignore_password_expiry and ignore_change_password_upon_first_use are set, and restored when
 	// they are removed.

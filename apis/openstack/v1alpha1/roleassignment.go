@@ -3,7 +3,6 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
@@ -37,7 +36,7 @@ type RoleAssignment struct {
 // RoleAssignmentSpec is the desired state of a role assignment.
 type RoleAssignmentSpec struct {
 	// How Keystone is reached, as an administrator.
-	CloudCredentialsRef c5c3v1.CloudCredentialsReference `json:"cloudCredentialsRef"`
+	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
 	// When to do what.
 	// +kubebuilder:default={}
 	// +optional

@@ -13,14 +13,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 )
 
 // FindCloud reads the cloud that an object of a namespace refers to. What the Secret lacks is the problem; an error is the API server's.
 func FindCloud(
-	ctx context.Context, reader client.Reader, namespace string, ref c5c3v1.CloudCredentialsReference,
+	ctx context.Context, reader client.Reader, namespace string, ref common.CloudCredentialsReference,
 ) (c Cloud, problem string, err error) {
 	key := client.ObjectKey{Namespace: namespace, Name: string(ref.SecretName)}
 	s, err := live.Get(ctx, reader, "Secret", key, &corev1.Secret{})

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
@@ -151,7 +151,7 @@ func TestFindCloud(t *testing.T) {
 		"OtherCloud": {reader: api, namespace: "cloud", secret: "clouds", cloud: "x", problem: `spec.cloudCredentialsRef: Secret clouds: its clouds.yaml has no cloud "x": it has admin`},
 		"Broken":     {reader: broken, namespace: "cloud", secret: "clouds", cloud: "admin", err: "cannot read Secret clouds: no"},
 	} {
-		ref := c5c3v1.CloudCredentialsReference{}
+		ref := common.CloudCredentialsReference{}
 		ref.SecretName, ref.CloudName = "clouds", tc.cloud
 		if tc.secret != "clouds" {
 			ref.SecretName = "other"

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
@@ -80,7 +81,7 @@ func (g granted) add(o runtime.Object) {
 	}
 }
 
-func (g granted) cloud(ref c5c3v1.CloudCredentialsReference) { g.read.add(string(ref.SecretName)) }
+func (g granted) cloud(ref common.CloudCredentialsReference) { g.read.add(string(ref.SecretName)) }
 
 // roll names a consumer that is a workload. A SecretAggregate, which may be one too, is not rolled.
 func (g granted) roll(kind, name string) {

@@ -16,7 +16,7 @@ import (
 
 // TestGrant: what an object names may be read, what it has made may be written, what it rolls may be rolled, and no rule is without names.
 func TestGrant(t *testing.T) {
-	clouds := c5c3v1.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
+	clouds := common.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
 	rule := func(group, resource string, names []string, verbs ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, ResourceNames: names, Verbs: verbs}
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
@@ -328,7 +329,7 @@ func granted(role, binding runtime.Object) []runtime.Object { return []runtime.O
 
 // TestSpecs: each kind has the spec that it was given.
 func TestSpecs(t *testing.T) {
-	meta, clouds := object.Meta{Name: "x", Namespace: "cloud"}, c5c3v1.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
+	meta, clouds := object.Meta{Name: "x", Namespace: "cloud"}, common.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
 	check := openstackv1.IdentityCheckSpec{CloudCredentialsRef: clouds}
 	role, region := openstackv1.RoleAssignmentSpec{CloudCredentialsRef: clouds}, openstackv1.EndpointRegionSpec{CloudCredentialsRef: clouds}
 	rotation := c5c3v1.CredentialRotationSpec{SecretName: "s", CloudCredentialsRef: clouds}

@@ -6,7 +6,7 @@ package korc
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
@@ -17,7 +17,7 @@ const APIVersion = "openstack.k-orc.cloud/v1alpha1"
 const Namespace = "orc-system"
 
 // Credentials name the Secret with the clouds.yaml that K-ORC logs in by, and the cloud in it.
-type Credentials c5c3v1.CloudCredentialsReference
+type Credentials common.CloudCredentialsReference
 
 // Import makes an object for what exists already; K-ORC neither changes nor deletes it.
 func (c Credentials) Import(kind string, meta object.Meta, filter object.Map) *unstructured.Unstructured {

@@ -1,0 +1,180 @@
+package v1alpha1
+
+// ServiceSpec holds what a control plane says to the composite resource of each of its services. It is complete: a service looks nothing
+// up.
+type ServiceSpec struct {
+	// Settings for Crossplane. Its fields are those that Crossplane adds to every definition.
+	// +optional
+	Crossplane *Crossplane `json:"crossplane,omitempty"`
+	// OpenStack release.
+	// +kubebuilder:validation:Enum="2025.1";"2025.2";"2026.1";"2026.2"
+	OpenStackRelease string `json:"openStackRelease"`
+	// Where the workloads run.
+	// +optional
+	Target Target `json:"target,omitempty"`
+	// Container image. Absent: the image of the release.
+	// +optional
+	Image     *Image `json:"image,omitempty"`
+	Overrides `json:",inline"`
+	// Where images come from.
+	// +optional
+	Images Images `json:"images,omitempty"`
+	// Region of the catalog.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Region string `json:"region"`
+	// Database server.
+	Database Database `json:"database"`
+	// Token cache.
+	Cache Cache `json:"cache"`
+	// Addresses of the API.
+	Endpoints Endpoints `json:"endpoints"`
+	// How the API is reached from outside. Absent: it is not.
+	// +optional
+	Exposure *ServiceExposure `json:"exposure,omitempty"`
+	// Issuer of the certificates that are used inside the cluster.
+	IssuerRef IssuerReference `json:"issuerRef"`
+	// Prometheus objects.
+	// +optional
+	Monitoring Monitoring `json:"monitoring,omitempty"`
+	// Store that generated secrets and keys are backed up to.
+	// +optional
+	SecretStore *SecretStoreReference `json:"secretStore,omitempty"`
+	// What happens to the database account, keys and generated secrets when the service is deleted.
+	// +kubebuilder:validation:Enum=Retain;Delete
+	// +kubebuilder:default=Retain
+	// +optional
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+}
+
+// Database is the server of a service's database.
+type Database struct {
+	// MariaDB object in the workload namespace.
+	MariaDBRef LocalReference `json:"mariaDBRef"`
+	// Host name that clients connect to.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Host string `json:"host"`
+	// Port.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +kubebuilder:default=3306
+	// +optional
+	Port int32 `json:"port,omitempty"`
+	// Secret key that holds the authority of the server's certificate.
+	CASecretRef SecretKeyReference `json:"caSecretRef"`
+	// The server is a Galera cluster.
+	// +optional
+	Galera bool `json:"galera,omitempty"`
+}
+
+// Cache names the memcached servers, in the same order for every pod.
+type Cache struct {
+	// Servers as host:port.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	Servers []CacheServer `json:"servers"`
+}
+
+// CacheServer is the address of a memcached server.
+// +kubebuilder:validation:MinLength=3
+// +kubebuilder:validation:MaxLength=260
+// +kubebuilder:validation:Pattern=`^[a-z0-9.-]+:[0-9]{1,5}$`
+type CacheServer string
+
+// Endpoints are the addresses of the API in the catalog.
+type Endpoints struct {
+	// Address from outside.
+	Public URL `json:"public"`
+	// Address inside the cluster.
+	Internal URL `json:"internal"`
+}
+
+// Identity is the Keystone that a service belongs to: it has a user there and entries in the catalog.
+type Identity struct {
+	// Address inside the cluster, at which services log in and check tokens.
+	InternalURL URL `json:"internalURL"`
+	// Address at which clients log in.
+	PublicURL URL `json:"publicURL"`
+	// Secret key that holds the authority of the internal address's certificate.
+	CASecretRef SecretKeyReference `json:"caSecretRef"`
+	// What the administrator logs in by, for what K-ORC cannot do.
+	AdminCloudRef CloudCredentialsReference `json:"adminCloudRef"`
+	// What K-ORC logs in by.
+	KORCCloudRef CloudCredentialsReference `json:"korcCloudRef"`
+	// Replacement of the application credential by which the service logs in.
+	// +optional
+	CredentialRotation Rotation `json:"credentialRotation,omitempty"`
+}
+
+// CloudCredentialsReference names a cloud of a clouds.yaml, as K-ORC does.
+type CloudCredentialsReference struct {
+	// Secret with the keys clouds.yaml and, for an authority of one's own, cacert.
+	SecretName ObjectName `json:"secretName"`
+	// Cloud in the clouds.yaml.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	CloudName string `json:"cloudName"`
+}
+
+// UWSGI shapes the processes of each pod.
+type UWSGI struct {
+	// Worker processes. Absent: one for each 256Mi of memory that the pod requests, 8 at most.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=32
+	// +optional
+	Processes int32 `json:"processes,omitempty"`
+	// Threads of each process.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	// +kubebuilder:default=1
+	// +optional
+	Threads int32 `json:"threads,omitempty"`
+	// A request that takes longer is ended, in seconds.
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=3600
+	// +kubebuilder:default=60
+	// +optional
+	HarakiriSeconds int32 `json:"harakiriSeconds,omitempty"`
+}
+
+// ServiceStatus is the observed state that every service's composite resource reports.
+type ServiceStatus struct {
+	CompositionStatus `json:",inline"`
+	// Generation that the phase is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Phase of the service.
+	// +kubebuilder:validation:Enum=Pending;Creating;Ready;Updating
+	// +optional
+	Phase string `json:"phase,omitempty"`
+	// Phase of the upgrade.
+	// +kubebuilder:validation:Enum=Idle;Updating;UpdatingServices;Verifying;RollingBack
+	// +optional
+	UpdatePhase string `json:"updatePhase,omitempty"`
+	// Release that runs.
+	// +kubebuilder:validation:MaxLength=15
+	// +optional
+	Release string `json:"release,omitempty"`
+	// Earlier release to which the upgrade can still be aborted.
+	// +kubebuilder:validation:MaxLength=15
+	// +optional
+	PreviousRelease string `json:"previousRelease,omitempty"`
+	// Version of the service that runs.
+	// +kubebuilder:validation:MaxLength=128
+	// +optional
+	Version string `json:"version,omitempty"`
+	// Public address.
+	// +optional
+	Endpoint URL `json:"endpoint,omitempty"`
+	// Facts that the running service reports.
+	// +optional
+	Live *Live `json:"live,omitempty"`
+	// State of each component.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Components []ComponentStatus `json:"components,omitempty"`
+}

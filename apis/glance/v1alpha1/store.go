@@ -1,0 +1,216 @@
+package v1alpha1
+
+import (
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// Storage says where images are kept, and how they come there.
+// +kubebuilder:validation:XValidation:rule="!has(self.defaultStore) || (has(self.stores) && self.stores.exists(s, s.name == self.defaultStore))",message="defaultStore has to be the name of one of the stores",fieldPath=".defaultStore"
+type Storage struct {
+	// Where images are kept. A store's name is written into every image in it, so that a store keeps its name.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Stores []Store `json:"stores,omitempty"`
+	// Store of images that name none. Absent: the first.
+	// +optional
+	DefaultStore StoreName `json:"defaultStore,omitempty"`
+	// How images come in, besides being uploaded.
+	// +optional
+	Import *Import `json:"import,omitempty"`
+	// Copies of images that each pod keeps on a volume of its own, for stores that are slow. Absent: none.
+	// +optional
+	ImageCache *ImageCache `json:"imageCache,omitempty"`
+}
+
+// StoreName is the name of a store. No hyphens: environment variables carry it.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=30
+// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_]*$`
+type StoreName string
+
+// Store is one place where images are kept.
+// +kubebuilder:validation:XValidation:rule="[has(self.file), has(self.s3), has(self.rbd), has(self.swift)].filter(x, x).size() == 1",message="say where the store keeps images: one of file, s3, rbd and swift"
+// +kubebuilder:validation:XValidation:rule="!self.name.startsWith('os_glance_') && !(self.name in ['default', 'database', 'glance_store', 'keystone_authtoken', 'cors', 'healthcheck', 'image_format', 'oslo_concurrency', 'oslo_limit', 'oslo_middleware', 'oslo_policy', 'oslo_reports', 'paste_deploy', 'profiler', 'task', 'taskflow_executor', 'wsgi', 'barbican', 'cinder', 'file', 'import_filtering_opts', 'key_manager', 'vault', 'oslo_messaging_notifications', 'oslo_messaging_rabbit', 'image_import_opts', 'image_conversion', 'inject_metadata_properties'])",message="Glance has a section of this name for something else; give the store another name"
+type Store struct {
+	// Name of the store.
+	Name StoreName `json:"name"`
+	// What users are told of the store.
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\n\r$]*$`
+	// +optional
+	Description string `json:"description,omitempty"`
+	// A volume that all pods share.
+	// +optional
+	File *FileStore `json:"file,omitempty"`
+	// A bucket of an S3 server.
+	// +optional
+	S3 *S3Store `json:"s3,omitempty"`
+	// A pool of a Ceph cluster.
+	// +optional
+	RBD *RBDStore `json:"rbd,omitempty"`
+	// A container of a Swift account.
+	// +optional
+	Swift *SwiftStore `json:"swift,omitempty"`
+}
+
+// FileStore is a volume.
+type FileStore struct {
+	// Size of the volume. It can grow and not shrink.
+	StorageSize StorageSize `json:"storageSize"`
+	// Storage class of the volume. Absent: the cluster's default class.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="storageClass cannot be changed: a volume stays where it is; make another store and copy the images"
+	// +optional
+	StorageClass common.ObjectName `json:"storageClass,omitempty"`
+	// ReadWriteMany is what more than one pod needs, and not every storage class has. ReadWriteOnce serves a single pod.
+	// +kubebuilder:validation:Enum=ReadWriteOnce;ReadWriteMany
+	// +kubebuilder:default=ReadWriteMany
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="accessMode cannot be changed: a volume stays as it is; make another store and copy the images"
+	// +optional
+	AccessMode string `json:"accessMode,omitempty"`
+}
+
+// StorageSize is the size of a volume: 100Gi.
+// +kubebuilder:validation:MaxLength=20
+// +kubebuilder:validation:Pattern=`^[1-9][0-9]*(Mi|Gi|Ti)$`
+type StorageSize string
+
+// S3Store is a bucket.
+type S3Store struct {
+	// Address of the server: https://s3.example.com.
+	Endpoint common.URL `json:"endpoint"`
+	// Bucket. It has to exist.
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9.-]*[a-z0-9]$`
+	Bucket string `json:"bucket"`
+	// Region that requests are signed for. Absent: as the server's address has it.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
+	// +optional
+	Region string `json:"region,omitempty"`
+	// Whether the bucket is in the path of an address or in its host name. Absent: by the server's address.
+	// +kubebuilder:validation:Enum=auto;path;virtual
+	// +optional
+	URLFormat string `json:"urlFormat,omitempty"`
+	// Secret with the keys access-key-id and secret-access-key.
+	CredentialsSecretRef common.SecretReference `json:"credentialsSecretRef"`
+	// Authority of the server's certificate. Absent: the public ones.
+	// +optional
+	CASecretRef *common.SecretKeyReference `json:"caSecretRef,omitempty"`
+}
+
+// RBDStore is a pool of a Ceph cluster.
+type RBDStore struct {
+	// Secret with the keys ceph.conf (fsid and mon_host) and keyring (of the user), as a StorageCluster makes it.
+	SecretRef common.SecretReference `json:"secretRef"`
+	// Pool.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
+	// +kubebuilder:default=images
+	// +optional
+	Pool string `json:"pool,omitempty"`
+	// User, without client. before it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
+	// +kubebuilder:default=glance
+	// +optional
+	User string `json:"user,omitempty"`
+	// Networks of monitors and OSDs. Absent: anywhere, at Ceph's ports.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	Networks []CIDR `json:"networks,omitempty"`
+}
+
+// CIDR is a network: 10.0.0.0/8.
+// +kubebuilder:validation:MaxLength=43
+// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="give a network as address/length: 10.0.0.0/8"
+type CIDR string
+
+// SwiftStore is a container of an account.
+type SwiftStore struct {
+	// Address of the Keystone that the account belongs to: https://keystone.example.com/v3.
+	AuthURL common.URL `json:"authURL"`
+	// Region whose object store is used. Absent: the first of the catalog.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
+	// +optional
+	Region string `json:"region,omitempty"`
+	// Container. It is made if there is none.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
+	// +kubebuilder:default=glance
+	// +optional
+	Container string `json:"container,omitempty"`
+	// Secret with the keys username, password, project, user-domain and project-domain.
+	CredentialsSecretRef common.SecretReference `json:"credentialsSecretRef"`
+	// Authority of the addresses' certificates. Absent: the public ones.
+	// +optional
+	CASecretRef *common.SecretKeyReference `json:"caSecretRef,omitempty"`
+}
+
+// Import says how images come in, besides being uploaded.
+type Import struct {
+	// How users may bring images in: glance-direct takes what was uploaded to the staging area, web-download fetches an address, and
+	// copy-image copies from another store. Absent: glance-direct and copy-image.
+	// +kubebuilder:validation:MaxItems=3
+	// +listType=set
+	// +optional
+	Methods []ImportMethod `json:"methods,omitempty"`
+	// Which addresses web-download fetches. Absent: https at port 443, of any host.
+	// +optional
+	WebDownload *WebDownload `json:"webDownload,omitempty"`
+	// Format that images are converted to when they come in. Absent: they stay as they are.
+	// +kubebuilder:validation:Enum=raw;qcow2;vmdk
+	// +optional
+	ConvertTo string `json:"convertTo,omitempty"`
+	// Volume on which each pod keeps what comes in until it is in its store. It has to hold the largest images. Absent: scratch space of
+	// the node, which a pod loses when it moves.
+	// +optional
+	Staging *Volume `json:"staging,omitempty"`
+}
+
+// ImportMethod is a way of bringing images in.
+// +kubebuilder:validation:Enum=glance-direct;web-download;copy-image
+type ImportMethod string
+
+// WebDownload says which addresses are fetched. Those of the cluster's own networks should be unreachable from pods by other means, too.
+type WebDownload struct {
+	// Ports of the addresses. Absent: 443.
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=65535
+	// +listType=set
+	// +optional
+	AllowedPorts []int32 `json:"allowedPorts,omitempty"`
+	// Schemes of the addresses. Absent: https.
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:items:Enum=http;https
+	// +listType=set
+	// +optional
+	AllowedSchemes []string `json:"allowedSchemes,omitempty"`
+	// Hosts of the addresses. Absent: any.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=set
+	// +optional
+	AllowedHosts []common.Hostname `json:"allowedHosts,omitempty"`
+}
+
+// Volume is a volume of each pod.
+type Volume struct {
+	// Size of the volume.
+	StorageSize StorageSize `json:"storageSize"`
+	// Storage class of the volume. Absent: the cluster's default class.
+	// +optional
+	StorageClass common.ObjectName `json:"storageClass,omitempty"`
+}
+
+// ImageCache is a cache on a volume of each pod.
+type ImageCache struct {
+	Volume `json:",inline"`
+}

@@ -1,0 +1,49 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// A Glance is the image service of one control plane. A ControlPlaneCluster makes it and fills in every field, so that it looks nothing
+// up.
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
+// +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Update",type=string,JSONPath=`.status.updatePhase`,priority=1
+// +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='Current')].message`
+type Glance struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Desired state.
+	Spec GlanceSpec `json:"spec"`
+	// Observed state.
+	// +optional
+	Status GlanceStatus `json:"status,omitempty"`
+}
+
+// GlanceSpec is the desired state of a Glance.
+type GlanceSpec struct {
+	common.ServiceSpec `json:",inline"`
+	common.Workload    `json:",inline"`
+	// The Keystone that it belongs to.
+	Identity common.Identity `json:"identity"`
+	Storage  `json:",inline"`
+	// Processes of each pod.
+	// +optional
+	UWSGI common.UWSGI `json:"uwsgi,omitempty"`
+}
+
+// GlanceStatus is the observed state of a Glance.
+type GlanceStatus struct {
+	common.ServiceStatus `json:",inline"`
+	// Stores that images can be kept in.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	Stores []StoreName `json:"stores,omitempty"`
+}
