@@ -175,7 +175,8 @@ const (
 // $(POD_NAME).
 func Self() []corev1.EnvVar {
 	field := func(name, path string) corev1.EnvVar {
-		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}}}
+		ref := &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}
+		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: ref}}
 	}
 	return []corev1.EnvVar{field(NameEnv, "metadata.name"), field(AddressEnv, "status.podIP")}
 }

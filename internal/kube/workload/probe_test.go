@@ -35,7 +35,7 @@ func TestProbe(t *testing.T) {
 				if diff := cmp.Diff(tc.want, p.ProbeHandler); diff != "" {
 					t.Errorf("%s\n%s (-want +got):\n%s", tc.reason, name, diff)
 				}
-				if p.TimeoutSeconds > p.PeriodSeconds && p.ProbeHandler.Exec != nil {
+				if p.TimeoutSeconds > p.PeriodSeconds && p.Exec != nil {
 					t.Errorf("%s: commands of %d s are started every %d s and pile up", name, p.TimeoutSeconds, p.PeriodSeconds)
 				}
 			}
