@@ -42,7 +42,7 @@ func (g Graph[M]) Compute(m M, seen observe.State, composed func(Item) Reference
 		if err != nil {
 			return Plan{}, fmt.Errorf("cannot compose %s: %w", c.Name, err)
 		}
-		part := Part{Name: c.Name, Phase: c.Phase, After: slices.Concat(c.Needs, c.Follows)}
+		part := Part{Name: c.Name, Phase: c.Phase, Condition: c.Condition, After: slices.Concat(c.Needs, c.Follows)}
 		if c.Version != nil {
 			part.Version = c.Version(m)
 		}
@@ -56,6 +56,7 @@ func (g Graph[M]) Compute(m M, seen observe.State, composed func(Item) Reference
 	if err := p.keepRevisions(); err != nil {
 		return Plan{}, err
 	}
+	p.plan.Retired = g.retired(p.plan.Parts)
 	return p.plan, nil
 }
 
