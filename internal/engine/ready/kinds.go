@@ -173,7 +173,8 @@ func rollout() Rule {
 			}
 			return Yes
 		},
-		CEL: cel,
+		CEL:     cel,
+		Rollout: podRollout("availableReplicas"),
 	}
 }
 
@@ -202,6 +203,7 @@ func everyNode() Rule {
 			" && (has(object.spec.updateStrategy) && has(object.spec.updateStrategy.type) && object.spec.updateStrategy.type == '" + onDelete + "'" +
 			" || " + reported("updatedNumberScheduled") + " == object.status.desiredNumberScheduled)" +
 			" && " + reported("numberAvailable") + " == object.status.desiredNumberScheduled",
+		Rollout: podRollout("numberAvailable"),
 	}
 }
 

@@ -39,10 +39,11 @@ func repeated(req *wire.Request, types []string) []*fnv1.Condition {
 // retired makes Unknown what the composite resource still says of components that it does not have. Crossplane keeps a condition that
 // nobody sets: it can be told that nobody knows, but not to remove it.
 func retired(req *wire.Request, types []string) []*fnv1.Condition {
+	const reason, message = "Retired", "there is nothing any more that this would be about"
 	var out []*fnv1.Condition
 	for _, c := range observedConditions(req) {
 		if typ := c["type"].GetStringValue(); slices.Contains(types, typ) {
-			out = append(out, newCondition(typ, fnv1.Status_STATUS_CONDITION_UNKNOWN, "Retired", "there is nothing any more that this would be about"))
+			out = append(out, newCondition(typ, fnv1.Status_STATUS_CONDITION_UNKNOWN, reason, message))
 		}
 	}
 	return out
