@@ -51,9 +51,9 @@ var glance = table{
 		"worker_self_reference_url": ours("it is each pod's own address, by which another asks it for what was uploaded there"),
 		"workers":                   use("uwsgi.processes", uwsgi),
 	},
-	"glance_store": {
-		every: use(stores, "each store has a group of its own, and what stands here is of none"),
-	},
+	// What no store says, glance_store looks up here, in no list of options.
+	"backend_defaults": {every: use(stores, perStore)},
+	"glance_store":     {every: use(stores, perStore)},
 	"image_conversion": {"output_format": use("import.convertTo", "a program of the image converts")},
 	"image_format": {
 		"gpt_safety_checks_nonfatal": ours(inspected),
@@ -83,17 +83,20 @@ var glance = table{
 	"wsgi": {"python_interpreter": ours("this names a program to be run")},
 
 	"<file>": {
+		"store_description":              use(stores, described),
 		"filesystem_store_datadir":       use(stores, "a store's volume is mounted there"),
 		"filesystem_store_datadirs":      use(stores, "a store's volume is mounted there"),
 		"filesystem_store_metadata_file": ours(files),
 	},
 	"<http>": {every: ours(noDriver)},
 	"<rbd>": {
+		"store_description":   use(stores, described),
 		"rbd_store_ceph_conf": use(stores, storeHas),
 		"rbd_store_pool":      use(stores, storeHas),
 		"rbd_store_user":      use(stores, storeHas),
 	},
 	"<s3>": {
+		"store_description":             use(stores, described),
 		"s3_store_access_key":           use(stores, storeHas),
 		"s3_store_bucket":               use(stores, storeHas),
 		"s3_store_bucket_url_format":    use(stores, storeHas),
@@ -104,6 +107,7 @@ var glance = table{
 		"s3_store_secret_key":           use(stores, storeHas),
 	},
 	"<swift>": {
+		"store_description":                         use(stores, described),
 		"default_swift_reference":                   use(stores, storeHas),
 		"swift_buffer_on_upload":                    ours(buffer),
 		"swift_store_admin_tenants":                 ours(oneAccount),
@@ -131,7 +135,9 @@ var glance = table{
 }
 
 const (
+	perStore   = "each store has a group of its own, in which its driver's options stand"
 	buffer     = "a pod has no room for what it uploads"
+	described  = "what users are told of a store stands beside its name"
 	noDriver   = "no store has this driver"
 	oneAccount = "all images of a store belong to its account"
 )

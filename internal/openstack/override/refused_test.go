@@ -87,6 +87,7 @@ var taken = map[string]map[string]string{
 			"metadata_source_path node_staging_uri property_protection_file public_endpoint pydev_worker_debug_host pydev_worker_debug_port " +
 			"restore scrub_pool_size scrub_time show_image_direct_url show_multiple_locations swift_store_auth_address swift_store_config_file " +
 			"swift_store_key swift_store_user tcp_keepidle use_keystone_limits wakeup_time worker_self_reference_url workers",
+		"backend_defaults":        "*",
 		"glance_store":            "*",
 		"image_conversion":        "output_format",
 		"image_format":            "gpt_safety_checks_nonfatal require_image_format_match vmdk_allowed_types",
@@ -98,12 +99,12 @@ var taken = map[string]map[string]string{
 		"paste_deploy":            "*",
 		"task":                    "task_executor work_dir",
 		"wsgi":                    "python_interpreter",
-		"<file>":                  "filesystem_store_datadir filesystem_store_datadirs filesystem_store_metadata_file",
+		"<file>":                  "filesystem_store_datadir filesystem_store_datadirs filesystem_store_metadata_file store_description",
 		"<http>":                  "*",
-		"<rbd>":                   "rbd_store_ceph_conf rbd_store_pool rbd_store_user",
+		"<rbd>":                   "rbd_store_ceph_conf rbd_store_pool rbd_store_user store_description",
 		"<s3>": "s3_store_access_key s3_store_bucket s3_store_bucket_url_format s3_store_cacert s3_store_create_bucket_on_put s3_store_host " +
-			"s3_store_region_name s3_store_secret_key",
-		"<swift>": "default_swift_reference swift_buffer_on_upload swift_store_admin_tenants swift_store_application_credential_id " +
+			"s3_store_region_name s3_store_secret_key store_description",
+		"<swift>": "store_description default_swift_reference swift_buffer_on_upload swift_store_admin_tenants swift_store_application_credential_id " +
 			"swift_store_application_credential_secret swift_store_auth_address swift_store_auth_insecure swift_store_auth_version swift_store_cacert " +
 			"swift_store_config_file swift_store_container swift_store_create_container_on_put swift_store_endpoint swift_store_key " +
 			"swift_store_multi_tenant swift_store_project_id swift_store_project_name swift_store_region swift_store_use_trusts swift_store_user " +
@@ -140,7 +141,7 @@ var fields = map[string]map[string]string{"every service": {
 	"DEFAULT.image_cache_dir": "imageCache", "DEFAULT.image_cache_driver": "imageCache", "DEFAULT.image_cache_max_size": "imageCache.storageSize",
 	"DEFAULT.image_cache_sqlite_db": "imageCache", "DEFAULT.node_staging_uri": "import.staging", "DEFAULT.swift_store_auth_address": "stores",
 	"DEFAULT.swift_store_config_file": "stores", "DEFAULT.swift_store_key": "stores", "DEFAULT.swift_store_user": "stores",
-	"DEFAULT.workers": "uwsgi.processes", "glance_store.anything": "stores", "image_conversion.output_format": "import.convertTo",
+	"DEFAULT.workers": "uwsgi.processes", "glance_store.anything": "stores", "backend_defaults.anything": "stores", "image_conversion.output_format": "import.convertTo",
 	"image_import_opts.image_import_plugins": "import.convertTo", "import_filtering_opts.allowed_hosts": "import.webDownload.allowedHosts",
 	"import_filtering_opts.allowed_ports": "import.webDownload.allowedPorts", "import_filtering_opts.allowed_schemes": "import.webDownload.allowedSchemes",
 	"import_filtering_opts.disallowed_hosts": "import.webDownload.allowedHosts", "import_filtering_opts.disallowed_ports": "import.webDownload.allowedPorts",
@@ -153,7 +154,8 @@ var fields = map[string]map[string]string{"every service": {
 	"swift1.swift_store_auth_insecure": "stores", "swift1.swift_store_auth_version": "stores", "swift1.swift_store_cacert": "stores",
 	"swift1.swift_store_config_file": "stores", "swift1.swift_store_container": "stores", "swift1.swift_store_key": "stores",
 	"swift1.swift_store_project_id": "stores", "swift1.swift_store_project_name": "stores", "swift1.swift_store_region": "stores",
-	"swift1.swift_store_user": "stores",
+	"swift1.swift_store_user": "stores", "file1.store_description": "stores", "rbd1.store_description": "stores", "s31.store_description": "stores",
+	"swift1.store_description": "stores",
 }}
 
 var fieldsOfDirectories = map[string]string{
