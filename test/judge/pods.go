@@ -69,7 +69,9 @@ type podRule struct {
 }
 
 var podRules = []podRule{
-	{says: "uses a namespace of its host", privilege: true, pod: func(p *pod) bool { return p.spec.HostNetwork || p.spec.HostPID || p.spec.HostIPC }},
+	{says: "uses a namespace of its host", privilege: true, pod: func(p *pod) bool {
+		return p.spec.HostNetwork || p.spec.HostPID || p.spec.HostIPC
+	}},
 	{says: "is a process of a Windows host", pod: func(p *pod) bool { return podSecurity(p).WindowsOptions != nil },
 		container: func(_ *pod, c corev1.Container) bool { return security(c).WindowsOptions != nil }},
 	{says: "takes a port of its host", container: func(_ *pod, c corev1.Container) bool {
