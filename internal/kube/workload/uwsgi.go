@@ -28,8 +28,11 @@ type UWSGI struct {
 	StartTime bool
 	// Arguments of the module, as on a command line (sys.argv).
 	Arguments []string
-	// Uploads are request bodies that come in chunks, however large and slow.
+	// Uploads are request bodies that come in chunks, however large and slow. Harakiri ends those, too: it has to be as long as an upload.
 	Uploads bool
+	// JSON writes a JSON object for each request, as oslo.log does for its lines (internal/openstack/oslo). What uWSGI says of itself, at its
+	// start and end, stays text.
+	JSON bool
 	// Static files by the path that they are served at: a folder or a file.
 	Static map[string]string
 }
@@ -88,6 +91,12 @@ func (u UWSGI) options() []string {
 	}
 	if u.Uploads {
 		lines = append(lines, fmt.Sprintf("chunked-input-limit = %d", chunkBytes), fmt.Sprintf("chunked-input-timeout = %d", chunkSeconds))
+	}
+	if u.JSON {
+		// The line about a request is escaped by uWSGI; a percent sign is doubled in its file.
+		lines = append(lines, "req-logger = stdio",
+			`log-req-encoder = json {"asctime":"${strftime:%%Y-%%m-%%dT%%H:%%M:%%S%%z}","name":"uwsgi","levelname":"INFO","message":"${msg}"}`,
+			"log-req-encoder = nl")
 	}
 	for _, path := range slices.Sorted(maps.Keys(u.Static)) {
 		lines = append(lines, fmt.Sprintf("static-map = %s=%s", path, u.Static[path]))
