@@ -2,6 +2,7 @@ package databasesync
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 // stepOf is a step by its name and the words of its command.
 func stepOf(name, words string) openstackv1.Step {
 	s := openstackv1.Step{Name: name}
-	for _, word := range strings.Fields(words) {
+	for word := range strings.FieldsSeq(words) {
 		s.Command.Command = append(s.Command.Command, openstackv1.Argument(word))
 	}
 	return s
@@ -117,7 +118,7 @@ func TestServices(t *testing.T) {
 				sync.Spec = *tc.spec.DeepCopy()
 				c := newCluster(t, sync, secret())
 				c.exits = func(r record) int32 {
-					return tc.exits[strings.Split(c.starts[len(c.starts)-1], " ")[0]+" #"+string('0'+rune(r.Attempt))]
+					return tc.exits[strings.Split(c.starts[len(c.starts)-1], " ")[0]+" #"+strconv.Itoa(int(r.Attempt))]
 				}
 				if said == tc.found && said != "" {
 					c.serves, c.begun = []string{"2025.1"}, []string{"2025.1"}
