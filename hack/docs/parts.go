@@ -21,7 +21,7 @@ var partNames = map[string]string{
 	"effect,key,operator,tolerationSeconds,value": "Toleration",
 	"allowUnknown,config,enabled,hostname,image,nodeSelector,policy,replicas,resources,tolerations": "Service",
 	"clusterRef,pool":                                              "Storage pool",
-	"command,name,repeatCodes,successCodes":                        "Step",
+	"command,name,quiesced,repeatCodes,successCodes":               "Step",
 	"limits,requests":                                              "Resources",
 	"cpu,ephemeral-storage,memory":                                 "Amounts",
 	"nodeSelector,replicas,resources,tolerations":                  "Workload",
