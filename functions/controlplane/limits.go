@@ -9,7 +9,6 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
@@ -79,17 +78,14 @@ func mentions(path string, value any) []mention {
 		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case controlplanev1.S3:
 		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
-	case keystonev1.LDAP:
-		return []mention{{&directoryHosts, path + ".url", v.URL}}
-	case keystonev1.Federation:
-		out := []mention{
-			{&openIDHosts, path + ".metadataURL", string(v.MetadataURL)},
-			{&openIDHosts, path + ".issuer", string(v.Issuer)},
+	}
+	for _, s := range services {
+		if s.mentions == nil {
+			continue
 		}
-		if v.IntrospectionURL != "" {
-			out = append(out, mention{&openIDHosts, path + ".introspectionURL", string(v.IntrospectionURL)})
+		if out := s.mentions(path, value); out != nil {
+			return out
 		}
-		return out
 	}
 	return nil
 }

@@ -194,7 +194,8 @@ func TestRepeated(t *testing.T) {
 // show is a Keystone, a database and a companion as they are ordered.
 func show(t *testing.T, m *model) string {
 	t.Helper()
-	return built(t, m, keystone) + built(t, m, database) + built(t, m, companionController)
+	identity := func(m *model) ([]compose.Stage, error) { return m.compose(m.identity), nil }
+	return built(t, m, identity) + built(t, m, database) + built(t, m, companionController)
 }
 
 // built are the objects of a component, one on each line.
@@ -239,8 +240,8 @@ func TestClosedStaysClosed(t *testing.T) {
 // TestWithoutTLS: the platform's issuer is not for a claim that has no certificate.
 func TestWithoutTLS(t *testing.T) {
 	m := derived(t, "{global: {tls: {enabled: false}}}", closed+"}")
-	if m.tls.IssuerRef != nil || *m.tls.Enabled || !strings.HasPrefix(m.endpoints.public, "http://") {
-		t.Errorf("%+v at %s", m.tls, m.endpoints.public)
+	if m.tls.IssuerRef != nil || *m.tls.Enabled || !strings.HasPrefix(m.identity.endpoints.public, "http://") {
+		t.Errorf("%+v at %s", m.tls, m.identity.endpoints.public)
 	}
 }
 

@@ -23,8 +23,8 @@ const (
 	// (https://docs.openstack.org/install-guide/firewalls-default-ports.html).
 	Port = 5000
 	// CachePort is that of the cache servers, DatabasePort that of the database if the spec names none.
-	CachePort    = 11211
-	DatabasePort = 3306
+	CachePort    = common.CachePort
+	DatabasePort = common.DatabasePort
 	// DefaultAdminUser is the first user if the spec names none.
 	DefaultAdminUser = "admin"
 	// ServiceName is what the catalog calls it.
@@ -33,6 +33,11 @@ const (
 	AdminProject  = "admin"
 	AdminRole     = "admin"
 	DefaultDomain = "Default"
+	// ServiceProject and ServiceRole are those of the services' users. K-ORC's objects of both are called so, too, and that of AdminRole.
+	ServiceProject = "service"
+	ServiceRole    = "service"
+	// DefaultDomainObject is K-ORC's object of the domain DefaultDomain.
+	DefaultDomainObject = "default"
 )
 
 // InternalURL is the address of the API inside the cluster. It names a Service, so that it holds whatever the cluster's DNS domain is.
@@ -42,6 +47,9 @@ func InternalURL(name, namespace string) string {
 
 // AdminSecretName is the Secret with the first user's password.
 func AdminSecretName(name string) string { return name + "-admin" }
+
+// CertificateSecretName is the Secret with the certificate of the internal address, and its authority in ca.crt.
+func CertificateSecretName(name string) string { return name + "-tls" }
 
 // AdminCloud is by what the first user logs in.
 func AdminCloud(name string) common.CloudCredentialsReference {
