@@ -50,6 +50,9 @@ func (m *model) parts() []part {
 			field: s.field(""), replicas: *s.workload.Replicas, resources: s.workload.Resources,
 			processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes,
 		})
+		if s.volumes != nil {
+			out = append(out, s.volumes(m, s)...)
+		}
 	}
 	if b := i.MariaDB.Backup; b != nil && b.StagingStorage != nil {
 		const field = "spec.infrastructure.mariadb.backup.stagingStorage"

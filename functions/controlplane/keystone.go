@@ -118,19 +118,19 @@ func keystoneMentions(path string, value any) []mention {
 // bootstrapEntries is what Keystone's bootstrap made (https://docs.openstack.org/keystone/latest/admin/bootstrap.html), and the project of
 // the services, which it does not make. What services refer to is shared.
 func (m *model) bootstrapEntries() []entry {
-	const domain = keystonev1.DefaultDomainObject
+	const domain = common.DefaultDomainObject
 	byName := func(name string) object.Map { return object.Map{"name": name} }
 	inDefault := func(name string) object.Map { return object.Map{"name": name, "domainRef": domain} }
 	out := []entry{
 		// The id of this domain is "default", which is no UUID: K-ORC can import it by its name only.
 		{resource: "domain-default", kind: "Domain", name: domain, group: domains, shared: true, filter: byName(keystonev1.DefaultDomain)},
 		{resource: "project-admin", kind: "Project", name: "admin", group: projects, filter: inDefault(keystonev1.AdminProject)},
-		{resource: "project-service", kind: "Project", name: keystonev1.ServiceProject, group: projects, shared: true, managed: object.Map{
-			"name": keystonev1.ServiceProject, "domainRef": domain, "description": "Users of the OpenStack services",
+		{resource: "project-service", kind: "Project", name: common.ServiceProject, group: projects, shared: true, managed: object.Map{
+			"name": common.ServiceProject, "domainRef": domain, "description": "Users of the OpenStack services",
 		}},
 	}
-	for _, role := range []string{keystonev1.AdminRole, "manager", "member", "reader", keystonev1.ServiceRole} {
-		shared := role == keystonev1.AdminRole || role == keystonev1.ServiceRole
+	for _, role := range []string{common.AdminRole, "manager", "member", "reader", common.ServiceRole} {
+		shared := role == common.AdminRole || role == common.ServiceRole
 		out = append(out, entry{resource: "role-" + role, kind: "Role", name: role, group: roles, shared: shared, filter: byName(role)})
 	}
 	endpoint := func(of string) entry {

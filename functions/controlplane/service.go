@@ -48,6 +48,8 @@ type service struct {
 	secrets func(*controlplanev1.Services) []named
 	// mentions are what a value of its types names outside of a control plane. Nil: none.
 	mentions func(path string, value any) []mention
+	// volumes are what it keeps data on, besides the database. Nil: nothing.
+	volumes func(*model, *serviceState) []part
 }
 
 // An order is what a claim says of a service, as far as every service has it.

@@ -3,6 +3,7 @@ package controlplane
 import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 )
@@ -32,9 +33,22 @@ var services = []*service{
 			if p == nil || !p.Enabled {
 				return order{}
 			}
-			return order{enabled: true, basics: p.Service, workload: p.Workload}
+			return order{enabled: true, basics: p.Service, workload: p.Workload, uwsgi: p.UWSGI}
 		},
 		build: placement, check: checkAPI,
+	},
+	{
+		name: glancev1.ServiceName, kind: glancev1.GroupVersionKind, phase: common.PhaseCoreServices,
+		needs: []string{catalogComponent},
+		path:  "/image", internal: glancev1.InternalURL,
+		ordered: func(s *controlplanev1.Services) order {
+			g := s.Glance
+			if g == nil || !g.Enabled {
+				return order{}
+			}
+			return order{enabled: true, basics: g.Service, workload: g.Workload, uwsgi: glanceProcesses(g.UWSGI)}
+		},
+		build: glance, check: checkAPI, secrets: glanceSecrets, mentions: glanceMentions, volumes: glanceVolumes,
 	},
 }
 
@@ -43,9 +57,6 @@ var unbuilt = []struct {
 	field  string
 	wanted func(*controlplanev1.ControlPlaneClusterSpec) bool
 }{
-	{"spec.services.glance", func(s *controlplanev1.ControlPlaneClusterSpec) bool {
-		return s.Services.Glance != nil && s.Services.Glance.Enabled
-	}},
 	{"spec.services.nova", func(s *controlplanev1.ControlPlaneClusterSpec) bool {
 		return s.Services.Nova != nil && s.Services.Nova.Enabled
 	}},

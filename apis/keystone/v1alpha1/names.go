@@ -31,13 +31,8 @@ const (
 	ServiceName = "keystone"
 	// AdminProject and AdminRole are what bootstrap makes for the first user, in the domain DefaultDomain.
 	AdminProject  = "admin"
-	AdminRole     = "admin"
-	DefaultDomain = "Default"
-	// ServiceProject and ServiceRole are those of the services' users. K-ORC's objects of both are called so, too, and that of AdminRole.
-	ServiceProject = "service"
-	ServiceRole    = "service"
-	// DefaultDomainObject is K-ORC's object of the domain DefaultDomain.
-	DefaultDomainObject = "default"
+	AdminRole     = common.AdminRole
+	DefaultDomain = common.DefaultDomain
 )
 
 // InternalURL is the address of the API inside the cluster. It names a Service, so that it holds whatever the cluster's DNS domain is.
