@@ -44,7 +44,7 @@ func (m *model) keystoneSpec(s *serviceState) keystonev1.KeystoneSpec {
 
 func checkKeystone(m *model, s *serviceState) error {
 	spec := m.keystoneSpec(s)
-	spec.Image, spec.Overrides = s.order.basics.Image, s.order.basics.Overrides
+	spec.Image, spec.Overrides = s.basics.Image, s.order.basics.Overrides
 	identity.SetDefaults(&spec)
 	return identity.Check(s.field(""), m.release, &spec)
 }
@@ -168,6 +168,9 @@ func (m *model) directoryDomains() []entry {
 	return out
 }
 
+// domainIDs are the IDs of domains by name.
+type domainIDs = map[string]keystonev1.DomainID
+
 // findDomains finds which of the directories' domains there are. One whose object cannot be seen for a while is still there: Keystone's
 // pods are replaced when this changes.
 func (m *model) findDomains(seen observe.State) {
@@ -182,7 +185,7 @@ func (m *model) findDomains(seen observe.State) {
 			continue
 		}
 		if m.domainIDs == nil {
-			m.domainIDs = map[string]keystonev1.DomainID{}
+			m.domainIDs = domainIDs{}
 		}
 		m.domainIDs[domain] = keystonev1.DomainID(id)
 	}

@@ -10,7 +10,6 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
@@ -53,7 +52,7 @@ type model struct {
 	services []*serviceState
 	identity *serviceState
 	// domainIDs are those of the directories' domains that exist.
-	domainIDs map[string]keystonev1.DomainID
+	domainIDs domainIDs
 	// databaseWas is what is observed of the database, proxy what becomes of its proxy.
 	databaseWas databaseWas
 	proxy       proxy

@@ -144,8 +144,8 @@ func (m *model) serviceSpec(s *serviceState) common.ServiceSpec {
 		Crossplane:       m.crossplane(),
 		OpenStackRelease: string(s.told),
 		Target:           common.Target{ProviderConfig: common.ObjectName(m.providerConfig), Remote: m.remote},
-		Image:            s.order.basics.Image,
-		Overrides:        s.order.basics.Overrides,
+		Image:            s.basics.Image,
+		Overrides:        s.basics.Overrides,
 		Images:           m.images,
 		Region:           m.spec.Global.Region,
 		Database: common.Database{
