@@ -31,8 +31,8 @@ const (
 	ServiceName = "keystone"
 	// AdminProject and AdminRole are what bootstrap makes for the first user, in the domain DefaultDomain.
 	AdminProject  = "admin"
-	AdminRole     = "admin"
-	DefaultDomain = "Default"
+	AdminRole     = common.AdminRole
+	DefaultDomain = common.DefaultDomain
 )
 
 // InternalURL is the address of the API inside the cluster. It names a Service, so that it holds whatever the cluster's DNS domain is.
