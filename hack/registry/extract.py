@@ -135,12 +135,18 @@ class Options:
         for name, group in cfg.CONF._groups.items():
             self.add(name, [o["opt"] for o in group._opts.values()])
 
-    def take_templates(self, templates, groups):
-        """Takes out the groups that stand for those whose names an administrator chooses, and fills in those with a name of their own."""
+    def take_templates(self, templates, more, groups):
+        """Takes out the groups that stand for those whose names an administrator chooses, and fills in those with a name of their own.
+
+        More is module:list, the options that each of them has and that no option list names.
+        """
+        module, _, name = more.partition(":")
         out = {}
         for template, group in templates.items():
             if (options := self.groups.pop(normal(group), None)) is None:
                 sys.exit(f"no option list has the group {group}: see services.toml")
+            for opt in getattr(importlib.import_module(module), name):
+                options[opt.dest] = self.entry(group, opt)
             for option in options.values():  # A former name in the same group is one in whichever group it is.
                 for old in option.get("deprecated", ()):
                     if old["group"] == normal(group):
@@ -183,7 +189,7 @@ def main(service, release, row):
     options.add_registered(service)
     out = {"service": service, "release": release, "version": version(row["requires"][0].split("[")[0])}
     if "templates" in row:
-        out["templates"] = options.take_templates(row["templates"], row["groups"])
+        out["templates"] = options.take_templates(row["templates"], row["instance"], row["groups"])
     options.add_auth()
     return {**out, "groups": options.groups, "policies": policies(service)}
 

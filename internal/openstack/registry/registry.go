@@ -41,8 +41,6 @@ type Registry struct {
 type Option struct {
 	// Group is the option's group: in lower case, or DEFAULT.
 	Group string `json:"-"`
-	// Template is what the group is an instance of: empty if the service itself names it.
-	Template string `json:"-"`
 	// Name is the option's name in a configuration file.
 	Name string `json:"-"`
 	// Type is what its value may be; that of each value, if the option is Multi.
@@ -170,9 +168,9 @@ func decode(file string) (*Registry, error) {
 			r.rename(option)
 		}
 	}
-	for template, options := range r.templates {
+	for _, options := range r.templates {
 		for name, option := range options {
-			option.Name, option.Template = name, template
+			option.Name = name
 		}
 	}
 	for _, rule := range r.policies {

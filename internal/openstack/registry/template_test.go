@@ -72,7 +72,7 @@ func TestWithLeavesAlone(t *testing.T) {
 	}
 	for _, group := range []string{"a", "b"} {
 		o := more.Lookup(group, "rbd_store_pool")
-		if len(o) != 1 || o[0].Group != group || o[0].Template != "rbd" {
+		if len(o) != 1 || o[0].Group != group {
 			t.Errorf("[%s]: %+v", group, o)
 		}
 	}
@@ -85,7 +85,7 @@ func TestWithLeavesAlone(t *testing.T) {
 func TestTemplateFormerNames(t *testing.T) {
 	r := &Registry{
 		Service: "glance", groups: map[string]map[string]*Option{}, renamed: map[string]map[string][]*Option{},
-		templates: map[string]map[string]*Option{"rbd": {"new": {Name: "new", Template: "rbd", Deprecated: []Name{{"rbd", "old"}, {"DEFAULT", "older"}}}}},
+		templates: map[string]map[string]*Option{"rbd": {"new": {Name: "new", Deprecated: []Name{{"rbd", "old"}, {"DEFAULT", "older"}}}}},
 	}
 	more, err := r.With(Group{"a", "rbd"}, Group{"b", "rbd"})
 	if err != nil {
