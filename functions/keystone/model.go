@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
@@ -65,17 +66,14 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	identity.SetDefaults(&m.spec)
 	var err error
 	m.Service, err = definition.Derive(service.Input{
-		Meta: in.XR.ObjectMeta, Spec: &m.spec.ServiceSpec, Workload: &m.spec.Workload, UWSGI: &m.spec.UWSGI,
-		Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Meta: in.XR.ObjectMeta, Spec: identity.Spec(&m.spec), Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Check: func(r release.Release) error { return identity.Check("spec", r, &m.spec) },
 	})
 	if err != nil {
 		return nil, err
 	}
 	if check, ok := in.Seen.Get(loginResource); ok {
 		m.live = live(check)
-	}
-	if err := identity.Check("spec", m.Wanted, &m.spec); err != nil {
-		return nil, err
 	}
 	if m.Reaches, err = m.outside(); err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -37,7 +36,7 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 }
 
 // server is uWSGI that serves https itself.
-func (s *Service) server(u *common.UWSGI, ipv6 bool) workload.UWSGI {
+func (s *Service) server(ipv6 bool) workload.UWSGI {
 	listen := fmt.Sprintf(":%d", s.Port)
 	if ipv6 {
 		// It takes clients of both. Elsewhere it would not start on nodes whose kernel has no IPv6.
@@ -48,9 +47,9 @@ func (s *Service) server(u *common.UWSGI, ipv6 bool) workload.UWSGI {
 		Listen:    listen,
 		CertFile:  s.Path(serverTLS, certificate.CertKey),
 		KeyFile:   s.Path(serverTLS, certificate.KeyKey),
-		Processes: u.Processes,
-		Threads:   u.Threads,
-		Harakiri:  time.Duration(u.HarakiriSeconds) * time.Second,
+		Processes: s.Spec.UWSGI.Processes,
+		Threads:   s.Spec.UWSGI.Threads,
+		Harakiri:  time.Duration(s.Spec.UWSGI.HarakiriSeconds) * time.Second,
 		Mercy:     s.Mercy,
 	}
 }
@@ -99,8 +98,8 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 			return nil, err
 		}
 	}
-	if s.Identity != nil {
-		if err := add("spec.identity.internalURL", string(s.Identity.InternalURL)); err != nil {
+	if s.Spec.Identity != nil {
+		if err := add("spec.identity.internalURL", string(s.Spec.Identity.InternalURL)); err != nil {
 			return nil, err
 		}
 	}

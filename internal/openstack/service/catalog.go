@@ -13,7 +13,7 @@ import (
 // there with its objects: clients must not be sent to a service that is switched off. What is there already, K-ORC takes over.
 func Catalog[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
-	cloud := korc.Credentials(s.Identity.KORCCloudRef)
+	cloud := korc.Credentials(s.Spec.Identity.KORCCloudRef)
 	entries := compose.Stage{{
 		Name: "catalog-service",
 		Object: cloud.Owned("Service", s.Meta(s.Name), object.Map{
@@ -33,7 +33,7 @@ func Catalog[M Instance](m M) ([]compose.Stage, error) {
 		regions = append(regions, compose.Resource{
 			Name: "region-" + e.kind,
 			Object: c5c3.EndpointRegion(meta, openstackv1.EndpointRegionSpec{
-				CloudCredentialsRef: s.Identity.AdminCloudRef, EndpointRef: common.ObjectName(meta.Name), Region: s.Spec.Region,
+				CloudCredentialsRef: s.Spec.Identity.AdminCloudRef, EndpointRef: common.ObjectName(meta.Name), Region: s.Spec.Region,
 			}),
 		})
 	}

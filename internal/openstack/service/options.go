@@ -34,7 +34,7 @@ func (s *Service) options() oslo.Config {
 		// Reads on another member see what was just written.
 		c[s.Database.Group]["mysql_wsrep_sync_wait"] = 1
 	}
-	if s.Identity != nil {
+	if s.Spec.Identity != nil {
 		c[authToken] = s.tokenOptions()
 	}
 	return c
@@ -55,7 +55,7 @@ func (s *Service) cacheServers() []string { return Strings(s.Spec.Cache.Servers)
 // tokenOptions say how the tokens of requests are checked. A token that outlives its request is taken from services only.
 func (s *Service) tokenOptions() oslo.Options {
 	o := s.AuthOptions()
-	o["www_authenticate_uri"] = string(s.Identity.PublicURL)
+	o["www_authenticate_uri"] = string(s.Spec.Identity.PublicURL)
 	o["interface"] = "internal"
 	o["service_type"] = s.CatalogType
 	o["memcached_servers"] = s.cacheServers()
@@ -70,8 +70,8 @@ func (s *Service) tokenOptions() oslo.Options {
 func (s *Service) AuthOptions() oslo.Options {
 	return oslo.Options{
 		"auth_type": "v3applicationcredential",
-		"auth_url":  string(s.Identity.InternalURL),
-		"cafile":    s.Path(identityCA, string(s.Identity.CASecretRef.Key)),
+		"auth_url":  string(s.Spec.Identity.InternalURL),
+		"cafile":    s.Path(identityCA, string(s.Spec.Identity.CASecretRef.Key)),
 	}
 }
 

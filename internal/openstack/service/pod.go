@@ -76,8 +76,8 @@ func (s *Service) ServerPod() workload.Pod {
 	p := s.Pod(s.Image, s.Files, []string{"uwsgi", "--ini", s.Path(UWSGIFile)})
 	p.GraceSeconds = workload.Grace(s.Mercy)
 	p.Annotations = s.Annotations
-	if s.Identity != nil {
-		ca := s.Identity.CASecretRef
+	if s.Spec.Identity != nil {
+		ca := s.Spec.Identity.CASecretRef
 		s.SecretVolume(identityCA, string(ca.Name), string(ca.Key)).mount(&p)
 		p.Containers[0].Env = append(p.Containers[0].Env, s.AuthEnv(authToken)...)
 	}

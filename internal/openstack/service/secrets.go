@@ -26,7 +26,7 @@ type Account struct {
 func Credentials[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	accounts := []Account{{"database", s.Sub("database"), s.databaseName(), mariadb.Watched()}}
-	if s.Identity != nil {
+	if s.Spec.Identity != nil {
 		accounts = append(accounts, Account{"user", s.userSecret(), s.App, nil})
 	}
 	var stage compose.Stage

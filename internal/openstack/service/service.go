@@ -23,9 +23,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// defaultReplicas applies to a service that is made by hand; a control plane names them.
-const defaultReplicas = 1
-
 // Instance is the model of one instance of a service, which embeds a Service.
 type Instance interface {
 	// Base is the Service.
@@ -36,13 +33,11 @@ type Instance interface {
 
 // Input is what a Service is derived from.
 type Input struct {
-	// Meta and Spec of the composite resource, with the parts of the spec that are not every service's.
-	Meta     metav1.ObjectMeta
-	Spec     *common.ServiceSpec
-	Workload *common.Workload
-	UWSGI    *common.UWSGI
-	// Identity is nil for a service that keeps the catalog itself.
-	Identity *common.Identity
+	// Meta and Spec of the composite resource.
+	Meta metav1.ObjectMeta
+	Spec Spec
+	// Check refuses a spec that cannot be in a release. Nil: that of the Spec.
+	Check func(release.Release) error
 	// Previous is the status of the last call.
 	Previous common.ServiceStatus
 	// Seen is what is observed.
@@ -56,8 +51,7 @@ type Service struct {
 	// Name and Namespace of the composite resource, and of the API's objects.
 	Name, Namespace string
 	Generation      int64
-	Spec            *common.ServiceSpec
-	Identity        *common.Identity
+	Spec            Spec
 	Previous        common.ServiceStatus
 	// Wanted is the release that the spec asks for, Effective the one that may run now: the one whose schema is in place.
 	Wanted, Effective release.Release
@@ -93,27 +87,35 @@ type Service struct {
 	Files, SchemaFiles Files
 }
 
-// Derive derives a Service. It refuses a release or an image that cannot be.
+// Derive derives a Service. It refuses what is wrong in the spec.
 func (d *Definition) Derive(in Input) (*Service, error) {
 	s := &Service{
 		Definition: d, Name: in.Meta.Name, Namespace: in.Meta.Namespace, Generation: in.Meta.Generation,
-		Spec: in.Spec, Identity: in.Identity, Previous: in.Previous,
+		Spec: in.Spec, Previous: in.Previous,
 	}
+	s.Spec.SetDefaults()
 	if err := s.releases(in.Seen); err != nil {
 		return nil, err
 	}
-	if s.Identity != nil && s.Identity.CAConfigMapRef != nil {
-		s.CAConfigMap = string(s.Identity.CAConfigMapRef.Name)
+	check := in.Check
+	if check == nil {
+		check = func(r release.Release) error { return s.Spec.Check("spec", s.App, r) }
+	}
+	if err := check(s.Wanted); err != nil {
+		return nil, err
+	}
+	if id := s.Spec.Identity; id != nil && id.CAConfigMapRef != nil {
+		s.CAConfigMap = string(id.CAConfigMapRef.Name)
 	}
 	s.Workload = workload.Workload{
 		Name: s.Name, Namespace: s.Namespace,
 		App: d.App, Instance: s.Name, Component: "api",
-		Replicas:    ptr.Deref(in.Workload.Replicas, defaultReplicas),
-		Resources:   in.Workload.Resources,
-		Placement:   in.Workload.Placement,
+		Replicas:    ptr.Deref(in.Spec.Workload.Replicas, defaultReplicas),
+		Resources:   in.Spec.Workload.Resources,
+		Placement:   in.Spec.Workload.Placement,
 		PullSecrets: s.Spec.Images.PullSecrets,
 	}
-	s.Server = s.server(in.UWSGI, speaksIPv6(in.Seen))
+	s.Server = s.server( speaksIPv6(in.Seen))
 	return s, nil
 }
 

@@ -37,19 +37,19 @@ func (s *Service) cloud() common.CloudCredentialsReference {
 // same password: K-ORC takes over a user that exists, but sets no password for it. Its role assignments have nothing to remove then.
 func User[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
-	user := korc.Credentials(s.Identity.KORCCloudRef).Owned("User", s.Meta(s.Name), object.Map{
+	user := korc.Credentials(s.Spec.Identity.KORCCloudRef).Owned("User", s.Meta(s.Name), object.Map{
 		"name": s.App, "domainRef": common.DefaultDomainObject, "passwordRef": s.userSecret(), "description": "Service " + s.Title,
 	})
 	clouds := s.Clouds(Login{
-		Cloud: s.cloud(), URL: s.Identity.InternalURL, User: s.App, Project: common.ServiceProject,
-		Password: s.userSecret(), CA: s.Identity.CASecretRef,
+		Cloud: s.cloud(), URL: s.Spec.Identity.InternalURL, User: s.App, Project: common.ServiceProject,
+		Password: s.userSecret(), CA: s.Spec.Identity.CASecretRef,
 	})
 	var roles compose.Stage
 	for _, role := range []string{common.ServiceRole, common.AdminRole} {
 		roles = append(roles, compose.Resource{
 			Name: "role-" + role,
 			Object: c5c3.RoleAssignment(s.Meta(s.Sub(role)), openstackv1.RoleAssignmentSpec{
-				CloudCredentialsRef: s.Identity.AdminCloudRef,
+				CloudCredentialsRef: s.Spec.Identity.AdminCloudRef,
 				ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDetach},
 				Resource: openstackv1.RoleAssignmentResource{
 					RoleRef: common.ObjectName(role), UserRef: common.ObjectName(s.Name), ProjectRef: common.ServiceProject,
@@ -61,7 +61,7 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 	for _, c := range s.Consumers() {
 		consumers = append(consumers, c5c3v1.Consumer{Kind: c.Kind, Name: c.Name})
 	}
-	credential := s.ApplicationCredential(s.credentialSecret(), s.App, s.cloud(), s.Identity.CredentialRotation, consumers...)
+	credential := s.ApplicationCredential(s.credentialSecret(), s.App, s.cloud(), s.Spec.Identity.CredentialRotation, consumers...)
 	return []compose.Stage{
 		{{Name: "user", Object: user}, {Name: "clouds", Object: clouds}},
 		roles,
