@@ -37,7 +37,9 @@ var reasons = map[string]string{
 
 // granted are the groups that Crossplane grants itself: Usages by its own ClusterRole, composite resources and Objects by
 // its RBAC manager. All of them stay in the management cluster.
-var granted = map[string]bool{"protection.crossplane.io": true, "keystone.openstack.c5c3.io": true}
+var granted = map[string]bool{
+	"protection.crossplane.io": true, "keystone.openstack.c5c3.io": true, "placement.openstack.c5c3.io": true,
+}
 
 // inObjects are the kinds that are composed as Objects wherever they live, because they are cluster-scoped or outlive their
 // claim: the provider needs rights on them, and Crossplane none.

@@ -30,6 +30,7 @@ var reports = map[string][]string{
 	"monitoring.coreos.com":          {"ServiceMonitor", "PodMonitor", "PrometheusRule"},
 	"openstack.k-orc.cloud":          {"Domain Available", "Project Available", "Role Available", "User Available", "Service Available", "Endpoint Available"},
 	"keystone.openstack.c5c3.io":     {"Keystone Ready"},
+	"placement.openstack.c5c3.io":    {"Placement Ready"},
 	"openstack.c5c3.io": {
 		"KeyRepository Ready", "DatabaseSync Ready", "EndpointRegion Available", "IdentityCheck Reachable", "RoleAssignment Available",
 	},

@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 )
 
 // rules is the table. What each third party's objects report was read off the released operators.
@@ -69,6 +70,7 @@ var rules = table(
 
 	// Our own: composite resources and what the companion reconciles.
 	row(keystonev1.Group, "Keystone", composite()),
+	row(placementv1.Group, "Placement", composite()),
 	row("openstack.c5c3.io", "KeyRepository", conditions("Ready")),
 	row("openstack.c5c3.io", "DatabaseSync", databaseSync()),
 	row("openstack.c5c3.io", "EndpointRegion", conditions("Available")),

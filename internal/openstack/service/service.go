@@ -115,7 +115,7 @@ func (d *Definition) Derive(in Input) (*Service, error) {
 		Placement:   in.Spec.Workload.Placement,
 		PullSecrets: s.Spec.Images.PullSecrets,
 	}
-	s.Server = s.server( speaksIPv6(in.Seen))
+	s.Server = s.server(speaksIPv6(in.Seen))
 	return s, nil
 }
 
