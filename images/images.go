@@ -31,6 +31,7 @@ type Image struct {
 	Requires  []string                `json:"requires,omitempty"`
 	Compile   []string                `json:"compile,omitempty"`
 	Runtime   []string                `json:"runtime,omitempty"`
+	Modules   []string                `json:"modules,omitempty"`
 	Revisions map[release.Release]int `json:"revisions,omitempty"`
 }
 

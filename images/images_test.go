@@ -48,6 +48,11 @@ func TestTable(t *testing.T) {
 			if strings.Contains(last, "COMPILE") || strings.Contains(last, "gcc") {
 				t.Error("no compiler belongs into what runs")
 			}
+			for _, m := range i.Modules {
+				if !slices.Contains(i.Runtime, "python3-"+m) {
+					t.Errorf("no package of the image has the module %s", m)
+				}
+			}
 			for _, p := range append(slices.Clone(i.Compile), i.Runtime...) {
 				if !debian.MatchString(p) {
 					t.Errorf("%q is not the name of a Debian package", p)

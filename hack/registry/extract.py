@@ -1,6 +1,6 @@
 """Prints what one service of one release knows as compact JSON: its options, their types and its policy rules.
 
-extract.py SERVICE RELEASE DISTRIBUTION OPTION_LIST...   with the Python of a virtual environment that has the service.
+extract.py SERVICE RELEASE ROW   with the Python of a virtual environment that has the service. ROW is that of services.toml, as JSON.
 
 The option lists are those of oslo-config-generator, but its output says of a type only what it is called. So this reads the
 option objects: item types, patterns and lengths survive. Three things are in no list:
@@ -135,6 +135,27 @@ class Options:
         for name, group in cfg.CONF._groups.items():
             self.add(name, [o["opt"] for o in group._opts.values()])
 
+    def take_templates(self, templates, more, groups):
+        """Takes out the groups that stand for those whose names an administrator chooses, and fills in those with a name of their own.
+
+        More is module:list, the options that each of them has and that no option list names.
+        """
+        module, _, name = more.partition(":")
+        out = {}
+        for template, group in templates.items():
+            if (options := self.groups.pop(normal(group), None)) is None:
+                sys.exit(f"no option list has the group {group}: see services.toml")
+            for opt in getattr(importlib.import_module(module), name):
+                options[opt.dest] = self.entry(group, opt)
+            for option in options.values():  # A former name in the same group is one in whichever group it is.
+                for old in option.get("deprecated", ()):
+                    if old["group"] == normal(group):
+                        old["group"] = template
+            out[template] = options
+        for group, template in groups.items():
+            self.groups.setdefault(group, {}).update(out[template])
+        return out
+
     def add_auth(self):
         from keystoneauth1 import loading
 
@@ -159,15 +180,18 @@ def policies(service):
     return out
 
 
-def main(service, release, distribution, *lists):
+def main(service, release, row):
     from importlib.metadata import version
 
+    row = json.loads(row)
     options = Options()
-    options.add_listed(lists)
+    options.add_listed(row["options"])
     options.add_registered(service)
+    out = {"service": service, "release": release, "version": version(row["requires"][0].split("[")[0])}
+    if "templates" in row:
+        out["templates"] = options.take_templates(row["templates"], row["instance"], row["groups"])
     options.add_auth()
-    return {"service": service, "release": release, "version": version(distribution.split("[")[0]),
-            "groups": options.groups, "policies": policies(service)}
+    return {**out, "groups": options.groups, "policies": policies(service)}
 
 
 if __name__ == "__main__":

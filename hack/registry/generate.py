@@ -72,7 +72,7 @@ def extract(python, service, release, row):
     # In a folder of its own: an import may leave a log behind.
     scratch = CACHE / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
-    text = run(python, HERE / "extract.py", service, release, row["requires"][0], *row["options"],
+    text = run(python, HERE / "extract.py", service, release, json.dumps(row),
                env=env, cwd=scratch, stdout=subprocess.PIPE).stdout
     file = DATA / f"{service}-{release}.json.gz"
     file.write_bytes(run("gzip", "-9n", input=text, stdout=subprocess.PIPE).stdout)
@@ -89,13 +89,13 @@ def schema(service, row):
     for release in sorted(row["versions"]):
         python = install(service, release, row)
         # A folder of its own: what is imported may leave a log behind.
-        revisions = json.loads(run(python, HERE / "schema.py", *row["schema"], cwd=CACHE, stdout=subprocess.PIPE).stdout)
-        for revision in revisions:
-            if revision == revisions[-1]:
+        found = json.loads(run(python, HERE / "schema.py", *row["schema"], cwd=CACHE, stdout=subprocess.PIPE).stdout)
+        for revision in found["revisions"]:
+            if revision in found["heads"]:
                 known.setdefault(revision, []).append(release)
             elif seen and revision not in seen:
                 known[revision] = [release]
-        seen.update(revisions)
+        seen.update(found["revisions"])
     file = SCHEMAS / f"{service}.json"
     rows = [{"revision": revision, "releases": releases} for revision, releases in known.items()]
     file.write_text(json.dumps(sorted(rows, key=lambda r: (r["releases"], r["revision"])), indent=2) + "\n")

@@ -23,15 +23,15 @@ const largest = 256 << 10
 
 // Options returns the tenant's options as a configuration. The base is the path in the spec of the service whose config they are.
 // Mistakes are invalid.Spec errors, all of them joined. An option that is not the tenant's is one of them, however it is written, and
-// whatever else is allowed.
-func Options(service, release string, over common.Overrides, base string) (oslo.Config, error) {
-	s := scope{service: service, release: release, tables: owners(service), base: base}
+// whatever else is allowed. The groups are those that the tenant has named elsewhere, such as stores.
+func Options(service, release string, over common.Overrides, base string, groups ...registry.Group) (oslo.Config, error) {
+	s := scope{service: service, release: release, tables: services[service], base: base, groups: groups}
 	return s.options(over, func(group string) string { return invalid.Path(base, "config", name(group)) })
 }
 
 // Directory is Options for the options of one of Keystone's directories, whose path is the base.
 func Directory(release string, in common.Options, allowUnknown bool, base string) (oslo.Config, error) {
-	s := scope{service: "keystone", release: release, tables: []table{services[directories]}, base: base}
+	s := scope{service: "keystone", release: release, tables: services[directories], base: base}
 	over := common.Overrides{Config: common.Config{"ldap": in}, AllowUnknown: allowUnknown}
 	return s.options(over, func(string) string { return invalid.Path(base, "options") })
 }
@@ -42,6 +42,8 @@ type scope struct {
 	tables           []table
 	// base is the path of what the options belong to.
 	base string
+	// groups are those whose names are not the service's.
+	groups []registry.Group
 }
 
 func (s scope) options(over common.Overrides, path func(group string) string) (oslo.Config, error) {
@@ -51,6 +53,9 @@ func (s scope) options(over common.Overrides, path func(group string) string) (o
 	}
 	known, err := registry.For(s.service, s.release)
 	if err != nil {
+		return nil, err
+	}
+	if known, err = known.With(s.groups...); err != nil {
 		return nil, err
 	}
 	var errs []error
@@ -81,12 +86,11 @@ func (s scope) check(known *registry.Registry, group, option string, raw []byte,
 	if err := json.Unmarshal(raw, &value); err != nil {
 		return errors.New("the value cannot be read")
 	}
-	options := behind(known, group, option)
-	names := []registry.Name{{Group: normalGroup(group), Option: normalOption(option)}}
-	for _, o := range options {
-		names = append(names, registry.Name{Group: o.Group, Option: o.Name})
+	options, err := s.behind(known, group, option)
+	if err != nil {
+		return err
 	}
-	o, owned := owns(s.tables, names)
+	o, owned := owns(s.tables, s.names(group, option, options))
 	if slices.ContainsFunc(options, func(o *registry.Option) bool { return o.Secret }) {
 		o, owned = owner{field: o.field, why: "this option holds a secret, which must not stand in a claim"}, true
 	}
@@ -98,7 +102,7 @@ func (s scope) check(known *registry.Registry, group, option string, raw []byte,
 	if allowUnknown && len(known.Lookup(group, option)) == 0 {
 		return nil
 	}
-	_, err := known.CheckOption(group, option, value)
+	_, err = known.CheckOption(group, option, value)
 	return err
 }
 

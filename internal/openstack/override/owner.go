@@ -34,7 +34,8 @@ func oneOf(why string, values ...string) owner { return owner{why: why, only: va
 func tenants(why string) owner { return owner{why: why, tenant: true} }
 
 // A table says who owns the options of a service: group → option → owner. An option * stands for every other one of its group, a group
-// * for every group. What is in no table is the tenant's.
+// * for every group, and <driver> for every group that an administrator names and that has the options of this template. What is in no
+// table is the tenant's.
 type table map[string]map[string]owner
 
 const every = "*"
@@ -51,8 +52,8 @@ func (t table) of(name registry.Name) (owner, bool) {
 	return owner{}, false
 }
 
-// owners are the tables of a service, its own first.
-func owners(service string) []table { return []table{services[service], everyService} }
+// template is a table's group for the options of a template.
+func template(name string) string { return "<" + name + ">" }
 
 // owns is who owns an option, nobody in particular if it is the tenant's. The names are all that it has, or may have had: of a former one
 // that was split, each part has to be the tenant's. The first table that knows a name decides on it.
@@ -73,15 +74,38 @@ func owns(tables []table, names []registry.Name) (owner, bool) {
 
 // behind are the options behind a name that a tenant wrote, be it a former one, in another case, or of another release:
 // allowUnknown lets each of them through to a file, and an image need not be what its tag says.
-func behind(known *registry.Registry, group, option string) []*registry.Option {
+func (s scope) behind(known *registry.Registry, group, option string) ([]*registry.Option, error) {
 	if options := known.Lookup(group, option); len(options) > 0 {
-		return options
+		return options, nil
 	}
 	var out []*registry.Option
 	for _, r := range registry.All(known.Service) {
+		r, err := r.With(s.groups...)
+		if err != nil {
+			return nil, err
+		}
 		out = append(out, r.Lookup(normalGroup(group), normalOption(option))...)
 	}
+	return out, nil
+}
+
+// names are those by which the tables may know what a tenant wrote.
+func (s scope) names(group, option string, options []*registry.Option) []registry.Name {
+	out := []registry.Name{{Group: s.kind(normalGroup(group)), Option: normalOption(option)}}
+	for _, o := range options {
+		out = append(out, registry.Name{Group: s.kind(o.Group), Option: o.Name})
+	}
 	return out
+}
+
+// kind is a table's name of a group.
+func (s scope) kind(group string) string {
+	for _, g := range s.groups {
+		if normalGroup(g.Name) == group {
+			return template(g.Template)
+		}
+	}
+	return group
 }
 
 // normalGroup and normalOption are names as they stand in the tables, with which oslo.config agrees as far as it reads them at all.

@@ -23,48 +23,86 @@ var harmless = []string{
 	"oauth2 oauth2_authn_methods", "cors allow_methods", "cache backend_expiration_time", "cache memcache_pool_connection_get_timeout",
 	"resource domain_name_url_safe", "resource project_name_url_safe", "ldap auth_pool_connection_lifetime", "ldap connection_timeout",
 	"ldap pool_connection_lifetime", "ldap pool_connection_timeout", "ldap randomize_urls", "ldap user_enabled_emulation_use_group_config",
+	"placement_database connection_debug", "placement_database connection_recycle_time", "placement_database connection_trace",
+	"workarounds optimize_for_wide_provider_trees", "oslo_reports file_event_handler_interval", "<file> filesystem_store_file_perm",
+}
+
+// tabled are the options of a release under the names by which tables know them.
+func tabled(r *registry.Registry) map[registry.Name]*registry.Option {
+	out := map[registry.Name]*registry.Option{}
+	for _, group := range r.Groups() {
+		for _, o := range r.Options(group) {
+			out[registry.Name{Group: group, Option: o.Name}] = o
+		}
+	}
+	for _, driver := range r.Templates() {
+		for _, o := range r.TemplateOptions(driver) {
+			out[registry.Name{Group: template(driver), Option: o.Name}] = o
+		}
+	}
+	return out
+}
+
+// decided reports whether any table knows a name.
+func decided(tables []table, name registry.Name) bool {
+	return slices.ContainsFunc(tables, func(t table) bool { _, ok := t.of(name); return ok })
 }
 
 // TestDecided: of each option of every release by which a service would reach for something, someone has decided whose it is.
 func TestDecided(t *testing.T) {
-	for _, r := range registry.All(service) {
-		for _, group := range r.Groups() {
-			for _, o := range r.Options(group) {
-				name := registry.Name{Group: group, Option: o.Name}
-				_, inService := services[service].of(name)
-				_, inAll := everyService.of(name)
-				if o.Secret || inService || inAll || slices.Contains(harmless, group+" "+o.Name) {
+	for service, tables := range services {
+		for _, r := range registry.All(service) {
+			for name, o := range tabled(r) {
+				if o.Secret || decided(tables, name) || slices.Contains(harmless, name.Group+" "+name.Option) {
 					continue
 				}
 				if reaches.MatchString(o.Name) || o.Kind == "uri" {
-					t.Errorf("%s: nobody has decided whose %s is", r.Release, name)
+					t.Errorf("%s %s: nobody has decided whose %s is", service, r.Release, name)
 				}
 			}
 		}
+	}
+	for _, r := range registry.All(service) {
 		for _, o := range r.Options("ldap") {
-			_, decided := keystoneDomain.of(registry.Name{Group: "ldap", Option: o.Name})
-			if !decided && !slices.Contains(harmless, "ldap "+o.Name) && reaches.MatchString(o.Name) {
+			name := registry.Name{Group: "ldap", Option: o.Name}
+			if !decided(services[directories], name) && !slices.Contains(harmless, "ldap "+o.Name) && reaches.MatchString(o.Name) {
 				t.Errorf("%s: nobody has decided whose option %s of a directory is", r.Release, o.Name)
 			}
 		}
 	}
 }
 
-// TestTables: what the tables name is there, in some release; a mistyped name would let the option through.
+// TestTables: what the tables name is there, in some release of a service that they are for; a mistyped name would let the option through.
 func TestTables(t *testing.T) {
 	// Options that no list has, because they are read before there is one, or belong to a group that is an administrator's to name.
-	unlisted := []string{"DEFAULT config_file", "DEFAULT config_dir", "eventlet_server *", "* remote_id_attribute", "auth openid", "auth totp"}
-	for _, table := range []table{everyService, keystone, keystoneDomain} {
-		for group, options := range table {
-			for option, o := range options {
-				known := slices.ContainsFunc(registry.All(service), func(r *registry.Registry) bool {
-					return len(r.Lookup(group, option)) > 0 || option == every && len(r.Options(group)) > 0
-				})
-				if !known && !slices.Contains(unlisted, group+" "+option) {
-					t.Errorf("no release has [%s] %s", group, option)
+	unlisted := []string{"DEFAULT config_file", "DEFAULT config_dir", "eventlet_server *", "* remote_id_attribute", "auth openid", "auth totp", "backend_defaults *"}
+	known := map[string]bool{}
+	for service := range services {
+		for _, r := range registry.All(service) {
+			for name, o := range tabled(r) {
+				known[service+" "+name.Group+" "+name.Option], known[service+" "+name.Group+" "+every] = true, true
+				for _, old := range o.Deprecated {
+					known[service+" "+old.Group+" "+old.Option] = true
 				}
-				if o.why == "" || strings.ContainsAny(o.why, ";.") {
-					t.Errorf("[%s] %s: reason %q", group, option, o.why)
+			}
+		}
+	}
+	for service, tables := range services {
+		for i, table := range tables {
+			shared := len(tables) > 1 && i > 0
+			for group, options := range table {
+				for option, o := range options {
+					name := group + " " + option
+					found := known[service+" "+name] || service == directories && known["keystone "+name]
+					for other := range services {
+						found = found || shared && known[other+" "+name]
+					}
+					if !found && !slices.Contains(unlisted, name) {
+						t.Errorf("%s: no release has [%s] %s", service, group, option)
+					}
+					if o.why == "" || strings.ContainsAny(o.why, ";.") {
+						t.Errorf("[%s] %s: reason %q", group, option, o.why)
+					}
 				}
 			}
 		}
@@ -114,7 +152,7 @@ func TestOwned(t *testing.T) {
 		},
 		"Values": {
 			reason: "Some values are the tenant's.", in: "{config: {oslo_messaging_notifications: {driver: [log, messagingv2]}}}",
-			want: "spec.services.keystone.config.oslo_messaging_notifications.driver: Keystone has no message queue here, and a request would wait for it; choose from log, noop",
+			want: "spec.services.keystone.config.oslo_messaging_notifications.driver: the service has no message queue here, and a request would wait for it; choose from log, noop",
 		},
 		"Value":  {reason: "This is one.", in: "{config: {oslo_messaging_notifications: {driver: [log]}}}"},
 		"Tenant": {reason: "Most options are the tenant's.", in: "{config: {security_compliance: {lockout_failure_attempts: 6}, DEFAULT: {max_token_size: 512}}}"},
@@ -132,5 +170,35 @@ func TestOwned(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestStores: a store's group has the options of its driver, by whatever case, and what its fields say is theirs in every one of them.
+func TestStores(t *testing.T) {
+	const at = "spec.services.glance.config."
+	groups := []registry.Group{{Name: "fast", Template: "rbd"}, {Name: "archive", Template: "s3"}, {Name: "shared", Template: "file"}}
+	for name, tc := range map[string]struct{ reason, in, want string }{
+		"Tenant":   {reason: "What only this store feels is the tenant's.", in: "{config: {fast: {rbd_store_chunk_size: 16}, ARCHIVE: {s3_store_thread_pools: 20}}}"},
+		"Field":    {"Where a store is has a field.", "{config: {fast: {rbd_store_pool: vms}}}", at + "fast.rbd_store_pool: " + storeHas + "; set spec.services.glance.stores instead"},
+		"Case":     {"oslo.config does not tell groups by case.", "{allowUnknown: true, config: {Fast: {Rbd-Store-Pool: vms}}}", at + "Fast.Rbd-Store-Pool: " + storeHas + "; set spec.services.glance.stores instead"},
+		"Secret":   {"A key does not stand in a claim, and its field says where it does.", "{config: {archive: {s3_store_secret_key: hunter2}}}", at + "archive.s3_store_secret_key: this option holds a secret, which must not stand in a claim; set spec.services.glance.stores instead"},
+		"Driver":   {"Another driver's option has no effect.", "{config: {archive: {rbd_store_chunk_size: 16}}}", at + "archive.rbd_store_chunk_size: glance 2025.2 has no option rbd_store_chunk_size in the group [archive]: see the configuration reference of glance for its options"},
+		"Nobody's": {"A store has to be one.", "{config: {slow: {rbd_store_chunk_size: 16}}}", at + "slow.rbd_store_chunk_size: glance 2025.2 has no group [slow]: see the configuration reference of glance for its options"},
+		"File":     {"A store reads no other folder of the pod.", "{config: {shared: {filesystem_store_datadirs: ['/etc:1']}}}", at + "shared.filesystem_store_datadirs: a store's volume is mounted there; set spec.services.glance.stores instead"},
+		"NewName":  {"An option that only a later release has may be the tenant's, too.", "{allowUnknown: true, config: {archive: {s3_store_enable_data_integrity_protection: false}}}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Options("glance", release, overrides(t, tc.in), "spec.services.glance", groups...)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+	if _, err := Options("glance", release, overrides(t, "{config: {DEFAULT: {debug: true}}}"), base, registry.Group{Name: "cors", Template: "rbd"}); err == nil {
+		t.Error("a store may be called as another group is")
 	}
 }

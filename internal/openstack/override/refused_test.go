@@ -10,70 +10,153 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// taken are options that a tenant does not set, by group: * is each of the group.
-var taken = map[string]string{
-	"DEFAULT": "config_file config_dir config_source log_config_append log_dir log_file use_stderr use_syslog use_journal watch_log_file public_endpoint",
-	"cache": "backend backend_argument memcache_servers memcache_sasl_enabled memcache_username username proxies redis_db redis_sentinels redis_server " +
-		"redis_username redis_sentinel_service_name tls_enabled tls_cafile tls_certfile tls_keyfile tls_allowed_ciphers",
-	"database":                     "backend connection_parameters mysql_wsrep_sync_wait",
-	"oslo_concurrency":             "lock_path",
-	"oslo_messaging_metrics":       "*",
-	"oslo_messaging_kafka":         "*",
-	"oslo_messaging_rabbit":        "*",
-	"oslo_messaging_notifications": "driver",
-	"oslo_middleware":              "enable_proxy_headers_parsing http_basic_auth_user_file",
-	"oslo_middleware_tracing":      "*",
-	"oslo_policy":                  "policy_file policy_dirs policy_default_rule enforce_scope enforce_new_defaults *",
-	"profiler":                     "*",
-	"profiler_jaeger":              "*",
-	"profiler_otlp":                "*",
-	"application_credential":       "driver",
-	"assignment":                   "driver",
-	"auth":                         "application_credential ec2credential external mapped oauth1 openid password token totp",
-	"catalog":                      "driver",
-	"credential":                   "driver key_repository provider",
-	"domain_config":                "driver",
-	"endpoint_filter":              "driver",
-	"endpoint_policy":              "driver",
-	"eventlet_server":              "*",
-	"federation":                   "driver remote_id_attribute sso_callback_template trusted_dashboard",
-	"fernet_receipts":              "*",
-	"fernet_tokens":                "key_repository max_active_keys",
-	"healthcheck":                  "*",
-	"identity":                     "default_domain_id domain_config_dir domain_configurations_from_database domain_specific_drivers_enabled driver",
-	"identity_mapping":             "driver generator",
-	"jwt_tokens":                   "*",
-	"keystone_authtoken":           "*",
-	"ldap":                         "*",
-	"oauth1":                       "driver",
-	"policy":                       "driver",
-	"receipt":                      "expiration provider",
-	"resource":                     "driver",
-	"revoke":                       "driver",
-	"role":                         "driver",
-	"saml":                         "*",
-	"saml2":                        "remote_id_attribute",
-	"shadow_users":                 "driver",
-	"token":                        "allow_expired_window expiration provider",
-	"tokenless_auth":               "*",
-	"trust":                        "driver",
-	"unified_limit":                "driver",
+// taken are options that a tenant does not set, by table and group: * is each of the group.
+var taken = map[string]map[string]string{
+	"every service": {
+		"DEFAULT": "config_file config_dir config_source log_config_append log_dir log_file use_stderr use_syslog use_journal watch_log_file",
+		"cache": "backend backend_argument memcache_servers memcache_sasl_enabled memcache_username username proxies redis_db redis_sentinels redis_server " +
+			"redis_username redis_sentinel_service_name tls_enabled tls_cafile tls_certfile tls_keyfile tls_allowed_ciphers",
+		"database":                "backend connection_parameters mysql_wsrep_sync_wait",
+		"oslo_concurrency":        "lock_path",
+		"oslo_messaging_metrics":  "*",
+		"oslo_middleware":         "enable_proxy_headers_parsing http_basic_auth_user_file",
+		"oslo_middleware_tracing": "*",
+		"oslo_policy":             "policy_file policy_dirs policy_default_rule enforce_scope enforce_new_defaults *",
+		"profiler":                "*",
+		"profiler_jaeger":         "*",
+		"profiler_otlp":           "*",
+		"healthcheck":             "*",
+	},
+	"without queue": {
+		"oslo_messaging_kafka":         "*",
+		"oslo_messaging_notifications": "driver",
+		"oslo_messaging_rabbit":        "*",
+	},
+	"client": {
+		"barbican":              "*",
+		"barbican_service_user": "*",
+		"key_manager":           "*",
+		"keystone_authtoken":    "*",
+		"oslo_limit":            "*",
+		"vault":                 "*",
+	},
+	"keystone": {
+		"DEFAULT":                "public_endpoint",
+		"application_credential": "driver",
+		"assignment":             "driver",
+		"auth":                   "application_credential ec2credential external mapped oauth1 openid password token totp",
+		"catalog":                "driver",
+		"credential":             "driver key_repository provider",
+		"domain_config":          "driver",
+		"endpoint_filter":        "driver",
+		"endpoint_policy":        "driver",
+		"eventlet_server":        "*",
+		"federation":             "driver remote_id_attribute sso_callback_template trusted_dashboard",
+		"fernet_receipts":        "*",
+		"fernet_tokens":          "key_repository max_active_keys",
+		"identity":               "default_domain_id domain_config_dir domain_configurations_from_database domain_specific_drivers_enabled driver",
+		"identity_mapping":       "driver generator",
+		"jwt_tokens":             "*",
+		"keystone_authtoken":     "*",
+		"ldap":                   "*",
+		"oauth1":                 "driver",
+		"policy":                 "driver",
+		"receipt":                "expiration provider",
+		"resource":               "driver",
+		"revoke":                 "driver",
+		"role":                   "driver",
+		"saml":                   "*",
+		"saml2":                  "remote_id_attribute",
+		"shadow_users":           "driver",
+		"token":                  "allow_expired_window expiration provider",
+		"tokenless_auth":         "*",
+		"trust":                  "driver",
+		"unified_limit":          "driver",
+	},
+	"placement": {
+		"DEFAULT":            "pybasedir state_path tempdir",
+		"api":                "auth_strategy",
+		"placement_database": "connection_parameters sync_on_startup",
+	},
+	"glance": {
+		"DEFAULT": "backlog bind_host bind_port client_socket_timeout daemon default_swift_reference delayed_delete enabled_backends " +
+			"enabled_import_methods http_keepalive image_cache_dir image_cache_driver image_cache_max_size image_cache_sqlite_db max_header_line " +
+			"metadata_source_path node_staging_uri property_protection_file public_endpoint pydev_worker_debug_host pydev_worker_debug_port " +
+			"restore scrub_pool_size scrub_time show_image_direct_url show_multiple_locations swift_store_auth_address swift_store_config_file " +
+			"swift_store_key swift_store_user tcp_keepidle use_keystone_limits wakeup_time worker_self_reference_url workers",
+		"backend_defaults":        "*",
+		"glance_store":            "*",
+		"image_conversion":        "output_format",
+		"image_format":            "gpt_safety_checks_nonfatal require_image_format_match vmdk_allowed_types",
+		"image_import_opts":       "image_import_plugins",
+		"import_filtering_opts":   "allowed_hosts allowed_ports allowed_schemes disallowed_hosts disallowed_ports disallowed_schemes",
+		"os_glance_staging_store": "*",
+		"os_glance_tasks_store":   "*",
+		"oslo_reports":            "file_event_handler log_dir",
+		"paste_deploy":            "*",
+		"task":                    "task_executor work_dir",
+		"wsgi":                    "python_interpreter",
+		"<file>":                  "filesystem_store_datadir filesystem_store_datadirs filesystem_store_metadata_file store_description",
+		"<http>":                  "*",
+		"<rbd>":                   "rbd_store_ceph_conf rbd_store_pool rbd_store_user store_description",
+		"<s3>": "s3_store_access_key s3_store_bucket s3_store_bucket_url_format s3_store_cacert s3_store_create_bucket_on_put s3_store_host " +
+			"s3_store_region_name s3_store_secret_key store_description",
+		"<swift>": "store_description default_swift_reference swift_buffer_on_upload swift_store_admin_tenants swift_store_application_credential_id " +
+			"swift_store_application_credential_secret swift_store_auth_address swift_store_auth_insecure swift_store_auth_version swift_store_cacert " +
+			"swift_store_config_file swift_store_container swift_store_create_container_on_put swift_store_endpoint swift_store_key " +
+			"swift_store_multi_tenant swift_store_project_id swift_store_project_name swift_store_region swift_store_use_trusts swift_store_user " +
+			"swift_upload_buffer_dir",
+		"<vmware>": "*",
+	},
 }
+
+// listed are the tables of these names, and tablesOf the names of a service's.
+var (
+	listed = map[string]table{
+		"every service": everyService, "without queue": withoutQueue, "client": client, "keystone": keystone, "placement": placement, "glance": glance,
+	}
+	tablesOf = map[string][]string{
+		"keystone": {"keystone", "without queue", "every service"}, "placement": {"placement", "client", "every service"},
+		"glance": {"glance", "without queue", "client", "every service"},
+	}
+)
 
 // takenOfDirectories are those of a directory's file.
 const takenOfDirectories = "group_tree_dn password suffix tls_cacertdir tls_cacertfile url user user_tree_dn"
 
-// fields are those of Keystone and of a directory that set an option in its stead.
-var fields = map[string]string{
+// fields are those of a service and of a directory that set an option in its stead.
+var fields = map[string]map[string]string{"every service": {
 	"oslo_policy.policy_file": "policy", "oslo_policy.policy_dirs": "policy", "oslo_policy.policy_default_rule": "policy",
+}, "keystone": {
 	"federation.remote_id_attribute": "federation", "saml2.remote_id_attribute": "federation",
 	"federation.trusted_dashboard": "federation.trustedDashboards", "fernet_tokens.max_active_keys": "fernet.maxActiveKeys",
 	"identity.domain_config_dir": "identityBackends", "identity.domain_configurations_from_database": "identityBackends",
 	"identity.domain_specific_drivers_enabled": "identityBackends", "identity.driver": "identityBackends", "ldap.anything": "identityBackends",
 	"token.allow_expired_window": "fernet.allowExpiredWindowSeconds", "token.expiration": "fernet.tokenExpirationSeconds",
-}
+}, "glance": {
+	"DEFAULT.default_swift_reference": "stores", "DEFAULT.enabled_backends": "stores", "DEFAULT.enabled_import_methods": "import.methods",
+	"DEFAULT.image_cache_dir": "imageCache", "DEFAULT.image_cache_driver": "imageCache", "DEFAULT.image_cache_max_size": "imageCache.storageSize",
+	"DEFAULT.image_cache_sqlite_db": "imageCache", "DEFAULT.node_staging_uri": "import.staging", "DEFAULT.swift_store_auth_address": "stores",
+	"DEFAULT.swift_store_config_file": "stores", "DEFAULT.swift_store_key": "stores", "DEFAULT.swift_store_user": "stores",
+	"DEFAULT.workers": "uwsgi.processes", "glance_store.anything": "stores", "backend_defaults.anything": "stores", "image_conversion.output_format": "import.convertTo",
+	"image_import_opts.image_import_plugins": "import.convertTo", "import_filtering_opts.allowed_hosts": "import.webDownload.allowedHosts",
+	"import_filtering_opts.allowed_ports": "import.webDownload.allowedPorts", "import_filtering_opts.allowed_schemes": "import.webDownload.allowedSchemes",
+	"import_filtering_opts.disallowed_hosts": "import.webDownload.allowedHosts", "import_filtering_opts.disallowed_ports": "import.webDownload.allowedPorts",
+	"import_filtering_opts.disallowed_schemes": "import.webDownload.allowedSchemes", "os_glance_staging_store.anything": "import.staging",
+	"file1.filesystem_store_datadir": "stores", "file1.filesystem_store_datadirs": "stores", "rbd1.rbd_store_ceph_conf": "stores",
+	"rbd1.rbd_store_pool": "stores", "rbd1.rbd_store_user": "stores", "s31.s3_store_access_key": "stores", "s31.s3_store_bucket": "stores",
+	"s31.s3_store_bucket_url_format": "stores", "s31.s3_store_cacert": "stores", "s31.s3_store_host": "stores", "s31.s3_store_region_name": "stores",
+	"s31.s3_store_secret_key": "stores", "swift1.default_swift_reference": "stores", "swift1.swift_store_application_credential_id": "stores",
+	"swift1.swift_store_application_credential_secret": "stores", "swift1.swift_store_auth_address": "stores",
+	"swift1.swift_store_auth_insecure": "stores", "swift1.swift_store_auth_version": "stores", "swift1.swift_store_cacert": "stores",
+	"swift1.swift_store_config_file": "stores", "swift1.swift_store_container": "stores", "swift1.swift_store_key": "stores",
+	"swift1.swift_store_project_id": "stores", "swift1.swift_store_project_name": "stores", "swift1.swift_store_region": "stores",
+	"swift1.swift_store_user": "stores", "file1.store_description": "stores", "rbd1.store_description": "stores", "s31.store_description": "stores",
+	"swift1.store_description": "stores",
+}}
 
 var fieldsOfDirectories = map[string]string{
 	"group_tree_dn": "groupTreeDN", "password": "passwordSecretRef", "suffix": "suffix", "tls_cacertdir": "caSecretRef", "tls_cacertfile": "caSecretRef",
@@ -96,17 +179,26 @@ func TestTaken(t *testing.T) {
 		}
 	}
 	raw := common.Options{}
-	for _, group := range slices.Sorted(maps.Keys(taken)) {
-		for option := range strings.FieldsSeq(taken[group]) {
-			if option == every {
-				option = "anything"
+	for service, names := range tablesOf {
+		groups := storesOf(t, service)
+		for _, name := range names {
+			for _, group := range slices.Sorted(maps.Keys(taken[name])) {
+				for option := range strings.FieldsSeq(taken[name][group]) {
+					if option == every {
+						option = "anything"
+					}
+					group := group
+					if driver, ok := strings.CutPrefix(group, "<"); ok {
+						group = strings.TrimSuffix(driver, ">") + "1"
+					}
+					if err := json.Unmarshal([]byte(`{"`+option+`": "x"}`), &raw); err != nil {
+						t.Fatal(err)
+					}
+					_, err := Options(service, release, common.Overrides{AllowUnknown: true, Config: common.Config{group: raw}}, base, groups...)
+					check(service+" "+group+"."+option, fields[name][group+"."+option], err)
+					clear(raw)
+				}
 			}
-			if err := json.Unmarshal([]byte(`{"`+option+`": "x"}`), &raw); err != nil {
-				t.Fatal(err)
-			}
-			_, err := Options(service, release, common.Overrides{AllowUnknown: true, Config: common.Config{group: raw}}, base)
-			check(group+"."+option, fields[group+"."+option], err)
-			clear(raw)
 		}
 	}
 	for option := range strings.FieldsSeq(takenOfDirectories) {
@@ -125,31 +217,68 @@ func TestTaken(t *testing.T) {
 	}
 }
 
+// storesOf are a store of each driver that a service has.
+func storesOf(t *testing.T, service string) []registry.Group {
+	t.Helper()
+	known, err := registry.For(service, release)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []registry.Group
+	for _, driver := range known.Templates() {
+		out = append(out, registry.Group{Name: driver + "1", Template: driver})
+	}
+	return out
+}
+
 // TestNothingElseTaken: the tables have no more than that: what is taken from tenants is a decision, and stands here, too.
 func TestNothingElseTaken(t *testing.T) {
-	got := map[string]map[string]bool{}
-	for _, tab := range []table{everyService, keystone} {
-		for group, options := range tab {
+	for name, table := range listed {
+		got, want := map[string]map[string]bool{}, map[string]map[string]bool{}
+		for group, options := range table {
 			if group == every {
 				group = "saml2"
 			}
 			if got[group] == nil {
 				got[group] = map[string]bool{}
 			}
-			for option := range options {
-				got[group][option] = true
+			for option, o := range options {
+				if !o.tenant {
+					got[group][option] = true
+				}
+			}
+			if len(got[group]) == 0 {
+				delete(got, group)
 			}
 		}
-	}
-	want := map[string]map[string]bool{}
-	for group, options := range taken {
-		want[group] = map[string]bool{}
-		for option := range strings.FieldsSeq(options) {
-			want[group][option] = true
+		for group, options := range taken[name] {
+			want[group] = map[string]bool{}
+			for option := range strings.FieldsSeq(options) {
+				want[group][option] = true
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: (-here +tables):\n%s", name, diff)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-here +tables):\n%s", diff)
+	if len(taken) != len(listed) {
+		t.Errorf("%d tables, and %d here", len(listed), len(taken))
+	}
+}
+
+// TestListed: no service has another table, so that each is looked at above.
+func TestListed(t *testing.T) {
+	for service, tables := range services {
+		if service == directories {
+			continue
+		}
+		var want []table
+		for _, name := range tablesOf[service] {
+			want = append(want, listed[name])
+		}
+		if diff := cmp.Diff(want, tables, cmp.AllowUnexported(owner{})); diff != "" {
+			t.Errorf("%s (-here +there):\n%s", service, diff)
+		}
 	}
 }
 

@@ -1,9 +1,11 @@
 package override
 
-// services are the tables of the services, each beside what is the same for all of them.
-var services = map[string]table{
-	"keystone":  keystone,
-	directories: keystoneDomain,
+// services are the tables of each service, in which it is looked up one after the other.
+var services = map[string][]table{
+	"keystone":  {keystone, withoutQueue, everyService},
+	"placement": {placement, client, everyService},
+	"glance":    {glance, withoutQueue, client, everyService},
+	directories: {keystoneDomain},
 }
 
 // directories names the table of the files of Keystone's domains, whose options are checked apart from those of keystone.conf.
@@ -12,8 +14,10 @@ const directories = "keystone domain"
 const (
 	logs = "logs go to the standard error of each container, where the cluster collects them, and nothing else of a pod can be written"
 	// files is why a tenant names none: tenants can put none into a pod, and what they can name there is the image's or a secret.
-	files = "this names a file of the pod, which holds no other than the image's and those that are mounted here"
-	pods  = "the rest of the cloud is computed from this"
+	files  = "this names a file of the pod, which holds no other than the image's and those that are mounted here"
+	pods   = "the rest of the cloud is computed from this"
+	probed = "the pods' probes ask it"
+	uwsgi  = "uWSGI serves"
 )
 
 // everyService are options of the libraries that all services use. Those that hold secrets are refused without being named here.
@@ -55,6 +59,7 @@ var everyService = table{
 		"connection_parameters": ours(databaseURL),
 		"mysql_wsrep_sync_wait": ours("it follows from whether the database is a Galera cluster"),
 	},
+	"healthcheck":      {every: ours(probed)},
 	"oslo_concurrency": {"lock_path": ours(files)},
 	"oslo_messaging_metrics": {
 		every: ours("nothing collects these metrics"),
@@ -77,6 +82,36 @@ var everyService = table{
 	"profiler_otlp":   {every: ours(traces)},
 }
 
+// client is what a service has that asks Keystone whose a token is, and that may ask for limits and keys.
+var client = table{
+	"keystone_authtoken": {
+		every:                      ours("the Keystone of the control plane checks tokens, and the service is a user of its own there"),
+		"http_connect_timeout":     tenants(patience),
+		"http_request_max_retries": tenants(patience),
+		"token_cache_time":         tenants("how long the service believes what it was told of a token is the tenant's decision"),
+	},
+	"oslo_limit":            {every: ours(noLimits)},
+	"barbican":              {every: ours(noKeys)},
+	"barbican_service_user": {every: ours(noKeys)},
+	"key_manager":           {every: ours(noKeys)},
+	"vault":                 {every: ours(noKeys)},
+}
+
+const (
+	patience = "how long to wait for Keystone is the tenant's decision"
+	noLimits = "the service does not ask Keystone for limits here"
+	noKeys   = "there is no key manager here"
+)
+
+// withoutQueue is what a service has that could use a message queue, and is given none.
+var withoutQueue = table{
+	"oslo_messaging_kafka":         {every: ours(noMQ)},
+	"oslo_messaging_rabbit":        {every: ours(noMQ)},
+	"oslo_messaging_notifications": {"driver": oneOf(noMQ+", and a request would wait for it", "log", "noop")},
+}
+
+const noMQ = "the service has no message queue here"
+
 const (
 	cacheLogin  = "the cache asks nobody for a password, and a network policy says who reaches it"
 	cacheTLS    = "the cache serves no TLS, and a network policy says who reaches it"
@@ -85,113 +120,3 @@ const (
 	traces      = "requests are not traced yet, and whoever knows the key of a profiler sees what services say to the database"
 	defaults    = "the rules that come with the service are meant and checked together with their scopes"
 )
-
-const (
-	driver = "Keystone's data are in its database, which is what is backed up and upgraded"
-	tokens = "the keys that are kept and rotated are those of Fernet tokens"
-	noMQ   = "Keystone has no message queue here"
-	noSAML = "this needs a signing key and programs that the pods do not have"
-	probed = "the pods' probes ask it"
-	front  = "only what the proxy tells of a user is true, while a client can send any other header"
-)
-
-// keystone is keystone.conf (https://docs.openstack.org/keystone/latest/configuration/config-options.html).
-var keystone = table{
-	"DEFAULT": {
-		"public_endpoint": ours("the public address follows from the exposure and the host name"),
-	},
-	"application_credential": {"driver": ours(driver)},
-	"assignment":             {"driver": ours(driver)},
-	"auth": {
-		// What must not be missing is looked at apart: RequiredMethods.
-		"application_credential": ours(plugin),
-		"ec2credential":          ours(plugin),
-		"external":               ours(plugin),
-		"mapped":                 ours(plugin),
-		"oauth1":                 ours(plugin),
-		"openid":                 ours(plugin),
-		"password":               ours(plugin),
-		"token":                  ours(plugin),
-		"totp":                   ours(plugin),
-	},
-	"catalog": {"driver": ours(driver)},
-	"credential": {
-		"driver":         ours(driver),
-		"key_repository": ours("the keys of stored credentials are mounted and rotated there"),
-		"provider":       ours("the keys that are kept and rotated are those of this provider"),
-	},
-	"domain_config":   {"driver": ours(driver)},
-	"endpoint_filter": {"driver": ours(driver)},
-	"endpoint_policy": {"driver": ours(driver)},
-	"eventlet_server": {every: ours("uWSGI serves")},
-	"federation": {
-		"driver":                ours(driver),
-		"remote_id_attribute":   use("federation", front),
-		"sso_callback_template": ours(files),
-		"trusted_dashboard":     use("federation.trustedDashboards", "the dashboards that may receive a token stand beside the provider"),
-	},
-	"fernet_receipts": {every: ours("receipts are encrypted by the keys of tokens")},
-	"fernet_tokens": {
-		"key_repository":  ours("the keys of tokens are mounted and rotated there"),
-		"max_active_keys": use("fernet.maxActiveKeys", "keys are kept and rotated from outside of Keystone"),
-	},
-	"healthcheck": {every: ours(probed)},
-	"identity": {
-		"default_domain_id":                   ours("the administrator was made in the domain default"),
-		"domain_config_dir":                   use("identityBackends", "the files of directories are mounted there"),
-		"domain_configurations_from_database": use("identityBackends", "Keystone would read directories from its database alone"),
-		"domain_specific_drivers_enabled":     use("identityBackends", "it follows from whether there are directories"),
-		"driver":                              use("identityBackends", "the administrator and the service users live in the database"),
-	},
-	"identity_mapping": {"driver": ours(driver), "generator": ours(driver)},
-	"jwt_tokens":       {every: ours(tokens)},
-	"keystone_authtoken": {
-		every: ours("Keystone looks tokens up itself, and asks no other Keystone"),
-	},
-	"ldap":                  {every: use("identityBackends", "a directory belongs to a domain")},
-	"oauth1":                {"driver": ours(driver)},
-	"oslo_messaging_kafka":  {every: ours(noMQ)},
-	"oslo_messaging_rabbit": {every: ours(noMQ)},
-	"oslo_messaging_notifications": {
-		"driver": oneOf(noMQ+", and a request would wait for it", "log", "noop"),
-	},
-	"policy": {"driver": ours(driver)},
-	"receipt": {
-		"expiration": ours("the keys that decrypt receipts are kept for as long as tokens live"),
-		"provider":   ours(tokens),
-	},
-	"resource":     {"driver": ours(driver)},
-	"revoke":       {"driver": ours(driver)},
-	"role":         {"driver": ours(driver)},
-	"saml":         {every: ours(noSAML)},
-	"shadow_users": {"driver": ours(driver)},
-	"token": {
-		"allow_expired_window": use("fernet.allowExpiredWindowSeconds", "keys are kept for as long as tokens are accepted"),
-		"expiration":           use("fernet.tokenExpirationSeconds", "keys are kept for as long as tokens live"),
-		"provider":             ours(tokens),
-	},
-	// The address of the client's certificate's issuer would be a header's.
-	"tokenless_auth": {every: ours("nothing before Keystone looks at certificates of clients, so that any client could claim to be anybody")},
-	"trust":          {"driver": ours(driver)},
-	"unified_limit":  {"driver": ours(driver)},
-	// The groups of federation protocols: [openid], [mapped], [saml2] and what else one is called.
-	every: {"remote_id_attribute": use("federation", front)},
-}
-
-const plugin = "the administrator, K-ORC and the services log in by the methods that come with Keystone"
-
-// keystoneDomain is the file of a domain whose users are in a directory: what the fields beside its options set, and where the directory's
-// certificate and password come from.
-var keystoneDomain = table{
-	"ldap": {
-		"group_tree_dn":  use("groupTreeDN", "where groups are has a field"),
-		"password":       use("passwordSecretRef", "a password does not stand in a claim"),
-		"suffix":         use("suffix", "where the directory starts has a field"),
-		"tls_cacertdir":  use("caSecretRef", files),
-		"tls_cacertfile": use("caSecretRef", files),
-		"tls_req_cert":   tenants("which authority to trust for a directory is the tenant's decision, who may name one without TLS as well"),
-		"url":            use("url", "the platform and the network policy look at the address where it has a field"),
-		"user":           use("user", "it belongs to its password"),
-		"user_tree_dn":   use("userTreeDN", "where users are has a field"),
-	},
-}

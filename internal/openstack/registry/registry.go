@@ -26,6 +26,10 @@ type Registry struct {
 	Version string
 
 	groups map[string]map[string]*Option
+	// templates are the options of groups whose names an administrator chooses: template → name → option.
+	templates map[string]map[string]*Option
+	// named are the groups of With.
+	named []Group
 	// renamed are the options behind a deprecated name: group → name → options, more than one if the old one was split.
 	renamed  map[string]map[string][]*Option
 	policies map[string]policy
@@ -90,13 +94,20 @@ func index() map[string]map[string]func() (*Registry, error) {
 	out := map[string]map[string]func() (*Registry, error){}
 	files, _ := data.ReadDir("data") // The folder is in the binary.
 	for _, file := range files {
-		service, release, _ := strings.Cut(strings.TrimSuffix(file.Name(), ".json.gz"), "-")
+		service, release := subject(file.Name())
 		if out[service] == nil {
 			out[service] = map[string]func() (*Registry, error){}
 		}
 		out[service][release] = sync.OnceValues(func() (*Registry, error) { return decode(path.Join("data", file.Name())) })
 	}
 	return out
+}
+
+// subject is what a file is about. A service's name may have a hyphen, a release's has none.
+func subject(file string) (service, release string) {
+	name := strings.TrimSuffix(file, ".json.gz")
+	at := strings.LastIndex(name, "-")
+	return name[:at], name[at+1:]
 }
 
 // For returns the registry of a service in an OpenStack release, such as 2025.2. It fails for a pair that is not known.
@@ -135,30 +146,31 @@ func decode(file string) (*Registry, error) {
 		return nil, fmt.Errorf("cannot unpack %s: %w", file, err)
 	}
 	var content struct {
-		Service  string                        `json:"service"`
-		Release  string                        `json:"release"`
-		Version  string                        `json:"version"`
-		Groups   map[string]map[string]*Option `json:"groups"`
-		Policies map[string]policy             `json:"policies"`
+		Service   string                        `json:"service"`
+		Release   string                        `json:"release"`
+		Version   string                        `json:"version"`
+		Groups    map[string]map[string]*Option `json:"groups"`
+		Templates map[string]map[string]*Option `json:"templates"`
+		Policies  map[string]policy             `json:"policies"`
 	}
 	if err := json.NewDecoder(text).Decode(&content); err != nil {
 		return nil, fmt.Errorf("cannot decode %s: %w", file, err)
 	}
 	r := &Registry{
 		Service: content.Service, Release: content.Release, Version: content.Version,
-		groups: content.Groups, renamed: map[string]map[string][]*Option{},
+		groups: content.Groups, templates: content.Templates, renamed: map[string]map[string][]*Option{},
 		policies: content.Policies, renamedPolicies: map[string]bool{},
 	}
 	for _, group := range r.Groups() {
 		for _, name := range slices.Sorted(maps.Keys(r.groups[group])) {
 			option := r.groups[group][name]
 			option.Group, option.Name = group, name
-			for _, old := range option.Deprecated {
-				if r.renamed[old.Group] == nil {
-					r.renamed[old.Group] = map[string][]*Option{}
-				}
-				r.renamed[old.Group][old.Option] = append(r.renamed[old.Group][old.Option], option)
-			}
+			r.rename(option)
+		}
+	}
+	for _, options := range r.templates {
+		for name, option := range options {
+			option.Name = name
 		}
 	}
 	for _, rule := range r.policies {
@@ -169,12 +181,23 @@ func decode(file string) (*Registry, error) {
 	return r, nil
 }
 
+// rename enters an option under its former names.
+func (r *Registry) rename(option *Option) {
+	for _, old := range option.Deprecated {
+		if r.renamed[old.Group] == nil {
+			r.renamed[old.Group] = map[string][]*Option{}
+		}
+		r.renamed[old.Group][old.Option] = append(r.renamed[old.Group][old.Option], option)
+	}
+}
+
 // Groups are the groups of options, sorted.
 func (r *Registry) Groups() []string { return slices.Sorted(maps.Keys(r.groups)) }
 
 // Options are the options of a group, sorted by name; none if there is no such group. They are not to be changed.
-func (r *Registry) Options(group string) []*Option {
-	options := r.groups[normal(group)]
+func (r *Registry) Options(group string) []*Option { return sorted(r.groups[normal(group)]) }
+
+func sorted(options map[string]*Option) []*Option {
 	out := make([]*Option, 0, len(options))
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		out = append(out, options[name])
@@ -196,7 +219,11 @@ func (r *Registry) Lookup(group, option string) []*Option {
 func (r *Registry) elsewhere(known func(*Registry) bool) string {
 	var earlier, later []string
 	for _, release := range slices.Sorted(maps.Keys(registries[r.Service])) {
-		if other, err := For(r.Service, release); err != nil || !known(other) {
+		other, err := For(r.Service, release)
+		if err == nil {
+			other, err = other.With(r.named...)
+		}
+		if err != nil || !known(other) {
 			continue
 		}
 		// Releases are named YEAR.N, where N has one digit.

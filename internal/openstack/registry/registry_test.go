@@ -15,7 +15,12 @@ var releases = []string{"2025.1", "2025.2", "2026.1", "2026.2"}
 
 func keystone(t testing.TB, release string) *Registry {
 	t.Helper()
-	r, err := For("keystone", release)
+	return of(t, "keystone", release)
+}
+
+func of(t testing.TB, service, release string) *Registry {
+	t.Helper()
+	r, err := For(service, release)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +32,7 @@ func TestFor(t *testing.T) {
 		reason, service, release, want string
 	}{
 		"Known":          {"A pair with data is given.", "keystone", "2025.2", ""},
-		"UnknownService": {"The error lists the services.", "nowa", "2025.2", `the options of service "nowa" are not known, only those of keystone`},
+		"UnknownService": {"The error lists the services.", "nowa", "2025.2", `the options of service "nowa" are not known, only those of glance, keystone, placement`},
 		"UnknownRelease": {"The error lists the releases.", "keystone", "2024.2", `the options of keystone are not known in release "2024.2", only in 2025.1, 2025.2, 2026.1, 2026.2`},
 	}
 	for name, c := range cases {
@@ -59,33 +64,53 @@ func TestForConcurrent(t *testing.T) {
 	}
 }
 
-// Versions of the packages, and how much there is in them. Of the options of 2025.2, oslo-config-generator lists 410; the others
+func TestSubject(t *testing.T) {
+	for file, want := range map[string][2]string{
+		"keystone-2025.1.json.gz":          {"keystone", "2025.1"},
+		"neutron-ovn-agent-2026.2.json.gz": {"neutron-ovn-agent", "2026.2"},
+	} {
+		if service, release := subject(file); want != [2]string{service, release} {
+			t.Errorf("%s is about %s in %s, want %s", file, service, release, want)
+		}
+	}
+}
+
+// Versions of the packages, and how much there is in them. Of Keystone's options of 2025.2, oslo-config-generator lists 410; the others
 // are registered by modules that it does not know, or by keystoneauth.
 func TestData(t *testing.T) {
-	counts := map[string]struct {
-		version                   string
-		groups, options, policies int
-	}{
-		"2025.1": {"27.1.0", 49, 483, 203},
-		"2025.2": {"28.1.0", 49, 491, 203},
-		"2026.1": {"29.1.0", 49, 487, 203},
-		"2026.2": {"30.0.0", 50, 485, 204},
+	type counts struct {
+		Version                                       string
+		Groups, Options, TemplateOptions, PolicyRules int
 	}
-	for _, release := range releases {
-		t.Run(release, func(t *testing.T) {
-			r, want := keystone(t, release), counts[release]
-			options := 0
+	want := map[string]counts{
+		"keystone 2025.1":  {"27.1.0", 49, 483, 0, 203},
+		"keystone 2025.2":  {"28.1.0", 49, 491, 0, 203},
+		"keystone 2026.1":  {"29.1.0", 49, 487, 0, 203},
+		"keystone 2026.2":  {"30.0.0", 50, 485, 0, 204},
+		"glance 2025.1":    {"30.2.0", 36, 559, 72, 63},
+		"glance 2025.2":    {"31.1.0", 35, 562, 72, 63},
+		"glance 2026.1":    {"32.0.0", 35, 574, 82, 63},
+		"glance 2026.2":    {"33.0.0", 36, 573, 82, 67},
+		"placement 2025.1": {"13.0.1", 12, 194, 0, 38},
+		"placement 2025.2": {"14.0.0", 11, 198, 0, 38},
+		"placement 2026.1": {"15.0.0", 12, 194, 0, 38},
+		"placement 2026.2": {"16.0.0", 13, 190, 0, 38},
+	}
+	got := map[string]counts{}
+	for service := range registries {
+		for _, r := range All(service) {
+			c := counts{Version: r.Version, Groups: len(r.Groups()), PolicyRules: len(r.policies)}
 			for _, group := range r.Groups() {
-				options += len(r.Options(group))
+				c.Options += len(r.Options(group))
 			}
-			got := []any{r.Version, len(r.Groups()), options, len(r.policies)}
-			if diff := cmp.Diff([]any{want.version, want.groups, want.options, want.policies}, got); diff != "" {
-				t.Errorf("version, groups, options, policy rules (-want +got)\n%s", diff)
+			for _, template := range r.Templates() {
+				c.TemplateOptions += len(r.TemplateOptions(template))
 			}
-		})
+			got[r.Service+" "+r.Release] = c
+		}
 	}
-	if len(counts) != len(registries["keystone"]) || len(registries) != 1 {
-		t.Errorf("the table knows %d releases of one service, the data are of %d and %d services", len(counts), len(registries["keystone"]), len(registries))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
@@ -129,36 +154,52 @@ func TestDataFitCode(t *testing.T) {
 		kindHost, kindDomain, kindURI,
 	}
 	name := regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	for _, release := range releases {
-		r := keystone(t, release)
-		for _, group := range r.Groups() {
-			for _, option := range r.Options(group) {
-				if !name.MatchString(group) || !name.MatchString(option.Name) {
-					t.Errorf("%s %s: the name cannot stand in a file", release, option.name())
+	for service, loads := range registries {
+		for release := range loads {
+			r := of(t, service, release)
+			subject := service + " " + release
+			options := r.options()
+			for _, option := range options {
+				if (option.Group != "" && !name.MatchString(option.Group)) || !name.MatchString(option.Name) {
+					t.Errorf("%s %s: the name cannot stand in a file", subject, option.name())
 				}
 				for kind := &option.Type; kind != nil; kind = kind.Item {
 					if !slices.Contains(kinds, kind.Kind) {
-						t.Errorf("%s %s: type %q is unknown", release, option.name(), kind.Kind)
+						t.Errorf("%s %s: type %q is unknown", subject, option.name(), kind.Kind)
 					}
 					if _, err := regexp.Compile(kind.Pattern); err != nil {
-						t.Errorf("%s %s: %v", release, option.name(), err)
+						t.Errorf("%s %s: %v", subject, option.name(), err)
 					}
 				}
+			}
+			for _, group := range r.Groups() {
 				if got := r.Options(strings.ToUpper(group)); len(got) == 0 {
-					t.Errorf("%s [%s] is not found in upper case", release, group)
+					t.Errorf("%s [%s] is not found in upper case", subject, group)
 				}
 			}
-		}
-		defaults := map[string]string{}
-		for rule, policy := range r.policies {
-			if defaults[rule] = policy.Check; policy.Check == "" {
-				defaults[rule] = "@" // A service may say so by nothing.
+			defaults := map[string]string{}
+			for rule, policy := range r.policies {
+				if defaults[rule] = policy.Check; policy.Check == "" {
+					defaults[rule] = "@" // A service may say so by nothing.
+				}
+			}
+			for _, err := range r.CheckPolicies(defaults, false) {
+				t.Errorf("%s: the default %v", subject, err)
 			}
 		}
-		for _, err := range r.CheckPolicies(defaults, false) {
-			t.Errorf("%s: the default %v", release, err)
-		}
 	}
+}
+
+// options are all of them, those of templates too.
+func (r *Registry) options() []*Option {
+	var out []*Option
+	for _, group := range r.Groups() {
+		out = append(out, r.Options(group)...)
+	}
+	for _, template := range r.Templates() {
+		out = append(out, r.TemplateOptions(template)...)
+	}
+	return out
 }
 
 func TestOptionsOfUnknownGroup(t *testing.T) {

@@ -1,0 +1,69 @@
+package registry
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Group is a group of options whose name an administrator chooses, such as a store's or a back end's.
+type Group struct {
+	// Name is the group's name.
+	Name string
+	// Template is what it is an instance of: the driver of a store of Glance, such as rbd.
+	Template string
+}
+
+// With returns the registry with further groups, each of which has the options of its template. A name in use by the service itself, in
+// whatever release, is refused: the two would be told apart by nobody.
+func (r *Registry) With(groups ...Group) (*Registry, error) {
+	if len(groups) == 0 {
+		return r, nil
+	}
+	out := *r
+	out.groups, out.renamed, out.named = maps.Clone(r.groups), maps.Clone(r.renamed), slices.Concat(r.named, groups)
+	for _, g := range groups {
+		template, ok := r.templates[g.Template]
+		if !ok {
+			return nil, fmt.Errorf("%s %s has no options of %q, only those of %s", r.Service, r.Release, g.Template, sortedKeys(r.templates))
+		}
+		name := strings.ToLower(g.Name)
+		if err := out.free(name); err != nil {
+			return nil, err
+		}
+		out.groups[name] = make(map[string]*Option, len(template))
+		for _, option := range slices.Sorted(maps.Keys(template)) {
+			instance := *template[option]
+			instance.Group = name
+			instance.Deprecated = nil
+			for _, old := range template[option].Deprecated {
+				if old.Group == g.Template { // A name in any other group would be that of all instances.
+					instance.Deprecated = append(instance.Deprecated, Name{Group: name, Option: old.Option})
+				}
+			}
+			out.groups[name][option] = &instance
+			out.rename(&instance)
+		}
+	}
+	return &out, nil
+}
+
+// free fails if a name is that of a group already.
+func (r *Registry) free(name string) error {
+	if r.groups[name] != nil {
+		return fmt.Errorf("%s has a group [%s] already: choose another name", r.Service, name)
+	}
+	for _, other := range All(r.Service) {
+		if name == strings.ToLower(defaultGroup) || other.groups[name] != nil || other.renamed[name] != nil {
+			return fmt.Errorf("%s has a group [%s] of its own: choose another name", r.Service, name)
+		}
+	}
+	return nil
+}
+
+// Templates are the templates of groups, sorted.
+func (r *Registry) Templates() []string { return slices.Sorted(maps.Keys(r.templates)) }
+
+// TemplateOptions are the options of a template, sorted by name; none if there is no such template. They are not to be changed.
+func (r *Registry) TemplateOptions(template string) []*Option { return sorted(r.templates[template]) }
