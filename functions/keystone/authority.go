@@ -6,8 +6,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 const authorityResource = "authority"
@@ -35,10 +38,19 @@ func findAuthority(seen observe.State) authority {
 
 // authorityMap is the ConfigMap with the authority. It changes when the authority is renewed, so it is not immutable.
 func (m *model) authorityMap() *corev1.ConfigMap {
-	meta := m.meta(m.sub("ca"))
+	meta := m.Meta(m.Sub("ca"))
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels},
 		Data:       map[string]string{certificate.CAKey: m.authority.certificates},
 	}
+}
+
+// exposed brings the API to the outside, and the authority to a Gateway, which verifies the others by it, too.
+func exposed(m *model) ([]compose.Stage, error) {
+	stages, err := service.Exposure(m)
+	if err == nil && m.authority.wanted && m.spec.Exposure.Type == exposure.GatewayAPI {
+		stages[0] = append(compose.Stage{{Name: authorityResource, Object: m.authorityMap()}}, stages[0]...)
+	}
+	return stages, err
 }

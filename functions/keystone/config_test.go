@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // TestOptions: what keystone.conf says without a tenant's word, and why.
@@ -41,7 +42,7 @@ func TestOptions(t *testing.T) {
 		},
 	} {
 		m := derived(t, xr(t, file))
-		want := always.Merge(besides).Merge(oslo.Config{"cache": {"memcache_servers": asStrings(m.spec.Cache.Servers)}})
+		want := always.Merge(besides).Merge(oslo.Config{"cache": {"memcache_servers": service.Strings(m.spec.Cache.Servers)}})
 		if file != "small" { // whose lifetime of tokens is their own
 			want = want.Merge(oslo.Config{"token": {
 				"expiration": int(m.spec.Fernet.TokenExpirationSeconds), "allow_expired_window": int(*m.spec.Fernet.AllowExpiredWindowSeconds),
@@ -50,7 +51,7 @@ func TestOptions(t *testing.T) {
 		if m.spec.Database.Galera {
 			want = want.Merge(oslo.Config{"database": {"mysql_wsrep_sync_wait": 1}})
 		}
-		if diff := cmp.Diff(want, m.options()); diff != "" {
+		if diff := cmp.Diff(want, m.Computed()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}
 	}
@@ -75,7 +76,7 @@ func TestServes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines := strings.Split(m.files.data["uwsgi.ini"], "\n")
+		lines := strings.Split(m.Files.Data["uwsgi.ini"], "\n")
 		for _, want := range []string{tc.want, "module = keystone.wsgi.api:application", "harakiri = 45", "worker-reload-mercy = 60"} {
 			if !contains(lines, want) {
 				t.Errorf("%s: %q is not in\n%s", name, want, strings.Join(lines, "\n"))
@@ -123,7 +124,7 @@ func TestProxy(t *testing.T) {
 			},
 		},
 	} {
-		lines := strings.Split(derived(t, xr(t, file)).files.data["httpd.conf"], "\n")
+		lines := strings.Split(derived(t, xr(t, file)).Files.Data["httpd.conf"], "\n")
 		for _, want := range append(tc.lines,
 			"Listen 5000", "<VirtualHost *:5000>", "SSLEngine on",
 			"SSLCertificateFile /etc/keystone/tls/tls.crt", "SSLCertificateKeyFile /etc/keystone/tls/tls.key",

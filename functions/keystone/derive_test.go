@@ -114,8 +114,8 @@ func TestReleases(t *testing.T) {
 				return
 			}
 			got := want{
-				Wanted: string(m.wanted), Effective: string(m.effective), Image: m.image, SchemaImage: m.schemaImage,
-				Proxy: m.proxyImage, Version: m.version(),
+				Wanted: string(m.Wanted), Effective: string(m.Effective), Image: m.Image, SchemaImage: m.SchemaImage,
+				Proxy: m.proxyImage, Version: m.Version(),
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)

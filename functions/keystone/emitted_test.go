@@ -15,13 +15,14 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // TestService: who comes by the Service, and every probe that names a port, gets to the port that a container of the pod listens on.
 func TestService(t *testing.T) {
 	for _, file := range []string{"small", "federation"} {
 		m := derived(t, xr(t, file))
-		stages, err := api(m)
+		stages, err := service.API(m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +63,7 @@ func TestKeyRepositories(t *testing.T) {
 		t.Fatal(err)
 	}
 	mounted := map[string]bool{}
-	for _, v := range m.apiPod().Volumes {
+	for _, v := range m.APIPod().Volumes {
 		if v.Secret != nil {
 			mounted[v.Secret.SecretName] = true
 		}
@@ -71,7 +72,7 @@ func TestKeyRepositories(t *testing.T) {
 	for _, r := range stages[0] {
 		o := r.Object.(*openstackv1.KeyRepository)
 		got[o.Name] = o.Spec.Type
-		if o.Name != m.sub(r.Name) || string(o.Spec.SecretName) != o.Name || !r.Retain || !mounted[o.Name] {
+		if o.Name != m.Sub(r.Name) || string(o.Spec.SecretName) != o.Name || !r.Retain || !mounted[o.Name] {
 			t.Errorf("%s is %s and writes Secret %s, kept: %t; pods mount %v", r.Name, o.Name, o.Spec.SecretName, r.Retain, mounted)
 		}
 		if (o.Spec.Migrate != nil) != (o.Spec.Type == openstackv1.KeyTypeCredential) {
@@ -160,7 +161,7 @@ func TestScopes(t *testing.T) {
 		"Claims": {[]any{"openid", "groups"}, `OIDCScope "openid groups"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conf := derived(t, xr(t, "federation", set(tc.scopes, "federation", "scopes"))).files.data[httpdConf]
+			conf := derived(t, xr(t, "federation", set(tc.scopes, "federation", "scopes"))).Files.Data[httpdConf]
 			if !strings.Contains(conf, tc.want+"\n") {
 				t.Errorf("no line %s in\n%s", tc.want, conf)
 			}

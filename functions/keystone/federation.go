@@ -6,17 +6,32 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 const (
-	httpdPath     = configDir + "/" + httpdConf
-	providerCADir = configDir + "/provider-ca"
+	httpdConf = "httpd.conf"
+	// ssoPage is where Keystone looks for the page by default.
+	ssoPage         = "sso_callback_template.html"
+	providerCA      = "provider-ca"
+	federationIssue = "HTTP_OIDC_ISS"
+	// localPort is where uWSGI listens behind the proxy.
+	localPort = keystonev1.Port + 1
+	// clientSecret is the key of the Secret of the client.
+	clientSecret = "client-secret"
 	// The variables that the proxy reads its client's secret and its sessions' passphrase from.
 	clientSecretEnv = "OIDC_CLIENT_SECRET"     //nolint:gosec // the name of a variable, not a secret
 	passphraseEnv   = "OIDC_CRYPTO_PASSPHRASE" //nolint:gosec // the name of a variable, not a secret
@@ -64,34 +79,71 @@ func (m *model) proxyRequirements() corev1.ResourceRequirements {
 	return out
 }
 
-// federated puts the proxy before uWSGI: Apache with mod_auth_openidc (https://docs.openstack.org/keystone/latest/admin/federation/).
-func (m *model) federated(p *workload.Pod) {
+// federate derives what a Keystone with a federation has besides.
+func (m *model) federate(seen observe.State) error {
+	var err error
+	m.proxyImage, err = m.ImageOf(release.FederationProxy, m.Effective, m.spec.Federation.ProxyImage, "spec.federation.proxyImage")
+	m.Accounts = append(m.Accounts, service.Account{Resource: "federation", Secret: m.Sub("federation"), User: "proxy"})
+	m.Pages = []service.Page{{Name: ssoPage, Text: ssoForm}, {Name: httpdConf, Text: m.httpd(), Elsewhere: true}}
+	m.Server.Listen, m.Server.CertFile, m.Server.KeyFile = fmt.Sprintf("127.0.0.1:%d", localPort), "", ""
+	m.StartWith(seen,
+		// Apache reads a certificate when it starts; uWSGI alone reads a renewed one by itself.
+		// https://cert-manager.io/docs/reference/api-docs/#cert-manager.io/v1.CertificateStatus
+		service.ReadAtStart{
+			Resource: service.CertificateResource, Path: []string{"status", "revision"}, Annotation: keystonev1.Group + "/certificate",
+		},
+		service.ReadAtStart{
+			Resource: clientResource, Path: []string{"status", "contentHash"}, Annotation: keystonev1.Group + "/federation-client",
+		})
+	return err
+}
+
+// federationClient is the Secret of the federation's client, as the proxy reads it: a copy whose content the companion distinguishes,
+// which nobody does for the one that the claim names.
+func (m *model) federationClient() runtime.Object {
+	ref := m.spec.Federation.ClientSecretRef
+	return c5c3.SecretAggregate(m.Meta(m.Sub(clientResource)), c5c3v1.SecretAggregateSpec{
+		TargetSecretName: common.ObjectName(m.Sub(clientResource)),
+		Sources:          []c5c3v1.SecretSource{service.Source("secret", string(ref.Name), string(ref.Key))},
+		Template:         map[string]c5c3v1.SecretTemplate{clientSecret: "{{ .secret }}"}, //nolint:gosec // a template, not a secret
+	})
+}
+
+// APIPod is uWSGI with https, or uWSGI behind a proxy that logs users in at an OpenID Connect provider: Apache with mod_auth_openidc
+// (https://docs.openstack.org/keystone/latest/admin/federation/).
+func (m *model) APIPod() workload.Pod {
 	f := m.spec.Federation
+	if f == nil {
+		return m.Service.APIPod()
+	}
+	p := m.ServerPod()
 	proxy := corev1.Container{
 		Name:    "federation-proxy",
 		Image:   m.proxyImage,
-		Command: []string{"apache2", "-DFOREGROUND", "-f", httpdPath},
+		Command: []string{"apache2", "-DFOREGROUND", "-f", m.Path(httpdConf)},
 		Env: []corev1.EnvVar{
-			workload.SecretEnv(clientSecretEnv, m.sub(clientResource), clientSecret),
-			workload.SecretEnv(passphraseEnv, m.sub("federation"), secret.PasswordKey),
+			workload.SecretEnv(clientSecretEnv, m.Sub(clientResource), clientSecret),
+			workload.SecretEnv(passphraseEnv, m.Sub("federation"), secret.PasswordKey),
 		},
 		Resources:    m.proxyRequirements(),
-		VolumeMounts: []corev1.VolumeMount{workload.MountFile("config", httpdPath, httpdConf)},
+		VolumeMounts: []corev1.VolumeMount{workload.MountFile("config", m.Path(httpdConf), httpdConf)},
 	}
 	if ref := f.CASecretRef; ref != nil {
-		proxy.VolumeMounts = append(proxy.VolumeMounts, workload.Mount("provider-ca", providerCADir))
-		p.Volumes = append(p.Volumes, workload.SecretVolume("provider-ca", string(ref.Name), string(ref.Key)))
+		proxy.VolumeMounts = append(proxy.VolumeMounts, workload.Mount(providerCA, m.Path(providerCA)))
+		p.Volumes = append(p.Volumes, workload.SecretVolume(providerCA, string(ref.Name), string(ref.Key)))
 	}
+	m.Front(&proxy)
 	back := &p.Containers[0]
 	workload.Drain(back)
 	// uWSGI serves the proxy beside it and nobody else, so that kubelet reaches it through that alone: where no answer comes through both,
 	// both restart. Whether the pod is ready is the proxy's to say.
-	workload.Probes(back, "", healthPath)
+	workload.Probes(back, "", m.HealthPath)
 	back.ReadinessProbe = nil
 	for _, probe := range []*corev1.Probe{back.StartupProbe, back.LivenessProbe} {
-		probe.HTTPGet.Port = intstr.FromInt32(apiPort)
+		probe.HTTPGet.Port = intstr.FromInt32(m.Port)
 	}
 	p.Containers = append(p.Containers, proxy)
+	return p
 }
 
 // httpd is the proxy's configuration: it serves https, logs users in where Keystone's federation asks for it, and hands
@@ -100,12 +152,12 @@ func (m *model) httpd() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("ServerRoot /etc/apache2")
-	line("ServerName %s", m.internalHost())
+	line("ServerName %s", m.InternalHost())
 	line("PidFile /tmp/apache2.pid")
 	line("DefaultRuntimeDir /tmp")
 	line("Mutex file:/tmp default")
 	line("ErrorLog /dev/stderr")
-	line("Listen %d", apiPort)
+	line("Listen %d", m.Port)
 	for _, mod := range []string{
 		"mpm_event", "authn_core", "authz_core", "authz_user", "headers", "proxy", "proxy_http", "setenvif", "socache_shmcb", "ssl",
 		"auth_openidc",
@@ -122,10 +174,10 @@ func (m *model) httpd() string {
 	line("GracefulShutdownTimeout %d", int(mercy.Seconds()))
 	line("LogFormat %q combined", `%h %l %u %t "%r" %>s %b`)
 	line("SSLSessionCache shmcb:/tmp/ssl(512000)")
-	line("<VirtualHost *:%d>", apiPort)
+	line("<VirtualHost *:%d>", m.Port)
 	line("  SSLEngine on")
-	line("  SSLCertificateFile %s", certFile)
-	line("  SSLCertificateKeyFile %s", keyFile)
+	line("  SSLCertificateFile %s", m.Path("tls", certificate.CertKey))
+	line("  SSLCertificateKeyFile %s", m.Path("tls", certificate.KeyKey))
 	m.openID(line)
 	m.locations(line)
 	line("  ProxyPreserveHost On")
@@ -140,7 +192,7 @@ func (m *model) openID(line func(format string, args ...any)) {
 	f := m.spec.Federation
 	scopes := []string{"openid", "email", "profile"}
 	if len(f.Scopes) > 0 {
-		scopes = asStrings(f.Scopes)
+		scopes = service.Strings(f.Scopes)
 	}
 	line("  OIDCProviderMetadataURL %s", f.MetadataURL)
 	line("  OIDCClientID %q", f.ClientID)
@@ -156,7 +208,7 @@ func (m *model) openID(line func(format string, args ...any)) {
 		line("  OIDCOAuthTokenIntrospectionInterval -1")
 	}
 	if f.CASecretRef != nil {
-		line("  OIDCCABundlePath %s/%s", providerCADir, f.CASecretRef.Key)
+		line("  OIDCCABundlePath %s/%s", m.Path(providerCA), f.CASecretRef.Key)
 	}
 	line("  OIDCCryptoPassphrase \"${%s}\"", passphraseEnv)
 	line("  OIDCScope %q", strings.Join(scopes, " "))

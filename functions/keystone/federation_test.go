@@ -14,8 +14,8 @@ import (
 func TestFederationPod(t *testing.T) {
 	for file, memory := range map[string]string{"federation": "256Mi", "federation-tokens": "512Mi"} {
 		m := derived(t, xr(t, file, set("1Gi", "resources", "limits", "memory")))
-		containers := m.workload.Template(m.apiPod()).Spec.Containers
-		if len(containers) != 2 || containers[0].Name != service {
+		containers := m.Workload.Template(m.APIPod()).Spec.Containers
+		if len(containers) != 2 || containers[0].Name != m.App {
 			t.Fatalf("%s: containers %v", file, containers)
 		}
 		for i, want := range []string{"1Gi", memory} {
@@ -33,21 +33,21 @@ func TestFederationPod(t *testing.T) {
 // TestProviderCA: the proxy, and only that, reads the authority of the provider where its configuration says.
 func TestProviderCA(t *testing.T) {
 	m := derived(t, xr(t, "federation-tokens"))
-	p := m.apiPod()
+	p := m.APIPod()
 	mounts := func(c corev1.Container) bool {
-		return slices.Contains(c.VolumeMounts, workload.Mount("provider-ca", providerCADir))
+		return slices.Contains(c.VolumeMounts, workload.Mount("provider-ca", m.Path(providerCA)))
 	}
 	if mounts(p.Containers[0]) || !mounts(p.Containers[1]) {
 		t.Errorf("mounts %v and %v", p.Containers[0].VolumeMounts, p.Containers[1].VolumeMounts)
 	}
-	if !strings.Contains(m.files.data[httpdConf], "OIDCCABundlePath "+providerCADir+"/ca.crt\n") {
-		t.Errorf("the proxy is not told: %s", m.files.data[httpdConf])
+	if !strings.Contains(m.Files.Data[httpdConf], "OIDCCABundlePath "+m.Path(providerCA)+"/ca.crt\n") {
+		t.Errorf("the proxy is not told: %s", m.Files.Data[httpdConf])
 	}
 }
 
 // TestTokens: without the provider's word on them nobody logs in by access tokens, and with it only by those of this client.
 func TestTokens(t *testing.T) {
-	without, with := derived(t, xr(t, "federation")).files.data[httpdConf], derived(t, xr(t, "federation-tokens")).files.data[httpdConf]
+	without, with := derived(t, xr(t, "federation")).Files.Data[httpdConf], derived(t, xr(t, "federation-tokens")).Files.Data[httpdConf]
 	for _, word := range []string{"OIDCOAuth", "auth-openidc\n", "oauth20"} {
 		if strings.Contains(without, word) {
 			t.Errorf("%s where there is no introspection:\n%s", word, without)

@@ -156,9 +156,9 @@ func TestFiles(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
 		t.Run(name, func(t *testing.T) {
 			m := derived(t, xr(t, name))
-			files := m.files.data
+			files := m.Files.Data
 			for i, b := range m.spec.IdentityBackends {
-				text, err := domainConfig(i, b, m.effective, m.spec.AllowUnknown)
+				text, err := m.domainConfig(i, b)
 				if err != nil {
 					t.Fatal(err)
 				}

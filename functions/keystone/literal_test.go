@@ -12,6 +12,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // TestDomainTemplate: what a tenant writes of a directory is text in the template of its file, and the password is in its option alone.
@@ -19,6 +20,7 @@ func TestDomainTemplate(t *testing.T) {
 	text := rapid.StringMatching(`([{}". a-z$=|/*-]|\{\{|\}\}|\{\{ \.password0 \}\}){1,12}`).Filter(func(s string) bool {
 		return strings.TrimSpace(s) == s
 	})
+	m := &model{Service: &service.Service{Definition: &definition, Effective: "2025.2"}}
 	rapid.Check(t, func(t *rapid.T) {
 		suffix, filter := text.Draw(t, "suffix"), text.Draw(t, "filter")
 		raw, err := json.Marshal(filter)
@@ -30,7 +32,7 @@ func TestDomainTemplate(t *testing.T) {
 			PasswordSecretRef: &common.SecretKeyReference{Name: "a", Key: "b"},
 			Options:           common.Options{"user_filter": apiextensionsv1.JSON{Raw: raw}},
 		}}
-		conf, err := domainConfig(0, b, "2025.2", false)
+		conf, err := m.domainConfig(0, b)
 		if err != nil {
 			t.Fatal(err)
 		}

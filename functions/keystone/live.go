@@ -10,7 +10,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
+
+const loginResource = "login"
 
 // login is the companion's regular login at the internal address, by which the administrator's password, the certificate, the database
 // and the keys are proven. Nothing waits for it: Keystone is not ready while it fails, but goes on as it is.
@@ -22,7 +25,7 @@ func login(m *model) ([]compose.Stage, error) {
 	if m.spec.Endpoints.Public != m.spec.Endpoints.Internal {
 		spec.PublicURL = m.spec.Endpoints.Public
 	}
-	return aggregate(loginResource, c5c3.IdentityCheck(m.meta(m.name), spec)), nil
+	return service.Single(loginResource, c5c3.IdentityCheck(m.Meta(m.Name), spec)), nil
 }
 
 // live is what the companion has found: nil if it has not looked yet.

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring/monitoringtest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // TestAlerts: who is woken, after how long, and what is asked for it. Somebody is where nobody can log in.
@@ -26,7 +27,7 @@ func TestAlerts(t *testing.T) {
 			`kube_job_created{job_name=~"keystone-bootstrap-.+"}`, complete, failed, `kube_job_created{job_name=~"keystone-trust-flush-.+"}`),
 		"KeystoneCertificateExpiring": asks("warning", "1h", `certmanager_certificate_expiration_timestamp_seconds{name="keystone-tls"}`),
 	}
-	stages, err := alerts(derived(t, xr(t, "paths")))
+	stages, err := service.Alerts(derived(t, xr(t, "paths")))
 	if err != nil || len(stages) != 1 || len(stages[0]) != 1 {
 		t.Fatalf("stages %v: %v", stages, err)
 	}

@@ -9,11 +9,12 @@ import (
 
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // TestInbound: who may reach the API, whatever brings it to the outside.
 func TestInbound(t *testing.T) {
-	ports := []int32{apiPort}
+	ports := []int32{int32(keystonev1.Port)}
 	for name, tc := range map[string]struct {
 		reason   string
 		exposure map[string]any
@@ -35,7 +36,7 @@ func TestInbound(t *testing.T) {
 			if tc.exposure != nil {
 				changes = append(changes, set(tc.exposure, "exposure"))
 			}
-			if diff := cmp.Diff(tc.want, derived(t, xr(t, "small", changes...)).inbound()); diff != "" {
+			if diff := cmp.Diff(tc.want, derived(t, xr(t, "small", changes...)).Inbound()); diff != "" {
 				t.Errorf("%s -want +got\n%s", tc.reason, diff)
 			}
 		})
@@ -74,7 +75,7 @@ func TestOutbound(t *testing.T) {
 			if tc.want != nil {
 				want = append(want, workload.Flow{Anywhere: true, Ports: tc.want})
 			}
-			got, err := derived(t, xr(t, "small", tc.changes...)).outbound()
+			got, err := derived(t, xr(t, "small", tc.changes...)).Outbound()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,12 +99,12 @@ func TestListen(t *testing.T) {
 		"IPv6AndMore": {[]any{"IPv6", "IPv4"}, "https-socket = [::]:5000,"},
 	} {
 		s := structOf(t, map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{"ipFamilies": tc.families}})
-		m, err := derive(input(t, xr(t, "small"), map[string]*structpb.Struct{serviceResource: s}))
+		m, err := derive(input(t, xr(t, "small"), map[string]*structpb.Struct{"service": s}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(m.files.data[uwsgiINI], tc.want) {
-			t.Errorf("%s: want %s:\n%s", name, tc.want, m.files.data[uwsgiINI])
+		if !strings.Contains(m.Files.Data[service.UWSGIFile], tc.want) {
+			t.Errorf("%s: want %s:\n%s", name, tc.want, m.Files.Data[service.UWSGIFile])
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // tunable are options that we set and a tenant may set otherwise: nothing else is computed from them.
@@ -75,7 +76,7 @@ func valuesFor(o *registry.Option) []any {
 // computed.
 func TestEachOwner(t *testing.T) {
 	accepted := 0
-	for i, r := range registry.All(service) {
+	for i, r := range registry.All(definition.App) {
 		file := []string{"small", "paths", "federation", "directories"}[i]
 		for _, o := range optionsOf(r) {
 			for _, name := range namesOf(o) {
@@ -103,7 +104,7 @@ func TestEachOwner(t *testing.T) {
 // TestOneOwner: whatever options a tenant sets, by whatever name, and whether or not unknown ones are allowed: where the spec is
 // accepted, the files, the keys, the probes, the policy and the environment say the same.
 func TestOneOwner(t *testing.T) {
-	releases := registry.All(service)
+	releases := registry.All(definition.App)
 	draw := overriding(releases)
 	accepted := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -130,11 +131,11 @@ func TestOneOwner(t *testing.T) {
 // checkOwners compares what the files say with what everything else is computed from.
 func checkOwners(t rapid.TB, m *model) {
 	t.Helper()
-	file, err := oslo.Parse(m.files.data[keystoneConf])
+	file, err := oslo.Parse(m.Files.Data["keystone.conf"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := m.options().Render()
+	own, err := m.Computed().Render()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,10 +175,10 @@ func checkOwners(t rapid.TB, m *model) {
 		}
 	}
 	rules := map[string]string{}
-	if err := yaml.Unmarshal([]byte(m.files.data[policyYAML]), &rules); err != nil || len(rules) != len(m.spec.Policy) {
+	if err := yaml.Unmarshal([]byte(m.Files.Data[service.PolicyFile]), &rules); err != nil || len(rules) != len(m.spec.Policy) {
 		t.Errorf("the policy file has %d rules, and the spec %d: %v", len(rules), len(m.spec.Policy), err)
 	}
-	for _, c := range m.apiPod().Containers {
+	for _, c := range m.APIPod().Containers {
 		for _, e := range c.Env {
 			for group, options := range file {
 				for option := range options {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // TestStartup: the API's pods are replaced when the content is another one of what they read only as they start, and not while nobody
@@ -37,40 +38,40 @@ func TestStartup(t *testing.T) {
 		"New": {reason: "There is nothing yet.", file: "federation"},
 		"Made": {
 			"Everything is there for the first time.", "federation",
-			objects{certificateResource: issued(revision(1)), clientResource: secret(hash("x"))},
+			objects{service.CertificateResource: issued(revision(1)), clientResource: secret(hash("x"))},
 			map[string]string{certificate: "1", client: "x"},
 		},
 		"Renewed": {
 			"The certificate was issued again, the client's secret is as it was.", "federation",
-			objects{certificateResource: issued(revision(4)), clientResource: secret(hash("b")), deploymentResource: running},
+			objects{service.CertificateResource: issued(revision(4)), clientResource: secret(hash("b")), "deployment": running},
 			map[string]string{certificate: "4", client: "b"},
 		},
 		"Rotated": {
 			"The client's secret is another one.", "federation",
-			objects{certificateResource: issued(revision(3)), clientResource: secret(hash("c")), deploymentResource: running},
+			objects{service.CertificateResource: issued(revision(3)), clientResource: secret(hash("c")), "deployment": running},
 			map[string]string{certificate: "3", client: "c"},
 		},
 		"Untold": {
 			"Neither cert-manager nor the companion tells for now.", "federation",
-			objects{certificateResource: issued(nil), clientResource: secret(nil), deploymentResource: running},
+			objects{service.CertificateResource: issued(nil), clientResource: secret(nil), "deployment": running},
 			map[string]string{certificate: "3", client: "b"},
 		},
 		"Gone": {
-			"They are not even there.", "federation", objects{deploymentResource: running}, map[string]string{certificate: "3", client: "b"},
+			"They are not even there.", "federation", objects{"deployment": running}, map[string]string{certificate: "3", client: "b"},
 		},
 		"Directory": {
 			"A directory's password, or anything else of the backends, is another one.", "directories",
-			objects{domainsResource: secret(hash("n")), certificateResource: issued(revision(4)), deploymentResource: running},
+			objects{domainsResource: secret(hash("n")), service.CertificateResource: issued(revision(4)), "deployment": running},
 			map[string]string{backends: "n"},
 		},
-		"Alone": {"uWSGI reads a certificate again by itself.", "small", objects{certificateResource: issued(revision(4))}, nil},
+		"Alone": {"uWSGI reads a certificate again by itself.", "small", objects{service.CertificateResource: issued(revision(4))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := derive(input(t, xr(t, tc.file), tc.observed))
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := m.apiPod().Annotations
+			got := m.APIPod().Annotations
 			delete(got, domainsAnnotation)
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -83,12 +84,12 @@ func TestStartup(t *testing.T) {
 func TestFederationClient(t *testing.T) {
 	m := derived(t, xr(t, "federation"))
 	ref := m.spec.Federation.ClientSecretRef
-	for _, c := range m.apiPod().Containers {
+	for _, c := range m.APIPod().Containers {
 		for _, e := range c.Env {
 			if e.Name != clientSecretEnv {
 				continue
 			}
-			if got := e.ValueFrom.SecretKeyRef; got.Name == string(ref.Name) || got.Name != m.sub(clientResource) || got.Key != clientSecret {
+			if got := e.ValueFrom.SecretKeyRef; got.Name == string(ref.Name) || got.Name != m.Sub(clientResource) || got.Key != clientSecret {
 				t.Errorf("the proxy reads %s of %s", got.Key, got.Name)
 			}
 			return

@@ -23,7 +23,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", field, diff)
 		}
 	}
-	if version := derived(t, xr(t, "small")).version(); got["version"] != version || version == "" {
+	if version := derived(t, xr(t, "small")).Version(); got["version"] != version || version == "" {
 		t.Errorf("version %v, want %q", got["version"], version)
 	}
 	for name, tc := range map[string]struct{ was, phase, update string }{
@@ -55,14 +55,14 @@ func TestStatus(t *testing.T) {
 // TestAlone: a Keystone that is made by hand and says nothing of it has one pod, whose objects carry its labels.
 func TestAlone(t *testing.T) {
 	m := derived(t, xr(t, "small", func(spec map[string]any) { delete(spec, "replicas") }))
-	if m.workload.Replicas != 1 {
-		t.Errorf("%d pods", m.workload.Replicas)
+	if m.Workload.Replicas != 1 {
+		t.Errorf("%d pods", m.Workload.Replicas)
 	}
 	want := map[string]string{
 		"app.kubernetes.io/name": "keystone", "app.kubernetes.io/instance": "keystone", "app.kubernetes.io/part-of": "openstack",
 		"app.kubernetes.io/managed-by": "crossplane-cobaltcore",
 	}
-	if diff := cmp.Diff(want, m.meta("x").Labels); diff != "" {
+	if diff := cmp.Diff(want, m.Meta("x").Labels); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -42,6 +42,7 @@ var told = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)^OIDCRedirectURI$`),    // a browser goes there
 	regexp.MustCompile(`^trusted_dashboard$`),      // the same
 	regexp.MustCompile(`^public_endpoint$`),        // answers refer to it
+	regexp.MustCompile(`^www_authenticate_uri$`),   // who has no token is sent there
 	regexp.MustCompile(`^ServerName$`),
 }
 
@@ -165,6 +166,14 @@ func (w *world) deriveFrom(o object) {
 			for _, a := range addresses(login.content) {
 				for _, q := range w.leadsTo(place{o.cluster, a.namespace}, a) {
 					w.need(outsider(ofKORC), q.to, q.port, o.String()+" makes a login for K-ORC")
+				}
+			}
+		}
+	case o.is("Endpoint.openstack.k-orc.cloud"):
+		for _, a := range addresses(text(o.manifest, "spec", "resource", "url")) {
+			for _, q := range w.leadsTo(place{o.cluster, a.namespace}, a) {
+				if !w.routed(q.to) {
+					w.need(outsider(anywhere), q.to, q.port, o.String()+" is in the catalog, and nobody says where users come from")
 				}
 			}
 		}

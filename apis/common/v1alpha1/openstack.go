@@ -1,5 +1,12 @@
 package v1alpha1
 
+// Ports of what services share.
+const (
+	// CachePort is that of the cache servers, DatabasePort that of a database whose reference names none.
+	CachePort    = 11211
+	DatabasePort = 3306
+)
+
 // ServiceSpec holds what a control plane says to the composite resource of each of its services. It is complete: a service looks nothing
 // up.
 type ServiceSpec struct {
@@ -99,6 +106,9 @@ type Identity struct {
 	PublicURL URL `json:"publicURL"`
 	// Secret key that holds the authority of the internal address's certificate.
 	CASecretRef SecretKeyReference `json:"caSecretRef"`
+	// ConfigMap with the same authority under ca.crt, in the service's namespace: a Gateway verifies the service by it. Absent: there is none.
+	// +optional
+	CAConfigMapRef *LocalReference `json:"caConfigMapRef,omitempty"`
 	// What the administrator logs in by, for what K-ORC cannot do.
 	AdminCloudRef CloudCredentialsReference `json:"adminCloudRef"`
 	// What K-ORC logs in by.

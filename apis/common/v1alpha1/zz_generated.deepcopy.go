@@ -363,6 +363,11 @@ func (in *Gateway) DeepCopy() *Gateway {
 func (in *Identity) DeepCopyInto(out *Identity) {
 	*out = *in
 	out.CASecretRef = in.CASecretRef
+	if in.CAConfigMapRef != nil {
+		in, out := &in.CAConfigMapRef, &out.CAConfigMapRef
+		*out = new(LocalReference)
+		**out = **in
+	}
 	out.AdminCloudRef = in.AdminCloudRef
 	out.KORCCloudRef = in.KORCCloudRef
 	in.CredentialRotation.DeepCopyInto(&out.CredentialRotation)

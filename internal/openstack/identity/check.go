@@ -3,11 +3,14 @@
 package identity
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
@@ -16,39 +19,52 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/rotation"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-const service = "keystone"
+// Spec are the parts of a Keystone's spec that are every service's.
+func Spec(s *keystonev1.KeystoneSpec) service.Spec {
+	return service.Spec{ServiceSpec: &s.ServiceSpec, Workload: &s.Workload, UWSGI: &s.UWSGI}
+}
+
+// Processes is how many workers a pod gets by default.
+func Processes(r *common.Resources) int32 { return service.Processes(r) }
+
+// Defaults of a spec apply to a Keystone that is made by hand; a control plane names them all.
+const (
+	defaultTokens = 3600
+	// defaultWindow is Keystone's own default of [token] allow_expired_window.
+	defaultWindow = 172800
+)
+
+// SetDefaults repeats the defaults of the schema, for callers that do not go through an API server, and adds those that no schema has.
+func SetDefaults(s *keystonev1.KeystoneSpec) {
+	Spec(s).SetDefaults()
+	s.Bootstrap.AdminUser = cmp.Or(s.Bootstrap.AdminUser, keystonev1.DefaultAdminUser)
+	s.Fernet.RotationSchedule = cmp.Or(s.Fernet.RotationSchedule, "0 0 * * 0")
+	s.Fernet.TokenExpirationSeconds = cmp.Or(s.Fernet.TokenExpirationSeconds, defaultTokens)
+	s.Fernet.AllowExpiredWindowSeconds = new(ptr.Deref(s.Fernet.AllowExpiredWindowSeconds, defaultWindow))
+	s.CredentialKeys.RotationSchedule = cmp.Or(s.CredentialKeys.RotationSchedule, "0 0 1 * *")
+	s.TrustFlush.Schedule = cmp.Or(s.TrustFlush.Schedule, "0 * * * *")
+	service.SetRotation(&s.KORCCredential)
+}
 
 // Check returns everything that is wrong with a spec in a release, as invalid.Spec errors, all of them joined. The spec has its defaults;
 // base is its path.
 func Check(base string, r release.Release, s *keystonev1.KeystoneSpec) error {
 	return errors.Join(
-		checkImage(base, r, s.Image),
-		checkOverrides(base, r, s),
+		Spec(s).Check(base, keystonev1.ServiceName, r),
+		checkOptions(base, r, s),
 		checkSchedules(base, s),
 		checkKeys(base, &s.Fernet),
-		checkMemory(base, s),
 		checkAddresses(base, s),
 	)
 }
 
-// checkImage refuses the image of another release: its schema's steps would be those of the one, and its program the other's.
-func checkImage(base string, r release.Release, i *common.Image) error {
-	if i == nil {
-		return nil
-	}
-	if err := release.CheckTag(service, r, i.Tag); err != nil {
-		return invalid.Field(base+".image.tag", "%s", err)
-	}
-	return nil
-}
-
-// checkOverrides looks at options, those of directories too, and at access rules.
-func checkOverrides(base string, r release.Release, s *keystonev1.KeystoneSpec) error {
-	conf, err := override.Options(service, string(r), s.Overrides, base)
-	_, rules := override.Rules(service, string(r), s.Overrides, base)
-	errs := []error{err, rules}
+// checkOptions looks at options that lock someone out, and at those of directories.
+func checkOptions(base string, r release.Release, s *keystonev1.KeystoneSpec) error {
+	var errs []error
+	conf, _ := override.Options(keystonev1.ServiceName, string(r), s.Overrides, base) //nolint:errcheck // Spec.Check says what is wrong
 	if methods, ok := conf["auth"]["methods"]; ok {
 		errs = append(errs, checkMethods(base, s.Federation != nil, methods))
 	}

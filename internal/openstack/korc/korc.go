@@ -30,9 +30,18 @@ func (c Credentials) Import(kind string, meta object.Meta, filter object.Map) *u
 // Managed makes an object that K-ORC creates, and keeps in Keystone when the object is deleted: what else hangs on it is
 // not K-ORC's to know.
 func (c Credentials) Managed(kind string, meta object.Meta, resource object.Map) *unstructured.Unstructured {
+	return c.managed(kind, meta, "detach", resource)
+}
+
+// Owned makes an object that K-ORC creates, and deletes from Keystone when the object is deleted.
+func (c Credentials) Owned(kind string, meta object.Meta, resource object.Map) *unstructured.Unstructured {
+	return c.managed(kind, meta, "delete", resource)
+}
+
+func (c Credentials) managed(kind string, meta object.Meta, onDelete string, resource object.Map) *unstructured.Unstructured {
 	return c.object(kind, meta, object.Map{
 		"managementPolicy": "managed",
-		"managedOptions":   object.Map{"onDelete": "detach"},
+		"managedOptions":   object.Map{"onDelete": onDelete},
 		"resource":         resource,
 	})
 }

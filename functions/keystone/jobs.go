@@ -9,51 +9,21 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
-	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/revision"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// schema brings the database to the wanted release.
-// https://docs.openstack.org/keystone/latest/admin/upgrading.html
-func schema(m *model) ([]compose.Stage, error) {
-	w := m.workload.With(m.sub("schema"), "schema")
-	pod := m.pod(m.schemaImage, m.schemaFiles, nil)
-	pod.RestartPolicy = corev1.RestartPolicyNever
-	manage := func(args ...openstackv1.Argument) openstackv1.Command {
-		return openstackv1.Command{Command: append([]openstackv1.Argument{"keystone-manage"}, args...)}
-	}
-	revisions, err := revision.Known(service)
-	if err != nil {
-		return nil, err
-	}
-	return aggregate(schemaResource, c5c3.DatabaseSync(m.meta(m.name), openstackv1.DatabaseSyncSpec{
-		Release:  string(m.wanted),
-		Sync:     []openstackv1.Step{{Name: "db-sync", Command: manage("db_sync")}},
-		Expand:   []openstackv1.Step{{Name: "expand", Command: manage("db_sync", "--expand")}},
-		Contract: []openstackv1.Step{{Name: "contract", Command: manage("db_sync", "--contract")}},
-		// 1 is a warning (https://docs.openstack.org/keystone/latest/cli/keystone-status.html).
-		UpgradeCheck: &openstackv1.Step{
-			Name:         "upgrade-check",
-			Command:      openstackv1.Command{Command: []openstackv1.Argument{"keystone-status", "upgrade", "check"}},
-			SuccessCodes: []int32{0, 1},
-		},
-		// A database that was retained or restored reports its revision; an empty one reports Python's None
-		// (https://docs.openstack.org/keystone/latest/cli/index.html#keystone-manage).
-		SchemaVersion: &openstackv1.SchemaVersion{
-			Step:         openstackv1.Step{Name: "db-version", Command: manage("db_version")},
-			Empty:        "None",
-			Revisions:    revisions,
-			AllowUnknown: m.spec.AllowUnknown,
-		},
-		Consumers: m.consumers(),
-		Template:  w.Template(pod),
-	})), nil
-}
+// What Jobs run, as components, and as suffixes of their names.
+const (
+	bootstrapName  = "bootstrap"
+	trustFlushName = "trust-flush"
+)
+
+// cacheEnv switches off the cache, which a command needs no configuration for then.
+var cacheEnv = oslo.MustEnvName("cache", "enabled")
 
 // bootstrapResources are enough for one command; they are not those of the API, whose change must not run it again.
 var bootstrapResources = &common.Resources{
@@ -73,14 +43,14 @@ var bootstrapResources = &common.Resources{
 // anybody locks the administrator out, and disable_user_account_days_inactive. No command sets the options; a call of the API does.
 func bootstrap(m *model) ([]compose.Stage, error) {
 	const attempts = 6
-	w := m.workload.With(m.sub("bootstrap"), "bootstrap")
+	w := m.Workload.With(m.Sub(bootstrapName), bootstrapName)
 	w.Resources = bootstrapResources
-	pod := m.barePod(m.schemaImage, []string{
+	pod := m.BarePod(m.SchemaImage, []string{
 		"keystone-manage", "bootstrap",
 		"--bootstrap-username", m.spec.Bootstrap.AdminUser,
 		"--bootstrap-project-name", keystonev1.AdminProject,
 		"--bootstrap-role-name", keystonev1.AdminRole,
-		"--bootstrap-service-name", service,
+		"--bootstrap-service-name", m.App,
 		"--bootstrap-region-id", m.spec.Region,
 		"--bootstrap-public-url", string(m.spec.Endpoints.Public),
 		"--bootstrap-internal-url", string(m.spec.Endpoints.Internal),
@@ -93,14 +63,14 @@ func bootstrap(m *model) ([]compose.Stage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot hash the Job: %w", err)
 	}
-	suffix := "-" + names.Hash(hashDigits, string(spec))
+	suffix := "-" + service.Hash(string(spec))
 	job.Name += suffix
-	return []compose.Stage{{{Name: "bootstrap" + suffix, Object: job, Revisions: "bootstrap"}}}, nil
+	return []compose.Stage{{{Name: bootstrapName + suffix, Object: job, Revisions: bootstrapName}}}, nil
 }
 
 // trustFlush removes trusts that have expired.
 func trustFlush(m *model) ([]compose.Stage, error) {
-	w := m.workload.With(m.sub("trust-flush"), "trust-flush")
-	pod := m.pod(m.image, m.files, []string{"keystone-manage", "trust_flush"})
-	return aggregate("trust-flush", w.CronJob(pod, string(m.spec.TrustFlush.Schedule), m.spec.TrustFlush.Suspend)), nil
+	w := m.Workload.With(m.Sub(trustFlushName), trustFlushName)
+	pod := m.Pod(m.Image, m.Files, []string{"keystone-manage", "trust_flush"})
+	return service.Single(trustFlushName, w.CronJob(pod, string(m.spec.TrustFlush.Schedule), m.spec.TrustFlush.Suspend)), nil
 }

@@ -1,0 +1,68 @@
+package keystone
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+)
+
+// TestPodTemplates: a change of a pod template replaces the pods of every Keystone that runs, and runs its Jobs again. A version that does
+// so on purpose writes the golden again (-update), and its commit says why.
+func TestPodTemplates(t *testing.T) {
+	const golden = "testdata/templates.golden"
+	specs, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(specs) == 0 {
+		t.Fatalf("no specs: %v", err)
+	}
+	var got bytes.Buffer
+	for _, path := range specs {
+		file := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		objects := desired(t, ready(t, xr(t, file)))
+		for _, name := range slices.Sorted(maps.Keys(objects)) {
+			for _, at := range podTemplates(objects[name]) {
+				text, err := json.Marshal(at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(&got, "%s %s %s\n", file, name, names.Hash(20, string(text)))
+			}
+		}
+	}
+	if *update {
+		write(t, golden, got.String())
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
+		t.Errorf("every Keystone would be rolled out again (-want +got):\n%s", diff)
+	}
+}
+
+// podTemplates are the pod templates of an object, however deep.
+func podTemplates(v any) []any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	var out []any
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if inner, _ := m[key].(map[string]any); key == "template" && inner["spec"] != nil {
+			out = append(out, inner)
+			continue
+		}
+		out = append(out, podTemplates(m[key])...)
+	}
+	return out
+}

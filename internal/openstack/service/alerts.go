@@ -1,0 +1,55 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
+)
+
+// Alerts use metrics of kube-state-metrics (https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics): OpenStack's APIs
+// serve none of their own.
+func Alerts[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Base()
+	in := fmt.Sprintf(`namespace=%q`, s.Namespace)
+	deployment := fmt.Sprintf(`%s,deployment=%q`, in, s.Workload.Name)
+	alerts := []monitoring.Alert{
+		{
+			Name: s.Title + "Down", Severity: monitoring.Critical, For: "2m",
+			Expr:    fmt.Sprintf(`kube_deployment_status_replicas_available{%s} == 0`, deployment),
+			Summary: fmt.Sprintf("No pod of %s is available: %s.", s.Title, s.Outage),
+			Action:  "Look at the pods' events and logs, then at the database.",
+		},
+		{
+			Name: s.Title + "Degraded", Severity: monitoring.Warning, For: "15m",
+			Expr: fmt.Sprintf(`kube_deployment_status_replicas_available{%[1]s} < kube_deployment_spec_replicas{%[1]s}`,
+				deployment),
+			Summary: fmt.Sprintf("Fewer pods of %s are available than wanted.", s.Title),
+			Action:  "Look at the pods' events: a node may be full or gone, or an image may not be pulled.",
+		},
+	}
+	if len(s.Jobs) > 0 {
+		var failed []string
+		for _, job := range s.Jobs {
+			failed = append(failed, lastFailed(in, s.Sub(job)))
+		}
+		alerts = append(alerts, monitoring.Alert{
+			Name: s.Title + "JobFailed", Severity: monitoring.Warning, For: "5m",
+			Expr:    strings.Join(failed, " or "),
+			Summary: fmt.Sprintf("A Job of %s has failed, and none has succeeded since.", s.Title),
+			Action:  "Read the logs of the Job's pods; the composite resource's status says what waits for it.",
+		})
+	}
+	alerts = append(alerts, monitoring.CertificateExpiring(
+		s.Title+"CertificateExpiring", s.Title+"'s certificate", s.Namespace, s.Sub(serverTLS)))
+	return Single("alerts", monitoring.Rules(s.Meta(s.Name), s.Spec.Monitoring, alerts...)), nil
+}
+
+// lastFailed is true while, of the Jobs whose names begin so, the last that has ended failed for good. Those before do not count: they
+// stay for someone to read their logs. The Jobs of the schema have alerts of the companion's.
+func lastFailed(in, name string) string {
+	ended := func(how string) string { return fmt.Sprintf(`kube_job_%s{%s,condition="true"} == 1`, how, in) }
+	return fmt.Sprintf(`topk(1, kube_job_created{%s,job_name=~"%s-.+"} and on (namespace, job_name) (%s or %s))`+
+		` and on (namespace, job_name) (%[4]s)`, in, name, ended("complete"), ended("failed"))
+}

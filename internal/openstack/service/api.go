@@ -1,0 +1,107 @@
+package service
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// API is the API: pods, and what leads to them.
+func API[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Base()
+	outbound, err := s.Outbound()
+	if err != nil {
+		return nil, err
+	}
+	w := s.Workload
+	var pods runtime.Object = w.Deployment(m.APIPod())
+	if s.Stateful {
+		pods = w.StatefulSet(m.APIPod())
+	}
+	return []compose.Stage{{
+		{Name: s.pods(), Object: pods},
+		{Name: serviceResource, Object: w.Service(workload.Port(portName, s.Port))},
+		{Name: "disruption-budget", Object: w.DisruptionBudget()},
+		{Name: "network-policy", Object: w.NetworkPolicy(s.Inbound(), outbound)},
+	}}, nil
+}
+
+// server is uWSGI that serves https itself.
+func (s *Service) server(ipv6 bool) workload.UWSGI {
+	listen := fmt.Sprintf(":%d", s.Port)
+	if ipv6 {
+		// It takes clients of both. Elsewhere it would not start on nodes whose kernel has no IPv6.
+		listen = fmt.Sprintf("[::]:%d", s.Port)
+	}
+	return workload.UWSGI{
+		Module:    s.Module,
+		Listen:    listen,
+		CertFile:  s.Path(serverTLS, certificate.CertKey),
+		KeyFile:   s.Path(serverTLS, certificate.KeyKey),
+		Processes: s.Spec.UWSGI.Processes,
+		Threads:   s.Spec.UWSGI.Threads,
+		Harakiri:  time.Duration(s.Spec.UWSGI.HarakiriSeconds) * time.Second,
+		Mercy:     s.Mercy,
+	}
+}
+
+// speaksIPv6 reports whether the cluster gave the Service an address of IPv6 before others, or of nothing else
+// (https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services). Nothing else shows which addresses pods have.
+func speaksIPv6(seen observe.State) bool {
+	o, ok := seen.Get(serviceResource)
+	if !ok {
+		return false
+	}
+	families := o.List("spec", "ipFamilies")
+	return len(families) > 0 && families[0] == "IPv6"
+}
+
+// Inbound is who reaches the API: users come from outside by the exposure's namespaces, other services from this one and from other
+// clusters' pods by the public address.
+func (s *Service) Inbound() []workload.Flow {
+	ports := []int32{s.Port}
+	from := exposure.Namespaces(s.Spec.Exposure)
+	if len(from) == 0 {
+		return []workload.Flow{{Anywhere: true, Ports: ports}}
+	}
+	flows := []workload.Flow{{Ports: ports}, {Namespaces: from, Ports: ports}}
+	if len(s.Clients) > 0 {
+		flows = append(flows, workload.Flow{Namespaces: s.Clients, Ports: ports})
+	}
+	return flows
+}
+
+// Outbound is where the pods go: the database, the cache and Keystone, and what the service has of its own.
+func (s *Service) Outbound() ([]workload.Flow, error) {
+	ports := []int32{s.Spec.Database.Port}
+	add := func(field, address string) error {
+		port, err := workload.PortOf(address)
+		if err != nil {
+			return invalid.Field(field, "%s", err)
+		}
+		if !slices.Contains(ports, port) {
+			ports = append(ports, port)
+		}
+		return nil
+	}
+	for i, server := range s.Spec.Cache.Servers {
+		if err := add(fmt.Sprintf("spec.cache.servers[%d]", i), "memcached://"+string(server)); err != nil {
+			return nil, err
+		}
+	}
+	if s.Spec.Identity != nil {
+		if err := add("spec.identity.internalURL", string(s.Spec.Identity.InternalURL)); err != nil {
+			return nil, err
+		}
+	}
+	return append([]workload.Flow{{Ports: ports}}, s.Reaches...), nil
+}

@@ -1,0 +1,116 @@
+package service
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// Files that every service has in its ConfigMap, besides <service>.conf.
+const (
+	PolicyFile = "policy.yaml"
+	UWSGIFile  = "uwsgi.ini"
+)
+
+// hashDigits is the length of hashes in names.
+const hashDigits = 10
+
+// Files are the contents of the ConfigMap of one release; Name is that of the ConfigMap, which changes with them.
+type Files struct {
+	Name string
+	Data map[string]string
+}
+
+// Page is a file besides those that every service has.
+type Page struct {
+	Name, Text string
+	// Elsewhere says that not the main container reads it.
+	Elsewhere bool
+}
+
+func (s *Service) configFile() string { return s.App + ".conf" }
+
+// Render writes the configuration files of the effective and of the wanted release.
+func (s *Service) Render() error {
+	var err error
+	if s.Files, err = s.render(s.Effective); err != nil {
+		return err
+	}
+	s.SchemaFiles = s.Files
+	if s.Wanted != s.Effective {
+		s.SchemaFiles, err = s.render(s.Wanted)
+	}
+	return err
+}
+
+// render writes the configuration files for a release, with the tenant's own options and rules, each checked against what
+// the service has in that release.
+func (s *Service) render(r release.Release) (Files, error) {
+	over, err := override.Options(s.App, string(r), s.Spec.Overrides, "spec")
+	if err != nil {
+		return Files{}, err
+	}
+	text, err := s.Computed().Merge(over).Render()
+	if err != nil {
+		return Files{}, fmt.Errorf("cannot write %s: %w", s.configFile(), err)
+	}
+	data := map[string]string{s.configFile(): text, UWSGIFile: s.Server.Config()}
+	rules, err := override.Rules(s.App, string(r), s.Spec.Overrides, "spec")
+	if err != nil {
+		return Files{}, err
+	}
+	if data[PolicyFile], err = s.policy(rules); err != nil {
+		return Files{}, err
+	}
+	for _, p := range s.Pages {
+		data[p.Name] = p.Text
+	}
+	return Files{Name: s.Sub("config-" + hashOf(data)), Data: data}, nil
+}
+
+// policy writes the rules that differ from the service's own. It is never JSON, as the empty mapping that a YAML library writes would be:
+// oslo.upgradecheck refuses that, and every upgrade would stop at its check.
+// https://docs.openstack.org/oslo.policy/latest/admin/policy-yaml-file.html
+func (s *Service) policy(rules map[string]string) (string, error) {
+	if len(rules) == 0 {
+		return "# " + s.Title + "'s own rules apply.\n", nil
+	}
+	text, err := yaml.Marshal(rules)
+	if err != nil {
+		return "", fmt.Errorf("cannot write %s: %w", PolicyFile, err)
+	}
+	return string(text), nil
+}
+
+// hashOf is the hash of files by name.
+func hashOf(data map[string]string) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(data)) {
+		parts = append(parts, k, data[k])
+	}
+	return Hash(parts...)
+}
+
+// Hash of texts, for a name or an annotation that changes with them.
+func Hash(parts ...string) string { return names.Hash(hashDigits, parts...) }
+
+// Config is what the pods of the effective and of the wanted release read.
+func Config[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Base()
+	var stage compose.Stage
+	for _, f := range []Files{s.Files, s.SchemaFiles} {
+		name := f.Name[len(s.Name)+1:]
+		if len(stage) > 0 && stage[0].Name == name {
+			continue
+		}
+		stage = append(stage, compose.Resource{Name: name, Object: s.Workload.ConfigMap(f.Name, f.Data), Revisions: "config"})
+	}
+	return []compose.Stage{stage}, nil
+}

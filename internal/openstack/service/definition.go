@@ -1,0 +1,65 @@
+package service
+
+import (
+	"time"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// Definition is what is the same for every instance of a service.
+type Definition struct {
+	// App is the service's name: that of its image, its configuration file and that file's folder, its main container, its database, its
+	// user and its entry in the catalog.
+	App string
+	// Title is the name as it stands in a sentence.
+	Title string
+	// Outage is what does not work while no pod is available, as the end of a sentence.
+	Outage string
+	// CatalogType is what the service is in the catalog, and Description what is said of it there. A service without a type keeps the catalog
+	// itself: it has neither a user nor entries.
+	CatalogType, Description string
+	// Port of the API, on the Service and the pods.
+	Port int32
+	// Module is the WSGI application, HealthPath where it answers without a login.
+	Module, HealthPath string
+	// Stateful says that the API's pods have names and volumes that stay.
+	Stateful bool
+	// Mercy is how long requests may go on while a pod stops.
+	Mercy time.Duration
+	// Database is how the service uses its database.
+	Database Database
+	// Schema is how the database's schema is made.
+	Schema Schema
+}
+
+// Database is how a service uses its database.
+type Database struct {
+	// Group of the options.
+	Group string
+	// Plain says that the group lacks oslo.db's option mysql_wsrep_sync_wait.
+	Plain bool
+}
+
+// Schema is the table of commands that make the schema of a database and bring it to a release.
+type Schema struct {
+	// Sync makes a new schema. Expand and Contract upgrade one before and after the roll-out; without Expand, Sync does. OnlineMigrations
+	// move data while the service runs, until nothing is left.
+	Sync, Expand, Contract, OnlineMigrations []openstackv1.Step
+	// Check refuses an upgrade: it ends with 0, with 1 if there are warnings, or with more.
+	Check []openstackv1.Argument
+	// Version prints the revision of the schema, and Empty for that of an empty database.
+	Version []openstackv1.Argument
+	Empty   string
+}
+
+// Step is a step of a schema change.
+func Step(name string, command ...openstackv1.Argument) openstackv1.Step {
+	return openstackv1.Step{Name: name, Command: openstackv1.Command{Command: command}}
+}
+
+// Repeated is a step that ends with 1 while something is left to do.
+func Repeated(name string, command ...openstackv1.Argument) openstackv1.Step {
+	s := Step(name, command...)
+	s.RepeatCodes = []int32{1}
+	return s
+}

@@ -1,0 +1,105 @@
+package service
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+)
+
+// Names of composed resources that are read back.
+const (
+	schemaResource  = "schema"
+	serviceResource = "service"
+	// CertificateResource is the server's certificate.
+	CertificateResource = "server-certificate"
+)
+
+// Own is a component that a service has and others have not. One with the name of a component that all have is built in its place.
+type Own[M any] struct {
+	compose.Component[M]
+	// Before is the component of the graph that it is declared before. Empty: monitoring.
+	Before string
+	// For is the component that needs it, if any. What both need is left to it.
+	For string
+}
+
+// Graph is what every service consists of, and what needs what, with what one has of its own. It panics if that does not fit.
+//
+// A service logs in before it serves, and is in the catalog when it does. What K-ORC and the companion have made in Keystone goes while
+// Keystone is there: the control plane holds that back until this composite resource is gone.
+func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
+	const access, identity, catalog, monitoring = "companion-access", "identity", "catalog", "monitoring"
+	graph := compose.Graph[M]{
+		{Name: access},
+		{Name: "credentials", Build: Credentials[M]},
+		{Name: "certificate", Build: Certificate[M]},
+		{Name: "database", Needs: []string{"credentials"}, Build: DatabaseAccount[M]},
+		{Name: identity, Needs: []string{access, "credentials"}, Build: User[M]},
+		{Name: "config", Needs: []string{access, "credentials"}, Build: Config[M]},
+		{
+			Name: "schema", Needs: []string{"database", "config"}, Build: DatabaseSchema[M],
+			Version: func(m M) string { return m.Base().WantedRelease() },
+		},
+		{
+			Name: "api", Needs: []string{"schema", "certificate", identity}, Build: API[M],
+			Version: func(m M) string { return m.Base().Version() },
+		},
+		{
+			Name: "exposure", Needs: []string{"certificate"}, Build: Exposure[M],
+			Enabled: func(m M) bool { return m.Base().Exposed() },
+		},
+		{Name: catalog, Needs: []string{identity, "api"}, Build: Catalog[M]},
+		{Name: monitoring, Build: Alerts[M], Enabled: func(m M) bool { return m.Base().Monitored() }},
+	}
+	if d.CatalogType == "" {
+		graph = without(graph, identity, catalog)
+	}
+	for _, o := range own {
+		graph = with(graph, o)
+	}
+	graph[0].Build = companionAccess(graph[1:])
+	return graph.MustValidate()
+}
+
+// without is a graph without some components, which nothing needs then.
+func without[M any](graph compose.Graph[M], names ...string) compose.Graph[M] {
+	gone := func(name string) bool { return slices.Contains(names, name) }
+	graph = slices.DeleteFunc(graph, func(c compose.Component[M]) bool { return gone(c.Name) })
+	for i := range graph {
+		graph[i].Needs = slices.DeleteFunc(graph[i].Needs, gone)
+	}
+	return graph
+}
+
+// with is a graph with a component of a service's own.
+func with[M any](graph compose.Graph[M], o Own[M]) compose.Graph[M] {
+	if i := find(graph, o.Name); i >= 0 {
+		graph[i].Build = o.Build
+		return graph
+	}
+	before := o.Before
+	if before == "" {
+		before = "monitoring"
+	}
+	at := find(graph, before)
+	if at < 0 || o.For != "" && find(graph, o.For) < at {
+		panic(fmt.Sprintf("component %q comes before %q, and is for %q: there is no such place", o.Name, before, o.For))
+	}
+	graph = slices.Insert(graph, at, o.Component)
+	if o.For != "" {
+		by := &graph[find(graph, o.For)]
+		// It stands where what it needs stood, or in the order of the graph.
+		place := slices.IndexFunc(by.Needs, func(n string) bool { return slices.Contains(o.Needs, n) || find(graph, n) > at })
+		if place < 0 {
+			place = len(by.Needs)
+		}
+		by.Needs = slices.Insert(by.Needs, place, o.Name)
+		by.Needs = slices.DeleteFunc(by.Needs, func(n string) bool { return slices.Contains(o.Needs, n) })
+	}
+	return graph
+}
+
+func find[M any](graph compose.Graph[M], name string) int {
+	return slices.IndexFunc(graph, func(c compose.Component[M]) bool { return c.Name == name })
+}

@@ -1,0 +1,107 @@
+package service
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+)
+
+const (
+	// userID is the numeric user of the images.
+	userID      = 42424
+	portName    = "api"
+	passwordEnv = "DATABASE_PASSWORD"
+	// Volumes, and the folders that they are mounted in.
+	databaseCA = "database-ca"
+	identityCA = "identity-ca"
+	serverTLS  = "tls"
+)
+
+// syncWait makes reads on another member of a Galera cluster see what was just written
+// (https://mariadb.com/docs/galera-cluster/reference/galera-cluster-system-variables#wsrep_sync_wait).
+const syncWait = "&init_command=SET+SESSION+wsrep_sync_wait%3D1"
+
+// BarePod is a pod of the service's image that reaches the database, and reads no configuration file.
+func (s *Service) BarePod(image string, command []string) workload.Pod {
+	db := s.Spec.Database
+	url := mariadb.URL(s.databaseName(), passwordEnv, db.Host, db.Port, s.databaseName(), s.Path(databaseCA, string(db.CASecretRef.Key)))
+	if db.Galera && s.Database.Plain {
+		url += syncWait
+	}
+	p := workload.Pod{
+		UserID: userID,
+		Containers: []corev1.Container{{
+			Name:    s.App,
+			Image:   image,
+			Command: command,
+			Env: []corev1.EnvVar{
+				workload.SecretEnv(passwordEnv, s.Sub("database"), secret.PasswordKey),
+				{Name: oslo.MustEnvName(s.Database.Group, "connection"), Value: url},
+			},
+		}},
+	}
+	for _, v := range s.Volumes {
+		v.mount(&p)
+	}
+	s.SecretVolume(databaseCA, string(db.CASecretRef.Name), string(db.CASecretRef.Key)).mount(&p)
+	return p
+}
+
+// Pod is a pod that reads the configuration files, too.
+func (s *Service) Pod(image string, f Files, command []string) workload.Pod {
+	p := s.BarePod(image, command)
+	c := &p.Containers[0]
+	mounted := []string{s.configFile(), PolicyFile, UWSGIFile}
+	for _, page := range s.Pages {
+		if !page.Elsewhere {
+			mounted = append(mounted, page.Name)
+		}
+	}
+	for _, file := range mounted {
+		c.VolumeMounts = append(c.VolumeMounts, workload.MountFile("config", s.Path(file), file))
+	}
+	p.Volumes = append(p.Volumes, workload.ConfigVolume("config", f.Name))
+	for _, v := range s.ConfigVolumes {
+		v.mount(&p)
+	}
+	return p
+}
+
+// ServerPod is a pod of the API's process.
+func (s *Service) ServerPod() workload.Pod {
+	p := s.Pod(s.Image, s.Files, []string{"uwsgi", "--ini", s.Path(UWSGIFile)})
+	p.GraceSeconds = workload.Grace(s.Mercy)
+	p.Annotations = s.Annotations
+	if s.Spec.Identity != nil {
+		ca := s.Spec.Identity.CASecretRef
+		s.SecretVolume(identityCA, string(ca.Name), string(ca.Key)).mount(&p)
+		p.Containers[0].Env = append(p.Containers[0].Env, s.AuthEnv(authToken)...)
+	}
+	p.Volumes = append(p.Volumes, workload.SecretVolume(serverTLS, s.Sub(serverTLS), certificate.CertKey, certificate.KeyKey))
+	return p
+}
+
+// APIPod is a pod of the API whose process clients talk to.
+func (s *Service) APIPod() workload.Pod {
+	p := s.ServerPod()
+	s.Front(&p.Containers[0])
+	return p
+}
+
+// Front makes a container of the API's pod that which clients talk to, by https.
+func (s *Service) Front(c *corev1.Container) {
+	c.VolumeMounts = append(c.VolumeMounts, workload.Mount(serverTLS, s.Path(serverTLS)))
+	c.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: s.Port}}
+	workload.Probes(c, portName, s.HealthPath)
+	workload.Drain(c)
+}
+
+// mount adds the volume to a pod, and its mount to the main container.
+func (v Volume) mount(p *workload.Pod) {
+	p.Containers[0].VolumeMounts = append(p.Containers[0].VolumeMounts, workload.Mount(v.Name, v.Folder))
+	p.Volumes = append(p.Volumes, v.Volume)
+}

@@ -1,0 +1,64 @@
+package service
+
+import (
+	"cmp"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// releases finds the wanted and the effective release and their images.
+func (s *Service) releases(seen observe.State) error {
+	var err error
+	if s.Wanted, err = release.Parse(s.Spec.OpenStackRelease); err != nil {
+		return invalid.Field("spec.openStackRelease", "%s", err)
+	}
+	installed := ""
+	if sync, ok := seen.Get(schemaResource); ok {
+		installed, s.Fallback = sync.String("status", "installedRelease"), sync.String("status", "previousRelease")
+	}
+	if s.Effective, err = release.Effective(s.Wanted, installed, s.Fallback); err != nil {
+		return invalid.Field("spec.openStackRelease", "%s", err)
+	}
+	if s.Image, err = s.ImageOf(s.App, s.Effective, s.Spec.Image, "spec.image"); err != nil {
+		return err
+	}
+	if s.SchemaImage, err = s.ImageOf(s.App, s.Wanted, s.Spec.Image, "spec.image"); err != nil {
+		return err
+	}
+	if s.Effective != s.Wanted {
+		// The pods stay exactly as they are until the schema serves the new release; an image that the spec names may be of it.
+		s.Image = cmp.Or(s.runningImage(seen), s.Image)
+	}
+	return nil
+}
+
+// runningImage is the image of the API's pods, if there are any.
+func (s *Service) runningImage(seen observe.State) string {
+	d, ok := seen.Get(s.pods())
+	if !ok {
+		return ""
+	}
+	for _, c := range d.List("spec", "template", "spec", "containers") {
+		if m, _ := c.(map[string]any); m["name"] == s.App {
+			image, _ := m["image"].(string)
+			return image
+		}
+	}
+	return ""
+}
+
+// ImageOf is an image in a release: as the spec says in a field, or else the default one from the registry that the spec names.
+func (s *Service) ImageOf(name string, r release.Release, over *common.Image, field string) (string, error) {
+	o := release.Override{Registry: s.Spec.Images.Registry}
+	if over != nil {
+		o.Repository, o.Tag, o.Digest = over.Repository, over.Tag, over.Digest
+	}
+	image, err := release.ImageFor(name, r, o)
+	if err != nil {
+		return "", invalid.Field(field, "%s", err)
+	}
+	return image, nil
+}

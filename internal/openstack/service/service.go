@@ -1,0 +1,187 @@
+// Package service is what all OpenStack services have in common: what a service is (Definition), what is derived of one instance
+// (Service), and the builders of its objects, as components of a graph that every service starts from (Graph).
+//
+// A service's function embeds a Service in its model, sets what is its own (options, files, volumes, flows) as data, and adds components
+// to the graph. It repeats nothing that a third service would have, too.
+package service
+
+import (
+	"net/url"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// Instance is the model of one instance of a service, which embeds a Service.
+type Instance interface {
+	// Base is the Service.
+	Base() *Service
+	// APIPod is a pod of the API: that of the Service, unless a service has its own.
+	APIPod() workload.Pod
+}
+
+// Input is what a Service is derived from.
+type Input struct {
+	// Meta and Spec of the composite resource.
+	Meta metav1.ObjectMeta
+	Spec Spec
+	// Check refuses a spec that cannot be in a release. Nil: that of the Spec.
+	Check func(release.Release) error
+	// Previous is the status of the last call.
+	Previous common.ServiceStatus
+	// Seen is what is observed.
+	Seen observe.State
+}
+
+// Service is everything that the builders of every service read, derived once. What a service has of its own it sets between Derive and
+// Render.
+type Service struct {
+	*Definition
+	// Name and Namespace of the composite resource, and of the API's objects.
+	Name, Namespace string
+	Generation      int64
+	Spec            Spec
+	Previous        common.ServiceStatus
+	// Wanted is the release that the spec asks for, Effective the one that may run now: the one whose schema is in place.
+	Wanted, Effective release.Release
+	// Fallback is the earlier release that the schema still serves, to which an upgrade may be aborted.
+	Fallback string
+	// Image is that of the effective release, SchemaImage that of the wanted one.
+	Image, SchemaImage string
+	// Workload of the API.
+	Workload workload.Workload
+	// Server is the API's process.
+	Server workload.UWSGI
+
+	// Options are the service's own, over those that all have.
+	Options oslo.Config
+	// Pages are files besides those that all services have.
+	Pages []Page
+	// Volumes are mounted by every pod of the service, ConfigVolumes by every pod that reads the configuration.
+	Volumes, ConfigVolumes []Volume
+	// Accounts are generated credentials besides that of the database.
+	Accounts []Account
+	// Clients are the namespaces that the API is used from, besides its own and those of the exposure.
+	Clients []string
+	// Reaches is where pods go, besides the database, the cache and Keystone.
+	Reaches []workload.Flow
+	// Annotations of the API's pods say what they started with.
+	Annotations map[string]string
+	// Jobs begin the names of Jobs that are the service's own.
+	Jobs []string
+	// CAConfigMap holds the authority of the API's certificate, for a Gateway. Empty: there is none yet.
+	CAConfigMap string
+
+	// Files and SchemaFiles are what pods of the effective and of the wanted release read; mostly they are the same.
+	Files, SchemaFiles Files
+}
+
+// Derive derives a Service. It refuses what is wrong in the spec.
+func (d *Definition) Derive(in Input) (*Service, error) {
+	s := &Service{
+		Definition: d, Name: in.Meta.Name, Namespace: in.Meta.Namespace, Generation: in.Meta.Generation,
+		Spec: in.Spec, Previous: in.Previous,
+	}
+	s.Spec.SetDefaults()
+	if err := s.releases(in.Seen); err != nil {
+		return nil, err
+	}
+	check := in.Check
+	if check == nil {
+		check = func(r release.Release) error { return s.Spec.Check("spec", s.App, r) }
+	}
+	if err := check(s.Wanted); err != nil {
+		return nil, err
+	}
+	if id := s.Spec.Identity; id != nil && id.CAConfigMapRef != nil {
+		s.CAConfigMap = string(id.CAConfigMapRef.Name)
+	}
+	s.Workload = workload.Workload{
+		Name: s.Name, Namespace: s.Namespace,
+		App: d.App, Instance: s.Name, Component: "api",
+		Replicas:    ptr.Deref(in.Spec.Workload.Replicas, defaultReplicas),
+		Resources:   in.Spec.Workload.Resources,
+		Placement:   in.Spec.Workload.Placement,
+		PullSecrets: s.Spec.Images.PullSecrets,
+	}
+	s.Server = s.server(speaksIPv6(in.Seen))
+	return s, nil
+}
+
+// Base is the Service itself, for models that embed it.
+func (s *Service) Base() *Service { return s }
+
+// Sub names an object of this instance.
+func (s *Service) Sub(suffix string) string { return s.Name + "-" + suffix }
+
+// Meta of an object of this instance.
+func (s *Service) Meta(name string) object.Meta {
+	return object.Meta{Name: name, Namespace: s.Namespace, Labels: s.Workload.With(name, "").Labels()}
+}
+
+// WantedRelease is the release that the schema is brought to.
+func (s *Service) WantedRelease() string { return string(s.Wanted) }
+
+// Version of the service that runs: the tag or the digest of its image.
+func (s *Service) Version() string { return s.Image[strings.LastIndexAny(s.Image, ":@")+1:] }
+
+// Exposed says that the API is reached from outside.
+func (s *Service) Exposed() bool {
+	return s.Spec.Exposure != nil && s.Spec.Exposure.Type != exposure.None
+}
+
+// Monitored says that there is a Prometheus.
+func (s *Service) Monitored() bool { return s.Spec.Monitoring.Enabled }
+
+// InternalHost is the host name of the internal address, which the server's certificate has to name.
+func (s *Service) InternalHost() string {
+	u, err := url.Parse(string(s.Spec.Endpoints.Internal))
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// Consumers are the workloads that use the database, keys and credentials.
+func (s *Service) Consumers() []openstackv1.Consumer {
+	return []openstackv1.Consumer{{Kind: s.kind(), Name: common.ObjectName(s.Workload.Name)}}
+}
+
+// kind of the API's workload.
+func (s *Service) kind() string {
+	if s.Stateful {
+		return "StatefulSet"
+	}
+	return "Deployment"
+}
+
+// pods is the resource of the API's workload.
+func (s *Service) pods() string { return strings.ToLower(s.kind()) }
+
+// Path of a file or a folder in the service's configuration folder.
+func (s *Service) Path(parts ...string) string {
+	return strings.Join(append([]string{"/etc", s.App}, parts...), "/")
+}
+
+// Volume is a volume of a pod and where its main container mounts it.
+type Volume struct {
+	corev1.Volume
+	// Folder in which the whole volume is.
+	Folder string
+}
+
+// SecretVolume is a volume with a Secret of that name, all of its keys or some.
+func (s *Service) SecretVolume(name, secretName string, keys ...string) Volume {
+	return Volume{Volume: workload.SecretVolume(name, secretName, keys...), Folder: s.Path(name)}
+}

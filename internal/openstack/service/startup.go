@@ -1,0 +1,51 @@
+package service
+
+import (
+	"fmt"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+)
+
+// ReadAtStart is a resource whose content the API's pods read only as they start.
+type ReadAtStart struct {
+	// Resource that reports its content at a path, by a text or a whole number.
+	Resource string
+	Path     []string
+	// Annotation of the pods that says which content they started with. Where it changes, the pods are replaced one after the other, which
+	// loses no request.
+	Annotation string
+}
+
+// StartWith annotates the API's pods with the content that a resource reports, or with that which they have while it reports nothing.
+// What neither knows is left out.
+func (s *Service) StartWith(seen observe.State, reads ...ReadAtStart) {
+	pods, running := seen.Get(s.pods())
+	for _, r := range reads {
+		value := ""
+		if o, ok := seen.Get(r.Resource); ok {
+			value = told(o, r.Path)
+		}
+		if value == "" && running {
+			value = pods.String("spec", "template", "metadata", "annotations", r.Annotation)
+		}
+		if value != "" {
+			s.Annotate(r.Annotation, value)
+		}
+	}
+}
+
+// Annotate the API's pods.
+func (s *Service) Annotate(name, value string) {
+	if s.Annotations == nil {
+		s.Annotations = map[string]string{}
+	}
+	s.Annotations[name] = value
+}
+
+// told is a text or a whole number of a status.
+func told(o *observe.Object, path []string) string {
+	if n, ok := o.Int(path...); ok {
+		return fmt.Sprint(n)
+	}
+	return o.String(path...)
+}

@@ -1,0 +1,129 @@
+package service
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
+)
+
+// Keys of the Secret of an application credential.
+const (
+	credentialID     = "application_credential_id"
+	credentialSecret = "application_credential_secret"
+)
+
+func (s *Service) userSecret() string       { return s.Sub("user") }
+func (s *Service) credentialSecret() string { return s.Sub("credential") }
+
+// cloud is what the service's user logs in by, with the password.
+func (s *Service) cloud() common.CloudCredentialsReference {
+	return common.CloudCredentialsReference{SecretName: common.ObjectName(s.Sub("clouds")), CloudName: s.App}
+}
+
+// User is the service's user in Keystone, with its roles, and the application credential that pods log in by. The credential is made when
+// the user has all roles, because it has only those of that moment.
+//
+// The user goes from Keystone with its object, and all its credentials with it. A service that is ordered again has another user with the
+// same password: K-ORC takes over a user that exists, but sets no password for it. Its role assignments have nothing to remove then.
+func User[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Base()
+	user := korc.Credentials(s.Spec.Identity.KORCCloudRef).Owned("User", s.Meta(s.Name), object.Map{
+		"name": s.App, "domainRef": common.DefaultDomainObject, "passwordRef": s.userSecret(), "description": "Service " + s.Title,
+	})
+	clouds := s.Clouds(Login{
+		Cloud: s.cloud(), URL: s.Spec.Identity.InternalURL, User: s.App, Project: common.ServiceProject,
+		Password: s.userSecret(), CA: s.Spec.Identity.CASecretRef,
+	})
+	var roles compose.Stage
+	for _, role := range []string{common.ServiceRole, common.AdminRole} {
+		roles = append(roles, compose.Resource{
+			Name: "role-" + role,
+			Object: c5c3.RoleAssignment(s.Meta(s.Sub(role)), openstackv1.RoleAssignmentSpec{
+				CloudCredentialsRef: s.Spec.Identity.AdminCloudRef,
+				ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDetach},
+				Resource: openstackv1.RoleAssignmentResource{
+					RoleRef: common.ObjectName(role), UserRef: common.ObjectName(s.Name), ProjectRef: common.ServiceProject,
+				},
+			}),
+		})
+	}
+	var consumers []c5c3v1.Consumer
+	for _, c := range s.Consumers() {
+		consumers = append(consumers, c5c3v1.Consumer{Kind: c.Kind, Name: c.Name})
+	}
+	credential := s.ApplicationCredential(s.credentialSecret(), s.App, s.cloud(), s.Spec.Identity.CredentialRotation, consumers...)
+	return []compose.Stage{
+		{{Name: "user", Object: user}, {Name: "clouds", Object: clouds}},
+		roles,
+		{{Name: "credential", Object: credential}},
+	}, nil
+}
+
+// ApplicationCredential is one of a user's that is replaced regularly, in a Secret of that name.
+func (s *Service) ApplicationCredential(
+	name, user string, cloud common.CloudCredentialsReference, r common.Rotation, consumers ...c5c3v1.Consumer,
+) runtime.Object {
+	return c5c3.CredentialRotation(s.Meta(name), c5c3v1.CredentialRotationSpec{
+		Target:              "ApplicationCredential",
+		UserName:            user,
+		CloudCredentialsRef: cloud,
+		SecretName:          common.ObjectName(name),
+		IntervalDays:        r.IntervalDays,
+		PreRotationDays:     r.PreRotationDays,
+		GracePeriodDays:     r.GracePeriodDays,
+		Suspend:             r.Suspend,
+		Consumers:           consumers,
+	})
+}
+
+// Login is by what a user logs in, with the password.
+type Login struct {
+	Cloud         common.CloudCredentialsReference
+	URL           common.URL
+	User, Project string
+	// Password is the Secret with the password, CA where the authority of the address's certificate is.
+	Password string
+	CA       common.SecretKeyReference
+}
+
+// Clouds is a user's clouds.yaml, with the authority of the internal address. K-ORC reads the key cacert.
+func (s *Service) Clouds(l Login) runtime.Object {
+	yaml := fmt.Sprintf(`clouds:
+  %[1]s:
+    auth_type: password
+    auth:
+      auth_url: %[2]s
+      username: %[3]q
+      password: {{ .password | quote }}
+      project_name: %[4]s
+      user_domain_name: %[5]s
+      project_domain_name: %[5]s
+    identity_api_version: 3
+    interface: internal
+`, l.Cloud.CloudName, l.URL, l.User, l.Project, common.DefaultDomain)
+	return c5c3.SecretAggregate(s.Meta(string(l.Cloud.SecretName)), c5c3v1.SecretAggregateSpec{
+		TargetSecretName: l.Cloud.SecretName,
+		Sources: []c5c3v1.SecretSource{
+			Source("password", l.Password, secret.PasswordKey),
+			Source("ca", string(l.CA.Name), string(l.CA.Key)),
+			// Nobody else looks whether this one is still there: External Secrets does not, and pods that run have it.
+			Source("database", s.Sub("database"), secret.PasswordKey),
+		},
+		Template: map[string]c5c3v1.SecretTemplate{"clouds.yaml": c5c3v1.SecretTemplate(yaml), "cacert": "{{ .ca }}"},
+	})
+}
+
+// ServerCA is where the authority of the server's certificate is.
+func (s *Service) ServerCA() common.SecretKeyReference {
+	return common.SecretKeyReference{Name: common.ObjectName(s.Sub(serverTLS)), Key: certificate.CAKey}
+}
