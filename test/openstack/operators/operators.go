@@ -30,8 +30,7 @@ type Operators struct {
 	Cluster *cluster.Cluster
 	// Public is the authority that everybody trusts: it signs for ClusterIssuers, the Gateway and hosts outside.
 	Public *pki.Authority
-	// MariaDBOperator is the program of hack/tools/mariadb-operator, without which there are no backups.
-	MariaDBOperator string
+	mariaDBOperator string // the program of hack/tools/mariadb-operator
 
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured // everything applied, by kind, namespace and name
@@ -39,10 +38,10 @@ type Operators struct {
 	skew    atomic.Int64                          // of the companion's clock, in nanoseconds
 }
 
-// New makes operators of a cluster and starts the companion's controllers.
-func New(ctx context.Context, c *cluster.Cluster, public *pki.Authority) *Operators {
+// New makes operators of a cluster and starts the companion's controllers. MariaDBOperator is the program of hack/tools/mariadb-operator.
+func New(ctx context.Context, c *cluster.Cluster, public *pki.Authority, mariaDBOperator string) *Operators {
 	o := &Operators{
-		Cluster: c, Public: public,
+		Cluster: c, Public: public, mariaDBOperator: mariaDBOperator,
 		objects: map[string]*unstructured.Unstructured{}, routes: map[string]*route{},
 	}
 	o.companion(ctx)
