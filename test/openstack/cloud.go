@@ -77,6 +77,7 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	c.cancel = cancel
 	c.Operators = operators.New(alive, c.Cluster, public, o.Programs.MariaDBOperator)
 	c.world.Reconcile = func(desired []map[string]any) error { return c.Operators.Reconcile(alive, desired) }
+	c.world.Remove = func(gone []map[string]any) error { return c.Operators.Remove(alive, gone) }
 	for name, data := range o.Secrets {
 		if err := c.Operators.SetSecret(ctx, result.Namespace, name, data); err != nil {
 			return c, err
@@ -140,9 +141,9 @@ func (c *Cloud) image(ref string) (cluster.Image, error) {
 		i.Entrypoint = []string{"memcached"}
 	case operators.MariaDBImage:
 		i.Entrypoint = []string{"mariadbd"}
-	case "rabbitmq":
+	case operators.RabbitMQImage:
 		i.Root, i.Entrypoint = c.options.Programs.Brokers, []string{"/usr/lib/rabbitmq/bin/rabbitmq-server"}
-	case "valkey":
+	case operators.ValkeyImage:
 		i.Root, i.Entrypoint = c.options.Programs.Brokers, []string{"valkey-server"}
 	case operators.OperatorImage:
 		operator := c.options.Programs.MariaDBOperator

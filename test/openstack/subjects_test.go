@@ -22,6 +22,7 @@ type subject struct {
 
 // subjects are all of them.
 var subjects = []subject{
+	{name: "Brokers"},
 	{name: "Configuration"},
 	{name: "Keystone"},
 	{name: "MariaDB"},

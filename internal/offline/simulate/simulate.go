@@ -39,6 +39,9 @@ type World struct {
 	// Reconcile is called with the objects that are new or whose desired state has changed, bare or as they are wrapped in Objects, before
 	// they become ready: fake owners do their work here, for several composite resources at a time. Nil: there are none.
 	Reconcile func(desired []map[string]any) error
+	// Remove is called in the same way with the objects that are not desired any more, as they were desired last, but those that are kept in
+	// the cluster. Nil: nobody has anything to do.
+	Remove func(gone []map[string]any) error
 
 	children map[string]*World // nested composite resources, by resource name
 	made     map[string]made   // by resource name
@@ -122,7 +125,7 @@ func (w *World) call(visit func(Step), depth int) (bool, error) {
 		visit(step)
 	}
 	if rsp.Composite.Ready {
-		return true, nil
+		return true, w.remove(rsp.Composed)
 	}
 	return false, w.apply(rsp.Composed, visit, depth)
 }
@@ -144,10 +147,8 @@ func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth 
 	if w.made == nil {
 		w.made = map[string]made{}
 	}
-	for name := range w.Observed {
-		if _, ok := desired[name]; !ok {
-			delete(w.Observed, name)
-		}
+	if err := w.remove(desired); err != nil {
+		return err
 	}
 	if err := w.reconcile(desired); err != nil {
 		return err
@@ -232,15 +233,44 @@ func (w *World) reconcile(desired map[string]wire.Resource) error {
 		if w.isMade(name, body) || w.isNested(body) {
 			continue
 		}
-		if inner, ok := wrapper.Desired(body); ok {
-			body = inner
-		}
-		batch = append(batch, body.Map())
+		batch = append(batch, bare(body).Map())
 	}
 	if len(batch) == 0 {
 		return nil
 	}
 	return w.Reconcile(batch)
+}
+
+// remove lets go of what is not desired any more, and of all that belongs to it.
+func (w *World) remove(desired map[string]wire.Resource) error {
+	var gone []map[string]any
+	for _, name := range slices.Sorted(maps.Keys(w.Observed)) {
+		if _, ok := desired[name]; ok {
+			continue
+		}
+		if child := w.children[name]; child != nil {
+			if err := child.remove(nil); err != nil {
+				return err
+			}
+			delete(w.children, name)
+		} else if m, ok := w.made[name]; ok && !wrapper.Keeps(m.desired) {
+			gone = append(gone, bare(m.desired).Map())
+		}
+		delete(w.Observed, name)
+		delete(w.made, name)
+	}
+	if w.Remove == nil || len(gone) == 0 {
+		return nil
+	}
+	return w.Remove(gone)
+}
+
+// bare is an object as its owner sees it, outside of the Object around it.
+func bare(o encoded.Struct) encoded.Struct {
+	if inner, ok := wrapper.Desired(o); ok {
+		return inner
+	}
+	return o
 }
 
 func nameOf(xr *structpb.Struct) string {
@@ -255,7 +285,7 @@ func (w *World) child(name string, xr *structpb.Struct) *World {
 	c := w.children[name]
 	if c == nil {
 		kind := compose.KindOf(xr).GroupKind().String()
-		c = &World{Kinds: w.Kinds, Required: w.Nested[kind], Nested: w.Nested, Reconcile: w.Reconcile}
+		c = &World{Kinds: w.Kinds, Required: w.Nested[kind], Nested: w.Nested, Reconcile: w.Reconcile, Remove: w.Remove}
 		w.children[name] = c
 	}
 	c.XR = xr

@@ -111,6 +111,33 @@ func structOf(t *testing.T, m map[string]any) *structpb.Struct {
 	return s
 }
 
+// TestRemove: what is not desired any more is handed to its owners, whatever composite resource it belongs to, but what stays in the cluster.
+func TestRemove(t *testing.T) {
+	w := world(t, nil)
+	var removed []string
+	w.Remove = func(gone []map[string]any) error {
+		for _, o := range gone {
+			u := unstructured.Unstructured{Object: o}
+			removed = append(removed, u.GetKind()+" "+u.GetName())
+		}
+		return nil
+	}
+	if err := w.Run(func(simulate.Step) {}); err != nil || removed != nil {
+		t.Fatalf("at first: removed %v (%v), want nothing", removed, err)
+	}
+	w.Kinds["Parent.example.org"] = runner(compose.Graph[spec]{})
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	// The certificate is retained.
+	if diff := cmp.Diff([]string{"ConfigMap one", "ConfigMap two", "ConfigMap config"}, removed); diff != "" {
+		t.Errorf("removed (-want, +got):\n%s", diff)
+	}
+	if len(w.Observed) != 0 {
+		t.Errorf("%d objects exist, want none", len(w.Observed))
+	}
+}
+
 // told records a step: whose it is, how deep, and what is new.
 func told(steps *[]string) func(simulate.Step) {
 	return func(s simulate.Step) {

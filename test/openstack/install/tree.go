@@ -17,9 +17,9 @@ type tree struct {
 
 var (
 	// brokers are RabbitMQ 4 and Valkey, which Debian 12 does not have.
-	brokers = tree{"brokers", []string{"rabbitmq-server", "valkey-server", "valkey-tools"}}
+	brokers = tree{"brokers", []string{"ca-certificates", "rabbitmq-server", "valkey-server", "valkey-tools"}}
 	// ceph has no dashboard and no modules but those that the manager does not start without.
-	ceph = tree{"ceph", []string{"ceph-mon", "ceph-mgr", "ceph-osd", "ceph-common"}}
+	ceph = tree{"ceph", []string{"ca-certificates", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-common"}}
 )
 
 // The Debian that trees are made of.
