@@ -15,7 +15,8 @@ import (
 
 // catalogAccess is what K-ORC logs in by: an application credential of the administrator's, and not the password. With it K-ORC
 // can do what it has to, but makes no other credential (https://docs.openstack.org/keystone/latest/user/application_credentials.html),
-// and it is replaced regularly. K-ORC reads the Secret for each login, so that nothing has to be rolled.
+// and it is replaced regularly. K-ORC reads the Secret for each login, so that nothing has to be rolled. The companion watches what an
+// aggregate is made of, so that this one waits for the credential itself.
 func catalogAccess(m *model) ([]compose.Stage, error) {
 	name, cloud := m.sub("korc"), keystonev1.KORCCloud(m.name)
 	r := m.spec.KORCCredential
@@ -50,7 +51,7 @@ func catalogAccess(m *model) ([]compose.Stage, error) {
 		},
 		Template: map[string]c5c3v1.SecretTemplate{"clouds.yaml": c5c3v1.SecretTemplate(yaml), "cacert": "{{ .ca }}"},
 	})
-	return []compose.Stage{{{Name: "korc-credential", Object: rotation}}, {{Name: "korc-clouds", Object: aggregate}}}, nil
+	return []compose.Stage{{{Name: "korc-credential", Object: rotation}, {Name: "korc-clouds", Object: aggregate}}}, nil
 }
 
 // companionAccess lets the companion read and write the Secrets of this Keystone, and roll its pods: those that its objects name, and no

@@ -61,16 +61,15 @@ func serverCertificate(m *model) ([]compose.Stage, error) {
 
 func (m *model) databaseName() string { return service }
 
-// database is the database and its account on the shared server.
+// database is the database and its account on the shared server. A grant that comes before its user is tried again within moments
+// (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/controller/sql/controller.go), so that it needs no stage of its own.
 func database(m *model) ([]compose.Stage, error) {
 	a := mariadb.Account{Meta: m.meta(m.databaseName()), Server: string(m.spec.Database.MariaDBRef.Name), Secret: m.sub("database")}
-	return []compose.Stage{
-		{
-			{Name: "database", Object: a.Database(), Retain: true},
-			{Name: "database-user", Object: a.User(), Retain: true},
-		},
-		{{Name: "database-grant", Object: a.Grant(), Retain: true}},
-	}, nil
+	return []compose.Stage{{
+		{Name: "database", Object: a.Database(), Retain: true},
+		{Name: "database-user", Object: a.User(), Retain: true},
+		{Name: "database-grant", Object: a.Grant(), Retain: true},
+	}}, nil
 }
 
 // keys are the repositories that tokens and stored credentials are encrypted with.
