@@ -48,10 +48,6 @@ var graph = compose.Graph[*model]{
 		Enabled: (*model).backsUp, Build: databaseBackup,
 	},
 	{
-		Name: "database-monitoring", Phase: common.PhaseInfrastructure, Follows: []string{"database"},
-		Enabled: (*model).monitored, Build: databaseMonitoring,
-	},
-	{
 		Name: "messaging", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent},
 		Enabled: (*model).messaging, Build: messaging,
 	},
@@ -70,4 +66,5 @@ var graph = compose.Graph[*model]{
 	// A Usage looks for its user with a growing backoff, so it is created after it.
 	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{"keystone"}, Build: deletionOrder},
 	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{"catalog"}, Build: catalogDeletionOrder},
+	{Name: "monitoring", Phase: common.PhaseCatalog, Follows: []string{"catalog"}, Enabled: (*model).monitors, Build: monitored},
 }
