@@ -86,7 +86,7 @@ func eachStruct(typ reflect.Type, path string, seen map[reflect.Type]bool, visit
 		}
 		typ = typ.Elem()
 	}
-	if typ.Kind() != reflect.Struct || seen[typ] || unbuilt(path) {
+	if typ.Kind() != reflect.Struct || seen[typ] || isUnbuilt(path) {
 		return
 	}
 	seen[typ] = true
@@ -106,8 +106,8 @@ func below(path string, f reflect.StructField) string {
 	return path
 }
 
-// unbuilt reports whether a field is one that the definition does not have yet.
-func unbuilt(path string) bool { return apis.IsUnbuilt("ControlPlaneCluster", path) }
+// isUnbuilt reports whether a field is one that the definition does not have yet.
+func isUnbuilt(path string) bool { return apis.IsUnbuilt("ControlPlaneCluster", path) }
 
 // write puts a text into a field that holds text, or a list or map of texts.
 func write(v reflect.Value) bool {

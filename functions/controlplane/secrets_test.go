@@ -25,7 +25,7 @@ var naming = []reflect.Type{reflect.TypeFor[common.SecretReference](), reflect.T
 // everySecret fills in every place of a value that can name a Secret, as far as it is built, and returns the names by path.
 func everySecret(v reflect.Value, path string) map[string]string {
 	out := map[string]string{}
-	if unbuilt(path) {
+	if isUnbuilt(path) {
 		return nil
 	}
 	add := func(more map[string]string) { maps.Copy(out, more) }
