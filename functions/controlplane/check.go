@@ -1,14 +1,17 @@
 package controlplane
 
 import (
+	"errors"
 	"time"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // checkSchedules refuses schedules that look like one and are none, such as a minute 61, or whose day never comes: the workload cluster
-// would refuse them, long after the claim was accepted. Those of Keystone are its own.
+// would refuse them, long after the claim was accepted. Those of services are their own.
 func (m *model) checkSchedules() error {
 	if b := m.spec.Infrastructure.MariaDB.Backup; b != nil && b.Schedule != "" {
 		return identity.CheckSchedule("spec.infrastructure.mariadb.backup.schedule", b.Schedule)
@@ -29,13 +32,25 @@ func (m *model) checkRecoveryTime() error {
 	return nil
 }
 
-// checkHostname refuses a public host name that DNS does not carry: it may be put together of the claim's name and namespace and
-// the platform's domain.
-func (m *model) checkHostname() error {
-	const longest = 253
-	if m.identity != nil && len(m.identity.Hostname) > longest {
-		return invalid.Field("spec.global.domain", "the host name %s has %d characters, of %d at most; give a shorter domain",
-			m.identity.Hostname, len(m.identity.Hostname), longest)
+// checkServices refuses what the services would.
+func (m *model) checkServices() error {
+	var errs []error
+	for _, s := range m.services {
+		errs = append(errs, s.check(m, s))
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// checkAPI is what every service refuses: the image of another release, and options and rules that it does not have.
+func checkAPI(m *model, s *serviceState) error {
+	base := s.field("")
+	_, options := override.Options(s.name, string(m.release), s.basics.Overrides, base)
+	_, rules := override.Rules(s.name, string(m.release), s.basics.Overrides, base)
+	errs := []error{options, rules}
+	if i := s.basics.Image; i != nil {
+		if err := release.CheckTag(s.name, m.release, i.Tag); err != nil {
+			errs = append(errs, invalid.Field(base+".image.tag", "%s", err))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -138,6 +138,38 @@ func TestDeniedByDefault(t *testing.T) {
 			"{infrastructure: {mariadb: {restoreFrom: {rootPasswordSecretRef: {name: a, key: b}, s3: " + s3 + "}}}}", "spec.infrastructure.mariadb.restoreFrom.s3.endpoint", "s3.example.com:443",
 			"s3Endpoints: [s3.example.com]", "s3Endpoints: [s3.example.com.evil.net]",
 		},
+		"images in S3": {
+			"{services: {glance: {stores: [{name: a, s3: {endpoint: 'https://s3.example.com:443', bucket: abc, credentialsSecretRef: {name: s3}}}]}}}",
+			"spec.services.glance.stores[0].s3.endpoint", "s3.example.com:443", "s3Endpoints: ['s3.example.com:443']", "s3Endpoints: ['s3.example.com:80']",
+		},
+		"images in Swift": {
+			"{services: {glance: {stores: [{name: a, swift: {authURL: 'https://keystone.example.com/v3', credentialsSecretRef: {name: swift}}}]}}}",
+			"spec.services.glance.stores[0].swift.authURL", "keystone.example.com", "s3Endpoints: ['*.example.com']", "s3Endpoints: [example.com]",
+		},
+		"images in Ceph": {
+			"{services: {glance: {stores: [{name: a, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}]}}}",
+			"spec.services.glance.stores[0].rbd.networks", "10.1.0.0/16", "storageNetworks: [10.0.0.0/8]", "storageNetworks: [10.1.0.0/24, fd00::/8]",
+		},
+		"images in Ceph anywhere": {
+			"{services: {glance: {stores: [{name: a, rbd: {secretRef: {name: ceph}}}]}}}",
+			"spec.services.glance.stores[0].rbd.networks", "any network", "storageNetworks: ['*']", "storageNetworks: [0.0.0.0/0]",
+		},
+		"images of a host": {
+			"{services: {glance: {import: {methods: [web-download], webDownload: {allowedHosts: [images.example.com]}}}}}",
+			"spec.services.glance.import.webDownload.allowedHosts", "images.example.com", "downloadHosts: ['*.example.com']", "downloadHosts: [example.com]",
+		},
+		"images of any host": {
+			"{services: {glance: {import: {methods: [glance-direct, web-download]}}}}",
+			"spec.services.glance.import.webDownload.allowedHosts", "any host", "downloadHosts: ['*']", "downloadHosts: ['*.*']",
+		},
+		"images in a file": {
+			"{services: {glance: {stores: [{name: a, file: {storageSize: 1Gi, storageClass: gold}}]}}}",
+			"spec.services.glance.stores[0].file.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [silver]",
+		},
+		"image cache": {
+			"{services: {glance: {imageCache: {storageSize: 1Gi, storageClass: gold}}}}",
+			"spec.services.glance.imageCache.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [silver]",
+		},
 		"directory": {
 			"{services: {keystone: {identityBackends: [{domain: a, ldap: " + ldap + "}]}}}", "spec.services.keystone.identityBackends[0].ldap.url", "ldap.example.com",
 			"directoryHosts: [ldap.example.com]", "directoryHosts: ['ldap.example.com:389'], openIDHosts: ['*'], s3Endpoints: ['*']",
@@ -194,7 +226,8 @@ func TestRepeated(t *testing.T) {
 // show is a Keystone, a database and a companion as they are ordered.
 func show(t *testing.T, m *model) string {
 	t.Helper()
-	return built(t, m, keystone) + built(t, m, database) + built(t, m, companionController)
+	identity := func(m *model) ([]compose.Stage, error) { return m.compose(m.identity), nil }
+	return built(t, m, identity) + built(t, m, database) + built(t, m, companionController)
 }
 
 // built are the objects of a component, one on each line.
@@ -239,8 +272,8 @@ func TestClosedStaysClosed(t *testing.T) {
 // TestWithoutTLS: the platform's issuer is not for a claim that has no certificate.
 func TestWithoutTLS(t *testing.T) {
 	m := derived(t, "{global: {tls: {enabled: false}}}", closed+"}")
-	if m.tls.IssuerRef != nil || *m.tls.Enabled || !strings.HasPrefix(m.endpoints.public, "http://") {
-		t.Errorf("%+v at %s", m.tls, m.endpoints.public)
+	if m.tls.IssuerRef != nil || *m.tls.Enabled || !strings.HasPrefix(m.identity.endpoints.public, "http://") {
+		t.Errorf("%+v at %s", m.tls, m.identity.endpoints.public)
 	}
 }
 

@@ -3,7 +3,6 @@ package controlplane
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,16 +53,10 @@ func secretsNamed(s *controlplanev1.ControlPlaneClusterSpec) []named {
 		add(&r.S3.CredentialsSecretRef.Name, mariaDB+"restoreFrom.s3.credentialsSecretRef", mariadb.BucketKeys(r.S3.PrivateCA)...)
 		key(r.RootPasswordSecretRef, mariaDB+"restoreFrom.rootPasswordSecretRef")
 	}
-	k := &s.Services.Keystone
-	for i := range k.IdentityBackends {
-		l := &k.IdentityBackends[i].LDAP
-		field := fmt.Sprintf("spec.services.keystone.identityBackends[%d].ldap.", i)
-		key(l.PasswordSecretRef, field+"passwordSecretRef")
-		key(l.CASecretRef, field+"caSecretRef")
-	}
-	if f := k.Federation; f != nil {
-		key(&f.ClientSecretRef, "spec.services.keystone.federation.clientSecretRef")
-		key(f.CASecretRef, "spec.services.keystone.federation.caSecretRef")
+	for _, service := range services {
+		if service.secrets != nil {
+			out = append(out, service.secrets(&s.Services)...)
+		}
 	}
 	return out
 }
@@ -206,15 +199,14 @@ func (m *model) copied(refs ...*common.SecretKeyReference) []string {
 	return out
 }
 
-// keystoneSecrets are the resources that make the copies which Keystone reads.
-func (m *model) keystoneSecrets() []string {
-	k := m.spec.Services.Keystone
+// copiesFor are the resources that make the copies which a service reads.
+func (m *model) copiesFor(s *serviceState) []string {
 	var out []string
-	for _, b := range k.IdentityBackends {
-		out = append(out, m.copied(b.LDAP.PasswordSecretRef, b.LDAP.CASecretRef)...)
+	if s.secrets == nil {
+		return nil
 	}
-	if f := k.Federation; f != nil {
-		out = append(out, m.copied(&f.ClientSecretRef)...)
+	for _, n := range s.secrets(&m.spec.Services) {
+		out = append(out, m.secrets.Resource(string(*n.name)))
 	}
 	return out
 }
