@@ -13,6 +13,7 @@ import (
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 )
@@ -65,7 +66,7 @@ func (m *model) korcCredential() common.Rotation {
 
 // identitySpec is what every other service is told of Keystone.
 func (m *model) identitySpec() common.Identity {
-	return common.Identity{
+	id := common.Identity{
 		InternalURL: common.URL(m.identity.endpoints.internal),
 		PublicURL:   common.URL(m.identity.endpoints.public),
 		CASecretRef: common.SecretKeyReference{
@@ -75,6 +76,11 @@ func (m *model) identitySpec() common.Identity {
 		KORCCloudRef:       korcCloud(),
 		CredentialRotation: m.korcCredential(),
 	}
+	if e := m.identity.exposure; e != nil && e.Type == exposure.GatewayAPI {
+		// It is published as soon as the companion has logged in, without which Keystone is not ready.
+		id.CAConfigMapRef = &common.LocalReference{Name: common.ObjectName(keystonev1.AuthorityConfigMapName(identityService))}
+	}
+	return id
 }
 
 // adminCloud is by what the companion logs in, korcCloud by what K-ORC does.
