@@ -183,7 +183,7 @@ func (p *planner) item(r Resource) (Item, error) {
 		check = r.Ready
 	}
 	hash := body.Hash()
-	item.Body = withHash(body)
+	item.Body = withHash(body, hash)
 	seen, ok := p.seen.Get(r.Name)
 	item.Observed = ok
 	item.Verdict = verdict(seen, ok, hash, check)

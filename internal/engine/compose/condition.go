@@ -1,7 +1,6 @@
 package compose
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -38,10 +37,18 @@ func formerConditionType(component string) string {
 	return out.String() + "Ready"
 }
 
-func (c Component[M]) conditionType() string { return cmp.Or(c.Condition, ConditionType(c.Name)) }
+func (c Component[M]) conditionType() string { return named(c.Condition, c.Name) }
 
 // ConditionType is the type of the condition on the component.
-func (p Part) ConditionType() string { return cmp.Or(p.Condition, ConditionType(p.Name)) }
+func (p Part) ConditionType() string { return named(p.Condition, p.Name) }
+
+// named is a condition's type: its own, or else that of its component's name.
+func named(condition, component string) string {
+	if condition != "" {
+		return condition
+	}
+	return ConditionType(component)
+}
 
 // ConditionTypes are the types of the conditions on all components, enabled or not.
 func (g Graph[M]) ConditionTypes() []string {
@@ -61,9 +68,9 @@ func (g Graph[M]) retired(parts []Part) []string {
 	}
 	var out []string
 	for _, c := range g {
-		for _, t := range []string{c.conditionType(), formerConditionType(c.Name)} {
-			if !slices.Contains(current, t) {
-				out = union(out, []string{t})
+		for _, t := range []string{c.conditionType(), c.former} {
+			if t != "" && !slices.Contains(current, t) && !slices.Contains(out, t) {
+				out = append(out, t)
 			}
 		}
 	}

@@ -66,6 +66,9 @@ type Component[M any] struct {
 	Build func(M) ([]Stage, error)
 	// Version that the component reports, if any.
 	Version func(M) string
+
+	// former is the type that its condition had before.
+	former string
 }
 
 func (c Component[M]) enabled(m M) bool { return c.Enabled == nil || c.Enabled(m) }
@@ -73,12 +76,17 @@ func (c Component[M]) enabled(m M) bool { return c.Enabled == nil || c.Enabled(m
 // Graph is a list of components in which every need is declared earlier: it has no cycle.
 type Graph[M any] []Component[M]
 
-// MustValidate panics if the graph is not well formed. It is called on start-up, so that a mistake never reaches a cluster.
+// MustValidate panics if the graph is not well formed. It is called on start-up, so that a mistake never reaches a cluster, and names the
+// conditions once.
 func (g Graph[M]) MustValidate() Graph[M] {
 	if err := g.Validate(); err != nil {
 		panic(err)
 	}
-	return g
+	named := slices.Clone(g)
+	for i, c := range g {
+		named[i].Condition, named[i].former = c.conditionType(), formerConditionType(c.Name)
+	}
+	return named
 }
 
 // Validate reports every component that has no name or builder, is declared twice, or needs what is not declared before it.

@@ -41,7 +41,7 @@ func (p *planner) holdVersion(item *Item, wanted encoded.Struct, seen *observe.O
 	if err != nil {
 		return err
 	}
-	item.Body = withHash(body)
+	item.Body = withHash(body, body.Hash())
 	if item.Verdict.Ready || item.Verdict.Reason == outdated {
 		item.Verdict = ready.Wait("WaitingForRollout", "its new version waits for the roll-out of %s", strings.Join(p.rollsAfter, ", "))
 	}
@@ -49,6 +49,6 @@ func (p *planner) holdVersion(item *Item, wanted encoded.Struct, seen *observe.O
 }
 
 // withHash is an object that says what it was when it was applied.
-func withHash(body encoded.Struct) encoded.Struct {
-	return body.With(encoded.Text(body.Hash()), "metadata", "annotations", HashAnnotation)
+func withHash(body encoded.Struct, hash string) encoded.Struct {
+	return body.With(encoded.Text(hash), "metadata", "annotations", HashAnnotation)
 }

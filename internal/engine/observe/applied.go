@@ -17,10 +17,12 @@ const composedOwner = "apiextensions.crossplane.io/composed/"
 // not say. What somebody else wrote since into a field that Crossplane applied cannot be told from it.
 func applied(raw encoded.Struct) (encoded.Struct, bool) {
 	for entry := range raw.At("metadata", "managedFields").Elements() {
-		ours := entry.Field("operation").Text() == "Apply" && entry.Field("subresource").Text() == "" &&
-			strings.HasPrefix(entry.Field("manager").Text(), composedOwner)
+		if entry.Field("operation").Text() != "Apply" || entry.Field("subresource").Text() != "" ||
+			!strings.HasPrefix(entry.Field("manager").Text(), composedOwner) {
+			continue
+		}
 		fields := entry.Field("fieldsV1").Map()
-		if !ours || len(fields) == 0 {
+		if len(fields) == 0 {
 			continue
 		}
 		full := raw.Map()
