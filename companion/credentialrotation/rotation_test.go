@@ -205,7 +205,7 @@ func TestRepairs(t *testing.T) {
 			event:  "Secret glance-credential was edited",
 		},
 		"RoleTaken": {
-			reason: "Keystone revokes the application credentials that have a role which the user loses.",
+			reason: "Keystone revokes the application credentials of every user who had a role that is deleted.",
 			damage: func(c *cluster) { c.keystone.Remove(userName) },
 			lost:   true, event: "Keystone has no application credential",
 		},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
@@ -132,10 +131,8 @@ func mint(w *world) *controller.Step {
 	if !slices.Equal(w.record.StagedRoles, w.roles()) { // By another name: who is late may still make the one that was staged.
 		return &controller.Step{Name: "CredentialStaged", Do: stage(w)}
 	}
-	if lacking := w.user.Lacks(w.record.StagedRoles); len(lacking) > 0 {
-		return &controller.Step{Name: "RolesAwaited", Wait: fmt.Sprintf(
-			"spec.roles: user %s does not have the role %s in its project yet: give it by a RoleAssignment",
-			w.rotation.Spec.UserName, strings.Join(lacking, " or "))}
+	if lacking := w.lacking(); lacking != "" {
+		return &controller.Step{Name: "RolesAwaited", Wait: lacking}
 	}
 	return &controller.Step{Name: "CredentialMade", Do: askKeystone(w, create(w)), Note: "made application credential " + w.record.Staged}
 }
@@ -164,7 +161,7 @@ func replaceBroken(w *world) *controller.Step {
 	switch {
 	case w.gone():
 		s.Warning, s.Note = true, fmt.Sprintf("Keystone has no application credential %s any more: another one takes its place. "+
-			"Taking a role from a user revokes its application credentials in that project", w.record.ID)
+			"Deleting a role revokes the application credentials of all users who had it", w.record.ID)
 	case w.state == edited, w.state == unrecorded:
 		s.Warning, s.Note = true, fmt.Sprintf("Secret %s was edited: another application credential takes the place of what it holds",
 			w.secret.Name)

@@ -68,6 +68,8 @@ func judgeReady(w *world, s controller.Step) condition.State {
 	case w.usable() && w.problem != "":
 		return condition.True("KeystoneAwaited", fmt.Sprintf(
 			"credential %s is in use, but could not be replaced now: %s", w.record.ID, w.problem))
+	case w.usable() && w.lacking() != "": // The credential has them no more either.
+		return condition.False("RolesMissing", w.lacking())
 	case w.usable():
 		return condition.True("CredentialInUse", fmt.Sprintf("credential %s is in use", w.record.ID))
 	case s.Do == nil && s.Wait != "":

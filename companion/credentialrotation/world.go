@@ -226,7 +226,7 @@ func (w *world) strays() []string {
 	return out
 }
 
-// gone reports that Keystone no longer has the application credential in use: someone revoked it, or took a role of it from the user.
+// gone reports that Keystone no longer has the application credential in use: someone revoked it, or deleted a role that the user had.
 func (w *world) gone() bool {
 	if w.rotation.Spec.Target == password || w.state != intact || w.user == nil {
 		return false
@@ -260,6 +260,19 @@ func (w *world) waitsForConsumers() string {
 
 // roles are those that an application credential is to be made with, sorted.
 func (w *world) roles() []string { return slices.Sorted(slices.Values(w.rotation.Spec.Roles)) }
+
+// lacking says which roles the user lacks that the credential is to have: no words if it has them all, as far as is known.
+func (w *world) lacking() string {
+	if w.user == nil {
+		return ""
+	}
+	roles := w.user.Lacks(w.roles())
+	if len(roles) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("spec.roles: user %s does not have the role %s in its project: give it by a RoleAssignment",
+		w.rotation.Spec.UserName, strings.Join(roles, " or "))
+}
 
 // due is when the credential is replaced, if nothing holds that back.
 func (w *world) due() time.Time {

@@ -45,7 +45,7 @@ type CredentialRotationSpec struct {
 	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
 	// Names of the roles that an application credential has in the cloud's project, beside those that they imply. It is made when the user
 	// has all of them, and replaced, as in a rotation, when they are other ones than it was made with. Absent: those that the user has when
-	// it is made. Keystone revokes the application credentials of a user that loses a role in the project, whichever it is.
+	// it is made. A role that the user loses, the credential has no more either, until it is given again.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1

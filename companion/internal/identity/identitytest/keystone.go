@@ -101,15 +101,11 @@ func (k *Keystone) Add(user, name string) string {
 	return k.add(user, Credential{Name: name, Secret: "theirs", Roles: k.rolesOf(user)}).ID
 }
 
-// SetRoles gives a user these roles in its project, and takes all others away. A user who loses one loses its application credentials.
+// SetRoles gives a user these roles in its project, and takes all others away. Its application credentials stay, and have what is left.
 func (k *Keystone) SetRoles(user string, roles ...string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	had := k.rolesOf(user)
 	k.roles[user] = roles
-	if slices.ContainsFunc(had, func(role string) bool { return !slices.Contains(roles, role) }) {
-		maps.DeleteFunc(k.credentials, func(_ string, c Credential) bool { return c.UserID == "id-"+user })
-	}
 }
 
 func (k *Keystone) rolesOf(user string) []string {
@@ -119,7 +115,7 @@ func (k *Keystone) rolesOf(user string) []string {
 	return []string{role}
 }
 
-// Remove removes all application credentials of a user, as the removal of one of its roles does.
+// Remove removes all application credentials of a user, as the deletion of one of its roles does.
 func (k *Keystone) Remove(user string) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -273,11 +269,17 @@ func (k *Keystone) loginByCredential(w http.ResponseWriter, id, secret string) {
 		unauthorized(w)
 		return
 	}
-	k.issue(w, token{user: strings.TrimPrefix(c.UserID, "id-"), project: true, roles: c.Roles}, map[string]any{
+	user := strings.TrimPrefix(c.UserID, "id-")
+	roles := slices.DeleteFunc(slices.Clone(c.Roles), func(role string) bool { return !slices.Contains(k.rolesOf(user), role) })
+	if len(roles) == 0 {
+		unauthorized(w)
+		return
+	}
+	k.issue(w, token{user: user, project: true, roles: roles}, map[string]any{
 		"methods": []string{"application_credential"}, "audit_ids": []string{"a"},
 		"issued_at": "2026-03-02T12:00:00.000000Z", "expires_at": "2026-03-02T13:00:00.000000Z",
-		"user":  map[string]any{"id": c.UserID, "name": strings.TrimPrefix(c.UserID, "id-"), "domain": map[string]any{"id": "default", "name": domain}},
-		"roles": references(c.Roles), "catalog": []any{},
+		"user":  map[string]any{"id": c.UserID, "name": user, "domain": map[string]any{"id": "default", "name": domain}},
+		"roles": references(roles), "catalog": []any{},
 		"project": map[string]any{"id": "project-id", "name": project, "domain": map[string]any{"id": "default", "name": domain}},
 	})
 }
