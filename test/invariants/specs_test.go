@@ -121,9 +121,7 @@ var constraints = map[string]constraint{
 	}},
 
 	// What there is no function for.
-	"services.glance": off, "services.placement": off, "services.nova": off, "services.neutron": off, "services.cinder": off,
-	"services.heat": off, "services.horizon": off, "spec.cortex": off, "spec.tempest": off,
-	"pointInTimeRecovery": sample(false),
+	"services.glance": off, "services.placement": off,
 
 	// What the platform offers, and what else only a function can find out.
 	"spec.cluster": sample(object{"ref": object{"name": "east"}}, object{"ref": object{"name": "here"}}),

@@ -61,31 +61,32 @@ type ControlPlaneClusterSpec struct {
 	// Kubernetes cluster that the workloads run in. Absent: the management cluster itself.
 	// +optional
 	Cluster *common.Cluster `json:"cluster,omitempty"`
-	// Databases, queues and caches that the services share.
-	// +kubebuilder:default={}
+	// Settings for the whole cloud.
+	// +kubebuilder:default={region: RegionOne}
 	// +optional
-	Infrastructure Infrastructure `json:"infrastructure,omitempty"`
+	Global Global `json:"global,omitempty"`
 	// OpenStack services.
 	// +kubebuilder:default={}
 	// +optional
 	Services Services `json:"services,omitempty"`
+	// Databases, queues and caches that the services share.
+	// +kubebuilder:default={}
+	// +optional
+	Infrastructure Infrastructure `json:"infrastructure,omitempty"`
+	// What is managed in Keystone by K-ORC.
+	// +optional
+	KORC *KORC `json:"korc,omitempty"`
 	// Cortex, a scheduler that considers the whole cloud.
 	// +optional
 	Cortex *Cortex `json:"cortex,omitempty"`
 	// Tempest, recurring integration tests.
 	// +optional
 	Tempest *Tempest `json:"tempest,omitempty"`
-	// What is managed in Keystone by K-ORC.
-	// +optional
-	KORC *KORC `json:"korc,omitempty"`
-	// Settings for the whole cloud.
-	// +kubebuilder:default={region: RegionOne}
-	// +optional
-	Global Global `json:"global,omitempty"`
 	// Other namespaces whose HypervisorClusters may join; * stands for any run of characters. Those of the claim's own
 	// namespace always may.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=set
+	// +kubebuilder:example={"hypervisors-*"}
 	// +optional
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
 	// What happens to databases, keys and volumes when the claim is deleted or a part that holds data is switched off. Retain keeps them:
@@ -138,6 +139,7 @@ type Global struct {
 	Region string `json:"region,omitempty"`
 	// Domain below which services get their host names. Absent: <claim>.<namespace>.<the platform's domain>, or below the first
 	// domain of the limit that holds here.
+	// +kubebuilder:example="cloud.example.com"
 	// +optional
 	Domain common.Hostname `json:"domain,omitempty"`
 	// How APIs are reached from outside.
