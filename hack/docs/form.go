@@ -22,8 +22,8 @@ var claimTypes = map[string]reflect.Type{
 	"StorageCluster":      reflect.TypeFor[storagev1.StorageClusterSpec](),
 }
 
-// form is a JSON Schema of a claim, for portals and editors. It says what the definition says in the words of JSON Schema, but for the rules
-// in CEL, for which that has none.
+// form is a JSON Schema of a claim, for portals and editors. It says what the definition says, but for the rules in CEL, for which JSON
+// Schema has no words.
 func form(k kind, spec reflect.Type) ([]byte, error) {
 	root := ordered{
 		{"$schema", "http://json-schema.org/draft-07/schema#"},

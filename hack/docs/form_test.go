@@ -71,8 +71,8 @@ func TestForms(t *testing.T) {
 			Properties struct {
 				Spec struct {
 					Order []string `json:"ui:order"`
-				}
-			}
+				} `json:"spec"`
+			} `json:"properties"`
 		}
 		if err := json.Unmarshal(data, &got); err != nil {
 			t.Fatalf("%s: %v", k.name, err)

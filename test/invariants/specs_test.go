@@ -86,8 +86,10 @@ var constraints = map[string]constraint{
 		global, _ := o["global"].(object)
 		exposure, _ := global["exposure"].(object)
 		services, _ := o["services"].(object)
-		if keystone, ok := services["keystone"].(object); ok && exposure["type"] == "None" {
-			delete(keystone, "hostname")
+		for _, service := range services {
+			if service, ok := service.(object); ok && exposure["type"] == "None" {
+				delete(service, "hostname")
+			}
 		}
 	}},
 	"tls": {fix: func(o object) {
