@@ -109,12 +109,13 @@ const forms = `## Forms and editors
 
 The definitions have titles, descriptions, defaults and examples, and no order: the schema of a custom resource has none, and the API
 server sorts it. A portal that makes a form of a claim takes the file in [schema](schema) instead: a JSON Schema of each claim, whose fields
-stand in the order in which a person fills them in. Backstage's forms (react-jsonschema-form) read that order from ` + "`ui:order`" + `, which
-every object has, also where the file was sorted on its way; ` + "`properties.spec`" + ` is the form of the spec. An editor completes and checks
-a claim whose first line is ` + "`# yaml-language-server: $schema=<address of the file>`" + `.
+stand in the order in which a person fills them in. Backstage's forms (react-jsonschema-form) read that order from
+` + "`ui:order`" + `, which every object has, also where the file was sorted on its way; ` + "`properties.spec`" + `
+is the form of the spec. An editor completes and checks a claim whose first line is
+` + "`# yaml-language-server: $schema=<address of the file>`" + `.
 
-Amounts that may be a number or a text are texts there: ` + "`cpu: \"2\"`" + `. The rules that need more than one field are in the definition
-alone, and the API server and ` + "`cobaltcore preview`" + ` hold them. What is not built yet is in neither.
+Amounts that may be a number or a text are texts there: ` + "`cpu: \"2\"`" + `. The rules that need more than one field are in the
+definition alone, and the API server and ` + "`cobaltcore preview`" + ` hold them. What is not built yet is in neither.
 `
 
 // writeForm writes the JSON Schema of a kind that is claimed.
