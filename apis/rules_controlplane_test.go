@@ -91,6 +91,18 @@ var controlPlaneCases = kindCases{
 			field:   "spec.services.keystone.hostname",
 			message: "with global.exposure.type None nobody outside gets there; leave hostname out, or expose the cloud",
 		},
+		"ImagesForNobody": {
+			reason:  "The same for another service.",
+			spec:    `{services: {glance: {hostname: images.example.com}}, global: {exposure: {type: None}}}`,
+			field:   "spec.services",
+			message: "with global.exposure.type None nobody outside gets to Glance or Placement; leave their hostname out, or expose the cloud",
+		},
+		"InventoryForNobody": {
+			reason:  "And for the third.",
+			spec:    `{services: {placement: {hostname: placement.example.com}}, global: {exposure: {type: None}}}`,
+			field:   "spec.services",
+			message: "with global.exposure.type None nobody outside gets to Glance or Placement; leave their hostname out, or expose the cloud",
+		},
 		"HostnameOfThePlatformsExposure": {
 			reason: "The platform may expose it.",
 			spec:   `services: {keystone: {hostname: login.example.com}}`,

@@ -116,6 +116,54 @@ func TestEveryFieldIsDescribedAndBounded(t *testing.T) {
 	}
 }
 
+// TestExamplesAreValid: what a form shows as an example is accepted, and Crossplane keeps it in the CRDs that it makes.
+func TestExamplesAreValid(t *testing.T) {
+	tried := map[string]bool{}
+	for kind, crd := range crds(t) {
+		walk(kind, *crd.Spec.Versions[0].Schema.OpenAPIV3Schema, func(path string, p apiextensionsv1.JSONSchemaProps, _ bool) bool {
+			if p.Example == nil {
+				return true
+			}
+			asJSON, err := json.Marshal(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tried[string(asJSON)] {
+				return true
+			}
+			tried[string(asJSON)] = true
+			for what, value := range map[string]any{"example": parse(t, `{value: `+string(p.Example.Raw)+`}`)["value"], "nonsense": map[string]any{"a": []any{}}} {
+				errs := validatorOf(t, crd, p).Validate(map[string]any{
+					"apiVersion": crd.Spec.Group + "/" + crd.Spec.Versions[0].Name, "kind": crd.Spec.Names.Kind,
+					"metadata": map[string]any{"name": "example", "namespace": "tenant"}, "spec": map[string]any{"value": value},
+				})
+				if accepted := len(errs) == 0; accepted != (what == "example") {
+					t.Errorf("%s: %s %v is accepted: %v %v", path, what, value, accepted, errs)
+				}
+			}
+			return true
+		})
+	}
+	if len(tried) < 40 {
+		t.Errorf("there are %d different examples", len(tried))
+	}
+}
+
+// validatorOf checks the field spec.value alone, which has a schema.
+func validatorOf(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, p apiextensionsv1.JSONSchemaProps) *schema.Validator {
+	t.Helper()
+	c := crd.DeepCopy()
+	c.Spec.Scope = apiextensionsv1.NamespaceScoped
+	c.Spec.Versions[0].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
+		"spec": {Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"value": p}},
+	}}
+	v, err := schema.New(c, c.Spec.Versions[0].Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 // crossplanes reports whether a field is one that Crossplane adds to claims and composite resources.
 func crossplanes(path string) bool {
 	parts := strings.Split(path, ".")

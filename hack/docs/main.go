@@ -1,6 +1,6 @@
-// Command docs writes what the documentation takes from the code: the reference of every kind's fields, docs/reference/<kind>.md, from
-// the generated definitions; what each size of a control plane orders, docs/reference/sizes.md, from what the functions compose; and the
-// README's pictures of a preview.
+// Command docs writes what is generated in the documentation: the reference of every kind, docs/reference/<kind>.md, from the generated
+// definitions; a JSON Schema of each claim, for portals and editors, docs/reference/schema/<kind>.json; what each size of a control plane
+// orders, docs/reference/sizes.md, from what the functions compose; and the README's pictures of a preview.
 //
 //	docs [<root>]
 //
@@ -88,9 +88,12 @@ func reference(to string) error {
 			if err := write(filepath.Join(to, file), page(k)); err != nil {
 				return err
 			}
+			if err := writeForm(filepath.Join(to, "schema"), k); err != nil {
+				return err
+			}
 		}
 	}
-	fmt.Fprintf(&index, "\n[What each size of a control plane orders](sizes.md).\n")
+	fmt.Fprintf(&index, "\n[What each size of a control plane orders](sizes.md).\n\n%s", forms)
 	table, err := sizes()
 	if err != nil {
 		return err
@@ -99,6 +102,36 @@ func reference(to string) error {
 		return err
 	}
 	return write(filepath.Join(to, "README.md"), index.Bytes())
+}
+
+// forms says what the schemas are for.
+const forms = `## Forms and editors
+
+The definitions have titles, descriptions, defaults and examples, and no order: the schema of a custom resource has none, and the API
+server sorts it. A portal that makes a form of a claim takes the file in [schema](schema) instead: a JSON Schema of each claim, whose fields
+stand in the order in which a person fills them in. Backstage's forms (react-jsonschema-form) read that order from
+` + "`ui:order`" + `, which every object has, also where the file was sorted on its way; ` + "`properties.spec`" + `
+is the form of the spec. An editor completes and checks a claim whose first line is
+` + "`# yaml-language-server: $schema=<address of the file>`" + `.
+
+Amounts that may be a number or a text are texts there: ` + "`cpu: \"2\"`" + `. The rules that need more than one field are in the
+definition alone, and the API server and ` + "`cobaltcore preview`" + ` hold them. What is not built yet is in neither.
+`
+
+// writeForm writes the JSON Schema of a kind that is claimed.
+func writeForm(to string, k kind) error {
+	spec, ok := claimTypes[k.name]
+	if !ok {
+		return nil
+	}
+	data, err := form(k, spec)
+	if err != nil {
+		return fmt.Errorf("cannot write the schema of %s: %w", k.name, err)
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	return write(filepath.Join(to, strings.ToLower(k.name)+".json"), data)
 }
 
 func write(file string, data []byte) error {

@@ -87,8 +87,10 @@ var constraints = map[string]constraint{
 		global, _ := o["global"].(object)
 		exposure, _ := global["exposure"].(object)
 		services, _ := o["services"].(object)
-		if keystone, ok := services["keystone"].(object); ok && exposure["type"] == "None" {
-			delete(keystone, "hostname")
+		for _, service := range services {
+			if service, ok := service.(object); ok && exposure["type"] == "None" {
+				delete(service, "hostname")
+			}
 		}
 	}},
 	"tls": {fix: func(o object) {
@@ -122,9 +124,7 @@ var constraints = map[string]constraint{
 	}},
 
 	// What there is no function for.
-	"services.glance": off, "services.placement": off, "services.nova": off, "services.neutron": off, "services.cinder": off,
-	"services.heat": off, "services.horizon": off, "spec.cortex": off, "spec.tempest": off,
-	"pointInTimeRecovery": sample(false),
+	"services.glance": off, "services.placement": off,
 
 	// What the platform offers, and what else only a function can find out.
 	"spec.cluster": sample(object{"ref": object{"name": "east"}}, object{"ref": object{"name": "here"}}),

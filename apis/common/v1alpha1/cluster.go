@@ -16,6 +16,7 @@ type Cluster struct {
 // ClusterReference names a cluster that the platform offers.
 type ClusterReference struct {
 	// Name of the cluster.
+	// +kubebuilder:example="east"
 	Name ObjectName `json:"name"`
 }
 

@@ -15,6 +15,7 @@ type Exposure struct {
 	// +optional
 	Gateway *Gateway `json:"gateway,omitempty"`
 	// Class of Ingress objects. Absent: the cluster's default class.
+	// +kubebuilder:example="nginx"
 	// +optional
 	IngressClassName ObjectName `json:"ingressClassName,omitempty"`
 	// Controller that serves Ingress objects. The APIs behind it speak https, with certificates of an authority of their own, which is
@@ -40,8 +41,10 @@ type AnnotationValue string
 // Gateway names a Gateway of the Gateway API.
 type Gateway struct {
 	// Name of the Gateway.
+	// +kubebuilder:example="public"
 	Name ObjectName `json:"name"`
 	// Namespace of the Gateway.
+	// +kubebuilder:example="gateway-system"
 	Namespace NamespaceName `json:"namespace"`
 	// Listener of the Gateway. Absent: every listener that takes the host name.
 	// +optional

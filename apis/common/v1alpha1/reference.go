@@ -76,6 +76,7 @@ type LocalReference struct {
 // SecretReference names a Secret in the same namespace: a claim's in its own.
 type SecretReference struct {
 	// Name of the Secret.
+	// +kubebuilder:example="s3-credentials"
 	Name ObjectName `json:"name"`
 }
 
@@ -84,12 +85,14 @@ type SecretKeyReference struct {
 	// Name of the Secret.
 	Name ObjectName `json:"name"`
 	// Key in the Secret.
+	// +kubebuilder:example="password"
 	Key SecretKey `json:"key"`
 }
 
 // IssuerReference names a cert-manager issuer.
 type IssuerReference struct {
 	// Name of the issuer.
+	// +kubebuilder:example="letsencrypt"
 	Name ObjectName `json:"name"`
 	// Issuer lives in the workload namespace, ClusterIssuer is cluster-wide.
 	// +kubebuilder:validation:Enum=Issuer;ClusterIssuer
@@ -101,6 +104,7 @@ type IssuerReference struct {
 // SecretStoreReference names an External Secrets store, which reads and keeps secrets outside the cluster.
 type SecretStoreReference struct {
 	// Name of the store.
+	// +kubebuilder:example="openbao"
 	Name ObjectName `json:"name"`
 	// SecretStore lives in the workload namespace, ClusterSecretStore is cluster-wide.
 	// +kubebuilder:validation:Enum=SecretStore;ClusterSecretStore
@@ -110,6 +114,7 @@ type SecretStoreReference struct {
 	// Path prefix below which keys are kept, so that two platforms can share a store. No part of it begins with a dot.
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`
+	// +kubebuilder:example="clouds/production"
 	// +optional
 	Prefix string `json:"prefix,omitempty"`
 }

@@ -28,6 +28,7 @@ type Policy map[string]PolicyCheck
 // Overrides are a tenant's own configuration options and access rules of a service.
 type Overrides struct {
 	// Configuration options, as {<group>: {<option>: <value>}}.
+	// +kubebuilder:example={"DEFAULT": {"debug": true}}
 	// +optional
 	Config Config `json:"config,omitempty"`
 	// Access rules (oslo.policy), as {<rule>: <check>}.
@@ -63,9 +64,11 @@ type Process struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=10
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('^([1-9][0-9]{0,3}|[1-9][0-9]{0,6}m|(0|[1-9][0-9]{0,3})[.][0-9]{0,2}[1-9])$')",message="must be cores, and more than 0: 500m is half a core, 2 are two"
+	// +kubebuilder:example="500m"
 	// +optional
 	CPU *intstr.IntOrString `json:"cpu,omitempty"`
 	// Memory that each pod is guaranteed, and gets at most: 1Gi. Absent: by the claim's size.
+	// +kubebuilder:example="1Gi"
 	// +optional
 	Memory Memory `json:"memory,omitempty"`
 }
@@ -77,11 +80,12 @@ type Memory string
 
 // Service holds the fields that every OpenStack service has.
 type Service struct {
+	// Public host name of the service's API. Absent: <service>.<domain>.
+	// +kubebuilder:example="api.cloud.example.com"
+	// +optional
+	Hostname Hostname `json:"hostname,omitempty"`
 	// Container image. Absent: the image of the claim's OpenStack release.
 	// +optional
-	Image *Image `json:"image,omitempty"`
-	// Public host name of the service's API. Absent: <service>.<domain>.
-	// +optional
-	Hostname  Hostname `json:"hostname,omitempty"`
+	Image     *Image `json:"image,omitempty"`
 	Overrides `json:",inline"`
 }

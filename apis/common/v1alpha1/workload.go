@@ -11,18 +11,21 @@ type ResourceAmounts struct {
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || quantity(string(self)).isGreaterThan(quantity('0'))",message="must be more than 0 cores: 500m is half a core"
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || string(self).matches('^[0-9]*[.]?[0-9]*m?$')",message="must be cores, without a unit of bytes: 500m is half a core, 2 are two"
+	// +kubebuilder:example="500m"
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 	// Memory, in bytes: 512Mi.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
+	// +kubebuilder:example="1Gi"
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 	// Scratch space on the node's disk, in bytes: 2Gi.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
+	// +kubebuilder:example="2Gi"
 	// +optional
 	EphemeralStorage *resource.Quantity `json:"ephemeral-storage,omitempty"`
 }
@@ -44,6 +47,7 @@ type Resources struct {
 type Toleration struct {
 	// Key of the taint. Absent, with operator Exists: every taint.
 	// +kubebuilder:validation:MaxLength=316
+	// +kubebuilder:example="dedicated"
 	// +optional
 	Key string `json:"key,omitempty"`
 	// Equal compares the taint's value, Exists takes any.
@@ -68,6 +72,7 @@ type Toleration struct {
 type Placement struct {
 	// Labels that a node must carry.
 	// +kubebuilder:validation:MaxProperties=16
+	// +kubebuilder:example={"topology.kubernetes.io/zone": "a"}
 	// +optional
 	NodeSelector map[string]LabelValue `json:"nodeSelector,omitempty"`
 	// Taints that the pods tolerate.
@@ -88,11 +93,13 @@ type Image struct {
 	// Repository with its registry, without a tag: registry.example.com/openstack/keystone.
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)+$`
+	// +kubebuilder:example="registry.example.com/openstack/keystone"
 	// +optional
 	Repository string `json:"repository,omitempty"`
 	// Tag: an upstream version (28.1.0), a patched one (28.1.0-p1), a branch (stable-2025.2) or a commit (7 to 40 hex digits).
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^([0-9]+\.[0-9]+\.[0-9]+(-p[0-9]+)?|stable-20[0-9]{2}\.[12]|[0-9a-f]{7,40})$`
+	// +kubebuilder:example="28.1.0-p1"
 	// +optional
 	Tag string `json:"tag,omitempty"`
 	// Digest of the image: sha256:….
@@ -128,6 +135,7 @@ type Images struct {
 	// that is not overridden by itself; a claim's that of services alone, and not of databases and queues.
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`
+	// +kubebuilder:example="registry.example.com/mirror"
 	// +optional
 	Registry string `json:"registry,omitempty"`
 	// Names of Secrets of type kubernetes.io/dockerconfigjson: of a claim in its own namespace, of a PlatformConfig in its secretsNamespace,

@@ -30,9 +30,11 @@ type Infrastructure struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.storageSize) || !has(oldSelf.storageSize) || !quantity(self.storageSize).isLessThan(quantity(oldSelf.storageSize))",message="storageSize cannot shrink"
 type Storage struct {
 	// Size of each volume. Absent: by the claim's size.
+	// +kubebuilder:example="100Gi"
 	// +optional
 	StorageSize *StorageSize `json:"storageSize,omitempty"`
 	// Storage class of the volumes. Absent: the cluster's default class.
+	// +kubebuilder:example="fast"
 	// +optional
 	StorageClass common.ObjectName `json:"storageClass,omitempty"`
 }
@@ -117,6 +119,7 @@ type Backup struct {
 // volumes that every such node reaches.
 type StagingStorage struct {
 	// Size of the volume: as large as the compressed backup.
+	// +kubebuilder:example="100Gi"
 	StorageSize StorageSize `json:"storageSize"`
 	// Storage class of the volume. Absent: the platform's.
 	// +optional
@@ -134,6 +137,7 @@ type RestoreFrom struct {
 	// Take the backup that is closest to this moment (RFC 3339, UTC), before or after it: 2026-05-01T03:00:00Z. Absent: the newest.
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$`
+	// +kubebuilder:example="2026-05-01T03:00:00Z"
 	// +optional
 	TargetRecoveryTime string `json:"targetRecoveryTime,omitempty"`
 }
@@ -144,11 +148,13 @@ type S3 struct {
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9.-]+[a-z0-9]$`
+	// +kubebuilder:example="cloud-backups"
 	Bucket string `json:"bucket"`
 	// Host and port of the object store, without a scheme: s3.example.com:443.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`
+	// +kubebuilder:example="s3.example.com:443"
 	Endpoint string `json:"endpoint"`
 	// Region of the bucket.
 	// +kubebuilder:validation:MaxLength=63
@@ -158,6 +164,7 @@ type S3 struct {
 	// Path in the bucket, such as clouds/production. No part of it begins with a dot.
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*)?$`
+	// +kubebuilder:example="clouds/production"
 	// +optional
 	Prefix string `json:"prefix,omitempty"`
 	// Secret with the keys access-key-id and secret-access-key (and ca.crt, for a private authority), in the claim's namespace.
@@ -232,12 +239,14 @@ type Memcached struct {
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
+	// +kubebuilder:example="1Gi"
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 	// CPU time that each member is guaranteed, in cores. Absent: 50m.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || quantity(string(self)).isGreaterThan(quantity('0'))",message="must be more than 0 cores: 500m is half a core"
+	// +kubebuilder:example="50m"
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 	// Container image. Absent: as the platform says.

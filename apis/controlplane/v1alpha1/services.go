@@ -65,9 +65,9 @@ type Switch struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || !has(oldSelf.enabled) || !oldSelf.enabled || (has(self.__import__) && has(self.__import__.staging) ? [self.__import__.staging] : []) == (has(oldSelf.__import__) && has(oldSelf.__import__.staging) ? [oldSelf.__import__.staging] : []) && (has(self.imageCache) ? [self.imageCache] : []) == (has(oldSelf.imageCache) ? [oldSelf.imageCache] : [])",message="import.staging and imageCache stay as Glance was started with: pods keep their volumes; switch Glance off, change them, and switch it on again"
 type Glance struct {
 	Switch          `json:",inline"`
+	glance.Storage  `json:",inline"`
 	common.Workload `json:",inline"`
 	common.Service  `json:",inline"`
-	glance.Storage  `json:",inline"`
 	// Processes of each pod.
 	// +optional
 	UWSGI *glance.UWSGI `json:"uwsgi,omitempty"`

@@ -49,6 +49,7 @@ type ControlPlaneCluster struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.global) || !has(self.global.exposure) || self.global.exposure.type != 'None' || !has(self.services) || !has(self.services.keystone) || !has(self.services.keystone.hostname)",message="with global.exposure.type None nobody outside gets there; leave hostname out, or expose the cloud",fieldPath=".services.keystone.hostname"
 // +kubebuilder:validation:XValidation:rule="!has(self.services) || !has(self.services.glance) || !has(self.services.glance.stores) || !self.services.glance.stores.exists(s, has(s.file) && s.file.accessMode == 'ReadWriteOnce') || (has(self.services.glance.replicas) ? self.services.glance.replicas == 1 : self.size == 'development')",message="a store with accessMode ReadWriteOnce serves a single pod; say replicas: 1, or accessMode: ReadWriteMany",fieldPath=".services.glance.replicas"
 // +kubebuilder:validation:XValidation:rule="self.deletionPolicy == 'Delete' || !has(oldSelf.services) || !has(oldSelf.services.glance) || !has(oldSelf.services.glance.stores) || oldSelf.services.glance.stores.all(o, has(self.services) && has(self.services.glance) && has(self.services.glance.stores) && self.services.glance.stores.exists(s, s.name == o.name))",message="a store cannot be removed or renamed: the images in it would be lost; copy them to another store, and say deletionPolicy: Delete in the edit that removes it",fieldPath=".services.glance.stores"
+// +kubebuilder:validation:XValidation:rule="!has(self.global) || !has(self.global.exposure) || self.global.exposure.type != 'None' || !has(self.services) || !(has(self.services.glance) && has(self.services.glance.hostname) || has(self.services.placement) && has(self.services.placement.hostname))",message="with global.exposure.type None nobody outside gets to Glance or Placement; leave their hostname out, or expose the cloud",fieldPath=".services"
 type ControlPlaneClusterSpec struct {
 	// OpenStack release of all services.
 	// +kubebuilder:validation:Enum="2025.1";"2025.2";"2026.1";"2026.2"
@@ -61,31 +62,32 @@ type ControlPlaneClusterSpec struct {
 	// Kubernetes cluster that the workloads run in. Absent: the management cluster itself.
 	// +optional
 	Cluster *common.Cluster `json:"cluster,omitempty"`
-	// Databases, queues and caches that the services share.
-	// +kubebuilder:default={}
+	// Settings for the whole cloud.
+	// +kubebuilder:default={region: RegionOne}
 	// +optional
-	Infrastructure Infrastructure `json:"infrastructure,omitempty"`
+	Global Global `json:"global,omitempty"`
 	// OpenStack services.
 	// +kubebuilder:default={}
 	// +optional
 	Services Services `json:"services,omitempty"`
+	// Databases, queues and caches that the services share.
+	// +kubebuilder:default={}
+	// +optional
+	Infrastructure Infrastructure `json:"infrastructure,omitempty"`
+	// What is managed in Keystone by K-ORC.
+	// +optional
+	KORC *KORC `json:"korc,omitempty"`
 	// Cortex, a scheduler that considers the whole cloud.
 	// +optional
 	Cortex *Cortex `json:"cortex,omitempty"`
 	// Tempest, recurring integration tests.
 	// +optional
 	Tempest *Tempest `json:"tempest,omitempty"`
-	// What is managed in Keystone by K-ORC.
-	// +optional
-	KORC *KORC `json:"korc,omitempty"`
-	// Settings for the whole cloud.
-	// +kubebuilder:default={region: RegionOne}
-	// +optional
-	Global Global `json:"global,omitempty"`
 	// Other namespaces whose HypervisorClusters may join; * stands for any run of characters. Those of the claim's own
 	// namespace always may.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=set
+	// +kubebuilder:example={"hypervisors-*"}
 	// +optional
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
 	// What happens to databases, keys and volumes when the claim is deleted or a part that holds data is switched off. Retain keeps them:
@@ -138,6 +140,7 @@ type Global struct {
 	Region string `json:"region,omitempty"`
 	// Domain below which services get their host names. Absent: <claim>.<namespace>.<the platform's domain>, or below the first
 	// domain of the limit that holds here.
+	// +kubebuilder:example="cloud.example.com"
 	// +optional
 	Domain common.Hostname `json:"domain,omitempty"`
 	// How APIs are reached from outside.

@@ -399,8 +399,14 @@ func (in *ControlPlaneClusterSpec) DeepCopyInto(out *ControlPlaneClusterSpec) {
 		*out = new(commonv1alpha1.Cluster)
 		(*in).DeepCopyInto(*out)
 	}
-	in.Infrastructure.DeepCopyInto(&out.Infrastructure)
+	in.Global.DeepCopyInto(&out.Global)
 	in.Services.DeepCopyInto(&out.Services)
+	in.Infrastructure.DeepCopyInto(&out.Infrastructure)
+	if in.KORC != nil {
+		in, out := &in.KORC, &out.KORC
+		*out = new(KORC)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Cortex != nil {
 		in, out := &in.Cortex, &out.Cortex
 		*out = new(Cortex)
@@ -411,12 +417,6 @@ func (in *ControlPlaneClusterSpec) DeepCopyInto(out *ControlPlaneClusterSpec) {
 		*out = new(Tempest)
 		(*in).DeepCopyInto(*out)
 	}
-	if in.KORC != nil {
-		in, out := &in.KORC, &out.KORC
-		*out = new(KORC)
-		(*in).DeepCopyInto(*out)
-	}
-	in.Global.DeepCopyInto(&out.Global)
 	if in.AllowedNamespaces != nil {
 		in, out := &in.AllowedNamespaces, &out.AllowedNamespaces
 		*out = make([]commonv1alpha1.NamespacePattern, len(*in))
@@ -694,9 +694,9 @@ func (in *ExternalScheduler) DeepCopy() *ExternalScheduler {
 func (in *Glance) DeepCopyInto(out *Glance) {
 	*out = *in
 	out.Switch = in.Switch
+	in.Storage.DeepCopyInto(&out.Storage)
 	in.Workload.DeepCopyInto(&out.Workload)
 	in.Service.DeepCopyInto(&out.Service)
-	in.Storage.DeepCopyInto(&out.Storage)
 	if in.UWSGI != nil {
 		in, out := &in.UWSGI, &out.UWSGI
 		*out = new(glancev1alpha1.UWSGI)

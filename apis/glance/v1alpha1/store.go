@@ -36,10 +36,12 @@ type StoreName string
 // +kubebuilder:validation:XValidation:rule="!self.name.matches('^((os_glance|oslo|glance|image|profiler)_.*|barbican|barbican_service_user|cors|database|default|healthcheck|import_filtering_opts|inject_metadata_properties|key_manager|keystone_authtoken|os_brick|paste_deploy|privsep|profiler|ssl|task|taskflow_executor|vault|wsgi)$')",message="Glance has a section of this name for something else; give the store another name",fieldPath=".name"
 type Store struct {
 	// Name of the store.
+	// +kubebuilder:example="main"
 	Name StoreName `json:"name"`
 	// What users are told of the store.
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[^\n\r$]*$`
+	// +kubebuilder:example="Fast, in this data centre"
 	// +optional
 	Description string `json:"description,omitempty"`
 	// A volume that all pods share.
@@ -65,6 +67,7 @@ type Store struct {
 // +kubebuilder:validation:XValidation:rule="!quantity(self.storageSize).isLessThan(quantity(oldSelf.storageSize))",message="storageSize cannot shrink: a volume only grows; add another store and copy the images"
 type FileStore struct {
 	// Size of the volume. It can grow and not shrink.
+	// +kubebuilder:example="100Gi"
 	StorageSize StorageSize `json:"storageSize"`
 	// Storage class of the volume. Absent: the platform's.
 	// +optional
@@ -87,12 +90,14 @@ type S3Store struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=260
 	// +kubebuilder:validation:Pattern=`^https?://([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?$`
+	// +kubebuilder:example="https://s3.example.com"
 	Endpoint string `json:"endpoint"`
 	// Bucket. It has to exist.
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9.-]*[a-z0-9]$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="bucket cannot be changed: the images in it would be lost; add another store and copy them"
+	// +kubebuilder:example="images"
 	Bucket string `json:"bucket"`
 	// Region that requests are signed for. Absent: as the server's address has it.
 	// +kubebuilder:validation:MaxLength=63
@@ -133,6 +138,7 @@ type RBDStore struct {
 	// Networks of monitors and OSDs. Absent: anywhere, at Ceph's ports.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
+	// +kubebuilder:example={"10.0.0.0/8"}
 	// +optional
 	Networks []common.CIDR `json:"networks,omitempty"`
 }
@@ -140,6 +146,7 @@ type RBDStore struct {
 // SwiftStore is a container of an account.
 type SwiftStore struct {
 	// Address of the Keystone that the account belongs to: https://keystone.example.com/v3.
+	// +kubebuilder:example="https://keystone.example.com/v3"
 	AuthURL common.URL `json:"authURL"`
 	// Region whose object store is used. Absent: the first of the catalog.
 	// +kubebuilder:validation:MaxLength=63
@@ -205,6 +212,7 @@ type WebDownload struct {
 	// Hosts of the addresses, each as users write it. Absent: any.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=set
+	// +kubebuilder:example={"cloud-images.example.com"}
 	// +optional
 	AllowedHosts []Host `json:"allowedHosts,omitempty"`
 }
@@ -218,6 +226,7 @@ type Host string
 // Volume is a volume of each pod.
 type Volume struct {
 	// Size of the volume.
+	// +kubebuilder:example="50Gi"
 	StorageSize StorageSize `json:"storageSize"`
 	// Storage class of the volume. Absent: the platform's.
 	// +optional

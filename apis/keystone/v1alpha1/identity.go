@@ -12,6 +12,7 @@ type IdentityBackend struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9_-]*$`
+	// +kubebuilder:example="employees"
 	Domain string `json:"domain"`
 	// The directory.
 	LDAP LDAP `json:"ldap"`
@@ -24,18 +25,23 @@ type LDAP struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^ldaps?://[A-Za-z0-9.\[\]:-]+$`
+	// +kubebuilder:example="ldaps://ldap.example.com"
 	URL string `json:"url"`
 	// Distinguished name that Keystone logs in as. Absent: anonymously.
+	// +kubebuilder:example="cn=keystone,dc=example,dc=com"
 	// +optional
 	User DN `json:"user,omitempty"`
 	// Secret key that holds the password, in the claim's namespace.
 	// +optional
 	PasswordSecretRef *common.SecretKeyReference `json:"passwordSecretRef,omitempty"`
 	// Where the directory starts.
+	// +kubebuilder:example="dc=example,dc=com"
 	Suffix DN `json:"suffix"`
 	// Where users are.
+	// +kubebuilder:example="ou=people,dc=example,dc=com"
 	UserTreeDN DN `json:"userTreeDN"`
 	// Where groups are.
+	// +kubebuilder:example="ou=groups,dc=example,dc=com"
 	// +optional
 	GroupTreeDN DN `json:"groupTreeDN,omitempty"`
 	// Secret key that holds the authority of the server's certificate, in the claim's namespace.
@@ -59,15 +65,19 @@ type Federation struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-]+$`
+	// +kubebuilder:example="keycloak"
 	Provider string `json:"provider"`
 	// Address of the provider's metadata: https://keycloak.example.com/realms/x/.well-known/openid-configuration.
+	// +kubebuilder:example="https://keycloak.example.com/realms/cloud/.well-known/openid-configuration"
 	MetadataURL common.URL `json:"metadataURL"`
 	// What the provider calls itself (the claim iss).
+	// +kubebuilder:example="https://keycloak.example.com/realms/cloud"
 	Issuer common.URL `json:"issuer"`
 	// Name of the client that is registered at the provider.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._:/-]+$`
+	// +kubebuilder:example="openstack"
 	ClientID string `json:"clientID"`
 	// Secret key that holds the client's secret, in the claim's namespace.
 	ClientSecretRef common.SecretKeyReference `json:"clientSecretRef"`

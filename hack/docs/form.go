@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+)
+
+// claimTypes are the Go types of the kinds that portals make forms of: the order of their fields is that in which a person fills them in.
+// The schema of a CustomResourceDefinition has no order.
+var claimTypes = map[string]reflect.Type{
+	"ControlPlaneCluster": reflect.TypeFor[controlplanev1.ControlPlaneClusterSpec](),
+	"HypervisorCluster":   reflect.TypeFor[hypervisorv1.HypervisorClusterSpec](),
+	"StorageCluster":      reflect.TypeFor[storagev1.StorageClusterSpec](),
+}
+
+// form is a JSON Schema of a claim, for portals and editors. It says what the definition says, but for the rules in CEL, for which JSON
+// Schema has no words.
+func form(k kind, spec reflect.Type) ([]byte, error) {
+	root := ordered{
+		{"$schema", "http://json-schema.org/draft-07/schema#"},
+		{"title", k.name},
+		{"description", oneLine(k.schema.Description)},
+		{"type", "object"},
+		{"required", []string{"apiVersion", "kind", "metadata", "spec"}},
+		{"properties", ordered{
+			{"apiVersion", ordered{{"const", k.apiVersion}}},
+			{"kind", ordered{{"const", k.name}}},
+			{"metadata", ordered{
+				{"type", "object"},
+				{"required", []string{"name"}},
+				{"properties", ordered{{"namespace", ordered{{"type", "string"}}}, {"name", ordered{{"type", "string"}}}}},
+			}},
+			{"spec", node(k.schema.Properties["spec"], spec)},
+		}},
+	}
+	compact, err := root.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, compact, "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// node is the JSON Schema of a field, whose Go type gives the order of what lies below.
+func node(p props, typ reflect.Type) ordered {
+	var out ordered
+	add := func(key string, value any) {
+		if !reflect.ValueOf(value).IsZero() {
+			out = append(out, entry{key, value})
+		}
+	}
+	add("title", p.Title)
+	add("description", oneLine(p.Description))
+	if p.XIntOrString {
+		p.Type, p.Pattern = "string", "" // A form shows a number or a text as a choice of two fields; a text is always right.
+	}
+	add("type", p.Type)
+	if p.Default != nil && p.Type != "object" { // A form that fills in an empty object has the tenant say what he does not want to say.
+		add("default", json.RawMessage(p.Default.Raw))
+	}
+	if p.Example != nil {
+		add("examples", []json.RawMessage{p.Example.Raw})
+	}
+	add("enum", p.Enum)
+	add("pattern", p.Pattern)
+	add("minLength", p.MinLength)
+	add("maxLength", p.MaxLength)
+	add("minimum", p.Minimum)
+	add("maximum", p.Maximum)
+	add("minItems", p.MinItems)
+	add("maxItems", p.MaxItems)
+	add("uniqueItems", p.XListType != nil && *p.XListType == "set")
+	add("minProperties", p.MinProperties)
+	add("maxProperties", p.MaxProperties)
+	switch inner, ok := member(p); {
+	case ok && p.Items != nil:
+		add("items", node(inner, elem(typ)))
+	case ok:
+		add("additionalProperties", node(inner, elem(typ)))
+	case len(p.Properties) > 0:
+		add("required", p.Required)
+		out = append(out, fieldsOf(p, typ)...)
+	}
+	return out
+}
+
+// fieldsOf are the properties of an object, in order, and that order again for portals that lose it on the way.
+func fieldsOf(p props, typ reflect.Type) ordered {
+	var (
+		order []string
+		below ordered
+	)
+	for _, f := range goFields(typ) {
+		child, ok := p.Properties[f.name]
+		if !ok {
+			continue // not built yet
+		}
+		order, below = append(order, f.name), append(below, entry{f.name, node(child, f.typ)})
+	}
+	if len(order) != len(p.Properties) {
+		panic(fmt.Sprintf("%s has other fields than its schema: %v, %v", typ, order, slices.Sorted(maps.Keys(p.Properties))))
+	}
+	out := ordered{{"additionalProperties", false}, {"properties", below}}
+	if len(order) > 1 {
+		out = append(out, entry{"ui:order", order})
+	}
+	return out
+}
+
+// goField is a field as JSON has it.
+type goField struct {
+	name string
+	typ  reflect.Type
+}
+
+// goFields are the fields of a struct in the order of the source, those of embedded structs where they stand.
+func goFields(typ reflect.Type) []goField {
+	for typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	var out []goField
+	for f := range typ.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" {
+			out = append(out, goFields(f.Type)...)
+			continue
+		}
+		out = append(out, goField{name, f.Type})
+	}
+	return out
+}
+
+// elem is the type of a list's items or a map's values.
+func elem(typ reflect.Type) reflect.Type {
+	for typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	return typ.Elem()
+}
+
+// ordered is a JSON object whose keys keep their order.
+type ordered []entry
+
+type entry struct {
+	key   string
+	value any
+}
+
+// MarshalJSON writes the keys in their order.
+func (o ordered) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i, e := range o {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		key, err := plainJSON(e.key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := plainJSON(e.value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", e.key, err)
+		}
+		out.Write(slices.Concat(key, []byte{':'}, value))
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+// plainJSON is a value as JSON, with <, > and & as they are.
+func plainJSON(value any) ([]byte, error) {
+	var out bytes.Buffer
+	w := json.NewEncoder(&out)
+	w.SetEscapeHTML(false)
+	if err := w.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// TestForm: fields stand as in the source, embedded ones included, and twice: as they come and as a list. What is no JSON Schema is put so.
+func TestForm(t *testing.T) {
+	type inner struct {
+		Z string `json:"z"`
+		A string `json:"a,omitempty"`
+	}
+	type spec struct {
+		Size  *string `json:"size"`
+		inner `json:",inline"`
+		List  []inner          `json:"list,omitempty"`
+		Map   map[string]inner `json:"map,omitempty"`
+		Later string           `json:"later,omitempty"` // It is not built yet: the schema does not have it.
+	}
+	text := props{Type: "string"}
+	object := props{Type: "object", Properties: map[string]props{"a": text, "z": text}}
+	p := props{
+		Type: "object", Required: []string{"size"}, Default: &apiextensionsv1.JSON{Raw: []byte("{}")},
+		Properties: map[string]props{
+			"a": {Type: "integer", Minimum: new(0.0), Default: &apiextensionsv1.JSON{Raw: []byte("0")}}, "z": text,
+			"size": {
+				Title: "Size", Description: "How\nlarge: <a>.", XIntOrString: true, Pattern: "^[0-9]+$", MaxLength: new(int64(20)),
+				AnyOf: []props{{Type: "integer"}, text}, Example: &apiextensionsv1.JSON{Raw: []byte(`"1Gi"`)},
+			},
+			"list": {Type: "array", XListType: new("set"), Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &object}},
+			"map":  {Type: "object", AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Schema: &object}},
+		},
+	}
+	got, err := plainJSON(node(p, reflect.TypeFor[*spec]()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const below = `{"type":"object","additionalProperties":false,"properties":{"z":{"type":"string"},"a":{"type":"string"}},"ui:order":["z","a"]}`
+	want := `{"type":"object","required":["size"],"additionalProperties":false,"properties":{` +
+		`"size":{"title":"Size","description":"How large: <a>.","type":"string","examples":["1Gi"],"maxLength":20},` +
+		`"z":{"type":"string"},"a":{"type":"integer","default":0,"minimum":0},` +
+		`"list":{"type":"array","uniqueItems":true,"items":` + below + `},"map":{"type":"object","additionalProperties":` + below + `}},` +
+		`"ui:order":["size","z","a","list","map"]}`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestForms: each claim has a form that begins with what is asked first, and that shows no choice of types.
+func TestForms(t *testing.T) {
+	first := map[string]string{"ControlPlaneCluster": "openStackRelease", "HypervisorCluster": "controlPlaneRef", "StorageCluster": ""}
+	for _, k := range everyKind(t) {
+		spec, claimed := claimTypes[k.name]
+		if claimed != (k.madeBy == "a tenant") {
+			t.Errorf("%s is made by %s, and has a form: %v", k.name, k.madeBy, claimed)
+		}
+		if !claimed {
+			continue
+		}
+		data, err := form(k, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Properties struct {
+				Spec struct {
+					Order []string `json:"ui:order"`
+				} `json:"spec"`
+			} `json:"properties"`
+		}
+		if err := json.Unmarshal(data, &got); err != nil {
+			t.Fatalf("%s: %v", k.name, err)
+		}
+		order := got.Properties.Spec.Order
+		if want := first[k.name]; want != "" && order[0] != want || len(order) != len(k.schema.Properties["spec"].Properties) {
+			t.Errorf("%s: the order is %v, want %s first", k.name, order, want)
+		}
+		if strings.Contains(string(data), "anyOf") {
+			t.Errorf("%s: a choice of types is left", k.name)
+		}
+	}
+}
