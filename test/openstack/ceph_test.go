@@ -20,7 +20,7 @@ import (
 const block = `import rados, rbd, sys
 conf, user, pool, name = sys.argv[1:]
 with rados.Rados(conffile=conf, rados_id=user) as cluster, cluster.open_ioctx(pool) as pool:
-    rbd.RBD().create(pool, name, 1 << 22)
+    rbd.RBD().create(pool, name, 1 << 22, old_format=False)
     with rbd.Image(pool, name) as image:
         image.write(b"content", 0)
         print(image.read(0, 7).decode())
