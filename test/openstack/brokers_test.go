@@ -85,8 +85,8 @@ func testRabbitMQ(t *testing.T, c *Cloud) {
 	for _, q := range got {
 		types[q.Name] = q.Type
 	}
-	if types["numbers"] != "quorum" {
-		t.Errorf("the queue numbers is of type %q, want quorum: %v", types["numbers"], types)
+	if types["plain"] != "quorum" {
+		t.Errorf("a queue that was declared without a type is of type %q, want quorum: %v", types["plain"], types)
 	}
 }
 

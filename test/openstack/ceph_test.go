@@ -13,6 +13,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
@@ -55,7 +56,20 @@ func TestCeph(t *testing.T) {
 // startCeph runs a Ceph with the pools images and volumes, outside of every control plane, until the test ends.
 func startCeph(t *testing.T) *operators.Ceph {
 	t.Helper()
-	c, err := cluster.New(t.TempDir(), func(string) (cluster.Image, error) { return cluster.Image{Root: programs.Ceph}, nil }, progress())
+	// Its data is on a disk: folders of tests are in memory, and an OSD goes around the page cache.
+	cache, err := install.Cache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(filepath.Join(cache, "openstack"), "ceph-data-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c, err := cluster.New(dir, func(string) (cluster.Image, error) { return cluster.Image{Root: programs.Ceph}, nil }, progress())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,12 +65,16 @@ func (o *Operators) Ceph(ctx context.Context, namespace string, pools map[string
 	if err := o.run(ctx, s); err != nil {
 		return nil, err
 	}
-	dir := o.Cluster.ClaimDir(namespace, dataClaim(name))
+	dir, pod := o.Cluster.ClaimDir(namespace, dataClaim(name)), &corev1.Pod{}
+	if err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name + "-0"}, pod); err != nil {
+		return nil, err
+	}
 	if err := o.Cluster.Wait(ctx, Timeout, "a healthy Ceph", func(context.Context) (bool, error) {
 		_, err := os.Stat(filepath.Join(dir, "ready"))
 		return err == nil, nil
 	}); err != nil {
-		return nil, err
+		log, _ := o.Cluster.Output(ctx, pod, name) // it is only shown
+		return nil, fmt.Errorf("%w; the end of its log:\n%s", err, log)
 	}
 	for _, user := range users {
 		keyring, err := os.ReadFile(filepath.Join(dir, "client."+user+".keyring"))
@@ -78,10 +82,6 @@ func (o *Operators) Ceph(ctx context.Context, namespace string, pools map[string
 			return nil, err
 		}
 		out.Keyrings[user] = keyring
-	}
-	pod := &corev1.Pod{}
-	if err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name + "-0"}, pod); err != nil {
-		return nil, err
 	}
 	out.MonHost = fmt.Sprintf("[v2:%[1]s:3300,v1:%[1]s:6789]", pod.Status.PodIP)
 	return out, nil

@@ -1,4 +1,4 @@
-# A Ceph of one monitor, one manager and one OSD, which keeps its data in memory, with a pool for each of "$@", CLIENT:POOL.
+# A Ceph of one monitor, one manager and one OSD, with a pool for each of "$@", CLIENT:POOL. /data is on a disk.
 set -eu
 cd /data
 export CEPH_CONF=/data/ceph.conf
@@ -31,8 +31,11 @@ mon_warn_on_pool_no_redundancy = false
 mon_data_avail_warn = 3
 mon_data_avail_crit = 1
 mgr_initial_modules = iostat
-osd_objectstore = memstore
-memstore_device_bytes = 2147483648
+osd_objectstore = bluestore
+bluestore_block_size = 4294967296
+bluestore_cache_autotune = false
+bluestore_cache_size = 67108864
+osd_memory_target = 939524096
 [mon]
 mon_data = /data/\$name
 keyring = /data/mon.keyring
@@ -69,6 +72,7 @@ for client in "$@"; do
   rbd pool init "$pool"
   ceph auth get-or-create "client.$client" mon 'profile rbd' osd "profile rbd pool=$pool" mgr "profile rbd pool=$pool" >"client.$client.keyring"
 done
-until ceph health | grep -q HEALTH_OK; do sleep 0.2; done
+until ceph pg stat | grep -Eq '^([0-9]+) pgs: \1 active\+clean;'; do sleep 0.2; done
+ceph health detail
 touch ready
 wait

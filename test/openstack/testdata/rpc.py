@@ -8,7 +8,9 @@ import oslo_messaging
 from oslo_config import cfg
 
 host, vhost, user, password, authority = sys.argv[1:]
-amqp.Connection(f"{host}:5671", user, password, virtual_host=vhost, ssl={"ca_certs": authority, "server_hostname": host}).connect()
+connection = amqp.Connection(f"{host}:5671", user, password, virtual_host=vhost, ssl={"ca_certs": authority, "server_hostname": host})
+connection.connect()
+connection.channel().queue_declare("plain", durable=True, auto_delete=False)
 
 conf = cfg.ConfigOpts()
 conf([], project="rpc")
