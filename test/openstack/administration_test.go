@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,13 @@ const (
 // order orders objects in the cloud's namespace, with the administrator's login.
 func order(t *testing.T, cloud *Cloud, text string) {
 	t.Helper()
+	if err := cloud.Operators.Reconcile(context.Background(), ordered(t, cloud, text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ordered(t *testing.T, cloud *Cloud, text string) []map[string]any {
+	t.Helper()
 	var list []map[string]any
 	if err := yaml.Unmarshal([]byte(text), &list); err != nil {
 		t.Fatal(err)
@@ -51,8 +59,31 @@ func order(t *testing.T, cloud *Cloud, text string) {
 		meta["namespace"] = cloud.Namespace
 		spec["cloudCredentialsRef"] = map[string]any{"secretName": "keystone-clouds", "cloudName": "admin"}
 	}
-	if err := cloud.Operators.Reconcile(context.Background(), list); err != nil {
+	return list
+}
+
+// testKORC: an endpoint that is ordered at another address moves there, in its region; what is ordered no more goes, as nothing was said.
+func testKORC(t *testing.T, cloud *Cloud, c *Client) {
+	a := adminOf(t, c)
+	id := a.endpointOf("image")
+	order(t, cloud, strings.Replace(glanceByKORC, "glance.example.com", "images.example.com", 1))
+	var got struct{ Endpoint Endpoint }
+	a.do(http.MethodGet, "/endpoints/"+a.endpointOf("image"), nil, &got)
+	want := Endpoint{Interface: "internal", URL: "https://images.example.com:9292", Region: "eu-de-1"}
+	if a.endpointOf("image") != id || got.Endpoint != want {
+		t.Errorf("the endpoint is %+v, want the same one at %+v", got.Endpoint, want)
+	}
+	if err := cloud.Operators.Remove(context.Background(), ordered(t, cloud, glanceByKORC)); err != nil {
 		t.Fatal(err)
+	}
+	for _, path := range []string{"/services?type=image", "/users?name=glance"} {
+		var found map[string]any
+		a.do(http.MethodGet, path, nil, &found)
+		for _, list := range found {
+			if all, ok := list.([]any); ok && len(all) != 0 {
+				t.Errorf("%s: %v is still there", path, all)
+			}
+		}
 	}
 }
 

@@ -61,18 +61,18 @@ func testRabbitMQ(t *testing.T, c *Cloud) {
 	if err := os.WriteFile(ca, certificate["ca.crt"], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for vhost, want := range map[string]string{"calls": "42", "others": "access to vhost 'others' refused"} {
-		at := fmt.Sprintf("rabbit://caller:p%%40ss%%2Fword@rabbitmq.%s.svc:5671/%s", c.Namespace, vhost)
-		for _, r := range release.Releases() {
-			out, err := exec.Command(filepath.Join(programs.Services[r], "bin", "python"), "testdata/rpc.py", at, ca).CombinedOutput()
-			if !strings.Contains(string(out), want) {
-				t.Errorf("a call of %s in vhost %s: %v, want %s:\n%s", r, vhost, err, want, out)
-			}
-			if vhost == "others" {
-				break
-			}
+	call := func(r release.Release, vhost, want string) {
+		t.Helper()
+		out, err := exec.Command(filepath.Join(programs.Services[r], "bin", "python"), "testdata/rpc.py",
+			"rabbitmq."+c.Namespace+".svc", vhost, "caller", "p@ss/word", ca).CombinedOutput()
+		if !strings.Contains(string(out), want) {
+			t.Errorf("a call of %s in vhost %s: %v, want %s:\n%s", r, vhost, err, want, out)
 		}
 	}
+	for _, r := range release.Releases() {
+		call(r, "calls", "42")
+	}
+	call(newest, "others", "access to vhost 'others' refused")
 	queues, err := c.Operators.RabbitMQ(ctx, c.Namespace, "rabbitmq", http.MethodGet, "queues/calls", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -85,8 +85,8 @@ func testRabbitMQ(t *testing.T, c *Cloud) {
 	for _, q := range got {
 		types[q.Name] = q.Type
 	}
-	if types["numbers"] != "quorum" {
-		t.Errorf("the queue numbers is of type %q, want quorum: %v", types["numbers"], types)
+	if types["plain"] != "quorum" {
+		t.Errorf("a queue that was declared without a type is of type %q, want quorum: %v", types["plain"], types)
 	}
 }
 

@@ -35,6 +35,7 @@ func TestKeystone(t *testing.T) {
 	t.Run("Live", func(t *testing.T) { testLive(t, c) })
 	t.Run("Lockout", func(t *testing.T) { testLockout(t, c, internal) })
 	t.Run("ServiceUser", func(t *testing.T) { testServiceUser(t, c, internal) })
+	t.Run("KORC", func(t *testing.T) { testKORC(t, c, internal) })
 	t.Run("Policy", func(t *testing.T) { testPolicy(t, internal) })
 	t.Run("Options", func(t *testing.T) { testOptions(t, internal) })
 	t.Run("TrustFlush", func(t *testing.T) { testTrustFlush(t, c) })

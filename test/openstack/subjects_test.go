@@ -23,9 +23,11 @@ type subject struct {
 // subjects are all of them.
 var subjects = []subject{
 	{name: "Brokers"},
+	{name: "Ceph", ceph: true},
 	{name: "Configuration"},
 	{name: "Keystone"},
 	{name: "MariaDB"},
+	{name: "Pods"},
 	{name: "UWSGI"},
 }
 

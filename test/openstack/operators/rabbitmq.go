@@ -122,7 +122,7 @@ func (o *Operators) defaultUser(ctx context.Context, u *unstructured.Unstructure
 // https://github.com/rabbitmq/messaging-topology-operator, internal/controller.
 
 func (o *Operators) vhost(ctx context.Context, u *unstructured.Unstructured) error {
-	body := map[string]any{"tags": texts(u, "spec", "tags")}
+	body := map[string]any{"tags": append([]string{}, texts(u, "spec", "tags")...)}
 	if queues := text(u, "spec", "defaultQueueType"); queues != "" {
 		body["default_queue_type"] = queues
 	}
@@ -136,7 +136,7 @@ func (o *Operators) brokerUser(ctx context.Context, u *unstructured.Unstructured
 		return err
 	}
 	return o.manage(ctx, u, "users/"+url.PathEscape(string(login["username"])), map[string]any{
-		"password": string(login["password"]), "tags": texts(u, "spec", "tags"),
+		"password": string(login["password"]), "tags": append([]string{}, texts(u, "spec", "tags")...),
 	})
 }
 

@@ -143,7 +143,7 @@ func (c *Container) Exec(ctx context.Context, args ...string) ([]byte, error) {
 		groups = "--groups=" + strings.Join(ids, ",")
 	}
 	enter := []string{
-		"--target", strconv.Itoa(c.PID()), "--mount", "--net", "--pid", "--ipc", "--uts", "--wdns", filepath.Join("/", c.spec.Dir), "--",
+		"--target", strconv.Itoa(c.PID()), "--mount", "--net", "--pid", "--ipc", "--uts", "--wdns=" + filepath.Join("/", c.spec.Dir), "--",
 		"/usr/bin/setpriv", "--reuid", strconv.Itoa(c.spec.UserID), "--regid", strconv.Itoa(c.spec.GroupID), groups, "--",
 	}
 	cmd := exec.CommandContext(ctx, "nsenter", append(enter, args...)...)

@@ -1,0 +1,89 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// block writes an image into a pool and reads it, as Glance's store does.
+const block = `import rados, rbd, sys
+conf, user, pool, name = sys.argv[1:]
+with rados.Rados(conffile=conf, rados_id=user) as cluster, cluster.open_ioctx(pool) as pool:
+    rbd.RBD().create(pool, name, 1 << 22, old_format=False)
+    with rbd.Image(pool, name) as image:
+        image.write(b"content", 0)
+        print(image.read(0, 7).decode())
+`
+
+// TestCeph: a client of a real Ceph writes into its own pool and into no other, with the libraries that OpenStack's services have.
+func TestCeph(t *testing.T) {
+	if programs.Ceph == "" {
+		t.Skip("a Ceph is run only if it is asked for: SERVICE=ceph")
+	}
+	t.Parallel()
+	ceph, dir := startCeph(t), t.TempDir()
+	conf := filepath.Join(dir, "ceph.conf")
+	if err := os.WriteFile(conf, fmt.Appendf(ceph.Configuration(), "keyring = %s/$name.keyring\n", dir), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for user, keyring := range ceph.Keyrings {
+		if err := os.WriteFile(filepath.Join(dir, "client."+user+".keyring"), keyring, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for r, venv := range programs.Services {
+		for pool, want := range map[string]string{"images": "content", "volumes": "PermissionError"} {
+			out, err := exec.Command(filepath.Join(venv, "bin", "python"), "-c", block, conf, "glance", pool, string(r)).CombinedOutput()
+			if !strings.Contains(string(out), want) {
+				t.Errorf("client.glance of %s in pool %s: %v, want %s:\n%s", r, pool, err, want, out)
+			}
+		}
+	}
+}
+
+// startCeph runs a Ceph with the pools images and volumes, outside of every control plane, until the test ends.
+func startCeph(t *testing.T) *operators.Ceph {
+	t.Helper()
+	// Its data is on a disk: folders of tests are in memory, and an OSD goes around the page cache.
+	cache, err := install.Cache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(filepath.Join(cache, "openstack"), "ceph-data-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c, err := cluster.New(dir, func(string) (cluster.Image, error) { return cluster.Image{Root: programs.Ceph}, nil }, progress())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	public, err := pki.New("public")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	ceph, err := operators.New(ctx, c, public, programs.MariaDBOperator).
+		Ceph(ctx, "rook-ceph", map[string]string{"glance": "images", "cinder": "volumes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ceph
+}
