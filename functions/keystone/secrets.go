@@ -61,8 +61,8 @@ func serverCertificate(m *model) ([]compose.Stage, error) {
 
 func (m *model) databaseName() string { return service }
 
-// database is the database and its account on the shared server. A grant that comes before its user is tried again within moments
-// (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/controller/sql/controller.go), so that it needs no stage of its own.
+// database is the database and its account on the shared server. A grant that comes before its user is tried again within moments, so that
+// it needs no stage of its own (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/controller/sql/controller.go).
 func database(m *model) ([]compose.Stage, error) {
 	a := mariadb.Account{Meta: m.meta(m.databaseName()), Server: string(m.spec.Database.MariaDBRef.Name), Secret: m.sub("database")}
 	return []compose.Stage{{
