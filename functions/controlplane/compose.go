@@ -66,5 +66,8 @@ var graph = compose.Graph[*model]{
 	// A Usage looks for its user with a growing backoff, so it is created after it.
 	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{"keystone"}, Build: deletionOrder},
 	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{"catalog"}, Build: catalogDeletionOrder},
-	{Name: "monitoring", Phase: common.PhaseCatalog, Follows: []string{"catalog"}, Enabled: (*model).monitors, Build: monitored},
+	{
+		Name: "monitoring", Phase: common.PhaseCatalog, Follows: []string{"companion", "database", "messaging", "locks", "catalog"},
+		Enabled: (*model).monitors, Build: monitored,
+	},
 }
