@@ -81,5 +81,9 @@ var aroundIdentity = compose.Graph[*model]{
 	// A Usage looks for its user with a growing backoff, so it is created after it.
 	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{identityService}, Build: deletionOrder},
 	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{catalogComponent}, Build: catalogDeletionOrder},
-	{Name: "monitoring", Phase: common.PhaseCatalog, Follows: []string{catalogComponent}, Enabled: (*model).monitors, Build: monitored},
+	{
+		Name: "monitoring", Phase: common.PhaseCatalog,
+		Follows: []string{companionComponent, databaseComponent, "messaging", "locks", catalogComponent},
+		Enabled: (*model).monitors, Build: monitored,
+	},
 }

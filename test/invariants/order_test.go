@@ -60,6 +60,10 @@ var orders = map[string][]order{
 		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `PhysicalBackup.*`, why: "there would be nothing to back up"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-backup-s3`, then: `PhysicalBackup.*`, why: "it logs in to the bucket with it"},
 		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* (mariadb|maxscale)`, exists: true, why: "alerts on what is not there would fire"},
+		{first: `RabbitmqCluster.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* rabbitmq`, exists: true, why: "alerts on what is not there would fire"},
+		{first: `Valkey.*`, then: `PrometheusRule\.monitoring.* valkey`, exists: true, why: "alerts on what is not there would fire"},
+		{first: `Deployment\.apps companion`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* companion`, exists: true, why: "alerts on what is not there would fire"},
+		{first: `(Domain|Project|Role|User|Service|Endpoint)\.openstack\.k-orc\.cloud .*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.*`, exists: true, why: "monitoring comes last"},
 
 		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `Keystone.*`, why: "its database is there"},
 		{first: `(StatefulSet\.apps|Service) memcached`, then: `Keystone.*`, why: "its pods ask it"},
@@ -83,11 +87,10 @@ var orders = map[string][]order{
 		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `KeyRepository.*`, why: "the companion writes their Secrets"},
 		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-domains`, why: "the companion writes its Secret"},
 		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* [^-]+-clouds`, why: "the companion writes its Secret"},
-		{first: `ExternalSecret.* .*-database`, then: `(Database|User)\.k8s\.mariadb\.com .*`, why: "the account has that password"},
+		{first: `ExternalSecret.* .*-database`, then: `(Database|User|Grant)\.k8s\.mariadb\.com .*`, why: "the account has that password"},
 		{first: `ExternalSecret.* .*-admin`, then: `(ConfigMap|SecretAggregate.*) .*-(config-.*|domains)`, why: "pods read all of them"},
 		{first: `ExternalSecret.* .*-(admin|database)`, then: `SecretAggregate.* [^-]+-clouds`, why: "it is made of them"},
 		{first: `Certificate.* [^-]+-tls`, then: `SecretAggregate.* [^-]+-clouds`, why: "it is made of it"},
-		{first: `(Database|User)\.k8s\.mariadb\.com .*`, then: `Grant.*`, why: "it is about both"},
 		{first: `(Database|User|Grant)\.k8s\.mariadb\.com .*`, then: `DatabaseSync.*`, why: "its Jobs use the account"},
 		{first: `KeyRepository.*`, then: `DatabaseSync.*`, why: "its Jobs mount the keys"},
 		{first: `(ConfigMap|SecretAggregate.*) .*-(config-.*|domains)`, then: `DatabaseSync.*`, why: "its Jobs mount them"},
@@ -100,7 +103,7 @@ var orders = map[string][]order{
 		{first: `SecretAggregate.* [^-]+-clouds`, then: `CredentialRotation.*`, why: "it logs in with it"},
 		{first: `(Deployment\.apps|Service) .*`, then: `IdentityCheck.*`, why: "it logs in there"},
 		{first: `SecretAggregate.* [^-]+-clouds`, then: `IdentityCheck.*`, why: "it logs in with it"},
-		{first: `CredentialRotation.*`, then: `SecretAggregate.* [^-]+-korc-clouds`, why: "it is made of its Secret"},
+		{first: `(Deployment\.apps|Service) .*`, then: `SecretAggregate.* [^-]+-korc-clouds`, why: "nobody makes its source before"},
 	},
 }
 

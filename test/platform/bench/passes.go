@@ -30,35 +30,43 @@ func (b *bench) explain(ctx context.Context, before, after sample) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(kinds.Runners())) {
-		kind := schema.ParseGroupKind(name)
-		all, err := b.p.List(ctx, kind.WithVersion("v1alpha1"), "")
-		if err != nil {
+		if err := b.passes(ctx, schema.ParseGroupKind(name), since); err != nil {
 			return err
 		}
-		managers := map[string]bool{}
-		for _, xr := range all {
-			managers[managerOf(xr.GetName(), kind)] = true
-		}
-		plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion("v1alpha1"))
-		passes, composed, own := 0, 0, 0
-		for r, n := range since {
-			itself := r.User == "crossplane" && r.Resource == plural.Group+"/"+plural.Resource
-			switch {
-			case itself && r.Manager == compositeManager && r.Subresource == "":
-				passes += n // a pass begins with the references
-				own += n
-			case itself && r.Subresource == "status":
-				own += n
-			case managers[r.Manager]:
-				composed += n
-			}
-		}
-		fmt.Fprintf(b.out, "  %s: %d passes applied %d composed resources; %d writes of references and status\n", kind.Kind, passes, composed, own)
 	}
-	type line struct {
-		text string
-		n    int
+	b.most(since)
+	return nil
+}
+
+// passes writes how many there were over composite resources of a kind. Each begins with the references.
+func (b *bench) passes(ctx context.Context, kind schema.GroupKind, since map[platform.Request]int) error {
+	all, err := b.p.List(ctx, kind.WithVersion("v1alpha1"), "")
+	if err != nil {
+		return err
 	}
+	managers := map[string]bool{}
+	for _, xr := range all {
+		managers[managerOf(xr.GetName(), kind)] = true
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion("v1alpha1"))
+	passes, composed, statuses := 0, 0, 0
+	for r, n := range since {
+		itself := r.User == "crossplane" && r.Resource == plural.Group+"/"+plural.Resource
+		switch {
+		case itself && r.Manager == compositeManager && r.Subresource == "":
+			passes += n
+		case itself && r.Subresource == "status":
+			statuses += n
+		case managers[r.Manager]:
+			composed += n
+		}
+	}
+	fmt.Fprintf(b.out, "  %s: %d passes applied %d composed resources, %d times a status\n", kind.Kind, passes, composed, statuses)
+	return nil
+}
+
+// most writes which kinds of requests were most.
+func (b *bench) most(since map[platform.Request]int) {
 	sums := map[string]int{}
 	for r, n := range since {
 		if !slices.Contains([]string{"crossplane", "provider-kubernetes"}, r.User) {
@@ -70,16 +78,11 @@ func (b *bench) explain(ctx context.Context, before, after sample) error {
 		}
 		sums[r.User+" "+r.Verb+" "+what] += n
 	}
-	var lines []line
-	for text, n := range sums {
-		lines = append(lines, line{text, n})
+	const lines = 20
+	names := slices.SortedFunc(maps.Keys(sums), func(x, y string) int { return cmp.Or(cmp.Compare(sums[y], sums[x]), cmp.Compare(x, y)) })
+	for _, name := range names[:min(lines, len(names))] {
+		fmt.Fprintf(b.out, "  %5d %s\n", sums[name], name)
 	}
-	slices.SortFunc(lines, func(x, y line) int { return cmp.Or(cmp.Compare(y.n, x.n), cmp.Compare(x.text, y.text)) })
-	const most = 20
-	for _, l := range lines[:min(most, len(lines))] {
-		fmt.Fprintf(b.out, "  %5d %s\n", l.n, l.text)
-	}
-	return nil
 }
 
 // managerOf is the field manager of what a composite resource composes.

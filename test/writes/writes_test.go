@@ -1,0 +1,76 @@
+package writes
+
+import (
+	"testing"
+	"time"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+)
+
+// TestWrites holds what it costs to make a claim ready: at once, as the fakes of test/platform do it, where many events meet a pass that
+// runs already; and as `make test-e2e` saw it, where each event brings passes of its own. A number that falls is written down here; one that
+// rises needs a reason.
+func TestWrites(t *testing.T) {
+	full, err := examples.Files.ReadFile("controlplane/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		claim []byte
+		takes pace
+		most  float64 // for each object
+	}{
+		"smallest at once": {claim: examples.Claim, takes: atOnce, most: 20},
+		"smallest":         {claim: examples.Claim, takes: measured, most: 43},
+		"full at once":     {claim: full, takes: atOnce, most: 23.5},
+		"full":             {claim: full, takes: measured, most: 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := converge(t, tc.claim, tc.takes)
+			each := float64(m.writes) / float64(m.objects)
+			t.Logf("%d writes for %d objects, %.1f for each; %.1f s, passes %v", m.writes, m.objects, each, m.now.Seconds(), m.passes)
+			if !m.root.ready {
+				t.Error("it never becomes ready")
+			}
+			if each > tc.most {
+				t.Errorf("%.1f writes for each object, %.1f at most", each, tc.most)
+			}
+		})
+	}
+}
+
+// atOnce differs a little by kind, so that not all happens at the same time.
+func atOnce(kind string) []time.Duration {
+	return []time.Duration{spread(kind, 30, 50)}
+}
+
+// measured is how long owners took on a real node (docs/performance.md), with what they report in between.
+func measured(kind string) []time.Duration {
+	seconds := map[string][]float64{
+		"MariaDB.k8s.mariadb.com":        {0.2, 1, 2, 9},
+		"RabbitmqCluster.rabbitmq.com":   {0.3, 2, 5, 25},
+		"Valkey.cache.cs.sap.com":        {0.2, 1, 10},
+		"Deployment.apps":                {0.05, 0.1, 0.3, 4.1},
+		"StatefulSet.apps":               {0.05, 0.2, 3.2},
+		"Job.batch":                      {0.05, 0.3, 6.1},
+		"DatabaseSync.openstack.c5c3.io": {0.1, 0.4, 8.3},
+		"Certificate.cert-manager.io":    {0.1, 0.3, 0.8},
+	}
+	var out []time.Duration
+	for _, s := range seconds[kind] {
+		out = append(out, time.Duration(s*float64(time.Second)))
+	}
+	if out == nil {
+		out = []time.Duration{spread(kind, 300, 500)}
+	}
+	return out
+}
+
+// spread is a time of so many milliseconds, and up to so many more: the same for a kind each time.
+func spread(kind string, least, more int) time.Duration {
+	sum := 0
+	for _, b := range []byte(kind) {
+		sum += int(b)
+	}
+	return time.Duration(least+sum%more) * time.Millisecond
+}
