@@ -1,8 +1,6 @@
 package controlplane
 
 import (
-	"errors"
-
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -30,7 +28,6 @@ func (m *model) orderReleases() {
 
 // checkUpgrade refuses a step that OpenStack does not support before anything of it is composed.
 func (m *model) checkUpgrade() error {
-	var errs []error
 	for _, s := range m.services {
 		// An upgrade may be aborted as long as the schema serves the release before.
 		if s.runs() == "" || s.previous() == string(m.release) {
@@ -41,10 +38,10 @@ func (m *model) checkUpgrade() error {
 			return err
 		}
 		if err := release.CheckUpgrade(from, m.release); err != nil {
-			errs = append(errs, invalid.Field("spec.openStackRelease", "%s runs %s: %s", s.name, from, err))
+			return invalid.Field("spec.openStackRelease", "%s; it is what %s runs", err, s.name)
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // oldest is the oldest release that a service runs, empty where none runs yet.

@@ -152,7 +152,7 @@ func TestReleaseOfAll(t *testing.T) {
 		"One":     {seen: []running{{told: "2026.1", runs: "2026.1"}, {told: "2026.1"}}, oldest: "2026.1"},
 		"Behind":  {seen: []running{{told: "2026.1", runs: "2026.1"}, {told: "2025.2", runs: "2025.2"}}, oldest: "2025.2", upgrading: true},
 		"Ahead":   {seen: []running{{told: "2026.1", runs: "2026.2", previous: "2026.1"}, {}}, oldest: "2026.2", upgrading: true},
-		"TooFar":  {seen: []running{{told: "2026.1", runs: "2026.1"}, {told: "2026.1", runs: "2026.2"}}, oldest: "2026.1", upgrading: true, refused: "placement runs 2026.2: OpenStack cannot go back"},
+		"TooFar":  {seen: []running{{told: "2026.1", runs: "2026.1"}, {told: "2026.1", runs: "2026.2"}}, oldest: "2026.1", upgrading: true, refused: "or restore a backup into a new cloud; it is what placement runs"},
 		"TooLate": {seen: []running{{}, {told: "2024.2", runs: "2024.2"}}, oldest: "2024.2", upgrading: true, refused: `"2024.2" is not supported`},
 	} {
 		m := cloud(t, "2026.1", tc.seen)
