@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // keystone is the identity service.
@@ -43,11 +44,11 @@ func (m *model) keystoneSpec(s *serviceState) keystonev1.KeystoneSpec {
 	}
 }
 
-func checkKeystone(m *model, s *serviceState) error {
+func checkKeystone(m *model, s *serviceState, r release.Release) error {
 	spec := m.keystoneSpec(s)
 	spec.Image, spec.Overrides = s.basics.Image, s.order.basics.Overrides
 	identity.SetDefaults(&spec)
-	return identity.Check(s.field(""), m.release, &spec)
+	return identity.Check(s.field(""), r, &spec)
 }
 
 func (m *model) adminUser() string {

@@ -1,6 +1,8 @@
 package controlplane
 
 import (
+	"encoding/json"
+
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -22,7 +24,21 @@ func (m *model) orderReleases() {
 		if s.told = m.release; was != "" && !done {
 			s.told = was
 		}
+		m.holdBack(s)
 		done = done && was == m.release && s.runs() == string(m.release) && s.ready()
+	}
+}
+
+// holdBack leaves a service that waits for its turn its image and its configuration, where those that the claim asks for are of the
+// release that it waits for.
+func (m *model) holdBack(s *serviceState) {
+	if s.told == m.release || s.check(m, s, s.told) == nil {
+		return
+	}
+	was := common.ServiceSpec{}
+	// What was composed can be read again.
+	if data, err := json.Marshal(s.seen.Map("spec")); err == nil && json.Unmarshal(data, &was) == nil {
+		s.basics.Image, s.basics.Overrides = was.Image, was.Overrides
 	}
 }
 

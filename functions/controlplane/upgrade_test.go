@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -163,4 +164,38 @@ func TestReleaseOfAll(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, tc.refused)
 		}
 	}
+}
+
+// TestHeldBack: a service that waits for its turn is told what it can run: the claim's settings, unless they are of the next release.
+func TestHeldBack(t *testing.T) {
+	const keystone = `{spec: {openStackRelease: "2025.2"}, status: {release: "2025.2"}}`
+	for name, tc := range map[string]struct{ reason, image, config, want string }{
+		"Both":  {"A digest and an option of both.", `{digest: "sha256:` + digits + `"}`, "{DEFAULT: {debug: true}}", `{"digest":"sha256:` + digits + `"} {"DEFAULT":{"debug":true}}`},
+		"Image": {"A version of the next release.", "{tag: 15.0.1}", "{DEFAULT: {debug: true}}", `{"tag":"14.0.1"} {}`},
+	} {
+		observed := map[string]*structpb.Struct{
+			"keystone":  structOf(t, fields(t, keystone)),
+			"placement": structOf(t, fields(t, `{spec: {openStackRelease: "2025.2", image: {tag: 14.0.1}, config: {}}, status: {release: "2025.2"}}`)),
+		}
+		m, err := derive(input(t, `{openStackRelease: "2026.1", services: {placement: {enabled: true, image: `+tc.image+", config: "+tc.config+"}}}", bare, observed))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		spec := m.serviceSpec(m.services[1])
+		if got := text(t, spec.Image) + " " + text(t, spec.Config); got != tc.want || spec.OpenStackRelease != "2025.2" {
+			t.Errorf("%s: told %s in %s, want %s", tc.reason, got, spec.OpenStackRelease, tc.want)
+		}
+	}
+}
+
+var digits = strings.Repeat("a", 64)
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
