@@ -46,7 +46,7 @@ func (m *model) keystoneSpec(s *serviceState) keystonev1.KeystoneSpec {
 
 func checkKeystone(m *model, s *serviceState, r release.Release) error {
 	spec := m.keystoneSpec(s)
-	spec.Image, spec.Overrides = s.basics.Image, s.order.basics.Overrides
+	spec.Image, spec.Overrides = s.basics.Image, s.basics.Overrides
 	identity.SetDefaults(&spec)
 	return identity.Check(s.field(""), r, &spec)
 }
