@@ -4,10 +4,10 @@ import (
 	"errors"
 	"time"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // checkSchedules refuses schedules that look like one and are none, such as a minute 61, or whose day never comes: the workload cluster
@@ -41,16 +41,11 @@ func (m *model) checkServices() error {
 	return errors.Join(errs...)
 }
 
-// checkAPI is what every service refuses: the image of another release, and options and rules that it does not have.
+// checkAPI is what every service refuses.
 func checkAPI(m *model, s *serviceState) error {
-	base := s.field("")
-	_, options := override.Options(s.name, string(m.release), s.basics.Overrides, base)
-	_, rules := override.Rules(s.name, string(m.release), s.basics.Overrides, base)
-	errs := []error{options, rules}
-	if i := s.basics.Image; i != nil {
-		if err := release.CheckTag(s.name, m.release, i.Tag); err != nil {
-			errs = append(errs, invalid.Field(base+".image.tag", "%s", err))
-		}
+	u := s.processes()
+	spec := openstack.Spec{
+		ServiceSpec: &common.ServiceSpec{Image: s.basics.Image, Overrides: s.basics.Overrides}, Workload: &s.workload, UWSGI: &u,
 	}
-	return errors.Join(errs...)
+	return spec.Check(s.field(""), s.name, m.release)
 }

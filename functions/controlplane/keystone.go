@@ -66,7 +66,7 @@ func (m *model) korcCredential() common.Rotation {
 
 // identitySpec is what every other service is told of Keystone.
 func (m *model) identitySpec() common.Identity {
-	id := common.Identity{
+	out := common.Identity{
 		InternalURL: common.URL(m.identity.endpoints.internal),
 		PublicURL:   common.URL(m.identity.endpoints.public),
 		CASecretRef: common.SecretKeyReference{
@@ -76,11 +76,10 @@ func (m *model) identitySpec() common.Identity {
 		KORCCloudRef:       korcCloud(),
 		CredentialRotation: m.korcCredential(),
 	}
-	if e := m.identity.exposure; e != nil && e.Type == exposure.GatewayAPI {
-		// It is published as soon as the companion has logged in, without which Keystone is not ready.
-		id.CAConfigMapRef = &common.LocalReference{Name: common.ObjectName(keystonev1.AuthorityConfigMapName(identityService))}
+	if m.exposure.Type == exposure.GatewayAPI {
+		out.CAConfigMapRef = &common.LocalReference{Name: common.ObjectName(keystonev1.AuthorityName(identityService))}
 	}
-	return id
+	return out
 }
 
 // adminCloud is by what the companion logs in, korcCloud by what K-ORC does.

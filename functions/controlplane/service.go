@@ -16,8 +16,8 @@ import (
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // foregroundFinalizer makes the garbage collector wait for a nested composite resource's children, also where the claim
@@ -177,7 +177,7 @@ func (m *model) crossplane() *common.Crossplane {
 // processes shape each pod. Their number is always set: a service that is there would keep one that its definition once had as a default.
 func (s *serviceState) processes() common.UWSGI {
 	u := ptr.Deref(s.uwsgi, common.UWSGI{})
-	u.Processes = cmp.Or(u.Processes, identity.Processes(s.workload.Resources))
+	u.Processes = cmp.Or(u.Processes, openstack.Processes(s.workload.Resources))
 	return u
 }
 

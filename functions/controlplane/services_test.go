@@ -97,6 +97,7 @@ func TestServices(t *testing.T) {
 	identity := map[string]any{
 		"internalURL": keystone, "publicURL": "https://keystone.a.org/v3",
 		"caSecretRef":        map[string]any{"name": "keystone-tls", "key": "ca.crt"},
+		"caConfigMapRef":     map[string]any{"name": "keystone-ca"},
 		"adminCloudRef":      map[string]any{"secretName": "keystone-clouds", "cloudName": "admin"},
 		"korcCloudRef":       map[string]any{"secretName": "keystone-korc-clouds", "cloudName": "korc"},
 		"credentialRotation": map[string]any{"intervalDays": 30.0},
