@@ -373,6 +373,27 @@ var credentialRotationCases = kindCases{
 			reason: "The old one is valid until the copy is renewed.",
 			spec:   `{target: ApplicationCredential, consumers: [{kind: SecretAggregate, name: clouds}]}`,
 		},
+		"Roles": {
+			reason: "A credential has the roles that its service needs.",
+			spec:   `{target: ApplicationCredential, roles: [service, admin]}`,
+		},
+		"RolesOfPassword": {
+			reason:  "Who has the password has all roles of its user.",
+			spec:    `roles: [service]`,
+			field:   "spec",
+			message: "roles are those of an application credential: a password has all that its user has",
+		},
+		"NoRoles": {
+			reason:  "None would be read as all.",
+			spec:    `{target: ApplicationCredential, roles: []}`,
+			field:   "spec.roles",
+			message: "should have at least 1 items",
+		},
+		"RolesChanged": {
+			reason: "Another credential takes its place.",
+			old:    new(`{target: ApplicationCredential, roles: [service]}`),
+			spec:   `{target: ApplicationCredential, roles: [service, admin]}`,
+		},
 		"TargetChanged": {
 			reason:  "A password is not an application credential.",
 			old:     new(`{}`),

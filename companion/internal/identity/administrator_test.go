@@ -172,6 +172,9 @@ func TestScope(t *testing.T) {
 		"None":     {Cloud{}, tokens.Scope{}},
 		"ID":       {Cloud{ProjectID: "p", ProjectName: "service", ProjectDomainName: "Default"}, tokens.Scope{ProjectID: "p"}},
 		"Name":     {Cloud{ProjectName: "service", ProjectDomainName: "Default", ProjectDomainID: "d"}, tokens.Scope{ProjectName: "service", DomainName: "Default"}},
+		"Domain":   {Cloud{DomainName: "acme", DomainID: "a", UserDomainName: "acme"}, tokens.Scope{DomainName: "acme"}},
+		"ItsID":    {Cloud{DomainID: "a"}, tokens.Scope{DomainID: "a"}},
+		"Both":     {Cloud{DomainName: "acme", ProjectID: "p"}, tokens.Scope{ProjectID: "p"}},
 		"DomainID": {Cloud{ProjectName: "service", ProjectDomainID: "d"}, tokens.Scope{ProjectName: "service", DomainID: "d"}},
 	} {
 		if diff := cmp.Diff(tc.want, tc.cloud.scope()); diff != "" {
@@ -216,7 +219,7 @@ func TestRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := u.CreateApplicationCredential(t.Context(), "first", "for glance", "secret"); err != nil {
+	if err := u.CreateApplicationCredential(t.Context(), "first", "for glance", "secret", []string{"service"}); err != nil {
 		t.Fatal(err)
 	}
 	want := []map[string]any{
@@ -226,7 +229,7 @@ func TestRequests(t *testing.T) {
 			}}},
 			"scope": map[string]any{"project": map[string]any{"name": "service", "domain": map[string]any{"name": "Default"}}},
 		}},
-		{"application_credential": map[string]any{"name": "first", "description": "for glance", "secret": "secret", "unrestricted": false}},
+		{"application_credential": map[string]any{"name": "first", "description": "for glance", "secret": "secret", "unrestricted": false, "roles": []any{map[string]any{"name": "service"}}}},
 	}
 	if diff := cmp.Diff(want, sent.bodies); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
