@@ -7,6 +7,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
@@ -36,16 +37,16 @@ func (m *model) checkRecoveryTime() error {
 func (m *model) checkServices() error {
 	var errs []error
 	for _, s := range m.services {
-		errs = append(errs, s.check(m, s))
+		errs = append(errs, s.check(m, s, m.release))
 	}
 	return errors.Join(errs...)
 }
 
 // checkAPI is what every service refuses.
-func checkAPI(m *model, s *serviceState) error {
+func checkAPI(_ *model, s *serviceState, r release.Release) error {
 	u := s.processes()
 	spec := openstack.Spec{
 		ServiceSpec: &common.ServiceSpec{Image: s.basics.Image, Overrides: s.basics.Overrides}, Workload: &s.workload, UWSGI: &u,
 	}
-	return spec.Check(s.field(""), s.name, m.release)
+	return spec.Check(s.field(""), s.name, r)
 }

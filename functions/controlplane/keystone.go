@@ -16,6 +16,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // keystone is the identity service.
@@ -43,11 +44,11 @@ func (m *model) keystoneSpec(s *serviceState) keystonev1.KeystoneSpec {
 	}
 }
 
-func checkKeystone(m *model, s *serviceState) error {
+func checkKeystone(m *model, s *serviceState, r release.Release) error {
 	spec := m.keystoneSpec(s)
-	spec.Image, spec.Overrides = s.basics.Image, s.order.basics.Overrides
+	spec.Image, spec.Overrides = s.basics.Image, s.basics.Overrides
 	identity.SetDefaults(&spec)
-	return identity.Check(s.field(""), m.release, &spec)
+	return identity.Check(s.field(""), r, &spec)
 }
 
 func (m *model) adminUser() string {
@@ -66,7 +67,7 @@ func (m *model) korcCredential() common.Rotation {
 
 // identitySpec is what every other service is told of Keystone.
 func (m *model) identitySpec() common.Identity {
-	id := common.Identity{
+	out := common.Identity{
 		InternalURL: common.URL(m.identity.endpoints.internal),
 		PublicURL:   common.URL(m.identity.endpoints.public),
 		CASecretRef: common.SecretKeyReference{
@@ -76,11 +77,10 @@ func (m *model) identitySpec() common.Identity {
 		KORCCloudRef:       korcCloud(),
 		CredentialRotation: m.korcCredential(),
 	}
-	if e := m.identity.exposure; e != nil && e.Type == exposure.GatewayAPI {
-		// It is published as soon as the companion has logged in, without which Keystone is not ready.
-		id.CAConfigMapRef = &common.LocalReference{Name: common.ObjectName(keystonev1.AuthorityConfigMapName(identityService))}
+	if m.exposure.Type == exposure.GatewayAPI {
+		out.CAConfigMapRef = &common.LocalReference{Name: common.ObjectName(keystonev1.AuthorityName(identityService))}
 	}
-	return id
+	return out
 }
 
 // adminCloud is by what the companion logs in, korcCloud by what K-ORC does.

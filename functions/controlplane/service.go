@@ -42,8 +42,9 @@ type service struct {
 	ordered func(*controlplanev1.Services) order
 	// build returns its composite resource, without what all have: it is named and labelled by whoever calls.
 	build func(*model, *serviceState) runtime.Object
-	// check refuses what the service would refuse, so that the claim reports it and nothing is composed of a claim that is half right.
-	check func(*model, *serviceState) error
+	// check refuses what the service would refuse in a release, so that the claim reports it and nothing is composed of a claim that is half
+	// right.
+	check func(*model, *serviceState, release.Release) error
 	// secrets are the places of the spec that name its Secrets. Nil: none.
 	secrets func(*controlplanev1.Services) []named
 	// mentions are what a value of its types names outside of a control plane. Nil: none.

@@ -1,7 +1,7 @@
 package controlplane
 
 import (
-	"errors"
+	"encoding/json"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
@@ -24,13 +24,26 @@ func (m *model) orderReleases() {
 		if s.told = m.release; was != "" && !done {
 			s.told = was
 		}
+		m.holdBack(s)
 		done = done && was == m.release && s.runs() == string(m.release) && s.ready()
+	}
+}
+
+// holdBack leaves a service that waits for its turn its image and its configuration, where those that the claim asks for are of the
+// release that it waits for.
+func (m *model) holdBack(s *serviceState) {
+	if s.told == m.release || s.check(m, s, s.told) == nil {
+		return
+	}
+	was := common.ServiceSpec{}
+	// What was composed can be read again.
+	if data, err := json.Marshal(s.seen.Map("spec")); err == nil && json.Unmarshal(data, &was) == nil {
+		s.basics.Image, s.basics.Overrides = was.Image, was.Overrides
 	}
 }
 
 // checkUpgrade refuses a step that OpenStack does not support before anything of it is composed.
 func (m *model) checkUpgrade() error {
-	var errs []error
 	for _, s := range m.services {
 		// An upgrade may be aborted as long as the schema serves the release before.
 		if s.runs() == "" || s.previous() == string(m.release) {
@@ -41,10 +54,10 @@ func (m *model) checkUpgrade() error {
 			return err
 		}
 		if err := release.CheckUpgrade(from, m.release); err != nil {
-			errs = append(errs, invalid.Field("spec.openStackRelease", "%s runs %s: %s", s.name, from, err))
+			return invalid.Field("spec.openStackRelease", "%s; it is what %s runs", err, s.name)
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // oldest is the oldest release that a service runs, empty where none runs yet.

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -152,7 +153,7 @@ func TestReleaseOfAll(t *testing.T) {
 		"One":     {seen: []running{{told: "2026.1", runs: "2026.1"}, {told: "2026.1"}}, oldest: "2026.1"},
 		"Behind":  {seen: []running{{told: "2026.1", runs: "2026.1"}, {told: "2025.2", runs: "2025.2"}}, oldest: "2025.2", upgrading: true},
 		"Ahead":   {seen: []running{{told: "2026.1", runs: "2026.2", previous: "2026.1"}, {}}, oldest: "2026.2", upgrading: true},
-		"TooFar":  {seen: []running{{told: "2026.1", runs: "2026.1"}, {told: "2026.1", runs: "2026.2"}}, oldest: "2026.1", upgrading: true, refused: "placement runs 2026.2: OpenStack cannot go back"},
+		"TooFar":  {seen: []running{{told: "2026.1", runs: "2026.1"}, {told: "2026.1", runs: "2026.2"}}, oldest: "2026.1", upgrading: true, refused: "or restore a backup into a new cloud; it is what placement runs"},
 		"TooLate": {seen: []running{{}, {told: "2024.2", runs: "2024.2"}}, oldest: "2024.2", upgrading: true, refused: `"2024.2" is not supported`},
 	} {
 		m := cloud(t, "2026.1", tc.seen)
@@ -163,4 +164,38 @@ func TestReleaseOfAll(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, tc.refused)
 		}
 	}
+}
+
+// TestHeldBack: a service that waits for its turn is told what it can run: the claim's settings, unless they are of the next release.
+func TestHeldBack(t *testing.T) {
+	const keystone = `{spec: {openStackRelease: "2025.2"}, status: {release: "2025.2"}}`
+	for name, tc := range map[string]struct{ reason, image, config, want string }{
+		"Both":  {"A digest and an option of both.", `{digest: "sha256:` + digits + `"}`, "{DEFAULT: {debug: true}}", `{"digest":"sha256:` + digits + `"} {"DEFAULT":{"debug":true}}`},
+		"Image": {"A version of the next release.", "{tag: 15.0.1}", "{DEFAULT: {debug: true}}", `{"tag":"14.0.1"} {}`},
+	} {
+		observed := map[string]*structpb.Struct{
+			"keystone":  structOf(t, fields(t, keystone)),
+			"placement": structOf(t, fields(t, `{spec: {openStackRelease: "2025.2", image: {tag: 14.0.1}, config: {}}, status: {release: "2025.2"}}`)),
+		}
+		m, err := derive(input(t, `{openStackRelease: "2026.1", services: {placement: {enabled: true, image: `+tc.image+", config: "+tc.config+"}}}", bare, observed))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		spec := m.serviceSpec(m.services[1])
+		if got := text(t, spec.Image) + " " + text(t, spec.Config); got != tc.want || spec.OpenStackRelease != "2025.2" {
+			t.Errorf("%s: told %s in %s, want %s", tc.reason, got, spec.OpenStackRelease, tc.want)
+		}
+	}
+}
+
+var digits = strings.Repeat("a", 64)
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }

@@ -39,7 +39,7 @@ func findAuthority(seen observe.State) authority {
 
 // authorityMap is the ConfigMap with the authority. It changes when the authority is renewed, so it is not immutable.
 func (m *model) authorityMap() *corev1.ConfigMap {
-	meta := m.Meta(keystonev1.AuthorityConfigMapName(m.Name))
+	meta := m.Meta(keystonev1.AuthorityName(m.Name))
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels},

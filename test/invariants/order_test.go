@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"reflect"
@@ -72,6 +73,11 @@ var orders = map[string][]order{
 		{first: `Keystone.*`, then: `(Domain|Project|Role|User|Service|Endpoint)\.openstack\.k-orc\.cloud .*`, why: "K-ORC logs in there"},
 		{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
 		{first: `(Role|User|Project)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to them"},
+
+		{first: `(Domain|Project|Role)\.openstack\.k-orc\.cloud (default|service|admin)`, then: `(Placement|Glance)\..*`, why: "its user gets that role there"},
+		{first: `ExternalSecret\.external-secrets\.io tenant-images-s3`, then: `Glance\..*`, why: "its pods read it"},
+		{first: `Placement\..*`, then: `Usage.* placement-uses-keystone`, exists: true, why: "a Usage looks for its user"},
+		{first: `Glance\..*`, then: `Usage.* glance-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 
 		{first: `NetworkPolicy\.networking\.k8s\.io (mariadb|rabbitmq|valkey|maxscale|service-jobs)`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "pods would be cut off"},
 		{first: `NetworkPolicy\.networking\.k8s\.io companion`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "the companion would be cut off"},
@@ -155,10 +161,16 @@ func settledWorlds(t *testing.T) map[string]settled {
 		}
 		out[name] = s
 	}
+	// The example that has everything has all services, too.
+	services := "\nglance:\n  enabled: true\n  stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: images, credentialsSecretRef: {name: images-s3}}}]" +
+		"\nplacement:\n  enabled: true\nkeystone:"
 	for _, file := range []string{"claim", "full"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")
 		if err != nil {
 			t.Fatal(err)
+		}
+		if file == "full" {
+			claim = bytes.Replace(claim, []byte("\n    keystone:"), []byte(strings.ReplaceAll(services, "\n", "\n    ")), 1)
 		}
 		w, err := preview.World(claim, examples.Platform, kinds.Runners())
 		if err != nil {

@@ -123,8 +123,12 @@ var constraints = map[string]constraint{
 		}
 	}},
 
-	// What there is no function for.
-	"services.glance": off, "services.placement": off,
+	// Options and rules are each service's own, and so are claims that cost more together.
+	"services.placement": sample(object{"enabled": true}, object{"enabled": false}),
+	"services.glance": sample(object{"enabled": false}, object{
+		"enabled": true, "stores": list{object{"name": "main", "file": object{"storageSize": "1Gi"}}},
+	}),
+
 
 	// What the platform offers, and what else only a function can find out.
 	"spec.cluster": sample(object{"ref": object{"name": "east"}}, object{"ref": object{"name": "here"}}),

@@ -252,13 +252,17 @@ func (w *world) checkFlows() {
 	}
 }
 
-// checkDenial holds that the policy that denies everything lets nothing through, and comes after all that do.
+// checkDenial holds that the policy that denies everything lets nothing through, and cuts nobody off: what lets the traffic of pods
+// through is there before it, or comes with the pods.
 func (w *world) checkDenial(p policy, all []policy) {
 	if len(p.Spec.Ingress)+len(p.Spec.Egress) > 0 {
 		w.foundf("%s is about every pod, and lets something through.", p.object)
 	}
 	for _, q := range all {
-		if q.place == p.place && q.stage > p.stage {
+		late := func(pod *pod) bool {
+			return pod.place == q.place && pod.of.stage < q.stage && selects(&q.Spec.PodSelector, pod.labels)
+		}
+		if q.place == p.place && q.stage > p.stage && slices.ContainsFunc(w.pods, late) {
 			w.foundf("%s comes before %s, which lets through what it denies.", p.object, q.object)
 		}
 	}

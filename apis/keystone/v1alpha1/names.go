@@ -46,8 +46,8 @@ func AdminSecretName(name string) string { return name + "-admin" }
 // CertificateSecretName is the Secret with the certificate of the internal address, and its authority in ca.crt.
 func CertificateSecretName(name string) string { return name + "-tls" }
 
-// AuthorityConfigMapName is the ConfigMap with the authority of the internal address's certificate, where a Gateway leads to a Keystone.
-func AuthorityConfigMapName(name string) string { return name + "-ca" }
+// AuthorityName is the ConfigMap with that authority, which a Keystone publishes that a Gateway routes to.
+func AuthorityName(name string) string { return name + "-ca" }
 
 // AdminCloud is by what the first user logs in.
 func AdminCloud(name string) common.CloudCredentialsReference {
