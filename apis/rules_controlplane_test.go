@@ -1,5 +1,7 @@
 package apis_test
 
+const onePodStore = `stores: [{name: main, file: {storageSize: 100Gi, accessMode: ReadWriteOnce}}]`
+
 var controlPlaneCases = kindCases{
 	base: `openStackRelease: "2025.2"`,
 	cases: map[string]specCase{
@@ -135,6 +137,74 @@ var controlPlaneCases = kindCases{
 		"ServiceOff": {
 			reason: "What is said of a service that is off does no harm.",
 			spec:   `{services: {nova: {enabled: false, api: {replicas: 2}}}, cortex: {enabled: false}}`,
+		},
+		"GlanceWithoutStore": {
+			reason:  "Nobody can choose for the tenant where his images are.",
+			spec:    `services: {glance: {enabled: true}}`,
+			field:   "spec.services.glance.stores",
+			message: "Glance needs a place for images: write stores: [{name: main, file: {storageSize: 100Gi}}], or a store with s3, rbd or swift",
+		},
+		"GlanceOffWithoutStore": {
+			reason: "What is off needs none.",
+			spec:   `services: {glance: {enabled: false, uwsgi: {threads: 8}}, placement: {enabled: true, uwsgi: {processes: 2}}}`,
+		},
+		"StoreOfOnePod": {
+			reason:  "Two pods of a small cloud would fight for the volume.",
+			spec:    `services: {glance: {enabled: true, ` + onePodStore + `}}`,
+			field:   "spec.services.glance.replicas",
+			message: "a store with accessMode ReadWriteOnce serves a single pod; say replicas: 1, or accessMode: ReadWriteMany",
+		},
+		"StoreOfOnePodForThree": {
+			reason:  "So would three of a tiny one.",
+			spec:    `{size: development, services: {glance: {enabled: true, replicas: 3, ` + onePodStore + `}}}`,
+			field:   "spec.services.glance.replicas",
+			message: "a store with accessMode ReadWriteOnce serves a single pod; say replicas: 1, or accessMode: ReadWriteMany",
+		},
+		"StoreOfOnePodAlone": {
+			reason: "One pod can have it.",
+			spec:   `services: {glance: {enabled: true, replicas: 1, ` + onePodStore + `}}`,
+		},
+		"StoreOfOnePodBySize": {
+			reason: "A development cloud has one of each.",
+			spec:   `{size: development, services: {glance: {enabled: true, ` + onePodStore + `}}}`,
+		},
+		"StoreRemoved": {
+			reason:  "Images are found by its name.",
+			old:     new(`services: {glance: {enabled: true, ` + fileStore + `}}`),
+			spec:    `services: {glance: {enabled: true, stores: [{name: other, file: {storageSize: 100Gi}}]}}`,
+			field:   "spec.services.glance.stores",
+			message: "a store cannot be removed or renamed: the images in it would be lost; copy them to another store, and say deletionPolicy: Delete in the edit that removes it",
+		},
+		"StoresForgotten": {
+			reason:  "Images outlive a service that is switched off, too.",
+			old:     new(`services: {glance: {enabled: true, ` + fileStore + `}}`),
+			spec:    `{}`,
+			field:   "spec.services.glance.stores",
+			message: "a store cannot be removed or renamed: the images in it would be lost; copy them to another store, and say deletionPolicy: Delete in the edit that removes it",
+		},
+		"StoreDeleted": {
+			reason: "Who says so means it.",
+			old:    new(`services: {glance: {enabled: true, ` + fileStore + `}}`),
+			spec:   `{deletionPolicy: Delete, services: {glance: {enabled: true, stores: [{name: other, file: {storageSize: 100Gi}}]}}}`,
+		},
+		"GlanceSwitchedOff": {
+			reason: "Its stores are kept, and said.",
+			old:    new(`services: {glance: {enabled: true, ` + fileStore + `, imageCache: {storageSize: 1Gi}}}`),
+			spec:   `services: {glance: {enabled: false, ` + fileStore + `}}`,
+		},
+		"StagingGrows": {
+			reason:  "A StatefulSet's volumes stay as they were ordered first.",
+			old:     new(`services: {glance: {enabled: true, ` + fileStore + `, import: {staging: {storageSize: 1Gi}}}}`),
+			spec:    `services: {glance: {enabled: true, ` + fileStore + `, import: {staging: {storageSize: 2Gi}}}}`,
+			field:   "spec.services.glance",
+			message: "import.staging and imageCache stay as Glance was started with: pods keep their volumes; switch Glance off, change them, and switch it on again",
+		},
+		"ImageCacheAdded": {
+			reason:  "Nor does it get more of them.",
+			old:     new(`services: {glance: {enabled: true, ` + fileStore + `}}`),
+			spec:    `services: {glance: {enabled: true, ` + fileStore + `, imageCache: {storageSize: 2Gi}}}`,
+			field:   "spec.services.glance",
+			message: "import.staging and imageCache stay as Glance was started with: pods keep their volumes; switch Glance off, change them, and switch it on again",
 		},
 		"DedicatedCluster": {
 			reason:  "Nothing makes one yet.",

@@ -51,6 +51,180 @@ issuerRef: {name: internal, kind: Issuer}`,
 	},
 }
 
+// service is what a control plane says to each of its services.
+const service = `
+openStackRelease: "2025.2"
+target: {providerConfig: in-cluster}
+region: RegionOne
+database: {mariaDBRef: {name: mariadb}, host: mariadb, caSecretRef: {name: mariadb-ca, key: ca.crt}}
+cache: {servers: ["memcached-0.memcached:11211"]}
+endpoints: {public: https://service.example.com, internal: https://service:8778}
+issuerRef: {name: internal, kind: Issuer}
+identity:
+  internalURL: https://keystone:5000/v3
+  publicURL: https://keystone.example.com/v3
+  caSecretRef: {name: keystone-tls, key: ca.crt}
+  adminCloudRef: {secretName: keystone-clouds, cloudName: admin}
+  korcCloudRef: {secretName: keystone-korc-clouds, cloudName: korc}`
+
+var placementCases = kindCases{
+	base: service,
+	cases: map[string]specCase{
+		"NoIdentity": {
+			reason:  "The parent fills in everything; nothing is guessed.",
+			spec:    `identity: null`,
+			field:   "spec.identity",
+			message: "Required value",
+		},
+	},
+}
+
+const (
+	fileStore = `stores: [{name: main, file: {storageSize: 100Gi}}]`
+	s3Store   = `stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: images, credentialsSecretRef: {name: s3}}}]`
+)
+
+var glanceCases = kindCases{
+	base: service,
+	cases: map[string]specCase{
+		"Stores": {
+			reason: "One of each, several at once.",
+			spec: `
+defaultStore: fast
+stores:
+- {name: main, description: Slow and large, file: {storageSize: 100Gi, storageClass: nfs}}
+- {name: fast, rbd: {secretRef: {name: ceph}, networks: [10.0.0.0/8, "fd00::/8"]}}
+- {name: far_2, s3: {endpoint: "http://[fd00::1]:9000", bucket: images, urlFormat: path, credentialsSecretRef: {name: s3}, caSecretRef: {name: s3, key: ca.crt}}}
+- {name: old, swift: {authURL: https://keystone.example.com/v3, credentialsSecretRef: {name: swift}}}
+import: {methods: [web-download, glance-direct], webDownload: {allowedHosts: [cloud-images.example.com, 10.0.0.1]}, convertTo: raw, staging: {storageSize: 50Gi}}
+imageCache: {storageSize: 50Gi}`,
+		},
+		"StoreOfNothing": {
+			reason:  "A store keeps images somewhere.",
+			spec:    `stores: [{name: main}]`,
+			field:   "spec.stores[0]",
+			message: "say where the store keeps images: one of file, s3, rbd and swift",
+		},
+		"StoreOfTwo": {
+			reason:  "And in one place.",
+			spec:    `stores: [{name: main, file: {storageSize: 1Gi}, rbd: {secretRef: {name: ceph}}}]`,
+			field:   "spec.stores[0]",
+			message: "say where the store keeps images: one of file, s3, rbd and swift",
+		},
+		"StoreWithHyphen": {
+			reason:  "No shell exports a variable with a hyphen.",
+			spec:    `stores: [{name: ceph-rbd, file: {storageSize: 1Gi}}]`,
+			field:   "spec.stores[0].name",
+			message: "should match",
+		},
+		"StoreCalledAsSection": {
+			reason:  "Its options would be those of the database.",
+			spec:    `stores: [{name: database, file: {storageSize: 1Gi}}]`,
+			field:   "spec.stores[0].name",
+			message: "Glance has a section of this name for something else; give the store another name",
+		},
+		"StoreCalledAsReserved": {
+			reason:  "Glance does not start with it.",
+			spec:    `stores: [{name: os_glance_mine, file: {storageSize: 1Gi}}]`,
+			field:   "spec.stores[0].name",
+			message: "Glance has a section of this name for something else; give the store another name",
+		},
+		"StoreCalledAsDriver": {
+			reason: "Glance has no section of a driver's name.",
+			spec:   `stores: [{name: file, file: {storageSize: 1Gi}}]`,
+		},
+		"StoreTurned": {
+			reason:  "Images would be looked for elsewhere.",
+			old:     new(fileStore),
+			spec:    s3Store,
+			field:   "spec.stores[0]",
+			message: "a store stays what it is: the images in it would be lost; add another store beside it",
+		},
+		"StoreAdded": {
+			reason: "There can be more of them.",
+			old:    new(fileStore),
+			spec:   `stores: [{name: other, rbd: {secretRef: {name: ceph}}}, {name: main, file: {storageSize: 200Gi}}]`,
+		},
+		"DefaultStoreUnknown": {
+			reason:  "It is one of the stores.",
+			spec:    `{defaultStore: fast, ` + fileStore + `}`,
+			field:   "spec.defaultStore",
+			message: "defaultStore has to be the name of one of the stores",
+		},
+		"FileStoreShrinks": {
+			reason:  "Volumes only grow.",
+			old:     new(`stores: [{name: main, file: {storageSize: 1Ti}}]`),
+			spec:    fileStore,
+			field:   "spec.stores[0].file",
+			message: "storageSize cannot shrink: a volume only grows; add another store and copy the images",
+		},
+		"FileStoreClass": {
+			reason:  "A class that is named later is another one.",
+			old:     new(fileStore),
+			spec:    `stores: [{name: main, file: {storageSize: 100Gi, storageClass: nfs}}]`,
+			field:   "spec.stores[0].file",
+			message: "storageClass cannot be changed: a volume stays where it is; add another store and copy the images",
+		},
+		"FileStoreAccess": {
+			reason:  "The default is a choice, too.",
+			old:     new(fileStore),
+			spec:    `stores: [{name: main, file: {storageSize: 100Gi, accessMode: ReadWriteOnce}}]`,
+			field:   "spec.stores[0].file",
+			message: "accessMode cannot be changed: a volume stays as it is; add another store and copy the images",
+		},
+		"S3EndpointWithPath": {
+			reason:  "An image's address is <server>/<bucket>/<image>.",
+			spec:    `stores: [{name: main, s3: {endpoint: https://s3.example.com/, bucket: images, credentialsSecretRef: {name: s3}}}]`,
+			field:   "spec.stores[0].s3.endpoint",
+			message: "should match",
+		},
+		"S3Bucket": {
+			reason:  "The old one's images stay in the old one.",
+			old:     new(s3Store),
+			spec:    `stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: other, credentialsSecretRef: {name: s3}}}]`,
+			field:   "spec.stores[0].s3.bucket",
+			message: "bucket cannot be changed: the images in it would be lost; add another store and copy them",
+		},
+		"S3Moves": {
+			reason: "A server may get another name, and other keys.",
+			old:    new(s3Store),
+			spec:   `stores: [{name: main, s3: {endpoint: "https://s3.example.org:443", bucket: images, credentialsSecretRef: {name: new}}}]`,
+		},
+		"RBDPool": {
+			reason:  "The default pool is one, too.",
+			old:     new(`stores: [{name: main, rbd: {secretRef: {name: ceph}}}]`),
+			spec:    `stores: [{name: main, rbd: {secretRef: {name: ceph}, pool: other}}]`,
+			field:   "spec.stores[0].rbd.pool",
+			message: "pool cannot be changed: the images in it would be lost; add another store and copy them",
+		},
+		"RBDNetworks": {
+			reason:  "An address is no network.",
+			spec:    `stores: [{name: main, rbd: {secretRef: {name: ceph}, networks: [10.0.0.0/33]}}]`,
+			field:   "spec.stores[0].rbd.networks[0]",
+			message: "must be a range of addresses, such as 10.0.1.0/24",
+		},
+		"SwiftContainer": {
+			reason:  "The default container is one, too.",
+			old:     new(`stores: [{name: main, swift: {authURL: https://keystone.example.com/v3, credentialsSecretRef: {name: swift}}}]`),
+			spec:    `stores: [{name: main, swift: {authURL: https://keystone.example.com/v3, container: other, credentialsSecretRef: {name: swift}}}]`,
+			field:   "spec.stores[0].swift.container",
+			message: "container cannot be changed: the images in it would be lost; add another store and copy them",
+		},
+		"WebDownloadOfNobody": {
+			reason:  "Its filter would be taken for a permission.",
+			spec:    `import: {methods: [glance-direct], webDownload: {allowedPorts: [443]}}`,
+			field:   "spec.import",
+			message: "without web-download among the methods, webDownload does nothing; add it to methods, or leave webDownload out",
+		},
+		"ImportMethodUnknown": {
+			reason:  "It needs other clouds' tokens.",
+			spec:    `import: {methods: [glance-download]}`,
+			field:   "spec.import.methods[0]",
+			message: "supported values",
+		},
+	},
+}
+
 var platformCases = kindCases{
 	base: `domain: cloud.example.com`,
 	cases: map[string]specCase{
@@ -192,6 +366,27 @@ var credentialRotationCases = kindCases{
 		"CopyOfApplicationCredential": {
 			reason: "The old one is valid until the copy is renewed.",
 			spec:   `{target: ApplicationCredential, consumers: [{kind: SecretAggregate, name: clouds}]}`,
+		},
+		"Roles": {
+			reason: "A credential has the roles that its service needs.",
+			spec:   `{target: ApplicationCredential, roles: [service, admin]}`,
+		},
+		"RolesOfPassword": {
+			reason:  "Who has the password has all roles of its user.",
+			spec:    `roles: [service]`,
+			field:   "spec",
+			message: "roles are those of an application credential: a password has all that its user has",
+		},
+		"NoRoles": {
+			reason:  "None would be read as all.",
+			spec:    `{target: ApplicationCredential, roles: []}`,
+			field:   "spec.roles",
+			message: "should have at least 1 items",
+		},
+		"RolesChanged": {
+			reason: "Another credential takes its place.",
+			old:    new(`{target: ApplicationCredential, roles: [service]}`),
+			spec:   `{target: ApplicationCredential, roles: [service, admin]}`,
 		},
 		"TargetChanged": {
 			reason:  "A password is not an application credential.",

@@ -36,6 +36,8 @@ var allCases = map[string]kindCases{
 	"HypervisorCluster":   hypervisorCases,
 	"StorageCluster":      storageCases,
 	"Keystone":            keystoneCases,
+	"Placement":           placementCases,
+	"Glance":              glanceCases,
 	"PlatformConfig":      platformCases,
 	"KeyRepository":       keyRepositoryCases,
 	"DatabaseSync":        databaseSyncCases,

@@ -31,7 +31,7 @@ func stage(w *world) controller.Action {
 			return err
 		}
 		rec := w.record
-		rec.Staged = name
+		rec.Staged, rec.StagedRoles = name, w.roles()
 		if w.rotation.Spec.Target == applicationCredential {
 			rec.Staged = w.prefix() + name
 		}
@@ -53,7 +53,7 @@ func askKeystone(w *world, do controller.Action) controller.Action {
 func create(w *world) controller.Action {
 	return func(ctx context.Context, _ *controller.Env) error {
 		description := fmt.Sprintf("Made by CredentialRotation %s/%s", w.rotation.Namespace, w.rotation.Name)
-		return w.user.CreateApplicationCredential(ctx, w.record.Staged, description, w.staged())
+		return w.user.CreateApplicationCredential(ctx, w.record.Staged, description, w.staged(), w.record.StagedRoles)
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
@@ -38,14 +40,16 @@ func (w way) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// life makes a first credential, starts pods and rotates twice. A rotation that a rival has done is one, too.
+// life makes a first credential, starts pods and rotates twice, the second time for other roles. A rotation that a rival has done is one, too.
 func life(t testing.TB, target string, at crash.Point) (*cluster, *crash.API) {
 	t.Helper()
 	rotation, around := rotationOf(target), []client.Object{}
 	if target == applicationCredential {
 		rotation, around = copied(rotation), append(around, aggregate())
+		rotation.Spec.Roles = []string{"service"}
 	}
 	c := newCluster(t, rotation, around...)
+	c.keystone.SetRoles(userName, "service", "admin", "reader")
 	c.keystone.Add(userName, "not of a rotation")
 	c.keystone.Add("nova", "of another user")
 	a := crash.New(c.api, at)
@@ -64,9 +68,11 @@ func life(t testing.TB, target string, at crash.Point) (*cluster, *crash.API) {
 		c.pass(r)
 	}
 	c.place(r)
-	for range 2 {
-		c.untilRotation(r)
+	c.untilRotation(r)
+	if target == applicationCredential {
+		c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Roles = []string{"service", "admin"} })
 	}
+	c.untilRotation(r)
 	// What came late is found the next time that it looks.
 	c.days(r, 1.5)
 	c.run(r)
@@ -106,6 +112,9 @@ func verify(t testing.TB, c *cluster, target string) {
 	}
 	if got := c.keystone.Credentials(); len(got) != want {
 		t.Errorf("Keystone has %d application credentials, not %d: %v", len(got), want, got)
+	}
+	if diff := cmp.Diff([]string{"admin", "service"}, c.rolesInUse()); target == applicationCredential && diff != "" {
+		t.Errorf("roles, -want +got:\n%s", diff)
 	}
 	s := c.secret()
 	if text(s, stagedPrefix+secretKey)+text(s, stagedPrefix+passwordKey) != "" {

@@ -26,8 +26,11 @@ type record struct {
 	Distributed *time.Time `json:"distributed,omitempty"`
 	// Previous is the ID of the one before, until that is revoked.
 	Previous string `json:"previous,omitempty"`
-	// Staged is the name of the credential that is being made. Its secret is in the Secret already.
-	Staged string `json:"staged,omitempty"`
+	// Roles are those that the application credential in use was made with, sorted. None: those that the user had.
+	Roles []string `json:"roles,omitempty"`
+	// Staged is the name of the credential that is being made, and StagedRoles are its roles. Its secret is in the Secret already.
+	Staged      string   `json:"staged,omitempty"`
+	StagedRoles []string `json:"stagedRoles,omitempty"`
 	// Condemned are the IDs of application credentials that nobody uses: they are revoked one by one.
 	Condemned []string `json:"condemned,omitempty"`
 	// Clean is set when every other application credential of this rotation is revoked.
@@ -37,7 +40,7 @@ type record struct {
 // replaced is the record when the staged credential is in use.
 func (r record) replaced(id, value string, now time.Time) record {
 	return record{
-		Rotation: r.Rotation, ID: id, Digest: digest(id, value), Since: now, Previous: r.ID, Condemned: r.Condemned,
+		Rotation: r.Rotation, ID: id, Digest: digest(id, value), Since: now, Previous: r.ID, Condemned: r.Condemned, Roles: r.StagedRoles,
 	}
 }
 

@@ -3,6 +3,8 @@ package credentialrotation
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
@@ -121,14 +123,21 @@ func mint(w *world) *controller.Step {
 			Note: fmt.Sprintf("Secret %s holds the new password", w.secret.Name),
 		}
 	}
-	made, ok := w.find("", w.record.Staged)
-	if !ok {
-		return &controller.Step{Name: "CredentialMade", Do: askKeystone(w, create(w)), Note: "made application credential " + w.record.Staged}
+	if made, ok := w.find("", w.record.Staged); ok {
+		return &controller.Step{
+			Name: "CredentialReplaced", Do: promote(w, made.ID),
+			Note: fmt.Sprintf("Secret %s holds application credential %s", w.secret.Name, made.ID),
+		}
 	}
-	return &controller.Step{
-		Name: "CredentialReplaced", Do: promote(w, made.ID),
-		Note: fmt.Sprintf("Secret %s holds application credential %s", w.secret.Name, made.ID),
+	if !slices.Equal(w.record.StagedRoles, w.roles()) { // By another name: who is late may still make the one that was staged.
+		return &controller.Step{Name: "CredentialStaged", Do: stage(w)}
 	}
+	if lacking := w.user.Lacks(w.record.StagedRoles); len(lacking) > 0 {
+		return &controller.Step{Name: "RolesAwaited", Wait: fmt.Sprintf(
+			"spec.roles: user %s does not have the role %s in its project yet: give it by a RoleAssignment",
+			w.rotation.Spec.UserName, strings.Join(lacking, " or "))}
+	}
+	return &controller.Step{Name: "CredentialMade", Do: askKeystone(w, create(w)), Note: "made application credential " + w.record.Staged}
 }
 
 // adopt takes the password that someone has put into the Secret.
@@ -155,7 +164,7 @@ func replaceBroken(w *world) *controller.Step {
 	switch {
 	case w.gone():
 		s.Warning, s.Note = true, fmt.Sprintf("Keystone has no application credential %s any more: another one takes its place. "+
-			"Taking a role from a user revokes the application credentials that have it", w.record.ID)
+			"Taking a role from a user revokes its application credentials in that project", w.record.ID)
 	case w.state == edited, w.state == unrecorded:
 		s.Warning, s.Note = true, fmt.Sprintf("Secret %s was edited: another application credential takes the place of what it holds",
 			w.secret.Name)

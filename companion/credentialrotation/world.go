@@ -3,6 +3,7 @@ package credentialrotation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -257,9 +258,15 @@ func (w *world) waitsForConsumers() string {
 	return ""
 }
 
+// roles are those that an application credential is to be made with, sorted.
+func (w *world) roles() []string { return slices.Sorted(slices.Values(w.rotation.Spec.Roles)) }
+
 // due is when the credential is replaced, if nothing holds that back.
 func (w *world) due() time.Time {
 	if id := w.rotation.Annotations[rotateAnnotation]; id != "" && id == w.record.ID {
+		return w.record.Since
+	}
+	if w.state == intact && !slices.Equal(w.record.Roles, w.roles()) {
 		return w.record.Since
 	}
 	spec := w.rotation.Spec

@@ -191,7 +191,15 @@ func (c *cluster) crossplane() {
 	ctx := context.Background()
 	list := &openstackv1.DatabaseSyncList{}
 	c.must(c.api.List(ctx, list))
-	if len(list.Items) == 0 || list.Items[0].Status.InstalledRelease != list.Items[0].Spec.Release {
+	if len(list.Items) == 0 {
+		return
+	}
+	replicas := int32(2)
+	if list.Items[0].Status.Quiesce {
+		replicas = 0
+	}
+	c.scale(replicas)
+	if list.Items[0].Status.InstalledRelease != list.Items[0].Spec.Release {
 		return
 	}
 	want := list.Items[0].Spec.Template.Spec.Containers[0].Image
@@ -201,7 +209,7 @@ func (c *cluster) crossplane() {
 		c.must(c.api.Create(ctx, &appsv1.Deployment{
 			ObjectMeta: metav1.ObjectMeta{Name: "keystone", Namespace: namespace, Generation: 1},
 			Spec: appsv1.DeploymentSpec{
-				Replicas: new(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
 				Template: corev1.PodTemplateSpec{
 					ObjectMeta: metav1.ObjectMeta{Labels: labels},
 					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "keystone", Image: want}}},
@@ -214,6 +222,19 @@ func (c *cluster) crossplane() {
 		d.Spec.Template.Spec.Containers[0].Image = want
 		d.Generation++
 		c.must(c.api.Update(ctx, d))
+	}
+}
+
+// scale sets the Deployment's replicas, if there is one.
+func (c *cluster) scale(replicas int32) {
+	d := &appsv1.Deployment{}
+	if c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: "keystone"}, d) != nil {
+		return
+	}
+	if *d.Spec.Replicas != replicas {
+		d.Spec.Replicas = &replicas
+		d.Generation++
+		c.must(c.api.Update(context.Background(), d))
 	}
 }
 
@@ -234,9 +255,12 @@ func (c *cluster) deployments() {
 		}
 	}
 	switch {
-	case len(updated)+len(old) > int(*d.Spec.Replicas):
+	case len(updated)+len(old) > int(*d.Spec.Replicas) && len(old) > 0:
 		c.must(c.api.Delete(ctx, &old[0]))
 		old = old[1:]
+	case len(updated) > int(*d.Spec.Replicas):
+		c.must(c.api.Delete(ctx, &updated[0]))
+		updated = updated[1:]
 	case len(updated) < int(*d.Spec.Replicas):
 		c.podCount++
 		pod := corev1.Pod{

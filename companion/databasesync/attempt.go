@@ -91,6 +91,9 @@ func (w *world) release(r *record, job *batchv1.Job) *plan {
 	if phaseOf(r).afterRollout() && w.rollout != "" {
 		return w.waitForRollout()
 	}
+	if r.Quiesced && w.stop != "" {
+		return w.waitForStop(phaseOf(r))
+	}
 	p := w.save(at, w.begins(r))
 	p.release = job
 	p.note = fmt.Sprintf("runs step %s of release %s, attempt %d", r.Step, r.Release, r.Attempt)

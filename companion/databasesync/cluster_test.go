@@ -106,6 +106,14 @@ func keystone(release string) *openstackv1.DatabaseSync {
 	}
 }
 
+// quiesced lets a DatabaseSync change the schema while nobody uses it.
+func quiesced(s *openstackv1.DatabaseSync) *openstackv1.DatabaseSync {
+	for _, steps := range [][]openstackv1.Step{s.Spec.Sync, s.Spec.Expand, s.Spec.Contract} {
+		steps[0].Quiesced = true
+	}
+	return s
+}
+
 func secret() *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "database", Namespace: namespace}}
 }
@@ -264,8 +272,12 @@ func (c *cluster) check() {
 	}
 	var at []string
 	for _, p := range c.stepPods() {
-		if p.Status.Phase == corev1.PodRunning {
-			at = append(at, p.Name)
+		if p.Status.Phase != corev1.PodRunning {
+			continue
+		}
+		at = append(at, p.Name)
+		if r := attempt(&p); r.Quiesced && slices.ContainsFunc(c.servicePods(), func(p corev1.Pod) bool { return consumer.Running(&p) }) {
+			c.violatedf("%s runs beside pods that use the database", r.Step)
 		}
 	}
 	if len(at) > 1 {

@@ -31,7 +31,7 @@ var kind = controller.Kind[*openstackv1.DatabaseSync, *world]{
 	List:      &openstackv1.DatabaseSyncList{},
 	Annotated: true,
 	Owns:      []client.Object{&batchv1.Job{}},
-	Consumers: []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}},
+	Consumers: []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}},
 	Names: func(s *openstackv1.DatabaseSync, kind, name string) bool {
 		return slices.Contains(s.Spec.Consumers, openstackv1.Consumer{Kind: kind, Name: common.ObjectName(name)})
 	},
@@ -73,7 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
 // +kubebuilder:rbac:groups="",resources=secrets;configmaps,verbs=get
-// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 func Add(mgr ctrl.Manager) error {
 	return kind.Add(mgr, func(env *controller.Env) error {

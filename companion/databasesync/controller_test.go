@@ -192,24 +192,33 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestConsumers: both kinds of consumers are waited for, and one that does not exist is named.
+// TestConsumers: consumers of every kind are waited for, and one that does not exist is named.
 func TestConsumers(t *testing.T) {
 	labels := map[string]string{"app": "conductor"}
+	template := func(release string) corev1.PodTemplateSpec {
+		return corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image1(release)}}}}
+	}
 	set := &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "conductor", Namespace: namespace},
-		Spec: appsv1.StatefulSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
-			Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image1("2025.1")}}},
-		}},
-		Status: appsv1.StatefulSetStatus{Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1},
+		Spec:       appsv1.StatefulSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template("2025.1")},
+		Status:     appsv1.StatefulSetStatus{Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1},
 	}
-	for want, s := range map[string]openstackv1.Consumer{
-		"": {Kind: "StatefulSet", Name: "conductor"}, "Deployment api does not exist": {Kind: "Deployment", Name: "api"},
+	daemons := &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "agent", Namespace: namespace},
+		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template("2024.2")},
+		Status:     appsv1.DaemonSetStatus{DesiredNumberScheduled: 2, UpdatedNumberScheduled: 2, NumberAvailable: 2},
+	}
+	for want, consumers := range map[string][]openstackv1.Consumer{
+		"":                              {{Kind: "StatefulSet", Name: "conductor"}},
+		"Deployment api does not exist": {{Kind: "StatefulSet", Name: "conductor"}, {Kind: "Deployment", Name: "api"}},
+		"DaemonSet agent is still of another image": {{Kind: "StatefulSet", Name: "conductor"}, {Kind: "DaemonSet", Name: "agent"}},
 	} {
-		sync := keystone("2025.1")
-		sync.Spec.Consumers = []openstackv1.Consumer{s}
-		c := newCluster(t, sync, set.DeepCopy())
-		if got, err := rollout(context.Background(), c.api, sync); err != nil || got != want {
-			t.Errorf("%q, %v", got, err)
+		sync, _ := standing()[0].(*openstackv1.DatabaseSync)
+		sync.Spec.Consumers, sync.Status.ContractedRelease = consumers, ""
+		c := newCluster(t, sync, secret(), set.DeepCopy(), daemons.DeepCopy())
+		w, err := observe(t.Context(), (*controller.Env)(c.reconciler(c.api)), c.sync())
+		if err != nil || w.rollout != want {
+			t.Errorf("%q, %v, want %q", w.rollout, err, want)
 		}
 	}
 }

@@ -28,6 +28,8 @@ type life struct {
 	// from is the release that everything has run for at the beginning. None: the database is new.
 	from string
 	live func(*cluster, *Reconciler)
+	// quiesced: steps need the pods stopped.
+	quiesced bool
 	// unsettled: at the call that goes wrong, the upgrade was aborted, and ordered again before the controller goes on.
 	unsettled bool
 	// want are the steps that start, in this order, where nothing goes wrong.
@@ -79,6 +81,18 @@ var lives = map[string]life{
 	},
 	"upgrade": {
 		from: "2025.1",
+		live: func(c *cluster, r *Reconciler) {
+			c.order("2025.2")
+			c.until(r, "the end", finished)
+		},
+		want: []string{
+			"check/upgrade-check 2025.2 #1", "expand/expand 2025.2 #1", "expand/expand 2025.2 #2", "contract/contract 2025.2 #1",
+			"migrate/online 2025.2 #1", "migrate/online 2025.2 #2", "migrate/online 2025.2 #3",
+		},
+		serves: "2025.2",
+	},
+	"quiesced": {
+		from: "2025.1", quiesced: true,
 		live: func(c *cluster, r *Reconciler) {
 			c.order("2025.2")
 			c.until(r, "the end", finished)
@@ -216,6 +230,11 @@ func (l life) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
 	objects := []client.Object{keystone("2025.1"), secret()}
 	if l.from != "" {
 		objects = standing()
+	}
+	if l.quiesced {
+		s := quiesced(objects[0].(*openstackv1.DatabaseSync))
+		s.Status.InstalledHash, s.Status.ContractedHash = target(&s.Spec), target(&s.Spec)
+		s.Status.History[0].Hash = steps(&s.Spec, syncing)[0].hash
 	}
 	if l.release != "" {
 		objects[0] = identified(keystone(l.release))

@@ -9,7 +9,7 @@ import (
 // TestKind: what it is told of, and what it warns of.
 func TestKind(t *testing.T) {
 	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
-		Annotated: true, Owns: []string{"Job"}, Consumers: []string{"Deployment", "StatefulSet"}, Warns: []string{"Ready"},
+		Annotated: true, Owns: []string{"Job"}, Consumers: []string{"Deployment", "StatefulSet", "DaemonSet"}, Warns: []string{"Ready"},
 		Metrics: []string{
 			"companion_database_sync_condition",
 			"companion_database_sync_failures_total",

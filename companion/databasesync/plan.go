@@ -123,17 +123,10 @@ func prepare(w *world) *plan {
 	if w.installed() {
 		return nil
 	}
-	spec, status := &w.sync.Spec, &w.sync.Status
-	todo := steps(spec, upgrading(spec))
-	if !w.fresh() && spec.Release != status.InstalledRelease {
-		todo = append(steps(spec, checking), todo...)
-	}
-	if w.fresh() {
-		todo = steps(spec, syncing)
-	}
-	if p := w.run(todo); p != nil {
+	if p := w.run(w.todo()); p != nil {
 		return p
 	}
+	spec, status := &w.sync.Spec, &w.sync.Status
 	p := w.save(openstackv1.SyncPhaseRollingOut, "the schema serves release "+spec.Release)
 	p.note = "the schema serves release " + spec.Release
 	if w.fresh() {
@@ -157,12 +150,16 @@ func (w *world) waitForRollout() *plan {
 	return w.wait(openstackv1.SyncPhaseRollingOut, "RollingOut", "waits until every pod runs the new image: "+w.rollout)
 }
 
+func (w *world) waitForStop(p phase) *plan {
+	return w.wait(shown[p], "Quiescing", "waits until no pod that uses the database runs: "+w.stop)
+}
+
 // cleanUp does what needs every consumer to run the image.
 func cleanUp(w *world) *plan {
 	if w.complete() {
 		return nil
 	}
-	if p := w.run(slices.Concat(steps(&w.sync.Spec, contracting), steps(&w.sync.Spec, migrating))); p != nil {
+	if p := w.run(w.todo()); p != nil {
 		return p
 	}
 	p := w.save(openstackv1.SyncPhaseDone, "everything has run for release "+w.sync.Spec.Release)
@@ -186,7 +183,7 @@ func (w *world) begin(s step) *plan {
 	history := w.sync.Status.History
 	r := record{
 		Step: s.key(), Release: w.sync.Spec.Release, Image: image(&w.sync.Spec), Hash: s.hash,
-		Attempt: 1, Request: request(w.sync),
+		Attempt: 1, Request: request(w.sync), Quiesced: w.quiesced(s),
 	}
 	if last := latest(history, s.hash); last != nil {
 		r.Attempt = last.Attempt + 1
@@ -202,6 +199,9 @@ func (w *world) begin(s step) *plan {
 	if len(w.missing) > 0 {
 		return w.wait(openstackv1.SyncPhasePending, "Waiting",
 			fmt.Sprintf("step %s waits until there are %s", r.Step, strings.Join(w.missing, ", ")))
+	}
+	if r.Quiesced && w.stop != "" {
+		return w.waitForStop(s.phase)
 	}
 	p := w.save(shown[s.phase], w.begins(&r))
 	if w.job(&r) == nil {

@@ -22,6 +22,9 @@ func TestAnyHistory(t *testing.T) {
 		if rapid.Bool().Draw(t, "identified") {
 			first = identified(first)
 		}
+		if rapid.Bool().Draw(t, "quiesced") {
+			first = quiesced(first)
+		}
 		c := newCluster(t, first, secret())
 		codes := map[phase]int32{}
 		c.exits = func(r record) int32 { return codes[phaseOf(&r)] }

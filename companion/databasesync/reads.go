@@ -16,18 +16,27 @@ import (
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
-// rollout says what keeps the consumers from running an image all: no words if nothing does.
-func rollout(ctx context.Context, reader client.Reader, sync *openstackv1.DatabaseSync) (string, error) {
-	for _, ref := range sync.Spec.Consumers {
-		c, err := consumer.Observe(ctx, reader, ref.Kind, client.ObjectKey{Namespace: sync.Namespace, Name: string(ref.Name)})
-		if err != nil {
-			return "", err
-		}
-		if why := c.WaitsForImage(image(&sync.Spec)); why != "" {
-			return why, nil
+// consumersOf reads the workloads that use the database.
+func consumersOf(ctx context.Context, reader client.Reader, sync *openstackv1.DatabaseSync) ([]consumer.Workload, error) {
+	out := make([]consumer.Workload, len(sync.Spec.Consumers))
+	for i, ref := range sync.Spec.Consumers {
+		var err error
+		key := client.ObjectKey{Namespace: sync.Namespace, Name: string(ref.Name)}
+		if out[i], err = consumer.Observe(ctx, reader, ref.Kind, key); err != nil {
+			return nil, err
 		}
 	}
-	return "", nil
+	return out, nil
+}
+
+// first is the first thing that a workload waits for: no words if none does.
+func first(consumers []consumer.Workload, waits func(consumer.Workload) string) string {
+	for _, c := range consumers {
+		if why := waits(c); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // missing returns the references that do not exist. Only metadata is read.

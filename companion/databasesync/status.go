@@ -29,6 +29,8 @@ func report(w *world, p *plan) openstackv1.DatabaseSyncStatus {
 	status := &then.sync.Status
 	status.ObservedGeneration = w.sync.Generation
 	status.Phase = cmp.Or(p.phase, openstackv1.SyncPhasePending)
+	// What has just been installed is rolled out first.
+	status.Quiesce = !p.refused && then.quiesces() && then.rollout == "" && (w.installed() || !then.installed())
 
 	ready := condition.False(p.reason, p.message)
 	if then.installed() && !p.refused {

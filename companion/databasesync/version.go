@@ -1,6 +1,7 @@
 package databasesync
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,10 +12,10 @@ import (
 )
 
 var (
-	// revisionLine is a line with nothing but a revision in it, and unknownRevision what Alembic says, through whatever tool asks it, of a
+	// revisionLine is a line with nothing but a revision in it and what Alembic says of that, as in "d553edeb540f (head)", and unknownRevision what Alembic says, through whatever tool asks it, of a
 	// database whose revision is none of its scripts'
 	// (https://github.com/sqlalchemy/alembic/blob/main/alembic/script/base.py, _catch_revision_errors).
-	revisionLine    = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	revisionLine    = regexp.MustCompile(`^([A-Za-z0-9_.-]{1,64})(?: \([a-z, ]+\))*$`)
 	unknownRevision = regexp.MustCompile(`Can't locate revision identified by '([A-Za-z0-9_.-]{1,64})'`)
 )
 
@@ -99,11 +100,25 @@ func (w *world) revision(res result) string {
 		}
 		return ""
 	}
-	// Log lines stand between, mostly before.
-	for _, line := range slices.Backward(strings.Split(w.said, "\n")) {
-		if line = strings.TrimSpace(line); revisionLine.MatchString(line) {
-			return line
+	return reported(cmp.Or(w.sync.Spec.SchemaVersion, &openstackv1.SchemaVersion{}), w.said)
+}
+
+// reported is the revision that an output names, among log lines and the revisions of branches that never change: the last one that is
+// known, or else the last that may be one. That the database is empty is believed if there is none. No words: it names nothing.
+func reported(v *openstackv1.SchemaVersion, said string) string {
+	unknown, empty := "", ""
+	for _, line := range slices.Backward(strings.Split(said, "\n")) {
+		line = strings.TrimSpace(line)
+		m := revisionLine.FindStringSubmatch(line)
+		switch {
+		case line == v.Empty:
+			empty = line
+		case m == nil:
+		case slices.ContainsFunc(v.Revisions, func(r openstackv1.SchemaRevision) bool { return r.Revision == m[1] }):
+			return m[1]
+		case unknown == "":
+			unknown = m[1]
 		}
 	}
-	return ""
+	return cmp.Or(unknown, empty)
 }

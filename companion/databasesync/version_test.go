@@ -116,6 +116,7 @@ func TestRevision(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		said   string
+		empty  string
 		code   *int32
 		want   string
 	}{
@@ -130,9 +131,29 @@ func TestRevision(t *testing.T) {
 			said: "CRITICAL keystone [-] Unhandled error: alembic.util.exc.CommandError: Can't locate revision identified by '742c857f1dfb'\nERROR keystone",
 		},
 		"Gone": {reason: "Nobody knows how it ended.", said: "47147121"},
+		"Heads": {
+			reason: "Neutron's tool prints the heads of all branches, and whichever is known counts.", code: new(int32(0)), want: "47147121",
+			said: "  Running current for neutron ...\nINFO  [alembic.runtime.migration] Context impl MySQLImpl.\n47147121 (head)\n5c85685d616d (contract) (head)\n  OK\n",
+		},
+		"NoHeads": {
+			reason: "Of an empty database it says no more than that it has ended.", empty: "OK", code: new(int32(0)), want: "OK",
+			said: "  Running current for neutron ...\n  OK\n",
+		},
+		"UnknownHead": {
+			reason: "Which is not believed where there is a revision.", empty: "OK", code: new(int32(0)), want: "0123abcd",
+			said: "0123abcd (head)\n  OK\n",
+		},
+		"Sentence": {
+			reason: "Glance's tool says it in a sentence.", empty: "Database is not under migration control.", code: new(int32(0)),
+			want: "Database is not under migration control.", said: "INFO alembic\nDatabase is not under migration control.\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := (&world{said: tc.said}).revision(result{code: tc.code}); got != tc.want {
+			s := identified(keystone("2025.1"))
+			if tc.empty != "" {
+				s.Spec.SchemaVersion.Empty = tc.empty
+			}
+			if got := (&world{sync: s, said: tc.said}).revision(result{code: tc.code}); got != tc.want {
 				t.Errorf("%s\n%q, want %q", tc.reason, got, tc.want)
 			}
 		})

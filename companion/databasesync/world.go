@@ -32,8 +32,9 @@ type world struct {
 	missing []string
 	// said is what a version step that has ended has reported, and output what a step has written that has failed.
 	said, output string
-	// rollout says what keeps the consumers from running the image all: no words if nothing does.
-	rollout string
+	// rollout says what keeps the consumers from running the image all, and stop what keeps them from being stopped all: no words if
+	// nothing does.
+	rollout, stop string
 }
 
 // observe reads the world. Nothing comes from a cache: a pass is rare, and a step cannot be taken back. The DatabaseSync is read before and
@@ -70,10 +71,18 @@ func observe(ctx context.Context, env *controller.Env, sync *openstackv1.Databas
 	if w.missing, err = missing(ctx, reader, sync.Namespace, rights.References(&sync.Spec.Template.Spec)); err != nil {
 		return nil, err
 	}
-	if w.installed() {
-		w.rollout, err = rollout(ctx, reader, sync)
+	if !w.installed() && !w.quiesces() {
+		return w, nil
 	}
-	return w, err
+	consumers, err := consumersOf(ctx, reader, sync)
+	if err != nil {
+		return nil, err
+	}
+	w.stop = first(consumers, consumer.Workload.WaitsForStop)
+	if w.installed() && !(w.quiesces() && sync.Status.Quiesce) { // Else it was over before they were stopped.
+		w.rollout = first(consumers, func(c consumer.Workload) string { return c.WaitsForImage(image(&sync.Spec)) })
+	}
+	return w, nil
 }
 
 // listen reads the output of an attempt that has ended, if that is to be known. A version step reports by its termination message or,
@@ -112,6 +121,37 @@ func (w *world) installed() bool {
 func (w *world) complete() bool {
 	s := &w.sync.Status
 	return w.installed() && s.ContractedRelease == s.InstalledRelease && s.ContractedHash == s.InstalledHash
+}
+
+// todo are the steps of what is in turn, those that have succeeded too.
+func (w *world) todo() []step {
+	spec := &w.sync.Spec
+	switch {
+	case w.complete():
+		return nil
+	case w.installed():
+		return slices.Concat(steps(spec, contracting), steps(spec, migrating))
+	case w.fresh():
+		return steps(spec, syncing)
+	case spec.Release != w.sync.Status.InstalledRelease:
+		return append(steps(spec, checking), steps(spec, upgrading(spec))...)
+	}
+	return steps(spec, upgrading(spec))
+}
+
+// quiesces: the step that runs, or else is in turn, is one that needs the consumers stopped.
+func (w *world) quiesces() bool {
+	if r := open(w.sync.Status.History); r != nil {
+		return r.Quiesced
+	}
+	todo := w.todo()
+	i := slices.IndexFunc(todo, func(s step) bool { return !done(w.sync.Status.History, s) })
+	return i >= 0 && w.quiesced(todo[i])
+}
+
+// quiesced: a step needs the consumers stopped. Another image of the same release brings nothing that it does not serve.
+func (w *world) quiesced(s step) bool {
+	return s.Quiesced && w.sync.Status.ContractedRelease != w.sync.Spec.Release
 }
 
 // ahead is the release that the schema may have been brought to beyond the installed one, and how.

@@ -173,7 +173,7 @@ func TestRefused(t *testing.T) {
 	}{
 		"WrongPassword": {
 			"Keystone answers, but nobody could log in.", []client.Object{identitytest.Clouds(namespace, "clouds", "another")},
-			"LoginRefused: cannot log in as user admin: the password is not accepted by Keystone, or the user is locked out",
+			"LoginRefused: cannot log in as user admin: the password is not accepted by Keystone, or the user is locked out, or has no role in project admin",
 		},
 		"NoCredentials": {"They are made beside Keystone.", nil, "NoCredentials: spec.cloudCredentialsRef: Secret clouds does not exist"},
 	} {

@@ -34,7 +34,7 @@ var kind = controller.Kind[*openstackv1.KeyRepository, *world]{
 	Secrets:   func(r *openstackv1.KeyRepository) []string { return []string{string(r.Spec.SecretName)} },
 	Annotated: true,
 	Owns:      []client.Object{&batchv1.Job{}},
-	Consumers: []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}},
+	Consumers: []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}},
 	Names: func(r *openstackv1.KeyRepository, kind, name string) bool {
 		return slices.Contains(r.Spec.Consumers, openstackv1.Consumer{Kind: kind, Name: common.ObjectName(name)})
 	},
@@ -67,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // +kubebuilder:rbac:groups=openstack.c5c3.io,resources=keyrepositories/status,verbs=get;update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;update
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
-// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=external-secrets.io,resources=pushsecrets;externalsecrets,verbs=get;list;create;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

@@ -73,7 +73,7 @@ func TestReconcile(t *testing.T) {
 			reason:  "Someone changed it.",
 			objects: []client.Object{assignment(nil), identitytest.Clouds(namespace, "clouds", "another"), role, user, project},
 			status: metav1.Condition{
-				Status: "False", Reason: "KeystoneUnavailable", Message: "cannot log in as user admin: the password is not accepted by Keystone, or the user is locked out",
+				Status: "False", Reason: "KeystoneUnavailable", Message: "cannot log in as user admin: the password is not accepted by Keystone, or the user is locked out, or has no role in project admin",
 			},
 		},
 		"Refused": {

@@ -101,6 +101,16 @@ func TestFollows(t *testing.T) {
 			},
 			want: map[string][]byte{"p": []byte(secret)}, ready: "Written",
 		},
+		"Keyring": {
+			reason: "A file ends as its template does, and has the key alone, whether or not its Secret has a line's end behind it.",
+			change: func(c *cluster) {
+				a := c.aggregate()
+				a.Generation, a.Spec.Template = 2, map[string]c5c3v1.SecretTemplate{"keyring": "[client.glance]\n\tkey = {{ .password | trim }}\n"}
+				c.must(c.api.Update(context.Background(), a))
+				c.update("keystone-admin", func(s *corev1.Secret) { s.Data["password"] = []byte("AQB+/w==\n") })
+			},
+			want: map[string][]byte{"keyring": []byte("[client.glance]\n\tkey = AQB+/w==\n")}, ready: "Written",
+		},
 		"TemplateBroken": {
 			reason: "Never half: the key that would be in order is not written either.",
 			change: func(c *cluster) {

@@ -55,6 +55,7 @@ func TestTemplates(t *testing.T) {
 		"OsloTwoLines":    {reason: "An option is one line: the second would be another option.", text: "{{ .a }}", escape: "OsloConfig", value: "x\n[DEFAULT]", wantErr: "source a (Secret secret, key key) cannot be written as OsloConfig"},
 		"URL":             {reason: "The user and the password of a URL.", text: "rabbit://u:{{ .a }}@h", escape: "URL", value: "p@ss:w/o?r d#%$+é", want: "rabbit://u:p%40ss%3Aw%2Fo%3Fr%20d%23%25%24%2B%C3%A9@h"},
 		"FinalNewline":    {reason: "Ceph does not read a keyring whose last line has no end.", text: "[client.a]\nkey = {{ .a | trim }}\n", value: "AQ==\n", want: "[client.a]\nkey = AQ==\n"},
+		"Keyring":         {reason: "Rook writes the bare key, without a line's end.", text: "[client.glance]\n\tkey = {{ .a | trim }}\n", value: "AQB+/w==", want: "[client.glance]\n\tkey = AQB+/w==\n"},
 		"EscapeUnknown":   {reason: "The schema refuses it; so does the code.", text: "x", escape: "Shell", wantErr: `spec.sources[a].escape: "Shell" is not known`},
 		"NotATemplate":    {reason: "The error says where.", text: "x\n{{ .a", wantErr: "spec.template[out] cannot be read: template: out:2"},
 		"NoSource":        {reason: "A typing error is not an empty value.", text: "{{ .b }}", wantErr: `spec.template[out]: there is no source "b": the sources are a`},

@@ -9,6 +9,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -79,6 +80,14 @@ func mentions(path string, value any) []mention {
 		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case controlplanev1.S3:
 		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
+	case glancev1.FileStore:
+		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+	case glancev1.Volume:
+		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+	case glancev1.S3Store:
+		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
+	case glancev1.SwiftStore:
+		return []mention{{&s3Endpoints, path + ".authURL", string(v.AuthURL)}}
 	case keystonev1.LDAP:
 		return []mention{{&directoryHosts, path + ".url", v.URL}}
 	case keystonev1.Federation:

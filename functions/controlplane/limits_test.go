@@ -138,6 +138,22 @@ func TestDeniedByDefault(t *testing.T) {
 			"{infrastructure: {mariadb: {restoreFrom: {rootPasswordSecretRef: {name: a, key: b}, s3: " + s3 + "}}}}", "spec.infrastructure.mariadb.restoreFrom.s3.endpoint", "s3.example.com:443",
 			"s3Endpoints: [s3.example.com]", "s3Endpoints: [s3.example.com.evil.net]",
 		},
+		"images in S3": {
+			"{services: {glance: {stores: [{name: a, s3: {endpoint: 'https://s3.example.com:443', bucket: abc, credentialsSecretRef: {name: s3}}}]}}}",
+			"spec.services.glance.stores[0].s3.endpoint", "s3.example.com:443", "s3Endpoints: ['s3.example.com:443']", "s3Endpoints: ['s3.example.com:80']",
+		},
+		"images in Swift": {
+			"{services: {glance: {stores: [{name: a, swift: {authURL: 'https://keystone.example.com/v3', credentialsSecretRef: {name: swift}}}]}}}",
+			"spec.services.glance.stores[0].swift.authURL", "keystone.example.com", "s3Endpoints: ['*.example.com']", "s3Endpoints: [example.com]",
+		},
+		"images in a file": {
+			"{services: {glance: {stores: [{name: a, file: {storageSize: 1Gi, storageClass: gold}}]}}}",
+			"spec.services.glance.stores[0].file.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [silver]",
+		},
+		"image cache": {
+			"{services: {glance: {imageCache: {storageSize: 1Gi, storageClass: gold}}}}",
+			"spec.services.glance.imageCache.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [silver]",
+		},
 		"directory": {
 			"{services: {keystone: {identityBackends: [{domain: a, ldap: " + ldap + "}]}}}", "spec.services.keystone.identityBackends[0].ldap.url", "ldap.example.com",
 			"directoryHosts: [ldap.example.com]", "directoryHosts: ['ldap.example.com:389'], openIDHosts: ['*'], s3Endpoints: ['*']",

@@ -12,7 +12,7 @@ import (
 var inside = map[string][]string{
 	"sizes, releases and clusters have checks of their own": {
 		"ControlPlaneClusterSpec.Size", "ControlPlaneClusterSpec.OpenStackRelease", "ClusterReference.Name", "Storage.StorageSize",
-		"StagingStorage.StorageSize",
+		"StagingStorage.StorageSize", "FileStore.StorageSize", "Volume.StorageSize",
 	},
 	"what it is a part of is held as a whole": {
 		"Toleration.Key", "Toleration.Operator", "Toleration.Value", "Toleration.Effect", "Exposure.Type",
@@ -20,6 +20,7 @@ var inside = map[string][]string{
 	"the registry says whose images these are": {"Image.Tag", "Image.Digest", "InfrastructureImage.Tag", "InfrastructureImage.Digest"},
 	"its host is held, and this is the tenant's account there": {
 		"S3.Bucket", "S3.Prefix", "S3.Region", "RestoreFrom.TargetRecoveryTime",
+		"S3Store.Bucket", "S3Store.Region", "S3Store.URLFormat", "SwiftStore.Region", "SwiftStore.Container", "RBDStore.Pool", "RBDStore.User",
 		"LDAP.User", "LDAP.Suffix", "LDAP.UserTreeDN", "LDAP.GroupTreeDN", "Federation.ClientID", "Federation.Scopes",
 	},
 	"users' browsers go there, with the user's own token, and nothing of the platform does": {"Federation.TrustedDashboards"},
@@ -31,8 +32,11 @@ var inside = map[string][]string{
 	"it is a choice or a name within the cloud": {
 		"ControlPlaneClusterSpec.DeletionPolicy", "Exposure.IngressController", "Exposure.Routing", "Global.Region", "Bootstrap.AdminUser", "IdentityBackend.Domain",
 		"Federation.Provider", "KORC.BootstrapResources", "NovaCell.Name", "Cinder.DefaultVolumeType", "CinderBackend.Name",
+		"Storage.DefaultStore", "Store.Name", "Store.Description", "FileStore.AccessMode", "Import.Methods", "Import.ConvertTo",
 		"ML2.ExtensionDrivers", "ML2.TenantNetworkTypes", "ML2.TypeDrivers",
 	},
+	"it closes what is open without it":                {"RBDStore.Networks"},
+	"users say what is fetched, and these are filters": {"WebDownload.AllowedHosts", "WebDownload.AllowedSchemes"},
 	"it is a time": {
 		"Backup.Schedule", "CredentialKeys.RotationSchedule", "Fernet.RotationSchedule", "Tempest.Schedule", "TrustFlush.Schedule",
 	},

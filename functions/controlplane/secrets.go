@@ -10,6 +10,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -64,6 +65,23 @@ func secretsNamed(s *controlplanev1.ControlPlaneClusterSpec) []named {
 	if f := k.Federation; f != nil {
 		key(&f.ClientSecretRef, "spec.services.keystone.federation.clientSecretRef")
 		key(f.CASecretRef, "spec.services.keystone.federation.caSecretRef")
+	}
+	if g := s.Services.Glance; g != nil && g.Enabled {
+		for i := range g.Stores {
+			field := fmt.Sprintf("spec.services.glance.stores[%d].", i)
+			if b := g.Stores[i].S3; b != nil {
+				add(&b.CredentialsSecretRef.Name, field+"s3.credentialsSecretRef", glancev1.S3AccessKeyIDKey, glancev1.S3SecretAccessKeyKey)
+				key(b.CASecretRef, field+"s3.caSecretRef")
+			}
+			if r := g.Stores[i].RBD; r != nil {
+				add(&r.SecretRef.Name, field+"rbd.secretRef", glancev1.RBDConfigKey, glancev1.RBDKeyringKey)
+			}
+			if w := g.Stores[i].Swift; w != nil {
+				add(&w.CredentialsSecretRef.Name, field+"swift.credentialsSecretRef", glancev1.SwiftUsernameKey, glancev1.SwiftPasswordKey,
+					glancev1.SwiftProjectKey, glancev1.SwiftUserDomainKey, glancev1.SwiftProjectDomainKey)
+				key(w.CASecretRef, field+"swift.caSecretRef")
+			}
+		}
 	}
 	return out
 }

@@ -17,7 +17,7 @@ import (
 // reasons say for every API group what we order there, and so why it may be ordered.
 var reasons = map[string]string{
 	"":                               "Configuration, addresses and identities of workloads, and the namespace around them.",
-	"apps":                           "APIs, caches and the companion.",
+	"apps":                           "APIs and other processes of services, caches and the companion.",
 	"batch":                          "Bootstrap of a service, and chores by the clock.",
 	"c5c3.io":                        "Credentials that are replaced, and files made of several secrets, which the companion makes.",
 	"cache.cs.sap.com":               "Valkey, by its operator.",
@@ -31,7 +31,7 @@ var reasons = map[string]string{
 	"openstack.c5c3.io":              "Keys, database schemas and what K-ORC cannot do in Keystone, which the companion looks after.",
 	"openstack.k-orc.cloud":          "What there is in Keystone, by K-ORC.",
 	"policy":                         "How many pods of a service a drain may take at once.",
-	"rabbitmq.com":                   "Message queues, by RabbitMQ's cluster operator.",
+	"rabbitmq.com":                   "Message queues and accounts on them, by RabbitMQ's operators.",
 	"rbac.authorization.k8s.io":      "The companion's Role in its own namespace, and in a claim's one for the Secrets that the claim names.",
 }
 

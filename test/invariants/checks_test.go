@@ -213,7 +213,7 @@ func checkReported(t *rapid.T, rsp *fnv1.RunFunctionResponse, plan compose.Plan)
 		t.Errorf("8: Current is True: %t, want %t", got, plan.Ready())
 	}
 	for _, p := range plan.Parts {
-		if got := status[respond.ConditionType(p.Name)] == fnv1.Status_STATUS_CONDITION_TRUE; got != p.IsReady() {
+		if got := status[p.ConditionType()] == fnv1.Status_STATUS_CONDITION_TRUE; got != p.IsReady() {
 			t.Errorf("8: the condition of %s is True: %t, want %t", p.Name, got, p.IsReady())
 		}
 	}

@@ -78,6 +78,8 @@ type broken struct {
 	namespace string
 	load      *load
 	said      *said
+	// requests are those of the load besides Keystone's.
+	requests []request
 	// held is what it held of its tenants after the last fault.
 	held map[string]string
 	// disk is where the queue's volume is.
@@ -120,7 +122,7 @@ func TestInfrastructureFaults(t *testing.T) {
 func (b *broken) sufferAll(ctx context.Context, t *testing.T, faults []fault) {
 	t.Helper()
 	b.said = b.listen(ctx, t)
-	b.load = startLoad(ctx, t, b.namespace)
+	b.load = startLoad(ctx, t, b.namespace, b.requests...)
 	if _, err := b.recovered(ctx, time.Now(), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +177,7 @@ func (b *broken) suffer(ctx context.Context, t *testing.T, f fault) string {
 			lost++
 		}
 	}
-	row := fmt.Sprintf("| %s | %d | %d | %.1f s | %.0f s | %.0f s | %d |", f.name, counts.lost, counts.lost+counts.issued+counts.validated,
+	row := fmt.Sprintf("| %s | %d | %d | %.1f s | %.0f s | %.0f s | %d |", f.name, counts.lost, counts.total(),
 		counts.silence.Seconds(), back.Sub(from).Seconds(), unready.Seconds(), lost)
 	t.Log(row)
 	return row

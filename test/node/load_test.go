@@ -13,7 +13,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 )
 
-// load are clients outside of every pod that ask a Keystone for tokens and validate them, again and again. Nothing is tried twice:
+// load are clients outside of every pod that ask a Keystone for tokens and validate them, and other services for other things, again and
+// again. Nothing is tried twice:
 //
 //	l := startLoad(ctx, t, namespace) // returns when the first tokens are there
 //	counts := l.take()                // what has happened since, or since the take before
@@ -30,7 +31,7 @@ type load struct {
 
 // counts say what became of requests.
 type counts struct {
-	issued, validated, lost int
+	issued, validated, others, lost int
 	// first are the first errors, each with its time; from and to are the times of the first and the last one.
 	first    []string
 	from, to time.Time
@@ -43,14 +44,30 @@ type counts struct {
 // outage is from the last answer before it to the first after it, which may not have come yet.
 type outage struct{ from, to time.Time }
 
-// String is for a log: 20 issued, 80 validated, 0 lost.
+// total is how many requests there were.
+func (c counts) total() int { return c.issued + c.validated + c.others + c.lost }
+
+// String is for a log: 20 issued, 80 validated, 0 others, 0 lost.
 func (c counts) String() string {
-	text := fmt.Sprintf("%d issued, %d validated, %d lost, at most %.1f s between answers", c.issued, c.validated, c.lost, c.silence.Seconds())
+	text := fmt.Sprintf("%d issued, %d validated, %d others, %d lost, at most %.1f s between answers",
+		c.issued, c.validated, c.others, c.lost, c.silence.Seconds())
 	if c.lost > 0 {
 		text += fmt.Sprintf(", lost from %s to %s", c.from.Format(time.TimeOnly), c.to.Format(time.TimeOnly))
 	}
 	return text
 }
+
+// request is what a client asks of a service other than Keystone.
+type request struct {
+	what string
+	send func(context.Context, *cloud) error
+}
+
+// What is asked of Keystone.
+const (
+	issue    = "issue a token"
+	validate = "validate a token"
+)
 
 const (
 	loadClients     = 2
@@ -62,8 +79,9 @@ const (
 	loadTimeout = 15 * time.Second
 )
 
-// startLoad starts clients and returns when the first of them has a token. The load ends with stop, or with the test.
-func startLoad(ctx context.Context, t *testing.T, namespace string) *load {
+// startLoad starts clients, and another one for each of the requests, and returns when each has a token. The load ends with stop, or with
+// the test.
+func startLoad(ctx context.Context, t *testing.T, namespace string, others ...request) *load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(ctx)
 	l := &load{cancel: cancel, last: time.Now()}
@@ -73,6 +91,15 @@ func startLoad(ctx context.Context, t *testing.T, namespace string) *load {
 		l.keep(c.provider.Token())
 		l.done.Go(func() { l.run(ctx, c, i) })
 	}
+	for _, r := range others {
+		c := login(ctx, t, namespace)
+		c.provider.HTTPClient.Timeout = loadTimeout
+		l.done.Go(func() {
+			for ; ctx.Err() == nil; pause(ctx) {
+				l.count(ctx, r.what, r.send(ctx, c))
+			}
+		})
+	}
 	t.Cleanup(func() { l.stop() })
 	return l
 }
@@ -80,14 +107,14 @@ func startLoad(ctx context.Context, t *testing.T, namespace string) *load {
 func (l *load) run(ctx context.Context, c *cloud, n int) {
 	for ; ctx.Err() == nil; n += loadClients {
 		token, err := tokens.Create(ctx, c.identity, c.options()).ExtractTokenID()
-		if l.count(ctx, "issue", err) {
+		if l.count(ctx, issue, err) {
 			l.keep(token)
 			c.provider.SetToken(token)
 		}
 		for i := range loadValidations {
 			pause(ctx)
 			err := tokens.Get(ctx, c.identity, l.pick(n*loadValidations+i)).Err
-			l.count(ctx, "validate", err)
+			l.count(ctx, validate, err)
 		}
 		pause(ctx)
 	}
@@ -118,13 +145,15 @@ func (l *load) count(ctx context.Context, what string, err error) bool {
 			l.now.outages = append(l.now.outages, outage{from: l.last})
 		}
 		if len(l.now.first) < loadErrors {
-			l.now.first = append(l.now.first, fmt.Sprintf("%s cannot %s a token: %v", now.Format(time.TimeOnly), what, err))
+			l.now.first = append(l.now.first, fmt.Sprintf("%s cannot %s: %v", now.Format(time.TimeOnly), what, err))
 		}
 		return false
-	case what == "issue":
+	case what == issue:
 		l.now.issued++
-	default:
+	case what == validate:
 		l.now.validated++
+	default:
+		l.now.others++
 	}
 	if n := len(l.now.outages); n > 0 && l.now.outages[n-1].to.IsZero() {
 		l.now.outages[n-1].to = now

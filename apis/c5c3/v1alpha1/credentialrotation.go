@@ -29,6 +29,7 @@ type CredentialRotation struct {
 // CredentialRotationSpec is the desired state of a rotation.
 // +kubebuilder:validation:XValidation:rule="self.preRotationDays < self.intervalDays",message="preRotationDays must be smaller than intervalDays: a new credential would be due before the last one is in use"
 // +kubebuilder:validation:XValidation:rule="self.target == 'ApplicationCredential' || !has(self.consumers) || !self.consumers.exists(c, c.kind == 'SecretAggregate')",message="a SecretAggregate can only be a consumer of an application credential: of a password its copy would be late, since Keystone knows one at a time"
+// +kubebuilder:validation:XValidation:rule="self.target == 'ApplicationCredential' || !has(self.roles)",message="roles are those of an application credential: a password has all that its user has"
 // +kubebuilder:validation:XValidation:rule="self.target == oldSelf.target && self.userName == oldSelf.userName && self.secretName == oldSelf.secretName",message="target, userName and secretName cannot be changed: make another CredentialRotation"
 type CredentialRotationSpec struct {
 	// What is rotated. ApplicationCredential: one of the user's; the old one is valid until every consumer has the new one. Password: the
@@ -42,6 +43,16 @@ type CredentialRotationSpec struct {
 	// How Keystone is reached, as that user. An application credential is of the cloud's project, and made with the cloud's password:
 	// Keystone lets nobody else make one. For a password, only the address and the user's domain are taken.
 	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
+	// Names of the roles that an application credential has in the cloud's project, beside those that they imply. It is made when the user
+	// has all of them, and replaced, as in a rotation, when they are other ones than it was made with. Absent: those that the user has when
+	// it is made. Keystone revokes the application credentials of a user that loses a role in the project, whichever it is.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=255
+	// +listType=set
+	// +optional
+	Roles []string `json:"roles,omitempty"`
 	// Secret that consumers read. ApplicationCredential: it is made, with the keys application_credential_id and
 	// application_credential_secret. Password: it is there, with the present password in its key password. It outlives the
 	// CredentialRotation.

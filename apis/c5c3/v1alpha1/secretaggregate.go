@@ -36,7 +36,9 @@ type SecretAggregateSpec struct {
 	// +optional
 	Sources []SecretSource `json:"sources,omitempty"`
 	// Keys of the Secret that is created. In a template, {{ .<source name> }} stands for a source's value, and {{ .<source name> | quote }}
-	// for that value as a string in YAML or JSON; base64 and trim are the other functions.
+	// for that value as a string in YAML or JSON; base64 and trim are the other functions. All else stays as it is written, tabs and the end
+	// of the last line, too: Ceph reads no keyring without one. Of a key alone, as Rook's Secrets hold it, a keyring is
+	// "[client.glance]\n\tkey = {{ .key | trim }}\n" (YAML: |, and not |-).
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=64
 	Template map[string]SecretTemplate `json:"template"`

@@ -87,6 +87,11 @@ func (in *CredentialRotationList) DeepCopyObject() runtime.Object {
 func (in *CredentialRotationSpec) DeepCopyInto(out *CredentialRotationSpec) {
 	*out = *in
 	out.CloudCredentialsRef = in.CloudCredentialsRef
+	if in.Roles != nil {
+		in, out := &in.Roles, &out.Roles
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.PreRotationDays != nil {
 		in, out := &in.PreRotationDays, &out.PreRotationDays
 		*out = new(int32)

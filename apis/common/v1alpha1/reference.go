@@ -30,6 +30,13 @@ type Hostname string
 // +kubebuilder:validation:Pattern=`^https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~%+/-]*)?$`
 type URL string
 
+// CIDR is a range of addresses: 10.0.1.0/24.
+// +kubebuilder:validation:MinLength=4
+// +kubebuilder:validation:MaxLength=43
+// +kubebuilder:validation:Pattern=`^[0-9a-fA-F.:]+/[0-9]{1,3}$`
+// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="must be a range of addresses, such as 10.0.1.0/24"
+type CIDR string
+
 // SecretKey is a key of a Secret or a ConfigMap.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=253

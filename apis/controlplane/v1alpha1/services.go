@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	glance "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystone "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 )
 
@@ -60,13 +61,16 @@ type Switch struct {
 }
 
 // Glance is the image service.
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.stores) && self.stores.size() > 0",message="Glance needs a place for images: write stores: [{name: main, file: {storageSize: 100Gi}}], or a store with s3, rbd or swift",fieldPath=".stores"
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || !has(oldSelf.enabled) || !oldSelf.enabled || (has(self.__import__) && has(self.__import__.staging) ? [self.__import__.staging] : []) == (has(oldSelf.__import__) && has(oldSelf.__import__.staging) ? [oldSelf.__import__.staging] : []) && (has(self.imageCache) ? [self.imageCache] : []) == (has(oldSelf.imageCache) ? [oldSelf.imageCache] : [])",message="import.staging and imageCache stay as Glance was started with: pods keep their volumes; switch Glance off, change them, and switch it on again"
 type Glance struct {
 	Switch          `json:",inline"`
 	common.Workload `json:",inline"`
 	common.Service  `json:",inline"`
-	// Storage pool that images are kept in.
+	glance.Storage  `json:",inline"`
+	// Processes of each pod.
 	// +optional
-	Storage *common.StoragePool `json:"storage,omitempty"`
+	UWSGI *glance.UWSGI `json:"uwsgi,omitempty"`
 }
 
 // Placement is the resource inventory.
@@ -74,6 +78,9 @@ type Placement struct {
 	Switch          `json:",inline"`
 	common.Workload `json:",inline"`
 	common.Service  `json:",inline"`
+	// Processes of each pod.
+	// +optional
+	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
 }
 
 // Nova is the compute service.

@@ -47,6 +47,8 @@ type ControlPlaneCluster struct {
 // ControlPlaneClusterSpec is the desired state of a control plane.
 // +kubebuilder:validation:XValidation:rule="has(self.cluster) == has(oldSelf.cluster)",message="cluster cannot be set or removed: a control plane's data does not move; delete the claim and claim it elsewhere"
 // +kubebuilder:validation:XValidation:rule="!has(self.global) || !has(self.global.exposure) || self.global.exposure.type != 'None' || !has(self.services) || !has(self.services.keystone) || !has(self.services.keystone.hostname)",message="with global.exposure.type None nobody outside gets there; leave hostname out, or expose the cloud",fieldPath=".services.keystone.hostname"
+// +kubebuilder:validation:XValidation:rule="!has(self.services) || !has(self.services.glance) || !has(self.services.glance.stores) || !self.services.glance.stores.exists(s, has(s.file) && s.file.accessMode == 'ReadWriteOnce') || (has(self.services.glance.replicas) ? self.services.glance.replicas == 1 : self.size == 'development')",message="a store with accessMode ReadWriteOnce serves a single pod; say replicas: 1, or accessMode: ReadWriteMany",fieldPath=".services.glance.replicas"
+// +kubebuilder:validation:XValidation:rule="self.deletionPolicy == 'Delete' || !has(oldSelf.services) || !has(oldSelf.services.glance) || !has(oldSelf.services.glance.stores) || oldSelf.services.glance.stores.all(o, has(self.services) && has(self.services.glance) && has(self.services.glance.stores) && self.services.glance.stores.exists(s, s.name == o.name))",message="a store cannot be removed or renamed: the images in it would be lost; copy them to another store, and say deletionPolicy: Delete in the edit that removes it",fieldPath=".services.glance.stores"
 type ControlPlaneClusterSpec struct {
 	// OpenStack release of all services.
 	// +kubebuilder:validation:Enum="2025.1";"2025.2";"2026.1";"2026.2"
@@ -104,11 +106,9 @@ type Services struct {
 	// +optional
 	Keystone Keystone `json:"keystone,omitempty"`
 	// Image service.
-	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
 	// +optional
 	Glance *Glance `json:"glance,omitempty"`
 	// Resource inventory, which Nova needs.
-	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
 	// +optional
 	Placement *Placement `json:"placement,omitempty"`
 	// Compute service.

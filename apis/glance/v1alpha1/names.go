@@ -24,6 +24,19 @@ const (
 	ServiceType = "image"
 )
 
+// Keys of the Secrets that stores name.
+const (
+	S3AccessKeyIDKey      = "access-key-id"
+	S3SecretAccessKeyKey  = "secret-access-key"
+	RBDConfigKey          = "ceph.conf"
+	RBDKeyringKey         = "keyring"
+	SwiftUsernameKey      = "username"
+	SwiftPasswordKey      = "password"
+	SwiftProjectKey       = "project"
+	SwiftUserDomainKey    = "user-domain"
+	SwiftProjectDomainKey = "project-domain"
+)
+
 // InternalURL is the address of the API inside the cluster. It names a Service, so that it holds whatever the cluster's DNS domain is.
 func InternalURL(name, namespace string) string {
 	return fmt.Sprintf("https://%s.%s.svc:%d", name, namespace, Port)

@@ -7,7 +7,7 @@ import (
 // Storage says where images are kept, and how they come there.
 // +kubebuilder:validation:XValidation:rule="!has(self.defaultStore) || (has(self.stores) && self.stores.exists(s, s.name == self.defaultStore))",message="defaultStore has to be the name of one of the stores",fieldPath=".defaultStore"
 type Storage struct {
-	// Where images are kept. A store's name is written into every image in it, so that a store keeps its name.
+	// Where images are kept. A store's name is written into every image in it, so that it keeps its name.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
@@ -32,7 +32,8 @@ type StoreName string
 
 // Store is one place where images are kept.
 // +kubebuilder:validation:XValidation:rule="[has(self.file), has(self.s3), has(self.rbd), has(self.swift)].filter(x, x).size() == 1",message="say where the store keeps images: one of file, s3, rbd and swift"
-// +kubebuilder:validation:XValidation:rule="!self.name.startsWith('os_glance_') && !(self.name in ['default', 'database', 'glance_store', 'keystone_authtoken', 'cors', 'healthcheck', 'image_format', 'oslo_concurrency', 'oslo_limit', 'oslo_middleware', 'oslo_policy', 'oslo_reports', 'paste_deploy', 'profiler', 'task', 'taskflow_executor', 'wsgi', 'barbican', 'cinder', 'file', 'import_filtering_opts', 'key_manager', 'vault', 'oslo_messaging_notifications', 'oslo_messaging_rabbit', 'image_import_opts', 'image_conversion', 'inject_metadata_properties'])",message="Glance has a section of this name for something else; give the store another name"
+// +kubebuilder:validation:XValidation:rule="has(self.file) == has(oldSelf.file) && has(self.s3) == has(oldSelf.s3) && has(self.rbd) == has(oldSelf.rbd) && has(self.swift) == has(oldSelf.swift)",message="a store stays what it is: the images in it would be lost; add another store beside it"
+// +kubebuilder:validation:XValidation:rule="!self.name.matches('^((os_glance|oslo|glance|image|profiler)_.*|barbican|barbican_service_user|cors|database|default|healthcheck|import_filtering_opts|inject_metadata_properties|key_manager|keystone_authtoken|os_brick|paste_deploy|privsep|profiler|ssl|task|taskflow_executor|vault|wsgi)$')",message="Glance has a section of this name for something else; give the store another name",fieldPath=".name"
 type Store struct {
 	// Name of the store.
 	Name StoreName `json:"name"`
@@ -56,17 +57,18 @@ type Store struct {
 }
 
 // FileStore is a volume.
+// +kubebuilder:validation:XValidation:rule="has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",message="storageClass cannot be changed: a volume stays where it is; add another store and copy the images"
+// +kubebuilder:validation:XValidation:rule="self.accessMode == oldSelf.accessMode",message="accessMode cannot be changed: a volume stays as it is; add another store and copy the images"
+// +kubebuilder:validation:XValidation:rule="!quantity(self.storageSize).isLessThan(quantity(oldSelf.storageSize))",message="storageSize cannot shrink: a volume only grows; add another store and copy the images"
 type FileStore struct {
 	// Size of the volume. It can grow and not shrink.
 	StorageSize StorageSize `json:"storageSize"`
-	// Storage class of the volume. Absent: the cluster's default class.
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="storageClass cannot be changed: a volume stays where it is; make another store and copy the images"
+	// Storage class of the volume. Absent: the platform's.
 	// +optional
 	StorageClass common.ObjectName `json:"storageClass,omitempty"`
 	// ReadWriteMany is what more than one pod needs, and not every storage class has. ReadWriteOnce serves a single pod.
 	// +kubebuilder:validation:Enum=ReadWriteOnce;ReadWriteMany
 	// +kubebuilder:default=ReadWriteMany
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="accessMode cannot be changed: a volume stays as it is; make another store and copy the images"
 	// +optional
 	AccessMode string `json:"accessMode,omitempty"`
 }
@@ -78,12 +80,16 @@ type StorageSize string
 
 // S3Store is a bucket.
 type S3Store struct {
-	// Address of the server: https://s3.example.com.
-	Endpoint common.URL `json:"endpoint"`
+	// Address of the server, without a path: https://s3.example.com.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=260
+	// +kubebuilder:validation:Pattern=`^https?://([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?$`
+	Endpoint string `json:"endpoint"`
 	// Bucket. It has to exist.
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9.-]*[a-z0-9]$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="bucket cannot be changed: the images in it would be lost; add another store and copy them"
 	Bucket string `json:"bucket"`
 	// Region that requests are signed for. Absent: as the server's address has it.
 	// +kubebuilder:validation:MaxLength=63
@@ -94,7 +100,8 @@ type S3Store struct {
 	// +kubebuilder:validation:Enum=auto;path;virtual
 	// +optional
 	URLFormat string `json:"urlFormat,omitempty"`
-	// Secret with the keys access-key-id and secret-access-key.
+	// Secret with the keys access-key-id and secret-access-key. Release 2025.1 goes on reading each image by the keys that it came in by, later
+	// ones by those that the Secret has now.
 	CredentialsSecretRef common.SecretReference `json:"credentialsSecretRef"`
 	// Authority of the server's certificate. Absent: the public ones.
 	// +optional
@@ -109,6 +116,7 @@ type RBDStore struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="pool cannot be changed: the images in it would be lost; add another store and copy them"
 	// +kubebuilder:default=images
 	// +optional
 	Pool string `json:"pool,omitempty"`
@@ -123,13 +131,8 @@ type RBDStore struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +optional
-	Networks []CIDR `json:"networks,omitempty"`
+	Networks []common.CIDR `json:"networks,omitempty"`
 }
-
-// CIDR is a network: 10.0.0.0/8.
-// +kubebuilder:validation:MaxLength=43
-// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="give a network as address/length: 10.0.0.0/8"
-type CIDR string
 
 // SwiftStore is a container of an account.
 type SwiftStore struct {
@@ -144,6 +147,7 @@ type SwiftStore struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="container cannot be changed: the images in it would be lost; add another store and copy them"
 	// +kubebuilder:default=glance
 	// +optional
 	Container string `json:"container,omitempty"`
@@ -155,6 +159,7 @@ type SwiftStore struct {
 }
 
 // Import says how images come in, besides being uploaded.
+// +kubebuilder:validation:XValidation:rule="!has(self.webDownload) || has(self.methods) && 'web-download' in self.methods",message="without web-download among the methods, webDownload does nothing; add it to methods, or leave webDownload out"
 type Import struct {
 	// How users may bring images in: glance-direct takes what was uploaded to the staging area, web-download fetches an address, and
 	// copy-image copies from another store. Absent: glance-direct and copy-image.
@@ -170,7 +175,7 @@ type Import struct {
 	// +optional
 	ConvertTo string `json:"convertTo,omitempty"`
 	// Volume on which each pod keeps what comes in until it is in its store. It has to hold the largest images. Absent: scratch space of
-	// the node, which a pod loses when it moves.
+	// the node, which a pod loses when it is replaced.
 	// +optional
 	Staging *Volume `json:"staging,omitempty"`
 }
@@ -194,18 +199,24 @@ type WebDownload struct {
 	// +listType=set
 	// +optional
 	AllowedSchemes []string `json:"allowedSchemes,omitempty"`
-	// Hosts of the addresses. Absent: any.
+	// Hosts of the addresses, each as users write it. Absent: any.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=set
 	// +optional
-	AllowedHosts []common.Hostname `json:"allowedHosts,omitempty"`
+	AllowedHosts []Host `json:"allowedHosts,omitempty"`
 }
+
+// Host is a host name or an IP address.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:Pattern=`^[a-z0-9:]([a-z0-9.:-]*[a-z0-9:])?$`
+type Host string
 
 // Volume is a volume of each pod.
 type Volume struct {
 	// Size of the volume.
 	StorageSize StorageSize `json:"storageSize"`
-	// Storage class of the volume. Absent: the cluster's default class.
+	// Storage class of the volume. Absent: the platform's.
 	// +optional
 	StorageClass common.ObjectName `json:"storageClass,omitempty"`
 }
@@ -213,4 +224,19 @@ type Volume struct {
 // ImageCache is a cache on a volume of each pod.
 type ImageCache struct {
 	Volume `json:",inline"`
+}
+
+// UWSGI shapes the processes of each pod. No request is ended for taking long: an image takes as long as its client.
+type UWSGI struct {
+	// Worker processes. Absent: one for each 256Mi of memory that the pod requests, 8 at most.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=32
+	// +optional
+	Processes int32 `json:"processes,omitempty"`
+	// Threads of each process. An upload or a download keeps one busy.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	// +kubebuilder:default=4
+	// +optional
+	Threads int32 `json:"threads,omitempty"`
 }

@@ -35,7 +35,7 @@ type GlanceSpec struct {
 	Storage  `json:",inline"`
 	// Processes of each pod.
 	// +optional
-	UWSGI common.UWSGI `json:"uwsgi,omitempty"`
+	UWSGI UWSGI `json:"uwsgi,omitempty"`
 }
 
 // GlanceStatus is the observed state of a Glance.

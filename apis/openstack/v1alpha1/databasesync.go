@@ -70,7 +70,7 @@ type DatabaseSyncSpec struct {
 	// +optional
 	SchemaVersion *SchemaVersion `json:"schemaVersion,omitempty"`
 	// Workloads that use the database: contract waits until all of their pods run the image of the template.
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	// +optional
 	Consumers []Consumer `json:"consumers,omitempty"`
@@ -84,11 +84,12 @@ type DatabaseSyncSpec struct {
 // SchemaVersion identifies the release of the schema that is found in a database: one that was retained, or restored from a backup. A
 // step from there to the wanted release that OpenStack does not support is refused before anything runs.
 type SchemaVersion struct {
-	// Command that changes nothing and prints the schema's revision as a line of its own.
+	// Command that changes nothing and prints the schema's revision as a line of its own, as Alembic does. Of several revisions, one
+	// that is known counts.
 	Step Step `json:"step"`
-	// What it prints of an empty database.
+	// Line that it prints of an empty database.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:MaxLength=256
 	Empty string `json:"empty"`
 	// Revisions that are known.
 	// +kubebuilder:validation:MaxItems=64
@@ -133,6 +134,10 @@ type Step struct {
 	// +listType=set
 	// +optional
 	RepeatCodes []int32 `json:"repeatCodes,omitempty"`
+	// Run the step of an upgrade to another release only while no pod of a consumer runs. While status.quiesce is set, whoever made the
+	// consumers has to scale them to none.
+	// +optional
+	Quiesced bool `json:"quiesced,omitempty"`
 }
 
 // Command is a program with its arguments.
@@ -202,8 +207,11 @@ type DatabaseSyncStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	ContractedHash string `json:"contractedHash,omitempty"`
+	// No pod of a consumer may run: a step that is in turn, or runs, is one that needs that.
+	// +optional
+	Quiesce bool `json:"quiesce,omitempty"`
 	// Revision that the database reported before the first step (spec.schemaVersion).
-	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:MaxLength=256
 	// +optional
 	SchemaRevision string `json:"schemaRevision,omitempty"`
 	// What ran, newest last. The last one may still run.
@@ -229,6 +237,9 @@ type StepRecord struct {
 	Hash string `json:"hash"`
 	// Which attempt of the step it is, from 1.
 	Attempt int32 `json:"attempt"`
+	// No pod of a consumer may run beside it.
+	// +optional
+	Quiesced bool `json:"quiesced,omitempty"`
 	// Hash of the spec's generation and of the annotation that asks to try again, as they were.
 	// +kubebuilder:validation:MaxLength=64
 	// +optional

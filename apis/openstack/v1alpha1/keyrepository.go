@@ -88,7 +88,7 @@ type TokenLifetime struct {
 // Consumer is a workload that uses what is rotated or migrated.
 type Consumer struct {
 	// Kind of the workload.
-	// +kubebuilder:validation:Enum=Deployment;StatefulSet
+	// +kubebuilder:validation:Enum=Deployment;StatefulSet;DaemonSet
 	Kind string `json:"kind"`
 	// Name of the workload.
 	Name common.ObjectName `json:"name"`

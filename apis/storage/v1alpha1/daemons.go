@@ -50,23 +50,16 @@ type Network struct {
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=set
 	// +optional
-	PublicCIDRs []CIDR `json:"publicCIDRs,omitempty"`
+	PublicCIDRs []common.CIDR `json:"publicCIDRs,omitempty"`
 	// Networks for copies between daemons. Absent: those of clients.
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=set
 	// +optional
-	ClusterCIDRs []CIDR `json:"clusterCIDRs,omitempty"`
+	ClusterCIDRs []common.CIDR `json:"clusterCIDRs,omitempty"`
 	// Encrypt what goes over the network.
 	// +optional
 	Encryption bool `json:"encryption,omitempty"`
 }
-
-// CIDR is a range of addresses: 10.0.1.0/24.
-// +kubebuilder:validation:MinLength=4
-// +kubebuilder:validation:MaxLength=43
-// +kubebuilder:validation:Pattern=`^[0-9a-fA-F.:]+/[0-9]{1,3}$`
-// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="must be a range of addresses, such as 10.0.1.0/24"
-type CIDR string
 
 // Dashboard is Ceph's own dashboard.
 type Dashboard struct {

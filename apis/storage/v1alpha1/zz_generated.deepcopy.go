@@ -314,12 +314,12 @@ func (in *Network) DeepCopyInto(out *Network) {
 	*out = *in
 	if in.PublicCIDRs != nil {
 		in, out := &in.PublicCIDRs, &out.PublicCIDRs
-		*out = make([]CIDR, len(*in))
+		*out = make([]commonv1alpha1.CIDR, len(*in))
 		copy(*out, *in)
 	}
 	if in.ClusterCIDRs != nil {
 		in, out := &in.ClusterCIDRs, &out.ClusterCIDRs
-		*out = make([]CIDR, len(*in))
+		*out = make([]commonv1alpha1.CIDR, len(*in))
 		copy(*out, *in)
 	}
 }

@@ -185,6 +185,24 @@ func (w Workload) WaitsForImage(image string) string {
 	return ""
 }
 
+// WaitsForStop says why it is not proven that none of its pods runs and that none is about to: no words if it is.
+func (w Workload) WaitsForStop() string {
+	switch {
+	case w.object == nil:
+		return ""
+	case w.replicas > 0:
+		return w.String() + " is not scaled to zero"
+	case !w.observed:
+		return fmt.Sprintf("%s has changed and its controller has not seen it yet", w)
+	}
+	for i := range w.pods {
+		if p := &w.pods[i]; Running(p) {
+			return fmt.Sprintf("Pod %s of %s still runs", p.Name, w)
+		}
+	}
+	return ""
+}
+
 // runs reports whether a pod has a container of an image.
 func runs(pod *corev1.PodSpec, image string) bool {
 	return slices.ContainsFunc(pod.Containers, func(c corev1.Container) bool { return c.Image == image })

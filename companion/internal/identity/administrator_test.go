@@ -216,7 +216,7 @@ func TestRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := u.CreateApplicationCredential(t.Context(), "first", "for glance", "secret"); err != nil {
+	if err := u.CreateApplicationCredential(t.Context(), "first", "for glance", "secret", []string{"service"}); err != nil {
 		t.Fatal(err)
 	}
 	want := []map[string]any{
@@ -226,7 +226,7 @@ func TestRequests(t *testing.T) {
 			}}},
 			"scope": map[string]any{"project": map[string]any{"name": "service", "domain": map[string]any{"name": "Default"}}},
 		}},
-		{"application_credential": map[string]any{"name": "first", "description": "for glance", "secret": "secret", "unrestricted": false}},
+		{"application_credential": map[string]any{"name": "first", "description": "for glance", "secret": "secret", "unrestricted": false, "roles": []any{map[string]any{"name": "service"}}}},
 	}
 	if diff := cmp.Diff(want, sent.bodies); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,7 +58,12 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 		Username: c.Username, Password: c.Password, DomainName: c.UserDomainName, DomainID: domainID(c.UserDomainName, c.UserDomainID),
 		Scope: c.scope(),
 	})
-	if gophercloud.ResponseCodeIs(result.Err, http.StatusUnauthorized) {
+	switch {
+	case !gophercloud.ResponseCodeIs(result.Err, http.StatusUnauthorized):
+	case c.ProjectName != "" || c.ProjectID != "": // Keystone does not tell one from the other.
+		return nil, fmt.Errorf("cannot log in as user %s: %w, or has no role in project %s",
+			c.Username, errRefused, cmp.Or(c.ProjectName, c.ProjectID))
+	default:
 		return nil, fmt.Errorf("cannot log in as user %s: %w", c.Username, errRefused)
 	}
 	if result.Err != nil {
@@ -69,7 +76,15 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 	if err := provider.SetTokenAndAuthResult(result); err != nil {
 		return nil, errors.New("cannot log in: Keystone's answer has no token")
 	}
-	return &User{service: service, id: who.ID}, nil
+	given, err := result.ExtractRoles()
+	if err != nil {
+		return nil, errors.New("cannot log in: Keystone's answer has roles that are none")
+	}
+	user := &User{service: service, id: who.ID}
+	for _, role := range given {
+		user.roles = append(user.roles, role.Name)
+	}
+	return user, nil
 }
 
 // domainID gives way to a name: Keystone takes one of them.
@@ -110,6 +125,12 @@ func TLS(ca []byte) (http.RoundTripper, error) {
 type User struct {
 	service *gophercloud.ServiceClient
 	id      string
+	roles   []string
+}
+
+// Lacks are those of some roles, by their names, that the user does not have where it logged in to, in the order that they are given in.
+func (u *User) Lacks(roles []string) []string {
+	return slices.DeleteFunc(slices.Clone(roles), func(role string) bool { return slices.Contains(u.roles, role) })
 }
 
 // ApplicationCredentials are all of the user.
@@ -129,12 +150,15 @@ func (u *User) ApplicationCredentials(ctx context.Context) ([]ApplicationCredent
 	return out, nil
 }
 
-// CreateApplicationCredential makes one with a secret that the caller has chosen, for the project that the user logged in to and with all
-// roles there. It cannot make or delete others. That there is one of that name is no error.
-func (u *User) CreateApplicationCredential(ctx context.Context, name, description, secret string) error {
-	err := applicationcredentials.Create(ctx, u.service, u.id, applicationcredentials.CreateOpts{
-		Name: name, Description: description, Secret: secret,
-	}).Err
+// CreateApplicationCredential makes one with a secret that the caller has chosen, for the project that the user logged in to and with some
+// of the user's roles there, by their names: with all of them if none is named. It cannot make or delete others. That there is one of that
+// name is no error.
+func (u *User) CreateApplicationCredential(ctx context.Context, name, description, secret string, roles []string) error {
+	options := applicationcredentials.CreateOpts{Name: name, Description: description, Secret: secret}
+	for _, role := range roles {
+		options.Roles = append(options.Roles, applicationcredentials.Role{Name: role})
+	}
+	err := applicationcredentials.Create(ctx, u.service, u.id, options).Err
 	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusConflict) {
 		return nil
 	}

@@ -74,7 +74,7 @@ func TestApplicationCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"first", "second", "first"} { // Again is no error, and changes nothing.
-		if err := u.CreateApplicationCredential(ctx, name, "for glance", "secret of "+name); err != nil {
+		if err := u.CreateApplicationCredential(ctx, name, "for glance", "secret of "+name, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,6 +92,50 @@ func TestApplicationCredentials(t *testing.T) {
 	}
 	if k.Accepts(list[0].ID, "secret of first") || !k.Accepts(list[1].ID, "secret of second") {
 		t.Error("revoked another one")
+	}
+}
+
+// TestRoles: an application credential has the roles that are named and no others; one that the user does not have is refused, and who has
+// none in a project is not let in.
+func TestRoles(t *testing.T) {
+	k := identitytest.New(map[string]string{"glance": password})
+	k.SetRoles("glance", "reader", "service")
+	u, err := through(k)(t.Context(), cloud())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"admin", "Service"}, u.Lacks([]string{"admin", "service", "Service", "reader"})); diff != "" {
+		t.Errorf("Lacks(...): -want +got:\n%s", diff)
+	}
+	if got := u.Lacks(nil); len(got) > 0 {
+		t.Errorf("Lacks(nil) = %v", got)
+	}
+	if err := u.CreateApplicationCredential(t.Context(), "some", "", "x", []string{"service"}); err != nil {
+		t.Error(err)
+	}
+	if err := u.CreateApplicationCredential(t.Context(), "all", "", "x", nil); err != nil {
+		t.Error(err)
+	}
+	const refused = "cannot make an application credential: Keystone answers 400: Invalid application credential: " +
+		"Cannot create an application credential with unassigned role"
+	if err := u.CreateApplicationCredential(t.Context(), "more", "", "x", []string{"service", "admin"}); err == nil || err.Error() != refused {
+		t.Errorf("%v, want %s", err, refused)
+	}
+	got := map[string][]string{}
+	for _, c := range k.Credentials() {
+		got[c.Name] = c.Roles
+	}
+	if diff := cmp.Diff(map[string][]string{"some": {"service"}, "all": {"reader", "service"}}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	k.SetRoles("glance")
+	if _, err := through(k)(t.Context(), cloud()); !IsRefused(err) || !strings.HasSuffix(err.Error(), ", or has no role in project service") {
+		t.Errorf("without a role: %v", err)
+	}
+	nowhere := cloud()
+	nowhere.ProjectName, nowhere.ProjectDomainName, nowhere.Password = "", "", "wrong"
+	if _, err := through(k)(t.Context(), nowhere); !IsRefused(err) || strings.Contains(err.Error(), "project") {
+		t.Errorf("without a project: %v", err)
 	}
 }
 
@@ -147,7 +191,7 @@ func TestErrors(t *testing.T) {
 		"Unreachable": {unreachable, "connection refused"},
 		"NoCA":        {noCA, "key cacert: it is not PEM"},
 		// Keystone quotes the input.
-		"BadInput":     {u.CreateApplicationCredential(ctx, "x", "", strings.Repeat(password, 20)), `Keystone answers 400: Invalid input for field 'secret': "…"`},
+		"BadInput":     {u.CreateApplicationCredential(ctx, "x", "", strings.Repeat(password, 20), nil), `Keystone answers 400: Invalid input for field 'secret': "…"`},
 		"SamePassword": {u.ChangePassword(ctx, password, password), "Keystone answers 400: The new password must be another one than …"},
 	} {
 		t.Run(name, func(t *testing.T) {

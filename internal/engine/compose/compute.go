@@ -42,11 +42,12 @@ func (g Graph[M]) Compute(m M, seen observe.State, composed func(Item) Reference
 		if err != nil {
 			return Plan{}, fmt.Errorf("cannot compose %s: %w", c.Name, err)
 		}
-		part := Part{Name: c.Name, Phase: c.Phase, After: slices.Concat(c.Needs, c.Follows)}
+		part := Part{Name: c.Name, Phase: c.Phase, Condition: c.Condition, After: slices.Concat(c.Needs, c.Follows)}
 		if c.Version != nil {
 			part.Version = c.Version(m)
 		}
 		part.Needs = append(missing(p.ready, c.Needs), missing(p.exists, c.Follows)...)
+		p.rollsAfter = missing(p.ready, c.RollsAfter)
 		if err := p.stages(&part, stages); err != nil {
 			return Plan{}, fmt.Errorf("cannot compose %s: %w", c.Name, err)
 		}
@@ -56,6 +57,7 @@ func (g Graph[M]) Compute(m M, seen observe.State, composed func(Item) Reference
 	if err := p.keepRevisions(); err != nil {
 		return Plan{}, err
 	}
+	p.plan.Retired = g.retired(p.plan.Parts)
 	return p.plan, nil
 }
 
@@ -67,6 +69,7 @@ type planner struct {
 	items         map[string]*Item  // every wanted resource, desired now or not
 	ready, exists map[string]bool   // by component; what is switched off is both
 	notReady      map[string]string // by resource that is not ready: its component
+	rollsAfter    []string          // components that new versions wait for
 	revisions     map[string]Item   // by what the names of all revisions share: the wanted one
 }
 
@@ -180,12 +183,15 @@ func (p *planner) item(r Resource) (Item, error) {
 		check = r.Ready
 	}
 	hash := body.Hash()
-	item.Body = body.With(encoded.Text(hash), "metadata", "annotations", HashAnnotation)
+	item.Body = withHash(body)
 	seen, ok := p.seen.Get(r.Name)
 	item.Observed = ok
 	item.Verdict = verdict(seen, ok, hash, check)
 	if ok {
 		item.Since, item.Fate = seen.Since(), fate(item, seen)
+		if err := p.holdVersion(&item, body, seen); err != nil {
+			return Item{}, fmt.Errorf("cannot hold back the new version of %s: %w", r.Name, err)
+		}
 	}
 	if r.Revisions != "" {
 		p.revisions[r.Revisions] = item
@@ -211,6 +217,9 @@ func (p *planner) object(r Resource) (runtime.Object, error) {
 	return object, err
 }
 
+// outdated is the reason of what is not as it is desired now.
+const outdated = "Outdated"
+
 // verdict is invariant 6: up to date, at its current generation, and ready.
 func verdict(o *observe.Object, observed bool, hash string, check ready.Check) ready.Verdict {
 	switch {
@@ -228,7 +237,7 @@ func verdict(o *observe.Object, observed bool, hash string, check ready.Check) r
 		return ready.Wait("NotApplied", "it is not in its cluster yet")
 	}
 	if o.Annotation(HashAnnotation) != hash {
-		return ready.Wait("Outdated", "the last change of it is not applied yet")
+		return ready.Wait(outdated, "the last change of it is not applied yet")
 	}
 	return check(o)
 }
@@ -242,7 +251,7 @@ func wrapper(w *observe.Object) ready.Verdict {
 	case c.Status != "True":
 		return ready.Wait(cmp.Or(c.Reason, "NotApplied"), "%s", cmp.Or(c.Message, "it cannot be written to its cluster"))
 	case c.ObservedGeneration != 0 && c.ObservedGeneration != w.Generation():
-		return ready.Wait("Outdated", "the last change of it is not applied yet")
+		return ready.Wait(outdated, "the last change of it is not applied yet")
 	}
 	return ready.Yes
 }

@@ -308,6 +308,11 @@ func TestValidate(t *testing.T) {
 			graph:  compose.Graph[struct{}]{{Name: "a", Build: build}, {Name: "a", Build: build}},
 			want:   `component "a" is declared twice`,
 		},
+		"RollsAfterLater": {
+			reason: "Nobody could say whether that one is ready.",
+			graph:  compose.Graph[struct{}]{{Name: "a", Build: build, RollsAfter: []string{"b"}}, {Name: "b", Build: build}},
+			want:   `component "a" needs "b", which is not declared before it`,
+		},
 		"NeedsLater": {
 			reason: "Order is what keeps a graph from having a cycle.",
 			graph:  compose.Graph[struct{}]{{Name: "a", Build: build, Needs: []string{"b"}}, {Name: "b", Build: build}},

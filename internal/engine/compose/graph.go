@@ -49,12 +49,17 @@ type Stage []Resource
 type Component[M any] struct {
 	// Name of the component: lower case, unique in its graph.
 	Name string
+	// Condition is the type of the condition that says how far the component is, where that is not <Name>Ready (ConditionType).
+	Condition string
 	// Phase of the claim while this component is not ready.
 	Phase string
 	// Needs are the components that must be ready first. Each is declared earlier.
 	Needs []string
 	// Follows are the components whose objects must exist first, ready or not. Each is declared earlier.
 	Follows []string
+	// RollsAfter are the components that a new version of this one waits for, once both are there: what runs keeps its images or its release
+	// until those are ready as they are desired now. Each is declared earlier.
+	RollsAfter []string
 	// Enabled reports whether the component is wanted. Nil: always.
 	Enabled func(M) bool
 	// Build returns the component's objects.
@@ -79,7 +84,7 @@ func (g Graph[M]) MustValidate() Graph[M] {
 // Validate reports every component that has no name or builder, is declared twice, or needs what is not declared before it.
 func (g Graph[M]) Validate() error {
 	var errs []error
-	var seen []string
+	var seen, conditions []string
 	for i, c := range g {
 		if c.Name == "" || c.Build == nil {
 			errs = append(errs, fmt.Errorf("component %d (%q) needs a name and a builder", i, c.Name))
@@ -87,12 +92,15 @@ func (g Graph[M]) Validate() error {
 		if slices.Contains(seen, c.Name) {
 			errs = append(errs, fmt.Errorf("component %q is declared twice", c.Name))
 		}
-		for _, n := range slices.Concat(c.Needs, c.Follows) {
+		if typ := c.conditionType(); slices.Contains(conditions, typ) && !slices.Contains(seen, c.Name) {
+			errs = append(errs, fmt.Errorf("component %q has the condition %s, as one before it", c.Name, typ))
+		}
+		for _, n := range slices.Concat(c.Needs, c.Follows, c.RollsAfter) {
 			if !slices.Contains(seen, n) {
 				errs = append(errs, fmt.Errorf("component %q needs %q, which is not declared before it", c.Name, n))
 			}
 		}
-		seen = append(seen, c.Name)
+		seen, conditions = append(seen, c.Name), append(conditions, c.conditionType())
 	}
 	return errors.Join(errs...)
 }

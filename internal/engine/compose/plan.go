@@ -15,6 +15,8 @@ import (
 type Plan struct {
 	// Parts are the enabled components, in the order of the graph.
 	Parts []Part
+	// Retired are the types of conditions on components that are none of these, which a composite resource may still have.
+	Retired []string
 	// Kept are older revisions that pods may still read.
 	Kept []Item
 }
@@ -23,6 +25,8 @@ type Plan struct {
 type Part struct {
 	// Name, Phase and Version of the component.
 	Name, Phase, Version string
+	// Condition is the type of its condition, where it has one of its own.
+	Condition string
 	// After are the components that have to come first, Needs those of them that it waits for.
 	After, Needs []string
 	// Held are the components whose objects some of its own come after, and wait for.

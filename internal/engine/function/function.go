@@ -63,12 +63,12 @@ type Runner interface {
 func (k Kind[X, M]) Run(req *wire.Request) (rsp *wire.Response) {
 	defer func() {
 		if r := recover(); r != nil {
-			rsp = respond.Fatal(req, fmt.Errorf("cannot compose: %v; this is a bug of the function", r))
+			rsp = respond.Fatal(req, fmt.Errorf("cannot compose: %v; this is a bug of the function", r), k.Graph.ConditionTypes()...)
 		}
 	}()
 	rsp, _, err := k.Explain(req)
 	if rsp == nil {
-		return respond.Fatal(req, err)
+		return respond.Fatal(req, err, k.Graph.ConditionTypes()...)
 	}
 	return rsp
 }

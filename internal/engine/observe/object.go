@@ -40,14 +40,20 @@ func (o *Object) Wrapper() *Object {
 	return o.wrapper
 }
 
-// Desired is the object as it was desired last, seen or not, as far as that can be told: what is wrapped is distinguished from what its
-// server and others wrote, what is not is the object itself.
+// Desired is the object as it was desired last, seen or not, as far as that can be told from what its server and others wrote: what its
+// wrapper holds, or else the fields that Crossplane applied. If an object does not say which these are, it is the object itself.
 func (o *Object) Desired() *Object {
-	if !o.Wrapped() {
-		return o
+	if o == nil {
+		return nil
 	}
-	raw, ok := wrapper.Desired(o.wrapper.raw)
-	return &Object{raw: raw, exists: ok}
+	if o.Wrapped() {
+		raw, ok := wrapper.Desired(o.wrapper.raw)
+		return &Object{raw: raw, exists: ok}
+	}
+	if raw, ok := applied(o.raw); ok {
+		return &Object{raw: raw, exists: o.exists}
+	}
+	return o
 }
 
 // Keeps reports whether the object is a wrapper that lets go of what it is around when it is deleted.

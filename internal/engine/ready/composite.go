@@ -45,6 +45,7 @@ func composite() Rule {
 		CEL: conditions("Ready").CEL + " && " + no("False", "SpecValid", "Composed", "Synced") +
 			" && (!has(object.status.observedGeneration) || object.status.observedGeneration == object.metadata.generation" +
 			" && has(object.status.phase) && object.status.phase == '" + phaseReady + "')",
+		Rollout:   releaseRollout(),
 		Composite: true,
 	}
 }

@@ -173,8 +173,43 @@ func rollout() Rule {
 			}
 			return Yes
 		},
-		CEL: cel,
+		CEL:     cel,
+		Rollout: podRollout("availableReplicas"),
 	}
+}
+
+// everyNode: a pod is available on each node that wants one, and runs the current template, unless somebody else decides when that of a
+// node is replaced (OnDelete). No node at all is fine: they come and go.
+func everyNode() Rule {
+	const onDelete = "OnDelete"
+	return Rule{
+		Check: func(o *observe.Object) Verdict {
+			seen, _ := o.Int("status", "observedGeneration")
+			want, _ := o.Int("status", "desiredNumberScheduled")
+			updated, _ := o.Int("status", "updatedNumberScheduled")
+			available, _ := o.Int("status", "numberAvailable")
+			switch {
+			case seen != o.Generation():
+				return Wait("Reconciling", "its controller has not seen the last change yet")
+			case updated != want && o.String("spec", "updateStrategy", "type") != onDelete:
+				return Wait("RollingOut", "the pods of %d of %d nodes run the current version", updated, want)
+			case available != want:
+				return Wait("PodsNotAvailable", "the pods of %d of %d nodes are available", available, want)
+			}
+			return Yes
+		},
+		CEL: "has(object.status) && has(object.status.observedGeneration) && object.status.observedGeneration == object.metadata.generation" +
+			" && has(object.status.desiredNumberScheduled)" +
+			" && (has(object.spec.updateStrategy) && has(object.spec.updateStrategy.type) && object.spec.updateStrategy.type == '" + onDelete + "'" +
+			" || " + reported("updatedNumberScheduled") + " == object.status.desiredNumberScheduled)" +
+			" && " + reported("numberAvailable") + " == object.status.desiredNumberScheduled",
+		Rollout: podRollout("numberAvailable"),
+	}
+}
+
+// reported is the CEL of a number of the status, which is 0 where it is left out.
+func reported(field string) string {
+	return fmt.Sprintf("(has(object.status.%[1]s) ? object.status.%[1]s : 0)", field)
 }
 
 // job: ran to its end.

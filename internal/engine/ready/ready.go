@@ -53,6 +53,8 @@ type Rule struct {
 	Generated [][]string
 	// ClusterScoped says that objects of the kind have no namespace.
 	ClusterScoped bool
+	// Rollout is how a new version is held back. Nil: the kind runs nothing.
+	Rollout *Rollout
 	// Composite says that objects of the kind are composite resources of ours.
 	Composite bool
 }

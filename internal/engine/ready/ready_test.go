@@ -183,6 +183,7 @@ func TestStale(t *testing.T) {
 var (
 	namespace    = schema.GroupKind{Kind: "Namespace"}
 	deployment   = schema.GroupKind{Group: "apps", Kind: "Deployment"}
+	daemonSet    = schema.GroupKind{Group: "apps", Kind: "DaemonSet"}
 	job          = schema.GroupKind{Group: "batch", Kind: "Job"}
 	service      = schema.GroupKind{Kind: "Service"}
 	certificate  = schema.GroupKind{Group: "cert-manager.io", Kind: "Certificate"}
@@ -197,12 +198,17 @@ func TestCheck(t *testing.T) {
 	condition := func(typ, status string) map[string]any {
 		return map[string]any{"type": typ, "status": status, "reason": "Why", "message": "A sentence.", "observedGeneration": 3}
 	}
+	nodes := func(generation, want, updated, available int) map[string]any {
+		return map[string]any{
+			"observedGeneration": generation, "desiredNumberScheduled": want, "updatedNumberScheduled": updated, "numberAvailable": available,
+		}
+	}
 	cases := map[string]struct {
 		reason string
 		kind   schema.GroupKind
-		// status replaces that of a finished object.
-		status map[string]any
-		want   ready.Verdict
+		// spec and status replace those of a finished object.
+		spec, status map[string]any
+		want         ready.Verdict
 	}{
 		"NoStatus": {
 			reason: "An owner that has said nothing has done nothing.",
@@ -240,6 +246,36 @@ func TestCheck(t *testing.T) {
 				condition("AllReplicasReady", "True"), condition("ClusterAvailable", "False"), condition("ReconcileSuccess", "True"),
 			}},
 			want: ready.Wait("Why", "A sentence."),
+		},
+		"NodesOld": {
+			reason: "The numbers are of an older template.",
+			kind:   daemonSet,
+			status: nodes(2, 5, 5, 5),
+			want:   ready.Wait("Reconciling", "its controller has not seen the last change yet"),
+		},
+		"NodesUpdating": {
+			reason: "Pods are replaced node by node.",
+			kind:   daemonSet,
+			status: nodes(3, 5, 2, 5),
+			want:   ready.Wait("RollingOut", "the pods of 2 of 5 nodes run the current version"),
+		},
+		"NodesOnDelete": {
+			reason: "Somebody else decides when the pod of a node is replaced.",
+			kind:   daemonSet, spec: map[string]any{"updateStrategy": map[string]any{"type": "OnDelete"}},
+			status: nodes(3, 5, 0, 5),
+			want:   ready.Yes,
+		},
+		"NodesOnDeleteNotAvailable": {
+			reason: "It has to work nevertheless.",
+			kind:   daemonSet, spec: map[string]any{"updateStrategy": map[string]any{"type": "OnDelete"}},
+			status: nodes(3, 5, 0, 4),
+			want:   ready.Wait("PodsNotAvailable", "the pods of 4 of 5 nodes are available"),
+		},
+		"NodesNone": {
+			reason: "Kubernetes leaves out what is 0, and nodes may come later.",
+			kind:   daemonSet,
+			status: map[string]any{"observedGeneration": 3, "desiredNumberScheduled": 0},
+			want:   ready.Yes,
 		},
 		"PhaseOther": {
 			reason: "A namespace that is going away is Terminating.",
@@ -443,6 +479,9 @@ func TestCheck(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			o := existing(tc.kind)
+			if tc.spec != nil {
+				o["spec"] = tc.spec
+			}
 			if tc.status != nil {
 				o["status"] = tc.status
 			}
@@ -459,7 +498,7 @@ func TestCheck(t *testing.T) {
 	for _, tc := range cases {
 		sorts[tc.kind] = true
 	}
-	if n := len(slices.Collect(maps.Keys(sorts))); n != 10 {
+	if n := len(slices.Collect(maps.Keys(sorts))); n != 11 {
 		t.Errorf("%d kinds are tried, not every sort of rule", n)
 	}
 }

@@ -14,14 +14,14 @@ import (
 // table about itself: conditions that have to be true, or else a field and its value. Nothing: existing is enough.
 var reports = map[string][]string{
 	"":                               {"ConfigMap", "Service", "ServiceAccount", "Namespace status.phase=Active"},
-	"apps":                           {"Deployment pods", "StatefulSet pods"},
+	"apps":                           {"Deployment pods", "StatefulSet pods", "DaemonSet nodes"},
 	"batch":                          {"Job Complete", "CronJob"},
 	"networking.k8s.io":              {"Ingress", "NetworkPolicy"},
 	"policy":                         {"PodDisruptionBudget"},
 	"rbac.authorization.k8s.io":      {"Role", "RoleBinding"},
 	"protection.crossplane.io":       {"Usage Ready"},
 	"k8s.mariadb.com":                {"MariaDB Ready", "MaxScale Ready", "Database Ready", "User Ready", "Grant Ready", "PhysicalBackup Complete"},
-	"rabbitmq.com":                   {"RabbitmqCluster AllReplicasReady ClusterAvailable ReconcileSuccess"},
+	"rabbitmq.com":                   {"RabbitmqCluster AllReplicasReady ClusterAvailable ReconcileSuccess", "Vhost Ready", "User Ready", "Permission Ready"},
 	"cache.cs.sap.com":               {"Valkey status.state=Ready"},
 	"external-secrets.io":            {"ExternalSecret Ready", "PushSecret Ready", "SecretStore Ready"},
 	"generators.external-secrets.io": {"Password"},
@@ -47,6 +47,11 @@ func report(o map[string]any, words []string, without string) {
 			status[field] = value
 		case word == "pods":
 			for _, number := range []string{"replicas", "updatedReplicas", "availableReplicas"} {
+				status[number] = int64(2)
+			}
+			status["observedGeneration"] = int64(3)
+		case word == "nodes":
+			for _, number := range []string{"desiredNumberScheduled", "updatedNumberScheduled", "numberAvailable"} {
 				status[number] = int64(2)
 			}
 			status["observedGeneration"] = int64(3)

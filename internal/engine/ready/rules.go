@@ -15,6 +15,7 @@ var rules = table(
 	row("", "ServiceAccount", exists()),
 	row("apps", "Deployment", rollout()),
 	row("apps", "StatefulSet", rollout()),
+	row("apps", "DaemonSet", everyNode()),
 	row("batch", "Job", generated(job(), podSelector...)),
 	row("batch", "CronJob", exists()),
 	row("networking.k8s.io", "Ingress", exists()),
@@ -36,6 +37,11 @@ var rules = table(
 
 	// RabbitMQ's cluster operator has no Ready condition, and no condition has a generation: that is in the status, once all of it is applied.
 	row("rabbitmq.com", "RabbitmqCluster", atGeneration(conditions("AllReplicasReady", "ClusterAvailable", "ReconcileSuccess"))),
+
+	// Its messaging topology operator reports a generation only once it succeeds.
+	row("rabbitmq.com", "Vhost", atGeneration(conditions("Ready"))),
+	row("rabbitmq.com", "User", atGeneration(conditions("Ready"))),
+	row("rabbitmq.com", "Permission", atGeneration(conditions("Ready"))),
 
 	// The Valkey operator reports a state.
 	row("cache.cs.sap.com", "Valkey", atGeneration(when("status.state", "Ready"))),

@@ -1,6 +1,7 @@
 package respond
 
 import (
+	"slices"
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -16,18 +17,14 @@ const maxLine = 256
 // oneLine is a text for a line of a table.
 func oneLine(s string) string { return shorten(strings.ReplaceAll(s, "\n", "; "), maxLine) }
 
-// repeated are the conditions of the components that the status lists, as they were found last.
-func repeated(req *wire.Request) []*fnv1.Condition {
-	status := observedStatus(req)
+// repeated are the conditions of some types, as they were found last.
+func repeated(req *wire.Request, types []string) []*fnv1.Condition {
 	ours := map[string]bool{}
-	for _, v := range status["components"].GetListValue().GetValues() {
-		if name := v.GetStructValue().GetFields()["name"].GetStringValue(); name != "" {
-			ours[ConditionType(name)] = true
-		}
+	for _, t := range types {
+		ours[t] = true
 	}
 	var out []*fnv1.Condition
-	for _, v := range status["conditions"].GetListValue().GetValues() {
-		c := v.GetStructValue().GetFields()
+	for _, c := range observedConditions(req) {
 		typ := c["type"].GetStringValue()
 		value, ok := statuses[c["status"].GetStringValue()]
 		if !ok || !ours[typ] {
@@ -35,6 +32,19 @@ func repeated(req *wire.Request) []*fnv1.Condition {
 		}
 		delete(ours, typ) // once
 		out = append(out, newCondition(typ, value, c["reason"].GetStringValue(), c["message"].GetStringValue()))
+	}
+	return out
+}
+
+// retired makes Unknown what the composite resource still says of components that it does not have. Crossplane keeps a condition that
+// nobody sets: it can be told that nobody knows, but not to remove it.
+func retired(req *wire.Request, types []string) []*fnv1.Condition {
+	const reason, message = "Retired", "there is nothing any more that this would be about"
+	var out []*fnv1.Condition
+	for _, c := range observedConditions(req) {
+		if typ := c["type"].GetStringValue(); slices.Contains(types, typ) {
+			out = append(out, newCondition(typ, fnv1.Status_STATUS_CONDITION_UNKNOWN, reason, message))
+		}
 	}
 	return out
 }
@@ -48,31 +58,22 @@ func observedStatus(req *wire.Request) map[string]*structpb.Value {
 	return req.Composite.GetFields()["status"].GetStructValue().GetFields()
 }
 
-// partCondition reports how far a component is: <Name>Ready, with what it waits for.
-func partCondition(p compose.Part) *fnv1.Condition {
-	if p.IsReady() {
-		return condition(ConditionType(p.Name), true, "Ready", "")
+// observedConditions are the fields of the composite resource's conditions.
+func observedConditions(req *wire.Request) []map[string]*structpb.Value {
+	var out []map[string]*structpb.Value
+	for _, v := range observedStatus(req)["conditions"].GetListValue().GetValues() {
+		out = append(out, v.GetStructValue().GetFields())
 	}
-	reason, message := p.Waiting()
-	return condition(ConditionType(p.Name), false, reason, message)
+	return out
 }
 
-// ConditionType is the condition type of a component: trust-flush has TrustFlushReady.
-func ConditionType(component string) string {
-	out := make([]byte, 0, len(component)+len("Ready"))
-	upper := true
-	for i := range len(component) {
-		c := component[i]
-		if c == '-' {
-			upper = true
-			continue
-		}
-		if upper && 'a' <= c && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		out, upper = append(out, c), false
+// partCondition reports how far a component is, with what it waits for.
+func partCondition(p compose.Part) *fnv1.Condition {
+	if p.IsReady() {
+		return condition(p.ConditionType(), true, "Ready", "")
 	}
-	return string(out) + "Ready"
+	reason, message := p.Waiting()
+	return condition(p.ConditionType(), false, reason, message)
 }
 
 func condition(typ string, ok bool, reason, message string) *fnv1.Condition {

@@ -87,6 +87,7 @@ func composed(req *wire.Request, plan compose.Plan, place Place, status encoded.
 	for _, part := range plan.Parts {
 		rsp.Conditions = append(rsp.Conditions, partCondition(part))
 	}
+	rsp.Conditions = append(rsp.Conditions, retired(req, plan.Retired)...)
 	return rsp
 }
 
@@ -104,8 +105,7 @@ func ttl(req *wire.Request, done bool, otherwise time.Duration) time.Duration {
 // circuitOpen reports whether Crossplane drops events of the composite resource: core says so in its condition Responsive before it
 // calls.
 func circuitOpen(req *wire.Request) bool {
-	for _, v := range observedStatus(req)["conditions"].GetListValue().GetValues() {
-		c := v.GetStructValue().GetFields()
+	for _, c := range observedConditions(req) {
 		if c["type"].GetStringValue() == "Responsive" {
 			return c["status"].GetStringValue() == "False"
 		}
@@ -116,8 +116,9 @@ func circuitOpen(req *wire.Request) bool {
 // Fatal responds with an error. Crossplane then changes nothing, and leaves the status and the claim's Ready as they were: the tenant is
 // notified by a condition and by the event of a warning, which has to come before the fatal result.
 //
-// Crossplane makes every condition Unknown that a fatal response does not have, so those of components are said again, as they were.
-func Fatal(req *wire.Request, err error) *wire.Response {
+// Crossplane makes every condition Unknown that a fatal response does not have, so those of components, by their types, are said again, as
+// they were.
+func Fatal(req *wire.Request, err error, components ...string) *wire.Response {
 	rsp := newResponse(req)
 	rsp.TTL = fatalTTL
 	reason, typ, other := internalError, Composed, unknown(SpecValid, "nothing can be said of the spec while Composed is False")
@@ -126,7 +127,7 @@ func Fatal(req *wire.Request, err error) *wire.Response {
 	}
 	rsp.Conditions = append([]*fnv1.Condition{
 		condition(typ, false, reason, err.Error()), other, condition(Current, false, reason, oneLine(err.Error())),
-	}, repeated(req)...)
+	}, repeated(req, components)...)
 	rsp.Results = []*fnv1.Result{
 		result(fnv1.Severity_SEVERITY_WARNING, reason, err), result(fnv1.Severity_SEVERITY_FATAL, reason, err),
 	}

@@ -264,8 +264,8 @@ func TestFatal(t *testing.T) {
 // TestFatalRepeatsConditions: Crossplane would make Unknown what a fatal response does not say of components.
 func TestFatalRepeatsConditions(t *testing.T) {
 	req := request(t)
-	status := func(conditions, components any) *structpb.Value {
-		return structpb.NewStructValue(structOf(t, map[string]any{"conditions": conditions, "components": components}))
+	status := func(conditions any) *structpb.Value {
+		return structpb.NewStructValue(structOf(t, map[string]any{"conditions": conditions}))
 	}
 	c := func(typ, status, message string) map[string]any {
 		return map[string]any{"type": typ, "status": status, "reason": "Why", "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}
@@ -280,27 +280,47 @@ func TestFatalRepeatsConditions(t *testing.T) {
 			status: status([]any{
 				c("Ready", "True", ""), c("DatabaseReady", "True", ""), c("TrustFlushReady", "False", "It waits."), c("CacheReady", "Unknown", "Lost."),
 				c("SpecValid", "True", ""), c("OtherReady", "True", ""),
-			}, []any{map[string]any{"name": "database"}, map[string]any{"name": "trust-flush"}, map[string]any{"name": "cache"}, map[string]any{"name": "api"}}),
+			}),
 			want: []*fnv1.Condition{
 				newCondition("DatabaseReady", yes, "Why", ""), newCondition("TrustFlushReady", no, "Why", "It waits."), newCondition("CacheReady", maybe, "Why", "Lost."),
 			},
 		},
 		"Nonsense": {
 			reason: "A status may hold anything.",
-			status: status([]any{nil, "text", map[string]any{"type": 1.0}, c("DatabaseReady", "Maybe", ""), c("DatabaseReady", "True", ""), c("DatabaseReady", "False", "")},
-				[]any{nil, "text", map[string]any{"name": true}, map[string]any{"name": "database"}}),
-			want: []*fnv1.Condition{newCondition("DatabaseReady", yes, "Why", "")},
+			status: status([]any{nil, "text", map[string]any{"type": 1.0}, c("DatabaseReady", "Maybe", ""), c("DatabaseReady", "True", ""), c("DatabaseReady", "False", "")}),
+			want:   []*fnv1.Condition{newCondition("DatabaseReady", yes, "Why", "")},
 		},
-		"NoLists": {reason: "Or nothing of that kind.", status: status("text", map[string]any{})},
+		"NoLists": {reason: "Or nothing of that kind.", status: status("text")},
 		"None":    {reason: "Or be none.", status: structpb.NewStringValue("text")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req.Observed.Composite.Resource.Fields["status"] = tc.status
-			got := respond.Fatal(wire.RequestOf(req), errors.New("broken")).Conditions
+			got := respond.Fatal(wire.RequestOf(req), errors.New("broken"), "DatabaseReady", "TrustFlushReady", "CacheReady", "APIReady").Conditions
 			if diff := cmp.Diff(tc.want, got[3:], protocmp.Transform(), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s\nBad(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestRetired: Crossplane keeps what nobody says any more, so it is said that nobody knows, of what is there.
+func TestRetired(t *testing.T) {
+	req := request(t)
+	req.Observed.Composite.Resource.Fields["status"] = structpb.NewStructValue(structOf(t, map[string]any{"conditions": []any{
+		map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "ApiReady", "status": "True"},
+		map[string]any{"type": "OtherReady", "status": "True"}, nil,
+	}}))
+	plan := compose.Plan{Parts: []compose.Part{{Name: "api"}}, Retired: []string{"CacheReady", "ApiReady"}}
+	got := map[string]fnv1.Status{}
+	for _, c := range respond.Success(wire.RequestOf(req), plan, respond.Place{}, nil).Conditions {
+		got[c.GetType()] = c.GetStatus()
+		if c.GetStatus() != yes && c.GetMessage() == "" {
+			t.Errorf("%v does not say why", c)
+		}
+	}
+	want := map[string]fnv1.Status{"Composed": yes, "SpecValid": yes, "Current": yes, "APIReady": yes, "ApiReady": maybe}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 
@@ -324,15 +344,5 @@ func TestDeletionPolicy(t *testing.T) {
 				t.Errorf("%s\nDeletionPolicy(...) = %q, want %q", tc.reason, got, tc.want)
 			}
 		})
-	}
-}
-
-func TestConditionType(t *testing.T) {
-	for component, want := range map[string]string{
-		"keystone": "KeystoneReady", "trust-flush": "TrustFlushReady", "catalog-deletion-order": "CatalogDeletionOrderReady", "s3": "S3Ready",
-	} {
-		if got := respond.ConditionType(component); got != want {
-			t.Errorf("ConditionType(%s) = %s, want %s", component, got, want)
-		}
 	}
 }

@@ -2,6 +2,7 @@
 package mariadb
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"strconv"
@@ -17,10 +18,15 @@ const apiVersion = "k8s.mariadb.com/v1alpha1"
 // Watched are the labels of a Secret whose changes the operator follows at once; else it looks every ten hours.
 func Watched() object.Map { return object.Map{"k8s.mariadb.com/watch": "true"} }
 
-// Account is one service's database on a server, with a user that may do everything in it and nothing elsewhere.
+// Account is a database on a server, and a user that may do everything in it. A user has several databases by an Account for each, of which
+// one makes the User; a database has several users the same way.
 type Account struct {
-	// Meta of the objects; its name is also the name of the database and of the user.
+	// Meta of the objects. Their name stays for ever, as do the names below: the operator refuses to change them.
 	Meta object.Meta
+	// Schema is the name of the database in SQL, and Login that of the user, where they are not that of the objects: a Kubernetes name has no
+	// underscore. In a Grant the operator leaves an underscore the wildcard that it is in SQL, so that no two databases of a server may
+	// differ in nothing but a character in its place.
+	Schema, Login string
 	// Server is the name of the MariaDB object.
 	Server string
 	// Secret holds the password under the key password.
@@ -32,7 +38,7 @@ type Account struct {
 // The character set is utf8: PyMySQL's default, which a table's mixed encodings would not survive.
 func (a Account) Database() *unstructured.Unstructured {
 	return a.object("Database", object.Map{
-		"name":         a.sqlName(),
+		"name":         a.schema(),
 		"characterSet": "utf8",
 		"collate":      "utf8_general_ci",
 	})
@@ -42,7 +48,7 @@ func (a Account) Database() *unstructured.Unstructured {
 // API process needs.
 func (a Account) User() *unstructured.Unstructured {
 	return a.object("User", object.Map{
-		"name":                 a.sqlName(),
+		"name":                 a.login(),
 		"host":                 "%",
 		"passwordSecretKeyRef": object.Map{"name": a.Secret, "key": secret.PasswordKey},
 		"maxUserConnections":   int64(0),
@@ -50,13 +56,13 @@ func (a Account) User() *unstructured.Unstructured {
 	})
 }
 
-// Grant gives the user everything in its database.
+// Grant gives the user everything in the database, whoever makes either. Until both exist, the operator tries again.
 func (a Account) Grant() *unstructured.Unstructured {
 	return a.object("Grant", object.Map{
 		"privileges": object.Array("ALL PRIVILEGES"),
-		"database":   a.sqlName(),
+		"database":   a.schema(),
 		"table":      "*",
-		"username":   a.sqlName(),
+		"username":   a.login(),
 		"host":       "%",
 	})
 }
@@ -67,7 +73,8 @@ func (a Account) object(kind string, spec object.Map) *unstructured.Unstructured
 	return object.New(apiVersion, kind, a.Meta, spec)
 }
 
-func (a Account) sqlName() string { return a.Meta.Name }
+func (a Account) schema() string { return cmp.Or(a.Schema, a.Meta.Name) }
+func (a Account) login() string  { return cmp.Or(a.Login, a.Meta.Name) }
 
 // URL is the address of a database for SQLAlchemy, in which Kubernetes replaces $(passwordVar).
 func URL(user, passwordVar, host string, port int32, database, caFile string) string {

@@ -108,6 +108,35 @@ func TestAccount(t *testing.T) {
 	}
 }
 
+// TestNames: objects, databases and users have names of their own where SQL or the service wants it.
+func TestNames(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		account Account
+		want    []string // the objects' name, the database's, the user's
+	}{
+		"one":       {"What has one name has it everywhere.", Account{Meta: object.Meta{Name: "glance"}}, []string{"glance", "glance", "glance"}},
+		"database":  {"A Kubernetes name has no underscore.", Account{Meta: object.Meta{Name: "nova-api"}, Schema: "nova_api", Login: "nova"}, []string{"nova-api", "nova_api", "nova"}},
+		"another's": {"A user with rights on another's database.", Account{Meta: object.Meta{Name: "nova-cell1"}, Login: "nova"}, []string{"nova-cell1", "nova-cell1", "nova"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := tc.account
+			database, user, grant := a.Database().Object, a.User().Object, a.Grant().Object
+			got := map[string]any{
+				"Database": at(database, "spec", "name"), "User": at(user, "spec", "name"),
+				"Grant's database": at(grant, "spec", "database"), "Grant's user": at(grant, "spec", "username"),
+			}
+			want := map[string]any{"Database": tc.want[1], "User": tc.want[2], "Grant's database": tc.want[1], "Grant's user": tc.want[2]}
+			for kind, o := range map[string]object.Map{"Database": database, "User": user, "Grant": grant} {
+				got[kind+" object"], want[kind+" object"] = at(o, "metadata", "name"), tc.want[0]
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestURL: what Kubernetes makes of the variable is a URL, with the password where it belongs.
 func TestURL(t *testing.T) {
 	text := URL("keystone", "DATABASE_PASSWORD", "mariadb.cloud.svc.cluster.local", 3306, "keystone", "/etc/keystone/database-ca/ca.crt")

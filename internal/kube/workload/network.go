@@ -18,8 +18,10 @@ type Flow struct {
 	// Pods of the peers, by label, and by Expressions on labels; none means all.
 	Pods        map[string]string
 	Expressions []metav1.LabelSelectorRequirement
-	// Ports (TCP).
-	Ports []int32
+	// Blocks of addresses of peers that are no pods, such as nodes: 10.0.0.0/24. With blocks alone no pod is a peer.
+	Blocks []string
+	// Ports (TCP), and UDP ports.
+	Ports, UDP []int32
 }
 
 // dnsPort is where every pod may ask for names.
@@ -62,11 +64,17 @@ func (f Flow) peers() []networkingv1.NetworkPolicyPeer {
 	if f.Anywhere {
 		return nil
 	}
+	var out []networkingv1.NetworkPolicyPeer
+	for _, b := range f.Blocks {
+		out = append(out, networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: b}})
+	}
+	if len(f.Blocks) > 0 && len(f.Namespaces)+len(f.Pods)+len(f.Expressions) == 0 {
+		return out
+	}
 	pods := &metav1.LabelSelector{MatchLabels: f.Pods, MatchExpressions: f.Expressions}
 	if len(f.Namespaces) == 0 {
-		return []networkingv1.NetworkPolicyPeer{{PodSelector: pods}}
+		return append(out, networkingv1.NetworkPolicyPeer{PodSelector: pods})
 	}
-	var out []networkingv1.NetworkPolicyPeer
 	for _, n := range f.Namespaces {
 		out = append(out, networkingv1.NetworkPolicyPeer{
 			PodSelector:       pods,
@@ -80,6 +88,9 @@ func (f Flow) ports() []networkingv1.NetworkPolicyPort {
 	var out []networkingv1.NetworkPolicyPort
 	for _, p := range f.Ports {
 		out = append(out, networkingv1.NetworkPolicyPort{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(p))})
+	}
+	for _, p := range f.UDP {
+		out = append(out, networkingv1.NetworkPolicyPort{Protocol: ptr.To(corev1.ProtocolUDP), Port: new(intstr.FromInt32(p))})
 	}
 	return out
 }

@@ -32,18 +32,42 @@ func (w Workload) Deployment(p Pod) *appsv1.Deployment {
 	}
 }
 
-// StatefulSet makes the workload's StatefulSet, whose pods have stable names below the headless Service of the same name.
-func (w Workload) StatefulSet(p Pod) *appsv1.StatefulSet {
-	return &appsv1.StatefulSet{
+// StatefulSet makes the workload's StatefulSet, whose pods have stable names below its headless Service, and a volume of their own for each
+// claim.
+func (w Workload) StatefulSet(p Pod, claims ...Claim) *appsv1.StatefulSet {
+	set := &appsv1.StatefulSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: w.objectMeta(),
 		Spec: appsv1.StatefulSetSpec{
-			Replicas:             new(w.Replicas),
+			Replicas:                             new(w.Replicas),
+			Selector:                             &metav1.LabelSelector{MatchLabels: w.Selector()},
+			ServiceName:                          w.headless(),
+			PodManagementPolicy:                  appsv1.ParallelPodManagement,
+			RevisionHistoryLimit:                 ptr.To[int32](3),
+			Template:                             w.Template(p),
+			PersistentVolumeClaimRetentionPolicy: retention(claims),
+		},
+	}
+	for _, c := range claims {
+		set.Spec.VolumeClaimTemplates = append(set.Spec.VolumeClaimTemplates, c.template())
+	}
+	return set
+}
+
+// DaemonSet makes the workload's DaemonSet: a pod on every node that its placement allows. OnDelete leaves it to somebody else when the pod
+// of a node is replaced, where that interrupts what runs on the node.
+func (w Workload) DaemonSet(p Pod, update appsv1.DaemonSetUpdateStrategyType) *appsv1.DaemonSet {
+	template := w.Template(p)
+	// One pod a node is as far apart as they can be.
+	template.Spec.TopologySpreadConstraints = nil
+	return &appsv1.DaemonSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"},
+		ObjectMeta: w.objectMeta(),
+		Spec: appsv1.DaemonSetSpec{
 			Selector:             &metav1.LabelSelector{MatchLabels: w.Selector()},
-			ServiceName:          w.Name,
-			PodManagementPolicy:  appsv1.ParallelPodManagement,
+			UpdateStrategy:       appsv1.DaemonSetUpdateStrategy{Type: update},
 			RevisionHistoryLimit: ptr.To[int32](3),
-			Template:             w.Template(p),
+			Template:             template,
 		},
 	}
 }
@@ -96,6 +120,7 @@ func (w Workload) Service(ports ...corev1.ServicePort) *corev1.Service {
 // before they are ready.
 func (w Workload) HeadlessService(ports ...corev1.ServicePort) *corev1.Service {
 	s := w.Service(ports...)
+	s.Name = w.headless()
 	s.Spec.ClusterIP = corev1.ClusterIPNone
 	s.Spec.PublishNotReadyAddresses = true
 	return s

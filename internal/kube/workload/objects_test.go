@@ -41,6 +41,8 @@ func TestObjects(t *testing.T) {
 		Name: "task", Env: []corev1.EnvVar{workload.SecretEnv("PASSWORD", "database", "password")},
 		VolumeMounts: []corev1.VolumeMount{workload.Mount("keys", "/keys"), workload.MountFile("config", "/etc/a", "a")},
 	}}}
+	members := workload.Workload{Name: "ovn-nb", Namespace: "cloud", App: "ovn", Instance: "cloud", Component: "nb", Replicas: 3}
+	member := workload.Pod{UserID: 42, Containers: []corev1.Container{{Name: "nb"}}}
 	objecttest.Run(t, map[string]objecttest.Case{
 		"deployment": {
 			Reason: "A roll-out takes no pod away before another serves; pods are restricted, spread, drained and probed.",
@@ -259,6 +261,155 @@ spec:
       volumes:
       - emptyDir: {}
         name: tmp
+`,
+		},
+		"volumes": {
+			Reason: "Each member has a volume of its own, which outlives it.",
+			Got:    []runtime.Object{members.StatefulSet(member, workload.Claim{Name: "data", Size: resource.MustParse("10Gi"), Class: "fast"})},
+			Want: `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  labels:
+    app.kubernetes.io/component: nb
+    app.kubernetes.io/instance: cloud
+    app.kubernetes.io/managed-by: crossplane-cobaltcore
+    app.kubernetes.io/name: ovn
+    app.kubernetes.io/part-of: openstack
+  name: ovn-nb
+  namespace: cloud
+spec:
+  persistentVolumeClaimRetentionPolicy:
+    whenDeleted: Retain
+    whenScaled: Retain
+  podManagementPolicy: Parallel
+  replicas: 3
+  revisionHistoryLimit: 3
+  selector:
+    matchLabels:
+      app.kubernetes.io/component: nb
+      app.kubernetes.io/instance: cloud
+      app.kubernetes.io/name: ovn
+  serviceName: ovn-nb
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/component: nb
+        app.kubernetes.io/instance: cloud
+        app.kubernetes.io/managed-by: crossplane-cobaltcore
+        app.kubernetes.io/name: ovn
+        app.kubernetes.io/part-of: openstack
+    spec:
+      automountServiceAccountToken: false
+      containers:
+      - name: nb
+        securityContext:
+          allowPrivilegeEscalation: false
+          capabilities:
+            drop:
+            - ALL
+          readOnlyRootFilesystem: true
+        volumeMounts:
+        - mountPath: /tmp
+          name: tmp
+      enableServiceLinks: false
+      securityContext:
+        fsGroup: 42
+        runAsGroup: 42
+        runAsNonRoot: true
+        runAsUser: 42
+        seccompProfile:
+          type: RuntimeDefault
+      topologySpreadConstraints:
+      - labelSelector:
+          matchLabels:
+            app.kubernetes.io/component: nb
+            app.kubernetes.io/instance: cloud
+            app.kubernetes.io/name: ovn
+        maxSkew: 1
+        topologyKey: kubernetes.io/hostname
+        whenUnsatisfiable: ScheduleAnyway
+      - labelSelector:
+          matchLabels:
+            app.kubernetes.io/component: nb
+            app.kubernetes.io/instance: cloud
+            app.kubernetes.io/name: ovn
+        maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: ScheduleAnyway
+      volumes:
+      - emptyDir: {}
+        name: tmp
+  volumeClaimTemplates:
+  - apiVersion: v1
+    kind: PersistentVolumeClaim
+    metadata:
+      name: data
+    spec:
+      accessModes:
+      - ReadWriteOnce
+      resources:
+        requests:
+          storage: 10Gi
+      storageClassName: fast
+`,
+		},
+		"daemonset": {
+			Reason: "A pod on every node, which somebody else replaces.",
+			Got:    []runtime.Object{members.DaemonSet(member, "OnDelete")},
+			Want: `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  labels:
+    app.kubernetes.io/component: nb
+    app.kubernetes.io/instance: cloud
+    app.kubernetes.io/managed-by: crossplane-cobaltcore
+    app.kubernetes.io/name: ovn
+    app.kubernetes.io/part-of: openstack
+  name: ovn-nb
+  namespace: cloud
+spec:
+  revisionHistoryLimit: 3
+  selector:
+    matchLabels:
+      app.kubernetes.io/component: nb
+      app.kubernetes.io/instance: cloud
+      app.kubernetes.io/name: ovn
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/component: nb
+        app.kubernetes.io/instance: cloud
+        app.kubernetes.io/managed-by: crossplane-cobaltcore
+        app.kubernetes.io/name: ovn
+        app.kubernetes.io/part-of: openstack
+    spec:
+      automountServiceAccountToken: false
+      containers:
+      - name: nb
+        securityContext:
+          allowPrivilegeEscalation: false
+          capabilities:
+            drop:
+            - ALL
+          readOnlyRootFilesystem: true
+        volumeMounts:
+        - mountPath: /tmp
+          name: tmp
+      enableServiceLinks: false
+      securityContext:
+        fsGroup: 42
+        runAsGroup: 42
+        runAsNonRoot: true
+        runAsUser: 42
+        seccompProfile:
+          type: RuntimeDefault
+      volumes:
+      - emptyDir: {}
+        name: tmp
+  updateStrategy:
+    type: OnDelete
 `,
 		},
 		"jobs": {

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"fmt"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
@@ -162,4 +163,26 @@ func SecretEnv(name, secretName, key string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 		LocalObjectReference: corev1.LocalObjectReference{Name: secretName}, Key: key,
 	}}}
+}
+
+// NameEnv and AddressEnv are environment variables that tell a container its pod.
+const (
+	NameEnv    = "POD_NAME"
+	AddressEnv = "POD_IP"
+)
+
+// Self are the environment variables by which a container knows its pod's name and address. Variables after them may refer to them, as
+// $(POD_NAME).
+func Self() []corev1.EnvVar {
+	field := func(name, path string) corev1.EnvVar {
+		ref := &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}
+		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: ref}}
+	}
+	return []corev1.EnvVar{field(NameEnv, "metadata.name"), field(AddressEnv, "status.podIP")}
+}
+
+// SelfURL is the address by which others reach the very pod of a StatefulSet that it is given to, as the value of an environment variable
+// after Self. A certificate for it is one for *.<headless Service>.<namespace>.svc.
+func (w Workload) SelfURL(port int32) string {
+	return fmt.Sprintf("https://$(%s).%s.%s.svc:%d", NameEnv, w.headless(), w.Namespace, port)
 }

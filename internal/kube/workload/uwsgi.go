@@ -2,11 +2,12 @@ package workload
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // UWSGI is an API process of OpenStack below uWSGI (https://uwsgi-docs.readthedocs.io/en/latest/Options.html).
@@ -23,7 +24,22 @@ type UWSGI struct {
 	Harakiri time.Duration
 	// Mercy is how long running requests may take after the pod was told to stop.
 	Mercy time.Duration
+	// StartTime tells the module when the process was started, which some services compare with what they find.
+	StartTime bool
+	// Arguments of the module, as on a command line (sys.argv).
+	Arguments []string
+	// Uploads are request bodies that come in chunks, however large and slow.
+	Uploads bool
+	// Static files by the path that they are served at: a folder or a file.
+	Static map[string]string
 }
+
+// What a chunk of an upload may have at most, and how long its client may pause. uWSGI's own limits, 1 MiB and 4 s, answer 500 to clients
+// that are only generous or slow.
+const (
+	chunkBytes   = 64 << 20
+	chunkSeconds = 60
+)
 
 // Config is the uWSGI configuration file.
 func (u UWSGI) Config() string {
@@ -58,7 +74,25 @@ func (u UWSGI) Config() string {
 		// A renewed certificate is taken over by reloading.
 		lines = append(lines, "touch-reload = "+u.CertFile)
 	}
-	return strings.Join(lines, "\n") + "\n"
+	return strings.Join(append(lines, u.options()...), "\n") + "\n"
+}
+
+// options are the lines that not every module needs.
+func (u UWSGI) options() []string {
+	var lines []string
+	if u.StartTime {
+		lines = append(lines, "start-time = %t")
+	}
+	if len(u.Arguments) > 0 {
+		lines = append(lines, "pyargv = "+strings.Join(u.Arguments, " "))
+	}
+	if u.Uploads {
+		lines = append(lines, fmt.Sprintf("chunked-input-limit = %d", chunkBytes), fmt.Sprintf("chunked-input-timeout = %d", chunkSeconds))
+	}
+	for _, path := range slices.Sorted(maps.Keys(u.Static)) {
+		lines = append(lines, fmt.Sprintf("static-map = %s=%s", path, u.Static[path]))
+	}
+	return lines
 }
 
 func (u UWSGI) socket() string {
@@ -66,22 +100,6 @@ func (u UWSGI) socket() string {
 		return "http-socket = " + u.Listen
 	}
 	return fmt.Sprintf("https-socket = %s,%s,%s", u.Listen, u.CertFile, u.KeyFile)
-}
-
-// Probes of an API container that serves https at a named port. The start may be slow; after that a container that does not answer is
-// restarted late, and gets no requests at once. None of them depends on the database: restarting a pod does not fix it.
-func Probes(c *corev1.Container, port, path string) {
-	probe := func(period, failures int32) *corev1.Probe {
-		return &corev1.Probe{
-			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
-				Path: path, Port: intstr.FromString(port), Scheme: corev1.URISchemeHTTPS,
-			}},
-			PeriodSeconds: period, TimeoutSeconds: 5, FailureThreshold: failures,
-		}
-	}
-	c.StartupProbe = probe(2, 60)
-	c.ReadinessProbe = probe(5, 2)
-	c.LivenessProbe = probe(10, 6)
 }
 
 // drainSeconds is how long a pod goes on taking requests after it was told to stop: until every node's proxy knows.

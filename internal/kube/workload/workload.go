@@ -1,8 +1,10 @@
 // Package workload makes the Kubernetes objects of a service's processes: pods that pass the restricted Pod Security
-// Standard, the Deployments, Jobs and Services around them, disruption budgets and network policies.
+// Standard, the Deployments, StatefulSets, DaemonSets, Jobs and Services around them, disruption budgets and network policies.
 package workload
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +19,8 @@ type Workload struct {
 	Name, Namespace string
 	// App that the workload belongs to (keystone), its instance (the composite resource's name) and the component (api).
 	App, Instance, Component string
+	// Headless is the name of the headless Service below which the pods of a StatefulSet have their names. Empty: that of the workload.
+	Headless string
 	// Replicas is the number of pods.
 	Replicas int32
 	// Resources of the main container.
@@ -52,6 +56,9 @@ func (w Workload) Meta() object.Meta {
 func (w Workload) objectMeta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: w.Name, Namespace: w.Namespace, Labels: w.Labels()}
 }
+
+// headless is the name of the headless Service.
+func (w Workload) headless() string { return cmp.Or(w.Headless, w.Name) }
 
 // With is the same service's workload with another name and component.
 func (w Workload) With(name, component string) Workload {

@@ -108,6 +108,7 @@ func TestSpread(t *testing.T) {
 	for name, tc := range map[string]struct{ got, want []string }{
 		"Deployment":  {spread(api.Deployment(pod()).Spec.Template), both},
 		"StatefulSet": {spread(api.StatefulSet(pod()).Spec.Template), both},
+		"DaemonSet":   {spread(api.DaemonSet(pod(), "OnDelete").Spec.Template), nil},
 		"Job":         {spread(api.Job(pod(), 3).Spec.Template), nil},
 		"CronJob":     {spread(api.CronJob(pod(), "* * * * *", false).Spec.JobTemplate.Spec.Template), nil},
 	} {
@@ -126,6 +127,10 @@ func TestNetworkPolicy(t *testing.T) {
 		"this namespace": {"No namespace is this one.", Flow{Ports: []int32{5000}}, "pods of all here; 5000"},
 		"some pods":      {"Labels narrow it.", Flow{Pods: map[string]string{"a": "b"}, Ports: []int32{1, 2}}, "pods of a=b here; 1 2"},
 		"namespaces":     {"Each of them, by the label that Kubernetes sets.", Flow{Namespaces: []string{"x", "y"}, Ports: []int32{1}}, "pods of all in x, pods of all in y; 1"},
+		"blocks":         {"Addresses alone are no pods.", Flow{Blocks: []string{"10.0.0.0/24", "fd00::/8"}, Ports: []int32{1}}, "10.0.0.0/24, fd00::/8; 1"},
+		"blocks, pods":   {"Addresses come beside pods.", Flow{Blocks: []string{"10.0.0.0/24"}, Pods: map[string]string{"a": "b"}, Ports: []int32{1}}, "10.0.0.0/24, pods of a=b here; 1"},
+		"blocks, space":  {"And beside namespaces.", Flow{Blocks: []string{"10.0.0.0/24"}, Namespaces: []string{"x"}, Ports: []int32{1}}, "10.0.0.0/24, pods of all in x; 1"},
+		"UDP":            {"Ports of both protocols.", Flow{Ports: []int32{1}, UDP: []int32{6081}}, "pods of all here; 1 UDP/6081"},
 		"anywhere":       {"No peers are all peers.", Flow{Anywhere: true, Ports: []int32{443}}, "anybody; 443"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +145,7 @@ func TestNetworkPolicy(t *testing.T) {
 			if got := said(out[1].To, out[1].Ports); got != tc.want {
 				t.Errorf("%s\nout: %q, want %q", tc.reason, got, tc.want)
 			}
-			if got := said(out[0].To, out[0].Ports); got != "anybody; 53 53" {
+			if got := said(out[0].To, out[0].Ports); got != "anybody; UDP/53 53" {
 				t.Errorf("names: %q", got)
 			}
 		})
@@ -154,6 +159,10 @@ func TestNetworkPolicy(t *testing.T) {
 func said(peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort) string {
 	var who, where []string
 	for _, p := range peers {
+		if p.IPBlock != nil {
+			who = append(who, p.IPBlock.CIDR)
+			continue
+		}
 		pods := "all"
 		for k, v := range p.PodSelector.MatchLabels {
 			pods = k + "=" + v
@@ -168,7 +177,11 @@ func said(peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPo
 		who = []string{"anybody"}
 	}
 	for _, p := range ports {
-		where = append(where, p.Port.String())
+		port := p.Port.String()
+		if *p.Protocol != corev1.ProtocolTCP {
+			port = string(*p.Protocol) + "/" + port
+		}
+		where = append(where, port)
 	}
 	return strings.Join(who, ", ") + "; " + strings.Join(where, " ")
 }
@@ -181,21 +194,6 @@ func TestStop(t *testing.T) {
 	drain := c.Lifecycle.PreStop.Sleep.Seconds
 	if grace := *Grace(mercy); drain <= 0 || grace <= drain+int64(mercy.Seconds()) {
 		t.Errorf("grace of %d s, of which %d s drain and %s finish", grace, drain, mercy)
-	}
-}
-
-// TestProbes: a slow start is no failure, and a pod that does not answer is spared before it is restarted.
-func TestProbes(t *testing.T) {
-	c := corev1.Container{}
-	Probes(&c, "api", "/healthcheck")
-	for name, p := range map[string]*corev1.Probe{"startup": c.StartupProbe, "readiness": c.ReadinessProbe, "liveness": c.LivenessProbe} {
-		if h := p.HTTPGet; h.Scheme != "HTTPS" || h.Path != "/healthcheck" || h.Port.StrVal != "api" {
-			t.Errorf("%s asks %v", name, h)
-		}
-	}
-	tolerated := func(p *corev1.Probe) int32 { return p.PeriodSeconds * p.FailureThreshold }
-	if tolerated(c.ReadinessProbe) >= tolerated(c.LivenessProbe) || tolerated(c.LivenessProbe) >= tolerated(c.StartupProbe) {
-		t.Errorf("%d, %d and %d s of failures are tolerated", tolerated(c.ReadinessProbe), tolerated(c.LivenessProbe), tolerated(c.StartupProbe))
 	}
 }
 
@@ -314,5 +312,56 @@ func TestUWSGI(t *testing.T) {
 	}
 	if !strings.Contains(secure, "\nhttps-socket = :5000,/tls.crt,/tls.key\n") || !strings.Contains(secure, "\ntouch-reload = /tls.crt\n") {
 		t.Errorf("secure:\n%s", secure)
+	}
+}
+
+// TestUWSGIOptional: what only some modules need changes nothing but its own lines.
+func TestUWSGIOptional(t *testing.T) {
+	plain := UWSGI{Module: "a.b:c", Listen: ":5000"}
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*UWSGI)
+		want   string
+	}{
+		"none":      {"Absent options leave the file as it was.", func(*UWSGI) {}, ""},
+		"start":     {"The placeholder is uWSGI's own.", func(u *UWSGI) { u.StartTime = true }, "start-time = %t\n"},
+		"arguments": {"One line, as on a command line.", func(u *UWSGI) { u.Arguments = []string{"--config-dir", "/etc/a"} }, "pyargv = --config-dir /etc/a\n"},
+		"uploads":   {"Large chunks and slow clients.", func(u *UWSGI) { u.Uploads = true }, "chunked-input-limit = 67108864\nchunked-input-timeout = 60\n"},
+		"static": {
+			"In order, as maps have none.", func(u *UWSGI) { u.Static = map[string]string{"/b": "/srv/b", "/a": "/srv/a"} },
+			"static-map = /a=/srv/a\nstatic-map = /b=/srv/b\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := plain
+			tc.change(&u)
+			if diff := cmp.Diff(plain.Config()+tc.want, u.Config()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestSelf: a pod can say where it is itself reached, by a name that its headless Service gives it.
+func TestSelf(t *testing.T) {
+	w := api
+	for headless, want := range map[string]string{
+		"":              "https://$(POD_NAME).keystone.cloud.svc:9292",
+		"keystone-pods": "https://$(POD_NAME).keystone-pods.cloud.svc:9292",
+	} {
+		w.Headless = headless
+		if got := w.SelfURL(9292); got != want {
+			t.Errorf("SelfURL() = %q, want %q", got, want)
+		}
+		if set, service := w.StatefulSet(pod()).Spec.ServiceName, w.HeadlessService().Name; !strings.Contains(want, "."+set+".") || service != set {
+			t.Errorf("pods have their names below %q and the Service is %q, want that of %q", set, service, want)
+		}
+	}
+	got := map[string]string{}
+	for _, e := range Self() {
+		got[e.Name] = e.ValueFrom.FieldRef.FieldPath
+	}
+	if diff := cmp.Diff(map[string]string{"POD_NAME": "metadata.name", "POD_IP": "status.podIP"}, got); diff != "" {
+		t.Errorf("Self() (-want +got):\n%s", diff)
 	}
 }

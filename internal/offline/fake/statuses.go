@@ -18,6 +18,7 @@ var statuses = table(
 	row("", "ServiceAccount", nil),
 	row("apps", "Deployment", deployment),
 	row("apps", "StatefulSet", statefulSet),
+	row("apps", "DaemonSet", daemonSet),
 	row("batch", "Job", job),
 	row("batch", "CronJob", nil),
 	row("networking.k8s.io", "Ingress", nil),
@@ -44,6 +45,11 @@ var statuses = table(
 
 	// https://github.com/rabbitmq/cluster-operator, internal/status: the status reports the generation, no condition does.
 	row("rabbitmq.com", "RabbitmqCluster", rabbitMQ),
+
+	// https://github.com/rabbitmq/messaging-topology-operator, internal/controller: the same.
+	row("rabbitmq.com", "Vhost", topology),
+	row("rabbitmq.com", "User", topologyUser),
+	row("rabbitmq.com", "Permission", topology),
 
 	// https://github.com/SAP/component-operator-runtime, pkg/component: both do.
 	row("cache.cs.sap.com", "Valkey", valkey),
@@ -146,6 +152,14 @@ func statefulSet(v view) status {
 	}
 }
 
+// daemonSet is one on a cluster of one node.
+func daemonSet(v view) status {
+	return status{
+		"observedGeneration": v.generation(), "desiredNumberScheduled": int64(1), "currentNumberScheduled": int64(1),
+		"numberMisscheduled": int64(0), "updatedNumberScheduled": int64(1), "numberReady": int64(1), "numberAvailable": int64(1),
+	}
+}
+
 func job(v view) status {
 	const reason, message = "CompletionsReached", "Reached expected number of succeeded pods"
 	return status{
@@ -186,6 +200,19 @@ func rabbitMQ(v view) status {
 			v.condition("NoWarnings", "NoWarnings", ""), v.condition("ReconcileSuccess", "Success", "Finish reconciling"),
 		},
 	}
+}
+
+func topology(v view) status {
+	return status{
+		"observedGeneration": v.generation(), "conditions": []any{v.condition("Ready", "SuccessfulCreateOrUpdate", "")},
+	}
+}
+
+// topologyUser is a user whose name nobody fakes to read in its Secret.
+func topologyUser(v view) status {
+	out := topology(v)
+	out["username"], out["credentials"] = v.name(), map[string]any{"name": v.name() + "-user-credentials"}
+	return out
 }
 
 func valkey(v view) status {

@@ -19,7 +19,7 @@ func Of(s *structpb.Struct) Struct {
 	return w.Struct()
 }
 
-// Tree decodes the Struct for whoever needs protobuf's own form. What is malformed is absent.
+// Tree decodes the Struct for whoever needs protobuf's own form. What is malformed is absent. Of gives the bytes of what it wrote back.
 func (s Struct) Tree() *structpb.Struct {
 	return s.Value().tree(0).GetStructValue()
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"pgregory.net/rapid"
 
@@ -34,7 +35,18 @@ func TestOfProperties(t *testing.T) {
 		if got := encoded.Of(s); !bytes.Equal(got, want) {
 			t.Errorf("Of(%v) = %x, want %x", s, got, want)
 		}
+		if got := encoded.Of(encoded.Of(s).Tree()); !bytes.Equal(got, want) {
+			t.Errorf("Of(Of(%v).Tree()) = %x, want %x", s, got, want)
+		}
 	})
+}
+
+// TestTreeNoKind: a Value without a kind, which no JSON gives, does not become a null on the way through a tree.
+func TestTreeNoKind(t *testing.T) {
+	want := &structpb.Struct{Fields: map[string]*structpb.Value{"": {}, "null": structpb.NewNullValue()}}
+	if diff := cmp.Diff(want, encoded.Of(want).Tree(), protocmp.Transform()); diff != "" {
+		t.Errorf("Tree(): -want, +got:\n%s", diff)
+	}
 }
 
 func TestHash(t *testing.T) {

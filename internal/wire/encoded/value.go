@@ -230,8 +230,10 @@ func (v Value) tree(depth int) *structpb.Value {
 			out.Values = append(out.Values, e.tree(depth+1))
 		}
 		return structpb.NewListValue(out)
+	case v.kind == kindNull:
+		return structpb.NewNullValue()
 	}
-	return structpb.NewNullValue()
+	return &structpb.Value{} // Of no kind, as it came.
 }
 
 func (v Value) object(depth int) map[string]any {

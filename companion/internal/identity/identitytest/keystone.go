@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// Every user is of this domain, and has this role in this project.
+// Every user is of this domain, and has this role in this project until it is given others.
 const (
 	domain  = "Default"
 	project = "service"
@@ -24,6 +24,7 @@ const (
 // Credential is an application credential.
 type Credential struct {
 	ID, Name, Description, Secret, UserID string
+	Roles                                 []string
 }
 
 // Keystone is an http.Handler.
@@ -32,6 +33,8 @@ type Keystone struct {
 	// passwords by the name of users; a user's ID is that name behind "id-".
 	passwords   map[string]string
 	credentials map[string]Credential
+	// roles of users who were given others, by their names.
+	roles map[string][]string
 	// tokens and whom they are of, with the project or without.
 	tokens map[string]token
 	made   int
@@ -49,6 +52,7 @@ type Keystone struct {
 type token struct {
 	user    string
 	project bool
+	roles   []string
 }
 
 // administrator is the user that may do everything, in a project of the same name.
@@ -58,7 +62,8 @@ const administrator = "admin"
 func New(passwords map[string]string) *Keystone {
 	return &Keystone{
 		passwords: maps.Clone(passwords), credentials: map[string]Credential{}, tokens: map[string]token{}, refuse: map[string]string{},
-		given: map[string]bool{}, regions: map[string]string{}, failed: map[string]int{}, options: map[string]map[string]any{},
+		roles: map[string][]string{}, given: map[string]bool{},
+		regions: map[string]string{}, failed: map[string]int{}, options: map[string]map[string]any{},
 	}
 }
 
@@ -93,7 +98,25 @@ func (k *Keystone) SetPassword(user, password string) {
 func (k *Keystone) Add(user, name string) string {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	return k.add(user, name, "", "theirs").ID
+	return k.add(user, Credential{Name: name, Secret: "theirs", Roles: k.rolesOf(user)}).ID
+}
+
+// SetRoles gives a user these roles in its project, and takes all others away. A user who loses one loses its application credentials.
+func (k *Keystone) SetRoles(user string, roles ...string) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	had := k.rolesOf(user)
+	k.roles[user] = roles
+	if slices.ContainsFunc(had, func(role string) bool { return !slices.Contains(roles, role) }) {
+		maps.DeleteFunc(k.credentials, func(_ string, c Credential) bool { return c.UserID == "id-"+user })
+	}
+}
+
+func (k *Keystone) rolesOf(user string) []string {
+	if roles, ok := k.roles[user]; ok {
+		return roles
+	}
+	return []string{role}
 }
 
 // Remove removes all application credentials of a user, as the removal of one of its roles does.
@@ -117,9 +140,9 @@ func (k *Keystone) Refuse(method, message string) {
 	k.refuse[method] = message
 }
 
-func (k *Keystone) add(user, name, description, secret string) Credential {
+func (k *Keystone) add(user string, c Credential) Credential {
 	k.made++
-	c := Credential{ID: fmt.Sprintf("%032x", k.made), Name: name, Description: description, Secret: secret, UserID: "id-" + user}
+	c.ID, c.UserID = fmt.Sprintf("%032x", k.made), "id-"+user
 	k.credentials[c.ID] = c
 	return c
 }
@@ -227,13 +250,13 @@ func (k *Keystone) login(w http.ResponseWriter, r *http.Request) {
 		if u.Name == administrator {
 			home = administrator
 		}
-		if s.Project.Name != home || s.Project.Domain.Name != domain {
+		t.project, t.roles = true, k.rolesOf(u.Name)
+		if s.Project.Name != home || s.Project.Domain.Name != domain || len(t.roles) == 0 {
 			unauthorized(w)
 			return
 		}
-		t.project = true
 		answer["project"] = map[string]any{"id": "project-id", "name": project, "domain": in}
-		answer["roles"] = []any{map[string]any{"id": "role-id", "name": role}}
+		answer["roles"] = references(t.roles)
 		answer["catalog"] = []any{}
 	}
 	id := fmt.Sprintf("token-%d", len(k.tokens))
@@ -293,10 +316,18 @@ func (k *Keystone) create(w http.ResponseWriter, r *http.Request, t token) {
 		C struct {
 			Name, Description, Secret string
 			Unrestricted              bool
+			Roles                     []struct{ Name string }
 		} `json:"application_credential"`
 	}
 	if !read(w, r, &body) {
 		return
+	}
+	roles := []string{}
+	for _, r := range body.C.Roles {
+		roles = append(roles, r.Name)
+	}
+	if len(roles) == 0 {
+		roles = t.roles
 	}
 	taken := func(c Credential) bool { return c.UserID == "id-"+t.user && c.Name == body.C.Name }
 	switch {
@@ -304,11 +335,13 @@ func (k *Keystone) create(w http.ResponseWriter, r *http.Request, t token) {
 		fail(w, http.StatusBadRequest, fmt.Sprintf("Invalid input for field 'secret': %q", body.C.Secret))
 	case !t.project:
 		fail(w, http.StatusBadRequest, "Could not find Project: None.")
+	case slices.ContainsFunc(roles, func(role string) bool { return !slices.Contains(t.roles, role) }):
+		fail(w, http.StatusBadRequest, "Invalid application credential: Cannot create an application credential with unassigned role")
 	case slices.ContainsFunc(slices.Collect(maps.Values(k.credentials)), taken):
 		fail(w, http.StatusConflict, fmt.Sprintf(
 			"Conflict occurred attempting to store application_credential - Duplicate entry found with name %s.", body.C.Name))
 	default:
-		made := k.add(t.user, body.C.Name, body.C.Description, body.C.Secret)
+		made := k.add(t.user, Credential{Name: body.C.Name, Description: body.C.Description, Secret: body.C.Secret, Roles: roles})
 		write(w, http.StatusCreated, map[string]any{"application_credential": made.json(true)})
 	}
 }
@@ -316,11 +349,19 @@ func (k *Keystone) create(w http.ResponseWriter, r *http.Request, t token) {
 func (c Credential) json(secret bool) map[string]any {
 	out := map[string]any{
 		"id": c.ID, "name": c.Name, "description": c.Description, "user_id": c.UserID, "project_id": "project-id", "system": nil,
-		"roles": []any{map[string]any{"id": "role-id", "name": role, "domain_id": nil}}, "expires_at": nil, "unrestricted": false,
+		"roles": references(c.Roles), "expires_at": nil, "unrestricted": false,
 		"links": map[string]any{"self": "https://keystone/v3/users/" + c.UserID + "/application_credentials/" + c.ID},
 	}
 	if secret {
 		out["secret"] = c.Secret
+	}
+	return out
+}
+
+func references(roles []string) []any {
+	out := []any{}
+	for _, name := range roles {
+		out = append(out, map[string]any{"id": name + "-id", "name": name, "domain_id": nil})
 	}
 	return out
 }

@@ -1,0 +1,158 @@
+package credentialrotation
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+)
+
+// withRoles names the roles of a rotation's application credential.
+func withRoles(roles ...string) *c5c3v1.CredentialRotation {
+	r := rotationOf(applicationCredential)
+	r.Spec.Roles = roles
+	return r
+}
+
+// rolesInUse are the roles of the application credential in the Secret.
+func (c *cluster) rolesInUse() []string {
+	return c.keystone.Credentials()[text(c.secret(), idKey)].Roles
+}
+
+// TestRolesNamed: the credential has the roles that are named, and all of the user's if none is.
+func TestRolesNamed(t *testing.T) {
+	for name, tc := range map[string]struct{ roles, want []string }{
+		"Some": {roles: []string{"service", "admin"}, want: []string{"admin", "service"}},
+		"All":  {want: []string{"service", "admin", "reader"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, withRoles(tc.roles...))
+			c.keystone.SetRoles(userName, "service", "admin", "reader")
+			r := c.sound()
+			c.place(r)
+			if diff := cmp.Diff(tc.want, c.rolesInUse()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			c.edit(func(r *c5c3v1.CredentialRotation) { slices.Reverse(r.Spec.Roles) })
+			before, _ := c.offered()
+			c.days(r, 1)
+			if after, _ := c.offered(); after != before {
+				t.Error("it is replaced though its roles are the same in another order")
+			}
+		})
+	}
+}
+
+// TestRolesAwaited: no credential is made with less than the roles that are named, neither between two RoleAssignments nor when the user
+// loses one.
+func TestRolesAwaited(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		has    []string
+		says   string
+	}{
+		"One":  {"A RoleAssignment is missing.", []string{"service", "reader"}, "spec.roles: user glance does not have the role admin in its project yet"},
+		"Both": {"Both are.", []string{"reader"}, "spec.roles: user glance does not have the role admin or service in its project yet"},
+		"None": {"Nobody logs in to a project without a role there.", []string{}, "or has no role in project service"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, withRoles("service", "admin"))
+			awaited := func() {
+				t.Helper()
+				c.keystone.SetRoles(userName, tc.has...)
+				for range 10 {
+					c.pass(c.sound())
+				}
+				if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, tc.says) && name != "None" {
+					t.Errorf("%s: %v", tc.reason, got)
+				}
+				if got := c.keystone.Credentials(); len(got) > 0 {
+					t.Errorf("%s: made %v", tc.reason, got)
+				}
+			}
+			awaited()
+			if got := c.condition(conditionReady); !strings.Contains(got.Message, tc.says) {
+				t.Errorf("%s: %v", tc.reason, got)
+			}
+			c.keystone.SetRoles(userName, "service", "admin")
+			c.place(c.sound())
+			c.violations = nil // Who loses a role loses the credential.
+			if name != "None" {
+				awaited()
+				c.keystone.SetRoles(userName, "service", "admin")
+				c.run(c.sound())
+			}
+			if diff := cmp.Diff([]string{"admin", "service"}, c.rolesInUse()); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestRolesChanged: a credential with other roles than are named is replaced, and works until everybody has the one with the right ones.
+func TestRolesChanged(t *testing.T) {
+	c := newCluster(t, rotationOf(applicationCredential))
+	r := c.sound()
+	c.place(r)
+	for _, tc := range []struct {
+		reason string
+		roles  []string
+	}{
+		{"Made before it named any.", []string{"service"}},
+		{"The service needs one more.", []string{"admin", "service"}},
+		{"It needs one less.", []string{"admin"}},
+		{"It names none.", nil},
+	} {
+		old, _ := c.offered()
+		c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Roles = tc.roles })
+		for range 10 {
+			c.pass(r)
+		}
+		if lacking := slices.Contains(tc.roles, "admin") && len(tc.roles) == 2; lacking {
+			if got := c.condition(conditionReady); got.Reason != "RotationWaits" || !strings.Contains(got.Message, "does not have the role admin") {
+				t.Errorf("%s: %v", tc.reason, got)
+			}
+			if now, _ := c.offered(); now != old {
+				t.Errorf("%s: it is replaced by one with less roles", tc.reason)
+			}
+			c.keystone.SetRoles(userName, "service", "admin")
+		}
+		c.run(r)
+		fresh, _ := c.offered()
+		if fresh == old || !c.accepts(old) {
+			t.Errorf("%s: replaced: %v, and the old one still works: %v", tc.reason, fresh != old, c.accepts(old))
+		}
+		want := tc.roles
+		if want == nil {
+			want = []string{"service", "admin"}
+		}
+		if diff := cmp.Diff(want, c.rolesInUse()); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+		}
+		c.days(r, 1.1)
+		if now, _ := c.offered(); now != fresh || c.accepts(old) {
+			t.Errorf("%s: the next day, the same: %v; the old one works: %v", tc.reason, now == fresh, c.accepts(old))
+		}
+	}
+	for _, v := range c.violations {
+		t.Error(v)
+	}
+}
+
+// TestRolesChangedWhileStaged: roles that the user never gets hold nothing up once others are named.
+func TestRolesChangedWhileStaged(t *testing.T) {
+	c := newCluster(t, withRoles("service", "owner"))
+	r := c.sound()
+	for range 10 {
+		c.pass(r)
+	}
+	c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Roles = []string{"service"} })
+	c.place(r)
+	if diff := cmp.Diff([]string{"service"}, c.rolesInUse()); diff != "" || len(c.inUse) != 1 {
+		t.Errorf("%d were in use; -want +got:\n%s", len(c.inUse), diff)
+	}
+}

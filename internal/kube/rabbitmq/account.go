@@ -1,0 +1,68 @@
+// Package rabbitmq makes objects of RabbitMQ's messaging topology operator: a service's virtual host with its account.
+//
+// The operator speaks to the queue's management API. Where that listens with TLS only, the operator has to trust its certificate, and
+// knows no authorities but those of its own image (https://www.rabbitmq.com/kubernetes/operator/tls-topology-operator).
+package rabbitmq
+
+import (
+	"cmp"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+)
+
+const apiVersion = "rabbitmq.com/v1beta1"
+
+// everything is the expression of a permission that matches the name of every queue and exchange.
+const everything = ".*"
+
+// Account is a virtual host on a queue, and a user that may do everything in it and nothing elsewhere.
+type Account struct {
+	// Meta of the objects.
+	Meta object.Meta
+	// Cluster is the name of the RabbitmqCluster, which is in the same namespace.
+	Cluster string
+	// Vhost is the name of the virtual host, Login that of the user, where they are not that of the objects. They never change.
+	Vhost, Login string
+	// Secret holds the credentials under the keys username, which is the login, and password.
+	Secret string
+	// DeleteData: the virtual host and its messages are deleted with the object. Otherwise they stay.
+	DeleteData bool
+}
+
+// VirtualHost makes the virtual host. A queue that is declared in it without a type is one that outlives the loss of a member.
+func (a Account) VirtualHost() *unstructured.Unstructured {
+	policy := "retain"
+	if a.DeleteData {
+		policy = "delete"
+	}
+	return a.object("Vhost", object.Map{"name": a.vhost(), "defaultQueueType": "quorum", "deletionPolicy": policy})
+}
+
+// User makes the user. The operator reads the Secret once, and then keeps a Secret of its own, <name>-user-credentials: a password that is
+// changed later reaches the queue by another User only. It deletes the user with the object, whatever else is to stay.
+func (a Account) User() *unstructured.Unstructured {
+	return a.object("User", object.Map{"importCredentialsSecret": object.Map{"name": a.Secret}})
+}
+
+// Permission gives the user everything in the virtual host. Until both exist, the operator tries again.
+//
+// It names the user and not the User: of the latter the operator makes itself the owner, and fails where Crossplane is one already.
+func (a Account) Permission() *unstructured.Unstructured {
+	return a.object("Permission", object.Map{
+		"vhost": a.vhost(),
+		"user":  a.login(),
+		"permissions": object.Map{
+			"configure": everything, "read": everything, "write": everything,
+		},
+	})
+}
+
+func (a Account) object(kind string, spec object.Map) *unstructured.Unstructured {
+	spec["rabbitmqClusterReference"] = object.Map{"name": a.Cluster}
+	return object.New(apiVersion, kind, a.Meta, spec)
+}
+
+func (a Account) vhost() string { return cmp.Or(a.Vhost, a.Meta.Name) }
+func (a Account) login() string { return cmp.Or(a.Login, a.Meta.Name) }

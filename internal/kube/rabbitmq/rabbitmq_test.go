@@ -1,0 +1,144 @@
+package rabbitmq_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"pgregory.net/rapid"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object/objecttest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
+)
+
+// TestObjects: what the operator is asked for, whole.
+func TestObjects(t *testing.T) {
+	kept := rabbitmq.Account{Meta: object.Meta{Name: "glance", Namespace: "cloud"}, Cluster: "rabbitmq", Secret: "glance-queue"}
+	cell := rabbitmq.Account{
+		Meta: object.Meta{Name: "nova-cell1", Namespace: "cloud"}, Cluster: "rabbitmq", Vhost: "nova/cell1", Login: "nova_cell1", Secret: "nova-cell1-queue",
+		DeleteData: true,
+	}
+	objecttest.Run(t, map[string]objecttest.Case{
+		"vhost": {
+			Reason: "Queues are replicated, and messages outlive the object unless the tenant says otherwise.",
+			Got:    []runtime.Object{kept.VirtualHost(), cell.VirtualHost()},
+			Want: `
+apiVersion: rabbitmq.com/v1beta1
+kind: Vhost
+metadata:
+  name: glance
+  namespace: cloud
+spec:
+  defaultQueueType: quorum
+  deletionPolicy: retain
+  name: glance
+  rabbitmqClusterReference:
+    name: rabbitmq
+---
+apiVersion: rabbitmq.com/v1beta1
+kind: Vhost
+metadata:
+  name: nova-cell1
+  namespace: cloud
+spec:
+  defaultQueueType: quorum
+  deletionPolicy: delete
+  name: nova/cell1
+  rabbitmqClusterReference:
+    name: rabbitmq
+`,
+		},
+		"user": {
+			Reason: "The password is the one that the service has, and the management interface is not for services.",
+			Got:    []runtime.Object{kept.User()},
+			Want: `
+apiVersion: rabbitmq.com/v1beta1
+kind: User
+metadata:
+  name: glance
+  namespace: cloud
+spec:
+  importCredentialsSecret:
+    name: glance-queue
+  rabbitmqClusterReference:
+    name: rabbitmq
+`,
+		},
+		"permission": {
+			Reason: "Everything in the own virtual host and nothing elsewhere; by the user's name, since the operator would make a User the owner.",
+			Got:    []runtime.Object{cell.Permission()},
+			Want: `
+apiVersion: rabbitmq.com/v1beta1
+kind: Permission
+metadata:
+  name: nova-cell1
+  namespace: cloud
+spec:
+  permissions:
+    configure: .*
+    read: .*
+    write: .*
+  rabbitmqClusterReference:
+    name: rabbitmq
+  user: nova_cell1
+  vhost: nova/cell1
+`,
+		},
+	})
+}
+
+// TestURL: the forms that oslo.messaging 16.1 to 17.3 were seen to take apart as they were meant.
+func TestURL(t *testing.T) {
+	glance := rabbitmq.Transport{User: "glance", PasswordVar: "QUEUE_PASSWORD", Hosts: []string{"rabbitmq.cloud.svc"}, Port: 5671, Vhost: "glance"}
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*rabbitmq.Transport)
+		want   string
+	}{
+		"plain": {"One host.", func(*rabbitmq.Transport) {}, "rabbit://glance:$(QUEUE_PASSWORD)@rabbitmq.cloud.svc:5671/glance"},
+		"TLS": {
+			"The authority is named where the address is.", func(t *rabbitmq.Transport) { t.CAFile = "/etc/ca/ca.crt" },
+			"rabbit://glance:$(QUEUE_PASSWORD)@rabbitmq.cloud.svc:5671/glance?ssl=true&ssl_ca_file=%2Fetc%2Fca%2Fca.crt",
+		},
+		"several": {
+			"Each host has the credentials.", func(t *rabbitmq.Transport) { t.Hosts = []string{"a", "b"} },
+			"rabbit://glance:$(QUEUE_PASSWORD)@a:5671,glance:$(QUEUE_PASSWORD)@b:5671/glance",
+		},
+		"IPv6": {
+			"A port needs brackets before it.", func(t *rabbitmq.Transport) { t.Hosts = []string{"fd00::1"} },
+			"rabbit://glance:$(QUEUE_PASSWORD)@[fd00::1]:5671/glance",
+		},
+		"names": {
+			"Nothing in a name ends it, not even a dollar.", func(t *rabbitmq.Transport) { t.User, t.Vhost = "no@va:$,", "c/ell 1?" },
+			"rabbit://no%40va%3A%24%2C:$(QUEUE_PASSWORD)@rabbitmq.cloud.svc:5671/c%2Fell%201%3F",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			transport := glance
+			tc.change(&transport)
+			if diff := cmp.Diff(tc.want, transport.URL()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestURLNames: whatever the names are, they come out as they went in.
+func TestURLNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`[ -~]{1,12}`)
+		want := rabbitmq.Transport{
+			User: name.Draw(t, "user"), PasswordVar: "P", Hosts: []string{"a"}, Port: 1, Vhost: name.Draw(t, "vhost"), CAFile: name.Draw(t, "file"),
+		}
+		u, err := url.Parse(strings.Replace(want.URL(), "$(P)", "secret", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{want.User, "/" + want.Vhost, want.CAFile}, []string{u.User.Username(), u.Path, u.Query().Get("ssl_ca_file")}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", want.URL(), diff)
+		}
+	})
+}

@@ -1,0 +1,230 @@
+//go:build node && linux
+
+package node_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/imagedata"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/imageimport"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
+)
+
+// Pods of the services besides Keystone.
+const (
+	placementPods = "app.kubernetes.io/name=placement,app.kubernetes.io/component=api"
+	glancePods    = "app.kubernetes.io/name=glance,app.kubernetes.io/component=api"
+)
+
+// processFaults are those of the processes of every service besides Keystone.
+var processFaults = []fault{
+	{name: "a pod of Placement is deleted", strike: remove(placementPods, 1, nil), lossless: true},
+	{name: "a pod of Placement is killed", strike: remove(placementPods, 1, new(int64))},
+	{name: "a pod of Glance is deleted", strike: remove(glancePods, 1, nil), lossless: true},
+	{name: "a pod of Glance is killed", strike: remove(glancePods, 1, new(int64))},
+	{name: "the processes of a pod of Glance crash", strike: crash(glancePods)},
+}
+
+// TestServices: one claim becomes a cloud with every service that is built. What is put into each is there after whatever goes wrong.
+func TestServices(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
+	defer cancel()
+	claim := order(ctx, t, "testdata/services.yaml")
+	b := &broken{claim: claim, namespace: instance(ctx, t, claim)}
+	c := login(ctx, t, b.namespace)
+	kept := upload(ctx, t, c)
+	t.Run("Import", func(t *testing.T) { testImport(ctx, t, c) })
+	t.Run("Placement", func(t *testing.T) { testPlacement(ctx, t, c) })
+	t.Run("Restricted", func(t *testing.T) { testRestricted(ctx, t, b.namespace) })
+	usage(ctx, t, b.namespace)
+	b.requests = []request{
+		{"list resource providers", listProviders},
+		{"download an image", kept.download},
+		{"upload an image", uploadSome},
+	}
+	b.sufferAll(ctx, t, processFaults)
+	t.Run("Delete", func(t *testing.T) { testDelete(ctx, t, claim, b.namespace) })
+}
+
+// image is one that has been uploaded, and what it has to be.
+type image struct {
+	id  string
+	sum [sha256.Size]byte
+}
+
+// glance is a client of the image service, by its address inside the cluster.
+func (c *cloud) glance() (*gophercloud.ServiceClient, error) {
+	return openstack.NewImageV2(c.provider, gophercloud.EndpointOpts{Region: region, Availability: gophercloud.AvailabilityInternal})
+}
+
+// content is what an image may consist of: the same for the same seed.
+func content(seed uint64, size int) []byte {
+	out := make([]byte, size)
+	r := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
+	_, _ = r.Read(out)
+	return out
+}
+
+// create makes an image without content.
+func create(ctx context.Context, client *gophercloud.ServiceClient, name string) (*images.Image, error) {
+	return images.Create(ctx, client, images.CreateOpts{Name: name, ContainerFormat: "bare", DiskFormat: "raw"}).Extract()
+}
+
+// upload uploads an image that is larger than a request's buffers.
+func upload(ctx context.Context, t *testing.T, c *cloud) image {
+	t.Helper()
+	const size = 24 << 20
+	client, err := c.glance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := content(1, size)
+	made, err := create(ctx, client, "kept")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := imagedata.Upload(ctx, client, made.ID, bytes.NewReader(data)).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	i := image{made.ID, sha256.Sum256(data)}
+	if err := i.download(ctx, c); err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// download is an error if the image is not what was uploaded.
+func (i image) download(ctx context.Context, c *cloud) error {
+	client, err := c.glance()
+	if err != nil {
+		return err
+	}
+	body, err := imagedata.Download(ctx, client, i.id).Extract()
+	if err != nil {
+		return err
+	}
+	if c, ok := body.(io.Closer); ok {
+		defer c.Close()
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, body); err != nil {
+		return err
+	}
+	if got := sum.Sum(nil); !bytes.Equal(got, i.sum[:]) {
+		return fmt.Errorf("the image has other content: sha256 %x, want %x", got, i.sum)
+	}
+	return nil
+}
+
+// uploadSome makes an image, compares and deletes it.
+func uploadSome(ctx context.Context, c *cloud) error {
+	const size = 1 << 20
+	client, err := c.glance()
+	if err != nil {
+		return err
+	}
+	made, err := create(ctx, client, "some")
+	if err != nil {
+		return err
+	}
+	data := content(2, size)
+	if err := imagedata.Upload(ctx, client, made.ID, bytes.NewReader(data)).ExtractErr(); err != nil {
+		return errors.Join(err, images.Delete(ctx, client, made.ID).ExtractErr())
+	}
+	return errors.Join(image{made.ID, sha256.Sum256(data)}.download(ctx, c), images.Delete(ctx, client, made.ID).ExtractErr())
+}
+
+// testImport: what one pod has staged is imported whichever pod is asked to.
+func testImport(ctx context.Context, t *testing.T, c *cloud) {
+	client, err := c.glance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const times = 4
+	for n := range times {
+		data := content(uint64(3+n), 4<<20)
+		made, err := create(ctx, client, fmt.Sprint("imported-", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := imagedata.Stage(ctx, client, made.ID, bytes.NewReader(data)).ExtractErr(); err != nil {
+			t.Fatal(err)
+		}
+		if err := imageimport.Create(ctx, client, made.ID, imageimport.CreateOpts{Name: imageimport.GlanceDirectMethod}).ExtractErr(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(ctx, t, time.Minute, func() error {
+			now, err := images.Get(ctx, client, made.ID).Extract()
+			if err == nil && now.Status != images.ImageStatusActive {
+				err = fmt.Errorf("the image is %s", now.Status)
+			}
+			return err
+		})
+		if err := (image{made.ID, sha256.Sum256(data)}).download(ctx, c); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// placement is a client of the inventory, by its address inside the cluster.
+func (c *cloud) placement() (*gophercloud.ServiceClient, error) {
+	client, err := openstack.NewPlacementV1(c.provider, gophercloud.EndpointOpts{Region: region, Availability: gophercloud.AvailabilityInternal})
+	if client != nil {
+		client.Microversion = "1.39"
+	}
+	return client, err
+}
+
+// testPlacement: a resource provider can be made, and has what was said of it.
+func testPlacement(ctx context.Context, t *testing.T, c *cloud) {
+	client, err := c.placement()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := resourceproviders.Create(ctx, client, resourceproviders.CreateOpts{Name: "hypervisor"}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const cores = 8
+	if _, err := resourceproviders.UpdateInventories(ctx, client, made.UUID, resourceproviders.UpdateInventoriesOpts{
+		ResourceProviderGeneration: made.Generation,
+		Inventories: map[string]resourceproviders.Inventory{"VCPU": {
+			AllocationRatio: 1, MaxUnit: cores, MinUnit: 1, StepSize: 1, Total: cores,
+		}},
+	}).Extract(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := resourceproviders.GetInventories(ctx, client, made.UUID).Extract()
+	if err != nil || got.Inventories["VCPU"].Total != cores {
+		t.Errorf("got inventories %+v, %v", got, err)
+	}
+}
+
+// listProviders is an error if the one of testPlacement is not there.
+func listProviders(ctx context.Context, c *cloud) error {
+	client, err := c.placement()
+	if err != nil {
+		return err
+	}
+	pages, err := resourceproviders.List(client, resourceproviders.ListOpts{Name: "hypervisor"}).AllPages(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := resourceproviders.ExtractResourceProviders(pages)
+	if err == nil && len(all) != 1 {
+		err = fmt.Errorf("there are %d resource providers of that name", len(all))
+	}
+	return err
+}
