@@ -246,13 +246,19 @@ var platformCases = kindCases{
   secretStores: ["ClusterSecretStore/openbao/{namespace}"], gateways: [gateway-system/public/https], ingressClasses: [nginx], exposureNamespaces: [ingress-nginx],
   annotations: ["nginx.ingress.kubernetes.io/proxy-*"], issuers: [ClusterIssuer/letsencrypt], nodeSelectors: [topology.kubernetes.io/zone],
   tolerations: ["dedicated=openstack:NoSchedule"], storageClasses: [fast], monitoringLabels: [prometheus=team-a], s3Endpoints: ["*.example.com:443", "[fd00::1]:9000"],
-  directoryHosts: [ldap.example.com], openIDHosts: ["*"], maxima: {replicas: 5, processes: 4, storage: 500Gi, cpu: "16", memory: 64Gi}}]`,
+  directoryHosts: [ldap.example.com], openIDHosts: ["*"], downloadHosts: ["*.example.com"], storageNetworks: [10.0.0.0/8, "*"], maxima: {replicas: 5, processes: 4, storage: 500Gi, cpu: "16", memory: 64Gi}}]`,
 		},
 		"LimitOfURL": {
 			reason:  "It is about hosts.",
 			spec:    `limits: [{name: a, namespaces: ["*"], openIDHosts: ["https://id.example.com"]}]`,
 			field:   "spec.limits[0].openIDHosts[0]",
 			message: "should match",
+		},
+		"LimitOfNoNetwork": {
+			reason:  "No claim's network lies in it.",
+			spec:    `limits: [{name: a, namespaces: ["*"], storageNetworks: [10.0.300.0/8]}]`,
+			field:   "spec.limits[0].storageNetworks[0]",
+			message: "must be a range of addresses, such as 10.0.1.0/24, or *",
 		},
 		"LimitOfOtherNamespace": {
 			reason:  "A name for the whole of the domain is the claim's namespace's.",

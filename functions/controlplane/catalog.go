@@ -2,15 +2,19 @@ package controlplane
 
 import (
 	"slices"
+	"strings"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
 )
 
-// Kinds of what Keystone's bootstrap made, by which a claim chooses what is imported.
+// Kinds of what the identity service's bootstrap made, by which a claim chooses what is imported.
 const (
 	domains  = "domains"
 	projects = "projects"
@@ -23,50 +27,19 @@ const (
 type entry struct {
 	resource, kind, name string
 	group                controlplanev1.BootstrapResource
+	// shared: the objects of services refer to it.
+	shared bool
 	// filter finds what bootstrap made; managed is what K-ORC makes itself.
 	filter, managed object.Map
 }
 
-// catalogEntries is what Keystone's bootstrap made (https://docs.openstack.org/keystone/latest/admin/bootstrap.html), and
-// the project of the services, which it does not make.
-func (m *model) catalogEntries() []entry {
-	byName := func(name string) object.Map { return object.Map{"name": name} }
-	inDefault := func(name string) object.Map { return object.Map{"name": name, "domainRef": "default"} }
-	out := []entry{
-		// The id of this domain is "default", which is no UUID: K-ORC can import it by its name only.
-		{resource: "domain-default", kind: "Domain", name: "default", group: domains, filter: byName(keystonev1.DefaultDomain)},
-		{resource: "project-admin", kind: "Project", name: "admin", group: projects, filter: inDefault(keystonev1.AdminProject)},
-		{resource: "project-service", kind: "Project", name: "service", group: projects, managed: object.Map{
-			"name": "service", "domainRef": "default", "description": "Users of the OpenStack services",
-		}},
-	}
-	for _, role := range []string{"admin", "manager", "member", "reader", "service"} {
-		out = append(out, entry{resource: "role-" + role, kind: "Role", name: role, group: roles, filter: byName(role)})
-	}
-	return append(out,
-		entry{resource: "user-admin", kind: "User", name: "admin", group: users, filter: inDefault(m.adminUser())},
-		entry{
-			resource: "service-keystone", kind: "Service", name: keystoneName, group: entries,
-			filter: object.Map{"name": keystonev1.ServiceName, "type": "identity"},
-		},
-		entry{
-			resource: "endpoint-keystone-public", kind: "Endpoint", name: keystoneName + "-public", group: entries,
-			filter: object.Map{"interface": "public", "serviceRef": keystoneName},
-		},
-		entry{
-			resource: "endpoint-keystone-internal", kind: "Endpoint", name: keystoneName + "-internal", group: entries,
-			filter: object.Map{"interface": "internal", "serviceRef": keystoneName},
-		},
-	)
-}
-
-// wantedEntries are those that the claim asks for, by default all, and the domains that Keystone needs.
+// wantedEntries are those that the claim asks for, by default all, those that services refer to, and the domains of directories.
 func (m *model) wantedEntries() []entry {
 	return append(m.wantedOfBootstrap(), m.directoryDomains()...)
 }
 
 func (m *model) wantedOfBootstrap() []entry {
-	all := m.catalogEntries()
+	all := m.bootstrapEntries()
 	if m.spec.KORC == nil || m.spec.KORC.BootstrapResources == nil {
 		return all
 	}
@@ -74,14 +47,15 @@ func (m *model) wantedOfBootstrap() []entry {
 	return slices.DeleteFunc(all, func(e entry) bool {
 		// Projects and users lie in a domain, so that its import comes with them.
 		needed := e.group == domains && (slices.Contains(groups, projects) || slices.Contains(groups, users))
+		needed = needed || e.shared && len(m.services) > 1
 		return !needed && !slices.Contains(groups, e.group)
 	})
 }
 
-// catalog shows in Kubernetes what is in Keystone, so that other objects can refer to it. It belongs to the control plane
-// and not to the Keystone composite resource: K-ORC has to log in to delete it, so it goes first.
+// catalog shows in Kubernetes what is in the identity service, so that other objects can refer to it. It belongs to the control plane and
+// not to that service's composite resource: K-ORC has to log in to delete it, so it goes first.
 func catalog(m *model) ([]compose.Stage, error) {
-	c := korc.Credentials(keystonev1.KORCCloud(keystoneName))
+	c := korc.Credentials(korcCloud())
 	var stage compose.Stage
 	wanted := m.wantedEntries()
 	for _, e := range wanted {
@@ -92,4 +66,49 @@ func catalog(m *model) ([]compose.Stage, error) {
 		stage = append(stage, compose.Resource{Name: e.resource, Object: o})
 	}
 	return []compose.Stage{stage, m.beyondKORC(wanted)}, nil
+}
+
+// domainObject names the object of a domain: as the domain, where Kubernetes takes that.
+func domainObject(domain string) string {
+	const hash = 5
+	name := strings.ReplaceAll(strings.ToLower(domain), "_", "-")
+	if name != domain || strings.HasSuffix(name, "-") {
+		name = strings.TrimRight(name, "-") + "-" + names.Hash(hash, domain)
+	}
+	return name
+}
+
+// beyondKORC is what K-ORC's released version cannot do, for the objects of K-ORC that are wanted: regions of endpoints, without which
+// clients that ask for a region find nothing, and the roles that bootstrap gave the administrator. The companion does it.
+func (m *model) beyondKORC(wanted []entry) compose.Stage {
+	cloud := adminCloud()
+	var stage compose.Stage
+	there := map[string]bool{}
+	for _, e := range wanted {
+		there[e.resource] = true
+		if e.kind != "Endpoint" {
+			continue
+		}
+		stage = append(stage, compose.Resource{Name: "region-of-" + e.resource, Object: c5c3.EndpointRegion(m.meta(e.name),
+			openstackv1.EndpointRegionSpec{
+				CloudCredentialsRef: cloud, EndpointRef: common.ObjectName(e.name), Region: m.spec.Global.Region,
+			})})
+	}
+	if !there["role-admin"] || !there["user-admin"] {
+		return stage
+	}
+	give := func(name string, where openstackv1.RoleAssignmentResource) {
+		where.RoleRef, where.UserRef = "admin", "admin"
+		stage = append(stage, compose.Resource{Name: "role-assignment-" + name, Object: c5c3.RoleAssignment(m.meta(name),
+			openstackv1.RoleAssignmentSpec{
+				CloudCredentialsRef: cloud,
+				ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDetach},
+				Resource:            where,
+			})})
+	}
+	give("admin-on-system", openstackv1.RoleAssignmentResource{System: "all"})
+	if there["project-admin"] {
+		give("admin-in-admin", openstackv1.RoleAssignmentResource{ProjectRef: "admin"})
+	}
+	return stage
 }

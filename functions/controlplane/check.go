@@ -1,14 +1,17 @@
 package controlplane
 
 import (
+	"errors"
 	"time"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
+	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // checkSchedules refuses schedules that look like one and are none, such as a minute 61, or whose day never comes: the workload cluster
-// would refuse them, long after the claim was accepted. Those of Keystone are its own.
+// would refuse them, long after the claim was accepted. Those of services are their own.
 func (m *model) checkSchedules() error {
 	if b := m.spec.Infrastructure.MariaDB.Backup; b != nil && b.Schedule != "" {
 		return identity.CheckSchedule("spec.infrastructure.mariadb.backup.schedule", b.Schedule)
@@ -29,13 +32,20 @@ func (m *model) checkRecoveryTime() error {
 	return nil
 }
 
-// checkHostname refuses a public host name that DNS does not carry: it may be put together of the claim's name and namespace and
-// the platform's domain.
-func (m *model) checkHostname() error {
-	const longest = 253
-	if m.identity != nil && len(m.identity.Hostname) > longest {
-		return invalid.Field("spec.global.domain", "the host name %s has %d characters, of %d at most; give a shorter domain",
-			m.identity.Hostname, len(m.identity.Hostname), longest)
+// checkServices refuses what the services would.
+func (m *model) checkServices() error {
+	var errs []error
+	for _, s := range m.services {
+		errs = append(errs, s.check(m, s))
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// checkAPI is what every service refuses.
+func checkAPI(m *model, s *serviceState) error {
+	u := s.processes()
+	spec := openstack.Spec{
+		ServiceSpec: &common.ServiceSpec{Image: s.basics.Image, Overrides: s.basics.Overrides}, Workload: &s.workload, UWSGI: &u,
+	}
+	return spec.Check(s.field(""), s.name, m.release)
 }

@@ -3,6 +3,8 @@
 package controlplane
 
 import (
+	"slices"
+
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
@@ -19,14 +21,24 @@ func New() function.Runner {
 	}
 }
 
-// namespaceComponent is the component that everything else lives in.
-const namespaceComponent = "namespace"
+// Names of components that others need.
+const (
+	// namespaceComponent is the component that everything else lives in.
+	namespaceComponent = "namespace"
+	// pullComponent is what pods need before their images can be pulled.
+	pullComponent      = "pull-secrets"
+	companionComponent = "companion"
+	databaseComponent  = "database"
+	cacheComponent     = "cache"
+	catalogComponent   = "catalog"
+)
 
-// pullComponent is what pods need before their images can be pulled.
-const pullComponent = "pull-secrets"
+// graph is what a control plane consists of, and what needs what. The phases are those that a tenant reads. Services are in a table of
+// their own.
+var graph = slices.Concat(infrastructure, components(services[:1]), aroundIdentity, components(services[1:]))
 
-// graph is what a control plane consists of, and what needs what. The phases are those that a tenant reads.
-var graph = compose.Graph[*model]{
+// infrastructure is what services share.
+var infrastructure = compose.Graph[*model]{
 	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
 	{Name: "network", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: policies},
 	{
@@ -39,16 +51,16 @@ var graph = compose.Graph[*model]{
 	},
 	{Name: "certificates", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: certificates},
 	{
-		Name: "companion", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, pullComponent},
+		Name: companionComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, pullComponent},
 		Build: companionController,
 	},
-	{Name: "database", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent}, Build: database},
+	{Name: databaseComponent, Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent}, Build: database},
 	{
-		Name: "database-backup", Phase: common.PhaseInfrastructure, Needs: []string{"database"},
+		Name: "database-backup", Phase: common.PhaseInfrastructure, Needs: []string{databaseComponent},
 		Enabled: (*model).backsUp, Build: databaseBackup,
 	},
 	{
-		Name: "database-monitoring", Phase: common.PhaseInfrastructure, Follows: []string{"database"},
+		Name: "database-monitoring", Phase: common.PhaseInfrastructure, Follows: []string{databaseComponent},
 		Enabled: (*model).monitored, Build: databaseMonitoring,
 	},
 	{
@@ -59,15 +71,18 @@ var graph = compose.Graph[*model]{
 		Name: "locks", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent},
 		Enabled: (*model).locks, Build: locks,
 	},
-	{Name: "cache", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, pullComponent}, Build: cache},
+	{Name: cacheComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, pullComponent}, Build: cache},
+}
+
+// aroundIdentity is what is made of the identity service, before the services that log in there.
+var aroundIdentity = compose.Graph[*model]{
+	{Name: catalogComponent, Phase: common.PhaseCatalog, Needs: []string{identityService}, Build: catalog},
+	// Each of these has brought the network policies of its pods. Services that come later bring theirs with their pods.
 	{
-		Name: "keystone", Phase: common.PhaseIdentity, Needs: []string{"database", "cache", "companion"},
-		Build: keystone, Version: (*model).keystoneVersion,
+		Name: "isolation", Phase: common.PhaseCatalog,
+		Needs: []string{"network", companionComponent, cacheComponent, identityService}, Build: isolation,
 	},
-	{Name: "catalog", Phase: common.PhaseCatalog, Needs: []string{"keystone"}, Build: catalog},
-	// Each of these has brought the network policies of its pods.
-	{Name: "isolation", Phase: common.PhaseCatalog, Needs: []string{"network", "companion", "cache", "keystone"}, Build: isolation},
 	// A Usage looks for its user with a growing backoff, so it is created after it.
-	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{"keystone"}, Build: deletionOrder},
-	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{"catalog"}, Build: catalogDeletionOrder},
+	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{identityService}, Build: deletionOrder},
+	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{catalogComponent}, Build: catalogDeletionOrder},
 }

@@ -32,7 +32,7 @@ type part struct {
 
 // parts are all of them, with what the claim says laid over its size.
 func (m *model) parts() []part {
-	i, k := m.spec.Infrastructure, m.spec.Services.Keystone
+	i := m.spec.Infrastructure
 	out := []part{
 		{
 			field: "spec.infrastructure.mariadb", replicas: m.databaseReplicas(),
@@ -44,13 +44,15 @@ func (m *model) parts() []part {
 			field: "spec.infrastructure.memcached", replicas: ptr.Deref(i.Memcached.Replicas, m.size.cache),
 			resources: cacheResources(m.cacheMemory()), says: ".memory",
 		},
-		{
-			field: "spec.services.keystone", replicas: ptr.Deref(k.Replicas, m.size.api),
-			resources: merge.Over(k.Resources, m.size.apiResources),
-		},
 	}
-	if k.UWSGI != nil {
-		out[len(out)-1].processes = k.UWSGI.Processes
+	for _, s := range m.services {
+		out = append(out, part{
+			field: s.field(""), replicas: *s.workload.Replicas, resources: s.workload.Resources,
+			processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes,
+		})
+		if s.volumes != nil {
+			out = append(out, s.volumes(m, s)...)
+		}
 	}
 	if b := i.MariaDB.Backup; b != nil && b.StagingStorage != nil {
 		const field = "spec.infrastructure.mariadb.backup.stagingStorage"

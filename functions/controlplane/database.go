@@ -9,7 +9,6 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -17,14 +16,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 const (
 	mariaDBName  = "mariadb"
 	maxScaleName = "maxscale"
-	mariaDBPort  = keystonev1.DatabasePort
+	mariaDBPort  = common.DatabasePort
 )
 
 // database is MariaDB, with a proxy where one is wanted. The proxy is created when the members are ready: without their certificates its
@@ -132,12 +130,11 @@ func (m *model) databaseStorage() controlplanev1.StorageSize {
 // connections is how many the database takes: as many as the size says, or as services open at most, while old and new pods are there
 // beside each other.
 func (m *model) connections() int64 {
-	const others, rollOut, threads = 100, 2, 1
-	k := m.spec.Services.Keystone
-	u := ptr.Deref(k.UWSGI, common.UWSGI{})
-	pods := int64(ptr.Deref(k.Replicas, m.size.api))
-	processes := cmp.Or(u.Processes, identity.Processes(merge.Over(k.Resources, m.size.apiResources)))
-	open := rollOut*pods*int64(processes)*int64(cmp.Or(u.Threads, threads)) + others
+	const others, rollOut = 100, 2
+	open := int64(others)
+	for _, s := range m.services {
+		open += rollOut * s.connections()
+	}
 	return mariadb.Connections(max(m.size.connections, open), m.databaseMemory())
 }
 

@@ -19,7 +19,7 @@ type databaseWas struct {
 	// replicas are the members, of which primary takes the writes of a cluster.
 	replicas int32
 	primary  int64
-	// host is where Keystone connects to.
+	// host is where services connect to.
 	host string
 }
 
@@ -32,8 +32,6 @@ func databaseOf(seen observe.State) databaseWas {
 		was.replicas = int32(n) //nolint:gosec // Nine at most.
 	}
 	was.primary, _ = was.server.Int("spec", "galera", "primary", "podIndex")
-	k, _ := seen.Get(keystoneResource)
-	was.host = k.String("spec", "database", "host")
 	return was
 }
 

@@ -10,34 +10,40 @@ import (
 // deletionOrder is said by Usages: what is used cannot be deleted before its user is gone.
 // https://docs.crossplane.io/latest/managed-resources/usages/
 //
-//   - Catalog entries use Keystone: K-ORC logs in to delete them.
-//   - Keystone uses its database, and the namespaces that it and its pods live in. A namespace that goes before the Objects in it
-//     leaves them hanging for ever; one that goes before Keystone takes the pods along that K-ORC has to log in at.
+//   - Catalog entries use the identity service: K-ORC logs in to delete them. So do all other services, which have entries of their own.
+//   - The identity service uses its database, and the namespaces that it and its pods live in. A namespace that goes before the Objects
+//     in it leaves them hanging for ever; one that goes before that service takes the pods along that K-ORC has to log in at.
 //
 // They are composed whatever the deletion policy is, so that the policy of a living claim can be changed.
 func deletionOrder(m *model) ([]compose.Stage, error) {
+	s := m.identity
 	stage := compose.Stage{
-		m.usage("keystone-uses-namespace", keystoneResource, namespaceResource, "Keystone lives in the namespace"),
-		m.usage("keystone-uses-database", keystoneResource, databaseResource, "Keystone needs the database until it is gone"),
+		m.uses(s.name, namespaceResource, s.kind.Kind+" lives in the namespace"),
+		m.uses(s.name, databaseResource, s.kind.Kind+" needs the database until it is gone"),
 	}
 	if m.remote {
-		stage = append(stage, m.usage("keystone-uses-workload-namespace", keystoneResource, workloadNamespaceResource,
-			"Keystone's pods live in the namespace"))
+		stage = append(stage, m.uses(s.name, workloadNamespaceResource, s.kind.Kind+"'s pods live in the namespace"))
 	}
 	return []compose.Stage{stage}, nil
 }
 
-// catalogDeletionOrder keeps Keystone until its catalog entries are gone.
+// catalogDeletionOrder keeps the identity service until its catalog entries are gone.
 func catalogDeletionOrder(m *model) ([]compose.Stage, error) {
 	var stage compose.Stage
 	for _, e := range m.wantedEntries() {
-		stage = append(stage, m.usage(e.resource+"-uses-keystone", e.resource, keystoneResource, "K-ORC logs in at Keystone to delete it"))
+		stage = append(stage, m.uses(e.resource, identityService, "K-ORC logs in at "+m.identity.kind.Kind+" to delete it"))
 	}
 	return []compose.Stage{stage}, nil
 }
 
-// usage keeps what the resource of is composed as while what by is composed as is there.
-func (m *model) usage(name, by, of, reason string) compose.Resource {
+// serviceDeletionOrder keeps the identity service until another one is gone.
+func (m *model) serviceDeletionOrder(s *serviceState) []compose.Stage {
+	return []compose.Stage{{m.uses(s.name, identityService, "K-ORC logs in at "+m.identity.kind.Kind+" to delete its catalog entries")}}
+}
+
+// uses keeps what the resource of is composed as while what by is composed as is there.
+func (m *model) uses(by, of, reason string) compose.Resource {
+	name := by + "-uses-" + of
 	return compose.Resource{
 		Name:       name,
 		Management: true,

@@ -95,15 +95,15 @@ func TestAddresses(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			m := derived(t, tc.spec, tc.platform)
-			got := want{Public: m.endpoints.public}
-			if m.identity != nil {
-				got.Hostname, got.Path = string(m.identity.Hostname), m.identity.Path
+			got := want{Public: m.identity.endpoints.public}
+			if e := m.identity.exposure; e != nil {
+				got.Hostname, got.Path = string(e.Hostname), e.Path
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}
-			if m.endpoints.internal != internal {
-				t.Errorf("%s\ninternal address %s, want %s", tc.reason, m.endpoints.internal, internal)
+			if m.identity.endpoints.internal != internal {
+				t.Errorf("%s\ninternal address %s, want %s", tc.reason, m.identity.endpoints.internal, internal)
 			}
 		})
 	}
@@ -244,17 +244,13 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	m := derived(t, "{size: large, infrastructure: {mariadb: {replicas: 1}, memcached: {replicas: 7}}, services: {keystone: {replicas: 9}}}", bare)
-	stages, err := keystone(m)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if got := m.databaseReplicas(); got != 1 {
 		t.Errorf("%d members of the database", got)
 	}
 	if got := len(m.cacheServers()); got != 7 {
 		t.Errorf("%d members of the cache", got)
 	}
-	o, err := toMap(stages[0][0].Object)
+	o, err := toMap(keystone(m, m.identity))
 	if err != nil || at(o, "spec", "replicas") != float64(9) {
 		t.Errorf("%v pods of Keystone (%v)", at(o, "spec", "replicas"), err)
 	}

@@ -10,7 +10,7 @@ import (
 
 // checkExposure refuses what would be accepted and lead nowhere. What was accepted before goes on, and what only repeats the platform.
 func (m *model) checkExposure() error {
-	before, _ := m.seen.Get(keystoneResource)
+	before := m.identity.seen
 	unknown := m.exposure.Type == exposure.Ingress && m.exposure.IngressController == ""
 	if unknown && before.String("spec", "exposure", "type") != exposure.Ingress {
 		return invalid.Field("spec.global.exposure.ingressController",

@@ -34,7 +34,7 @@ func TestExposure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var observed map[string]*structpb.Struct
 			if tc.keystone != "" {
-				observed = observedAs(t, keystoneResource, tc.keystone)
+				observed = observedAs(t, identityService, tc.keystone)
 			}
 			_, err := derive(input(t, tc.spec, open(cmp.Or(tc.platform, bare)), observed))
 			if tc.field != "" {

@@ -11,7 +11,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
@@ -33,12 +32,10 @@ const (
 	proxyResource             = "database-proxy"
 	messagingResource         = "messaging"
 	locksResource             = "locks"
-	keystoneResource          = "keystone"
-	keystoneName              = "keystone"
 )
 
 const (
-	memcachedPort = keystonev1.CachePort
+	memcachedPort = common.CachePort
 	// memcachedUser is the user of the public image.
 	memcachedUser = 11211
 	// memcachedOverhead is what a server needs besides its items, in MiB, and memcachedShare the part of their memory that it needs more: -m

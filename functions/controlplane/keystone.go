@@ -2,89 +2,52 @@ package controlplane
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 )
 
-// foregroundFinalizer makes the garbage collector wait for a nested composite resource's children, also where the claim
-// was deleted in the background.
-const foregroundFinalizer = metav1.FinalizerDeleteDependents
-
-// keystone is the identity service, with every field filled in.
-func keystone(m *model) ([]compose.Stage, error) {
-	k := m.spec.Services.Keystone
-	xr := &keystonev1.Keystone{
-		TypeMeta: metav1.TypeMeta{APIVersion: keystonev1.GroupVersion.String(), Kind: keystonev1.GroupVersionKind.Kind},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: keystoneName, Namespace: m.instance,
-			Labels:     m.workload(keystoneName).Labels(),
-			Finalizers: []string{foregroundFinalizer},
-		},
-		Spec: keystonev1.KeystoneSpec{
-			ServiceSpec:      m.serviceSpec(k.Service, m.endpoints, m.identity),
-			Workload:         k.Workload,
-			Fernet:           ptr.Deref(k.Fernet, keystonev1.Fernet{}),
-			CredentialKeys:   ptr.Deref(k.CredentialKeys, keystonev1.CredentialKeys{}),
-			IdentityBackends: k.IdentityBackends,
-			DomainIDs:        m.domainIDs,
-			Federation:       k.Federation,
-			TrustFlush:       ptr.Deref(k.TrustFlush, keystonev1.TrustFlush{}),
-			UWSGI:            ptr.Deref(k.UWSGI, common.UWSGI{}),
-			KORCCredential:   m.korcCredential(),
-		},
-	}
+// keystone is the identity service.
+func keystone(m *model, s *serviceState) runtime.Object {
+	xr := &keystonev1.Keystone{TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s), Spec: m.keystoneSpec(s)}
+	xr.Spec.ServiceSpec = m.serviceSpec(s)
+	xr.Spec.DomainIDs = m.domainIDs
+	xr.Spec.KORCCredential = m.korcCredential()
 	xr.Spec.Bootstrap.AdminUser = m.adminUser()
-	if xr.Spec.Replicas == nil {
-		xr.Spec.Replicas = new(m.size.api)
-	}
-	xr.Spec.Resources = merge.Over(k.Resources, m.size.apiResources)
-	// Set even where the claim does not: an existing Keystone would keep the number that its definition once had as a default.
-	xr.Spec.UWSGI.Processes = cmp.Or(xr.Spec.UWSGI.Processes, identity.Processes(xr.Spec.Resources))
-	return []compose.Stage{{{Name: keystoneResource, Object: xr, Management: true, After: m.keystoneSecrets()}}}, nil
+	xr.Spec.UWSGI = s.processes()
+	return xr
 }
 
-// serviceSpec is what every service is told: all of the control plane that it needs to know.
-func (m *model) serviceSpec(s common.Service, at endpoints, exposed *common.ServiceExposure) common.ServiceSpec {
-	return common.ServiceSpec{
-		Crossplane:       m.crossplane(),
-		OpenStackRelease: string(m.release),
-		Target:           common.Target{ProviderConfig: common.ObjectName(m.providerConfig), Remote: m.remote},
-		Image:            s.Image,
-		Overrides:        s.Overrides,
-		Images:           m.images,
-		Region:           m.spec.Global.Region,
-		Database: common.Database{
-			MariaDBRef:  common.LocalReference{Name: mariaDBName},
-			Host:        m.databaseHost(),
-			Port:        mariaDBPort,
-			CASecretRef: common.SecretKeyReference{Name: mariaDBName + "-ca-bundle", Key: certificate.CAKey},
-			Galera:      m.databaseReplicas() > 1,
-		},
-		Cache:          common.Cache{Servers: m.cacheServers()},
-		Endpoints:      common.Endpoints{Public: common.URL(at.public), Internal: common.URL(at.internal)},
-		Exposure:       exposed,
-		IssuerRef:      m.issuer(),
-		Monitoring:     m.monitoring,
-		SecretStore:    m.secretStore,
-		DeletionPolicy: m.spec.DeletionPolicy,
+// keystoneSpec is what the claim says of Keystone, without what every service is told.
+func (m *model) keystoneSpec(s *serviceState) keystonev1.KeystoneSpec {
+	k := m.spec.Services.Keystone
+	return keystonev1.KeystoneSpec{
+		Workload:         s.workload,
+		Fernet:           ptr.Deref(k.Fernet, keystonev1.Fernet{}),
+		CredentialKeys:   ptr.Deref(k.CredentialKeys, keystonev1.CredentialKeys{}),
+		IdentityBackends: k.IdentityBackends,
+		Federation:       k.Federation,
+		TrustFlush:       ptr.Deref(k.TrustFlush, keystonev1.TrustFlush{}),
+		UWSGI:            ptr.Deref(k.UWSGI, common.UWSGI{}),
 	}
 }
 
-// crossplane binds a service to the channel that the control plane is bound to, so that a new function that is tried for some
-// control planes composes theirs alone.
-func (m *model) crossplane() *common.Crossplane {
-	if len(m.channel) == 0 {
-		return nil
-	}
-	return &common.Crossplane{CompositionRevisionSelector: &metav1.LabelSelector{MatchLabels: m.channel}}
+func checkKeystone(m *model, s *serviceState) error {
+	spec := m.keystoneSpec(s)
+	spec.Image, spec.Overrides = s.basics.Image, s.order.basics.Overrides
+	identity.SetDefaults(&spec)
+	return identity.Check(s.field(""), m.release, &spec)
 }
 
 func (m *model) adminUser() string {
@@ -101,21 +64,134 @@ func (m *model) korcCredential() common.Rotation {
 	return ptr.Deref(m.spec.KORC.CredentialRotation, common.Rotation{})
 }
 
-// checkKeystone refuses here already what the Keystone would, so that the claim reports it, and nothing is composed of a claim that is
-// half right.
-func (m *model) checkKeystone() error {
-	k := m.spec.Services.Keystone
-	s := keystonev1.KeystoneSpec{
-		ServiceSpec:      common.ServiceSpec{Image: k.Image, Overrides: k.Overrides},
-		Workload:         k.Workload,
-		Fernet:           ptr.Deref(k.Fernet, keystonev1.Fernet{}),
-		CredentialKeys:   ptr.Deref(k.CredentialKeys, keystonev1.CredentialKeys{}),
-		IdentityBackends: k.IdentityBackends,
-		Federation:       k.Federation,
-		TrustFlush:       ptr.Deref(k.TrustFlush, keystonev1.TrustFlush{}),
-		UWSGI:            ptr.Deref(k.UWSGI, common.UWSGI{}),
+// identitySpec is what every other service is told of Keystone.
+func (m *model) identitySpec() common.Identity {
+	out := common.Identity{
+		InternalURL: common.URL(m.identity.endpoints.internal),
+		PublicURL:   common.URL(m.identity.endpoints.public),
+		CASecretRef: common.SecretKeyReference{
+			Name: common.ObjectName(keystonev1.CertificateSecretName(identityService)), Key: certificate.CAKey,
+		},
+		AdminCloudRef:      adminCloud(),
+		KORCCloudRef:       korcCloud(),
+		CredentialRotation: m.korcCredential(),
 	}
-	s.Resources = merge.Over(k.Resources, m.size.apiResources)
-	identity.SetDefaults(&s)
-	return identity.Check("spec.services.keystone", m.release, &s)
+	if m.exposure.Type == exposure.GatewayAPI {
+		out.CAConfigMapRef = &common.LocalReference{Name: common.ObjectName(keystonev1.AuthorityName(identityService))}
+	}
+	return out
+}
+
+// adminCloud is by what the companion logs in, korcCloud by what K-ORC does.
+func adminCloud() common.CloudCredentialsReference { return keystonev1.AdminCloud(identityService) }
+
+func korcCloud() common.CloudCredentialsReference { return keystonev1.KORCCloud(identityService) }
+
+func keystoneSecrets(s *controlplanev1.Services) []named {
+	var out []named
+	key := func(r *common.SecretKeyReference, field string) {
+		if r != nil {
+			out = append(out, named{name: &r.Name, field: "spec.services.keystone." + field, keys: []string{string(r.Key)}})
+		}
+	}
+	for i := range s.Keystone.IdentityBackends {
+		l := &s.Keystone.IdentityBackends[i].LDAP
+		key(l.PasswordSecretRef, fmt.Sprintf("identityBackends[%d].ldap.passwordSecretRef", i))
+		key(l.CASecretRef, fmt.Sprintf("identityBackends[%d].ldap.caSecretRef", i))
+	}
+	if f := s.Keystone.Federation; f != nil {
+		key(&f.ClientSecretRef, "federation.clientSecretRef")
+		key(f.CASecretRef, "federation.caSecretRef")
+	}
+	return out
+}
+
+func keystoneMentions(path string, value any) []mention {
+	switch v := value.(type) {
+	case keystonev1.LDAP:
+		return []mention{{&directoryHosts, path + ".url", v.URL}}
+	case keystonev1.Federation:
+		return []mention{
+			{&openIDHosts, path + ".metadataURL", string(v.MetadataURL)},
+			{&openIDHosts, path + ".issuer", string(v.Issuer)},
+			{&openIDHosts, path + ".introspectionURL", string(v.IntrospectionURL)},
+		}
+	}
+	return nil
+}
+
+// bootstrapEntries is what Keystone's bootstrap made (https://docs.openstack.org/keystone/latest/admin/bootstrap.html), and the project of
+// the services, which it does not make. What services refer to is shared.
+func (m *model) bootstrapEntries() []entry {
+	const domain = common.DefaultDomainObject
+	byName := func(name string) object.Map { return object.Map{"name": name} }
+	inDefault := func(name string) object.Map { return object.Map{"name": name, "domainRef": domain} }
+	out := []entry{
+		// The id of this domain is "default", which is no UUID: K-ORC can import it by its name only.
+		{resource: "domain-default", kind: "Domain", name: domain, group: domains, shared: true, filter: byName(keystonev1.DefaultDomain)},
+		{resource: "project-admin", kind: "Project", name: "admin", group: projects, filter: inDefault(keystonev1.AdminProject)},
+		{resource: "project-service", kind: "Project", name: common.ServiceProject, group: projects, shared: true, managed: object.Map{
+			"name": common.ServiceProject, "domainRef": domain, "description": "Users of the OpenStack services",
+		}},
+	}
+	for _, role := range []string{common.AdminRole, "manager", "member", "reader", common.ServiceRole} {
+		shared := role == common.AdminRole || role == common.ServiceRole
+		out = append(out, entry{resource: "role-" + role, kind: "Role", name: role, group: roles, shared: shared, filter: byName(role)})
+	}
+	endpoint := func(of string) entry {
+		return entry{
+			resource: "endpoint-keystone-" + of, kind: "Endpoint", name: identityService + "-" + of, group: entries,
+			filter: object.Map{"interface": of, "serviceRef": identityService},
+		}
+	}
+	return append(out,
+		entry{resource: "user-admin", kind: "User", name: "admin", group: users, filter: inDefault(m.adminUser())},
+		entry{
+			resource: "service-keystone", kind: "Service", name: identityService, group: entries,
+			filter: object.Map{"name": keystonev1.ServiceName, "type": "identity"},
+		},
+		endpoint("public"), endpoint("internal"),
+	)
+}
+
+// longestID of a domain that a Keystone composite resource takes; Keystone's own have 32 characters.
+const longestID = 128
+
+// directoryDomains are the domains whose users live in a directory: without them Keystone does not read the directory's file. They are
+// made whatever is imported, and stay in Keystone when they are no longer wanted: what hangs on a domain is the tenant's.
+func (m *model) directoryDomains() []entry {
+	var out []entry
+	for _, b := range m.spec.Services.Keystone.IdentityBackends {
+		if strings.EqualFold(b.Domain, "default") {
+			continue // Bootstrap makes it.
+		}
+		name := domainObject(b.Domain)
+		out = append(out, entry{resource: "domain-" + name, kind: "Domain", name: name, managed: object.Map{
+			"name": b.Domain, "description": "Users of a directory",
+		}})
+	}
+	return out
+}
+
+// domainIDs are the IDs of domains by name.
+type domainIDs = map[string]keystonev1.DomainID
+
+// findDomains finds which of the directories' domains there are. One whose object cannot be seen for a while is still there: Keystone's
+// pods are replaced when this changes.
+func (m *model) findDomains(seen observe.State) {
+	for _, e := range m.directoryDomains() {
+		domain, _ := e.managed["name"].(string)
+		id := ""
+		if o, ok := seen.Get(e.resource); ok {
+			id = o.String("status", "id")
+		}
+		id = cmp.Or(id, m.identity.seen.String("spec", "domainIDs", domain))
+		if id == "" || len(id) > longestID {
+			continue
+		}
+		if m.domainIDs == nil {
+			m.domainIDs = domainIDs{}
+		}
+		m.domainIDs[domain] = keystonev1.DomainID(id)
+	}
 }

@@ -9,8 +9,6 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
@@ -42,6 +40,8 @@ var (
 	s3Endpoints        = row{"s3Endpoints", func(l *platformv1.Limit) []string { return texts(l.S3Endpoints) }, limit.Hosts}
 	directoryHosts     = row{"directoryHosts", func(l *platformv1.Limit) []string { return texts(l.DirectoryHosts) }, limit.Hosts}
 	openIDHosts        = row{"openIDHosts", func(l *platformv1.Limit) []string { return texts(l.OpenIDHosts) }, limit.Hosts}
+	downloadHosts      = row{"downloadHosts", func(l *platformv1.Limit) []string { return texts(l.DownloadHosts) }, hostsOrAny}
+	storageNetworks    = row{"storageNetworks", func(l *platformv1.Limit) []string { return texts(l.StorageNetworks) }, limit.Network}
 )
 
 // A mention is something outside that a spec names.
@@ -80,25 +80,14 @@ func mentions(path string, value any) []mention {
 		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
 	case controlplanev1.S3:
 		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
-	case glancev1.FileStore:
-		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
-	case glancev1.Volume:
-		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
-	case glancev1.S3Store:
-		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
-	case glancev1.SwiftStore:
-		return []mention{{&s3Endpoints, path + ".authURL", string(v.AuthURL)}}
-	case keystonev1.LDAP:
-		return []mention{{&directoryHosts, path + ".url", v.URL}}
-	case keystonev1.Federation:
-		out := []mention{
-			{&openIDHosts, path + ".metadataURL", string(v.MetadataURL)},
-			{&openIDHosts, path + ".issuer", string(v.Issuer)},
+	}
+	for _, s := range services {
+		if s.mentions == nil {
+			continue
 		}
-		if v.IntrospectionURL != "" {
-			out = append(out, mention{&openIDHosts, path + ".introspectionURL", string(v.IntrospectionURL)})
+		if out := s.mentions(path, value); out != nil {
+			return out
 		}
-		return out
 	}
 	return nil
 }
@@ -131,6 +120,25 @@ func placementMentions(path string, p common.Placement) []mention {
 			term += ":" + t.Effect
 		}
 		out = append(out, mention{&tolerations, path + ".tolerations", cmp.Or(term, "every taint")})
+	}
+	return out
+}
+
+// anyHost and anyNetwork stand for a list that the spec leaves out, and that is open without it. Only * allows them.
+const (
+	anyHost    = "any host"
+	anyNetwork = "any network"
+)
+
+func hostsOrAny(entry, value string) bool {
+	return limit.Hosts(entry, value) || value == anyHost && entry == "*"
+}
+
+// each are the entries of a list.
+func each[S ~string](r *row, field string, list []S) []mention {
+	var out []mention
+	for _, v := range list {
+		out = append(out, mention{r, field, string(v)})
 	}
 	return out
 }
@@ -217,7 +225,7 @@ func (m *model) checkLimits() error {
 
 // checkMention refuses what a limit does not allow, or no limit says anything of.
 func (m *model) checkMention(limits []platformv1.Limit, n mention) error {
-	if n.row.isHost() {
+	if n.row.isHost() && n.value != anyHost {
 		if _, ok := limit.ReadAddresses(n.value); !ok {
 			return invalid.Field(n.field, "%q names no host that every program reads alike; "+
 				"write a host name or an IP address, with a port if need be", n.value)
@@ -259,7 +267,9 @@ func (r *row) allowsAny(entries []string, value string) bool {
 	return slices.ContainsFunc(entries, func(entry string) bool { return r.allows(entry, value) })
 }
 
-func (r *row) isHost() bool { return r == &s3Endpoints || r == &directoryHosts || r == &openIDHosts }
+func (r *row) isHost() bool {
+	return slices.Contains([]*row{&s3Endpoints, &directoryHosts, &openIDHosts, &downloadHosts}, r)
+}
 
 // limitDomains are the domains of the limits that hold here, without the one that stands for all.
 func (m *model) limitDomains() []string {

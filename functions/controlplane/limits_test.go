@@ -146,6 +146,22 @@ func TestDeniedByDefault(t *testing.T) {
 			"{services: {glance: {stores: [{name: a, swift: {authURL: 'https://keystone.example.com/v3', credentialsSecretRef: {name: swift}}}]}}}",
 			"spec.services.glance.stores[0].swift.authURL", "keystone.example.com", "s3Endpoints: ['*.example.com']", "s3Endpoints: [example.com]",
 		},
+		"images in Ceph": {
+			"{services: {glance: {stores: [{name: a, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}]}}}",
+			"spec.services.glance.stores[0].rbd.networks", "10.1.0.0/16", "storageNetworks: [10.0.0.0/8]", "storageNetworks: [10.1.0.0/24, fd00::/8]",
+		},
+		"images in Ceph anywhere": {
+			"{services: {glance: {stores: [{name: a, rbd: {secretRef: {name: ceph}}}]}}}",
+			"spec.services.glance.stores[0].rbd.networks", "any network", "storageNetworks: ['*']", "storageNetworks: [0.0.0.0/0]",
+		},
+		"images of a host": {
+			"{services: {glance: {import: {methods: [web-download], webDownload: {allowedHosts: [images.example.com]}}}}}",
+			"spec.services.glance.import.webDownload.allowedHosts", "images.example.com", "downloadHosts: ['*.example.com']", "downloadHosts: [example.com]",
+		},
+		"images of any host": {
+			"{services: {glance: {import: {methods: [glance-direct, web-download]}}}}",
+			"spec.services.glance.import.webDownload.allowedHosts", "any host", "downloadHosts: ['*']", "downloadHosts: ['*.*']",
+		},
 		"images in a file": {
 			"{services: {glance: {stores: [{name: a, file: {storageSize: 1Gi, storageClass: gold}}]}}}",
 			"spec.services.glance.stores[0].file.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [silver]",
@@ -210,7 +226,8 @@ func TestRepeated(t *testing.T) {
 // show is a Keystone, a database and a companion as they are ordered.
 func show(t *testing.T, m *model) string {
 	t.Helper()
-	return built(t, m, keystone) + built(t, m, database) + built(t, m, companionController)
+	identity := func(m *model) ([]compose.Stage, error) { return m.compose(m.identity), nil }
+	return built(t, m, identity) + built(t, m, database) + built(t, m, companionController)
 }
 
 // built are the objects of a component, one on each line.
@@ -255,8 +272,8 @@ func TestClosedStaysClosed(t *testing.T) {
 // TestWithoutTLS: the platform's issuer is not for a claim that has no certificate.
 func TestWithoutTLS(t *testing.T) {
 	m := derived(t, "{global: {tls: {enabled: false}}}", closed+"}")
-	if m.tls.IssuerRef != nil || *m.tls.Enabled || !strings.HasPrefix(m.endpoints.public, "http://") {
-		t.Errorf("%+v at %s", m.tls, m.endpoints.public)
+	if m.tls.IssuerRef != nil || *m.tls.Enabled || !strings.HasPrefix(m.identity.endpoints.public, "http://") {
+		t.Errorf("%+v at %s", m.tls, m.identity.endpoints.public)
 	}
 }
 

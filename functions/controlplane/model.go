@@ -10,7 +10,6 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
@@ -49,13 +48,11 @@ type model struct {
 	monitoring  common.Monitoring
 	secretStore *common.SecretStoreReference
 	images      common.Images
-	// keystone are its addresses, identity how it is reached from outside (nil: it is not).
-	endpoints endpoints
-	identity  *common.ServiceExposure
-	// seen facts of the Keystone that is there.
-	keystoneSeen keystoneSeen
+	// services are those that are enabled, in the order of the table; identity is the one that the others log in at.
+	services []*serviceState
+	identity *serviceState
 	// domainIDs are those of the directories' domains that exist.
-	domainIDs map[string]keystonev1.DomainID
+	domainIDs domainIDs
 	// databaseWas is what is observed of the database, proxy what becomes of its proxy.
 	databaseWas databaseWas
 	proxy       proxy
@@ -75,13 +72,6 @@ type model struct {
 	// queue and store are the members of RabbitMQ and of Valkey.
 	queue queueMembers
 	store storeMembers
-}
-
-type endpoints struct{ public, internal string }
-
-type keystoneSeen struct {
-	release, previous, version string
-	live                       *common.Live
 }
 
 func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, error) {
@@ -114,11 +104,12 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 		return nil, err
 	}
 	m.global()
+	m.orderServices()
 	m.addresses()
 	if err := errors.Join(
 		m.checkLimits(), m.target(), m.checkResources(), m.checkTLS(),
-		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostname(),
-		m.checkKeystone(),
+		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostnames(),
+		m.checkServices(),
 	); err != nil {
 		return nil, err
 	}
@@ -131,12 +122,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err := errors.Join(m.checkRoot(), m.bringSecrets(in.Seen)); err != nil {
 		return nil, err
 	}
-	if k, ok := in.Seen.Get(keystoneResource); ok {
-		m.keystoneSeen = keystoneSeen{
-			release: k.String("status", "release"), previous: k.String("status", "previousRelease"), version: k.String("status", "version"),
-			live: live(k),
-		}
-	}
+	m.orderReleases()
 	m.findDomains(in.Seen)
 	if err := errors.Join(m.checkUpgrade(), m.checkMembers(), m.checkStorage()); err != nil {
 		return nil, err
@@ -156,22 +142,6 @@ func (m *model) target() error {
 	}
 	m.remote = string(c.ProviderConfig) != m.providerConfig
 	m.providerConfig = string(c.ProviderConfig)
-	return nil
-}
-
-// checkUpgrade refuses a step that OpenStack does not support before anything of it is composed.
-func (m *model) checkUpgrade() error {
-	// An upgrade may be aborted as long as the schema serves the release before.
-	if m.keystoneSeen.release == "" || m.keystoneSeen.previous == string(m.release) {
-		return nil
-	}
-	from, err := release.Parse(m.keystoneSeen.release)
-	if err != nil {
-		return err
-	}
-	if err := release.CheckUpgrade(from, m.release); err != nil {
-		return invalid.Field("spec.openStackRelease", "%s", err)
-	}
 	return nil
 }
 
@@ -200,5 +170,3 @@ func (m *model) clusterDomain() string {
 func (m *model) messaging() bool { return ptr.Deref(m.spec.Infrastructure.RabbitMQ.Enabled, true) }
 
 func (m *model) locks() bool { return ptr.Deref(m.spec.Infrastructure.Valkey.Enabled, true) }
-
-func (m *model) keystoneVersion() string { return m.keystoneSeen.version }

@@ -152,7 +152,7 @@ func policies(m *model) ([]compose.Stage, error) {
 	}
 	add("service-jobs", metav1.LabelSelector{MatchExpressions: serviceJobs}, nil, jobs)
 	if m.exposure.Type == exposure.Ingress && m.tls.IssuerRef != nil && ptr.Deref(m.tls.Enabled, true) {
-		from := workload.Flow{Namespaces: exposure.Namespaces(m.identity), Ports: challengePort}
+		from := workload.Flow{Namespaces: exposure.Namespaces(&common.ServiceExposure{Exposure: m.exposure}), Ports: challengePort}
 		from.Anywhere = len(from.Namespaces) == 0
 		add("http-challenge", labelled(challengePods), []workload.Flow{from}, nil)
 	}

@@ -1,13 +1,12 @@
 package controlplane
 
 import (
+	"cmp"
 	"strings"
 
 	"k8s.io/utils/ptr"
 
-	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
-	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
@@ -27,31 +26,32 @@ type proxy struct {
 // deriveDatabase looks at what there is of the database.
 func (m *model) deriveDatabase(seen observe.State) {
 	m.databaseWas = databaseOf(seen)
-	was := m.databaseWas
 	m.proxy = proxy{replicas: m.maxScaleReplicas()}
-	k, running := seen.Get(keystoneResource)
-	through := strings.HasPrefix(was.host, maxScaleName+".")
+	running, through, settled := false, false, true
+	for _, s := range m.services {
+		if !s.seen.Exists() {
+			continue
+		}
+		host := s.seen.String("spec", "database", "host")
+		m.databaseWas.host = cmp.Or(m.databaseWas.host, host)
+		running, through, settled = true, through || strings.HasPrefix(host, maxScaleName+"."), settled && s.ready()
+	}
+	was := m.databaseWas
 	named := was.server.String("spec", "maxScaleRef", "name") != "" && was.proxy.Exists()
 	if m.proxy.replicas > 0 {
 		c, _ := was.proxy.Condition("Ready")
 		isReady := c.Status == "True"
-		// A new Keystone waits for the proxy anyway, and one that uses it goes on using it.
+		// New services wait for the proxy anyway, and those that use it go on using it.
 		m.proxy.used = !running || through || isReady
 		m.proxy.leads = named || isReady
 	} else if was.proxy.Exists() {
 		// Whoever connects to it is led away first, then the operator takes over, then it goes.
-		busy := running && (through || !keystoneReady(k))
+		busy := running && (through || !settled)
 		m.proxy.leads = named && busy
 		if n, ok := was.proxy.Int("spec", "replicas"); ok && (busy || named) {
 			m.proxy.replicas = int32(n) //nolint:gosec // Nine at most.
 		}
 	}
-}
-
-// keystoneReady reports whether all of a Keystone's pods are as it says.
-func keystoneReady(k *observe.Object) bool {
-	rule, ok := rules.For(keystonev1.GroupVersionKind.GroupKind())
-	return ok && rule.Check(k).Ready
 }
 
 // maxScaleReplicas is the number of proxies that the claim asks for, 0 for none. One server alone needs no proxy unless the claim asks for

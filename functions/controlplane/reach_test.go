@@ -20,7 +20,7 @@ var inside = map[string][]string{
 	"the registry says whose images these are": {"Image.Tag", "Image.Digest", "InfrastructureImage.Tag", "InfrastructureImage.Digest"},
 	"its host is held, and this is the tenant's account there": {
 		"S3.Bucket", "S3.Prefix", "S3.Region", "RestoreFrom.TargetRecoveryTime",
-		"S3Store.Bucket", "S3Store.Region", "S3Store.URLFormat", "SwiftStore.Region", "SwiftStore.Container", "RBDStore.Pool", "RBDStore.User",
+		"S3Store.Bucket", "S3Store.Region", "S3Store.URLFormat", "SwiftStore.Region", "SwiftStore.Container",
 		"LDAP.User", "LDAP.Suffix", "LDAP.UserTreeDN", "LDAP.GroupTreeDN", "Federation.ClientID", "Federation.Scopes",
 	},
 	"users' browsers go there, with the user's own token, and nothing of the platform does": {"Federation.TrustedDashboards"},
@@ -35,8 +35,7 @@ var inside = map[string][]string{
 		"Storage.DefaultStore", "Store.Name", "Store.Description", "FileStore.AccessMode", "Import.Methods", "Import.ConvertTo",
 		"ML2.ExtensionDrivers", "ML2.TenantNetworkTypes", "ML2.TypeDrivers",
 	},
-	"it closes what is open without it":                {"RBDStore.Networks"},
-	"users say what is fetched, and these are filters": {"WebDownload.AllowedHosts", "WebDownload.AllowedSchemes"},
+	"the hosts that it is about are held": {"WebDownload.AllowedSchemes"},
 	"it is a time": {
 		"Backup.Schedule", "CredentialKeys.RotationSchedule", "Fernet.RotationSchedule", "Tempest.Schedule", "TrustFlush.Schedule",
 	},

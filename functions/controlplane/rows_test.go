@@ -20,7 +20,7 @@ import (
 func TestRows(t *testing.T) {
 	rows := []row{
 		registries, hostDomains, secretStores, gateways, ingressClasses, exposureNamespaces, annotations, issuers, nodeSelectors, tolerations,
-		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts,
+		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, downloadHosts, storageNetworks,
 	}
 	byField := map[string]row{}
 	for _, r := range rows {
@@ -54,7 +54,7 @@ func TestRows(t *testing.T) {
 // TestNotBuilt: what is not built yet is refused by its own field, and may stand there switched off.
 func TestNotBuilt(t *testing.T) {
 	for _, path := range []string{
-		"services.glance", "services.placement", "services.nova", "services.neutron", "services.cinder", "services.heat", "services.horizon", "cortex", "tempest",
+		"services.nova", "services.neutron", "services.cinder", "services.heat", "services.horizon", "cortex", "tempest",
 	} {
 		open, end := "", ""
 		for part := range strings.SplitSeq(path, ".") {
@@ -114,7 +114,7 @@ func TestUpgradeChecked(t *testing.T) {
 	} {
 		observed := map[string]*structpb.Struct{}
 		if tc.runs != "" {
-			observed[keystoneResource] = structOf(t, map[string]any{"status": map[string]any{"release": tc.runs, "previousRelease": tc.before}})
+			observed[identityService] = structOf(t, map[string]any{"status": map[string]any{"release": tc.runs, "previousRelease": tc.before}})
 		}
 		_, err := derive(input(t, `{openStackRelease: "`+tc.wanted+`"}`, bare, observed))
 		if tc.words == "" {

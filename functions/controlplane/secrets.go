@@ -3,14 +3,12 @@ package controlplane
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -55,32 +53,9 @@ func secretsNamed(s *controlplanev1.ControlPlaneClusterSpec) []named {
 		add(&r.S3.CredentialsSecretRef.Name, mariaDB+"restoreFrom.s3.credentialsSecretRef", mariadb.BucketKeys(r.S3.PrivateCA)...)
 		key(r.RootPasswordSecretRef, mariaDB+"restoreFrom.rootPasswordSecretRef")
 	}
-	k := &s.Services.Keystone
-	for i := range k.IdentityBackends {
-		l := &k.IdentityBackends[i].LDAP
-		field := fmt.Sprintf("spec.services.keystone.identityBackends[%d].ldap.", i)
-		key(l.PasswordSecretRef, field+"passwordSecretRef")
-		key(l.CASecretRef, field+"caSecretRef")
-	}
-	if f := k.Federation; f != nil {
-		key(&f.ClientSecretRef, "spec.services.keystone.federation.clientSecretRef")
-		key(f.CASecretRef, "spec.services.keystone.federation.caSecretRef")
-	}
-	if g := s.Services.Glance; g != nil && g.Enabled {
-		for i := range g.Stores {
-			field := fmt.Sprintf("spec.services.glance.stores[%d].", i)
-			if b := g.Stores[i].S3; b != nil {
-				add(&b.CredentialsSecretRef.Name, field+"s3.credentialsSecretRef", glancev1.S3AccessKeyIDKey, glancev1.S3SecretAccessKeyKey)
-				key(b.CASecretRef, field+"s3.caSecretRef")
-			}
-			if r := g.Stores[i].RBD; r != nil {
-				add(&r.SecretRef.Name, field+"rbd.secretRef", glancev1.RBDConfigKey, glancev1.RBDKeyringKey)
-			}
-			if w := g.Stores[i].Swift; w != nil {
-				add(&w.CredentialsSecretRef.Name, field+"swift.credentialsSecretRef", glancev1.SwiftUsernameKey, glancev1.SwiftPasswordKey,
-					glancev1.SwiftProjectKey, glancev1.SwiftUserDomainKey, glancev1.SwiftProjectDomainKey)
-				key(w.CASecretRef, field+"swift.caSecretRef")
-			}
+	for _, service := range services {
+		if service.secrets != nil {
+			out = append(out, service.secrets(&s.Services)...)
 		}
 	}
 	return out
@@ -224,15 +199,14 @@ func (m *model) copied(refs ...*common.SecretKeyReference) []string {
 	return out
 }
 
-// keystoneSecrets are the resources that make the copies which Keystone reads.
-func (m *model) keystoneSecrets() []string {
-	k := m.spec.Services.Keystone
+// copiesFor are the resources that make the copies which a service reads.
+func (m *model) copiesFor(s *serviceState) []string {
 	var out []string
-	for _, b := range k.IdentityBackends {
-		out = append(out, m.copied(b.LDAP.PasswordSecretRef, b.LDAP.CASecretRef)...)
+	if s.secrets == nil {
+		return nil
 	}
-	if f := k.Federation; f != nil {
-		out = append(out, m.copied(&f.ClientSecretRef)...)
+	for _, n := range s.secrets(&m.spec.Services) {
+		out = append(out, m.secrets.Resource(string(*n.name)))
 	}
 	return out
 }

@@ -30,28 +30,16 @@ func status(m *model, plan compose.Plan) any {
 			Components:  respond.Components(plan, m.previous.Components),
 		},
 		Instance: m.instance,
-		Release:  m.keystoneSeen.release,
+		Release:  m.oldest(),
 	}
-	e := common.Endpoint{Service: keystoneName, Internal: common.URL(m.endpoints.internal), Live: m.keystoneSeen.live}
-	if m.identity != nil {
-		e.Public = common.URL(m.endpoints.public)
+	for _, service := range m.services {
+		e := common.Endpoint{Service: service.name, Internal: common.URL(service.endpoints.internal), Live: live(service.seen)}
+		if service.exposure != nil {
+			e.Public = common.URL(service.endpoints.public)
+		}
+		s.Endpoints = append(s.Endpoints, e)
 	}
-	s.Endpoints = []common.Endpoint{e}
 	return s
-}
-
-// updatePhase: a release that does not run yet is being brought out; otherwise what was ready before is being changed.
-func (m *model) updatePhase(plan compose.Plan) string {
-	was := m.previous
-	switch {
-	case m.keystoneSeen.release != "" && m.keystoneSeen.release != string(m.release):
-		return common.UpdatePhaseUpdatingServices
-	case plan.Ready():
-		return common.UpdatePhaseIdle
-	case was.Phase == common.PhaseReady || was.UpdatePhase != "" && was.UpdatePhase != common.UpdatePhaseIdle:
-		return common.UpdatePhaseUpdating
-	}
-	return common.UpdatePhaseIdle
 }
 
 // live is what a service's status repeats of what the service itself reports.

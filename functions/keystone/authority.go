@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
@@ -38,7 +39,7 @@ func findAuthority(seen observe.State) authority {
 
 // authorityMap is the ConfigMap with the authority. It changes when the authority is renewed, so it is not immutable.
 func (m *model) authorityMap() *corev1.ConfigMap {
-	meta := m.Meta(m.Sub("ca"))
+	meta := m.Meta(keystonev1.AuthorityName(m.Name))
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels},

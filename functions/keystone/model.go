@@ -84,7 +84,7 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	m.Volumes = []service.Volume{m.keyVolume(fernetKeys), m.keyVolume(credentialKeys)}
 	m.Options = m.options()
 	if m.authority.published {
-		m.CAConfigMap = m.Sub("ca")
+		m.CAConfigMap = keystonev1.AuthorityName(m.Name)
 	}
 	if m.spec.Federation != nil {
 		if err := m.federate(in.Seen); err != nil {

@@ -3,15 +3,18 @@ package kinds
 
 import (
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/functions/keystone"
+	"github.com/c5c3/crossplane-cobaltcore/functions/placement"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
 
 // Runners returns the function of each kind of composite resource, by "<Kind>.<group>".
 func Runners() map[string]function.Runner {
 	return map[string]function.Runner{
-		"XControlPlaneCluster.crossplane.c5c3.io":        controlplane.New(),
-		keystonev1.GroupVersionKind.GroupKind().String(): keystone.New(),
+		"XControlPlaneCluster.crossplane.c5c3.io":         controlplane.New(),
+		keystonev1.GroupVersionKind.GroupKind().String():  keystone.New(),
+		placementv1.GroupVersionKind.GroupKind().String(): placement.New(),
 	}
 }

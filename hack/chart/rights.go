@@ -35,9 +35,12 @@ var reasons = map[string]string{
 	"rbac.authorization.k8s.io":      "The companion's Role in its own namespace, and in a claim's one for the Secrets that the claim names.",
 }
 
-// granted are the groups that Crossplane grants itself: Usages by its own ClusterRole, composite resources and Objects by
-// its RBAC manager. All of them stay in the management cluster.
-var granted = map[string]bool{"protection.crossplane.io": true, "keystone.openstack.c5c3.io": true}
+// granted reports whether Crossplane grants itself rights on a kind: on Usages by its own ClusterRole, on composite resources and Objects
+// by its RBAC manager. All of them stay in the management cluster.
+func granted(k schema.GroupKind) bool {
+	rule, _ := ready.For(k)
+	return k.Group == "protection.crossplane.io" || rule.Composite
+}
 
 // inObjects are the kinds that are composed as Objects wherever they live, because they are cluster-scoped or outlive their
 // claim: the provider needs rights on them, and Crossplane none.
@@ -121,7 +124,7 @@ func workloads() ([]rule, error) {
 func ordered(choose func(schema.GroupKind) bool) ([]rule, error) {
 	groups := map[string][]string{}
 	for _, k := range ready.Kinds() {
-		if !granted[k.Group] && choose(k) {
+		if !granted(k) && choose(k) {
 			groups[k.Group] = append(groups[k.Group], plural(k))
 		}
 	}

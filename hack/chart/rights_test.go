@@ -68,7 +68,7 @@ func TestRightsSuffice(t *testing.T) {
 				if configOf(o) == west {
 					rules, who = workloadRules, "the provider there"
 				}
-			} else if granted[kind.Group] {
+			} else if granted(kind) {
 				continue
 			}
 			for _, verb := range change {

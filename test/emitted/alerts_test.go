@@ -118,13 +118,7 @@ var scenes = func() map[string][]scene {
 	}
 	failed, failedToo := "keystone-bootstrap-a", "keystone-trust-flush-1"
 	backup := `{job_name="mariadb-8e401227-20260101013000"`
-	return map[string][]scene{
-		"KeystoneDown": {raised("None is there.", "keystone", deployment("keystone")+" 0x100"), silent("One is.", deployment("keystone")+" 1x100", deployment("other")+" 0x100")},
-		"KeystoneDegraded": {
-			raised("One is missing.", "keystone", deployment("keystone")+" 2x100", `kube_deployment_spec_replicas{deployment="keystone"} 3x100`),
-			silent("All are there.", deployment("keystone")+" 3x100", `kube_deployment_spec_replicas{deployment="keystone"} 3x100`),
-		},
-		"KeystoneCertificateExpiring": expiring("keystone-tls"),
+	scenes := map[string][]scene{
 		"KeystoneJobFailed": {
 			silent("No Job at all."),
 			silent("A pod failed, and the Job goes on.", job(failed, "1", "")...),
@@ -238,6 +232,15 @@ var scenes = func() map[string][]scene {
 		},
 		"QueueCertificateExpiring": expiring("rabbitmq-tls"),
 	}
+	for title, name := range map[string]string{"Keystone": "keystone", "Placement": "placement"} {
+		there, wanted := deployment(name), `kube_deployment_spec_replicas{deployment="`+name+`"} 3x100`
+		scenes[title+"Down"] = []scene{
+			raised("None is there.", name, there+" 0x100"), silent("One is.", there+" 1x100", deployment("other")+" 0x100"),
+		}
+		scenes[title+"Degraded"] = []scene{raised("One is missing.", name, there+" 2x100", wanted), silent("All are there.", there+" 3x100", wanted)}
+		scenes[title+"CertificateExpiring"] = expiring(name + "-tls")
+	}
+	return scenes
 }()
 
 // absences are the alerts on what is not there: they are raised for series of others, too.

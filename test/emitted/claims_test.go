@@ -64,7 +64,13 @@ var specs = map[string]string{
 			credentialKeys: {suspend: true}, bootstrap: {adminUser: Root.1}, trustFlush: {suspend: true}, uwsgi: {processes: 32, threads: 64, harakiriSeconds: 3600}}}}`,
 	"nothing optional": `{infrastructure: {rabbitmq: {enabled: false}, valkey: {enabled: false}}, korc: {bootstrapResources: []}}`,
 	"some imports":     `{korc: {bootstrapResources: [users], credentialRotation: {intervalDays: 30, preRotationDays: 0, gracePeriodDays: 0, suspend: true}}}`,
-	"name of digits":   `{services: {keystone: {bootstrap: {adminUser: "1.5"}}}}`,
+	"inventory": `{services: {placement: {enabled: true, hostname: inventory.example.com, config: {placement: {randomize_allocation_candidates: true}},
+		policy: {"placement:usages": "role:auditor"}}}}`,
+	"inventory, not exposed": `{size: development, services: {placement: {enabled: true}}, global: {exposure: {type: None}}}`,
+	"inventory by paths": `{services: {placement: {enabled: true}},
+		global: {exposure: {type: GatewayAPI, routing: Paths, gateway: {name: public, namespace: gateways, sectionName: https}}}}`,
+	"inventory, remote": `{cluster: {ref: {name: east}}, services: {placement: {enabled: true}}}`,
+	"name of digits":    `{services: {keystone: {bootstrap: {adminUser: "1.5"}}}}`,
 }
 
 // platforms are a rich one and a bare one. The claims that need no more of a platform are run on both.

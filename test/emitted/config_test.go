@@ -12,7 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
-// unregistered are options that Keystone's packages do not list.
+// unregistered are options that the services' packages do not list.
 var unregistered = map[string]bool{
 	// A claim asks for it, by allowUnknown.
 	"mine flag": true,
@@ -21,17 +21,40 @@ var unregistered = map[string]bool{
 	"openid remote_id_attribute": true,
 }
 
-// TestConfiguration: Keystone knows every option of every configuration file, and every rule of its policy, in the release of
+// owner is the service that an object belongs to, in the release of its claim; nil if it belongs to none.
+func owner(t *testing.T, o preview.Object, of string) *registry.Registry {
+	t.Helper()
+	app := labelsOf(o)["app.kubernetes.io/name"]
+	if len(registry.All(app)) == 0 {
+		return nil
+	}
+	known, err := registry.For(app, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return known
+}
+
+func labelsOf(o preview.Object) map[string]string {
+	path := []string{"metadata", "labels"}
+	if o.Wrapped {
+		path = append([]string{"spec", "forProvider", "manifest"}, path...)
+	}
+	out, _, _ := unstructured.NestedStringMap(o.Manifest.AsMap(), path...)
+	return out
+}
+
+// TestConfiguration: each service knows every option of its configuration files, and every rule of its policy, in the release of
 // the claim, and takes each value.
 func TestConfiguration(t *testing.T) {
 	checked := map[string]int{}
 	for _, c := range cases(t) {
 		t.Run(c.name, func(t *testing.T) {
-			known, err := registry.For("keystone", c.release)
-			if err != nil {
-				t.Fatal(err)
-			}
 			for _, o := range c.Objects {
+				known := owner(t, o, c.release)
+				if known == nil {
+					continue
+				}
 				for file, text := range files(o) {
 					switch {
 					case strings.HasSuffix(file, ".conf") && file != "httpd.conf":
@@ -63,19 +86,11 @@ func TestConfiguration(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	checked := 0
 	for _, c := range cases(t) {
-		known, err := registry.For("keystone", c.release)
-		if err != nil {
-			t.Fatal(err)
-		}
-		options := map[string]*registry.Option{}
-		for _, group := range known.Groups() {
-			for _, o := range known.Options(group) {
-				if env, err := oslo.EnvName(o.Group, o.Name); err == nil {
-					options[env] = o
-				}
-			}
-		}
 		for _, o := range c.Objects {
+			known := owner(t, o, c.release)
+			if known == nil {
+				continue
+			}
 			for _, pod := range pods(o.Manifest.AsMap()) {
 				for _, container := range pod.Containers {
 					for _, e := range container.Env {
@@ -83,7 +98,7 @@ func TestEnvironment(t *testing.T) {
 						if !strings.HasPrefix(e.Name, "OS_") || strings.HasPrefix(e.Name, "OS_BOOTSTRAP_") {
 							continue
 						}
-						option := options[e.Name]
+						option := optionOf(known, e.Name)
 						if option == nil || option.Multi {
 							t.Errorf("%s: %s %s: %s sets no option", c.name, o.Kind, o.Name, e.Name)
 							continue
@@ -100,6 +115,18 @@ func TestEnvironment(t *testing.T) {
 	if checked == 0 {
 		t.Error("no option is set by the environment")
 	}
+}
+
+// optionOf is the option that a variable of the environment sets.
+func optionOf(known *registry.Registry, variable string) *registry.Option {
+	for _, group := range known.Groups() {
+		for _, o := range known.Options(group) {
+			if env, err := oslo.EnvName(o.Group, o.Name); err == nil && env == variable {
+				return o
+			}
+		}
+	}
+	return nil
 }
 
 // files are the contents of a ConfigMap, and of a Secret that an aggregate makes.

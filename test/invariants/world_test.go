@@ -56,6 +56,13 @@ var subjects = []*subject{
 		keep:      []string{"target"},
 		revisions: []string{"config-", "bootstrap-"},
 	},
+	{
+		name:      "Placement",
+		runner:    kinds.Runners()["Placement.placement.openstack.c5c3.io"],
+		draw:      drawPlacement,
+		keep:      []string{"target"},
+		revisions: []string{"config-"},
+	},
 }
 
 // drawControlPlane draws a claim on a platform, and makes it a composite resource as Crossplane does. Some have no claim.
@@ -91,6 +98,12 @@ func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 func drawKeystone(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	name := rapid.SampledFrom([]string{"keystone", "k", "identity.eu"}).Draw(t, "name")
 	xr := keystones.draw(t, "tenant-a-cloud-1a2b3", name)
+	serverOwned(xr["metadata"].(object))
+	return xr, nil
+}
+
+func drawPlacement(t *rapid.T) (object, map[string][]*structpb.Struct) {
+	xr := placements.draw(t, "tenant-a-cloud-1a2b3", rapid.SampledFrom([]string{"placement", "p", "inventory.eu"}).Draw(t, "name"))
 	serverOwned(xr["metadata"].(object))
 	return xr, nil
 }

@@ -273,8 +273,8 @@ func TestBreaks(t *testing.T) {
 			"lets Deployment keystone out to port 22 of everything, which nothing needs",
 		},
 		"DenialTooEarly": {
-			"Pods would be cut off until their policies come.", func(t *testing.T, c *judge.Cloud) { in(t, c, "NetworkPolicy", "default-deny").Stage = 1 },
-			"NetworkPolicy default-deny comes before NetworkPolicy",
+			"Pods would be cut off until their policies come.", func(t *testing.T, c *judge.Cloud) { in(t, c, "NetworkPolicy", "memcached").Stage = 1000 },
+			"NetworkPolicy default-deny comes before NetworkPolicy memcached",
 		},
 		"NoDenial": {"Every flow would be let through.", gone("NetworkPolicy", "default-deny"), "deny what no other lets through, want one"},
 		"TLSOff": {

@@ -42,6 +42,7 @@ var told = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)^OIDCRedirectURI$`),    // a browser goes there
 	regexp.MustCompile(`^trusted_dashboard$`),      // the same
 	regexp.MustCompile(`^public_endpoint$`),        // answers refer to it
+	regexp.MustCompile(`^www_authenticate_uri$`),   // who has no token is sent there
 	regexp.MustCompile(`^ServerName$`),
 }
 
@@ -168,6 +169,14 @@ func (w *world) deriveFrom(o object) {
 				}
 			}
 		}
+	case o.is("Endpoint.openstack.k-orc.cloud"):
+		for _, a := range addresses(text(o.manifest, "spec", "resource", "url")) {
+			for _, q := range w.leadsTo(place{o.cluster, a.namespace}, a) {
+				if !w.routed(q.to) {
+					w.need(outsider(anywhere), q.to, q.port, o.String()+" is in the catalog, and nobody says where users come from")
+				}
+			}
+		}
 	case o.is("ServiceMonitor.monitoring.coreos.com"):
 		for _, s := range w.monitored(o) {
 			for _, e := range list(o.manifest, "spec", "endpoints") {
@@ -243,13 +252,17 @@ func (w *world) checkFlows() {
 	}
 }
 
-// checkDenial holds that the policy that denies everything lets nothing through, and comes after all that do.
+// checkDenial holds that the policy that denies everything lets nothing through, and cuts nobody off: what lets the traffic of pods
+// through is there before it, or comes with the pods.
 func (w *world) checkDenial(p policy, all []policy) {
 	if len(p.Spec.Ingress)+len(p.Spec.Egress) > 0 {
 		w.foundf("%s is about every pod, and lets something through.", p.object)
 	}
 	for _, q := range all {
-		if q.place == p.place && q.stage > p.stage {
+		late := func(pod *pod) bool {
+			return pod.place == q.place && pod.of.stage < q.stage && selects(&q.Spec.PodSelector, pod.labels)
+		}
+		if q.place == p.place && q.stage > p.stage && slices.ContainsFunc(w.pods, late) {
 			w.foundf("%s comes before %s, which lets through what it denies.", p.object, q.object)
 		}
 	}

@@ -351,6 +351,8 @@ var secretFields = map[string]map[string]meaning{
 	"tls.caSecretName":               {"ca.crt": authority},
 	"ca.secretName":                  {"tls.crt": authority, "tls.key": privateKey}, // an Issuer's
 	"cloudCredentialsRef.secretName": {"clouds.yaml": cloudsYAML, "cacert": authority},
+	"adminCloudRef.secretName":       {"clouds.yaml": cloudsYAML, "cacert": authority},
+	"korcCloudRef.secretName":        {"clouds.yaml": cloudsYAML, "cacert": authority},
 	"binding.secretName":             {},
 	"spec.secretName":                {},
 	"spec.targetSecretName":          {},

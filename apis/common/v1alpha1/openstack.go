@@ -1,5 +1,12 @@
 package v1alpha1
 
+// Ports of what services share.
+const (
+	// CachePort is that of the cache servers, DatabasePort that of a database whose reference names none.
+	CachePort    = 11211
+	DatabasePort = 3306
+)
+
 // ServiceSpec holds what a control plane says to the composite resource of each of its services. It is complete: a service looks nothing
 // up.
 type ServiceSpec struct {

@@ -23,8 +23,8 @@ const (
 	// (https://docs.openstack.org/install-guide/firewalls-default-ports.html).
 	Port = 5000
 	// CachePort is that of the cache servers, DatabasePort that of the database if the spec names none.
-	CachePort    = 11211
-	DatabasePort = 3306
+	CachePort    = common.CachePort
+	DatabasePort = common.DatabasePort
 	// DefaultAdminUser is the first user if the spec names none.
 	DefaultAdminUser = "admin"
 	// ServiceName is what the catalog calls it.
@@ -42,6 +42,12 @@ func InternalURL(name, namespace string) string {
 
 // AdminSecretName is the Secret with the first user's password.
 func AdminSecretName(name string) string { return name + "-admin" }
+
+// CertificateSecretName is the Secret with the certificate of the internal address, and its authority in ca.crt.
+func CertificateSecretName(name string) string { return name + "-tls" }
+
+// AuthorityName is the ConfigMap with that authority, which a Keystone publishes that a Gateway routes to.
+func AuthorityName(name string) string { return name + "-ca" }
 
 // AdminCloud is by what the first user logs in.
 func AdminCloud(name string) common.CloudCredentialsReference {

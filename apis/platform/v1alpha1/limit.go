@@ -112,6 +112,17 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	OpenIDHosts []HostPattern `json:"openIDHosts,omitempty"`
+	// Hosts that users may have images fetched from: *.example.com:443. Only * allows an image service to fetch from any host.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	DownloadHosts []HostPattern `json:"downloadHosts,omitempty"`
+	// Networks of Ceph clusters that images may be kept in: 10.0.0.0/8 allows every network in it. Only * allows a store that names no
+	// networks, whose pods reach Ceph's ports anywhere.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	StorageNetworks []NetworkPattern `json:"storageNetworks,omitempty"`
 	// What a claim may cost at most. What is absent here and in every other limit of the namespace has a default.
 	// +optional
 	Maxima Maxima `json:"maxima,omitempty"`
@@ -176,6 +187,13 @@ type DomainPattern string
 // +kubebuilder:validation:MaxLength=260
 // +kubebuilder:validation:Pattern=`^([a-z0-9*]([a-z0-9.*-]*[a-z0-9*])?|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$`
 type HostPattern string
+
+// NetworkPattern is a range of addresses that includes what lies in it, or * for all.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=43
+// +kubebuilder:validation:Pattern=`^(\*|[0-9a-fA-F.:]+/[0-9]{1,3})$`
+// +kubebuilder:validation:XValidation:rule="self == '*' || isCIDR(self)",message="must be a range of addresses, such as 10.0.1.0/24, or *"
+type NetworkPattern string
 
 // Pattern is a text in which * stands for any run of characters, and {namespace} for the claim's namespace.
 // +kubebuilder:validation:MinLength=1

@@ -158,6 +158,16 @@ func (in *Limit) DeepCopyInto(out *Limit) {
 		*out = make([]HostPattern, len(*in))
 		copy(*out, *in)
 	}
+	if in.DownloadHosts != nil {
+		in, out := &in.DownloadHosts, &out.DownloadHosts
+		*out = make([]HostPattern, len(*in))
+		copy(*out, *in)
+	}
+	if in.StorageNetworks != nil {
+		in, out := &in.StorageNetworks, &out.StorageNetworks
+		*out = make([]NetworkPattern, len(*in))
+		copy(*out, *in)
+	}
 	in.Maxima.DeepCopyInto(&out.Maxima)
 }
 

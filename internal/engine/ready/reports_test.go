@@ -30,6 +30,8 @@ var reports = map[string][]string{
 	"monitoring.coreos.com":          {"ServiceMonitor", "PodMonitor", "PrometheusRule"},
 	"openstack.k-orc.cloud":          {"Domain Available", "Project Available", "Role Available", "User Available", "Service Available", "Endpoint Available"},
 	"keystone.openstack.c5c3.io":     {"Keystone Ready"},
+	"placement.openstack.c5c3.io":    {"Placement Ready"},
+	"glance.openstack.c5c3.io":       {"Glance Ready"},
 	"openstack.c5c3.io": {
 		"KeyRepository Ready", "DatabaseSync Ready", "EndpointRegion Available", "IdentityCheck Reachable", "RoleAssignment Available",
 	},
@@ -95,7 +97,7 @@ func TestReports(t *testing.T) {
 						t.Errorf("it is ready without %s", without)
 					}
 				}
-				if rule.ClusterScoped != (kind.Kind == "Namespace") || rule.Composite != (kind.Kind == "Keystone") {
+				if rule.ClusterScoped != (kind.Kind == "Namespace") || rule.Composite != strings.HasSuffix(group, ".openstack.c5c3.io") {
 					t.Errorf("cluster-scoped %t, composite %t", rule.ClusterScoped, rule.Composite)
 				}
 			})

@@ -3,7 +3,9 @@ package ready
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 )
 
 // rules is the table. What each third party's objects report was read off the released operators.
@@ -77,6 +79,8 @@ var rules = table(
 
 	// Our own: composite resources and what the companion reconciles.
 	row(keystonev1.Group, "Keystone", composite()),
+	row(placementv1.Group, "Placement", composite()),
+	row(glancev1.Group, "Glance", composite()),
 	row("openstack.c5c3.io", "KeyRepository", conditions("Ready")),
 	row("openstack.c5c3.io", "DatabaseSync", databaseSync()),
 	row("openstack.c5c3.io", "EndpointRegion", conditions("Available")),

@@ -31,6 +31,8 @@ var statuses = table(
 	// https://github.com/crossplane/crossplane, internal/controller: conditions tell the generation.
 	row("protection.crossplane.io", "Usage", dated("Ready", "Available", "")),
 	row("keystone.openstack.c5c3.io", "Keystone", composite),
+	row("placement.openstack.c5c3.io", "Placement", composite),
+	row("glance.openstack.c5c3.io", "Glance", composite),
 
 	// https://github.com/crossplane-contrib/provider-kubernetes, internal/controller/*/object: only Synced reports the generation.
 	row("kubernetes.crossplane.io", "Object", managed),

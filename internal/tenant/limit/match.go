@@ -43,6 +43,19 @@ func Term(pattern, term string) bool {
 	return Match(pattern, term) || Match(pattern+"=*", term) || Match(pattern+":*", term)
 }
 
+// Network reports whether a range of addresses lies in that of a pattern.
+func Network(pattern, network string) bool {
+	if pattern == everything {
+		return true
+	}
+	outer, err := netip.ParsePrefix(pattern)
+	if err != nil {
+		return false
+	}
+	inner, err := netip.ParsePrefix(network)
+	return err == nil && outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
+}
+
 // Domain reports whether a host name is a domain's own or lies below it.
 func Domain(domain, host string) bool {
 	return domain == everything || host == domain || strings.HasSuffix(host, "."+domain)

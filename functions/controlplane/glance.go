@@ -1,0 +1,145 @@
+package controlplane
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+)
+
+// glance is the image service.
+func glance(m *model, s *serviceState) runtime.Object {
+	u := s.processes()
+	return &glancev1.Glance{
+		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s),
+		Spec: glancev1.GlanceSpec{
+			ServiceSpec: m.serviceSpec(s), Workload: s.workload, Identity: m.identitySpec(), Storage: m.imageStorage(s),
+			UWSGI: glancev1.UWSGI{Processes: u.Processes, Threads: u.Threads},
+		},
+	}
+}
+
+// glanceProcesses are Glance's own in the form of all services. More threads wait for clients than elsewhere.
+func glanceProcesses(u *glancev1.UWSGI) *common.UWSGI {
+	const threads = 4
+	said := ptr.Deref(u, glancev1.UWSGI{})
+	return &common.UWSGI{Processes: said.Processes, Threads: cmp.Or(said.Threads, threads)}
+}
+
+// imageStorage is what the claim says of images, on volumes of the platform's class where it names none. A volume that is there keeps its
+// class.
+func (m *model) imageStorage(s *serviceState) glancev1.Storage {
+	out := *m.spec.Services.Glance.Storage.DeepCopy()
+	for i := range out.Stores {
+		if f := out.Stores[i].File; f != nil {
+			f.StorageClass = cmp.Or(f.StorageClass, common.ObjectName(storeClass(s.seen, out.Stores[i].Name, string(m.platform.StorageClass))))
+		}
+	}
+	class := func(v *glancev1.Volume, path ...string) {
+		wanted := string(m.platform.StorageClass)
+		if s.seen.Map(path...) != nil {
+			wanted = s.seen.String(append(path, "storageClass")...)
+		}
+		v.StorageClass = cmp.Or(v.StorageClass, common.ObjectName(wanted))
+	}
+	if i := out.Import; i != nil && i.Staging != nil {
+		class(i.Staging, "spec", "import", "staging")
+	}
+	if c := out.ImageCache; c != nil {
+		class(&c.Volume, "spec", "imageCache")
+	}
+	return out
+}
+
+// storeClass is the storage class of a store that is there, or the one that a new store gets.
+func storeClass(seen *observe.Object, name glancev1.StoreName, wanted string) string {
+	for _, store := range seen.List("spec", "stores") {
+		was, _ := store.(map[string]any)
+		if file, ok := was["file"].(map[string]any); ok && was["name"] == string(name) {
+			class, _ := file["storageClass"].(string)
+			return class
+		}
+	}
+	return wanted
+}
+
+func glanceSecrets(s *controlplanev1.Services) []named {
+	if s.Glance == nil || !s.Glance.Enabled {
+		return nil // What is off needs no Secret.
+	}
+	var out []named
+	for i := range s.Glance.Stores {
+		add := func(name *common.ObjectName, field string, keys ...string) {
+			out = append(out, named{name: name, field: fmt.Sprintf("spec.services.glance.stores[%d].%s", i, field), keys: keys})
+		}
+		authority := func(r *common.SecretKeyReference, field string) {
+			if r != nil {
+				add(&r.Name, field, string(r.Key))
+			}
+		}
+		store := &s.Glance.Stores[i]
+		if b := store.S3; b != nil {
+			add(&b.CredentialsSecretRef.Name, "s3.credentialsSecretRef", glancev1.S3AccessKeyIDKey, glancev1.S3SecretAccessKeyKey)
+			authority(b.CASecretRef, "s3.caSecretRef")
+		}
+		if r := store.RBD; r != nil {
+			add(&r.SecretRef.Name, "rbd.secretRef", glancev1.RBDConfigKey, glancev1.RBDKeyringKey)
+		}
+		if w := store.Swift; w != nil {
+			add(&w.CredentialsSecretRef.Name, "swift.credentialsSecretRef", glancev1.SwiftUsernameKey, glancev1.SwiftPasswordKey,
+				glancev1.SwiftProjectKey, glancev1.SwiftUserDomainKey, glancev1.SwiftProjectDomainKey)
+			authority(w.CASecretRef, "swift.caSecretRef")
+		}
+	}
+	return out
+}
+
+func glanceMentions(path string, value any) []mention {
+	switch v := value.(type) {
+	case glancev1.FileStore:
+		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+	case glancev1.Volume:
+		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+	case glancev1.S3Store:
+		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
+	case glancev1.SwiftStore:
+		return []mention{{&s3Endpoints, path + ".authURL", string(v.AuthURL)}}
+	case glancev1.RBDStore:
+		if len(v.Networks) == 0 {
+			return []mention{{&storageNetworks, path + ".networks", anyNetwork}}
+		}
+		return each(&storageNetworks, path+".networks", v.Networks)
+	case glancev1.Import:
+		if slices.Contains(v.Methods, "web-download") && len(ptr.Deref(v.WebDownload, glancev1.WebDownload{}).AllowedHosts) == 0 {
+			return []mention{{&downloadHosts, path + ".webDownload.allowedHosts", anyHost}}
+		}
+	case glancev1.WebDownload:
+		return each(&downloadHosts, path+".allowedHosts", v.AllowedHosts)
+	}
+	return nil
+}
+
+// glanceVolumes are a volume for each store of files, and two of each pod.
+func glanceVolumes(m *model, s *serviceState) []part {
+	g := m.spec.Services.Glance
+	var out []part
+	for i, store := range g.Stores {
+		if f := store.File; f != nil {
+			out = append(out, part{field: s.field(fmt.Sprintf(".stores[%d].file", i)), replicas: 1, storage: string(f.StorageSize)})
+		}
+	}
+	if g.Import != nil && g.Import.Staging != nil {
+		out = append(out, part{field: s.field(".import.staging"), replicas: *s.workload.Replicas, storage: string(g.Import.Staging.StorageSize)})
+	}
+	if c := g.ImageCache; c != nil {
+		out = append(out, part{field: s.field(".imageCache"), replicas: *s.workload.Replicas, storage: string(c.StorageSize)})
+	}
+	return out
+}

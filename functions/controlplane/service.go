@@ -1,0 +1,195 @@
+package controlplane
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// foregroundFinalizer makes the garbage collector wait for a nested composite resource's children, also where the claim
+// was deleted in the background.
+const foregroundFinalizer = metav1.FinalizerDeleteDependents
+
+// A service is what a control plane knows of an OpenStack service: a row of the table.
+type service struct {
+	// name of its component, its composite resource, its Service and its section of the claim's spec.services.
+	name string
+	// kind of its composite resource.
+	kind schema.GroupVersionKind
+	// phase of the claim while it is not ready.
+	phase string
+	// needs are the components that must be ready before it is created.
+	needs []string
+	// path is where it lies below a host name that services share, version how its addresses in the catalog end.
+	path, version string
+	// internal is its address inside the cluster.
+	internal func(name, namespace string) string
+	// ordered is what the claim says of it.
+	ordered func(*controlplanev1.Services) order
+	// build returns its composite resource, without what all have: it is named and labelled by whoever calls.
+	build func(*model, *serviceState) runtime.Object
+	// check refuses what the service would refuse, so that the claim reports it and nothing is composed of a claim that is half right.
+	check func(*model, *serviceState) error
+	// secrets are the places of the spec that name its Secrets. Nil: none.
+	secrets func(*controlplanev1.Services) []named
+	// mentions are what a value of its types names outside of a control plane. Nil: none.
+	mentions func(path string, value any) []mention
+	// volumes are what it keeps data on, besides the database. Nil: nothing.
+	volumes func(*model, *serviceState) []part
+}
+
+// An order is what a claim says of a service, as far as every service has it.
+type order struct {
+	enabled  bool
+	basics   common.Service
+	workload common.Workload
+	uwsgi    *common.UWSGI
+}
+
+// serviceState is what is derived of a service that is enabled.
+type serviceState struct {
+	*service
+	order
+	// endpoints are its addresses, exposure how it is reached from outside (nil: it is not).
+	endpoints endpoints
+	exposure  *common.ServiceExposure
+	// seen is what is observed of it, told the release that it is told.
+	seen *observe.Object
+	told release.Release
+}
+
+type endpoints struct{ public, internal string }
+
+// orderServices finds the services that the claim enables, and lays what it says of each over its size.
+func (m *model) orderServices() {
+	for _, row := range services {
+		o := row.ordered(&m.spec.Services)
+		if !o.enabled {
+			continue
+		}
+		o.workload.Replicas = new(ptr.Deref(o.workload.Replicas, m.size.api))
+		o.workload.Resources = merge.Over(o.workload.Resources, m.size.apiResources)
+		s := &serviceState{service: row, order: o}
+		s.seen, _ = m.seen.Get(row.name)
+		m.services = append(m.services, s)
+	}
+	m.identity = m.services[0]
+}
+
+// field is a field of the service in the claim.
+func (s *service) field(name string) string { return "spec.services." + s.name + name }
+
+// stateOf is what is derived of a service, nil if it is not enabled.
+func (m *model) stateOf(row *service) *serviceState {
+	i := slices.IndexFunc(m.services, func(s *serviceState) bool { return s.service == row })
+	if i < 0 {
+		return nil
+	}
+	return m.services[i]
+}
+
+// components are a service and what keeps what it uses until it is gone, for each of some rows of the table.
+func components(rows []*service) compose.Graph[*model] {
+	var out compose.Graph[*model]
+	for _, row := range rows {
+		enabled := func(m *model) bool { return m.stateOf(row) != nil }
+		out = append(out, compose.Component[*model]{
+			Name: row.name, Phase: row.phase, Needs: row.needs, Enabled: enabled,
+			Build:   func(m *model) ([]compose.Stage, error) { return m.compose(m.stateOf(row)), nil },
+			Version: func(m *model) string { return m.stateOf(row).seen.String("status", "version") },
+		})
+		if row.name != identityService {
+			out = append(out, compose.Component[*model]{
+				Name: row.name + "-deletion-order", Phase: row.phase, Follows: []string{row.name}, Enabled: enabled,
+				Build: func(m *model) ([]compose.Stage, error) { return m.serviceDeletionOrder(m.stateOf(row)), nil },
+			})
+		}
+	}
+	return out
+}
+
+// compose is the service's composite resource, which comes after the copies of the Secrets that it reads.
+func (m *model) compose(s *serviceState) []compose.Stage {
+	return []compose.Stage{{{Name: s.name, Object: s.build(m, s), Management: true, After: m.copiesFor(s)}}}
+}
+
+// typeMeta and objectMeta are those of a service's composite resource.
+func (s *serviceState) typeMeta() metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: s.kind.GroupVersion().String(), Kind: s.kind.Kind}
+}
+
+func (m *model) objectMeta(s *serviceState) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: s.name, Namespace: m.instance, Labels: m.workload(s.name).Labels(), Finalizers: []string{foregroundFinalizer},
+	}
+}
+
+// serviceSpec is what every service is told: all of the control plane that it needs to know.
+func (m *model) serviceSpec(s *serviceState) common.ServiceSpec {
+	return common.ServiceSpec{
+		Crossplane:       m.crossplane(),
+		OpenStackRelease: string(s.told),
+		Target:           common.Target{ProviderConfig: common.ObjectName(m.providerConfig), Remote: m.remote},
+		Image:            s.basics.Image,
+		Overrides:        s.basics.Overrides,
+		Images:           m.images,
+		Region:           m.spec.Global.Region,
+		Database: common.Database{
+			MariaDBRef:  common.LocalReference{Name: mariaDBName},
+			Host:        m.databaseHost(),
+			Port:        mariaDBPort,
+			CASecretRef: common.SecretKeyReference{Name: mariaDBName + "-ca-bundle", Key: certificate.CAKey},
+			Galera:      m.databaseReplicas() > 1,
+		},
+		Cache:          common.Cache{Servers: m.cacheServers()},
+		Endpoints:      common.Endpoints{Public: common.URL(s.endpoints.public), Internal: common.URL(s.endpoints.internal)},
+		Exposure:       s.exposure,
+		IssuerRef:      m.issuer(),
+		Monitoring:     m.monitoring,
+		SecretStore:    m.secretStore,
+		DeletionPolicy: m.spec.DeletionPolicy,
+	}
+}
+
+// crossplane binds a service to the channel that the control plane is bound to, so that a new function that is tried for some
+// control planes composes theirs alone.
+func (m *model) crossplane() *common.Crossplane {
+	if len(m.channel) == 0 {
+		return nil
+	}
+	return &common.Crossplane{CompositionRevisionSelector: &metav1.LabelSelector{MatchLabels: m.channel}}
+}
+
+// processes shape each pod. Their number is always set: a service that is there would keep one that its definition once had as a default.
+func (s *serviceState) processes() common.UWSGI {
+	u := ptr.Deref(s.uwsgi, common.UWSGI{})
+	u.Processes = cmp.Or(u.Processes, openstack.Processes(s.workload.Resources))
+	return u
+}
+
+// connections is how many a service opens to the database at most.
+func (s *serviceState) connections() int64 {
+	const threads = 1
+	u := s.processes()
+	return int64(*s.workload.Replicas) * int64(u.Processes) * int64(cmp.Or(u.Threads, threads))
+}
+
+// ready reports whether all of a service's pods are as it says.
+func (s *serviceState) ready() bool {
+	rule, ok := rules.For(s.kind.GroupKind())
+	return ok && rule.Check(s.seen).Ready
+}

@@ -1,0 +1,77 @@
+package controlplane
+
+import (
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+)
+
+// identityService is the service that all others log in at. It is the first of the table, and always there.
+const identityService = keystonev1.ServiceName
+
+// services is the table of all OpenStack services that are built, in the order in which they are created and upgraded: a service comes
+// after those that it uses. Paths are those that devstack gives them below one host name.
+var services = []*service{
+	{
+		name: identityService, kind: keystonev1.GroupVersionKind, phase: common.PhaseIdentity,
+		needs: []string{databaseComponent, cacheComponent, companionComponent},
+		path:  "/identity", version: "/v3", internal: keystonev1.InternalURL,
+		ordered: func(s *controlplanev1.Services) order {
+			k := s.Keystone
+			return order{enabled: true, basics: k.Service, workload: k.Workload, uwsgi: k.UWSGI}
+		},
+		build: keystone, check: checkKeystone, secrets: keystoneSecrets, mentions: keystoneMentions,
+	},
+	{
+		name: placementv1.ServiceName, kind: placementv1.GroupVersionKind, phase: common.PhaseCoreServices,
+		needs: []string{catalogComponent},
+		path:  "/placement", internal: placementv1.InternalURL,
+		ordered: func(s *controlplanev1.Services) order {
+			p := s.Placement
+			if p == nil || !p.Enabled {
+				return order{}
+			}
+			return order{enabled: true, basics: p.Service, workload: p.Workload, uwsgi: p.UWSGI}
+		},
+		build: placement, check: checkAPI,
+	},
+	{
+		name: glancev1.ServiceName, kind: glancev1.GroupVersionKind, phase: common.PhaseCoreServices,
+		needs: []string{catalogComponent},
+		path:  "/image", internal: glancev1.InternalURL,
+		ordered: func(s *controlplanev1.Services) order {
+			g := s.Glance
+			if g == nil || !g.Enabled {
+				return order{}
+			}
+			return order{enabled: true, basics: g.Service, workload: g.Workload, uwsgi: glanceProcesses(g.UWSGI)}
+		},
+		build: glance, check: checkAPI, secrets: glanceSecrets, mentions: glanceMentions, volumes: glanceVolumes,
+	},
+}
+
+// unbuilt are the services that the API has and that are not in the table yet.
+var unbuilt = []struct {
+	field  string
+	wanted func(*controlplanev1.ControlPlaneClusterSpec) bool
+}{
+	{"spec.services.nova", func(s *controlplanev1.ControlPlaneClusterSpec) bool {
+		return s.Services.Nova != nil && s.Services.Nova.Enabled
+	}},
+	{"spec.services.neutron", func(s *controlplanev1.ControlPlaneClusterSpec) bool {
+		return s.Services.Neutron != nil && s.Services.Neutron.Enabled
+	}},
+	{"spec.services.cinder", func(s *controlplanev1.ControlPlaneClusterSpec) bool {
+		return s.Services.Cinder != nil && s.Services.Cinder.Enabled
+	}},
+	{"spec.services.heat", func(s *controlplanev1.ControlPlaneClusterSpec) bool {
+		return s.Services.Heat != nil && s.Services.Heat.Enabled
+	}},
+	{"spec.services.horizon", func(s *controlplanev1.ControlPlaneClusterSpec) bool {
+		return s.Services.Horizon != nil && s.Services.Horizon.Enabled
+	}},
+	{"spec.cortex", func(s *controlplanev1.ControlPlaneClusterSpec) bool { return s.Cortex != nil && s.Cortex.Enabled }},
+	{"spec.tempest", func(s *controlplanev1.ControlPlaneClusterSpec) bool { return s.Tempest != nil && s.Tempest.Enabled }},
+}

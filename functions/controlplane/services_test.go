@@ -1,0 +1,274 @@
+package controlplane
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// all are a claim's services, with what they cannot do without.
+const all = `placement: {enabled: true}, glance: {enabled: true, stores: [{name: main, file: {storageSize: 100Gi}}]}`
+
+// pods is what the word placement means besides: where pods are put.
+var pods = regexp.MustCompile(`^(Placement|placementMentions)$`)
+
+// TestTable: a service is named in the table and in its own file alone, so that the next one changes nothing else.
+func TestTable(t *testing.T) {
+	names := release.Services()
+	word := regexp.MustCompile(`(?i)` + strings.Join(names, "|"))
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, file := range files {
+		name := strings.TrimSuffix(file, ".go")
+		if strings.HasSuffix(file, "_test.go") || name == "services" || slices.Contains(names, name) {
+			continue
+		}
+		read++
+		set := token.NewFileSet()
+		tree, err := parser.ParseFile(set, file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(at token.Pos, text string) {
+			if word.MatchString(text) && !pods.MatchString(text) {
+				t.Errorf("%s names a service: %s", set.Position(at), text)
+			}
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Ident:
+				check(n.Pos(), n.Name)
+			case *ast.BasicLit:
+				check(n.Pos(), n.Value)
+			case *ast.Comment:
+				check(n.Pos(), n.Text)
+			}
+			return true
+		})
+	}
+	if read < 20 {
+		t.Errorf("only %d files", read)
+	}
+}
+
+// TestRowsOfServices: each service comes after those that it needs, and is told apart from all others.
+func TestRowsOfServices(t *testing.T) {
+	if services[0].name != identityService {
+		t.Errorf("the first is %s", services[0].name)
+	}
+	seen := map[string]string{}
+	for _, s := range services {
+		for what, value := range map[string]string{
+			"name": s.name, "kind": s.kind.String(), "path": s.path, "internal address": s.internal(s.name, "cloud"),
+		} {
+			if other, taken := seen[what+value]; taken || value == "" {
+				t.Errorf("%s %q of %s is that of %s", what, value, s.name, other)
+			}
+			seen[what+value] = s.name
+		}
+		if !strings.HasPrefix(s.kind.Group, s.name+".") || !strings.HasPrefix(s.internal(s.name, "cloud"), "https://"+s.name+".cloud.svc:") {
+			t.Errorf("%s is a %v at %s", s.name, s.kind, s.internal(s.name, "cloud"))
+		}
+	}
+}
+
+// TestServices: each that is enabled gets a whole spec, and is created when what it needs in Keystone is there.
+func TestServices(t *testing.T) {
+	const (
+		gateway  = "{type: GatewayAPI, gateway: {name: public, namespace: gateways}}"
+		keystone = "https://keystone." + instance + ".svc:5000/v3"
+	)
+	spec := "{size: medium, services: {" + all + "}, korc: {credentialRotation: {intervalDays: 30}}, global: {region: eu, domain: a.org, exposure: " + gateway + "}}"
+	objects := desired(t, ready(t, spec, bare))
+	identity := map[string]any{
+		"internalURL": keystone, "publicURL": "https://keystone.a.org/v3",
+		"caSecretRef":        map[string]any{"name": "keystone-tls", "key": "ca.crt"},
+		"caConfigMapRef":     map[string]any{"name": "keystone-ca"},
+		"adminCloudRef":      map[string]any{"secretName": "keystone-clouds", "cloudName": "admin"},
+		"korcCloudRef":       map[string]any{"secretName": "keystone-korc-clouds", "cloudName": "korc"},
+		"credentialRotation": map[string]any{"intervalDays": 30.0},
+	}
+	for name, want := range map[string]map[string]any{
+		"placement": {
+			"endpoints": map[string]any{"internal": "https://placement." + instance + ".svc:8778", "public": "https://placement.a.org"},
+			"identity":  identity, "uwsgi": map[string]any{"processes": 4.0},
+		},
+		"glance": {
+			"endpoints": map[string]any{"internal": "https://glance." + instance + ".svc:9292", "public": "https://glance.a.org"},
+			"identity":  identity, "uwsgi": map[string]any{"processes": 4.0, "threads": 4.0},
+			"stores": []any{map[string]any{"name": "main", "file": map[string]any{"storageSize": "100Gi"}}},
+		},
+	} {
+		o := objects[name].Map()
+		got, _ := o["spec"].(map[string]any)
+		keystone, _ := at(objects["keystone"].Map(), "spec").(map[string]any)
+		for _, field := range []string{
+			"openStackRelease", "replicas", "resources", "region", "database", "cache", "issuerRef", "target", "deletionPolicy",
+		} {
+			want[field] = keystone[field]
+		}
+		want["monitoring"], want["images"] = keystone["monitoring"], keystone["images"]
+		exposure := maps.Clone(keystone["exposure"].(map[string]any))
+		exposure["hostname"] = name + ".a.org"
+		want["exposure"] = exposure
+		maps.DeleteFunc(want, func(_ string, v any) bool { return v == nil })
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		meta := objects["keystone"].Map()["metadata"].(map[string]any)
+		if diff := cmp.Diff(meta["finalizers"], at(o, "metadata", "finalizers")); diff != "" || at(o, "metadata", "namespace") != instance {
+			t.Errorf("%s lies in %v, finalizers (-want +got):\n%s", name, at(o, "metadata", "namespace"), diff)
+		}
+	}
+	var endpoints []string
+	_, status := answer(t, ready(t, spec, bare))
+	for _, e := range status["endpoints"].([]any) {
+		endpoints = append(endpoints, at(e, "service").(string)+" "+at(e, "public").(string))
+	}
+	want := []string{"keystone https://keystone.a.org/v3", "placement https://placement.a.org", "glance https://glance.a.org"}
+	if diff := cmp.Diff(want, endpoints); diff != "" {
+		t.Errorf("endpoints (-want +got):\n%s", diff)
+	}
+}
+
+// TestPaths: services that share a host name lie where devstack has them.
+func TestPaths(t *testing.T) {
+	m := derived(t, "{services: {"+all+"}, global: {domain: a.org, exposure: {type: GatewayAPI, routing: Paths, gateway: {name: a, namespace: b}}}}", bare)
+	want := []string{"https://a.org/identity/v3", "https://a.org/placement", "https://a.org/image"}
+	if diff := cmp.Diff(want, m.publicAddresses()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestHostnames: no two services answer at one name.
+func TestHostnames(t *testing.T) {
+	const spec = "{services: {keystone: {hostname: api.a.org}, placement: {enabled: true, hostname: api.a.org}}, global: {exposure: {type: GatewayAPI, routing: %, gateway: {name: a, namespace: b}}}}"
+	_, err := derive(input(t, strings.ReplaceAll(spec, "%", "Hostnames"), bare, nil))
+	checkRefused(t, "Routes of both would match.", err, "spec.services.placement.hostname", "keystone is reached at api.a.org already")
+	derived(t, strings.ReplaceAll(spec, "%", "Paths"), bare)
+	_, err = derive(input(t, "{global: {exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}, domain: "+strings.Repeat("abcdefghi.", 24)+"example.org}}", bare, nil))
+	checkRefused(t, "DNS does not carry it.", err, "spec.global.domain", "of 253 at most")
+}
+
+// TestShared: what the users of services build on is there, whatever else is imported.
+func TestShared(t *testing.T) {
+	for spec, want := range map[string][]string{
+		"{korc: {bootstrapResources: []}}":                                                  nil,
+		"{korc: {bootstrapResources: []}, services: {placement: {enabled: true}}}":          {"domain-default", "project-service", "role-admin", "role-service"},
+		"{korc: {bootstrapResources: [projects]}, services: {placement: {enabled: false}}}": {"domain-default", "project-admin", "project-service"},
+	} {
+		var got []string
+		for _, e := range derived(t, spec, bare).wantedEntries() {
+			got = append(got, e.resource)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", spec, diff)
+		}
+	}
+}
+
+// TestNeeds: a service is created when the objects are ready that its own refer to, and its Usage as soon as it is there.
+func TestNeeds(t *testing.T) {
+	stage, calls := map[string]int{}, 0
+	w := world(t, "{services: {"+all+"}}", bare)
+	if err := w.Run(func(s simulate.Step) {
+		calls++
+		for _, name := range s.New {
+			stage[name] = calls
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"placement", "glance"} {
+		for _, first := range []string{"keystone", "project-service", "role-service", "role-admin", "domain-default", "region-of-endpoint-keystone-internal"} {
+			if stage[first] == 0 || stage[first] >= stage[name] {
+				t.Errorf("%s comes in call %d, and %s in %d", name, stage[name], first, stage[first])
+			}
+		}
+		if usage := name + "-uses-keystone"; stage[usage] != stage[name]+1 {
+			t.Errorf("%s comes in call %d, and its Usage in %d", name, stage[name], stage[usage])
+		}
+	}
+	if at(w.XR.AsMap(), "status", "phase") != "Ready" {
+		t.Errorf("status %v", w.XR.AsMap()["status"])
+	}
+}
+
+// TestSwitchedOffService: a service that is switched off goes, with its Usage, and holds nobody up.
+func TestSwitchedOffService(t *testing.T) {
+	w := edited(t, ready(t, "{services: {"+all+"}}", bare), "{services: {glance: {enabled: false}}}")
+	objects, status := answer(t, w)
+	for _, gone := range []string{"placement", "glance", "placement-uses-keystone", "glance-uses-keystone"} {
+		if _, ok := objects[gone]; ok {
+			t.Errorf("%s is still there", gone)
+		}
+	}
+	if status["phase"] != "Ready" || objects["keystone"] == nil || len(status["endpoints"].([]any)) != 1 {
+		t.Errorf("status %v", status)
+	}
+}
+
+// TestServiceRefused: the claim reports what a service would refuse.
+func TestServiceRefused(t *testing.T) {
+	for field, spec := range map[string]string{
+		"spec.services.placement.image.tag":               "{services: {placement: {enabled: true, image: {tag: 13.0.0}}}}",
+		"spec.services.placement.uwsgi.processes":         "{services: {placement: {enabled: true, uwsgi: {processes: 9}}}}",
+		"spec.services.glance.stores[0].file.storageSize": "{services: {glance: {enabled: true, stores: [{name: a, file: {storageSize: 3Ti}}]}}}",
+		"spec.services.glance.imageCache.storageSize":     "{services: {glance: {enabled: true, replicas: 3, stores: [{name: a, s3: {}}], imageCache: {storageSize: 1Ti}}}}",
+		"spec.services.glance.import.staging.storageSize": "{services: {glance: {enabled: true, replicas: 3, stores: [{name: a, s3: {}}], import: {staging: {storageSize: 1Ti}}}}}",
+		"spec.services.glance.replicas":                   "{services: {glance: {enabled: true, replicas: 10}}}",
+	} {
+		_, err := derive(input(t, spec, "{domain: example.com}", nil))
+		checkRefused(t, spec, err, field, "")
+	}
+}
+
+// TestImageStorage: a volume is of the platform's class where the claim names none, and one that is there keeps its own.
+func TestImageStorage(t *testing.T) {
+	const spec = `{services: {glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}, {name: b, file: {storageSize: 1Gi, storageClass: gold}}],
+		import: {staging: {storageSize: 1Gi}}, imageCache: {storageSize: 1Gi}}}}`
+	classes := func(m *model) []string {
+		s := m.imageStorage(m.services[1])
+		return []string{
+			string(s.Stores[0].File.StorageClass), string(s.Stores[1].File.StorageClass), string(s.Import.Staging.StorageClass), string(s.ImageCache.StorageClass),
+		}
+	}
+	fast := bare[:len(bare)-1] + ", storageClass: fast}"
+	if diff := cmp.Diff([]string{"fast", "gold", "fast", "fast"}, classes(derived(t, spec, fast))); diff != "" {
+		t.Errorf("new (-want +got):\n%s", diff)
+	}
+	m, err := derive(input(t, spec, fast, observedAs(t, "glance", `{stores: [{name: a, file: {storageClass: slow}}], imageCache: {storageSize: 1Gi}}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"slow", "gold", "fast", ""}, classes(m)); diff != "" {
+		t.Errorf("there (-want +got):\n%s", diff)
+	}
+}
+
+// TestConnections: the database takes what all services open.
+func TestConnections(t *testing.T) {
+	const many = "replicas: 9, uwsgi: {processes: 8, threads: 8}"
+	of := func(others string) int64 {
+		return derived(t, "{infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}, services: {keystone: {"+many+"}"+others+"}}", bare).connections()
+	}
+	one, three := of(""), of(", placement: {enabled: true, "+many+"}, glance: {enabled: true, "+many+"}")
+	// Old and new pods of each are there at once, and a hundred connections are others'.
+	if one != 2048 || three != 100+3*2*9*8*8 {
+		t.Errorf("%d connections of one service, of three %d", one, three)
+	}
+}

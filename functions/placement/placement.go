@@ -1,0 +1,58 @@
+// Package placement composes one Placement, which has nothing that other services have not.
+package placement
+
+import (
+	"time"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// New returns the function of Placement composite resources.
+func New() function.Runner {
+	return function.Kind[placementv1.Placement, *service.Service]{
+		Graph: graph, Derive: derive, Place: service.Place[*service.Service], Status: service.Status[*service.Service],
+	}
+}
+
+// definition is what is the same for every Placement.
+var definition = service.Definition{
+	App:         placementv1.ServiceName,
+	Title:       "Placement",
+	Outage:      "no virtual machine can be started, moved or resized",
+	CatalogType: placementv1.ServiceType,
+	Description: "Inventory of what virtual machines use",
+	Port:        placementv1.Port,
+	Module:      "placement.wsgi.api:application",
+	// It has no health check of its own; the list of its versions needs neither a login nor the database.
+	HealthPath: "/",
+	Mercy:      60 * time.Second,
+	Database:   service.Database{Group: "placement_database", Plain: true},
+	// https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add; there is nothing to contract.
+	Schema: service.Schema{
+		Sync: []openstackv1.Step{service.Step("db-sync", "placement-manage", "db", "sync")},
+		OnlineMigrations: []openstackv1.Step{
+			service.Repeated("online-data-migrations", "placement-manage", "db", "online_data_migrations"),
+		},
+		Check:   []openstackv1.Argument{"placement-status", "upgrade", "check"},
+		Version: []openstackv1.Argument{"placement-manage", "db", "version"},
+		Empty:   "None",
+	},
+}
+
+// graph is what every service consists of.
+var graph = service.Graph[*service.Service](&definition)
+
+func derive(in function.Input[placementv1.Placement]) (*service.Service, error) {
+	x := &in.XR
+	s, err := definition.Derive(service.Input{
+		Meta: x.ObjectMeta, Previous: x.Status.ServiceStatus, Seen: in.Seen,
+		Spec: service.Spec{ServiceSpec: &x.Spec.ServiceSpec, Workload: &x.Spec.Workload, UWSGI: &x.Spec.UWSGI, Identity: &x.Spec.Identity},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Render()
+}
