@@ -42,10 +42,11 @@ func (m *model) checkServices() error {
 }
 
 // checkAPI is what every service refuses.
-func checkAPI(m *model, s *serviceState) error {
-	u := s.processes()
-	spec := openstack.Spec{
-		ServiceSpec: &common.ServiceSpec{Image: s.basics.Image, Overrides: s.basics.Overrides}, Workload: &s.workload, UWSGI: &u,
+func checkAPI(m *model, s *serviceState) error { return s.spec().Check(s.field(""), s.name, m.release) }
+
+// spec is what is checked of every service.
+func (s *serviceState) spec() openstack.Spec {
+	return openstack.Spec{
+		ServiceSpec: &common.ServiceSpec{Image: s.basics.Image, Overrides: s.basics.Overrides}, Workload: &s.workload, UWSGI: new(s.processes()),
 	}
-	return spec.Check(s.field(""), s.name, m.release)
 }
