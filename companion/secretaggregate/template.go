@@ -29,9 +29,19 @@ var escapes = map[string]func(string) (string, error){
 	"None":       asItIs,
 	"OsloConfig": oslo.Value,
 	"URL":        percent,
+	// Between quotes, which a service takes away that reads the file by Python's ConfigParser (Swift's accounts of Glance).
+	"ConfigParser": interpolated,
 }
 
 func asItIs(text string) (string, error) { return text, nil }
+
+// interpolated doubles the characters that ConfigParser replaces values at (https://docs.python.org/3/library/configparser.html).
+func interpolated(text string) (string, error) {
+	if strings.ContainsAny(text, "\r\n") {
+		return "", errors.New("the value has line breaks, and an option is one line")
+	}
+	return strings.ReplaceAll(text, "%", "%%"), nil
+}
 
 // percent encodes all but unreserved characters, a space as %20: what reads a connection's URL does not take a plus for one.
 //
@@ -71,7 +81,7 @@ func parsed(spec *c5c3v1.SecretAggregateSpec) (map[string]*template.Template, er
 	for _, s := range spec.Sources {
 		sources[s.Name] = true
 		if escapes[s.Escape] == nil {
-			return nil, fmt.Errorf("spec.sources[%s].escape: %q is not known: write None, OsloConfig or URL", s.Name, s.Escape)
+			return nil, fmt.Errorf("spec.sources[%s].escape: %q is not known: write None, OsloConfig, URL or ConfigParser", s.Name, s.Escape)
 		}
 	}
 	out := map[string]*template.Template{}

@@ -54,6 +54,8 @@ func TestTemplates(t *testing.T) {
 		"OsloSpaces":      {reason: "Outer spaces need quotes.", text: "{{ .a }}", escape: "OsloConfig", value: " x", want: `" x"`},
 		"OsloTwoLines":    {reason: "An option is one line: the second would be another option.", text: "{{ .a }}", escape: "OsloConfig", value: "x\n[DEFAULT]", wantErr: "source a (Secret secret, key key) cannot be written as OsloConfig"},
 		"URL":             {reason: "The user and the password of a URL.", text: "rabbit://u:{{ .a }}@h", escape: "URL", value: "p@ss:w/o?r d#%$+é", want: "rabbit://u:p%40ss%3Aw%2Fo%3Fr%20d%23%25%24%2B%C3%A9@h"},
+		"ConfigParser":    {reason: "Python's ConfigParser replaces %(x)s.", text: `key = "{{ .a }}"`, escape: "ConfigParser", value: `p%(x)s"%`, want: `key = "p%%(x)s"%%"`},
+		"ConfigLines":     {reason: "An option is one line: the second would be another option.", text: "{{ .a }}", escape: "ConfigParser", value: "x\ny = z", wantErr: "cannot be written as ConfigParser: the value has line breaks"},
 		"FinalNewline":    {reason: "Ceph does not read a keyring whose last line has no end.", text: "[client.a]\nkey = {{ .a | trim }}\n", value: "AQ==\n", want: "[client.a]\nkey = AQ==\n"},
 		"Keyring":         {reason: "Rook writes the bare key, without a line's end.", text: "[client.glance]\n\tkey = {{ .a | trim }}\n", value: "AQB+/w==", want: "[client.glance]\n\tkey = AQB+/w==\n"},
 		"EscapeUnknown":   {reason: "The schema refuses it; so does the code.", text: "x", escape: "Shell", wantErr: `spec.sources[a].escape: "Shell" is not known`},

@@ -44,9 +44,12 @@ func (m *model) checkServices() error {
 
 // checkAPI is what every service refuses.
 func checkAPI(_ *model, s *serviceState, r release.Release) error {
-	u := s.processes()
-	spec := openstack.Spec{
-		ServiceSpec: &common.ServiceSpec{Image: s.basics.Image, Overrides: s.basics.Overrides}, Workload: &s.workload, UWSGI: &u,
+	return s.spec().Check(s.field(""), s.name, r)
+}
+
+// spec is what is checked of every service.
+func (s *serviceState) spec() openstack.Spec {
+	return openstack.Spec{
+		ServiceSpec: &common.ServiceSpec{Image: s.basics.Image, Overrides: s.basics.Overrides}, Workload: &s.workload, UWSGI: new(s.processes()),
 	}
-	return spec.Check(s.field(""), s.name, r)
 }

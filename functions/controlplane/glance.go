@@ -12,6 +12,8 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/image"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // glance is the image service.
@@ -24,6 +26,12 @@ func glance(m *model, s *serviceState) runtime.Object {
 			UWSGI: glancev1.UWSGI{Processes: u.Processes, Threads: u.Threads},
 		},
 	}
+}
+
+func checkGlance(m *model, s *serviceState, r release.Release) error {
+	spec, storage := s.spec(), m.spec.Services.Glance.Storage
+	spec.Groups = image.Groups(storage.Stores)
+	return image.Check(s.field(""), r, spec, &storage)
 }
 
 // glanceProcesses are Glance's own in the form of all services. More threads wait for clients than elsewhere.

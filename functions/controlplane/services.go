@@ -48,7 +48,7 @@ var services = []*service{
 			}
 			return order{enabled: true, basics: g.Service, workload: g.Workload, uwsgi: glanceProcesses(g.UWSGI)}
 		},
-		build: glance, check: checkAPI, secrets: glanceSecrets, mentions: glanceMentions, volumes: glanceVolumes,
+		build: glance, check: checkGlance, secrets: glanceSecrets, mentions: glanceMentions, volumes: glanceVolumes,
 	},
 }
 

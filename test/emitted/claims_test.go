@@ -70,7 +70,21 @@ var specs = map[string]string{
 	"inventory by paths": `{services: {placement: {enabled: true}},
 		global: {exposure: {type: GatewayAPI, routing: Paths, gateway: {name: public, namespace: gateways, sectionName: https}}}}`,
 	"inventory, remote": `{cluster: {ref: {name: east}}, services: {placement: {enabled: true}}}`,
-	"name of digits":    `{services: {keystone: {bootstrap: {adminUser: "1.5"}}}}`,
+	"images": `{services: {glance: {enabled: true, replicas: 3, config: {rbd1: {rbd_store_chunk_size: 4}, a_: {filesystem_store_chunk_size: 131072}},
+		policy: {add_image_location: "@"}, defaultStore: rbd1, imageCache: {storageSize: 10Gi}, import: {methods: [web-download, glance-direct, copy-image],
+			webDownload: {allowedHosts: [images.example.com], allowedSchemes: [http, https], allowedPorts: [80, 443]}, convertTo: raw, staging: {storageSize: 50Gi}},
+		stores: [{name: a_, description: "A, b", file: {storageSize: 1Ti}}, {name: b_, file: {storageSize: 1Gi, storageClass: nfs}},
+			{name: s3, s3: {endpoint: "https://s3.example.com:8443", bucket: images, region: eu, urlFormat: path, credentialsSecretRef: {name: s3}, caSecretRef: {name: s3, key: ca}}},
+			{name: s3_public, s3: {endpoint: "http://s3.example.com", bucket: images, credentialsSecretRef: {name: s3}}},
+			{name: rbd1, rbd: {secretRef: {name: ceph}, networks: [10.0.0.0/24, "fd00::/64"]}}, {name: rbd2, rbd: {secretRef: {name: ceph2}, pool: p, user: u}},
+			{name: swift, swift: {authURL: "https://keystone.example.com/v3", region: RegionTwo, credentialsSecretRef: {name: swift}, caSecretRef: {name: swift, key: ca}}},
+			{name: swift2, swift: {authURL: "https://keystone.example.com:5000/v3", container: c, credentialsSecretRef: {name: swift}}}]}}}`,
+	"images, smallest": `{size: development, services: {glance: {enabled: true, stores: [{name: main, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}]}}, global: {exposure: {type: None}}}`,
+	"images by paths": `{services: {glance: {enabled: true, import: {methods: [web-download]}, stores: [{name: main, s3: {endpoint: "https://s3.example.com", bucket: images, credentialsSecretRef: {name: s3}}}]}},
+		global: {exposure: {type: GatewayAPI, routing: Paths, gateway: {name: public, namespace: gateways, sectionName: https}}}}`,
+	"images, remote": `{cluster: {ref: {name: east}}, deletionPolicy: Delete, services: {glance: {enabled: true, stores: [{name: main, rbd: {secretRef: {name: ceph}}}]}},
+		global: {exposure: {type: Ingress, ingressClassName: nginx, ingressController: ingress-nginx}, tls: {issuerRef: {name: letsencrypt}}}}`,
+	"name of digits": `{services: {keystone: {bootstrap: {adminUser: "1.5"}}}}`,
 }
 
 // platforms are a rich one and a bare one. The claims that need no more of a platform are run on both.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
@@ -228,6 +229,10 @@ var (
 		folder: "placement", apiVersion: "placement.openstack.c5c3.io/v1alpha1", kind: "Placement",
 		new: func() any { return &placementv1.Placement{} },
 	}
+	glances = &definedKind{
+		folder: "glance", apiVersion: "glance.openstack.c5c3.io/v1alpha1", kind: "Glance",
+		new: func() any { return &glancev1.Glance{} },
+	}
 	platforms = &definedKind{
 		folder: "platform", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "PlatformConfig",
 		new: func() any { return &platformv1.PlatformConfig{} },
@@ -235,7 +240,7 @@ var (
 )
 
 func init() { //nolint:gochecknoinits // the table refers to itself
-	for _, k := range []*definedKind{claims, keystones, placements, platforms} {
+	for _, k := range []*definedKind{claims, keystones, placements, glances, platforms} {
 		k.spec = sync.OnceValue(func() *apiextensionsv1.JSONSchemaProps {
 			s, err := specSchema(k.folder)
 			if err != nil {
@@ -315,7 +320,7 @@ func (k *definedKind) checkType(t *rapid.T, o object) {
 
 // TestDraw: nearly all that is drawn is valid. What is not is no case of the other tests.
 func TestDraw(t *testing.T) {
-	for _, k := range []*definedKind{claims, keystones, placements, platforms} {
+	for _, k := range []*definedKind{claims, keystones, placements, glances, platforms} {
 		t.Run(k.kind, rapid.MakeCheck(func(t *rapid.T) { k.draw(t, "", "example") }))
 	}
 	if share := 100 * discarded.Load() / drawn.Load(); share > 2 {

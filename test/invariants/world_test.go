@@ -63,6 +63,13 @@ var subjects = []*subject{
 		keep:      []string{"target"},
 		revisions: []string{"config-"},
 	},
+	{
+		name:      "Glance",
+		runner:    kinds.Runners()["Glance.glance.openstack.c5c3.io"],
+		draw:      drawGlance,
+		keep:      []string{"target"},
+		revisions: []string{"config-"},
+	},
 }
 
 // drawControlPlane draws a claim on a platform, and makes it a composite resource as Crossplane does. Some have no claim.
@@ -98,6 +105,12 @@ func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 func drawKeystone(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	name := rapid.SampledFrom([]string{"keystone", "k", "identity.eu"}).Draw(t, "name")
 	xr := keystones.draw(t, "tenant-a-cloud-1a2b3", name)
+	serverOwned(xr["metadata"].(object))
+	return xr, nil
+}
+
+func drawGlance(t *rapid.T) (object, map[string][]*structpb.Struct) {
+	xr := glances.draw(t, "tenant-a-cloud-1a2b3", rapid.SampledFrom([]string{"glance", "g", "images.eu"}).Draw(t, "name"))
 	serverOwned(xr["metadata"].(object))
 	return xr, nil
 }

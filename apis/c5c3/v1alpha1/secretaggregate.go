@@ -55,8 +55,9 @@ type SecretSource struct {
 	SecretKeyRef common.SecretKeyReference `json:"secretKeyRef"`
 	// How the value is written into a template: None as it is; OsloConfig as the value of an option in an INI file, so that an
 	// OpenStack service takes it literally, whatever $, quotes and spaces are in it, and a value with line breaks is refused; URL as the user
-	// or the password of a URL, which an OpenStack service may read from an INI file, too.
-	// +kubebuilder:validation:Enum=None;OsloConfig;URL
+	// or the password of a URL, which an OpenStack service may read from an INI file, too; ConfigParser as a part of a value that Python's
+	// ConfigParser reads, and a value with line breaks is refused.
+	// +kubebuilder:validation:Enum=None;OsloConfig;URL;ConfigParser
 	// +kubebuilder:default=None
 	// +optional
 	Escape string `json:"escape,omitempty"`

@@ -24,6 +24,19 @@ const (
 	ServiceType = "image"
 )
 
+// Access modes of volumes: for a single pod, and for all.
+const (
+	ReadWriteOnce = "ReadWriteOnce"
+	ReadWriteMany = "ReadWriteMany"
+)
+
+// Ways of bringing images in.
+const (
+	GlanceDirect      ImportMethod = "glance-direct"
+	WebDownloadMethod ImportMethod = "web-download"
+	CopyImage         ImportMethod = "copy-image"
+)
+
 // Keys of the Secrets that stores name.
 const (
 	S3AccessKeyIDKey      = "access-key-id"

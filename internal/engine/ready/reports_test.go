@@ -13,7 +13,7 @@ import (
 // reports are what owners write into the status of an object that they are done with, as their releases do, and so that nobody asks the
 // table about itself: conditions that have to be true, or else a field and its value. Nothing: existing is enough.
 var reports = map[string][]string{
-	"":                               {"ConfigMap", "Service", "ServiceAccount", "Namespace status.phase=Active"},
+	"":                               {"ConfigMap", "Service", "ServiceAccount", "PersistentVolumeClaim", "Namespace status.phase=Active"},
 	"apps":                           {"Deployment pods", "StatefulSet pods", "DaemonSet nodes"},
 	"batch":                          {"Job Complete", "CronJob"},
 	"networking.k8s.io":              {"Ingress", "NetworkPolicy"},

@@ -15,6 +15,8 @@ var rules = table(
 	row("", "ConfigMap", exists()),
 	row("", "Service", exists()),
 	row("", "ServiceAccount", exists()),
+	// Of many storage classes, a volume is made only when a pod asks for it.
+	row("", "PersistentVolumeClaim", exists()),
 	row("apps", "Deployment", rollout()),
 	row("apps", "StatefulSet", rollout()),
 	row("apps", "DaemonSet", everyNode()),

@@ -31,6 +31,8 @@ type Backend struct {
 	Host, CASecret string
 	// CAConfigMap is a ConfigMap with the same ca.crt. Empty: there is none.
 	CAConfigMap string
+	// Uploads says that bodies of requests and answers are as large, and take as long, as clients like.
+	Uploads bool
 }
 
 // authority is what a Gateway verifies the backend by. A ConfigMap is what every Gateway takes, a Secret what some do
@@ -49,6 +51,10 @@ func Route(meta object.Meta, e common.ServiceExposure, b Backend) []runtime.Obje
 	rule := object.Map{
 		"matches":     object.List{object.Map{"path": object.Map{"type": "PathPrefix", "value": path(e)}}},
 		"backendRefs": object.List{object.Map{"name": b.Service, "port": int64(b.Port)}},
+	}
+	if b.Uploads {
+		// None (https://gateway-api.sigs.k8s.io/guides/http-timeouts/).
+		rule["timeouts"] = object.Map{"request": "0s"}
 	}
 	if e.Path != "" {
 		rule["filters"] = object.List{object.Map{
@@ -162,11 +168,30 @@ var backendAnnotations = map[string]func(namespace string, b Backend) map[string
 	},
 }
 
+// patience is how long a proxy waits for a client or a backend that sends nothing.
+const patience = "3600"
+
+// uploadAnnotations tell a controller to pass bodies on as they come, whatever their size. What HAProxy does by default is not here.
+var uploadAnnotations = map[string]map[string]string{
+	"ingress-nginx": {
+		"nginx.ingress.kubernetes.io/proxy-body-size":         "0",
+		"nginx.ingress.kubernetes.io/proxy-request-buffering": "off",
+		"nginx.ingress.kubernetes.io/proxy-buffering":         "off",
+		"nginx.ingress.kubernetes.io/proxy-read-timeout":      patience,
+		"nginx.ingress.kubernetes.io/proxy-send-timeout":      patience,
+	},
+	"haproxy.org":     {"haproxy.org/timeout-server": patience + "s"},
+	"haproxy-ingress": {"haproxy-ingress.github.io/timeout-server": patience + "s"},
+}
+
 // ingressAnnotations are those that the exposure names, over those that its controller needs.
 func ingressAnnotations(meta object.Meta, e common.ServiceExposure, b Backend) map[string]string {
 	out := map[string]string{}
 	if of := backendAnnotations[e.IngressController]; of != nil {
 		maps.Copy(out, of(meta.Namespace, b))
+	}
+	if b.Uploads {
+		maps.Copy(out, uploadAnnotations[e.IngressController])
 	}
 	maps.Copy(out, annotations(e))
 	return out

@@ -97,3 +97,20 @@ func withLabels(labels map[string]string, conf common.Monitoring) map[string]str
 	}
 	return out
 }
+
+// VolumesFilling are alerts on volumes of a namespace, by a regular expression: before they are full, when what happens can be avoided, and
+// when they are.
+func VolumesFilling(what, namespace, volumes, happens, action string) []Alert {
+	in := fmt.Sprintf(`{namespace=%q,persistentvolumeclaim=~%q}`, namespace, volumes)
+	free := "kubelet_volume_stats_available_bytes" + in + " / kubelet_volume_stats_capacity_bytes" + in
+	return []Alert{
+		{
+			Name: what + "VolumeFilling", Severity: Warning, For: "15m", Expr: free + " < 0.2",
+			Summary: "Volume {{ $labels.persistentvolumeclaim }} is four fifths full.", Action: action,
+		},
+		{
+			Name: what + "VolumeFull", Severity: Critical, For: "5m", Expr: free + " < 0.05",
+			Summary: "Volume {{ $labels.persistentvolumeclaim }} is full but for a twentieth: when nothing is left, " + happens + ".", Action: action,
+		},
+	}
+}

@@ -1,6 +1,9 @@
 package workload
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,8 +23,24 @@ type Flow struct {
 	Expressions []metav1.LabelSelectorRequirement
 	// Blocks of addresses of peers that are no pods, such as nodes: 10.0.0.0/24. With blocks alone no pod is a peer.
 	Blocks []string
-	// Ports (TCP), and UDP ports.
+	// Public peers are all addresses but those that are kept for private networks.
+	Public bool
+	// Ports (TCP), Ranges of them, and UDP ports.
 	Ports, UDP []int32
+	Ranges     []Range
+}
+
+// Range is all ports from the first to the last.
+type Range struct{ First, Last int32 }
+
+// private are the networks that no address of the Internet is in (https://www.iana.org/assignments/iana-ipv4-special-registry,
+// https://www.iana.org/assignments/iana-ipv6-special-registry), those that embed addresses of the other protocol among them.
+var private = map[string][]string{
+	"0.0.0.0/0": {
+		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.168.0.0/16",
+		"198.18.0.0/15", "224.0.0.0/3",
+	},
+	"::/0": {"::/96", "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "fc00::/7", "fe80::/10", "ff00::/8"},
 }
 
 // dnsPort is where every pod may ask for names.
@@ -64,6 +83,9 @@ func (f Flow) peers() []networkingv1.NetworkPolicyPeer {
 	if f.Anywhere {
 		return nil
 	}
+	if f.Public {
+		return public()
+	}
 	var out []networkingv1.NetworkPolicyPeer
 	for _, b := range f.Blocks {
 		out = append(out, networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: b}})
@@ -84,10 +106,23 @@ func (f Flow) peers() []networkingv1.NetworkPolicyPeer {
 	return out
 }
 
+func public() []networkingv1.NetworkPolicyPeer {
+	var out []networkingv1.NetworkPolicyPeer
+	for _, all := range slices.Sorted(maps.Keys(private)) {
+		out = append(out, networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: all, Except: private[all]}})
+	}
+	return out
+}
+
 func (f Flow) ports() []networkingv1.NetworkPolicyPort {
 	var out []networkingv1.NetworkPolicyPort
 	for _, p := range f.Ports {
 		out = append(out, networkingv1.NetworkPolicyPort{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(p))})
+	}
+	for _, r := range f.Ranges {
+		out = append(out, networkingv1.NetworkPolicyPort{
+			Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(r.First)), EndPort: new(r.Last),
+		})
 	}
 	for _, p := range f.UDP {
 		out = append(out, networkingv1.NetworkPolicyPort{Protocol: ptr.To(corev1.ProtocolUDP), Port: new(intstr.FromInt32(p))})

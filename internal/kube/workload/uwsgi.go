@@ -20,7 +20,7 @@ type UWSGI struct {
 	CertFile, KeyFile string
 	// Processes of a pod and threads of each.
 	Processes, Threads int32
-	// Harakiri ends a request that takes longer.
+	// Harakiri ends a request that takes longer. With uploads, none is ended.
 	Harakiri time.Duration
 	// Mercy is how long running requests may take after the pod was told to stop.
 	Mercy time.Duration
@@ -28,7 +28,7 @@ type UWSGI struct {
 	StartTime bool
 	// Arguments of the module, as on a command line (sys.argv).
 	Arguments []string
-	// Uploads are request bodies that come in chunks, however large and slow. Harakiri ends those, too: it has to be as long as an upload.
+	// Uploads are bodies of requests and answers that may be large and slow, those that come in chunks among them.
 	Uploads bool
 	// JSON writes a JSON object for each request, as oslo.log does for its lines (internal/openstack/oslo). What uWSGI says of itself, at its
 	// start and end, stays text.
@@ -37,11 +37,11 @@ type UWSGI struct {
 	Static map[string]string
 }
 
-// What a chunk of an upload may have at most, and how long its client may pause. uWSGI's own limits, 1 MiB and 4 s, answer 500 to clients
-// that are only generous or slow.
+// What a chunk of an upload may have at most, and how long its client may pause, or that of a download. uWSGI's own limits, 1 MiB and 4 s,
+// answer 500 to clients that are only generous or slow, and cut downloads off.
 const (
 	chunkBytes   = 64 << 20
-	chunkSeconds = 60
+	pauseSeconds = 60
 )
 
 // Config is the uWSGI configuration file.
@@ -59,7 +59,7 @@ func (u UWSGI) Config() string {
 		// A module that cannot be loaded ends the process, instead of answering 500 for ever.
 		"need-app = true",
 		"buffer-size = 65535",
-		fmt.Sprintf("harakiri = %d", int(u.Harakiri.Seconds())),
+		fmt.Sprintf("harakiri = %d", u.harakiri()),
 		// A stop lets running requests finish.
 		"die-on-term = true",
 		"exit-on-reload = false",
@@ -90,7 +90,11 @@ func (u UWSGI) options() []string {
 		lines = append(lines, "pyargv = "+strings.Join(u.Arguments, " "))
 	}
 	if u.Uploads {
-		lines = append(lines, fmt.Sprintf("chunked-input-limit = %d", chunkBytes), fmt.Sprintf("chunked-input-timeout = %d", chunkSeconds))
+		lines = append(lines,
+			fmt.Sprintf("chunked-input-limit = %d", chunkBytes),
+			fmt.Sprintf("chunked-input-timeout = %d", pauseSeconds),
+			fmt.Sprintf("socket-timeout = %d", pauseSeconds),
+		)
 	}
 	if u.JSON {
 		// The line about a request is escaped by uWSGI; a percent sign is doubled in its file.
@@ -102,6 +106,14 @@ func (u UWSGI) options() []string {
 		lines = append(lines, fmt.Sprintf("static-map = %s=%s", path, u.Static[path]))
 	}
 	return lines
+}
+
+// harakiri is in seconds, 0 for never.
+func (u UWSGI) harakiri() int {
+	if u.Uploads {
+		return 0
+	}
+	return int(u.Harakiri.Seconds())
 }
 
 func (u UWSGI) socket() string {

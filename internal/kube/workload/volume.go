@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
 // Claim is a volume of its own for each pod of a StatefulSet.
@@ -87,4 +89,12 @@ func retention(claims []Claim) *appsv1.StatefulSetPersistentVolumeClaimRetention
 		}
 	}
 	return &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenDeleted: policy, WhenScaled: policy}
+}
+
+// SharedVolume is a volume that pods mount by its name. Without a class it is of the cluster's default.
+func SharedVolume(meta object.Meta, class, size, access string) *corev1.PersistentVolumeClaim {
+	out := Claim{Name: meta.Name, Size: resource.MustParse(size), Class: class}.template()
+	out.Namespace, out.Labels = meta.Namespace, meta.Labels
+	out.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.PersistentVolumeAccessMode(access)}
+	return &out
 }

@@ -16,6 +16,7 @@ var statuses = table(
 	row("", "ConfigMap", nil),
 	row("", "Service", nil),
 	row("", "ServiceAccount", nil),
+	row("", "PersistentVolumeClaim", nil),
 	row("apps", "Deployment", deployment),
 	row("apps", "StatefulSet", statefulSet),
 	row("apps", "DaemonSet", daemonSet),

@@ -13,18 +13,21 @@ import (
 func Alerts[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	in := fmt.Sprintf(`namespace=%q`, s.Namespace)
-	deployment := fmt.Sprintf(`%s,deployment=%q`, in, s.Workload.Name)
+	available, wanted := "kube_deployment_status_replicas_available", "kube_deployment_spec_replicas"
+	if s.Stateful {
+		available, wanted = "kube_statefulset_status_replicas_available", "kube_statefulset_replicas"
+	}
+	pods := fmt.Sprintf(`{%s,%s=%q}`, in, s.pods(), s.Workload.Name)
 	alerts := []monitoring.Alert{
 		{
 			Name: s.Title + "Down", Severity: monitoring.Critical, For: "2m",
-			Expr:    fmt.Sprintf(`kube_deployment_status_replicas_available{%s} == 0`, deployment),
+			Expr:    available + pods + " == 0",
 			Summary: fmt.Sprintf("No pod of %s is available: %s.", s.Title, s.Outage),
 			Action:  "Look at the pods' events and logs, then at the database.",
 		},
 		{
 			Name: s.Title + "Degraded", Severity: monitoring.Warning, For: "15m",
-			Expr: fmt.Sprintf(`kube_deployment_status_replicas_available{%[1]s} < kube_deployment_spec_replicas{%[1]s}`,
-				deployment),
+			Expr:    available + pods + " < " + wanted + pods,
 			Summary: fmt.Sprintf("Fewer pods of %s are available than wanted.", s.Title),
 			Action:  "Look at the pods' events: a node may be full or gone, or an image may not be pulled.",
 		},
@@ -43,6 +46,7 @@ func Alerts[M Instance](m M) ([]compose.Stage, error) {
 	}
 	alerts = append(alerts, monitoring.CertificateExpiring(
 		s.Title+"CertificateExpiring", s.Title+"'s certificate", s.Namespace, s.Sub(serverTLS)))
+	alerts = append(alerts, s.Watches...)
 	return Single("alerts", monitoring.Rules(s.Meta(s.Name), s.Spec.Monitoring, alerts...)), nil
 }
 

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -23,16 +21,19 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 		return nil, err
 	}
 	w := s.Workload
-	var pods runtime.Object = w.Deployment(m.APIPod())
-	if s.Stateful {
-		pods = w.StatefulSet(m.APIPod())
-	}
-	return []compose.Stage{{
-		{Name: s.pods(), Object: pods},
+	stage := compose.Stage{
+		{Name: s.pods()},
 		{Name: serviceResource, Object: w.Service(workload.Port(portName, s.Port))},
 		{Name: "disruption-budget", Object: w.DisruptionBudget()},
 		{Name: "network-policy", Object: w.NetworkPolicy(s.Inbound(), outbound)},
-	}}, nil
+	}
+	if s.Stateful {
+		stage[0].Object = w.StatefulSet(m.APIPod(), s.Claims...)
+		stage = append(stage, compose.Resource{Name: "pods", Object: w.HeadlessService(workload.Port(portName, s.Port))})
+	} else {
+		stage[0].Object = w.Deployment(m.APIPod())
+	}
+	return []compose.Stage{stage}, nil
 }
 
 // server is uWSGI that serves https itself.
@@ -51,6 +52,7 @@ func (s *Service) server(ipv6 bool) workload.UWSGI {
 		Threads:   s.Spec.UWSGI.Threads,
 		Harakiri:  time.Duration(s.Spec.UWSGI.HarakiriSeconds) * time.Second,
 		Mercy:     s.Mercy,
+		Uploads:   s.Uploads,
 	}
 }
 
@@ -63,6 +65,16 @@ func speaksIPv6(seen observe.State) bool {
 	}
 	families := o.List("spec", "ipFamilies")
 	return len(families) > 0 && families[0] == "IPv6"
+}
+
+// ClaimVolumes gives each pod of a stateful API volumes of its own. Those that pods have already stay as they are.
+func (s *Service) ClaimVolumes(seen observe.State, claims ...workload.Claim) error {
+	pods, _ := seen.Get(s.pods())
+	var err error
+	if s.Claims, err = workload.Fixed(pods.List("spec", "volumeClaimTemplates"), claims...); err != nil {
+		return invalid.Field("spec", "%s", err)
+	}
+	return nil
 }
 
 // Inbound is who reaches the API: users come from outside by the exposure's namespaces, other services from this one and from other

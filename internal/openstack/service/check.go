@@ -10,6 +10,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
@@ -40,6 +41,8 @@ type Spec struct {
 	UWSGI    *common.UWSGI
 	// Identity is nil for a service that keeps the catalog itself.
 	Identity *common.Identity
+	// Groups of options whose names are the tenant's, such as those of stores.
+	Groups []registry.Group
 }
 
 // SetDefaults repeats the defaults of the schema, for callers that do not go through an API server, and adds those that no schema has.
@@ -63,7 +66,7 @@ func SetRotation(r *common.Rotation) {
 // Check returns everything that is wrong with a spec in a release, as invalid.Spec errors, all of them joined. The spec has its defaults;
 // base is its path, and app the service.
 func (s Spec) Check(base, app string, r release.Release) error {
-	_, options := override.Options(app, string(r), s.Overrides, base)
+	_, options := override.Options(app, string(r), s.Overrides, base, s.Groups...)
 	_, rules := override.Rules(app, string(r), s.Overrides, base)
 	return errors.Join(s.checkImage(base, app, r), options, rules, s.checkMemory(base))
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,7 +36,7 @@ type Page struct {
 	Elsewhere bool
 }
 
-func (s *Service) configFile() string { return s.App + ".conf" }
+func (s *Service) configFile() string { return cmp.Or(s.ConfigFile, s.App+".conf") }
 
 // Render writes the configuration files of the effective and of the wanted release.
 func (s *Service) Render() error {
@@ -53,7 +54,7 @@ func (s *Service) Render() error {
 // render writes the configuration files for a release, with the tenant's own options and rules, each checked against what
 // the service has in that release.
 func (s *Service) render(r release.Release) (Files, error) {
-	over, err := override.Options(s.App, string(r), s.Spec.Overrides, "spec")
+	over, err := override.Options(s.App, string(r), s.Spec.Overrides, "spec", s.Spec.Groups...)
 	if err != nil {
 		return Files{}, err
 	}
@@ -65,6 +66,11 @@ func (s *Service) render(r release.Release) (Files, error) {
 	rules, err := override.Rules(s.App, string(r), s.Spec.Overrides, "spec")
 	if err != nil {
 		return Files{}, err
+	}
+	for name, rule := range s.Rules {
+		if _, ok := rules[name]; !ok {
+			rules[name] = rule
+		}
 	}
 	if data[PolicyFile], err = s.policy(rules); err != nil {
 		return Files{}, err

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // Definition is what is the same for every instance of a service.
@@ -22,8 +23,12 @@ type Definition struct {
 	Port int32
 	// Module is the WSGI application, HealthPath where it answers without a login.
 	Module, HealthPath string
+	// ConfigFile is what the service's programs look for in its configuration folder. Empty: <App>.conf.
+	ConfigFile string
 	// Stateful says that the API's pods have names and volumes that stay.
 	Stateful bool
+	// Uploads says that bodies of requests and answers are as large, and take as long, as clients like.
+	Uploads bool
 	// Mercy is how long requests may go on while a pod stops.
 	Mercy time.Duration
 	// Database is how the service uses its database.
@@ -47,6 +52,8 @@ type Schema struct {
 	Sync, Expand, Contract, OnlineMigrations []openstackv1.Step
 	// Check refuses an upgrade: it ends with 0, with 1 if there are warnings, or with more.
 	Check []openstackv1.Argument
+	// Unchecked are releases whose check refuses every upgrade.
+	Unchecked []release.Release
 	// Version prints the revision of the schema, and Empty for that of an empty database.
 	Version []openstackv1.Argument
 	Empty   string

@@ -15,6 +15,7 @@ func Exposure[M Instance](m M) ([]compose.Stage, error) {
 	e := *s.Spec.Exposure
 	b := exposure.Backend{
 		Service: s.Workload.Name, Port: s.Port, Host: s.InternalHost(), CASecret: s.Sub(serverTLS), CAConfigMap: s.CAConfigMap,
+		Uploads: s.Uploads,
 	}
 	objects := exposure.IngressFor
 	if e.Type == exposure.GatewayAPI {

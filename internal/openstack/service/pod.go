@@ -82,6 +82,10 @@ func (s *Service) ServerPod() workload.Pod {
 		p.Containers[0].Env = append(p.Containers[0].Env, s.AuthEnv(authToken)...)
 	}
 	p.Volumes = append(p.Volumes, workload.SecretVolume(serverTLS, s.Sub(serverTLS), certificate.CertKey, certificate.KeyKey))
+	for _, v := range s.Mounts {
+		v.mount(&p)
+	}
+	p.Containers[0].Env = append(p.Containers[0].Env, s.Env...)
 	return p
 }
 
@@ -102,6 +106,10 @@ func (s *Service) Front(c *corev1.Container) {
 
 // mount adds the volume to a pod, and its mount to the main container.
 func (v Volume) mount(p *workload.Pod) {
-	p.Containers[0].VolumeMounts = append(p.Containers[0].VolumeMounts, workload.Mount(v.Name, v.Folder))
-	p.Volumes = append(p.Volumes, v.Volume)
+	p.Containers[0].VolumeMounts = append(p.Containers[0].VolumeMounts, corev1.VolumeMount{
+		Name: v.Name, MountPath: v.Folder, ReadOnly: !v.Writable,
+	})
+	if v.VolumeSource != (corev1.VolumeSource{}) {
+		p.Volumes = append(p.Volumes, v.Volume)
+	}
 }

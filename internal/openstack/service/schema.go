@@ -1,6 +1,8 @@
 package service
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
@@ -20,15 +22,18 @@ func DatabaseSchema[M Instance](m M) ([]compose.Stage, error) {
 		return nil, err
 	}
 	// 1 is a warning (https://docs.openstack.org/oslo.upgradecheck/latest/).
-	check := Step("upgrade-check", s.Schema.Check...)
-	check.SuccessCodes = []int32{0, 1}
+	var check *openstackv1.Step
+	if !slices.Contains(s.Schema.Unchecked, s.Wanted) {
+		check = new(Step("upgrade-check", s.Schema.Check...))
+		check.SuccessCodes = []int32{0, 1}
+	}
 	return Single(schemaResource, c5c3.DatabaseSync(s.Meta(s.Name), openstackv1.DatabaseSyncSpec{
 		Release:          string(s.Wanted),
 		Sync:             s.Schema.Sync,
 		Expand:           s.Schema.Expand,
 		Contract:         s.Schema.Contract,
 		OnlineMigrations: s.Schema.OnlineMigrations,
-		UpgradeCheck:     &check,
+		UpgradeCheck:     check,
 		// A database that was retained or restored reports its revision.
 		SchemaVersion: &openstackv1.SchemaVersion{
 			Step:         Step("db-version", s.Schema.Version...),

@@ -1,6 +1,8 @@
 package service
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
@@ -50,8 +52,11 @@ func Credentials[M Instance](m M) ([]compose.Stage, error) {
 func Certificate[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	host := s.InternalHost()
-	return Single(CertificateResource, certificate.Server(s.Meta(s.Sub(serverTLS)), s.Spec.IssuerRef,
-		host, host+".cluster.local", s.Name+"."+s.Namespace, s.Name)), nil
+	names := []string{host, host + ".cluster.local", s.Name + "." + s.Namespace, s.Name}
+	if s.Stateful {
+		names = append(names, fmt.Sprintf("*.%s.%s.svc", s.Workload.Headless, s.Namespace))
+	}
+	return Single(CertificateResource, certificate.Server(s.Meta(s.Sub(serverTLS)), s.Spec.IssuerRef, names...)), nil
 }
 
 func (s *Service) databaseName() string { return s.App }

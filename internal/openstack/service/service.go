@@ -17,6 +17,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
@@ -70,6 +71,9 @@ type Service struct {
 	Pages []Page
 	// Volumes are mounted by every pod of the service, ConfigVolumes by every pod that reads the configuration.
 	Volumes, ConfigVolumes []Volume
+	// Mounts and Env are those of the API's pods alone.
+	Mounts []Volume
+	Env    []corev1.EnvVar
 	// Accounts are generated credentials besides that of the database.
 	Accounts []Account
 	// Clients are the namespaces that the API is used from, besides its own and those of the exposure.
@@ -78,6 +82,12 @@ type Service struct {
 	Reaches []workload.Flow
 	// Annotations of the API's pods say what they started with.
 	Annotations map[string]string
+	// Rules of access are the service's own where the tenant has none of that name.
+	Rules map[string]string
+	// Claims are volumes of each pod of a stateful API.
+	Claims []workload.Claim
+	// Watches are alerts besides those on what every service has.
+	Watches []monitoring.Alert
 	// Jobs begin the names of Jobs that are the service's own.
 	Jobs []string
 	// CAConfigMap holds the authority of the API's certificate, for a Gateway. Empty: there is none yet.
@@ -114,6 +124,9 @@ func (d *Definition) Derive(in Input) (*Service, error) {
 		Resources:   in.Spec.Workload.Resources,
 		Placement:   in.Spec.Workload.Placement,
 		PullSecrets: s.Spec.Images.PullSecrets,
+	}
+	if s.Stateful {
+		s.Workload.Headless = s.Sub("pods")
 	}
 	s.Server = s.server(speaksIPv6(in.Seen))
 	return s, nil
@@ -174,11 +187,13 @@ func (s *Service) Path(parts ...string) string {
 	return strings.Join(append([]string{"/etc", s.App}, parts...), "/")
 }
 
-// Volume is a volume of a pod and where its main container mounts it.
+// Volume is a volume of a pod and where its main container mounts it. One that has only a name is that of a claim.
 type Volume struct {
 	corev1.Volume
 	// Folder in which the whole volume is.
 	Folder string
+	// Writable volumes hold data.
+	Writable bool
 }
 
 // SecretVolume is a volume with a Secret of that name, all of its keys or some.

@@ -1,0 +1,108 @@
+// Package glance composes one Glance: what every service has, its stores, and the room in which images come in.
+package glance
+
+import (
+	"errors"
+	"time"
+
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/image"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// New returns the function of Glance composite resources.
+func New() function.Runner {
+	return function.Kind[glancev1.Glance, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: status}
+}
+
+// mercy is how long requests and imports may go on while a pod stops: an import that is cut off has to be asked for again.
+const mercy = 5 * time.Minute
+
+// definition is what is the same for every Glance.
+var definition = service.Definition{
+	App:         glancev1.ServiceName,
+	Title:       "Glance",
+	Outage:      "no image can be uploaded or downloaded, and no virtual machine starts of one",
+	CatalogType: glancev1.ServiceType,
+	Description: "Images of virtual machines",
+	Port:        glancev1.Port,
+	Module:      "glance.wsgi.api:application",
+	HealthPath:  "/healthcheck",
+	ConfigFile:  "glance-api.conf",
+	Stateful:    true, // What was uploaded to be imported is on one pod, which the others ask by its name.
+	Uploads:     true,
+	Mercy:       mercy,
+	Database:    service.Database{Group: "database"},
+	// https://docs.openstack.org/glance/latest/admin/db.html, https://docs.openstack.org/glance/latest/cli/glancemanage.html
+	Schema: service.Schema{
+		Sync:     []openstackv1.Step{service.Step("db-sync", "glance-manage", "db", "sync"), metadefs},
+		Expand:   []openstackv1.Step{manage("expand"), manage("migrate")},
+		Contract: []openstackv1.Step{manage("contract"), metadefs},
+		Check:    []openstackv1.Argument{"glance-status", "upgrade", "check"},
+		// It ends with 255 whatever it finds: it does not know the option enabled_backends.
+		Unchecked: []release.Release{"2026.2"},
+		Version:   []openstackv1.Argument{"glance-manage", "db", "version"},
+		Empty: "Database is either not under migration control or under legacy migration control, please run " +
+			`"glance-manage db sync" to place the database under alembic migration control.`,
+	},
+}
+
+// metadefs are what properties of images may say, which users choose from. What is there already stays.
+var metadefs = service.Step("metadefs", "glance-manage", "db", "load_metadefs")
+
+func manage(what openstackv1.Argument) openstackv1.Step {
+	return service.Step(string(what), "glance-manage", "db", what)
+}
+
+// storesComponent is where images are kept.
+const storesComponent = "stores"
+
+// graph is what a Glance consists of besides what every service does, and what needs what.
+var graph = service.Graph(&definition, service.Own[*model]{
+	Component: compose.Component[*model]{Name: storesComponent, Needs: []string{"companion-access"}, Build: storage},
+	Before:    "api", For: "api",
+})
+
+// model is everything that builders read, derived once.
+type model struct {
+	*service.Service
+	spec   *glancev1.GlanceSpec
+	stores []store
+}
+
+func derive(in function.Input[glancev1.Glance]) (*model, error) {
+	m := &model{spec: &in.XR.Spec}
+	image.SetDefaults(&m.spec.Storage)
+	spec := image.Spec(m.spec)
+	var err error
+	m.Service, err = definition.Derive(service.Input{
+		Meta: in.XR.ObjectMeta, Spec: spec, Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Check: func(r release.Release) error { return image.Check("spec", r, spec, &m.spec.Storage) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	// A location names what the service can read, whoever's it is.
+	m.Rules = map[string]string{"add_image_location": "rule:service_api"}
+	if err := errors.Join(m.equip(in.Seen), m.findStores(in.Seen)); err != nil {
+		return nil, err
+	}
+	m.Options = m.options()
+	m.download()
+	m.Watches = m.watches()
+	return m, m.Render()
+}
+
+func status(m *model, plan compose.Plan) any {
+	s := glancev1.GlanceStatus{ServiceStatus: m.Status(plan)}
+	if part, _ := plan.Part(storesComponent); part.IsReady() {
+		for _, store := range m.stores {
+			s.Stores = append(s.Stores, store.Name)
+		}
+	}
+	return s
+}

@@ -1,0 +1,15 @@
+package glance
+
+import (
+	"flag"
+	"testing"
+
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service/servicetest"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+var kind = servicetest.Kind{GroupVersionKind: glancev1.GroupVersionKind, Runner: New()}
+
+func TestObjects(t *testing.T) { kind.Objects(t, *update) }

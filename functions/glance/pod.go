@@ -1,0 +1,68 @@
+package glance
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// Volumes of each pod, and their folders.
+const (
+	staging     = "staging"
+	cache       = "cache"
+	stagingPath = "/var/lib/glance/" + staging
+	cachePath   = "/var/lib/glance/" + cache
+)
+
+// scratch is how much of what comes in a pod may keep on its node. The kubelet replaces a pod that has more.
+var scratch = resource.MustParse("50Gi")
+
+// equip gives each pod room for images that come in, for those that it has a copy of, and a name: of what was uploaded to be imported, one
+// asks the other. That one's certificate is verified as the library requests does by default.
+// https://docs.openstack.org/glance/latest/admin/interoperable-image-import.html#staging-directory-configuration
+func (m *model) equip(seen observe.State) error {
+	room := service.Volume{Volume: corev1.Volume{Name: staging}, Folder: stagingPath, Writable: true}
+	var claims []workload.Claim
+	if v := m.spec.Import.Staging; v != nil {
+		claims = append(claims, claim(staging, v))
+	} else {
+		room.EmptyDir = &corev1.EmptyDirVolumeSource{SizeLimit: new(scratch)}
+	}
+	authority := m.ServerCA()
+	peers := m.SecretVolume("peers", string(authority.Name), string(authority.Key))
+	m.Mounts = append(m.Mounts, room, peers)
+	if c := m.spec.ImageCache; c != nil {
+		claims = append(claims, claim(cache, &c.Volume))
+		m.Mounts = append(m.Mounts, service.Volume{Volume: corev1.Volume{Name: cache}, Folder: cachePath, Writable: true})
+	}
+	m.Env = append(workload.Self(),
+		corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "worker_self_reference_url"), Value: m.Workload.SelfURL(m.Port)},
+		corev1.EnvVar{Name: "REQUESTS_CA_BUNDLE", Value: peers.Folder + "/" + string(authority.Key)})
+	m.Reaches = []workload.Flow{{Pods: m.Workload.Selector(), Ports: []int32{m.Port}}}
+	return m.ClaimVolumes(seen, claims...)
+}
+
+// claim is a volume of each pod. What is staged has no other place yet.
+func claim(name string, v *glancev1.Volume) workload.Claim {
+	return workload.Claim{
+		Name: name, Size: resource.MustParse(string(v.StorageSize)), Class: string(v.StorageClass), Disposable: name == cache,
+	}
+}
+
+// APIPod is a pod of the API, and beside it what keeps its cache below its size: the API only adds to that
+// (https://docs.openstack.org/glance/latest/admin/cache.html).
+func (m *model) APIPod() workload.Pod {
+	p := m.Service.APIPod()
+	if api := p.Containers[0]; m.spec.ImageCache != nil {
+		p.Containers = append(p.Containers, corev1.Container{
+			Name: "cache-pruner", Image: api.Image, Env: api.Env, VolumeMounts: api.VolumeMounts,
+			Command: []string{"sh", "-c", "trap 'exit 0' TERM; while :; do sleep 600 & wait $!; glance-cache-pruner; done"},
+		})
+	}
+	return p
+}

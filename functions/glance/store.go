@@ -1,0 +1,186 @@
+package glance
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/ceph"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/image"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// publicCAs is the image's bundle of public authorities. Stores that need no other name it: their default is what pods trust each other by.
+const publicCAs = "/etc/ssl/certs/ca-certificates.crt"
+
+// A store is a place for images, and what its section says.
+type store struct {
+	glancev1.Store
+	// name of its objects begins the same. The end is no hyphen, which the store's name may become.
+	name    string
+	options oslo.Options
+	// folder of its volume, or of the files of its Secret, which has keys for the environment, too.
+	folder string
+	files  []string
+	secret c5c3v1.SecretAggregateSpec
+}
+
+// findStores derives the stores, and what the pods have of them. What Secrets hold is read as pods start.
+func (m *model) findStores(seen observe.State) error {
+	for _, spec := range m.spec.Stores {
+		s := store{Store: spec, name: strings.ReplaceAll(string(spec.Name), "_", "-") + "-store", options: oslo.Options{}}
+		if s.Description != "" {
+			s.options["store_description"] = s.Description
+		}
+		s.folder = m.Path(storesComponent, string(s.Name))
+		s.secret.TargetSecretName = common.ObjectName(m.Sub(s.name))
+		s.secret.Template = map[string]c5c3v1.SecretTemplate{}
+		var flow workload.Flow
+		var err error
+		switch image.Driver(spec) {
+		case "file":
+			m.file(&s)
+		case "s3":
+			flow, err = m.s3(&s)
+		case "rbd":
+			flow = s.rbd()
+		case "swift":
+			flow, err = s.swift()
+		}
+		if err != nil {
+			return err
+		}
+		if s.File == nil {
+			m.Reaches = append(m.Reaches, flow)
+			m.StartWith(seen, service.ReadAtStart{
+				Resource: s.name, Path: []string{"status", "contentHash"}, Annotation: glancev1.Group + "/" + s.name,
+			})
+		}
+		if len(s.files) > 0 {
+			secret := workload.SecretVolume(s.name, m.Sub(s.name), s.files...)
+			m.Mounts = append(m.Mounts, service.Volume{Volume: secret, Folder: s.folder})
+		}
+		m.stores = append(m.stores, s)
+	}
+	return nil
+}
+
+func (m *model) file(s *store) {
+	s.folder = "/var/lib/glance/stores/" + string(s.Name)
+	s.options["filesystem_store_datadir"] = s.folder + "/images" // The volume's root has folders of the file system.
+	m.Mounts = append(m.Mounts, service.Volume{Folder: s.folder, Writable: true, Volume: corev1.Volume{
+		Name: s.name, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: m.Sub(s.name)},
+		},
+	}})
+}
+
+func (m *model) s3(s *store) (workload.Flow, error) {
+	b := s.S3
+	s.set("s3_store_host", b.Endpoint)
+	s.set("s3_store_bucket", b.Bucket)
+	s.set("s3_store_region_name", b.Region)
+	s.set("s3_store_bucket_url_format", b.URLFormat)
+	s.set("s3_store_cacert", s.authority(b.CASecretRef))
+	for _, k := range [][3]string{
+		{"id", glancev1.S3AccessKeyIDKey, "s3_store_access_key"}, {"secret", glancev1.S3SecretAccessKeyKey, "s3_store_secret_key"},
+	} {
+		s.read(k[0], b.CredentialsSecretRef, k[1], "OsloConfig")
+		s.secret.Template[k[1]] = c5c3v1.SecretTemplate("{{ ." + k[0] + " }}")
+		m.Env = append(m.Env, workload.SecretEnv(oslo.MustEnvName(string(s.Name), k[2]), m.Sub(s.name), k[1]))
+	}
+	return workload.Outside(b.Endpoint)
+}
+
+func (s *store) rbd() workload.Flow {
+	r := s.RBD
+	s.set("rbd_store_pool", r.Pool)
+	s.set("rbd_store_user", r.User)
+	s.set("rbd_store_ceph_conf", s.folder+"/"+glancev1.RBDConfigKey)
+	// Otherwise a pod would wait for its monitors for ever, and not start. Its other stores work without this one.
+	s.options["rados_connect_timeout"] = 5
+	s.read(ceph.ConfigSource, r.SecretRef, glancev1.RBDConfigKey, "")
+	s.read(ceph.KeyringSource, r.SecretRef, glancev1.RBDKeyringKey, "")
+	s.secret.Template = ceph.Files(r.User, s.folder, glancev1.RBDConfigKey, glancev1.RBDKeyringKey)
+	s.files = []string{glancev1.RBDConfigKey, glancev1.RBDKeyringKey}
+	return ceph.Traffic(r.Networks)
+}
+
+// swift writes the account into a file, in a section by the store's name: Glance reads all of them into one table.
+// https://docs.openstack.org/glance/latest/configuration/configuring.html#configuring-multiple-swift-accounts-stores
+func (s *store) swift() (workload.Flow, error) {
+	const file = "swift.conf"
+	w := s.Swift
+	s.set("swift_store_config_file", s.folder+"/"+file)
+	s.set("default_swift_reference", string(s.Name))
+	s.set("swift_store_container", w.Container)
+	s.set("swift_store_region", w.Region)
+	s.options["swift_store_create_container_on_put"] = true
+	s.set("swift_store_cacert", s.authority(w.CASecretRef))
+	for _, k := range [][2]string{
+		{"username", glancev1.SwiftUsernameKey}, {"password", glancev1.SwiftPasswordKey}, {"project", glancev1.SwiftProjectKey},
+		{"userDomain", glancev1.SwiftUserDomainKey}, {"projectDomain", glancev1.SwiftProjectDomainKey},
+	} {
+		s.read(k[0], w.CredentialsSecretRef, k[1], "ConfigParser")
+	}
+	s.secret.Template[file] = c5c3v1.SecretTemplate(fmt.Sprintf(`[%s]
+auth_address = "%s"
+user = "{{ .project }}:{{ .username }}"
+key = "{{ .password }}"
+user_domain_name = "{{ .userDomain }}"
+project_domain_name = "{{ .projectDomain }}"
+`, s.Name, strings.ReplaceAll(string(w.AuthURL), "%", "%%")))
+	s.files = append(s.files, file)
+	// The catalog says where the objects are.
+	return workload.Outside(string(w.AuthURL), "https://objects", "https://objects:8080")
+}
+
+// set an option, if the spec says something.
+func (s *store) set(option, value string) {
+	if value != "" {
+		s.options[option] = value
+	}
+}
+
+// read a key of a Secret into the store's own.
+func (s *store) read(source string, ref common.SecretReference, key, escape string) {
+	from := service.Source(source, string(ref.Name), key)
+	from.Escape = escape
+	s.secret.Sources = append(s.secret.Sources, from)
+}
+
+// authority is the file by which a server's certificate is verified.
+func (s *store) authority(ref *common.SecretKeyReference) string {
+	const file = "ca.crt"
+	if ref == nil {
+		return publicCAs
+	}
+	s.secret.Sources = append(s.secret.Sources, service.Source("ca", string(ref.Name), string(ref.Key)))
+	s.secret.Template[file] = "{{ .ca }}"
+	s.files = append(s.files, file)
+	return s.folder + "/" + file
+}
+
+// storage is what images are kept on, or reached by. A volume stays, whatever becomes of the Glance.
+func storage(m *model) ([]compose.Stage, error) {
+	var stage compose.Stage
+	for _, s := range m.stores {
+		meta := m.Meta(m.Sub(s.name))
+		var o runtime.Object = c5c3.SecretAggregate(meta, s.secret)
+		if f := s.File; f != nil {
+			o = workload.SharedVolume(meta, string(f.StorageClass), string(f.StorageSize), f.AccessMode)
+		}
+		stage = append(stage, compose.Resource{Name: s.name, Object: o, Retain: s.File != nil})
+	}
+	return []compose.Stage{stage}, nil
+}

@@ -1,0 +1,36 @@
+// Package ceph is what a pod needs to be a client of a Ceph cluster.
+package ceph
+
+import (
+	"fmt"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// Sources of the templates of a client's files.
+const (
+	ConfigSource  = "conf"
+	KeyringSource = "keyring"
+)
+
+// Files are the templates of what librados reads in a folder, of the cluster's configuration and a user's keyring. A keyring without the
+// end of its last line is none.
+func Files(user, folder, config, keyring string) map[string]c5c3v1.SecretTemplate {
+	return map[string]c5c3v1.SecretTemplate{
+		config: c5c3v1.SecretTemplate(fmt.Sprintf(
+			"{{ .%s | trim }}\n[client.%s]\nkeyring = %s/%s\n", ConfigSource, user, folder, keyring)),
+		keyring: c5c3v1.SecretTemplate(fmt.Sprintf("{{ .%s | trim }}\n", KeyringSource)),
+	}
+}
+
+// Traffic is to monitors of both protocols and to daemons, in some networks or anywhere
+// (https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/).
+func Traffic(networks []common.CIDR) workload.Flow {
+	f := workload.Flow{Anywhere: len(networks) == 0, Ports: []int32{3300, 6789}, Ranges: []workload.Range{{First: 6800, Last: 7568}}}
+	for _, n := range networks {
+		f.Blocks = append(f.Blocks, string(n))
+	}
+	return f
+}

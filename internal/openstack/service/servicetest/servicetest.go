@@ -1,0 +1,140 @@
+// Package servicetest compares what the functions of services compose with goldens.
+package servicetest
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// Kind is a kind of composite resource and its function.
+type Kind struct {
+	schema.GroupVersionKind
+	function.Runner
+}
+
+func (k Kind) name() string { return k.GroupKind().String() }
+
+// Ready is the composite resource with the spec of a file in testdata, of which everything is there and ready, and what it was composed of
+// step by step. It is named as its service.
+func (k Kind) Ready(t *testing.T, file string) (*simulate.World, [][]string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", file+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := map[string]any{}
+	if err := yaml.UnmarshalStrict(data, &spec); err != nil {
+		t.Fatal(err)
+	}
+	xr, err := structpb.NewStruct(map[string]any{
+		"apiVersion": k.GroupVersion().String(), "kind": k.Kind,
+		"metadata": map[string]any{"name": strings.ToLower(k.Kind), "namespace": "cloud"}, "spec": spec,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &simulate.World{XR: xr, Kinds: map[string]function.Runner{k.name(): k.Runner}}
+	var steps [][]string
+	err = w.Run(func(s simulate.Step) {
+		if len(s.New) > 0 {
+			steps = append(steps, s.New)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, steps
+}
+
+// Desired is the function's answer now, as the objects themselves: unwrapped.
+func (k Kind) Desired(t *testing.T, w *simulate.World) map[string]map[string]any {
+	t.Helper()
+	rsp, _, err := k.Explain(w.Request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string]any{}
+	for name, r := range rsp.Composed {
+		o := r.Object
+		if inner, ok := wrapper.Desired(o); ok {
+			o = inner
+		}
+		out[name] = o.Map()
+	}
+	return out
+}
+
+// Objects compares everything that is composed with goldens: testdata/<spec>/<resource>.yaml.
+func (k Kind) Objects(t *testing.T, update bool) {
+	t.Helper()
+	specs, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(specs) == 0 {
+		t.Fatalf("no specs: %v", err)
+	}
+	for _, path := range specs {
+		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			w, steps := k.Ready(t, name)
+			got := map[string]string{}
+			for resource, o := range k.Desired(t, w) {
+				text, err := yaml.Marshal(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[resource+".yaml"] = string(text)
+			}
+			text, err := yaml.Marshal(steps)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got["steps.txt"] = string(text)
+			if diff := cmp.Diff(goldens(t, filepath.Join("testdata", name), got, update), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// goldens are the files of a folder, written again where that is asked for.
+func goldens(t *testing.T, dir string, files map[string]string, update bool) map[string]string {
+	t.Helper()
+	if update {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(files[name]), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	out := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[e.Name()] = string(data)
+	}
+	return out
+}
