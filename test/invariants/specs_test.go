@@ -130,7 +130,6 @@ var constraints = map[string]constraint{
 		"enabled": true, "stores": list{object{"name": "main", "file": object{"storageSize": "1Gi"}}},
 	}),
 
-
 	// What the platform offers, and what else only a function can find out.
 	"spec.cluster": sample(object{"ref": object{"name": "east"}}, object{"ref": object{"name": "here"}}),
 	"schedule":     crons, "rotationSchedule": rotationCrons,
