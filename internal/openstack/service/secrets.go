@@ -61,8 +61,9 @@ func Certificate[M Instance](m M) ([]compose.Stage, error) {
 
 func (s *Service) databaseName() string { return s.App }
 
-// DatabaseAccount is the database and its account on the shared server. A grant that comes before its user is tried again within moments
-// (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/controller/sql/controller.go), so that it needs no stage of its own.
+// DatabaseAccount is the database and its account on the shared server. A grant that comes before its user is tried again within moments,
+// so that it needs no stage of its own
+// (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/controller/sql/controller.go).
 func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	a := mariadb.Account{Meta: s.Meta(s.databaseName()), Server: string(s.Spec.Database.MariaDBRef.Name), Secret: s.Sub("database")}
