@@ -266,7 +266,7 @@ func TestConnections(t *testing.T) {
 	of := func(others string) int64 {
 		return derived(t, "{infrastructure: {mariadb: {resources: {limits: {memory: 64Gi}}}}, services: {keystone: {"+many+"}"+others+"}}", bare).connections()
 	}
-	one, three := of(""), of(", placement: {enabled: true, "+many+"}, glance: {enabled: true, "+many+"}")
+	one, three := of(""), of(", placement: {enabled: true, "+many+"}, glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}], "+many+"}")
 	// Old and new pods of each are there at once, and a hundred connections are others'.
 	if one != 2048 || three != 100+3*2*9*8*8 {
 		t.Errorf("%d connections of one service, of three %d", one, three)

@@ -65,14 +65,14 @@ func (m *model) download() {
 		return
 	}
 	filter := oslo.Options{
-		"allowed_ports":   strings.Fields(strings.Trim(fmt.Sprint(w.AllowedPorts), "[]")),
-		"allowed_schemes": w.AllowedSchemes,
+		"allowed_ports":   strings.ReplaceAll(fmt.Sprint(w.AllowedPorts), " ", ","),
+		"allowed_schemes": bracketed(w.AllowedSchemes...),
 	}
 	flow := workload.Flow{Ports: w.AllowedPorts}
 	if len(w.AllowedHosts) > 0 {
-		filter["allowed_hosts"], flow.Anywhere = service.Strings(w.AllowedHosts), true
+		filter["allowed_hosts"], flow.Anywhere = bracketed(service.Strings(w.AllowedHosts)...), true
 	} else {
-		filter["disallowed_hosts"], flow.Public = []string{"localhost", "127.0.0.1", "169.254.169.254"}, true
+		filter["disallowed_hosts"], flow.Public = bracketed("localhost", "127.0.0.1", "169.254.169.254"), true
 	}
 	m.Options["import_filtering_opts"] = filter
 	m.Reaches = append(m.Reaches, flow)

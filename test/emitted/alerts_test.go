@@ -232,8 +232,21 @@ var scenes = func() map[string][]scene {
 		},
 		"QueueCertificateExpiring": expiring("rabbitmq-tls"),
 	}
-	for title, name := range map[string]string{"Keystone": "keystone", "Placement": "placement"} {
+	room := func(volume string, free int) []string {
+		in := `{persistentvolumeclaim="` + volume + `"}`
+		return []string{"kubelet_volume_stats_available_bytes" + in + fmt.Sprintf(" %dx100", free), "kubelet_volume_stats_capacity_bytes" + in + " 100x100"}
+	}
+	for name, limit := range map[string]int{"GlanceVolumeFilling": 20, "GlanceVolumeFull": 5} {
+		scenes[name] = []scene{
+			raised("A store's.", "glance-main-store", room("glance-main-store", limit-1)...), silent("Room enough.", room("glance-main-store", limit)...),
+			silent("Somebody else's.", room("storage-mariadb-0", 1)...),
+		}
+	}
+	for title, name := range map[string]string{"Keystone": "keystone", "Placement": "placement", "Glance": "glance"} {
 		there, wanted := deployment(name), `kube_deployment_spec_replicas{deployment="`+name+`"} 3x100`
+		if title == "Glance" {
+			there, wanted = `kube_statefulset_status_replicas_available{statefulset="`+name+`"}`, `kube_statefulset_replicas{statefulset="`+name+`"} 3x100`
+		}
 		scenes[title+"Down"] = []scene{
 			raised("None is there.", name, there+" 0x100"), silent("One is.", there+" 1x100", deployment("other")+" 0x100"),
 		}

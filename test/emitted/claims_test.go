@@ -83,7 +83,7 @@ var specs = map[string]string{
 	"images by paths": `{services: {glance: {enabled: true, import: {methods: [web-download]}, stores: [{name: main, s3: {endpoint: "https://s3.example.com", bucket: images, credentialsSecretRef: {name: s3}}}]}},
 		global: {exposure: {type: GatewayAPI, routing: Paths, gateway: {name: public, namespace: gateways, sectionName: https}}}}`,
 	"images, remote": `{cluster: {ref: {name: east}}, deletionPolicy: Delete, services: {glance: {enabled: true, stores: [{name: main, rbd: {secretRef: {name: ceph}}}]}},
-		global: {exposure: {type: Ingress, ingressClassName: nginx, ingressController: ingress-nginx}, tls: {issuerRef: {name: letsencrypt}}}}`,
+		global: {secretStore: {name: openbao}, exposure: {type: Ingress, ingressClassName: nginx, ingressController: ingress-nginx}, tls: {issuerRef: {name: letsencrypt}}}}`,
 	"name of digits": `{services: {keystone: {bootstrap: {adminUser: "1.5"}}}}`,
 }
 

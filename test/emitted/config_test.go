@@ -56,6 +56,17 @@ func owner(t *testing.T, o preview.Object, of string) *registry.Registry {
 	return known
 }
 
+// storesOf are the groups that the stores of a case's Glance name.
+func storesOf(t *testing.T, c testCase) []registry.Group {
+	t.Helper()
+	for _, o := range c.Objects {
+		if text := files(o)["glance-api.conf"]; text != "" {
+			return stores(t, text)
+		}
+	}
+	return nil
+}
+
 func labelsOf(o preview.Object) map[string]string {
 	path := []string{"metadata", "labels"}
 	if o.Wrapped {
@@ -118,6 +129,13 @@ func TestEnvironment(t *testing.T) {
 			if known == nil {
 				continue
 			}
+			named := known
+			if known.Service == "glance" {
+				var err error
+				if named, err = known.With(storesOf(t, c)...); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for _, pod := range pods(o.Manifest.AsMap()) {
 				for _, container := range pod.Containers {
 					for _, e := range container.Env {
@@ -125,12 +143,12 @@ func TestEnvironment(t *testing.T) {
 						if !strings.HasPrefix(e.Name, "OS_") || strings.HasPrefix(e.Name, "OS_BOOTSTRAP_") {
 							continue
 						}
-						option := optionOf(known, e.Name)
+						option := optionOf(named, e.Name)
 						if option == nil || option.Multi {
 							t.Errorf("%s: %s %s: %s sets no option", c.name, o.Kind, o.Name, e.Name)
 							continue
 						}
-						if _, err := known.CheckOption(option.Group, option.Name, e.Value); err != nil && !option.Secret {
+						if _, err := named.CheckOption(option.Group, option.Name, e.Value); err != nil && !option.Secret {
 							t.Errorf("%s: %s %s: %s: %v", c.name, o.Kind, o.Name, e.Name, err)
 						}
 						checked++
