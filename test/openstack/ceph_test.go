@@ -61,7 +61,7 @@ func startCeph(t *testing.T) *operators.Ceph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(filepath.Join(cache, "openstack"), "ceph-data-")
+	dir, err := os.MkdirTemp(filepath.Join(cache, "openstack"), "ceph-data-") //nolint:usetesting // as said
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,8 @@ func field(pod *corev1.Pod, path string) (string, bool) {
 	value, ok := map[string]string{
 		"metadata.namespace": pod.Namespace, "metadata.name": pod.Name, "metadata.uid": string(pod.UID),
 		"spec.nodeName": pod.Spec.NodeName, "spec.serviceAccountName": pod.Spec.ServiceAccountName,
-		"status.podIP": pod.Status.PodIP, "status.podIPs": pod.Status.PodIP, "status.hostIP": pod.Status.HostIP, "status.hostIPs": pod.Status.HostIP,
+		"status.podIP": pod.Status.PodIP, "status.podIPs": pod.Status.PodIP,
+		"status.hostIP": pod.Status.HostIP, "status.hostIPs": pod.Status.HostIP,
 	}[path]
 	return value, ok
 }

@@ -174,10 +174,12 @@ func (c *Cluster) serveAt(protocol, address string, s *corev1.Service, target in
 	return nil
 }
 
+// largestPacket of UDP.
+const largestPacket = 1 << 16
+
 // relay hands each client's packets to one pod, and the pod's answers back.
 func (c *Cluster) relay(l net.PacketConn, s *corev1.Service, target intstr.IntOrString) {
-	const largest = 1 << 16
-	pods, packet := map[string]net.Conn{}, make([]byte, largest)
+	pods, packet := map[string]net.Conn{}, make([]byte, largestPacket)
 	defer func() {
 		for _, pod := range pods {
 			_ = pod.Close()
@@ -198,18 +200,21 @@ func (c *Cluster) relay(l net.PacketConn, s *corev1.Service, target intstr.IntOr
 				continue
 			}
 			pods[client.String()] = pod
-			go func() {
-				answer := make([]byte, largest)
-				for {
-					n, err := pod.Read(answer)
-					if err != nil {
-						return
-					}
-					_, _ = l.WriteTo(answer[:n], client)
-				}
-			}()
+			go answer(l, client, pod)
 		}
 		_, _ = pod.Write(packet[:n])
+	}
+}
+
+// answer hands a pod's packets to the client whose they are, until the pod is closed.
+func answer(l net.PacketConn, client net.Addr, pod net.Conn) {
+	packet := make([]byte, largestPacket)
+	for {
+		n, err := pod.Read(packet)
+		if err != nil {
+			return
+		}
+		_, _ = l.WriteTo(packet[:n], client)
 	}
 }
 

@@ -131,7 +131,9 @@ func (c *Cluster) content(ctx context.Context, namespace string, s corev1.Volume
 			case source.Secret != nil:
 				one.Secret = &corev1.SecretVolumeSource{SecretName: source.Secret.Name, Items: source.Secret.Items}
 			case source.ConfigMap != nil:
-				one.ConfigMap = &corev1.ConfigMapVolumeSource{LocalObjectReference: source.ConfigMap.LocalObjectReference, Items: source.ConfigMap.Items}
+				one.ConfigMap = &corev1.ConfigMapVolumeSource{
+					LocalObjectReference: source.ConfigMap.LocalObjectReference, Items: source.ConfigMap.Items,
+				}
 			default:
 				return nil, nil, 0, errors.New("cannot mount a projected volume of anything but Secrets and ConfigMaps")
 			}

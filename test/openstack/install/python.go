@@ -114,9 +114,9 @@ func bind(venv string) error {
 	return nil
 }
 
-// once returns a folder of the cache that make fills, and that is kept: its name ends with a hash of what decides its content. Nobody
+// once returns a folder of the cache that fill fills, and that is kept: its name ends with a hash of what decides its content. Nobody
 // writes to it afterwards.
-func once(name string, content []string, make func(dir string) error) (string, error) {
+func once(name string, content []string, fill func(dir string) error) (string, error) {
 	cache, err := Cache()
 	if err != nil {
 		return "", err
@@ -138,7 +138,7 @@ func once(name string, content []string, make func(dir string) error) (string, e
 	if err := os.RemoveAll(dir); err != nil {
 		return "", err
 	}
-	if err := make(dir); err != nil {
+	if err := fill(dir); err != nil {
 		return "", err
 	}
 	return dir, os.WriteFile(done, nil, 0o644)

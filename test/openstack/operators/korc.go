@@ -265,7 +265,8 @@ func (o *Operators) role(ctx context.Context, u *unstructured.Unstructured) erro
 	name, description := desired(u, "name"), desired(u, "description")
 	return o.settle(ctx, u, actions{
 		find: func() ([]string, error) {
-			return list(ctx, roles.List(c, roles.ListOpts{Name: name, DomainID: domain}), roles.ExtractRoles, func(r roles.Role) string { return r.ID })
+			return list(ctx, roles.List(c, roles.ListOpts{Name: name, DomainID: domain}), roles.ExtractRoles,
+				func(r roles.Role) string { return r.ID })
 		},
 		create: func() (string, error) {
 			r, err := roles.Create(ctx, c, roles.CreateOpts{Name: name, DomainID: domain, Description: description}).Extract()
@@ -292,7 +293,8 @@ func (o *Operators) group(ctx context.Context, u *unstructured.Unstructured) err
 	name, description := desired(u, "name"), desired(u, "description")
 	return o.settle(ctx, u, actions{
 		find: func() ([]string, error) {
-			return list(ctx, groups.List(c, groups.ListOpts{Name: name, DomainID: domain}), groups.ExtractGroups, func(g groups.Group) string { return g.ID })
+			return list(ctx, groups.List(c, groups.ListOpts{Name: name, DomainID: domain}), groups.ExtractGroups,
+				func(g groups.Group) string { return g.ID })
 		},
 		create: func() (string, error) {
 			g, err := groups.Create(ctx, c, groups.CreateOpts{Name: name, DomainID: domain, Description: description}).Extract()
@@ -332,7 +334,8 @@ func (o *Operators) user(ctx context.Context, u *unstructured.Unstructured) erro
 	}
 	return o.settle(ctx, u, actions{
 		find: func() ([]string, error) {
-			return list(ctx, users.List(c, users.ListOpts{Name: name, DomainID: domain}), users.ExtractUsers, func(x users.User) string { return x.ID })
+			return list(ctx, users.List(c, users.ListOpts{Name: name, DomainID: domain}), users.ExtractUsers,
+				func(x users.User) string { return x.ID })
 		},
 		create: func() (string, error) {
 			opts := users.CreateOpts{Name: name, DomainID: domain, DefaultProjectID: project, Description: description, Enabled: enabled(u)}

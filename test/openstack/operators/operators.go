@@ -55,8 +55,8 @@ type owner struct {
 	reconcile func(*Operators, context.Context, *unstructured.Unstructured) error
 }
 
-// owners in the order in which they reconcile objects that appear together. Those without a function have nothing to do here, or others read
-// their objects; a kind that is missing is refused.
+// owners in the order in which they reconcile objects that appear together. Those without a function have nothing to do here, or others
+// read their objects; a kind that is missing is refused.
 var owners = []owner{
 	{"Namespace", nil},
 	{"ServiceAccount", nil},
@@ -123,7 +123,8 @@ func (o *Operators) Reconcile(ctx context.Context, desired []map[string]any) err
 		u := &unstructured.Unstructured{Object: m}
 		kind := u.GroupVersionKind().GroupKind().String()
 		if !slices.ContainsFunc(owners, func(o owner) bool { return o.kind == kind }) {
-			return fmt.Errorf("nobody owns %s %s here: add who makes a %s ready to the table of test/openstack/operators", u.GetKind(), u.GetName(), kind)
+			return fmt.Errorf("nobody owns %s %s here: add who makes a %s ready to the table of test/openstack/operators",
+				u.GetKind(), u.GetName(), kind)
 		}
 		byKind[kind] = append(byKind[kind], u)
 		o.mu.Lock()

@@ -81,8 +81,10 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 	}
 	s := server{
 		namespace: namespace, name: name + "-server", service: name + "-nodes", user: rabbitMQUser,
-		labels: map[string]string{"app.kubernetes.io/name": name, "app.kubernetes.io/component": "rabbitmq", "app.kubernetes.io/part-of": "rabbitmq"},
-		data:   "/var/lib/rabbitmq",
+		labels: map[string]string{
+			"app.kubernetes.io/name": name, "app.kubernetes.io/component": "rabbitmq", "app.kubernetes.io/part-of": "rabbitmq",
+		},
+		data: "/var/lib/rabbitmq",
 		secrets: map[string]string{
 			"/etc/rabbitmq/conf.d": name + "-server-conf", rabbitTLS: text(u, "spec", "tls", "secretName"),
 		},

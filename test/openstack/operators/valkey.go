@@ -60,8 +60,9 @@ func (o *Operators) valkey(ctx context.Context, u *unstructured.Unstructured) er
 		name + "-tls": {"tls.crt": p.Certificate, "tls.key": p.Key, "ca.crt": issuer.Certificate},
 		name + "-configuration": {
 			"valkey.conf": fmt.Appendf(nil, "%stls-port %d\ndir /data\nrequirepass %s\nprimaryauth %[3]s\n", tls, valkeyPort, password),
-			"sentinel.conf": fmt.Appendf(nil, "%stls-port %d\ndir /tmp\nrequirepass %s\nsentinel resolve-hostnames yes\nsentinel announce-hostnames yes\n"+
-				"sentinel monitor %s %s %d 1\nsentinel auth-pass %[4]s %[3]s\n", tls, sentinelPort, password, valkeySet, member, valkeyPort),
+			"sentinel.conf": fmt.Appendf(nil, "%stls-port %d\ndir /tmp\nrequirepass %s\n"+
+				"sentinel resolve-hostnames yes\nsentinel announce-hostnames yes\nsentinel monitor %s %s %d 1\n"+
+				"sentinel auth-pass %[4]s %[3]s\n", tls, sentinelPort, password, valkeySet, member, valkeyPort),
 		},
 		text(u, "spec", "binding", "secretName"): binding,
 	} {

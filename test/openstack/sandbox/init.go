@@ -190,23 +190,12 @@ var capabilities = map[string]uintptr{
 // privileges gives up all that the container is not to have: every other capability, also those that a program could bring, and the user
 // root.
 func privileges(m message) error {
-	kept := map[uintptr]bool{}
-	for _, name := range m.Spec.Capabilities {
-		c, ok := capabilities[name]
-		if !ok {
-			return fmt.Errorf("capability %s is not known here", name)
-		}
-		kept[c] = true
-	}
-	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
-		if m.Spec.Privileged || kept[c] {
-			continue
-		}
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
-			return fmt.Errorf("cannot drop capability %d: %w", c, err)
-		}
-	}
 	s := m.Spec
+	if !s.Privileged {
+		if err := keep(s.Capabilities); err != nil {
+			return err
+		}
+	}
 	if !s.Escalates && !s.Privileged {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return fmt.Errorf("cannot refuse new privileges: %w", err)
@@ -233,6 +222,27 @@ func privileges(m message) error {
 	}
 	if err := unix.Setresuid(s.UserID, s.UserID, s.UserID); err != nil {
 		return fmt.Errorf("cannot become user %d: %w", s.UserID, err)
+	}
+	return nil
+}
+
+// keep drops all capabilities but some.
+func keep(names []string) error {
+	kept := map[uintptr]bool{}
+	for _, name := range names {
+		c, ok := capabilities[name]
+		if !ok {
+			return fmt.Errorf("capability %s is not known here", name)
+		}
+		kept[c] = true
+	}
+	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
+		if kept[c] {
+			continue
+		}
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("cannot drop capability %d: %w", c, err)
+		}
 	}
 	return nil
 }
