@@ -93,7 +93,7 @@ func (m *model) s3(s *store) (workload.Flow, error) {
 	s.set("s3_store_bucket_url_format", b.URLFormat)
 	s.set("s3_store_cacert", s.authority(b.CASecretRef))
 	for _, k := range [][3]string{
-		{"id", glancev1.S3AccessKeyIDKey, "s3_store_access_key"}, {"secret", glancev1.S3SecretAccessKeyKey, "s3_store_secret_key"},
+		{"accessKeyID", glancev1.S3AccessKeyIDKey, "s3_store_access_key"}, {"secretAccessKey", glancev1.S3SecretAccessKeyKey, "s3_store_secret_key"},
 	} {
 		s.read(k[0], b.CredentialsSecretRef, k[1], "OsloConfig")
 		s.secret.Template[k[1]] = c5c3v1.SecretTemplate("{{ ." + k[0] + " }}")

@@ -30,6 +30,8 @@ type UWSGI struct {
 	Arguments []string
 	// Uploads are bodies of requests and answers that may be large and slow, those that come in chunks among them.
 	Uploads bool
+	// Upkeep is a command that runs every ten minutes, once at a time. Empty: none.
+	Upkeep string
 	// Static files by the path that they are served at: a folder or a file.
 	Static map[string]string
 }
@@ -92,6 +94,9 @@ func (u UWSGI) options() []string {
 			fmt.Sprintf("chunked-input-timeout = %d", pauseSeconds),
 			fmt.Sprintf("socket-timeout = %d", pauseSeconds),
 		)
+	}
+	if u.Upkeep != "" {
+		lines = append(lines, "cron2 = minute=-10,unique=1 "+u.Upkeep)
 	}
 	for _, path := range slices.Sorted(maps.Keys(u.Static)) {
 		lines = append(lines, fmt.Sprintf("static-map = %s=%s", path, u.Static[path]))
