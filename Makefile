@@ -32,7 +32,7 @@ help: ## Show this help
 generate: ## Generate deep copies, definitions, reference tables and the pictures of the README
 	$(call run,controller-gen) object paths=./apis/...
 	crds=$$(mktemp -d) && trap 'rm -r "$$crds"' EXIT && \
-	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis
+	  $(call run,controller-gen) crd paths=./apis/... output:crd:dir="$$crds" && go run ./hack/xrd "$$crds" apis hack/xrd/testdata
 	go run ./hack/docs
 	go run ./hack/chart package/chart
 
@@ -116,8 +116,8 @@ bench-platform: ## Measure what control planes cost a real Crossplane: [PLANES="
 	go run ./test/platform/bench $(PLANES)
 
 # Needs root: the tests run in network, mount and process namespaces of their own.
-test-openstack: ## Test what a claim becomes with a real Keystone, MariaDB, memcached, Apache and OpenLDAP (Linux, root)
-	go test -tags openstack -count=1 -timeout 30m ./test/openstack/...
+test-openstack: ## Test what a claim becomes with the real services, MariaDB, RabbitMQ, memcached and more: [SERVICE=keystone] [RUN=TestName] (Linux, root)
+	go test -tags openstack -count=1 -timeout 30m $(if $(SERVICE)$(RUN),-v) -run '$(RUN)' ./test/openstack $(if $(SERVICE),-service '$(SERVICE)')
 
 openstack-up: ## Make a claim a running cloud on this machine, with a clouds.yaml: CLAIM=file (Linux, root)
 	@go build -o "$(CACHE)/bin/openstack-up" ./test/openstack/up

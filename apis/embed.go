@@ -8,7 +8,7 @@ import (
 //go:embed */*.yaml
 var files embed.FS
 
-// Definition returns the generated YAML of one folder: the CompositeResourceDefinition of controlplane, hypervisor, storage, or of a service,
+// Definition returns the generated YAML of one folder: the CompositeResourceDefinition of controlplane, hypervisor, storage or a service,
 // or the CustomResourceDefinitions (several documents) of platform, openstack or c5c3. Another name is an error.
 func Definition(folder string) ([]byte, error) {
 	for _, file := range []string{"definition.yaml", "crd.yaml"} {

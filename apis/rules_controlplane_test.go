@@ -34,6 +34,34 @@ var controlPlaneCases = kindCases{
 			field:   "spec.services.keystone.replicas",
 			message: "should be less than or equal to 32",
 		},
+		"ServiceNotBuilt": {
+			reason:  "A service without a function is not offered.",
+			spec:    `services: {nova: {enabled: true}}`,
+			field:   "spec.services.nova",
+			message: "unknown field",
+		},
+		"DedicatedCluster": {
+			reason:  "Nothing makes one yet.",
+			spec:    `cluster: {ref: {name: west}, gardener: {region: eu}}`,
+			field:   "spec.cluster.gardener",
+			message: "unknown field",
+		},
+		"ClusterWithoutName": {
+			reason:  "There is one way to name it.",
+			spec:    `cluster: {}`,
+			field:   "spec.cluster",
+			message: "say which cluster, in one way: a cluster that the platform offers is ref: {name: …}",
+		},
+		"KORC": {
+			reason: "What is always there may be said.",
+			spec:   `korc: {enabled: true, bootstrapResources: [domains, projects]}`,
+		},
+		"KORCOff": {
+			reason:  "Nothing would be in the catalog.",
+			spec:    `korc: {enabled: false}`,
+			field:   "spec.korc",
+			message: "K-ORC cannot be switched off: without it the catalog has no entry, and no service a user",
+		},
 		"CredentialEveryWeek": {
 			reason: "Replaced every six days, used for one more.",
 			spec:   `korc: {credentialRotation: {intervalDays: 7, preRotationDays: 1}}`,
@@ -128,16 +156,6 @@ var controlPlaneCases = kindCases{
 			field:   "spec.infrastructure.mariadb.restoreFrom.s3.prefix",
 			message: "should match",
 		},
-		"ServiceNotBuilt": {
-			reason:  "A service without a function is refused rather than half composed.",
-			spec:    `services: {nova: {enabled: true}}`,
-			field:   "spec.services.nova.enabled",
-			message: "this service is not built yet in this version; leave it off",
-		},
-		"ServiceOff": {
-			reason: "What is said of a service that is off does no harm.",
-			spec:   `{services: {nova: {enabled: false, api: {replicas: 2}}}, cortex: {enabled: false}}`,
-		},
 		"GlanceWithoutStore": {
 			reason:  "Nobody can choose for the tenant where his images are.",
 			spec:    `services: {glance: {enabled: true}}`,
@@ -206,12 +224,6 @@ var controlPlaneCases = kindCases{
 			field:   "spec.services.glance",
 			message: "import.staging and imageCache stay as Glance was started with: pods keep their volumes; switch Glance off, change them, and switch it on again",
 		},
-		"DedicatedCluster": {
-			reason:  "Nothing makes one yet.",
-			spec:    `cluster: {gardener: {region: eu}}`,
-			field:   "spec.cluster.gardener",
-			message: "dedicated clusters are not built yet in this version; name a cluster of the platform in cluster.ref, or leave cluster out",
-		},
 		"ClusterSet": {
 			reason:  "An existing control plane does not move to another cluster.",
 			old:     new(`{}`),
@@ -234,7 +246,7 @@ var controlPlaneCases = kindCases{
 		},
 		"ImageTags": {
 			reason: "Versions, patched versions, branches and commits are tags.",
-			spec:   `services: {keystone: {image: {tag: 28.1.0-p1}}, nova: {image: {tag: stable-2025.2}}, glance: {image: {tag: a1b2c3d}}}`,
+			spec:   `services: {keystone: {image: {tag: 28.1.0-p1}}, placement: {image: {tag: stable-2025.2}}, glance: {image: {tag: a1b2c3d}}}`,
 		},
 		"CPUZero": {
 			reason:  "No container runs without a processor.",
@@ -310,12 +322,6 @@ var controlPlaneCases = kindCases{
 			spec:    `infrastructure: {mariadb: {replicas: 2}}`,
 			field:   "spec.infrastructure.mariadb",
 			message: "replicas must be odd: an even Galera cluster can split into halves that both stop",
-		},
-		"GaleraPointInTime": {
-			reason:  "The operator restores to a point in time with replication only.",
-			spec:    `infrastructure: {mariadb: {replicas: 3, backup: {pointInTimeRecovery: true, s3: {bucket: abc, endpoint: s3.example.com, credentialsSecretRef: {name: s3}}}}}`,
-			field:   "spec.infrastructure.mariadb",
-			message: "backup.pointInTimeRecovery does not work with Galera (replicas above 1); use replicas 1, or schedule backups more often",
 		},
 		"StorageClassRemoved": {
 			reason:  "A volume's class stays, even if all of mariadb is taken out of the claim.",

@@ -20,7 +20,7 @@ var hypervisorCases = kindCases{
 			reason:  "The workloads run in one cluster.",
 			spec:    `cluster: {ref: {name: west}, gardener: {region: eu}}`,
 			field:   "spec.cluster",
-			message: "cluster takes either ref (a cluster that the platform offers) or gardener (a dedicated one)",
+			message: "say which cluster, in one way: a cluster that the platform offers is ref: {name: …}",
 		},
 		"ClusterRegionChanged": {
 			reason:  "Another region is another cluster.",

@@ -176,7 +176,7 @@ func (w *world) askForPassword(ctx context.Context, keystone identity.Transport,
 		return
 	}
 	cloud.Username = w.rotation.Spec.UserName
-	cloud.ProjectName, cloud.ProjectID = "", ""
+	cloud.ProjectName, cloud.ProjectID, cloud.DomainName, cloud.DomainID, cloud.ApplicationCredentialID = "", "", "", "", ""
 	for _, changed := range []bool{false, true} {
 		cloud.Password = w.value()
 		if changed {

@@ -123,7 +123,7 @@ func prepare(w *world) *plan {
 	if w.installed() {
 		return nil
 	}
-	if p := w.run(w.todo()); p != nil {
+	if p := w.run(w.turn()); p != nil {
 		return p
 	}
 	spec, status := &w.sync.Spec, &w.sync.Status
@@ -159,7 +159,7 @@ func cleanUp(w *world) *plan {
 	if w.complete() {
 		return nil
 	}
-	if p := w.run(w.todo()); p != nil {
+	if p := w.run(w.turn()); p != nil {
 		return p
 	}
 	p := w.save(openstackv1.SyncPhaseDone, "everything has run for release "+w.sync.Spec.Release)

@@ -32,7 +32,7 @@ func at(from, release string) given {
 func (g given) attempt(p phase, n int32, end string) (*record, *batchv1.Job) {
 	s := steps(&g.sync.Spec, p)[0]
 	r := record{
-		Step: s.key(), Release: s.release, Image: image(&g.sync.Spec), Hash: s.hash, Attempt: n, Request: request(g.sync),
+		Step: s.key(), Release: s.release, Image: image(&g.sync.Spec), Hash: s.hash, Attempt: n, Request: request(g.sync), Quiesced: g.quiesced(s),
 		Started: &metav1.Time{Time: start}, Result: end,
 	}
 	if end != "" {

@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	// revisionLine is a line with nothing but a revision in it and what Alembic says of that, as in "d553edeb540f (head)", and unknownRevision what Alembic says, through whatever tool asks it, of a
-	// database whose revision is none of its scripts'
+	// revisionLine is a line with nothing but a revision in it and what Alembic says of that, as in "d553edeb540f (head)". unknownRevision is
+	// what Alembic says, through whatever tool asks it, of a database whose revision is none of its scripts'
 	// (https://github.com/sqlalchemy/alembic/blob/main/alembic/script/base.py, _catch_revision_errors).
 	revisionLine    = regexp.MustCompile(`^([A-Za-z0-9_.-]{1,64})(?: \([a-z, ]+\))*$`)
 	unknownRevision = regexp.MustCompile(`Can't locate revision identified by '([A-Za-z0-9_.-]{1,64})'`)

@@ -79,7 +79,7 @@ func observe(ctx context.Context, env *controller.Env, sync *openstackv1.Databas
 		return nil, err
 	}
 	w.stop = first(consumers, consumer.Workload.WaitsForStop)
-	if w.installed() && !(w.quiesces() && sync.Status.Quiesce) { // Else it was over before they were stopped.
+	if w.installed() && (!w.quiesces() || !sync.Status.Quiesce) { // Else it was over before they were stopped.
 		w.rollout = first(consumers, func(c consumer.Workload) string { return c.WaitsForImage(image(&sync.Spec)) })
 	}
 	return w, nil
@@ -123,8 +123,8 @@ func (w *world) complete() bool {
 	return w.installed() && s.ContractedRelease == s.InstalledRelease && s.ContractedHash == s.InstalledHash
 }
 
-// todo are the steps of what is in turn, those that have succeeded too.
-func (w *world) todo() []step {
+// turn are the steps that are due, those of them that have succeeded too.
+func (w *world) turn() []step {
 	spec := &w.sync.Spec
 	switch {
 	case w.complete():
@@ -144,9 +144,9 @@ func (w *world) quiesces() bool {
 	if r := open(w.sync.Status.History); r != nil {
 		return r.Quiesced
 	}
-	todo := w.todo()
-	i := slices.IndexFunc(todo, func(s step) bool { return !done(w.sync.Status.History, s) })
-	return i >= 0 && w.quiesced(todo[i])
+	turn := w.turn()
+	i := slices.IndexFunc(turn, func(s step) bool { return !done(w.sync.Status.History, s) })
+	return i >= 0 && w.quiesced(turn[i])
 }
 
 // quiesced: a step needs the consumers stopped. Another image of the same release brings nothing that it does not serve.

@@ -47,7 +47,7 @@ func (m *model) queueAlerts() *unstructured.Unstructured {
 			Summary: "Members of the queue do not reach each other; those in the minority have stopped.",
 			Action:  "Look at the network between the nodes that they run on.",
 		},
-		monitoring.CertificateExpiring("QueueCertificateExpiring", "The queue's certificate", m.instance, rabbitMQName+"-tls"),
+		monitoring.CertificateExpiring("QueueCertificateExpiring", "The queue's certificate", m.instance, queueTLS),
 	)
 }
 

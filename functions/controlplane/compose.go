@@ -60,10 +60,6 @@ var infrastructure = compose.Graph[*model]{
 		Enabled: (*model).backsUp, Build: databaseBackup,
 	},
 	{
-		Name: "database-monitoring", Phase: common.PhaseInfrastructure, Follows: []string{databaseComponent},
-		Enabled: (*model).monitored, Build: databaseMonitoring,
-	},
-	{
 		Name: "messaging", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent},
 		Enabled: (*model).messaging, Build: messaging,
 	},
@@ -85,4 +81,5 @@ var aroundIdentity = compose.Graph[*model]{
 	// A Usage looks for its user with a growing backoff, so it is created after it.
 	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{identityService}, Build: deletionOrder},
 	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{catalogComponent}, Build: catalogDeletionOrder},
+	{Name: "monitoring", Phase: common.PhaseCatalog, Follows: []string{catalogComponent}, Enabled: (*model).monitors, Build: monitored},
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -123,17 +122,6 @@ func companionController(m *model) ([]compose.Stage, error) {
 		{Name: "companion-service", Object: c5c3.Service(w)},
 		{Name: "companion-disruption-budget", Object: w.DisruptionBudget()},
 		{Name: "companion-network-policy", Object: c5c3.Network(w, prometheus, m.neighbours.apiServer, m.publicAddresses()...)},
-	}
-	if m.monitoring.Enabled {
-		dashboard, err := c5c3.Dashboard(w, m.monitoring)
-		if err != nil {
-			return nil, err
-		}
-		run = append(run,
-			compose.Resource{Name: "companion-monitor", Object: monitoring.Service(w.Meta(), m.monitoring, "metrics", w.Selector())},
-			compose.Resource{Name: "companion-alerts", Object: c5c3.Alerts(w, m.monitoring)},
-			compose.Resource{Name: "companion-dashboard", Object: dashboard},
-		)
 	}
 	return []compose.Stage{access, run}, nil
 }

@@ -36,8 +36,5 @@ func locks(m *model) ([]compose.Stage, error) {
 	stage := compose.Stage{{
 		Name: locksResource, Object: object.New("cache.cs.sap.com/v1alpha1", "Valkey", m.meta(valkeyName), spec), Retain: true,
 	}}
-	if m.monitoring.Enabled {
-		stage = append(stage, compose.Resource{Name: "locks-alerts", Object: m.storeAlerts()})
-	}
 	return []compose.Stage{stage}, nil
 }

@@ -11,7 +11,6 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
@@ -21,6 +20,9 @@ import (
 // rabbitMQName names RabbitMQ and, with a suffix, what its operator makes of it: the StatefulSet rabbitmq-server.
 const rabbitMQName = "rabbitmq"
 
+// queueTLS names its certificate's Secret.
+const queueTLS = rabbitMQName + "-tls"
+
 // queueConfig is RabbitMQ's own configuration. A part of the members stops rather than have two halves go on; a queue that a client
 // declares without a type is one that outlives the loss of a member, which a classic queue of RabbitMQ 4 does not
 // (https://www.rabbitmq.com/docs/vhosts#node-wide-default-queue-type).
@@ -29,7 +31,7 @@ const queueConfig = "cluster_partition_handling = pause_minority\ndefault_queue_
 // messaging is RabbitMQ. It listens with TLS only.
 func messaging(m *model) ([]compose.Stage, error) {
 	r := m.spec.Infrastructure.RabbitMQ
-	tls := m.meta("rabbitmq-tls")
+	tls := m.meta(queueTLS)
 	host := m.queueHost()
 	nodes := "*." + rabbitMQName + "-nodes." + m.instance + ".svc"
 	res := guaranteed(merge.Over(r.Resources, m.size.messagingResources))
@@ -56,14 +58,6 @@ func messaging(m *model) ([]compose.Stage, error) {
 	run := compose.Stage{
 		{Name: messagingResource, Object: object.New("rabbitmq.com/v1beta1", "RabbitmqCluster", m.meta(rabbitMQName), spec), Retain: true},
 		{Name: "messaging-disruption-budget", Object: workload.DisruptionBudget(m.meta(rabbitMQName), queuePods)},
-	}
-	if m.monitoring.Enabled {
-		run = append(run,
-			compose.Resource{Name: "messaging-monitor", Object: monitoring.ServiceTLS(
-				m.meta(rabbitMQName), m.monitoring, "prometheus-tls", queuePods, monitoring.Authority{Secret: tls.Name, Host: host},
-			)},
-			compose.Resource{Name: "messaging-alerts", Object: m.queueAlerts()},
-		)
 	}
 	return []compose.Stage{
 		{{Name: "messaging-certificate", Object: certificate.Server(tls, m.issuer(),

@@ -22,13 +22,16 @@ import (
 // naming are the types by which a spec names a Secret.
 var naming = []reflect.Type{reflect.TypeFor[common.SecretReference](), reflect.TypeFor[common.SecretKeyReference]()}
 
-// everySecret fills in every place of a value that can name a Secret, and returns the names by path.
+// everySecret fills in every place of a value that can name a Secret, as far as it is built, and returns the names by path.
 func everySecret(v reflect.Value, path string) map[string]string {
 	out := map[string]string{}
+	if isUnbuilt(path) {
+		return nil
+	}
 	add := func(more map[string]string) { maps.Copy(out, more) }
 	switch {
 	case slices.Contains(naming, v.Type()):
-		name := fmt.Sprintf("secret-%s", strings.ToLower(strings.ReplaceAll(path, ".", "-")))
+		name := fmt.Sprintf("secret-%s", strings.ToLower(strings.NewReplacer(".", "-", "[", "-", "]", "").Replace(path)))
 		v.FieldByName("Name").SetString(name)
 		if key := v.FieldByName("Key"); key.IsValid() {
 			key.SetString("key")
@@ -46,14 +49,14 @@ func everySecret(v reflect.Value, path string) map[string]string {
 	case reflect.Slice:
 		filled := reflect.MakeSlice(v.Type(), 2, 2)
 		for i := range 2 {
-			add(everySecret(filled.Index(i), fmt.Sprintf("%s.%d", path, i)))
+			add(everySecret(filled.Index(i), fmt.Sprintf("%s[%d]", path, i)))
 		}
 		if len(out) > 0 {
 			v.Set(filled)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			add(everySecret(v.Field(i), path+"."+v.Type().Field(i).Name))
+			add(everySecret(v.Field(i), below(path, v.Type().Field(i))))
 		}
 	default:
 	}

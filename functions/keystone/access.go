@@ -12,7 +12,8 @@ import (
 
 // catalogAccess is what K-ORC logs in by: an application credential of the administrator's, and not the password. With it K-ORC
 // can do what it has to, but makes no other credential (https://docs.openstack.org/keystone/latest/user/application_credentials.html),
-// and it is replaced regularly. K-ORC reads the Secret for each login, so that nothing has to be rolled.
+// and it is replaced regularly. K-ORC reads the Secret for each login, so that nothing has to be rolled. The companion watches what an
+// aggregate is made of, so that this one waits for the credential itself.
 func catalogAccess(m *model) ([]compose.Stage, error) {
 	name, cloud := m.Sub("korc"), keystonev1.KORCCloud(m.Name)
 	rotation := m.ApplicationCredential(name, m.spec.Bootstrap.AdminUser, m.adminCloud(), m.spec.KORCCredential,
@@ -37,5 +38,5 @@ func catalogAccess(m *model) ([]compose.Stage, error) {
 		},
 		Template: map[string]c5c3v1.SecretTemplate{"clouds.yaml": c5c3v1.SecretTemplate(yaml), "cacert": "{{ .ca }}"},
 	})
-	return []compose.Stage{{{Name: "korc-credential", Object: rotation}}, {{Name: "korc-clouds", Object: aggregate}}}, nil
+	return []compose.Stage{{{Name: "korc-credential", Object: rotation}, {Name: "korc-clouds", Object: aggregate}}}, nil
 }

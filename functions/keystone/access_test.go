@@ -57,7 +57,7 @@ func TestCatalogAccess(t *testing.T) {
 	}
 }
 
-// TestCatalogAccessOrder: only a Keystone that serves makes credentials, and only of one that is there can there be a copy.
+// TestCatalogAccessOrder: only a Keystone that serves makes credentials. The copy waits for one by itself.
 func TestCatalogAccessOrder(t *testing.T) {
 	w, stage, calls := &simulate.World{XR: xr(t, "small"), Kinds: map[string]function.Runner{kind: New()}}, map[string]int{}, 0
 	if err := w.Run(func(s simulate.Step) {
@@ -68,7 +68,7 @@ func TestCatalogAccessOrder(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for _, order := range [][2]string{{"deployment", "korc-credential"}, {"clouds", "korc-credential"}, {"korc-credential", "korc-clouds"}} {
+	for _, order := range [][2]string{{"deployment", "korc-credential"}, {"clouds", "korc-credential"}, {"clouds", "korc-clouds"}} {
 		if stage[order[0]] == 0 || stage[order[0]] >= stage[order[1]] {
 			t.Errorf("%s appears in call %d, %s in call %d", order[0], stage[order[0]], order[1], stage[order[1]])
 		}

@@ -17,14 +17,12 @@ type parts struct {
 // partNames are the names of pieces, by their fields. A piece that is not in it has the title of the field that holds it
 // first. When two pieces have the same name, the second has its holder's name as well.
 var partNames = map[string]string{
-	"digest,repository,tag":                       "Image",
-	"effect,key,operator,tolerationSeconds,value": "Toleration",
-	"allowUnknown,config,enabled,hostname,image,nodeSelector,policy,replicas,resources,tolerations": "Service",
+	"digest,repository,tag":                                        "Image",
+	"effect,key,operator,tolerationSeconds,value":                  "Toleration",
 	"clusterRef,pool":                                              "Storage pool",
-	"command,name,repeatCodes,successCodes":                        "Step",
+	"command,name,quiesced,repeatCodes,successCodes":               "Step",
 	"limits,requests":                                              "Resources",
 	"cpu,ephemeral-storage,memory":                                 "Amounts",
-	"nodeSelector,replicas,resources,tolerations":                  "Workload",
 	"bucket,credentialsSecretRef,endpoint,prefix,privateCA,region": "Bucket",
 	"enabled,image,resources":                                      "Agent",
 	"image,resources":                                              "Process",

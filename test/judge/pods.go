@@ -20,6 +20,7 @@ func (w *world) addPods(o object) {
 		}
 		p := &pod{place: o.place, of: o, labels: labels.Set(stringMap(m, "template", "metadata", "labels")), spec: &corev1.PodSpec{}}
 		into(at(m, "template", "spec"), p.spec)
+		p.privileges = privileges(stringMap(m, "template", "metadata", "annotations")[privilegeAnnotation])
 		if ends := p.spec.RestartPolicy; ends == "" || ends == corev1.RestartPolicyAlways {
 			n, ok := number(m, "replicas")
 			if !ok {
@@ -40,6 +41,19 @@ func (w *world) addPods(o object) {
 	})
 }
 
+// privilegeAnnotation has a line for each container that may do more than the restricted standard allows: its name, a colon and why.
+const privilegeAnnotation = "crossplane.c5c3.io/privileges"
+
+func privileges(text string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, why, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && why != "" {
+			out[name] = why
+		}
+	}
+	return out
+}
+
 const jobLabel = "batch.kubernetes.io/job-name"
 
 // A podRule is one control of the restricted Pod Security Standard, those of the baseline included
@@ -47,38 +61,49 @@ const jobLabel = "batch.kubernetes.io/job-name"
 type podRule struct {
 	// says what is wrong: the predicate of a sentence about the pod, or about its container.
 	says string
+	// privilege: it may be broken for a reason, by the container that has it; as to the pod, by any.
+	privilege bool
 	// pod and container report whether the rule is broken. Nil: there is nothing to look at.
 	pod       func(*pod) bool
 	container func(*pod, corev1.Container) bool
 }
 
 var podRules = []podRule{
-	{says: "uses a namespace of its host", pod: func(p *pod) bool { return p.spec.HostNetwork || p.spec.HostPID || p.spec.HostIPC }},
+	{says: "uses a namespace of its host", privilege: true, pod: func(p *pod) bool {
+		return p.spec.HostNetwork || p.spec.HostPID || p.spec.HostIPC
+	}},
 	{says: "is a process of a Windows host", pod: func(p *pod) bool { return podSecurity(p).WindowsOptions != nil },
 		container: func(_ *pod, c corev1.Container) bool { return security(c).WindowsOptions != nil }},
 	{says: "takes a port of its host", container: func(_ *pod, c corev1.Container) bool {
 		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 })
 	}},
-	{says: "is privileged", container: func(_ *pod, c corev1.Container) bool { return ptr.Deref(security(c).Privileged, false) }},
+	{says: "is privileged", privilege: true, container: func(_ *pod, c corev1.Container) bool {
+		return ptr.Deref(security(c).Privileged, false)
+	}},
 	{says: "sets SELinux options", pod: func(p *pod) bool { return podSecurity(p).SELinuxOptions != nil },
 		container: func(_ *pod, c corev1.Container) bool { return security(c).SELinuxOptions != nil }},
 	{says: "sets an AppArmor profile", container: func(_ *pod, c corev1.Container) bool { return security(c).AppArmorProfile != nil }},
 	{says: "sets a mount of /proc", container: func(_ *pod, c corev1.Container) bool { return security(c).ProcMount != nil }},
 	{says: "sets sysctls", pod: func(p *pod) bool { return len(podSecurity(p).Sysctls) > 0 }},
+	{says: "mounts a path of its host", privilege: true, container: func(p *pod, c corev1.Container) bool {
+		return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
+			return slices.ContainsFunc(p.spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name && v.HostPath != nil })
+		})
+	}},
 	{says: "mounts a volume of a kind that the restricted standard does not allow", pod: func(p *pod) bool {
 		return slices.ContainsFunc(p.spec.Volumes, func(v corev1.Volume) bool {
-			return v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil && v.Projected == nil &&
+			return v.HostPath == nil && v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil && v.Projected == nil &&
 				v.PersistentVolumeClaim == nil && v.DownwardAPI == nil
 		})
 	}},
-	{says: "may gain privileges", container: func(_ *pod, c corev1.Container) bool {
+	{says: "may gain privileges", privilege: true, container: func(_ *pod, c corev1.Container) bool {
 		return ptr.Deref(security(c).AllowPrivilegeEscalation, true)
 	}},
-	{says: "may run as root", container: func(p *pod, c corev1.Container) bool {
+	{says: "may run as root", privilege: true, container: func(p *pod, c corev1.Container) bool {
 		return !ptr.Deref(security(c).RunAsNonRoot, ptr.Deref(podSecurity(p).RunAsNonRoot, false))
 	}},
-	{says: "runs as root", pod: func(p *pod) bool { return ptr.Deref(podSecurity(p).RunAsUser, 1) == 0 },
-		container: func(_ *pod, c corev1.Container) bool { return ptr.Deref(security(c).RunAsUser, 1) == 0 }},
+	{says: "runs as root", pod: func(p *pod) bool { return ptr.Deref(podSecurity(p).RunAsUser, 1) == 0 }},
+	{says: "is root", privilege: true, container: func(_ *pod, c corev1.Container) bool { return ptr.Deref(security(c).RunAsUser, 1) == 0 }},
 	{says: "has no seccomp profile", container: func(p *pod, c corev1.Container) bool {
 		profile := security(c).SeccompProfile
 		if profile == nil {
@@ -86,9 +111,12 @@ var podRules = []podRule{
 		}
 		return profile == nil || profile.Type != corev1.SeccompProfileTypeRuntimeDefault && profile.Type != corev1.SeccompProfileTypeLocalhost
 	}},
+	{says: "has a capability", privilege: true, container: func(_ *pod, c corev1.Container) bool {
+		return len(ptr.Deref(security(c).Capabilities, corev1.Capabilities{}).Add) > 0
+	}},
 	{says: "does not drop all capabilities", container: func(_ *pod, c corev1.Container) bool {
 		caps := security(c).Capabilities
-		return caps == nil || len(caps.Add) > 0 || len(caps.Drop) != 1 || caps.Drop[0] != "ALL"
+		return caps == nil || len(caps.Drop) != 1 || caps.Drop[0] != "ALL"
 	}},
 
 	// Ours.
@@ -169,11 +197,11 @@ func (w *world) checkPods() {
 			continue
 		}
 		for _, r := range podRules {
-			if r.pod != nil && r.pod(p) {
+			if r.pod != nil && (!r.privilege || len(p.privileges) == 0) && r.pod(p) {
 				w.foundf("%s %s.", p, r.says)
 			}
 			for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
-				if r.container != nil && r.container(p, c) {
+				if r.container != nil && (!r.privilege || p.privileges[c.Name] == "") && r.container(p, c) {
 					w.foundf("%s: container %s %s.", p, c.Name, r.says)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 )
 
@@ -37,13 +38,18 @@ func TestPodRules(t *testing.T) {
 		"sets a mount of /proc":          secured(func(s *corev1.SecurityContext) { s.ProcMount = ptr.To(corev1.UnmaskedProcMount) }),
 		"sets sysctls":                   func(p *pod) { p.spec.SecurityContext.Sysctls = []corev1.Sysctl{{Name: "kernel.msgmax"}} },
 		"mounts a volume of a kind that the restricted standard does not allow": func(p *pod) {
+			p.spec.Volumes[0].VolumeSource = corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{}}
+		},
+		"mounts a path of its host": func(p *pod) {
 			p.spec.Volumes[0].VolumeSource = corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{}}
 		},
 		"may gain privileges":            secured(func(s *corev1.SecurityContext) { s.AllowPrivilegeEscalation = nil }),
 		"may run as root":                func(p *pod) { p.spec.SecurityContext.RunAsNonRoot = nil },
-		"runs as root":                   secured(func(s *corev1.SecurityContext) { s.RunAsUser = ptr.To[int64](0) }),
+		"runs as root":                   func(p *pod) { p.spec.SecurityContext.RunAsUser = ptr.To[int64](0) },
+		"is root":                        secured(func(s *corev1.SecurityContext) { s.RunAsUser = ptr.To[int64](0) }),
+		"has a capability":               secured(func(s *corev1.SecurityContext) { s.Capabilities.Add = []corev1.Capability{"SYS_ADMIN"} }),
 		"has no seccomp profile":         func(p *pod) { p.spec.SecurityContext.SeccompProfile.Type = corev1.SeccompProfileTypeUnconfined },
-		"does not drop all capabilities": secured(func(s *corev1.SecurityContext) { s.Capabilities.Add = []corev1.Capability{"SYS_ADMIN"} }),
+		"does not drop all capabilities": secured(func(s *corev1.SecurityContext) { s.Capabilities.Drop = nil }),
 		"writes to its root file system": secured(func(s *corev1.SecurityContext) { s.ReadOnlyRootFilesystem = nil }),
 		"has a token of the API server, and no service account of its own": func(p *pod) {
 			p.spec.AutomountServiceAccountToken, p.spec.ServiceAccountName = nil, ""
@@ -79,7 +85,42 @@ func TestPodRules(t *testing.T) {
 			}
 		})
 	}
-	if broken := 30; len(podRules) != broken {
+	if broken := 33; len(podRules) != broken {
 		t.Errorf("%d rules, of which %d are broken", len(podRules), broken)
+	}
+}
+
+// TestPrivileges: a container may do more than others if its pod says why, and nobody else may, nor anything else.
+func TestPrivileges(t *testing.T) {
+	if privilegeAnnotation != workload.PrivilegeAnnotation {
+		t.Errorf("reasons are looked for in %s, and given in %s", privilegeAnnotation, workload.PrivilegeAnnotation)
+	}
+	agent := func(annotation string) *pod {
+		return &pod{privileges: privileges(annotation), spec: &corev1.PodSpec{
+			HostNetwork: true, EnableServiceLinks: new(false), AutomountServiceAccountToken: new(false),
+			Volumes: []corev1.Volume{{Name: "run", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/run"}}}},
+			Containers: []corev1.Container{
+				{Name: "agent", SecurityContext: &corev1.SecurityContext{RunAsUser: ptr.To[int64](0), Privileged: new(true)}},
+				{Name: "other", VolumeMounts: []corev1.VolumeMount{{Name: "run", MountPath: "/run"}}},
+			},
+		}}
+	}
+	for name, tc := range map[string]struct{ annotation, finds, passes string }{
+		"no reason":      {"", "uses a namespace of its host", ""},
+		"empty reason":   {"agent: ", "container agent is privileged", ""},
+		"reason":         {"agent: it makes devices", "container other mounts a path of its host", "container agent is privileged"},
+		"of the pod":     {"agent: it makes devices", "container other mounts a path of its host", "uses a namespace of its host"},
+		"both":           {"agent: it makes devices\nother: it asks agent", "container agent writes to its root file system", "mounts a path of its host"},
+		"something else": {"agent: it makes devices", "container agent does not drop all capabilities", "is root"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(Cloud{})
+			w.pods = []*pod{agent(tc.annotation)}
+			w.checkPods()
+			found := strings.Join(w.findings, "\n")
+			if !strings.Contains(found, tc.finds) || tc.passes != "" && strings.Contains(found, tc.passes) {
+				t.Errorf("found:\n%s\nwant %q and not %q", found, tc.finds, tc.passes)
+			}
+		})
 	}
 }

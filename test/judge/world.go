@@ -48,6 +48,8 @@ type pod struct {
 	ports  []port
 	// spec is nil for the pods of operators.
 	spec *corev1.PodSpec
+	// privileges are the reasons for which containers may do more than others, by container.
+	privileges map[string]string
 	// files that its containers mount, by path, as far as someone says what is in them.
 	files map[string]string
 	// replicas that run at the same time. Nil: they come to an end.

@@ -52,6 +52,7 @@ func TestClaim(t *testing.T) {
 	t.Run("ApplicationCredential", func(t *testing.T) { testApplicationCredential(ctx, t, cloud) })
 	t.Run("Restricted", func(t *testing.T) { testRestricted(ctx, t, namespace) })
 	t.Run("Backup", func(t *testing.T) { testBackup(ctx, t, claim, namespace, cloud) })
+	t.Run("Identity", func(t *testing.T) { testIdentity(ctx, t, namespace, cloud) })
 	t.Run("Delete", func(t *testing.T) { testDelete(ctx, t, claim, namespace) })
 }
 

@@ -52,7 +52,7 @@ func testClient(ctx context.Context, t *testing.T, namespace string, c *cloud) {
 // sorted.
 func clientOf(ctx context.Context, t *testing.T, namespace string, c *cloud) func(args ...string) []string {
 	t.Helper()
-	venv, err := install.Keystone(ctx, "../..", clientRelease, io.Discard)
+	venv, err := install.Services(ctx, "../..", clientRelease, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func run(m *testing.M) (code int, err error) {
 		if err := node.InstallImages(unhurried, root, os.Stderr, node.Releases...); err != nil {
 			return 0, err
 		}
-		if _, err := install.Keystone(unhurried, root, clientRelease, os.Stderr); err != nil {
+		if _, err := install.Services(unhurried, root, clientRelease, os.Stderr); err != nil {
 			return 0, err
 		}
 		code, err := sandbox.Enter(nil)

@@ -16,14 +16,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-// TestBackup: the database is backed up and lost. Restored, it has every row of the backup and none that came later; users log in, and
+// TestMariaDBBackup: the database is backed up and lost. Restored, it has every row of the backup and none that came later; users log in, and
 // tokens from before are valid.
-func TestBackup(t *testing.T) {
+func TestMariaDBBackup(t *testing.T) {
 	t.Parallel()
 	const keyID = "backups"
 	var bucket *operators.Bucket
 	cloud := start(t, read(t, "backup.yaml"), func(o *Options) {
-		o.MariaDBOperator = mariaDBOperator
 		o.Secrets = map[string]map[string][]byte{"backup-s3": {"access-key-id": []byte(keyID), "secret-access-key": []byte("unchecked")}}
 		o.Prepare = func(c *Cloud) (err error) {
 			bucket, err = c.Operators.Bucket("s3.example.com", "tenant-a", keyID)

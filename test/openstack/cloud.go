@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
@@ -17,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
@@ -25,12 +27,10 @@ import (
 type Options struct {
 	// Claim and Platform, in YAML.
 	Claim, Platform []byte
-	// Keystones are the virtual environments by release.
-	Keystones map[release.Release]string
+	// Programs are what it runs.
+	Programs *install.Programs
 	// Secrets that the claim names and the tenant makes in its namespace, by name.
 	Secrets map[string]map[string][]byte
-	// MariaDBOperator is the program of hack/tools/mariadb-operator. Without it, databases are not backed up.
-	MariaDBOperator string
 	// Prepare is called before anything is composed: for what is outside of the cloud, such as a directory. It may be nil.
 	Prepare func(*Cloud) error
 	// Dir is a folder for what the cloud keeps. It is the caller's to remove.
@@ -75,9 +75,9 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	}
 	alive, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
-	c.Operators = operators.New(alive, c.Cluster, public)
-	c.Operators.MariaDBOperator = o.MariaDBOperator
+	c.Operators = operators.New(alive, c.Cluster, public, o.Programs.MariaDBOperator)
 	c.world.Reconcile = func(desired []map[string]any) error { return c.Operators.Reconcile(alive, desired) }
+	c.world.Remove = func(gone []map[string]any) error { return c.Operators.Remove(alive, gone) }
 	for name, data := range o.Secrets {
 		if err := c.Operators.SetSecret(ctx, result.Namespace, name, data); err != nil {
 			return c, err
@@ -114,31 +114,41 @@ func (c *Cloud) Venv() (string, error) {
 	spec := c.world.XR.GetFields()["spec"].GetStructValue().AsMap()
 	name, _ := spec["openStackRelease"].(string)
 	r, err := release.Parse(name)
-	return c.options.Keystones[r], err
+	return c.options.Programs.Services[r], err
 }
 
-// image reports what images are on this machine. An OpenStack service's has its virtual environment, whose programs are found by PATH and
-// whose modules uWSGI loads (UWSGI_VIRTUALENV); its own images have to bring the same two.
+// environment is where the images of OpenStack's services have their virtual environment.
+const environment = "/opt/openstack"
+
+// image reports what images are on this machine. An OpenStack service's has the virtual environment of the release that its tag belongs to,
+// whose programs are found by PATH and whose modules uWSGI loads (UWSGI_VIRTUALENV); its own images have to bring the same two.
 func (c *Cloud) image(ref string) (cluster.Image, error) {
 	i := cluster.Image{Mounts: []sandbox.Mount{{Source: c.bundle, Target: "/etc/ssl/certs/ca-certificates.crt"}}}
 	name, tag, _ := strings.Cut(ref[strings.LastIndex(ref, "/")+1:], ":")
-	switch name {
-	case "keystone":
-		for r, venv := range c.options.Keystones {
+	if slices.Contains(release.Services(), name) {
+		for r, venv := range c.options.Programs.Services {
 			if v, err := r.Version(name); err == nil && v == tag {
-				i.Mounts = append(i.Mounts, sandbox.Mount{Source: venv, Target: venv})
+				// Its programs name their interpreter by the path at which they were installed.
+				i.Mounts = append(i.Mounts, sandbox.Mount{Source: venv, Target: venv}, sandbox.Mount{Source: venv, Target: environment})
 				i.Env = []string{"PATH=" + venv + "/bin:/usr/bin:/bin", "UWSGI_VIRTUALENV=" + venv}
 				return i, nil
 			}
 		}
-		return i, fmt.Errorf("keystone %s is not installed", tag)
+		return i, fmt.Errorf("%s %s is not installed", name, tag)
+	}
+	switch name {
 	case release.Memcached:
 		i.Entrypoint = []string{"memcached"}
 	case operators.MariaDBImage:
 		i.Entrypoint = []string{"mariadbd"}
+	case operators.RabbitMQImage:
+		i.Root, i.Entrypoint = c.options.Programs.Brokers, []string{"/usr/lib/rabbitmq/bin/rabbitmq-server"}
+	case operators.ValkeyImage:
+		i.Root, i.Entrypoint = c.options.Programs.Brokers, []string{"valkey-server"}
 	case operators.OperatorImage:
-		i.Mounts = append(i.Mounts, sandbox.Mount{Source: c.options.MariaDBOperator, Target: c.options.MariaDBOperator})
-		i.Entrypoint = []string{c.options.MariaDBOperator}
+		operator := c.options.Programs.MariaDBOperator
+		i.Mounts = append(i.Mounts, sandbox.Mount{Source: operator, Target: operator})
+		i.Entrypoint = []string{operator}
 	case release.FederationProxy:
 		i.Mounts = append(i.Mounts, sandbox.Mount{Source: filepath.Join(c.options.Dir, "empty"), Target: "/etc/apache2"})
 	default:

@@ -13,9 +13,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
 
-// TestCloud: a Keystone of two pods serves tokens, the catalog, the tenant's options and rules and a directory's users, and the
+// TestKeystone: a Keystone of two pods serves tokens, the catalog, the tenant's options and rules and a directory's users, and the
 // companion rotates its keys.
-func TestCloud(t *testing.T) {
+func TestKeystone(t *testing.T) {
 	t.Parallel()
 	authority, err := pki.New("directory")
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,13 +18,19 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// namespaces of the options that Keystone's own sample of its configuration lists, and that of a library which one of those uses.
-var namespaces = []string{
-	"oslo.concurrency", "keystone", "oslo.cache", "oslo.log", "oslo.messaging", "oslo.policy", "oslo.db", "oslo.middleware", "osprofiler",
+// files are the configuration files of services: by name, the namespaces of options that the service's own sample lists, with those of the
+// libraries that it uses, and the groups that are registered only when they are used.
+var files = map[string]struct{ namespaces, unlisted []string }{
+	"keystone.conf": {
+		namespaces: []string{
+			"oslo.concurrency", "keystone", "oslo.cache", "oslo.log", "oslo.messaging", "oslo.policy", "oslo.db", "oslo.middleware", "osprofiler",
+		},
+		unlisted: []string{"openid"}, // of the federation protocol
+	},
 }
 
-// unlisted is the group of the federation protocol, which Keystone registers when it is used.
-var unlisted = []string{"openid"}
+// foreign are files of other programs.
+var foreign = []string{"httpd.conf"}
 
 // TestConfiguration: oslo-config-validator knows every option of every configuration file that is emitted for every claim here,
 // in each installed release.
@@ -40,7 +47,7 @@ func TestConfiguration(t *testing.T) {
 			}
 		}
 	}
-	for r, venv := range keystones {
+	for r, venv := range programs.Services {
 		checked := map[string]bool{}
 		for name, claim := range claims {
 			text := strings.Replace(string(claim), `openStackRelease: "2025.2"`, `openStackRelease: "`+string(r)+`"`, 1)
@@ -51,14 +58,14 @@ func TestConfiguration(t *testing.T) {
 			for _, o := range result.Objects {
 				u := unstructured.Unstructured{Object: o.Manifest.AsMap()}
 				for _, path := range [][]string{{"data"}, {"spec", "template"}} {
-					files, _, err := unstructured.NestedStringMap(u.Object, path...)
+					content, _, err := unstructured.NestedStringMap(u.Object, path...)
 					if err != nil || (u.GetKind() != "ConfigMap" && u.GetKind() != "SecretAggregate") {
 						continue
 					}
-					for file, text := range files {
-						if strings.HasSuffix(file, ".conf") && file != "httpd.conf" && !checked[text] {
+					for file, text := range content {
+						if strings.HasSuffix(file, ".conf") && !slices.Contains(foreign, file) && !checked[text] {
 							checked[text] = true
-							validate(t, r, venv, name+": "+o.Name+"/"+file, text)
+							validate(t, r, venv, name+": "+o.Name+"/"+file, file, text)
 						}
 					}
 				}
@@ -71,17 +78,21 @@ func TestConfiguration(t *testing.T) {
 }
 
 // validate runs oslo-config-validator on a file.
-func validate(t *testing.T, r release.Release, venv, name, text string) {
+func validate(t *testing.T, r release.Release, venv, name, file, text string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "keystone.conf")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	known, ok := files[file]
+	if !ok {
+		known = files["keystone.conf"] // a domain's own
+	}
+	path := filepath.Join(t.TempDir(), file)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"--input-file", file}
-	for _, n := range namespaces {
+	args := []string{"--input-file", path}
+	for _, n := range known.namespaces {
 		args = append(args, "--namespace", n)
 	}
-	for _, g := range unlisted {
+	for _, g := range known.unlisted {
 		args = append(args, "--exclude-group", g)
 	}
 	out, err := exec.Command(filepath.Join(venv, "bin", "oslo-config-validator"), args...).CombinedOutput()

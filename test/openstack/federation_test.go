@@ -25,9 +25,9 @@ const (
 	dashboard        = "https://dashboard.federated.tenant-a.example.com/auth/websso/"
 )
 
-// TestFederation: a user of an OpenID Connect provider logs in through the proxy that stands in each pod, on the command line
+// TestKeystoneFederation: a user of an OpenID Connect provider logs in through the proxy that stands in each pod, on the command line
 // and through a dashboard; nobody else can say who they are.
-func TestFederation(t *testing.T) {
+func TestKeystoneFederation(t *testing.T) {
 	t.Parallel()
 	provider, err := newIssuer(identityProvider, "keystone", "client secret: 100%")
 	if err != nil {

@@ -21,11 +21,14 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// keystones are the installed releases.
-var keystones = map[release.Release]string{}
-
-// mariaDBOperator is the program of hack/tools/mariadb-operator.
-var mariaDBOperator string
+var (
+	// service is the subject that was asked for; empty: everything that needs no Ceph.
+	service = flag.String("service", "", "the service, or what services stand on, that is tested: everything, if none is named")
+	// programs are what clouds run.
+	programs *install.Programs
+	// newest is the release of what belongs to none.
+	newest = release.Releases()[len(release.Releases())-1]
+)
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
@@ -41,22 +44,24 @@ func TestMain(m *testing.M) {
 
 // run installs what is needed, while there is a network, and then runs the tests in a machine of their own.
 func run(m *testing.M) (int, error) {
+	wanted := install.Wanted{Releases: release.Releases()}
+	if *service != "" {
+		s, err := find(*service)
+		if err != nil {
+			return 0, err
+		}
+		wanted.Ceph = s.ceph
+		if flag.Lookup("test.run").Value.String() == "" {
+			if err := flag.Set("test.run", "^Test"+s.name); err != nil {
+				return 0, err
+			}
+		}
+	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		return 0, err
 	}
-	ctx := context.Background()
-	if !sandbox.Entered() {
-		if err := install.Debian(ctx, os.Stderr); err != nil {
-			return 0, err
-		}
-	}
-	for _, r := range []release.Release{"2025.1", "2025.2", "2026.1"} {
-		if keystones[r], err = install.Keystone(ctx, root, r, os.Stderr); err != nil {
-			return 0, err
-		}
-	}
-	if mariaDBOperator, err = install.Tool(ctx, root, "mariadb-operator", os.Stderr); err != nil {
+	if programs, err = install.All(context.Background(), root, wanted, os.Stderr); err != nil {
 		return 0, err
 	}
 	if !sandbox.Entered() {
@@ -96,7 +101,7 @@ func read(t testing.TB, name string) []byte {
 // start returns a cloud that ends with the test.
 func start(t testing.TB, claim []byte, change func(*Options)) *Cloud {
 	t.Helper()
-	o := Options{Claim: claim, Platform: read(t, "platform.yaml"), Keystones: keystones, Dir: t.TempDir(), Progress: progress()}
+	o := Options{Claim: claim, Platform: read(t, "platform.yaml"), Programs: programs, Dir: t.TempDir(), Progress: progress()}
 	if change != nil {
 		change(&o)
 	}

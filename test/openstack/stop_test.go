@@ -29,9 +29,9 @@ def application(environ, start):
     return [b"late"]
 `
 
-// TestStop: uWSGI that is told to stop while its workers load the application stops at once, instead of at the end of the pod's grace; one
+// TestUWSGIStop: uWSGI that is told to stop while its workers load the application stops at once, instead of at the end of the pod's grace; one
 // that answers a request answers it first.
-func TestStop(t *testing.T) {
+func TestUWSGIStop(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		load    int
@@ -55,10 +55,7 @@ func testStop(t *testing.T, module string, request bool, until string) {
 			t.Fatal(err)
 		}
 	}
-	var venv string
-	for _, venv = range keystones {
-		break
-	}
+	venv := programs.Services[newest]
 	command := exec.Command(filepath.Join(venv, "bin", "uwsgi"), "--ini", "uwsgi.ini")
 	command.Dir, command.Env = dir, append(os.Environ(), "UWSGI_VIRTUALENV="+venv)
 	log, err := os.Create(filepath.Join(dir, "log"))

@@ -17,8 +17,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// TestUpgrade: a cloud goes from one release to another with its data, and no request fails on the way.
-func TestUpgrade(t *testing.T) {
+// TestKeystoneUpgrade: a cloud goes from one release to another with its data, and no request fails on the way.
+func TestKeystoneUpgrade(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		reason   string

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 )
 
-// Request is a kind of request to the API server: by whom, what, and to which resource ("group/resource").
-type Request struct{ User, Verb, Resource string }
+// Request is a kind of request to the API server: by whom, what, and to which resource ("group/resource") and subresource. A server-side
+// apply has the name of its field manager.
+type Request struct{ User, Verb, Resource, Subresource, Manager string }
 
 // Requests counts the requests to the management cluster's API server since the platform started (Options.Audit).
 func (p *Platform) Requests() (map[Request]int, error) {
@@ -24,8 +26,9 @@ func (p *Platform) Requests() (map[Request]int, error) {
 	lines.Buffer(nil, longest)
 	for lines.Scan() {
 		var e struct {
-			Verb string `json:"verb"`
-			User struct {
+			Verb       string `json:"verb"`
+			RequestURI string `json:"requestURI"`
+			User       struct {
 				Username string `json:"username"`
 			} `json:"user"`
 			ObjectRef struct {
@@ -38,7 +41,13 @@ func (p *Platform) Requests() (map[Request]int, error) {
 			continue // the last line may not be complete yet
 		}
 		user := e.User.Username[strings.LastIndex(e.User.Username, ":")+1:]
-		out[Request{User: user, Verb: e.Verb, Resource: e.ObjectRef.APIGroup + "/" + e.ObjectRef.Resource}]++
+		r := Request{
+			User: user, Verb: e.Verb, Resource: e.ObjectRef.APIGroup + "/" + e.ObjectRef.Resource, Subresource: e.ObjectRef.Subresource,
+		}
+		if uri, err := url.Parse(e.RequestURI); err == nil && e.Verb == "patch" {
+			r.Manager = uri.Query().Get("fieldManager")
+		}
+		out[r]++
 	}
 	return out, lines.Err()
 }

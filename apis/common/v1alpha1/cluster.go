@@ -2,7 +2,7 @@ package v1alpha1
 
 // Cluster says which Kubernetes cluster the workloads run in. It stays the same for the life of a claim; the size and the
 // Kubernetes version of a dedicated cluster can change.
-// +kubebuilder:validation:XValidation:rule="has(self.ref) != has(self.gardener)",message="cluster takes either ref (a cluster that the platform offers) or gardener (a dedicated one)"
+// +kubebuilder:validation:XValidation:rule="has(self.ref) != has(self.gardener)",message="say which cluster, in one way: a cluster that the platform offers is ref: {name: …}"
 // +kubebuilder:validation:XValidation:rule="has(self.ref) == has(oldSelf.ref) && (!has(self.ref) || self.ref.name == oldSelf.ref.name)",message="another cluster cannot be chosen: data does not move; delete the claim and claim it elsewhere"
 type Cluster struct {
 	// Name of a cluster that the platform offers to the claim's namespace.

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // Options are options of one group: name to value. A value is a string, a number, a boolean, or a list of those for
@@ -50,6 +51,29 @@ type Workload struct {
 	Resources *Resources `json:"resources,omitempty"`
 	Placement `json:",inline"`
 }
+
+// Process shapes the pods of one of several processes of a service, in short. What else pods need is said once, for all of them.
+type Process struct {
+	// Number of pods. Absent: by the claim's size.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=32
+	// +optional
+	Replicas *int32 `json:"replicas,omitempty"`
+	// CPU time that each pod is guaranteed, in cores: 500m is half a core. Absent: by the claim's size.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=10
+	// +kubebuilder:validation:XValidation:rule="string(self).matches('^([1-9][0-9]{0,3}|[1-9][0-9]{0,6}m|(0|[1-9][0-9]{0,3})[.][0-9]{0,2}[1-9])$')",message="must be cores, and more than 0: 500m is half a core, 2 are two"
+	// +optional
+	CPU *intstr.IntOrString `json:"cpu,omitempty"`
+	// Memory that each pod is guaranteed, and gets at most: 1Gi. Absent: by the claim's size.
+	// +optional
+	Memory Memory `json:"memory,omitempty"`
+}
+
+// Memory is an amount of memory: 1Gi.
+// +kubebuilder:validation:MaxLength=20
+// +kubebuilder:validation:Pattern=`^[1-9][0-9]*(Mi|Gi|Ti)$`
+type Memory string
 
 // Service holds the fields that every OpenStack service has.
 type Service struct {

@@ -185,6 +185,9 @@ type RabbitMQ struct {
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
+	// How hypervisors of other clusters reach each member.
+	// +optional
+	Exposure *MemberExposure `json:"exposure,omitempty"`
 }
 
 // Valkey is the key-value store.

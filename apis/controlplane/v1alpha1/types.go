@@ -59,7 +59,6 @@ type ControlPlaneClusterSpec struct {
 	// +optional
 	Size string `json:"size,omitempty"`
 	// Kubernetes cluster that the workloads run in. Absent: the management cluster itself.
-	// +kubebuilder:validation:XValidation:rule="!has(self.gardener)",message="dedicated clusters are not built yet in this version; name a cluster of the platform in cluster.ref, or leave cluster out",fieldPath=".gardener"
 	// +optional
 	Cluster *common.Cluster `json:"cluster,omitempty"`
 	// Databases, queues and caches that the services share.
@@ -71,11 +70,9 @@ type ControlPlaneClusterSpec struct {
 	// +optional
 	Services Services `json:"services,omitempty"`
 	// Cortex, a scheduler that considers the whole cloud.
-	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
 	// +optional
 	Cortex *Cortex `json:"cortex,omitempty"`
 	// Tempest, recurring integration tests.
-	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
 	// +optional
 	Tempest *Tempest `json:"tempest,omitempty"`
 	// What is managed in Keystone by K-ORC.
@@ -112,23 +109,18 @@ type Services struct {
 	// +optional
 	Placement *Placement `json:"placement,omitempty"`
 	// Compute service.
-	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
 	// +optional
 	Nova *Nova `json:"nova,omitempty"`
 	// Network service.
-	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
 	// +optional
 	Neutron *Neutron `json:"neutron,omitempty"`
 	// Block storage service.
-	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
 	// +optional
 	Cinder *Cinder `json:"cinder,omitempty"`
 	// Orchestration service.
-	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
 	// +optional
 	Heat *Heat `json:"heat,omitempty"`
 	// Dashboard.
-	// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled",message="this service is not built yet in this version; leave it off",fieldPath=".enabled"
 	// +optional
 	Horizon *Horizon `json:"horizon,omitempty"`
 }
@@ -166,7 +158,11 @@ type Global struct {
 }
 
 // KORC says what K-ORC manages in Keystone.
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || self.enabled",message="K-ORC cannot be switched off: without it the catalog has no entry, and no service a user"
 type KORC struct {
+	// K-ORC always manages the catalog and the services' users.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
 	// What Keystone's bootstrap made is imported, so that other objects can refer to it. Absent: domains, projects, roles,
 	// users and the catalog's own entries.
 	// +kubebuilder:validation:MaxItems=5
@@ -181,31 +177,6 @@ type KORC struct {
 // BootstrapResource is a kind of resource that Keystone's bootstrap makes.
 // +kubebuilder:validation:Enum=domains;projects;roles;users;catalog
 type BootstrapResource string
-
-// Cortex is the optional scheduler.
-type Cortex struct {
-	// Run Cortex.
-	// +optional
-	Enabled         bool `json:"enabled,omitempty"`
-	common.Workload `json:",inline"`
-	// Container image.
-	// +optional
-	Image *common.Image `json:"image,omitempty"`
-}
-
-// Tempest runs integration tests against the cloud.
-type Tempest struct {
-	// Run tests.
-	// +optional
-	Enabled bool `json:"enabled,omitempty"`
-	// When they run.
-	// +kubebuilder:default="0 2 * * *"
-	// +optional
-	Schedule common.Cron `json:"schedule,omitempty"`
-	// Container image.
-	// +optional
-	Image *common.Image `json:"image,omitempty"`
-}
 
 // ControlPlaneClusterStatus is the observed state of a control plane.
 type ControlPlaneClusterStatus struct {
@@ -224,4 +195,94 @@ type ControlPlaneClusterStatus struct {
 	// +listMapKey=service
 	// +optional
 	Endpoints []common.Endpoint `json:"endpoints,omitempty"`
+	// Cells of Nova.
+	// +kubebuilder:validation:MaxItems=17
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Cells []CellStatus `json:"cells,omitempty"`
+	// Backends of Cinder.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Backends []BackendStatus `json:"backends,omitempty"`
+	// OVN's databases, and what listens to them.
+	// +optional
+	OVN *OVNStatus `json:"ovn,omitempty"`
+	// Pipelines of Cortex that take decisions.
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=63
+	// +listType=set
+	// +optional
+	ActivePipelines []string `json:"activePipelines,omitempty"`
+	// The last run of Tempest.
+	// +optional
+	Tests *TestStatus `json:"tests,omitempty"`
+}
+
+// CellStatus is the state of a cell of Nova.
+type CellStatus struct {
+	// Name of the cell.
+	// +kubebuilder:validation:MaxLength=20
+	Name string `json:"name"`
+	// Phase of the cell.
+	// +kubebuilder:validation:Enum=Waiting;Creating;Ready;Updating;Failed
+	Phase string `json:"phase"`
+	// Hypervisors that Nova knows in it.
+	// +optional
+	ComputeNodes int32 `json:"computeNodes,omitempty"`
+}
+
+// BackendStatus is the state of a backend of Cinder.
+type BackendStatus struct {
+	// Name of the backend.
+	// +kubebuilder:validation:MaxLength=30
+	Name string `json:"name"`
+	// Phase of the backend.
+	// +kubebuilder:validation:Enum=Waiting;Creating;Ready;Updating;Failed
+	Phase string `json:"phase"`
+	// Room in it, in GiB.
+	// +optional
+	TotalGiB int64 `json:"totalGiB,omitempty"`
+	// Room that is left in it, in GiB.
+	// +optional
+	AvailableGiB int64 `json:"availableGiB,omitempty"`
+}
+
+// OVNStatus is the state of OVN.
+type OVNStatus struct {
+	// Addresses of the northbound database.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Northbound string `json:"northbound,omitempty"`
+	// Addresses of the southbound database.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Southbound string `json:"southbound,omitempty"`
+	// Nodes that have registered.
+	// +optional
+	ChassisCount int32 `json:"chassisCount,omitempty"`
+	// Nodes whose controller has done what is wanted.
+	// +optional
+	ActiveControllers int32 `json:"activeControllers,omitempty"`
+}
+
+// TestStatus is the result of a run of Tempest.
+type TestStatus struct {
+	// When it began.
+	// +optional
+	LastRun *metav1.Time `json:"lastRun,omitempty"`
+	// How long it took, in seconds.
+	// +optional
+	LastDurationSeconds int32 `json:"lastDurationSeconds,omitempty"`
+	// Tests that passed.
+	// +optional
+	Passed int32 `json:"passed,omitempty"`
+	// Tests that failed.
+	// +optional
+	Failed int32 `json:"failed,omitempty"`
+	// Tests that were left out.
+	// +optional
+	Skipped int32 `json:"skipped,omitempty"`
 }

@@ -230,6 +230,11 @@ func (in *Store) DeepCopyInto(out *Store) {
 		*out = new(RBDStore)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Ceph != nil {
+		in, out := &in.Ceph, &out.Ceph
+		*out = new(commonv1alpha1.StoragePool)
+		**out = **in
+	}
 	if in.Swift != nil {
 		in, out := &in.Swift, &out.Swift
 		*out = new(SwiftStore)

@@ -244,6 +244,27 @@ func TestWaitsForImage(t *testing.T) {
 	}
 }
 
+// TestWaitsForStop: a workload is stopped when it is to have no pods, its controller knows, and the last one has ended.
+func TestWaitsForStop(t *testing.T) {
+	running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
+	ended := corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed}}
+	for name, tc := range map[string]struct {
+		workload Workload
+		want     string
+	}{
+		"Missing":  {Workload{}, ""},
+		"Replicas": {Workload{object: &appsv1.Deployment{}, replicas: 1, observed: true}, "Deployment engine is not scaled to zero"},
+		"NotSeen":  {Workload{object: &appsv1.Deployment{}}, "Deployment engine has changed and its controller has not seen it yet"},
+		"Stopping": {Workload{object: &appsv1.Deployment{}, observed: true, pods: []corev1.Pod{ended, running}}, "Pod p of Deployment engine still runs"},
+		"Stopped":  {Workload{object: &appsv1.Deployment{}, observed: true, pods: []corev1.Pod{ended}}, ""},
+	} {
+		tc.workload.kind, tc.workload.name = "Deployment", "engine"
+		if got := tc.workload.WaitsForStop(); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
 // TestImage: what each kind shows of a roll-out is read, and one replica is what is wanted where nothing is said.
 func TestImage(t *testing.T) {
 	spec := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "glance", Image: "new"}}}}

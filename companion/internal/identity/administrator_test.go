@@ -172,6 +172,9 @@ func TestScope(t *testing.T) {
 		"None":     {Cloud{}, tokens.Scope{}},
 		"ID":       {Cloud{ProjectID: "p", ProjectName: "service", ProjectDomainName: "Default"}, tokens.Scope{ProjectID: "p"}},
 		"Name":     {Cloud{ProjectName: "service", ProjectDomainName: "Default", ProjectDomainID: "d"}, tokens.Scope{ProjectName: "service", DomainName: "Default"}},
+		"Domain":   {Cloud{DomainName: "acme", DomainID: "a", UserDomainName: "acme"}, tokens.Scope{DomainName: "acme"}},
+		"ItsID":    {Cloud{DomainID: "a"}, tokens.Scope{DomainID: "a"}},
+		"Both":     {Cloud{DomainName: "acme", ProjectID: "p"}, tokens.Scope{ProjectID: "p"}},
 		"DomainID": {Cloud{ProjectName: "service", ProjectDomainID: "d"}, tokens.Scope{ProjectName: "service", DomainID: "d"}},
 	} {
 		if diff := cmp.Diff(tc.want, tc.cloud.scope()); diff != "" {

@@ -31,15 +31,22 @@ type Cloud struct {
 	UserDomainID   string `json:"user_domain_id"`
 	Password       string `json:"password"`
 
-	// Project that the login is for, by name or ID. None: the login is for no project.
+	// Application credential in place of a user and its password. It is of a project already.
+	ApplicationCredentialID     string `json:"application_credential_id"`
+	ApplicationCredentialSecret string `json:"application_credential_secret"`
+
+	// Domain that the login is for, by name or ID, if it is for no project.
+	DomainName string `json:"domain_name"`
+	DomainID   string `json:"domain_id"`
+	// Project that the login is for, by name or ID. None: the login is for a domain, or for nothing.
 	ProjectName       string `json:"project_name"`
 	ProjectID         string `json:"project_id"`
 	ProjectDomainName string `json:"project_domain_name"`
 	ProjectDomainID   string `json:"project_domain_id"`
 }
 
-// ReadCloud reads a cloud of the clouds.yaml in a Secret. Only passwords are understood, and no file or environment variable is
-// looked at. The error says what the Secret lacks.
+// ReadCloud reads a cloud of the clouds.yaml in a Secret. Passwords and application credentials by their IDs are understood, and
+// no file or environment variable is looked at. The error says what the Secret lacks.
 func ReadCloud(data map[string][]byte, name string) (Cloud, error) {
 	var file struct {
 		Clouds map[string]struct {
@@ -63,6 +70,10 @@ func ReadCloud(data map[string][]byte, name string) (Cloud, error) {
 	switch {
 	case !strings.HasPrefix(c.AuthURL, "https://"):
 		return Cloud{}, fmt.Errorf("cloud %q needs auth_url: an address that begins with https://, since a password is sent there", name)
+	case c.ApplicationCredentialID != "" && c.ApplicationCredentialSecret == "":
+		return Cloud{}, fmt.Errorf("cloud %q needs application_credential_secret together with application_credential_id", name)
+	case c.ApplicationCredentialID != "":
+		return c, nil
 	case c.UserDomainName == "" && c.UserDomainID == "":
 		return Cloud{}, fmt.Errorf("cloud %q needs user_domain_name", name)
 	case c.ProjectName != "" && c.ProjectDomainName == "" && c.ProjectDomainID == "":
@@ -73,3 +84,6 @@ func ReadCloud(data map[string][]byte, name string) (Cloud, error) {
 
 // errRefused is why nobody can log in.
 var errRefused = errors.New("the password is not accepted by Keystone, or the user is locked out")
+
+// errRevoked is the same of an application credential, which locks nobody out.
+var errRevoked = errors.New("not accepted by Keystone: it is revoked or has expired, or its secret is another one")

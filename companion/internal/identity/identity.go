@@ -54,12 +54,11 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot use auth_url %q as an address", c.AuthURL)
 	}
-	result := tokens.Create(ctx, service, &tokens.AuthOptions{
-		Username: c.Username, Password: c.Password, DomainName: c.UserDomainName, DomainID: domainID(c.UserDomainName, c.UserDomainID),
-		Scope: c.scope(),
-	})
+	result := tokens.Create(ctx, service, c.options())
 	switch {
 	case !gophercloud.ResponseCodeIs(result.Err, http.StatusUnauthorized):
+	case c.ApplicationCredentialID != "":
+		return nil, fmt.Errorf("cannot log in: application credential %s is %w", c.ApplicationCredentialID, errRevoked)
 	case c.ProjectName != "" || c.ProjectID != "": // Keystone does not tell one from the other.
 		return nil, fmt.Errorf("cannot log in as user %s: %w, or has no role in project %s",
 			c.Username, errRefused, cmp.Or(c.ProjectName, c.ProjectID))
@@ -67,7 +66,7 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 		return nil, fmt.Errorf("cannot log in as user %s: %w", c.Username, errRefused)
 	}
 	if result.Err != nil {
-		return nil, explain("log in as user "+c.Username, result.Err, c.Password)
+		return nil, explain("log in as "+c.who(), result.Err, c.Password, c.ApplicationCredentialSecret)
 	}
 	who, err := result.ExtractUser()
 	if err != nil || who == nil {
@@ -95,6 +94,27 @@ func domainID(name, id string) string {
 	return id
 }
 
+// options are how it is logged in.
+func (c Cloud) options() *tokens.AuthOptions {
+	if c.ApplicationCredentialID != "" {
+		return &tokens.AuthOptions{
+			ApplicationCredentialID: c.ApplicationCredentialID, ApplicationCredentialSecret: c.ApplicationCredentialSecret,
+		}
+	}
+	return &tokens.AuthOptions{
+		Username: c.Username, Password: c.Password, DomainName: c.UserDomainName, DomainID: domainID(c.UserDomainName, c.UserDomainID),
+		Scope: c.scope(),
+	}
+}
+
+// who logs in.
+func (c Cloud) who() string {
+	if c.ApplicationCredentialID != "" {
+		return "application credential " + c.ApplicationCredentialID
+	}
+	return "user " + c.Username
+}
+
 func (c Cloud) scope() tokens.Scope {
 	switch {
 	case c.ProjectID != "":
@@ -104,7 +124,7 @@ func (c Cloud) scope() tokens.Scope {
 			ProjectName: c.ProjectName, DomainName: c.ProjectDomainName, DomainID: domainID(c.ProjectDomainName, c.ProjectDomainID),
 		}
 	}
-	return tokens.Scope{}
+	return tokens.Scope{DomainName: c.DomainName, DomainID: domainID(c.DomainName, c.DomainID)}
 }
 
 // TLS is a transport that accepts the certificates of one authority, or those of the system if none is given.

@@ -44,13 +44,23 @@ func TestReadCloud(t *testing.T) {
 				ProjectName: "service", ProjectDomainName: "Default",
 			},
 		},
-		"NoFile":          {reason: "Another Secret.", data: map[string][]byte{"cacert": nil}, err: "it has no key clouds.yaml"},
-		"NoYAML":          {reason: "Nothing of it is quoted.", data: map[string][]byte{"clouds.yaml": []byte("clouds: [" + password)}, err: "cannot be read as YAML"},
-		"WrongType":       {reason: "Nothing of it is quoted.", data: map[string][]byte{"clouds.yaml": []byte("clouds: " + password)}, err: "cannot be read as YAML"},
-		"OtherCloud":      {reason: "It says which there are.", data: map[string][]byte{"clouds.yaml": []byte("clouds: {b: {}, a: {}}")}, err: `has no cloud "glance": it has a, b`},
-		"NoAddress":       {reason: "Nobody to ask.", data: text("      username: glance\n"), err: "needs auth_url"},
-		"PlainText":       {reason: "Everybody could read the password.", data: text(strings.Replace(whole, "https", "http", 1)), err: "begins with https://"},
-		"NoDomain":        {reason: "A user's name is one of a domain's.", data: text("      auth_url: https://k\n"), err: "needs user_domain_name"},
+		"NoFile":     {reason: "Another Secret.", data: map[string][]byte{"cacert": nil}, err: "it has no key clouds.yaml"},
+		"NoYAML":     {reason: "Nothing of it is quoted.", data: map[string][]byte{"clouds.yaml": []byte("clouds: [" + password)}, err: "cannot be read as YAML"},
+		"WrongType":  {reason: "Nothing of it is quoted.", data: map[string][]byte{"clouds.yaml": []byte("clouds: " + password)}, err: "cannot be read as YAML"},
+		"OtherCloud": {reason: "It says which there are.", data: map[string][]byte{"clouds.yaml": []byte("clouds: {b: {}, a: {}}")}, err: `has no cloud "glance": it has a, b`},
+		"NoAddress":  {reason: "Nobody to ask.", data: text("      username: glance\n"), err: "needs auth_url"},
+		"PlainText":  {reason: "Everybody could read the password.", data: text(strings.Replace(whole, "https", "http", 1)), err: "begins with https://"},
+		"NoDomain":   {reason: "A user's name is one of a domain's.", data: text("      auth_url: https://k\n"), err: "needs user_domain_name"},
+		"Credential": {
+			reason: "An application credential is of a user and a project.",
+			data:   text("      auth_url: https://k\n      application_credential_id: i\n      application_credential_secret: s\n"),
+			want:   Cloud{AuthURL: "https://k", CA: []byte("pem"), ApplicationCredentialID: "i", ApplicationCredentialSecret: "s"},
+		},
+		"HalfCredential": {reason: "An ID alone logs nobody in.", data: text("      auth_url: https://k\n      application_credential_id: i\n"), err: "needs application_credential_secret"},
+		"Domain": {
+			reason: "Who manages a domain logs in to it.", data: text(whole + "      domain_name: acme\n"),
+			want: Cloud{AuthURL: "https://k:5000/v3", CA: []byte("pem"), Username: "glance", Password: "x", UserDomainName: "Default", DomainName: "acme"},
+		},
 		"NoProjectDomain": {reason: "So is a project's.", data: text(whole + "      project_name: service\n"), err: "needs project_domain_name"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,6 +146,25 @@ func TestRoles(t *testing.T) {
 	nowhere.ProjectName, nowhere.ProjectDomainName, nowhere.Password = "", "", "wrong"
 	if _, err := through(k)(t.Context(), nowhere); !IsRefused(err) || strings.Contains(err.Error(), "project") {
 		t.Errorf("without a project: %v", err)
+	}
+}
+
+// TestLoginByCredential: who has an application credential logs in with what it is of, and one that is revoked is said to be.
+func TestLoginByCredential(t *testing.T) {
+	k := identitytest.New(map[string]string{"glance": password})
+	c := Cloud{AuthURL: "https://keystone.cloud.svc:5000/v3", ApplicationCredentialID: k.Add("glance", "mine"), ApplicationCredentialSecret: "theirs"}
+	u, err := through(k)(t.Context(), c)
+	if err != nil || u.ID() != "id-glance" || len(u.Lacks([]string{"service"})) > 0 {
+		t.Fatalf("%v, %v", u, err)
+	}
+	k.Remove("glance")
+	const revoked = " is not accepted by Keystone: it is revoked or has expired, or its secret is another one"
+	if _, err := through(k)(t.Context(), c); err == nil || err.Error() != "cannot log in: application credential "+c.ApplicationCredentialID+revoked {
+		t.Error(err)
+	}
+	k.SetDown(true)
+	if _, err := through(k)(t.Context(), c); err == nil || !strings.HasPrefix(err.Error(), "cannot log in as application credential "+c.ApplicationCredentialID+": ") {
+		t.Error(err)
 	}
 }
 

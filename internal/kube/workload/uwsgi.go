@@ -32,6 +32,9 @@ type UWSGI struct {
 	Uploads bool
 	// Upkeep is a command that runs every ten minutes, once at a time. Empty: none.
 	Upkeep string
+	// JSON writes a JSON object for each request, as oslo.log does for its lines (internal/openstack/oslo). What uWSGI says of itself, at its
+	// start and end, stays text.
+	JSON bool
 	// Static files by the path that they are served at: a folder or a file.
 	Static map[string]string
 }
@@ -97,6 +100,12 @@ func (u UWSGI) options() []string {
 	}
 	if u.Upkeep != "" {
 		lines = append(lines, "cron2 = minute=-10,unique=1 "+u.Upkeep)
+	}
+	if u.JSON {
+		// The line about a request is escaped by uWSGI; a percent sign is doubled in its file.
+		lines = append(lines, "req-logger = stdio",
+			`log-req-encoder = json {"asctime":"${strftime:%%Y-%%m-%%dT%%H:%%M:%%S%%z}","name":"uwsgi","levelname":"INFO","message":"${msg}"}`,
+			"log-req-encoder = nl")
 	}
 	for _, path := range slices.Sorted(maps.Keys(u.Static)) {
 		lines = append(lines, fmt.Sprintf("static-map = %s=%s", path, u.Static[path]))

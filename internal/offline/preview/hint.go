@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/c5c3/crossplane-cobaltcore/apis"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 	"github.com/c5c3/crossplane-cobaltcore/internal/spelling"
 )
@@ -19,6 +20,8 @@ func hint(v *schema.Validator, e *field.Error, at located) string {
 	switch {
 	case e.Type == field.ErrorTypeTypeInvalid && strings.Contains(e.Detail, "of type string") && at.text != "" && !at.quoted:
 		return "quote it: " + strconv.Quote(at.text)
+	case e.Type == field.ErrorTypeForbidden && e.Detail == "unknown field" && apis.IsUnbuilt(v.Kind(), e.Field):
+		return "it is planned, and not built yet in this version; leave it out"
 	case e.Type == field.ErrorTypeForbidden && e.Detail == "unknown field":
 		return meant(v, e.Field)
 	}

@@ -91,6 +91,9 @@ func (v *Validator) Default(obj map[string]any) {
 	defaulting.Default(obj, v.structural)
 }
 
+// Kind is the kind of the objects that it checks.
+func (v *Validator) Kind() string { return v.kind.Kind }
+
 // Fields are the names of the fields that the schema has at a path, as errors write it (spec.services[0].keystone); none where it
 // has no such path.
 func (v *Validator) Fields(path string) []string {

@@ -1,13 +1,16 @@
 // Package simulate stands in for Kubernetes around composition functions: it calls a function, makes what it desires exist and be ready
-// as its owner would make it, and calls again until nothing more appears. Nested composite resources are simulated in the same way.
+// as its owner would make it, and calls again until nothing more appears. Nested composite resources are simulated in the same way, those
+// that appear together side by side.
 package simulate
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,13 +30,18 @@ type World struct {
 	XR *structpb.Struct
 	// Required are the resources that the Composition asks for, by requirement name.
 	Required map[string][]*structpb.Struct
+	// Nested are the resources that the Compositions of nested composite resources ask for, by kind as in Kinds and by requirement name.
+	Nested map[string]map[string][]*structpb.Struct
 	// Observed are the composed resources as they are observed, by resource name.
 	Observed map[string]encoded.Struct
 	// Kinds are the functions by kind of composite resource.
 	Kinds map[string]function.Runner
 	// Reconcile is called with the objects that are new or whose desired state has changed, bare or as they are wrapped in Objects, before
-	// they become ready: fake owners do their work here. Nil: there are none.
+	// they become ready: fake owners do their work here, for several composite resources at a time. Nil: there are none.
 	Reconcile func(desired []map[string]any) error
+	// Remove is called in the same way with the objects that are not desired any more, as they were desired last, but those that are kept in
+	// the cluster. Nil: nobody has anything to do.
+	Remove func(gone []map[string]any) error
 
 	children map[string]*World // nested composite resources, by resource name
 	made     map[string]made   // by resource name
@@ -117,7 +125,7 @@ func (w *World) call(visit func(Step), depth int) (bool, error) {
 		visit(step)
 	}
 	if rsp.Composite.Ready {
-		return true, nil
+		return true, w.remove(rsp.Composed)
 	}
 	return false, w.apply(rsp.Composed, visit, depth)
 }
@@ -139,12 +147,14 @@ func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth 
 	if w.made == nil {
 		w.made = map[string]made{}
 	}
-	for name := range w.Observed {
-		if _, ok := desired[name]; !ok {
-			delete(w.Observed, name)
-		}
+	if err := w.remove(desired); err != nil {
+		return err
 	}
 	if err := w.reconcile(desired); err != nil {
+		return err
+	}
+	nested, err := w.compose(desired, visit, depth)
+	if err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
@@ -153,12 +163,8 @@ func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth 
 			continue
 		}
 		o := Exist(body)
-		if w.isNested(body) {
-			child := w.child(name, o.Tree())
-			if err := child.run(visit, depth+1); err != nil {
-				return fmt.Errorf("cannot compose %s: %w", body.At("metadata", "name").Text(), err)
-			}
-			o = encoded.Of(child.XR)
+		if xr, ok := nested[name]; ok {
+			o = encoded.Of(xr)
 		}
 		o, err := Finish(o)
 		if err != nil {
@@ -168,6 +174,40 @@ func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth 
 		w.made[name] = made{desired: body, observed: o}
 	}
 	return nil
+}
+
+// compose runs the worlds of all nested composite resources that are not up to date at once, because none of them waits for another: what
+// has to come later, the function does not desire yet. Their steps are visited one world after the other, by name.
+func (w *World) compose(desired map[string]wire.Resource, visit func(Step), depth int) (map[string]*structpb.Struct, error) {
+	type run struct {
+		name  string
+		world *World
+		steps []Step
+		err   error
+	}
+	var runs []*run
+	for _, name := range slices.Sorted(maps.Keys(desired)) {
+		if body := desired[name].Object; w.isNested(body) && !w.isMade(name, body) {
+			runs = append(runs, &run{name: name, world: w.child(name, Exist(body).Tree())})
+		}
+	}
+	var all sync.WaitGroup
+	for _, r := range runs {
+		all.Go(func() { r.err = r.world.run(func(s Step) { r.steps = append(r.steps, s) }, depth+1) })
+	}
+	all.Wait()
+	out := map[string]*structpb.Struct{}
+	var errs []error
+	for _, r := range runs {
+		for _, s := range r.steps {
+			visit(s)
+		}
+		if r.err != nil {
+			errs = append(errs, fmt.Errorf("cannot compose %s: %w", nameOf(r.world.XR), r.err))
+		}
+		out[r.name] = r.world.XR
+	}
+	return out, errors.Join(errs...)
 }
 
 // isMade reports whether a desired object is there, and ready, as it is desired.
@@ -193,15 +233,44 @@ func (w *World) reconcile(desired map[string]wire.Resource) error {
 		if w.isMade(name, body) || w.isNested(body) {
 			continue
 		}
-		if inner, ok := wrapper.Desired(body); ok {
-			body = inner
-		}
-		batch = append(batch, body.Map())
+		batch = append(batch, bare(body).Map())
 	}
 	if len(batch) == 0 {
 		return nil
 	}
 	return w.Reconcile(batch)
+}
+
+// remove lets go of what is not desired any more, and of all that belongs to it.
+func (w *World) remove(desired map[string]wire.Resource) error {
+	var gone []map[string]any
+	for _, name := range slices.Sorted(maps.Keys(w.Observed)) {
+		if _, ok := desired[name]; ok {
+			continue
+		}
+		if child := w.children[name]; child != nil {
+			if err := child.remove(nil); err != nil {
+				return err
+			}
+			delete(w.children, name)
+		} else if m, ok := w.made[name]; ok && !wrapper.Keeps(m.desired) {
+			gone = append(gone, bare(m.desired).Map())
+		}
+		delete(w.Observed, name)
+		delete(w.made, name)
+	}
+	if w.Remove == nil || len(gone) == 0 {
+		return nil
+	}
+	return w.Remove(gone)
+}
+
+// bare is an object as its owner sees it, outside of the Object around it.
+func bare(o encoded.Struct) encoded.Struct {
+	if inner, ok := wrapper.Desired(o); ok {
+		return inner
+	}
+	return o
 }
 
 func nameOf(xr *structpb.Struct) string {
@@ -215,7 +284,8 @@ func (w *World) child(name string, xr *structpb.Struct) *World {
 	}
 	c := w.children[name]
 	if c == nil {
-		c = &World{Kinds: w.Kinds, Reconcile: w.Reconcile}
+		kind := compose.KindOf(xr).GroupKind().String()
+		c = &World{Kinds: w.Kinds, Required: w.Nested[kind], Nested: w.Nested, Reconcile: w.Reconcile, Remove: w.Remove}
 		w.children[name] = c
 	}
 	c.XR = xr

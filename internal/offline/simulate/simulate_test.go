@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -109,6 +111,33 @@ func structOf(t *testing.T, m map[string]any) *structpb.Struct {
 	return s
 }
 
+// TestRemove: what is not desired any more is handed to its owners, whatever composite resource it belongs to, but what stays in the cluster.
+func TestRemove(t *testing.T) {
+	w := world(t, nil)
+	var removed []string
+	w.Remove = func(gone []map[string]any) error {
+		for _, o := range gone {
+			u := unstructured.Unstructured{Object: o}
+			removed = append(removed, u.GetKind()+" "+u.GetName())
+		}
+		return nil
+	}
+	if err := w.Run(func(simulate.Step) {}); err != nil || removed != nil {
+		t.Fatalf("at first: removed %v (%v), want nothing", removed, err)
+	}
+	w.Kinds["Parent.example.org"] = runner(compose.Graph[spec]{})
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	// The certificate is retained.
+	if diff := cmp.Diff([]string{"ConfigMap one", "ConfigMap two", "ConfigMap config"}, removed); diff != "" {
+		t.Errorf("removed (-want, +got):\n%s", diff)
+	}
+	if len(w.Observed) != 0 {
+		t.Errorf("%d objects exist, want none", len(w.Observed))
+	}
+}
+
 // told records a step: whose it is, how deep, and what is new.
 func told(steps *[]string) func(simulate.Step) {
 	return func(s simulate.Step) {
@@ -149,6 +178,79 @@ func TestReconcile(t *testing.T) {
 	w.Reconcile = func([]map[string]any) error { return errors.New("the owner cannot") }
 	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "the owner cannot") {
 		t.Errorf("got %v, want the owner's error", err)
+	}
+}
+
+// twins composes two composite resources at once.
+var twins = compose.Graph[spec]{
+	{Name: "services", Build: func(m spec) ([]compose.Stage, error) {
+		var stage compose.Stage
+		for _, name := range []string{"a", "b"} {
+			stage = append(stage, compose.Resource{Name: name, Object: thing("keystone.openstack.c5c3.io/v1alpha1", "Keystone", name, map[string]any{
+				"fail": m.Spec.Fail, "text": name,
+			})})
+		}
+		return stages(stage)
+	}},
+}
+
+// asked composes what its Composition asked for.
+var asked = function.Kind[spec, function.Input[spec]]{
+	Graph: compose.Graph[function.Input[spec]]{
+		{Name: "configs", Build: func(in function.Input[spec]) ([]compose.Stage, error) {
+			var stage compose.Stage
+			for name := range in.Required {
+				stage = append(stage, compose.Resource{Name: name, Object: thing("v1", "ConfigMap", in.XR.Spec.Text+"-"+name, nil)})
+			}
+			return stages(stage)
+		}},
+	},
+	Derive: func(in function.Input[spec]) (function.Input[spec], error) {
+		if in.XR.Spec.Fail == "child" {
+			return in, errors.New(in.XR.Spec.Text + " is broken")
+		}
+		return in, nil
+	},
+	Place:  func(function.Input[spec]) respond.Place { return respond.Place{Prefix: "cloud", Management: "here"} },
+	Status: func(function.Input[spec], compose.Plan) any { return map[string]any{} },
+}
+
+// TestNested: composite resources that appear together are composed side by side, each with what its Composition asks for; their steps
+// are told in order, and each of their errors.
+func TestNested(t *testing.T) {
+	const kind = "Keystone.keystone.openstack.c5c3.io"
+	nested := func(spec map[string]any) *simulate.World {
+		w := world(t, spec)
+		w.Kinds = map[string]function.Runner{"Parent.example.org": runner(twins), kind: asked}
+		w.Required = map[string][]*structpb.Struct{"parents": nil}
+		w.Nested = map[string]map[string][]*structpb.Struct{kind: {"platform": nil}}
+		return w
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w, steps := nested(nil), []string{}
+		var both sync.WaitGroup
+		both.Add(2)
+		w.Reconcile = func([]map[string]any) error {
+			both.Done()
+			both.Wait() // for ever, if one is composed after the other
+			return nil
+		}
+		if err := w.Run(told(&steps)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"0 parent: a b", "1 a: platform", "1 b: platform"}, steps); diff != "" {
+			t.Errorf("steps: -want, +got:\n%s", diff)
+		}
+		for owner, want := range map[string]string{"a": "a-platform", "b": "b-platform"} {
+			o, _ := w.Desired(owner, "platform")
+			if got := o.At("metadata", "name").Text(); got != want {
+				t.Errorf("%s has composed %q, want %q", owner, got, want)
+			}
+		}
+	})
+	err := nested(map[string]any{"fail": "child"}).Run(func(simulate.Step) {})
+	if want := "cannot compose a: a is broken\ncannot compose b: b is broken"; err == nil || err.Error() != want {
+		t.Errorf("got error %v, want %s", err, want)
 	}
 }
 

@@ -64,7 +64,7 @@ func Check(base string, r release.Release, s *keystonev1.KeystoneSpec) error {
 // checkOptions looks at options that lock someone out, and at those of directories.
 func checkOptions(base string, r release.Release, s *keystonev1.KeystoneSpec) error {
 	var errs []error
-	conf, _ := override.Options(keystonev1.ServiceName, string(r), s.Overrides, base) //nolint:errcheck // Spec.Check says what is wrong
+	conf, _ := override.Options(keystonev1.ServiceName, string(r), s.Overrides, base) // Spec.Check says what is wrong.
 	if methods, ok := conf["auth"]["methods"]; ok {
 		errs = append(errs, checkMethods(base, s.Federation != nil, methods))
 	}

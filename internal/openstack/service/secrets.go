@@ -61,17 +61,17 @@ func Certificate[M Instance](m M) ([]compose.Stage, error) {
 
 func (s *Service) databaseName() string { return s.App }
 
-// DatabaseAccount is the database and its account on the shared server.
+// DatabaseAccount is the database and its account on the shared server. A grant that comes before its user is tried again within moments,
+// so that it needs no stage of its own
+// (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/controller/sql/controller.go).
 func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	a := mariadb.Account{Meta: s.Meta(s.databaseName()), Server: string(s.Spec.Database.MariaDBRef.Name), Secret: s.Sub("database")}
-	return []compose.Stage{
-		{
-			{Name: "database", Object: a.Database(), Retain: true},
-			{Name: "database-user", Object: a.User(), Retain: true},
-		},
-		{{Name: "database-grant", Object: a.Grant(), Retain: true}},
-	}, nil
+	return []compose.Stage{{
+		{Name: "database", Object: a.Database(), Retain: true},
+		{Name: "database-user", Object: a.User(), Retain: true},
+		{Name: "database-grant", Object: a.Grant(), Retain: true},
+	}}, nil
 }
 
 // Single is one object as a component.

@@ -30,8 +30,8 @@ func (s *Service) cloud() common.CloudCredentialsReference {
 	return common.CloudCredentialsReference{SecretName: common.ObjectName(s.Sub("clouds")), CloudName: s.App}
 }
 
-// User is the service's user in Keystone, with its roles, and the application credential that pods log in by. The credential is made when
-// the user has all roles, because it has only those of that moment.
+// User is the service's user in Keystone, with its roles, and the application credential that pods log in by, which has the same roles and
+// is made when the user has them.
 //
 // The user goes from Keystone with its object, and all its credentials with it. A service that is ordered again has another user with the
 // same password: K-ORC takes over a user that exists, but sets no password for it. Its role assignments have nothing to remove then.
@@ -44,9 +44,10 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 		Cloud: s.cloud(), URL: s.Spec.Identity.InternalURL, User: s.App, Project: common.ServiceProject,
 		Password: s.userSecret(), CA: s.Spec.Identity.CASecretRef,
 	})
-	var roles compose.Stage
-	for _, role := range []string{common.ServiceRole, common.AdminRole} {
-		roles = append(roles, compose.Resource{
+	roles := []string{common.ServiceRole, common.AdminRole}
+	var assignments compose.Stage
+	for _, role := range roles {
+		assignments = append(assignments, compose.Resource{
 			Name: "role-" + role,
 			Object: c5c3.RoleAssignment(s.Meta(s.Sub(role)), openstackv1.RoleAssignmentSpec{
 				CloudCredentialsRef: s.Spec.Identity.AdminCloudRef,
@@ -62,9 +63,10 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 		consumers = append(consumers, c5c3v1.Consumer{Kind: c.Kind, Name: c.Name})
 	}
 	credential := s.ApplicationCredential(s.credentialSecret(), s.App, s.cloud(), s.Spec.Identity.CredentialRotation, consumers...)
+	credential.Spec.Roles = roles
 	return []compose.Stage{
 		{{Name: "user", Object: user}, {Name: "clouds", Object: clouds}},
-		roles,
+		assignments,
 		{{Name: "credential", Object: credential}},
 	}, nil
 }
@@ -72,7 +74,7 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 // ApplicationCredential is one of a user's that is replaced regularly, in a Secret of that name.
 func (s *Service) ApplicationCredential(
 	name, user string, cloud common.CloudCredentialsReference, r common.Rotation, consumers ...c5c3v1.Consumer,
-) runtime.Object {
+) *c5c3v1.CredentialRotation {
 	return c5c3.CredentialRotation(s.Meta(name), c5c3v1.CredentialRotationSpec{
 		Target:              "ApplicationCredential",
 		UserName:            user,

@@ -54,6 +54,7 @@ type Cluster struct {
 
 	mu   sync.Mutex
 	pods map[types.UID]*pod
+	node *node // nil as long as no pod asks for its network
 }
 
 // Scheme has the kinds that have types here.
@@ -79,11 +80,11 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 	c.Client = fake.NewClientBuilder().WithScheme(scheme).
 		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{}, &c5c3v1.CredentialRotation{},
 			&openstackv1.EndpointRegion{}, &openstackv1.IdentityCheck{}, &openstackv1.RoleAssignment{},
-			&appsv1.Deployment{}, &appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.Pod{}).
+			&appsv1.DaemonSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.Pod{}).
 		WithInterceptorFuncs(interceptor.Funcs{Create: initialize}).Build()
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
-	for _, reconcile := range []func(context.Context) error{c.deployments, c.statefulSets, c.jobs, c.refreshVolumes} {
+	for _, reconcile := range []func(context.Context) error{c.deployments, c.statefulSets, c.daemonSets, c.jobs, c.refreshVolumes} {
 		c.Loop(ctx, tick, reconcile)
 	}
 	return c, nil
@@ -126,6 +127,9 @@ func (c *Cluster) Stop() {
 	for _, p := range pods {
 		p.kill()
 	}
+	if c.node != nil {
+		c.node.network.Kill()
+	}
 	c.network.close()
 	c.done.Wait()
 }
@@ -139,6 +143,22 @@ func (c *Cluster) Apply(ctx context.Context, desired client.Object) error {
 	}
 	if s, ok := desired.(*corev1.Service); ok {
 		return c.serve(s)
+	}
+	return nil
+}
+
+// Delete removes an object, and stops the pods that it owns.
+func (c *Cluster) Delete(ctx context.Context, u *unstructured.Unstructured) error {
+	seen := u.DeepCopy()
+	if err := c.Client.Get(ctx, client.ObjectKeyFromObject(u), seen); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if err := c.Client.Delete(ctx, seen); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	running, _ := c.owned(seen.GetUID())
+	for _, p := range running {
+		p.terminate()
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 // environment is what a container is started with: the image's variables, then its own, in which $(NAME) stands for one
 // before it and $$ for a dollar sign
 // (https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/).
+//
+// The pod's status says what is known of it while it runs.
 func environment(ctx context.Context, api client.Reader, pod *corev1.Pod, container *corev1.Container, image []string) ([]string, error) {
 	known := map[string]string{}
 	out := append([]string{}, image...)
@@ -41,12 +43,28 @@ func lookUp(ctx context.Context, api client.Reader, pod *corev1.Pod, from *corev
 			return "", fmt.Errorf("secret %s has no key %s", s.Name, from.SecretKeyRef.Key)
 		}
 		return string(value), nil
-	case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.namespace":
-		return pod.Namespace, nil
-	case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.name":
-		return pod.Name, nil
+	case from.FieldRef != nil:
+		if value, ok := field(pod, from.FieldRef.FieldPath); ok {
+			return value, nil
+		}
 	}
 	return "", fmt.Errorf("a value from %v is not supported by the fake cluster", from)
+}
+
+// field is a field of a pod that its containers can ask for.
+// https://kubernetes.io/docs/concepts/workloads/pods/downward-api/#available-fields
+func field(pod *corev1.Pod, path string) (string, bool) {
+	for prefix, from := range map[string]map[string]string{"metadata.labels['": pod.Labels, "metadata.annotations['": pod.Annotations} {
+		if key, ok := strings.CutPrefix(path, prefix); ok {
+			return from[strings.TrimSuffix(key, "']")], true
+		}
+	}
+	value, ok := map[string]string{
+		"metadata.namespace": pod.Namespace, "metadata.name": pod.Name, "metadata.uid": string(pod.UID),
+		"spec.nodeName": pod.Spec.NodeName, "spec.serviceAccountName": pod.Spec.ServiceAccountName,
+		"status.podIP": pod.Status.PodIP, "status.podIPs": pod.Status.PodIP, "status.hostIP": pod.Status.HostIP, "status.hostIPs": pod.Status.HostIP,
+	}[path]
+	return value, ok
 }
 
 // expand replaces $(NAME) by a known variable and $$ by $. What is not known stays as it is.

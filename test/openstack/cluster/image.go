@@ -12,6 +12,8 @@ import (
 
 // Image is what an image brings, made of files of this machine: Debian's /usr, read-only, and what is named here.
 type Image struct {
+	// Root of another Debian, whose /usr is taken; empty: this machine's.
+	Root string
 	// Mounts and Env besides those of every image. The last of several variables of one name counts.
 	Mounts []sandbox.Mount
 	Env    []string
@@ -38,7 +40,10 @@ var (
 func (c *Cluster) base(i Image, user int) ([]sandbox.Mount, error) {
 	var out []sandbox.Mount
 	for _, m := range baseMounts {
-		out = append(out, sandbox.Mount{Source: m, Target: m})
+		source := filepath.Join("/", i.Root, m)
+		if _, err := os.Stat(source); err == nil { // not every Debian has all of them
+			out = append(out, sandbox.Mount{Source: source, Target: m})
+		}
 	}
 	etc := filepath.Join(c.dir, "etc", fmt.Sprint(user))
 	if err := os.MkdirAll(etc, 0o755); err != nil {

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,13 +30,13 @@ var numbers atomic.Int32
 // added, so that a reader never sees half of it.
 type network struct {
 	mu        sync.Mutex
-	addresses map[string]string // by name
-	listeners map[string]net.Listener
+	addresses map[string]string    // by name
+	listeners map[string]io.Closer // by protocol and address
 	closed    bool
 }
 
 func newNetwork() *network {
-	return &network{addresses: map[string]string{}, listeners: map[string]net.Listener{}}
+	return &network{addresses: map[string]string{}, listeners: map[string]io.Closer{}}
 }
 
 // newAddress of a pod or of a Service.
@@ -97,10 +98,15 @@ func (c *Cluster) Listen(port int, names ...string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.network.mu.Lock()
-	defer c.network.mu.Unlock()
-	c.network.listeners[l.Addr().String()] = l
+	c.network.keep(l, l.Addr())
 	return l, nil
+}
+
+// keep closes a listener with the cluster.
+func (n *network) keep(l io.Closer, address net.Addr) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.listeners[address.Network()+" "+address.String()] = l
 }
 
 func (n *network) close() {
@@ -130,20 +136,81 @@ func (c *Cluster) serve(s *corev1.Service) error {
 		if err != nil {
 			return err
 		}
+		protocol := strings.ToLower(string(cmp.Or(port.Protocol, corev1.ProtocolTCP)))
 		at := net.JoinHostPort(address, strconv.Itoa(int(port.Port)))
 		c.network.mu.Lock()
-		_, served := c.network.listeners[at]
+		_, served := c.network.listeners[protocol+" "+at]
 		c.network.mu.Unlock()
 		if served {
 			continue
 		}
-		l, err := c.Listen(int(port.Port), names...)
-		if err != nil {
+		if err := c.serveAt(protocol, at, s.DeepCopy(), port.TargetPort); err != nil {
 			return fmt.Errorf("cannot serve Service %s: %w", s.Name, err)
 		}
-		go c.forward(l, s.DeepCopy(), port.TargetPort)
 	}
 	return nil
+}
+
+// serveAt leads from an address of this machine to the pods of a Service.
+func (c *Cluster) serveAt(protocol, address string, s *corev1.Service, target intstr.IntOrString) error {
+	switch protocol {
+	case "tcp":
+		l, err := net.Listen(protocol, address) //nolint:noctx // on this machine
+		if err != nil {
+			return err
+		}
+		c.network.keep(l, l.Addr())
+		go c.forward(l, s, target)
+	case "udp":
+		l, err := net.ListenPacket(protocol, address) //nolint:noctx // on this machine
+		if err != nil {
+			return err
+		}
+		c.network.keep(l, l.LocalAddr())
+		go c.relay(l, s, target)
+	default:
+		return fmt.Errorf("the fake cluster does not know the protocol %s", protocol)
+	}
+	return nil
+}
+
+// relay hands each client's packets to one pod, and the pod's answers back.
+func (c *Cluster) relay(l net.PacketConn, s *corev1.Service, target intstr.IntOrString) {
+	const largest = 1 << 16
+	pods, packet := map[string]net.Conn{}, make([]byte, largest)
+	defer func() {
+		for _, pod := range pods {
+			_ = pod.Close()
+		}
+	}()
+	for turn := 0; ; turn++ {
+		n, client, err := l.ReadFrom(packet)
+		if err != nil {
+			return
+		}
+		pod := pods[client.String()]
+		if pod == nil {
+			ends := c.endpoints(s, target)
+			if len(ends) == 0 {
+				continue // as a packet to nobody
+			}
+			if pod, err = net.Dial("udp", ends[turn%len(ends)]); err != nil { //nolint:noctx // nothing is sent
+				continue
+			}
+			pods[client.String()] = pod
+			go func() {
+				answer := make([]byte, largest)
+				for {
+					n, err := pod.Read(answer)
+					if err != nil {
+						return
+					}
+					_, _ = l.WriteTo(answer[:n], client)
+				}
+			}()
+		}
+		_, _ = pod.Write(packet[:n])
+	}
 }
 
 // forward hands each connection to a pod that is ready and not being stopped, in turns.

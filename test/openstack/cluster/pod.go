@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -31,6 +32,7 @@ type pod struct {
 	cluster         *Cluster
 	stop            chan struct{}
 	once            sync.Once
+	shares          int           // the process whose network it has, if that is not its own
 	gone            chan struct{} // closed when nothing of it runs any more
 
 	mu         sync.Mutex
@@ -109,33 +111,37 @@ func (p *pod) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	var err error
-	if names := namesOf(p.object); names != nil {
-		p.address, _, err = p.cluster.network.name(names...)
-	} else {
-		p.address = newAddress()
-	}
-	if err != nil {
-		return err
-	}
-	log, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer log.Close() //nolint:errcheck // nothing is written
-	holder := sandbox.Spec{
-		Name: p.object.Name, Address: p.address, Args: []string{"/usr/bin/sleep", "infinity"},
-		Mounts: []sandbox.Mount{{Source: "/usr", Target: "/usr"}}, Links: baseLinks, UserID: 65535, GroupID: 65535,
-	}
-	network, err := sandbox.Start(holder, log)
+	network, err := p.connect()
 	if err != nil {
 		return err
 	}
 	p.mu.Lock()
 	p.containers = make([]*sandbox.Container, len(p.object.Spec.Containers)+1)
 	p.containers[0] = network
+	p.object.Spec.NodeName, p.object.Status.PodIP, p.object.Status.HostIP = nodeName, p.address, p.address
 	p.mu.Unlock()
 	return nil
+}
+
+// connect gives the pod a network of its own, or the node's.
+func (p *pod) connect() (network *sandbox.Container, err error) {
+	if p.object.Spec.HostNetwork {
+		n, err := p.cluster.theNode()
+		if err != nil {
+			return nil, err
+		}
+		p.address, p.shares = n.address, n.network.PID()
+		return holder(p.object.Name, "")
+	}
+	if names := namesOf(p.object); names != nil {
+		p.address, _, err = p.cluster.network.name(names...)
+	} else {
+		p.address = newAddress()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return holder(p.object.Name, p.address)
 }
 
 // prepare runs the init containers, one after the other. The pod fails with the first that does: Jobs have further pods.
@@ -209,7 +215,7 @@ func (p *pod) launch(ctx context.Context, container *corev1.Container, i int) (*
 	if p.stopping.Load() {
 		return nil, fmt.Errorf("pod %s is being stopped", p.object.Name)
 	}
-	spec.Network = p.containers[0].PID()
+	spec.Network = cmp.Or(p.shares, p.containers[0].PID())
 	c, err := sandbox.Start(spec, log)
 	if err != nil {
 		return nil, err
@@ -225,15 +231,11 @@ func (p *pod) spec(ctx context.Context, container *corev1.Container) (sandbox.Sp
 		return sandbox.Spec{}, err
 	}
 	s := sandbox.Spec{Name: p.object.Name, Links: baseLinks, Dir: container.WorkingDir}
-	if security := p.object.Spec.SecurityContext; security != nil {
-		s.UserID, s.GroupID = int(ptr.Deref(security.RunAsUser, 0)), int(ptr.Deref(security.RunAsGroup, 0))
-		s.Groups = []int{int(ptr.Deref(security.FSGroup, 0))}
+	if p.object.Spec.HostNetwork {
+		s.Name = nodeName
 	}
-	if s.UserID == 0 {
-		return s, fmt.Errorf("container %s of pod %s would run as root", container.Name, p.object.Name)
-	}
-	if c := container.SecurityContext; c == nil || !ptr.Deref(c.ReadOnlyRootFilesystem, false) {
-		return s, fmt.Errorf("container %s of pod %s needs a writable root, which the fake cluster lacks", container.Name, p.object.Name)
+	if err := secure(&s, p.object, container); err != nil {
+		return s, err
 	}
 	s.Env = append([]string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"}, image.Env...)
 	if s.Env, err = environment(ctx, p.cluster.Client, p.object, container, s.Env); err != nil {
@@ -252,6 +254,48 @@ func (p *pod) spec(ctx context.Context, container *corev1.Container) (sandbox.Sp
 		return s, fmt.Errorf("container %s of pod %s has no command, and image %s no entrypoint", container.Name, p.object.Name, container.Image)
 	}
 	return s, err
+}
+
+// secure makes a container what the security contexts of its pod and its own say. Nobody says anything of most images, so that who runs
+// as root has to say so.
+func secure(s *sandbox.Spec, pod *corev1.Pod, container *corev1.Container) error {
+	of, own := ptr.Deref(pod.Spec.SecurityContext, corev1.PodSecurityContext{}), ptr.Deref(container.SecurityContext, corev1.SecurityContext{})
+	user := cmp.Or(own.RunAsUser, of.RunAsUser)
+	if user == nil {
+		return fmt.Errorf("container %s of pod %s has no user: set runAsUser, to 0 if it has to be root", container.Name, pod.Name)
+	}
+	s.UserID, s.GroupID = int(*user), int(ptr.Deref(cmp.Or(own.RunAsGroup, of.RunAsGroup), 0))
+	if s.UserID == 0 && ptr.Deref(cmp.Or(own.RunAsNonRoot, of.RunAsNonRoot), false) {
+		return fmt.Errorf("container %s of pod %s is to run as root, and as anybody but root", container.Name, pod.Name)
+	}
+	for _, group := range append(slices.Clone(of.SupplementalGroups), ptr.Deref(of.FSGroup, 0)) {
+		s.Groups = append(s.Groups, int(group))
+	}
+	s.Privileged, s.Escalates = ptr.Deref(own.Privileged, false), ptr.Deref(own.AllowPrivilegeEscalation, false)
+	s.Writable = !ptr.Deref(own.ReadOnlyRootFilesystem, false)
+	if own.Capabilities != nil {
+		for _, c := range own.Capabilities.Add {
+			s.Capabilities = append(s.Capabilities, string(c))
+		}
+	}
+	return nil
+}
+
+// exec runs a command in the i-th container. The error has what it wrote.
+func (p *pod) exec(ctx context.Context, i int, command []string) error {
+	p.mu.Lock()
+	var c *sandbox.Container
+	if len(p.containers) > i+1 {
+		c = p.containers[i+1]
+	}
+	p.mu.Unlock()
+	if c == nil || !c.Running() {
+		return fmt.Errorf("container %s does not run", p.object.Spec.Containers[i].Name)
+	}
+	if out, err := c.Exec(ctx, command...); err != nil {
+		return fmt.Errorf("%v: %w: %s", command, err, out)
+	}
+	return nil
 }
 
 func (p *pod) mounted() map[string]*volume {
@@ -321,9 +365,7 @@ func (p *pod) end() {
 			continue
 		}
 		wait.Go(func() {
-			if l := p.object.Spec.Containers[i].Lifecycle; l != nil && l.PreStop != nil && l.PreStop.Sleep != nil && c.Running() {
-				time.Sleep(min(time.Duration(l.PreStop.Sleep.Seconds)*time.Second, grace))
-			}
+			p.preStop(i, c, deadline)
 			if !c.Stop(time.Until(deadline)) {
 				fmt.Fprintf(p.cluster.Progress, "cluster: container %s of pod %s did not end within %s; the end of its log:\n%s",
 					p.object.Spec.Containers[i].Name, p.object.Name, grace, p.tail(15))
@@ -332,6 +374,24 @@ func (p *pod) end() {
 	}
 	wait.Wait()
 	running[0].Kill()
+}
+
+// preStop runs the hook of the i-th container, for the grace period at most.
+func (p *pod) preStop(i int, c *sandbox.Container, deadline time.Time) {
+	l := p.object.Spec.Containers[i].Lifecycle
+	if l == nil || l.PreStop == nil || !c.Running() {
+		return
+	}
+	switch hook := l.PreStop; {
+	case hook.Sleep != nil:
+		time.Sleep(min(time.Duration(hook.Sleep.Seconds)*time.Second, time.Until(deadline)))
+	case hook.Exec != nil:
+		ctx, cancel := context.WithDeadline(context.Background(), deadline)
+		defer cancel()
+		if err := p.exec(ctx, i, hook.Exec.Command); err != nil {
+			fmt.Fprintf(p.cluster.Progress, "cluster: the hook of pod %s failed: %v\n", p.object.Name, err)
+		}
+	}
 }
 
 // updateStatus writes the pod's status.
@@ -343,7 +403,7 @@ func (p *pod) updateStatus(ctx context.Context, phase corev1.PodPhase, message s
 		if o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed {
 			return // a probe that was asked before the end, and answers after it, does not bring the pod back
 		}
-		o.Status.Phase, o.Status.PodIP, o.Status.Message = phase, p.address, message
+		o.Status.Phase, o.Status.PodIP, o.Status.HostIP, o.Status.Message = phase, p.address, p.address, message
 		ready := corev1.ConditionFalse
 		if p.ready.Load() {
 			ready = corev1.ConditionTrue

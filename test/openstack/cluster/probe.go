@@ -19,7 +19,7 @@ import (
 // readiness. A pod is ready when all of its containers are.
 func (p *pod) probe(ctx context.Context) { //nolint:gocognit // one loop over what kubelet looks at
 	for i := range p.object.Spec.Containers {
-		if !p.started(ctx, &p.object.Spec.Containers[i]) {
+		if !p.started(ctx, i) {
 			return
 		}
 	}
@@ -28,7 +28,7 @@ func (p *pod) probe(ctx context.Context) { //nolint:gocognit // one loop over wh
 		period, limit := time.Second, int32(1)
 		for i := range p.object.Spec.Containers {
 			if probe := p.object.Spec.Containers[i].ReadinessProbe; probe != nil {
-				if err := p.ask(ctx, probe); err != nil {
+				if err := p.ask(ctx, i, probe); err != nil {
 					ready, why = false, err
 				}
 				period, limit = interval(probe), max(probe.FailureThreshold, 1)
@@ -55,9 +55,9 @@ func (p *pod) probe(ctx context.Context) { //nolint:gocognit // one loop over wh
 }
 
 // started waits until a container has started.
-func (p *pod) started(ctx context.Context, c *corev1.Container) bool {
-	probe := c.StartupProbe
-	for probe != nil && (!p.alive() || p.ask(ctx, probe) != nil) {
+func (p *pod) started(ctx context.Context, i int) bool {
+	probe := p.object.Spec.Containers[i].StartupProbe
+	for probe != nil && (!p.alive() || p.ask(ctx, i, probe) != nil) {
 		select {
 		case <-ctx.Done():
 			return false
@@ -84,8 +84,8 @@ func interval(probe *corev1.Probe) time.Duration {
 	return time.Duration(max(probe.PeriodSeconds, 1)) * time.Second
 }
 
-// ask makes one probe.
-func (p *pod) ask(ctx context.Context, probe *corev1.Probe) error {
+// ask makes one probe of the i-th container.
+func (p *pod) ask(ctx context.Context, i int, probe *corev1.Probe) error {
 	// Machines that run tests are busier than nodes: answers may take longer here.
 	const leniency = 4
 	ctx, cancel := context.WithTimeout(ctx, leniency*time.Duration(max(probe.TimeoutSeconds, 1))*time.Second)
@@ -113,6 +113,8 @@ func (p *pod) ask(ctx context.Context, probe *corev1.Probe) error {
 			return fmt.Errorf("%s answered %s", url, response.Status)
 		}
 		return nil
+	case probe.Exec != nil:
+		return p.exec(ctx, i, probe.Exec.Command)
 	case probe.TCPSocket != nil:
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(p.address, strconv.Itoa(portOf(p.object, probe.TCPSocket.Port))))
 		if err != nil {

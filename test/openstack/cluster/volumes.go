@@ -38,6 +38,15 @@ func (c *Cluster) volumes(ctx context.Context, p *corev1.Pod) (map[string]*volum
 		if v.PersistentVolumeClaim != nil {
 			vol.dir = c.ClaimDir(p.Namespace, v.PersistentVolumeClaim.ClaimName)
 		}
+		if v.HostPath != nil {
+			var err error
+			if vol.dir, err = c.hostPath(v.HostPath.Path); err != nil {
+				return nil, err
+			}
+			vol.writable = true
+			out[v.Name] = vol
+			continue
+		}
 		if err := os.MkdirAll(vol.dir, 0o755); err != nil {
 			return nil, err
 		}
@@ -117,15 +126,20 @@ func (c *Cluster) content(ctx context.Context, namespace string, s corev1.Volume
 	case s.Projected != nil:
 		data = map[string][]byte{}
 		for _, source := range s.Projected.Sources {
-			if source.Secret == nil {
-				return nil, nil, 0, errors.New("cannot mount a projected volume of anything but Secrets")
+			var one corev1.VolumeSource
+			switch {
+			case source.Secret != nil:
+				one.Secret = &corev1.SecretVolumeSource{SecretName: source.Secret.Name, Items: source.Secret.Items}
+			case source.ConfigMap != nil:
+				one.ConfigMap = &corev1.ConfigMapVolumeSource{LocalObjectReference: source.ConfigMap.LocalObjectReference, Items: source.ConfigMap.Items}
+			default:
+				return nil, nil, 0, errors.New("cannot mount a projected volume of anything but Secrets and ConfigMaps")
 			}
-			o := &corev1.Secret{}
-			if err := c.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: source.Secret.Name}, o); err != nil {
+			some, items, _, err := c.content(ctx, namespace, one)
+			if err != nil {
 				return nil, nil, 0, err
 			}
-			some, err := chosen(o.Data, source.Secret.Items)
-			if err != nil {
+			if some, err = chosen(some, items); err != nil {
 				return nil, nil, 0, err
 			}
 			maps.Copy(data, some)

@@ -141,6 +141,7 @@ func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error 
 			template := s.Spec.Template.DeepCopy()
 			metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
 			template.Spec.Hostname, template.Spec.Subdomain = name, s.Spec.ServiceName
+			claims(s, name, &template.Spec)
 			if err := c.start(ctx, name, s, "StatefulSet", template); err != nil {
 				return err
 			}
@@ -154,6 +155,63 @@ func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error 
 		s.Status.ObservedGeneration = s.Generation
 		s.Status.Replicas, s.Status.ReadyReplicas = int32(len(running)), int32(ready) //nolint:gosec // a handful
 		s.Status.UpdatedReplicas, s.Status.AvailableReplicas = s.Status.Replicas, s.Status.ReadyReplicas
+	})
+}
+
+// claims gives a pod of a StatefulSet a volume for each template, which outlives the pod.
+func claims(s *appsv1.StatefulSet, pod string, spec *corev1.PodSpec) {
+	for _, t := range s.Spec.VolumeClaimTemplates {
+		spec.Volumes = append(slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == t.Name }),
+			corev1.Volume{Name: t.Name, VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: t.Name + "-" + pod},
+			}})
+	}
+}
+
+// daemonSets run one pod on the only node, and replace one of an earlier template: the new one starts when the old one has ended.
+func (c *Cluster) daemonSets(ctx context.Context) error {
+	list := &appsv1.DaemonSetList{}
+	if err := c.Client.List(ctx, list); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if err := c.daemonSet(ctx, &list.Items[i]); err != nil {
+			return fmt.Errorf("cannot roll DaemonSet %s: %w", list.Items[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
+	hash, err := revision(&d.Spec.Template)
+	if err != nil {
+		return err
+	}
+	running, stopping := c.owned(d.UID)
+	ready, updated := int32(0), int32(0)
+	for _, p := range running {
+		switch {
+		case p.object.Labels[revisionLabel] == hash:
+			updated++
+		case d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType:
+			p.terminate()
+			continue
+		}
+		if p.ready.Load() {
+			ready++
+		}
+	}
+	if len(running)+len(stopping) == 0 {
+		template := d.Spec.Template.DeepCopy()
+		metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
+		if err := c.start(ctx, fmt.Sprintf("%s-%s", d.Name, names.Hash(5, fmt.Sprint(numbers.Add(1)))), d, "DaemonSet", template); err != nil {
+			return err
+		}
+	}
+	return setStatus(ctx, c, d, func(d *appsv1.DaemonSet) {
+		s := &d.Status
+		s.ObservedGeneration, s.DesiredNumberScheduled, s.CurrentNumberScheduled = d.Generation, 1, 1
+		s.NumberReady, s.NumberAvailable, s.UpdatedNumberScheduled = ready, ready, updated
 	})
 }
 

@@ -6,11 +6,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// programs are files that have to be there, and the Debian package of each.
+// programs are files (or patterns) that have to be there, and the Debian package of each.
 var programs = []struct{ path, pkg string }{
 	{"/usr/sbin/mariadbd", "mariadb-server-core"},
 	{"/usr/bin/mariadb-install-db", "mariadb-server-core"},
@@ -24,6 +25,10 @@ var programs = []struct{ path, pkg string }{
 	{"/usr/sbin/apache2", "apache2-bin"},
 	{"/usr/lib/apache2/modules/mod_auth_openidc.so", "libapache2-mod-auth-openidc"},
 	{"/usr/sbin/ip", "iproute2"},
+	{"/usr/bin/mmdebstrap", "mmdebstrap"},
+	// What Glance reaches Ceph with.
+	{"/usr/lib/python3/dist-packages/rados.cpython-*.so", "python3-rados"},
+	{"/usr/lib/python3/dist-packages/rbd.cpython-*.so", "python3-rbd"},
 	// What some of Keystone's dependencies are compiled with.
 	{"/usr/bin/gcc", "gcc"},
 	{"/usr/bin/pkg-config", "pkg-config"},
@@ -42,7 +47,7 @@ func Debian(ctx context.Context, log io.Writer) error {
 		if slices.Contains(missing, p.pkg) {
 			continue
 		}
-		if _, err := os.Stat(p.path); err != nil {
+		if found, err := filepath.Glob(p.path); err != nil || len(found) == 0 {
 			missing = append(missing, p.pkg)
 		}
 	}

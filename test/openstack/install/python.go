@@ -10,9 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
+	"github.com/c5c3/crossplane-cobaltcore/images"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
@@ -22,15 +24,11 @@ const python = "/usr/bin/python3"
 // uv installs a release in a tenth of pip's time.
 const uv = "uv==0.13.8"
 
-// requirements besides Keystone: what its image has to have, and what tests a cloud from outside.
-var requirements = []string{
-	"PyMySQL", "python-memcached", // the drivers that are configured
-	"python-ldap", "ldappool", // identity backends
-	"uwsgi==2.0.31",
-	// Versions before 81 have pkg_resources without a warning, which services of 2025 still import here and there.
-	"setuptools<81",
-	"python-openstackclient", "tempest",
-}
+// clients test a cloud from outside.
+var clients = []string{"python-openstackclient", "tempest"}
+
+// bindings are Debian's Python modules for Ceph, which the package index does not have.
+var bindings = []string{"rados", "rbd"}
 
 // Cache is the folder for what is made once: $COBALTCORE_CACHE, or .cache/cobaltcore in the home folder.
 func Cache() (string, error) {
@@ -44,14 +42,11 @@ func Cache() (string, error) {
 	return filepath.Join(home, ".cache", "cobaltcore"), nil
 }
 
-// Keystone returns the virtual environment of a release, which is made if it is not there: Keystone in the version of the release table,
-// everything else as the release's upper constraints have it. Root is the folder of this project.
-func Keystone(ctx context.Context, root string, r release.Release, log io.Writer) (string, error) {
-	version, err := r.Version("keystone")
-	if err != nil {
-		return "", err
-	}
-	cache, err := Cache()
+// Services returns the virtual environment of a release, which is made if it is not there: every service that there is an image of, with
+// what the image has besides, in the versions of the release table and of the release's upper constraints. One environment holds them
+// all, as they constrain each other anyway. Root is the folder of this project.
+func Services(ctx context.Context, root string, r release.Release, log io.Writer) (string, error) {
+	wanted, err := requirements(r)
 	if err != nil {
 		return "", err
 	}
@@ -60,37 +55,92 @@ func Keystone(ctx context.Context, root string, r release.Release, log io.Writer
 	if err != nil {
 		return "", fmt.Errorf("cannot read the constraints of %s: %w", r, err)
 	}
-	wanted := append([]string{"keystone==" + version}, requirements...)
-	hash := sha256.Sum256([]byte(strings.Join(append(wanted, uv, string(text)), "\n")))
-	dir := filepath.Join(cache, "openstack", string(r))
+	return once(string(r), slices.Concat(wanted, bindings, []string{uv, string(text)}), func(dir string) error {
+		fmt.Fprintf(log, "installs OpenStack %s into %s\n", r, dir)
+		tool, err := installer(ctx, filepath.Dir(dir))
+		if err != nil {
+			return err
+		}
+		install := append([]string{
+			"pip", "install", "-q", "--compile-bytecode", "-p", filepath.Join(dir, "bin", "python"), "-c", constraints,
+		}, wanted...)
+		for _, args := range [][]string{{"venv", "-q", "--clear", "-p", python, dir}, install} {
+			cmd := exec.CommandContext(ctx, tool, args...)
+			cmd.Env = append(os.Environ(), "UV_PYTHON_DOWNLOADS=never", "UV_CACHE_DIR="+filepath.Join(filepath.Dir(dir), "uv-cache"))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				return fmt.Errorf("cannot install OpenStack %s (uv %s): %w\n%s", r, args[0], err, tail(out))
+			}
+		}
+		return bind(dir)
+	})
+}
+
+// requirements are what the images of a release have, and the clients.
+func requirements(r release.Release) ([]string, error) {
+	table, err := images.Table()
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(clients)
+	for _, i := range table {
+		if i.Package == "" {
+			continue
+		}
+		version, err := r.Version(i.Name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, i.Requirements(version, "")...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// bind makes Debian's modules those of a virtual environment, without anything else of Debian's.
+func bind(venv string) error {
+	for _, name := range bindings {
+		modules, err := filepath.Glob("/usr/lib/python3/dist-packages/" + name + ".cpython-*.so")
+		if err != nil || len(modules) != 1 {
+			return fmt.Errorf("cannot find Debian's Python module %s: there are %d", name, len(modules))
+		}
+		folders, err := filepath.Glob(filepath.Join(venv, "lib", "python3*", "site-packages"))
+		if err != nil || len(folders) != 1 {
+			return fmt.Errorf("cannot find the modules of %s: there are %d folders", venv, len(folders))
+		}
+		if err := os.Symlink(modules[0], filepath.Join(folders[0], filepath.Base(modules[0]))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// once returns a folder of the cache that make fills, and that is kept: its name ends with a hash of what decides its content. Nobody
+// writes to it afterwards.
+func once(name string, content []string, make func(dir string) error) (string, error) {
+	cache, err := Cache()
+	if err != nil {
+		return "", err
+	}
+	hash := sha256.Sum256([]byte(strings.Join(content, "\n")))
+	dir := filepath.Join(cache, "openstack", name+"-"+hex.EncodeToString(hash[:])[:12])
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return "", err
 	}
-	unlock, err := lock(dir + ".lock")
+	unlock, err := lock(filepath.Join(filepath.Dir(dir), name+".lock"))
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
-	done := filepath.Join(dir, "complete-"+hex.EncodeToString(hash[:])[:12])
+	done := dir + ".done"
 	if _, err := os.Stat(done); err == nil {
 		return dir, nil
 	}
-	fmt.Fprintln(log, "installs Keystone", version, "into", dir)
-	tool, err := installer(ctx, filepath.Join(cache, "openstack"))
-	if err != nil {
+	if err := os.RemoveAll(dir); err != nil {
 		return "", err
 	}
-	install := append([]string{
-		"pip", "install", "-q", "--compile-bytecode", "-p", filepath.Join(dir, "bin", "python"), "-c", constraints,
-	}, wanted...)
-	for _, args := range [][]string{{"venv", "-q", "--clear", "-p", python, dir}, install} {
-		cmd := exec.CommandContext(ctx, tool, args...)
-		cmd.Env = append(os.Environ(), "UV_PYTHON_DOWNLOADS=never", "UV_CACHE_DIR="+filepath.Join(cache, "openstack", "uv-cache"))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("cannot install Keystone %s of release %s (uv %s): %w\n%s", version, r, args[0], err, tail(out))
-		}
+	if err := make(dir); err != nil {
+		return "", err
 	}
-	// Other users run it; nobody writes to it.
 	return dir, os.WriteFile(done, nil, 0o644)
 }
 

@@ -25,11 +25,8 @@ const OperatorImage = "mariadb-operator"
 // its image, and MariaDB's tools. When they run is faked: a backup when its object is new or changed, a restore when a server with
 // bootstrapFrom has no data.
 
-// physicalBackup makes a backup now. Where the operator's program is not at hand, none are made.
+// physicalBackup makes a backup now.
 func (o *Operators) physicalBackup(ctx context.Context, u *unstructured.Unstructured) error {
-	if o.MariaDBOperator == "" {
-		return nil
-	}
 	server, err := o.Find("MariaDB.k8s.mariadb.com", u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"))
 	if err != nil {
 		return err
@@ -39,9 +36,6 @@ func (o *Operators) physicalBackup(ctx context.Context, u *unstructured.Unstruct
 
 // restore fills a server's data folder with the backup that it starts from.
 func (o *Operators) restore(ctx context.Context, server *unstructured.Unstructured) error {
-	if o.MariaDBOperator == "" {
-		return errors.New("it starts from a backup, and the operator's program, which restores it, is not at hand")
-	}
 	return o.operatorJob(ctx, "restore-job", server)
 }
 
@@ -54,7 +48,7 @@ func (o *Operators) operatorJob(ctx context.Context, which string, objects ...*u
 		}
 	}
 	out, problems := &bytes.Buffer{}, &bytes.Buffer{}
-	cmd := exec.CommandContext(ctx, o.MariaDBOperator, which)
+	cmd := exec.CommandContext(ctx, o.mariaDBOperator, which)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, problems
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("the operator makes no Job of it: %w\n%s", err, problems)

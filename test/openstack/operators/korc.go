@@ -4,12 +4,14 @@ package operators
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
@@ -17,6 +19,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/config/clouds"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/domains"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/endpoints"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/groups"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/projects"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/roles"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/services"
@@ -26,8 +29,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// What K-ORC does with an object: it finds what exists by the filter of an import, which has to fit exactly one, or makes what
-// is managed where there is none (https://github.com/k-orc/openstack-resource-controller).
+// What K-ORC does with an object (https://github.com/k-orc/openstack-resource-controller, internal/controllers/*/actuator.go, v2.6.0): it
+// finds what exists by the filter of an import, which has to fit exactly one. What is managed it adopts, by name and a little more, or
+// makes; from then on it knows its id and changes what differs, unlike anything that is imported.
 
 // Identity logs in by a clouds.yaml in a Secret, as K-ORC does: with the authority in its key cacert, and the clouds.yaml's own
 // interface and region.
@@ -77,45 +81,105 @@ func (o *Operators) id(kind string, u *unstructured.Unstructured, ref string) (s
 	return id, nil
 }
 
+// actions are what K-ORC does to a resource of one kind.
+type actions struct {
+	find   func() ([]string, error)
+	create func() (string, error)
+	// update makes the resource of an id what the object says.
+	update func(id string) error
+}
+
 // settle finds what an object stands for, or makes it, and notes its id, where the companion reads it.
-func (o *Operators) settle(
-	ctx context.Context, u *unstructured.Unstructured, found func() ([]string, error), create func() (string, error),
-) error {
-	ids, err := found()
+func (o *Operators) settle(ctx context.Context, u *unstructured.Unstructured, a actions) error {
+	managed := text(u, "spec", "managementPolicy") == "managed"
+	id, err := text(u, "status", "id"), error(nil)
+	if id == "" {
+		id, err = a.resolve(managed)
+	} else if managed {
+		err = a.update(id)
+	}
 	if err != nil {
 		return err
 	}
-	managed := text(u, "spec", "managementPolicy") == "managed"
-	switch {
-	case len(ids) == 0 && managed && create != nil:
-		id, err := create()
-		if err != nil {
-			return err
-		}
-		ids = []string{id}
-	case len(ids) != 1:
-		return fmt.Errorf("%d resources in Keystone fit, not one", len(ids))
-	}
+	status := map[string]any{"id": id, "resource": map[string]any{"appliedPasswordRef": desired(u, "passwordRef")}}
 	o.mu.Lock()
 	kept := o.objects[key(u.GroupVersionKind().GroupKind().String(), u.GetNamespace(), u.GetName())]
-	err = unstructured.SetNestedField(kept.Object, ids[0], "status", "id")
+	kept.Object["status"] = status
 	known := kept.DeepCopy()
 	o.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if err := client.IgnoreNotFound(o.Cluster.Client.Delete(ctx, kept.DeepCopy())); err != nil {
+	if err := client.IgnoreNotFound(o.Cluster.Client.Delete(ctx, known.DeepCopy())); err != nil {
 		return err
 	}
 	return o.Cluster.Client.Create(ctx, known)
 }
 
-// desired returns a field of the filter of an import, or of the resource that is managed.
-func desired(u *unstructured.Unstructured, field string) string {
-	if text(u, "spec", "managementPolicy") == "managed" {
-		return text(u, "spec", "resource", field)
+// resolve returns the id of what an object stands for, the first time.
+func (a actions) resolve(managed bool) (string, error) {
+	ids, err := a.find()
+	switch {
+	case err != nil:
+		return "", err
+	case len(ids) == 0 && managed:
+		return a.create()
+	case len(ids) != 1:
+		return "", fmt.Errorf("%d resources in Keystone fit, not one", len(ids))
 	}
-	return text(u, "spec", "import", "filter", field)
+	return ids[0], nil
+}
+
+// desired returns a field of the filter of an import, or of the resource that is managed, whose name is the object's if it has none.
+func desired(u *unstructured.Unstructured, field string) string {
+	if text(u, "spec", "managementPolicy") != "managed" {
+		return text(u, "spec", "import", "filter", field)
+	}
+	value := text(u, "spec", "resource", field)
+	if field == "name" {
+		value = cmp.Or(value, u.GetName())
+	}
+	return value
+}
+
+// enabled is a field of a resource that is managed: what is not said is.
+func enabled(u *unstructured.Unstructured) *bool {
+	value, said, _ := unstructured.NestedBool(u.Object, "spec", "resource", "enabled")
+	return new(value || !said)
+}
+
+// forget deletes what an object stands for, if K-ORC made it and is to delete it.
+func (o *Operators) forget(ctx context.Context, u *unstructured.Unstructured) error {
+	if err := client.IgnoreNotFound(o.Cluster.Client.Delete(ctx, u.DeepCopy())); err != nil {
+		return err
+	}
+	if text(u, "spec", "managementPolicy") != "managed" || text(u, "spec", "managedOptions", "onDelete") == "detach" {
+		return nil
+	}
+	c, err := o.identityOf(ctx, u)
+	if err != nil {
+		return err
+	}
+	id := text(u, "status", "id")
+	switch u.GetKind() {
+	case "Domain": // only one that is disabled can be deleted
+		if _, err = domains.Update(ctx, c, id, domains.UpdateOpts{Enabled: new(false)}).Extract(); err == nil {
+			err = domains.Delete(ctx, c, id).ExtractErr()
+		}
+	case "Project":
+		err = projects.Delete(ctx, c, id).ExtractErr()
+	case "Role":
+		err = roles.Delete(ctx, c, id).ExtractErr()
+	case "Group":
+		err = groups.Delete(ctx, c, id).ExtractErr()
+	case "User":
+		err = users.Delete(ctx, c, id).ExtractErr()
+	case "Service":
+		err = services.Delete(ctx, c, id).ExtractErr()
+	case "Endpoint":
+		err = endpoints.Delete(ctx, c, id).ExtractErr()
+	}
+	if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+		return nil
+	}
+	return err
 }
 
 // list returns the ids of what a listing finds.
@@ -141,15 +205,21 @@ func (o *Operators) domain(ctx context.Context, u *unstructured.Unstructured) er
 	if err != nil {
 		return err
 	}
-	return o.settle(ctx, u, func() ([]string, error) {
-		return list(ctx, domains.List(c, domains.ListOpts{Name: desired(u, "name")}), domains.ExtractDomains,
-			func(d domains.Domain) string { return d.ID })
-	}, func() (string, error) {
-		d, err := domains.Create(ctx, c, domains.CreateOpts{Name: desired(u, "name"), Description: desired(u, "description")}).Extract()
-		if err != nil {
-			return "", err
-		}
-		return d.ID, nil
+	name, description := desired(u, "name"), desired(u, "description")
+	return o.settle(ctx, u, actions{
+		find: func() ([]string, error) {
+			return list(ctx, domains.List(c, domains.ListOpts{Name: name}), domains.ExtractDomains, func(d domains.Domain) string { return d.ID })
+		},
+		create: func() (string, error) {
+			d, err := domains.Create(ctx, c, domains.CreateOpts{Name: name, Description: description, Enabled: enabled(u)}).Extract()
+			if err != nil {
+				return "", err
+			}
+			return d.ID, nil
+		},
+		update: func(id string) error {
+			return domains.Update(ctx, c, id, domains.UpdateOpts{Name: name, Description: &description, Enabled: enabled(u)}).Err
+		},
 	})
 }
 
@@ -162,17 +232,24 @@ func (o *Operators) project(ctx context.Context, u *unstructured.Unstructured) e
 	if err != nil {
 		return err
 	}
-	return o.settle(ctx, u, func() ([]string, error) {
-		return list(ctx, projects.List(c, projects.ListOpts{Name: desired(u, "name"), DomainID: domain}), projects.ExtractProjects,
-			func(p projects.Project) string { return p.ID })
-	}, func() (string, error) {
-		p, err := projects.Create(ctx, c, projects.CreateOpts{
-			Name: desired(u, "name"), DomainID: domain, Description: desired(u, "description"),
-		}).Extract()
-		if err != nil {
-			return "", err
-		}
-		return p.ID, nil
+	name, description := desired(u, "name"), desired(u, "description")
+	return o.settle(ctx, u, actions{
+		find: func() ([]string, error) {
+			return list(ctx, projects.List(c, projects.ListOpts{Name: name, DomainID: domain}), projects.ExtractProjects,
+				func(p projects.Project) string { return p.ID })
+		},
+		create: func() (string, error) {
+			p, err := projects.Create(ctx, c, projects.CreateOpts{
+				Name: name, DomainID: domain, Description: description, Enabled: enabled(u),
+			}).Extract()
+			if err != nil {
+				return "", err
+			}
+			return p.ID, nil
+		},
+		update: func(id string) error {
+			return projects.Update(ctx, c, id, projects.UpdateOpts{Name: name, Description: &description, Enabled: enabled(u)}).Err
+		},
 	})
 }
 
@@ -181,11 +258,57 @@ func (o *Operators) role(ctx context.Context, u *unstructured.Unstructured) erro
 	if err != nil {
 		return err
 	}
-	return o.settle(ctx, u, func() ([]string, error) {
-		return list(ctx, roles.List(c, roles.ListOpts{Name: desired(u, "name")}), roles.ExtractRoles, func(r roles.Role) string { return r.ID })
-	}, nil)
+	domain, err := o.id("Domain", u, desired(u, "domainRef"))
+	if err != nil {
+		return err
+	}
+	name, description := desired(u, "name"), desired(u, "description")
+	return o.settle(ctx, u, actions{
+		find: func() ([]string, error) {
+			return list(ctx, roles.List(c, roles.ListOpts{Name: name, DomainID: domain}), roles.ExtractRoles, func(r roles.Role) string { return r.ID })
+		},
+		create: func() (string, error) {
+			r, err := roles.Create(ctx, c, roles.CreateOpts{Name: name, DomainID: domain, Description: description}).Extract()
+			if err != nil {
+				return "", err
+			}
+			return r.ID, nil
+		},
+		update: func(id string) error {
+			return roles.Update(ctx, c, id, roles.UpdateOpts{Name: name, Description: &description}).Err
+		},
+	})
 }
 
+func (o *Operators) group(ctx context.Context, u *unstructured.Unstructured) error {
+	c, err := o.identityOf(ctx, u)
+	if err != nil {
+		return err
+	}
+	domain, err := o.id("Domain", u, desired(u, "domainRef"))
+	if err != nil {
+		return err
+	}
+	name, description := desired(u, "name"), desired(u, "description")
+	return o.settle(ctx, u, actions{
+		find: func() ([]string, error) {
+			return list(ctx, groups.List(c, groups.ListOpts{Name: name, DomainID: domain}), groups.ExtractGroups, func(g groups.Group) string { return g.ID })
+		},
+		create: func() (string, error) {
+			g, err := groups.Create(ctx, c, groups.CreateOpts{Name: name, DomainID: domain, Description: description}).Extract()
+			if err != nil {
+				return "", err
+			}
+			return g.ID, nil
+		},
+		update: func(id string) error {
+			return groups.Update(ctx, c, id, groups.UpdateOpts{Name: name, Description: &description}).Err
+		},
+	})
+}
+
+// user makes a user with the password of a Secret. A user that is adopted keeps the password that he has; later another Secret, and not
+// another content of the same, gives another password.
 func (o *Operators) user(ctx context.Context, u *unstructured.Unstructured) error {
 	c, err := o.identityOf(ctx, u)
 	if err != nil {
@@ -195,21 +318,46 @@ func (o *Operators) user(ctx context.Context, u *unstructured.Unstructured) erro
 	if err != nil {
 		return err
 	}
-	return o.settle(ctx, u, func() ([]string, error) {
-		return list(ctx, users.List(c, users.ListOpts{Name: desired(u, "name"), DomainID: domain}), users.ExtractUsers,
-			func(x users.User) string { return x.ID })
-	}, func() (string, error) {
-		data, err := o.Secret(ctx, u.GetNamespace(), desired(u, "passwordRef"))
-		if err != nil {
-			return "", err
+	project, err := o.id("Project", u, desired(u, "defaultProjectRef"))
+	if err != nil {
+		return err
+	}
+	name, description, secret := desired(u, "name"), desired(u, "description"), desired(u, "passwordRef")
+	password := func() (string, error) {
+		data, err := o.Secret(ctx, u.GetNamespace(), secret)
+		if err == nil && data["password"] == nil {
+			err = fmt.Errorf("secret %s has no key password", secret)
 		}
-		x, err := users.Create(ctx, c, users.CreateOpts{
-			Name: desired(u, "name"), DomainID: domain, Password: string(data["password"]), Description: desired(u, "description"),
-		}).Extract()
-		if err != nil {
-			return "", err
-		}
-		return x.ID, nil
+		return string(data["password"]), err
+	}
+	return o.settle(ctx, u, actions{
+		find: func() ([]string, error) {
+			return list(ctx, users.List(c, users.ListOpts{Name: name, DomainID: domain}), users.ExtractUsers, func(x users.User) string { return x.ID })
+		},
+		create: func() (string, error) {
+			opts := users.CreateOpts{Name: name, DomainID: domain, DefaultProjectID: project, Description: description, Enabled: enabled(u)}
+			if secret != "" {
+				var err error
+				if opts.Password, err = password(); err != nil {
+					return "", err
+				}
+			}
+			x, err := users.Create(ctx, c, opts).Extract()
+			if err != nil {
+				return "", err
+			}
+			return x.ID, nil
+		},
+		update: func(id string) error {
+			opts := users.UpdateOpts{Name: name, Description: &description, Enabled: enabled(u)}
+			if secret != "" && secret != text(u, "status", "resource", "appliedPasswordRef") {
+				var err error
+				if opts.Password, err = password(); err != nil {
+					return err
+				}
+			}
+			return users.Update(ctx, c, id, opts).Err
+		},
 	})
 }
 
@@ -218,20 +366,30 @@ func (o *Operators) service(ctx context.Context, u *unstructured.Unstructured) e
 	if err != nil {
 		return err
 	}
-	return o.settle(ctx, u, func() ([]string, error) {
-		return list(ctx, services.List(c, services.ListOpts{Name: desired(u, "name"), ServiceType: desired(u, "type")}), services.ExtractServices,
-			func(s services.Service) string { return s.ID })
-	}, func() (string, error) {
-		s, err := services.Create(ctx, c, services.CreateOpts{
-			Type: desired(u, "type"), Extra: map[string]any{"name": desired(u, "name")},
-		}).Extract()
-		if err != nil {
-			return "", err
-		}
-		return s.ID, nil
+	name, kind, description := desired(u, "name"), desired(u, "type"), desired(u, "description")
+	return o.settle(ctx, u, actions{
+		find: func() ([]string, error) {
+			return list(ctx, services.List(c, services.ListOpts{Name: name, ServiceType: kind}), services.ExtractServices,
+				func(s services.Service) string { return s.ID })
+		},
+		create: func() (string, error) {
+			s, err := services.Create(ctx, c, services.CreateOpts{
+				Type: kind, Enabled: enabled(u), Extra: map[string]any{"name": name, "description": description},
+			}).Extract()
+			if err != nil {
+				return "", err
+			}
+			return s.ID, nil
+		},
+		update: func(id string) error {
+			return services.Update(ctx, c, id, services.UpdateOpts{
+				Type: kind, Enabled: enabled(u), Extra: map[string]any{"name": name, "description": description},
+			}).Err
+		},
 	})
 }
 
+// endpoint makes an endpoint of a service. Only one with the same URL is adopted.
 func (o *Operators) endpoint(ctx context.Context, u *unstructured.Unstructured) error {
 	c, err := o.identityOf(ctx, u)
 	if err != nil {
@@ -244,17 +402,24 @@ func (o *Operators) endpoint(ctx context.Context, u *unstructured.Unstructured) 
 	if service == "" {
 		return errors.New("it names no service")
 	}
-	return o.settle(ctx, u, func() ([]string, error) {
-		return list(ctx, endpoints.List(c, endpoints.ListOpts{
-			ServiceID: service, Availability: gophercloud.Availability(desired(u, "interface")),
-		}), endpoints.ExtractEndpoints, func(e endpoints.Endpoint) string { return e.ID })
-	}, func() (string, error) {
-		e, err := endpoints.Create(ctx, c, endpoints.CreateOpts{
-			ServiceID: service, Availability: gophercloud.Availability(desired(u, "interface")), URL: desired(u, "url"),
-		}).Extract()
-		if err != nil {
-			return "", err
-		}
-		return e.ID, nil
+	of, url := gophercloud.Availability(desired(u, "interface")), desired(u, "url")
+	return o.settle(ctx, u, actions{
+		find: func() ([]string, error) {
+			return list(ctx, endpoints.List(c, endpoints.ListOpts{ServiceID: service, Availability: of}),
+				func(p pagination.Page) ([]endpoints.Endpoint, error) {
+					all, err := endpoints.ExtractEndpoints(p)
+					return slices.DeleteFunc(all, func(e endpoints.Endpoint) bool { return url != "" && e.URL != url }), err
+				}, func(e endpoints.Endpoint) string { return e.ID })
+		},
+		create: func() (string, error) {
+			e, err := endpoints.Create(ctx, c, endpoints.CreateOpts{ServiceID: service, Availability: of, URL: url, Enabled: enabled(u)}).Extract()
+			if err != nil {
+				return "", err
+			}
+			return e.ID, nil
+		},
+		update: func(id string) error {
+			return endpoints.Update(ctx, c, id, endpoints.UpdateOpts{ServiceID: service, Availability: of, URL: url, Enabled: enabled(u)}).Err
+		},
 	})
 }

@@ -11,12 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 )
@@ -70,16 +66,12 @@ func (o *Operators) mariaDB(ctx context.Context, u *unstructured.Unstructured) e
 	if err := o.initialise(ctx, u); err != nil {
 		return err
 	}
-	set := o.server(u)
-	if err := errors.Join(o.Cluster.Apply(ctx, set), o.Cluster.Apply(ctx, databaseService(name, namespace, name))); err != nil {
-		return err
-	}
-	return o.waitForStatefulSet(ctx, namespace, name)
+	return o.run(ctx, mariaDBServer(u), name)
 }
 
-// server is the StatefulSet of a MariaDB object, with a data folder that outlives its pods.
-func (o *Operators) server(u *unstructured.Unstructured) *appsv1.StatefulSet {
-	namespace, name := u.GetNamespace(), u.GetName()
+// mariaDBServer is the server of a MariaDB object.
+func mariaDBServer(u *unstructured.Unstructured) server {
+	name := u.GetName()
 	args := []string{
 		"--defaults-file=/etc/mysql/my.cnf", "--datadir=/var/lib/mysql", "--socket=/tmp/mysqld.sock", "--pid-file=/tmp/mysqld.pid",
 		"--tmpdir=/tmp", fmt.Sprintf("--port=%d", mariaDBPort), "--init-file=/etc/mysql/init.sql",
@@ -90,62 +82,16 @@ func (o *Operators) server(u *unstructured.Unstructured) *appsv1.StatefulSet {
 	if required, _, _ := unstructured.NestedBool(u.Object, "spec", "tls", "required"); required {
 		args = append(args, "--require-secure-transport=ON")
 	}
-	labels := map[string]string{"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": name}
-	secret := func(name string) corev1.VolumeSource {
-		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: ptr.To[int32](0o440)}}
-	}
-	probe := &corev1.Probe{
-		ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("mariadb")}},
-		PeriodSeconds: 1, FailureThreshold: 120,
-	}
-	return &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
-		Spec: appsv1.StatefulSetSpec{
-			ServiceName: name + "-internal",
-			Selector:    &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{
-					SecurityContext: &corev1.PodSecurityContext{
-						RunAsUser: ptr.To[int64](mariaDBUser), RunAsGroup: ptr.To[int64](mariaDBUser), FSGroup: ptr.To[int64](mariaDBUser),
-					},
-					Containers: []corev1.Container{{
-						Name: "mariadb", Image: MariaDBImage, Args: args,
-						Ports:           []corev1.ContainerPort{{Name: "mariadb", ContainerPort: mariaDBPort}},
-						SecurityContext: &corev1.SecurityContext{ReadOnlyRootFilesystem: new(true)},
-						StartupProbe:    probe, ReadinessProbe: probe,
-						VolumeMounts: []corev1.VolumeMount{
-							{Name: "data", MountPath: "/var/lib/mysql"}, {Name: "tmp", MountPath: "/tmp"},
-							{Name: "files", MountPath: "/etc/mysql"}, {Name: "tls", MountPath: tlsDir},
-						},
-					}},
-					Volumes: []corev1.Volume{
-						{Name: "data", VolumeSource: corev1.VolumeSource{
-							PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: dataClaim(name)},
-						}},
-						{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-						{Name: "files", VolumeSource: secret(name + "-files")},
-						{Name: "tls", VolumeSource: secret(name + "-server-cert")},
-					},
-				},
-			},
+	return server{
+		namespace: u.GetNamespace(), name: name, service: name + "-internal", user: mariaDBUser,
+		labels:  map[string]string{"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": name},
+		data:    "/var/lib/mysql",
+		secrets: map[string]string{"/etc/mysql": name + "-files", tlsDir: name + "-server-cert"},
+		container: corev1.Container{
+			Name: "mariadb", Image: MariaDBImage, Args: args, Ports: []corev1.ContainerPort{{Name: "mariadb", ContainerPort: mariaDBPort}},
 		},
 	}
 }
-
-// databaseService leads to the server of a MariaDB object.
-func databaseService(name, namespace, server string) *corev1.Service {
-	return &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
-		Spec: corev1.ServiceSpec{
-			Selector: map[string]string{"app.kubernetes.io/name": "mariadb", "app.kubernetes.io/instance": server},
-			Ports:    []corev1.ServicePort{{Name: "mariadb", Port: mariaDBPort, TargetPort: intstr.FromString("mariadb")}},
-		},
-	}
-}
-
-// dataClaim is the claim of the only member's data.
-func dataClaim(server string) string { return "storage-" + server + "-0" }
 
 // initialise makes the data folder, where there is none: an empty one, or the one of the backup that the server starts from.
 func (o *Operators) initialise(ctx context.Context, u *unstructured.Unstructured) error {
@@ -172,7 +118,11 @@ func (o *Operators) initialise(ctx context.Context, u *unstructured.Unstructured
 
 // maxScale is a name for the server behind it.
 func (o *Operators) maxScale(ctx context.Context, u *unstructured.Unstructured) error {
-	return o.Cluster.Apply(ctx, databaseService(u.GetName(), u.GetNamespace(), text(u, "spec", "mariaDbRef", "name")))
+	server, err := o.Find("MariaDB.k8s.mariadb.com", u.GetNamespace(), text(u, "spec", "mariaDbRef", "name"))
+	if err != nil {
+		return err
+	}
+	return o.Cluster.Apply(ctx, mariaDBServer(server).at(u.GetName()))
 }
 
 func (o *Operators) database(ctx context.Context, u *unstructured.Unstructured) error {

@@ -4,6 +4,7 @@ package operators
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,9 +30,8 @@ var Timeout = 6 * time.Minute
 type Operators struct {
 	Cluster *cluster.Cluster
 	// Public is the authority that everybody trusts: it signs for ClusterIssuers, the Gateway and hosts outside.
-	Public *pki.Authority
-	// MariaDBOperator is the program of hack/tools/mariadb-operator, without which there are no backups.
-	MariaDBOperator string
+	Public          *pki.Authority
+	mariaDBOperator string // the program of hack/tools/mariadb-operator
 
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured // everything applied, by kind, namespace and name
@@ -39,10 +39,10 @@ type Operators struct {
 	skew    atomic.Int64                          // of the companion's clock, in nanoseconds
 }
 
-// New makes operators of a cluster and starts the companion's controllers.
-func New(ctx context.Context, c *cluster.Cluster, public *pki.Authority) *Operators {
+// New makes operators of a cluster and starts the companion's controllers. MariaDBOperator is the program of hack/tools/mariadb-operator.
+func New(ctx context.Context, c *cluster.Cluster, public *pki.Authority, mariaDBOperator string) *Operators {
 	o := &Operators{
-		Cluster: c, Public: public,
+		Cluster: c, Public: public, mariaDBOperator: mariaDBOperator,
 		objects: map[string]*unstructured.Unstructured{}, routes: map[string]*route{},
 	}
 	o.companion(ctx)
@@ -55,8 +55,21 @@ type owner struct {
 	reconcile func(*Operators, context.Context, *unstructured.Unstructured) error
 }
 
-// owners in the order in which they reconcile objects that appear together.
+// owners in the order in which they reconcile objects that appear together. Those without a function have nothing to do here, or others read
+// their objects; a kind that is missing is refused.
 var owners = []owner{
+	{"Namespace", nil},
+	{"ServiceAccount", nil},
+	{"Role.rbac.authorization.k8s.io", nil},
+	{"RoleBinding.rbac.authorization.k8s.io", nil},
+	{"NetworkPolicy.networking.k8s.io", nil},
+	{"PodDisruptionBudget.policy", nil},
+	{"Ingress.networking.k8s.io", (*Operators).unsupported},
+	{"Usage.protection.crossplane.io", nil},
+	{"ServiceMonitor.monitoring.coreos.com", nil},
+	{"PodMonitor.monitoring.coreos.com", nil},
+	{"PrometheusRule.monitoring.coreos.com", nil},
+	{"PushSecret.external-secrets.io", (*Operators).unsupported},
 	{"Password.generators.external-secrets.io", nil},
 	{"Issuer.cert-manager.io", nil},
 	{"SecretStore.external-secrets.io", nil},
@@ -67,7 +80,13 @@ var owners = []owner{
 	{"SecretAggregate.c5c3.io", (*Operators).secretAggregate},
 	{"Service", (*Operators).apply},
 	{"StatefulSet.apps", (*Operators).statefulSet},
+	{"DaemonSet.apps", (*Operators).daemonSet},
 	{"MariaDB.k8s.mariadb.com", (*Operators).mariaDB},
+	{"RabbitmqCluster.rabbitmq.com", (*Operators).rabbitMQ},
+	{"Vhost.rabbitmq.com", (*Operators).vhost},
+	{"User.rabbitmq.com", (*Operators).brokerUser},
+	{"Permission.rabbitmq.com", (*Operators).permission},
+	{"Valkey.cache.cs.sap.com", (*Operators).valkey},
 	{"MaxScale.k8s.mariadb.com", (*Operators).maxScale},
 	{"PhysicalBackup.k8s.mariadb.com", (*Operators).physicalBackup},
 	{"Database.k8s.mariadb.com", (*Operators).database},
@@ -83,6 +102,7 @@ var owners = []owner{
 	{"Domain.openstack.k-orc.cloud", (*Operators).domain},
 	{"Project.openstack.k-orc.cloud", (*Operators).project},
 	{"Role.openstack.k-orc.cloud", (*Operators).role},
+	{"Group.openstack.k-orc.cloud", (*Operators).group},
 	{"User.openstack.k-orc.cloud", (*Operators).user},
 	{"Service.openstack.k-orc.cloud", (*Operators).service},
 	{"Endpoint.openstack.k-orc.cloud", (*Operators).endpoint},
@@ -91,14 +111,25 @@ var owners = []owner{
 	{"RoleAssignment.openstack.c5c3.io", (*Operators).roleAssignment},
 }
 
+// unsupported is of kinds whose owners are not here: nothing would come of them.
+func (*Operators) unsupported(context.Context, *unstructured.Unstructured) error {
+	return errors.New("its owner does not run here; change the claim")
+}
+
 // Reconcile makes objects ready that are new or whose desired state has changed.
 func (o *Operators) Reconcile(ctx context.Context, desired []map[string]any) error {
 	byKind := map[string][]*unstructured.Unstructured{}
 	for _, m := range desired {
 		u := &unstructured.Unstructured{Object: m}
 		kind := u.GroupVersionKind().GroupKind().String()
+		if !slices.ContainsFunc(owners, func(o owner) bool { return o.kind == kind }) {
+			return fmt.Errorf("nobody owns %s %s here: add who makes a %s ready to the table of test/openstack/operators", u.GetKind(), u.GetName(), kind)
+		}
 		byKind[kind] = append(byKind[kind], u)
 		o.mu.Lock()
+		if before, ok := o.objects[key(kind, u.GetNamespace(), u.GetName())]; ok && before.Object["status"] != nil {
+			u.Object["status"] = before.Object["status"]
+		}
 		o.objects[key(kind, u.GetNamespace(), u.GetName())] = u
 		o.mu.Unlock()
 	}
@@ -111,6 +142,33 @@ func (o *Operators) Reconcile(ctx context.Context, desired []map[string]any) err
 			if err := owner.reconcile(o, ctx, u.DeepCopy()); err != nil {
 				return fmt.Errorf("%s %s does not become ready: %w", u.GetKind(), u.GetName(), err)
 			}
+		}
+	}
+	return nil
+}
+
+// Remove takes away what is not desired any more: objects, with what K-ORC is to delete in Keystone and the pods that they run. What an
+// operator's object stands for, such as a database, stays.
+func (o *Operators) Remove(ctx context.Context, gone []map[string]any) error {
+	for _, m := range gone {
+		u := &unstructured.Unstructured{Object: m}
+		kind := u.GroupVersionKind().GroupKind().String()
+		o.mu.Lock()
+		at := key(kind, u.GetNamespace(), u.GetName())
+		if known, ok := o.objects[at]; ok {
+			u = known
+		}
+		delete(o.objects, at)
+		o.mu.Unlock()
+		fmt.Fprintf(o.Cluster.Progress, "operators: removes %s %s\n", u.GetKind(), u.GetName())
+		var err error
+		if u.GroupVersionKind().Group == "openstack.k-orc.cloud" {
+			err = o.forget(ctx, u)
+		} else if o.Cluster.Client.Scheme().Recognizes(u.GroupVersionKind()) {
+			err = o.Cluster.Delete(ctx, u)
+		}
+		if err != nil {
+			return fmt.Errorf("cannot remove %s %s: %w", u.GetKind(), u.GetName(), err)
 		}
 	}
 	return nil

@@ -33,6 +33,19 @@ func (o *Operators) waitForStatefulSet(ctx context.Context, namespace, name stri
 	})
 }
 
+func (o *Operators) daemonSet(ctx context.Context, u *unstructured.Unstructured) error {
+	if err := o.apply(ctx, u); err != nil {
+		return err
+	}
+	d, key := &appsv1.DaemonSet{}, client.ObjectKeyFromObject(u)
+	return o.Cluster.Wait(ctx, Timeout, "the pods of DaemonSet "+key.Name, func(ctx context.Context) (bool, error) {
+		err := o.Cluster.Client.Get(ctx, key, d)
+		s := d.Status
+		return s.ObservedGeneration == d.Generation && s.DesiredNumberScheduled > 0 && s.NumberReady == s.DesiredNumberScheduled &&
+			s.UpdatedNumberScheduled == s.DesiredNumberScheduled, err
+	})
+}
+
 // deployment runs a Deployment. The companion's is not run: its controllers are here already.
 func (o *Operators) deployment(ctx context.Context, u *unstructured.Unstructured) error {
 	object, err := o.typed(u)

@@ -94,8 +94,12 @@ func root(m message) error {
 	slices.SortStableFunc(mounts, func(a, b Mount) int {
 		return strings.Count(filepath.Clean(a.Target), "/") - strings.Count(filepath.Clean(b.Target), "/")
 	})
-	for _, d := range devices {
-		mounts = append(mounts, Mount{Source: "/dev/" + d, Target: "/dev/" + d, Writable: true})
+	if m.Spec.Privileged {
+		mounts = append([]Mount{{Source: "/dev", Target: "/dev", Writable: true}, {Source: "/sys", Target: "/sys", Writable: true}}, mounts...)
+	} else {
+		for _, d := range devices {
+			mounts = append(mounts, Mount{Source: "/dev/" + d, Target: "/dev/" + d, Writable: true})
+		}
 	}
 	mounts = append(mounts, Mount{Target: "/dev/shm", Writable: true})
 	for _, mount := range mounts {
@@ -103,9 +107,11 @@ func root(m message) error {
 			return err
 		}
 	}
-	links := append(slices.Clone(m.Spec.Links),
-		Link{Target: "/proc/self/fd", Path: "/dev/fd"}, Link{Target: "/proc/self/fd/0", Path: "/dev/stdin"},
-		Link{Target: "/proc/self/fd/1", Path: "/dev/stdout"}, Link{Target: "/proc/self/fd/2", Path: "/dev/stderr"})
+	links := slices.Clone(m.Spec.Links)
+	if !m.Spec.Privileged {
+		links = append(links, Link{Target: "/proc/self/fd", Path: "/dev/fd"}, Link{Target: "/proc/self/fd/0", Path: "/dev/stdin"},
+			Link{Target: "/proc/self/fd/1", Path: "/dev/stdout"}, Link{Target: "/proc/self/fd/2", Path: "/dev/stderr"})
+	}
 	for _, l := range links {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(in(l.Path)), 0o755), os.Symlink(l.Target, in(l.Path))); err != nil {
 			return fmt.Errorf("cannot link %s: %w", l.Path, err)
@@ -124,6 +130,9 @@ func root(m message) error {
 	}
 	if err := errors.Join(os.Chdir("/"), unix.Unmount("/old", unix.MNT_DETACH), os.Remove("/old")); err != nil {
 		return fmt.Errorf("cannot leave the old root: %w", err)
+	}
+	if m.Spec.Writable {
+		return nil
 	}
 	return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID, "")
 }
@@ -169,17 +178,40 @@ func touch(path string) error {
 	return f.Close()
 }
 
-// privileges gives up all of them: every capability, also those that a program could bring, and the user root.
+// capabilities by name, as Kubernetes writes them.
+var capabilities = map[string]uintptr{
+	"CHOWN": unix.CAP_CHOWN, "DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "FOWNER": unix.CAP_FOWNER, "KILL": unix.CAP_KILL,
+	"IPC_LOCK": unix.CAP_IPC_LOCK, "NET_ADMIN": unix.CAP_NET_ADMIN, "NET_BIND_SERVICE": unix.CAP_NET_BIND_SERVICE,
+	"NET_RAW": unix.CAP_NET_RAW, "SETGID": unix.CAP_SETGID, "SETUID": unix.CAP_SETUID, "SYS_ADMIN": unix.CAP_SYS_ADMIN,
+	"SYS_CHROOT": unix.CAP_SYS_CHROOT, "SYS_MODULE": unix.CAP_SYS_MODULE, "SYS_NICE": unix.CAP_SYS_NICE,
+	"SYS_PTRACE": unix.CAP_SYS_PTRACE, "SYS_RESOURCE": unix.CAP_SYS_RESOURCE, "SYS_TIME": unix.CAP_SYS_TIME,
+}
+
+// privileges gives up all that the container is not to have: every other capability, also those that a program could bring, and the user
+// root.
 func privileges(m message) error {
+	kept := map[uintptr]bool{}
+	for _, name := range m.Spec.Capabilities {
+		c, ok := capabilities[name]
+		if !ok {
+			return fmt.Errorf("capability %s is not known here", name)
+		}
+		kept[c] = true
+	}
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
+		if m.Spec.Privileged || kept[c] {
+			continue
+		}
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
 			return fmt.Errorf("cannot drop capability %d: %w", c, err)
 		}
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("cannot refuse new privileges: %w", err)
-	}
 	s := m.Spec
+	if !s.Escalates && !s.Privileged {
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return fmt.Errorf("cannot refuse new privileges: %w", err)
+		}
+	}
 	// A program may open /dev/stderr, so that it has to be its own, as container runtimes have it.
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
 		info, err := f.Stat()

@@ -23,6 +23,12 @@ type Spec struct {
 	// UserID and GroupID of the process. Groups are further ones.
 	UserID, GroupID int
 	Groups          []int
+	// Capabilities that its programs can have at most, such as NET_ADMIN: only root has them from the start.
+	Capabilities []string
+	// Privileged: it has every capability and device of the machine. Escalates: its programs may gain privileges.
+	Privileged, Escalates bool
+	// Writable: its root is not read-only; what is written there is in memory.
+	Writable bool
 	// Env is its whole environment, Args its program (found by PATH of Env) and arguments, Dir where it starts (default /).
 	Env, Args []string
 	Dir       string

@@ -3,13 +3,16 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -18,6 +21,7 @@ import (
 
 // A Container is a process that runs.
 type Container struct {
+	spec Spec
 	cmd  *exec.Cmd
 	done chan struct{}
 	root string
@@ -75,7 +79,7 @@ func Start(s Spec, log *os.File) (*Container, error) {
 	if err := errors.Join(start(cmd), read.Close()); err != nil {
 		return nil, fmt.Errorf("cannot start container %s: %w", s.Name, err)
 	}
-	c := &Container{cmd: cmd, done: make(chan struct{}), root: root}
+	c := &Container{spec: s, cmd: cmd, done: make(chan struct{}), root: root}
 	if s.Network == 0 && s.Address != "" {
 		err = c.connect()
 	}
@@ -125,6 +129,29 @@ func (c *Container) ExitCode() int {
 		return 128 + int(status.Signal())
 	}
 	return c.cmd.ProcessState.ExitCode()
+}
+
+// Exec runs a further program in the container, as its user and with its environment, and returns what it wrote. It is ended with the
+// context.
+func (c *Container) Exec(ctx context.Context, args ...string) ([]byte, error) {
+	groups := "--clear-groups"
+	if len(c.spec.Groups) > 0 {
+		var ids []string
+		for _, g := range c.spec.Groups {
+			ids = append(ids, strconv.Itoa(g))
+		}
+		groups = "--groups=" + strings.Join(ids, ",")
+	}
+	enter := []string{
+		"--target", strconv.Itoa(c.PID()), "--mount", "--net", "--pid", "--ipc", "--uts", "--wdns", filepath.Join("/", c.spec.Dir), "--",
+		"/usr/bin/setpriv", "--reuid", strconv.Itoa(c.spec.UserID), "--regid", strconv.Itoa(c.spec.GroupID), groups, "--",
+	}
+	cmd := exec.CommandContext(ctx, "nsenter", append(enter, args...)...)
+	cmd.Env = c.spec.Env
+	// Who enters a process namespace leaves a child there, which ends with the group.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd.CombinedOutput()
 }
 
 // Stop asks the container's first process to end, and makes it end after a time. It reports whether it ended by itself.

@@ -102,10 +102,7 @@ func (o *options) start() error {
 		return fmt.Errorf("a cloud runs in %s already; stop it with make openstack-down", o.dir)
 	}
 	ctx := context.Background()
-	if err := install.Debian(ctx, os.Stderr); err != nil {
-		return err
-	}
-	if _, err := o.keystone(ctx); err != nil {
+	if _, err := o.programs(ctx); err != nil {
 		return err
 	}
 	if err := errors.Join(os.RemoveAll(o.dir), os.MkdirAll(o.dir, 0o755)); err != nil {
@@ -140,8 +137,8 @@ func (o *options) start() error {
 	return errors.Join(fmt.Errorf("the cloud is not ready after %s; see %s", startTimeout, log.Name()), o.stop())
 }
 
-// keystone returns the virtual environment of the claim's release, which is made if it is not there.
-func (o *options) keystone(ctx context.Context) (map[release.Release]string, error) {
+// programs returns what a cloud of the claim's release runs, and installs what is missing.
+func (o *options) programs(ctx context.Context) (*install.Programs, error) {
 	text, err := os.ReadFile(o.claim)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the claim: %w", err)
@@ -154,9 +151,7 @@ func (o *options) keystone(ctx context.Context) (map[release.Release]string, err
 	if err := yaml.Unmarshal(text, &claim); err != nil {
 		return nil, fmt.Errorf("cannot read the claim %s: %w", o.claim, err)
 	}
-	r := claim.Spec.OpenStackRelease
-	venv, err := install.Keystone(ctx, o.root, r, os.Stderr)
-	return map[release.Release]string{r: venv}, err
+	return install.All(ctx, o.root, install.Wanted{Releases: []release.Release{claim.Spec.OpenStackRelease}}, os.Stderr)
 }
 
 // entered notes the first process of the cloud, by which others enter and stop it.
@@ -181,7 +176,7 @@ func (o *options) serve() error {
 	if err != nil {
 		return err
 	}
-	keystones, err := o.keystone(ctx)
+	programs, err := o.programs(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,7 +184,7 @@ func (o *options) serve() error {
 		return err
 	}
 	c, err := openstack.Start(ctx, openstack.Options{
-		Claim: claim, Platform: platform, Keystones: keystones, Dir: filepath.Join(os.TempDir(), "cloud"), Progress: os.Stderr,
+		Claim: claim, Platform: platform, Programs: programs, Dir: filepath.Join(os.TempDir(), "cloud"), Progress: os.Stderr,
 	})
 	if c != nil {
 		defer c.Stop()

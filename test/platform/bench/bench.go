@@ -94,7 +94,7 @@ func (b *bench) grow(ctx context.Context, n int, first bool) error {
 	}
 	fmt.Fprintf(b.out, " %d |\n", after.opened-before.opened)
 	if first {
-		b.verbs(before, after)
+		return b.explain(ctx, before, after)
 	}
 	return nil
 }
@@ -147,23 +147,6 @@ func writes(before, after sample, user string) int {
 		}
 	}
 	return sum
-}
-
-// verbs writes how often who asked what of the API server.
-func (b *bench) verbs(before, after sample) {
-	sums := map[string]int{}
-	for r, n := range after.requests {
-		for _, user := range []string{"crossplane", "provider-kubernetes", "rbac-manager"} {
-			if r.User == user {
-				sums[user+" "+r.Verb] += n - before.requests[r]
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(sums)) {
-		if sums[name] > 0 {
-			fmt.Fprintf(b.out, "  %s: %d\n", name, sums[name])
-		}
-	}
 }
 
 // rest watches what is ready for a while: what it costs when nothing changes.

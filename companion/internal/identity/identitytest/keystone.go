@@ -214,6 +214,7 @@ func (k *Keystone) login(w http.ResponseWriter, r *http.Request) {
 						Domain         struct{ Name, ID string }
 					} `json:"user"`
 				} `json:"password"`
+				Credential struct{ ID, Secret string } `json:"application_credential"`
 			} `json:"identity"`
 			Scope *struct {
 				Project *struct {
@@ -224,6 +225,10 @@ func (k *Keystone) login(w http.ResponseWriter, r *http.Request) {
 		} `json:"auth"`
 	}
 	if !read(w, r, &body) {
+		return
+	}
+	if slices.Equal(body.Auth.Identity.Methods, []string{"application_credential"}) {
+		k.loginByCredential(w, body.Auth.Identity.Credential.ID, body.Auth.Identity.Credential.Secret)
 		return
 	}
 	u := body.Auth.Identity.Password.User
@@ -259,6 +264,25 @@ func (k *Keystone) login(w http.ResponseWriter, r *http.Request) {
 		answer["roles"] = references(t.roles)
 		answer["catalog"] = []any{}
 	}
+	k.issue(w, t, answer)
+}
+
+func (k *Keystone) loginByCredential(w http.ResponseWriter, id, secret string) {
+	c, ok := k.credentials[id]
+	if !ok || c.Secret != secret {
+		unauthorized(w)
+		return
+	}
+	k.issue(w, token{user: strings.TrimPrefix(c.UserID, "id-"), project: true, roles: c.Roles}, map[string]any{
+		"methods": []string{"application_credential"}, "audit_ids": []string{"a"},
+		"issued_at": "2026-03-02T12:00:00.000000Z", "expires_at": "2026-03-02T13:00:00.000000Z",
+		"user":  map[string]any{"id": c.UserID, "name": strings.TrimPrefix(c.UserID, "id-"), "domain": map[string]any{"id": "default", "name": domain}},
+		"roles": references(c.Roles), "catalog": []any{},
+		"project": map[string]any{"id": "project-id", "name": project, "domain": map[string]any{"id": "default", "name": domain}},
+	})
+}
+
+func (k *Keystone) issue(w http.ResponseWriter, t token, answer map[string]any) {
 	id := fmt.Sprintf("token-%d", len(k.tokens))
 	k.tokens[id] = t
 	w.Header().Set("X-Subject-Token", id)

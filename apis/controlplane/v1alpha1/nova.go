@@ -1,0 +1,178 @@
+package v1alpha1
+
+import (
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// Nova is the compute service. Which hypervisors belong to a cell is said by the HypervisorClusters, so that they come and go without a
+// change of the control plane.
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cells) || oldSelf.cells.all(o, has(self.cells) && self.cells.exists(c, c.name == o.name))",message="a cell cannot be removed or renamed: its virtual machines are recorded in it; close it with disabled: true",fieldPath=".cells"
+type Nova struct {
+	Switch           `json:",inline"`
+	common.Service   `json:",inline"`
+	common.Placement `json:",inline"`
+	// The API.
+	// +optional
+	API *common.Process `json:"api,omitempty"`
+	// The scheduler.
+	// +optional
+	Scheduler *NovaScheduler `json:"scheduler,omitempty"`
+	// The conductor above the cells.
+	// +optional
+	Conductor *common.Process `json:"conductor,omitempty"`
+	// The metadata API that virtual machines ask.
+	// +optional
+	Metadata *NovaMetadata `json:"metadata,omitempty"`
+	// Ways to the screens of virtual machines.
+	// +optional
+	Consoles *NovaConsoles `json:"consoles,omitempty"`
+	// Cells besides cell0. Absent: cell1.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Cells []NovaCell `json:"cells,omitempty"`
+	// What a project may use where nothing else is said. Absent: as Nova has it.
+	// +optional
+	Quotas *NovaQuotas `json:"quotas,omitempty"`
+	// Removal of what was deleted from the databases. Absent: every night, after 30 days.
+	// +optional
+	Archive *Archive `json:"archive,omitempty"`
+	// Processes of each pod of an API.
+	// +optional
+	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
+}
+
+// NovaScheduler chooses hosts.
+type NovaScheduler struct {
+	common.Process `json:",inline"`
+	// Scheduler outside of Nova that has the last word. It needs an image that is patched for it. Absent: Cortex, if that is enabled.
+	// +optional
+	ExternalScheduler *ExternalScheduler `json:"externalScheduler,omitempty"`
+	// How often new hypervisors are looked for, in seconds. Absent: 300.
+	// +kubebuilder:validation:Minimum=30
+	// +kubebuilder:validation:Maximum=86400
+	// +optional
+	DiscoverHostsSeconds *int32 `json:"discoverHostsSeconds,omitempty"`
+}
+
+// ExternalScheduler is asked for the order of hosts.
+type ExternalScheduler struct {
+	// Ask it.
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
+	// Its address. Absent: that of Cortex.
+	// +optional
+	Endpoint common.URL `json:"endpoint,omitempty"`
+}
+
+// NovaMetadata is the metadata API.
+type NovaMetadata struct {
+	common.Process `json:",inline"`
+	// Run it in each cell, close to the virtual machines, rather than once. A cell's goes on when the others do not.
+	// +optional
+	PerCell bool `json:"perCell,omitempty"`
+}
+
+// NovaConsoles says which consoles virtual machines have. Proxies run in each cell.
+type NovaConsoles struct {
+	common.Process `json:",inline"`
+	// Protocol of the screens. None: there are none.
+	// +kubebuilder:validation:Enum=VNC;SPICE;None
+	// +kubebuilder:default=VNC
+	// +optional
+	Graphical string `json:"graphical,omitempty"`
+	// Serial consoles, too.
+	// +optional
+	Serial bool `json:"serial,omitempty"`
+}
+
+// NovaCell is a group of hypervisors with a conductor of its own. Its processes are those of the service where it does not say otherwise.
+// +kubebuilder:validation:XValidation:rule="has(self.infrastructure) == has(oldSelf.infrastructure)",message="infrastructure cannot be added or removed: a cell's data does not move; add another cell",fieldPath=".infrastructure"
+type NovaCell struct {
+	// Name of the cell, which HypervisorClusters mention.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*$`
+	// +kubebuilder:validation:XValidation:rule="self != 'cell0'",message="cell0 is where Nova keeps what was never placed; choose another name"
+	Name string `json:"name"`
+	// Place no new virtual machines in it.
+	// +optional
+	Disabled bool `json:"disabled,omitempty"`
+	// Its conductor.
+	// +optional
+	Conductor *common.Process `json:"conductor,omitempty"`
+	// Its metadata API, if metadata.perCell says so.
+	// +optional
+	Metadata *common.Process `json:"metadata,omitempty"`
+	// Its console proxies.
+	// +optional
+	Consoles *CellConsoles `json:"consoles,omitempty"`
+	// Database and queue of its own. Absent: in those of the control plane.
+	// +optional
+	Infrastructure *CellInfrastructure `json:"infrastructure,omitempty"`
+}
+
+// CellConsoles are the console proxies of a cell.
+type CellConsoles struct {
+	common.Process `json:",inline"`
+	// Public host name of screens. Absent: console-<cell>.<domain>.
+	// +optional
+	Hostname common.Hostname `json:"hostname,omitempty"`
+	// Public host name of serial consoles. Absent: serial-<cell>.<domain>.
+	// +optional
+	SerialHostname common.Hostname `json:"serialHostname,omitempty"`
+}
+
+// CellInfrastructure is a cell's own. Everything that it does not say is as that of the control plane, backups included.
+type CellInfrastructure struct {
+	// Database.
+	// +optional
+	MariaDB *Members `json:"mariadb,omitempty"`
+	// Message queue.
+	// +optional
+	RabbitMQ *Members `json:"rabbitmq,omitempty"`
+}
+
+// Members are the pods of something that keeps data, in short.
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: a majority has to agree"
+type Members struct {
+	common.Process `json:",inline"`
+	Storage        `json:",inline"`
+}
+
+// NovaQuotas bound each project. -1 is no bound.
+type NovaQuotas struct {
+	// Keep limits in Keystone, for each project, rather than here. The others are the limits to start from.
+	// +optional
+	UnifiedLimits bool `json:"unifiedLimits,omitempty"`
+	// Virtual machines.
+	// +kubebuilder:validation:Minimum=-1
+	// +optional
+	Instances *int32 `json:"instances,omitempty"`
+	// Virtual cores.
+	// +kubebuilder:validation:Minimum=-1
+	// +optional
+	Cores *int32 `json:"cores,omitempty"`
+	// Memory, in MiB.
+	// +kubebuilder:validation:Minimum=-1
+	// +optional
+	MemoryMiB *int32 `json:"memoryMiB,omitempty"`
+}
+
+// Archive removes what was deleted from databases.
+type Archive struct {
+	// When it is removed.
+	// +kubebuilder:default="30 3 * * *"
+	// +optional
+	Schedule common.Cron `json:"schedule,omitempty"`
+	// How long ago it was deleted, in days.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3650
+	// +kubebuilder:default=30
+	// +optional
+	AfterDays int32 `json:"afterDays,omitempty"`
+	// Suspend removal.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+}

@@ -1,0 +1,231 @@
+package v1alpha1
+
+import (
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// Heat is the orchestration service.
+type Heat struct {
+	Switch           `json:",inline"`
+	common.Service   `json:",inline"`
+	common.Placement `json:",inline"`
+	// The API.
+	// +optional
+	API *common.Process `json:"api,omitempty"`
+	// The API by which virtual machines report. Absent: it runs, too.
+	// +optional
+	CFN *HeatCFN `json:"cfn,omitempty"`
+	// The engine.
+	// +optional
+	Engine *common.Process `json:"engine,omitempty"`
+	// Removal of what was deleted from the database. Absent: every night, after 30 days.
+	// +optional
+	Archive *Archive `json:"archive,omitempty"`
+	// Processes of each pod of an API.
+	// +optional
+	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
+}
+
+// HeatCFN is the API that speaks as AWS CloudFormation.
+type HeatCFN struct {
+	common.Process `json:",inline"`
+	// Run it. Stacks that wait for virtual machines need it.
+	// +kubebuilder:default=true
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Public host name, which virtual machines have to reach. Absent: heat-cfn.<domain>.
+	// +optional
+	Hostname common.Hostname `json:"hostname,omitempty"`
+}
+
+// Horizon is the dashboard.
+type Horizon struct {
+	Switch           `json:",inline"`
+	common.Service   `json:",inline"`
+	common.Placement `json:",inline"`
+	common.Process   `json:",inline"`
+	// Ask for a domain at the log-in.
+	// +optional
+	MultiDomain bool `json:"multiDomain,omitempty"`
+	// When who does nothing is logged out, in seconds.
+	// +kubebuilder:validation:Minimum=300
+	// +kubebuilder:validation:Maximum=86400
+	// +kubebuilder:default=3600
+	// +optional
+	SessionSeconds int32 `json:"sessionSeconds,omitempty"`
+	// Log-in through identity providers.
+	// +optional
+	WebSSO *WebSSO `json:"websso,omitempty"`
+}
+
+// WebSSO is what is offered at the log-in besides a password.
+type WebSSO struct {
+	// Ways to log in.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=name
+	Choices []WebSSOChoice `json:"choices"`
+	// Name of the one that is offered first. Absent: a password.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	InitialChoice string `json:"initialChoice,omitempty"`
+}
+
+// WebSSOChoice is a way to log in.
+type WebSSOChoice struct {
+	// Name of the choice.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9_-]*$`
+	Name string `json:"name"`
+	// What users read.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f]+$`
+	Label string `json:"label"`
+	// Identity provider in Keystone. Absent: that of services.keystone.federation.
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-]+$`
+	// +optional
+	Provider string `json:"provider,omitempty"`
+}
+
+// Cortex is a scheduler that considers the whole cloud.
+type Cortex struct {
+	// Run Cortex.
+	// +optional
+	Enabled          bool `json:"enabled,omitempty"`
+	common.Process   `json:",inline"`
+	common.Placement `json:",inline"`
+	// Container image.
+	// +optional
+	Image *common.Image `json:"image,omitempty"`
+	// PostgreSQL that it keeps what it learns in. Absent: one of its own.
+	// +optional
+	Database *CortexDatabase `json:"database,omitempty"`
+	// Decisions that it takes.
+	// +optional
+	Pipelines *CortexPipelines `json:"pipelines,omitempty"`
+	// What it learns from. Absent: the services that it decides for.
+	// +optional
+	Datasources *CortexDatasources `json:"datasources,omitempty"`
+}
+
+// CortexDatabase is a PostgreSQL database.
+type CortexDatabase struct {
+	Storage `json:",inline"`
+	// Secret with the keys host, port, username, password and database of a server that exists.
+	// +optional
+	SecretRef *common.SecretReference `json:"secretRef,omitempty"`
+}
+
+// CortexPipelines are the decisions that Cortex takes.
+type CortexPipelines struct {
+	// Hosts of virtual machines.
+	// +optional
+	Nova *CortexPipeline `json:"nova,omitempty"`
+	// Backends of volumes.
+	// +optional
+	Cinder *CortexPipeline `json:"cinder,omitempty"`
+}
+
+// CortexPipeline is how a decision is taken.
+type CortexPipeline struct {
+	Switch `json:",inline"`
+	// What has to hold of a candidate, in this order.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Filters []CortexStep `json:"filters,omitempty"`
+	// What makes one better than another.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Weighers []CortexWeigher `json:"weighers,omitempty"`
+}
+
+// CortexStep is a step of a pipeline.
+type CortexStep struct {
+	// Name of the step, as Cortex has it: AvailabilityZoneFilter.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_-]*$`
+	Name string `json:"name"`
+}
+
+// CortexWeigher is a step that weighs.
+type CortexWeigher struct {
+	CortexStep `json:",inline"`
+	// Weight of the step against the others, in hundredths.
+	// +kubebuilder:default=100
+	// +optional
+	WeightPercent *int32 `json:"weightPercent,omitempty"`
+}
+
+// CortexDatasources are what Cortex learns from.
+type CortexDatasources struct {
+	// Metrics.
+	// +optional
+	Prometheus *CortexDatasource `json:"prometheus,omitempty"`
+	// Virtual machines and hypervisors.
+	// +optional
+	Nova *CortexDatasource `json:"nova,omitempty"`
+	// Volumes and backends.
+	// +optional
+	Cinder *CortexDatasource `json:"cinder,omitempty"`
+}
+
+// CortexDatasource is something that Cortex asks.
+type CortexDatasource struct {
+	Switch `json:",inline"`
+	// Its address. Absent, of a service: that of the catalog.
+	// +optional
+	Endpoint common.URL `json:"endpoint,omitempty"`
+}
+
+// Tempest runs integration tests against the cloud.
+type Tempest struct {
+	// Run tests.
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
+	// When they run.
+	// +kubebuilder:default="0 2 * * *"
+	// +optional
+	Schedule common.Cron `json:"schedule,omitempty"`
+	// Container image.
+	// +optional
+	Image *common.Image `json:"image,omitempty"`
+	// Which tests run.
+	// +optional
+	Tests *TempestTests `json:"tests,omitempty"`
+}
+
+// TempestTests says which tests run.
+type TempestTests struct {
+	// Services that are tested. Absent: those that are enabled.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=set
+	// +optional
+	Services []TestedService `json:"services,omitempty"`
+	// Tests that run at the same time.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=32
+	// +kubebuilder:default=2
+	// +optional
+	Concurrency int32 `json:"concurrency,omitempty"`
+	// Regular expression of the names of tests that run. Absent: smoke tests.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	IncludeRegex string `json:"includeRegex,omitempty"`
+	// Regular expression of the names of tests that do not run.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	ExcludeRegex string `json:"excludeRegex,omitempty"`
+}
+
+// TestedService is what Tempest calls a service.
+// +kubebuilder:validation:Enum=identity;image;compute;network;volume;object-storage;orchestration
+type TestedService string

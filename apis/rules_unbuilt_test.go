@@ -1,0 +1,340 @@
+package apis_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
+)
+
+// complete is the CRD of a folder's definition with everything, of the claim where it has one.
+func complete(t testing.TB, folder string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	xrd, err := schema.ParseXRD(completeDefinition(t, folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	generated := schema.CompositeCRD
+	if xrd.Spec.ClaimNames != nil {
+		generated = schema.ClaimCRD
+	}
+	crd, err := generated(xrd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return crd
+}
+
+func completeDefinition(t testing.TB, folder string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "hack", "xrd", "testdata", folder+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// differByUnbuilt reports whether two rules are one, of which one does not know of what is not built yet.
+func differByUnbuilt(a, b string) bool {
+	return strings.Contains(a, "false") || strings.Contains(b, "false")
+}
+
+// TestUnbuilt: a definition has nothing that is not built yet, and with everything an API server accepts it, and kubectl installs it.
+func TestUnbuilt(t *testing.T) {
+	const most = 225_000
+	for folder := range unbuiltCases {
+		crd := complete(t, folder)
+		kind := crd.Spec.Names.Kind
+		if err := schema.CheckCRD(crd); err != nil {
+			t.Errorf("%s with everything: %v", kind, err)
+		}
+		asJSON, err := yaml.YAMLToJSON(completeDefinition(t, folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(asJSON) > most {
+			t.Errorf("%s with everything has %d bytes, want %d at most", kind, len(asJSON), most)
+		}
+		everything, built := fields(crd), fields(crds(t)[kind])
+		for _, path := range apis.Unbuilt(kind) {
+			if !everything[path] || built[path] {
+				t.Errorf("%s: %s is there with everything: %v, and without: %v", kind, path, everything[path], built[path])
+			}
+		}
+		for path := range everything {
+			if !built[path] && !below(path, apis.Unbuilt(kind)) {
+				t.Errorf("%s: %s is left out, and nobody said so", kind, path)
+			}
+		}
+	}
+}
+
+// fields are the paths of all fields of a kind.
+func fields(crd *apiextensionsv1.CustomResourceDefinition) map[string]bool {
+	out := map[string]bool{}
+	walk("", *crd.Spec.Versions[0].Schema.OpenAPIV3Schema, func(path string, _ apiextensionsv1.JSONSchemaProps, _ bool) bool {
+		out[strings.TrimPrefix(path, ".")] = true
+		return true
+	})
+	return out
+}
+
+func below(path string, roots []string) bool {
+	for _, r := range roots {
+		if rest, ok := strings.CutPrefix(path, r); ok && (rest == "" || strings.ContainsAny(rest[:1], ".[")) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestIsUnbuilt(t *testing.T) {
+	for field, want := range map[string]bool{
+		"spec.services.nova": true, "spec.services.glance.stores[12].ceph": true, "spec.services.nova.api": false, "spec.services.keystone": false, "": false,
+	} {
+		if diff := cmp.Diff(want, apis.IsUnbuilt("ControlPlaneCluster", field)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", field, diff)
+		}
+	}
+	if apis.IsUnbuilt("Keystone", "spec.services.nova") {
+		t.Error("a Keystone has no services")
+	}
+}
+
+// unbuiltCases are specs that only a definition with everything takes, by folder.
+var unbuiltCases = map[string]kindCases{
+	"controlplane": {
+		base: `openStackRelease: "2025.2"`,
+		cases: map[string]specCase{
+			"Seed": {
+				reason: "The example of CobaltCore's control plane, but for what platforms say.",
+				spec: `
+infrastructure:
+  mariadb: {replicas: 3, storageSize: 100Gi, storageClass: ceph-rbd}
+  rabbitmq: {replicas: 3, storageSize: 20Gi}
+  valkey: {replicas: 3, sentinel: {enabled: true}}
+  memcached: {replicas: 3, memory: 1Gi}
+services:
+  keystone: {enabled: true, replicas: 3}
+  glance: {enabled: true, replicas: 2, stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]}
+  placement: {enabled: true, replicas: 2}
+  nova: {enabled: true, api: {replicas: 3}, scheduler: {replicas: 2}, conductor: {replicas: 2}, cells: [{name: cell1}]}
+  neutron: {enabled: true, api: {replicas: 3}, ml2: {typeDrivers: [geneve, vlan, flat], tenantNetworkTypes: [geneve], extensionDrivers: [port_security]}}
+  cinder:
+    enabled: true
+    api: {replicas: 2}
+    scheduler: {replicas: 2}
+    backends: [{name: ceph-rbd, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: volumes}}]
+    defaultVolumeType: ceph-rbd
+cortex: {enabled: false, replicas: 2}
+tempest: {enabled: false, schedule: "0 2 * * *", tests: {services: [compute], concurrency: 4, includeRegex: "tempest\\.(api|scenario)"}}
+korc: {enabled: true, bootstrapResources: [domains, projects]}
+global: {region: RegionOne, tls: {enabled: true, issuerRef: {name: letsencrypt-prod, kind: ClusterIssuer}}, monitoring: {enabled: true}}`,
+			},
+			"Dedicated": {
+				reason: "A cluster of one's own.",
+				spec:   `cluster: {gardener: {region: eu}}`,
+			},
+			"CPUs": {
+				reason: "Whole cores need no quotes.",
+				spec:   `services: {heat: {api: {cpu: 2, memory: 1Gi}, engine: {cpu: 500m}, cfn: {cpu: "0.25", hostname: cfn.example.com}}}`,
+			},
+			"NoCPU": {
+				reason:  "No process runs without a processor.",
+				spec:    `services: {heat: {api: {cpu: 0}}}`,
+				field:   "spec.services.heat.api.cpu",
+				message: "must be cores, and more than 0: 500m is half a core, 2 are two",
+			},
+			"CPUUnit": {
+				reason:  "Mi is a unit of bytes.",
+				spec:    `services: {heat: {api: {cpu: 500Mi}}}`,
+				field:   "spec.services.heat.api.cpu",
+				message: "must be cores, and more than 0: 500m is half a core, 2 are two",
+			},
+			"MemoryWithoutUnit": {
+				reason:  "512 bytes are never meant.",
+				spec:    `services: {heat: {api: {memory: "512"}}}`,
+				field:   "spec.services.heat.api.memory",
+				message: "should match",
+			},
+			"GaleraPointInTime": {
+				reason:  "The operator restores to a point in time with replication only.",
+				spec:    `infrastructure: {mariadb: {replicas: 3, backup: {pointInTimeRecovery: true, s3: {bucket: abc, endpoint: s3.example.com, credentialsSecretRef: {name: s3}}}}}`,
+				field:   "spec.infrastructure.mariadb",
+				message: "backup.pointInTimeRecovery does not work with Galera (replicas above 1); use replicas 1, or schedule backups more often",
+			},
+			"Cells": {
+				reason: "Each has what it needs of its own.",
+				spec: `
+services:
+  nova:
+    metadata: {perCell: true, replicas: 2}
+    consoles: {graphical: SPICE, serial: true}
+    scheduler: {externalScheduler: {enabled: true, endpoint: https://cortex.example.com}, discoverHostsSeconds: 60}
+    quotas: {instances: -1, cores: 100, memoryMiB: 65536}
+    cells:
+    - name: cell1
+      consoles: {hostname: vnc.example.com, serialHostname: serial.example.com}
+    - name: cell2
+      disabled: true
+      conductor: {replicas: 4}
+      infrastructure: {mariadb: {replicas: 3, storageSize: 50Gi}, rabbitmq: {replicas: 3, memory: 2Gi}}`,
+			},
+			"CellZero": {
+				reason:  "Nova has one of the name.",
+				spec:    `services: {nova: {cells: [{name: cell0}]}}`,
+				field:   "spec.services.nova.cells[0].name",
+				message: "cell0 is where Nova keeps what was never placed; choose another name",
+			},
+			"CellRemoved": {
+				reason:  "Virtual machines would be nowhere.",
+				old:     new(`services: {nova: {cells: [{name: cell1}, {name: cell2}]}}`),
+				spec:    `services: {nova: {cells: [{name: cell1}]}}`,
+				field:   "spec.services.nova.cells",
+				message: "a cell cannot be removed or renamed: its virtual machines are recorded in it; close it with disabled: true",
+			},
+			"CellMoved": {
+				reason:  "Its database is where it is.",
+				old:     new(`services: {nova: {cells: [{name: cell1}]}}`),
+				spec:    `services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {}}}]}}`,
+				field:   "spec.services.nova.cells[0].infrastructure",
+				message: "infrastructure cannot be added or removed: a cell's data does not move; add another cell",
+			},
+			"EvenMembers": {
+				reason:  "A majority of two is two.",
+				spec:    `services: {neutron: {ovn: {northbound: {replicas: 2}}}}`,
+				field:   "spec.services.neutron.ovn.northbound",
+				message: "replicas must be odd: a majority has to agree",
+			},
+			"Networks": {
+				reason: "All of it.",
+				spec: `
+services:
+  neutron:
+    ml2:
+      typeDrivers: [geneve, vlan, flat]
+      tenantNetworkTypes: [geneve, vlan]
+      physicalNetworks: [{name: physnet1, flat: true, vlanRanges: ["100:199", "300:399"], mtu: 9000}]
+      mtu: 9000
+      vniRange: "1:65536"
+    dnsServers: [10.0.0.53, "fd00::53"]
+    servicePlugins: [ovn-router, qos]
+    ovn:
+      northbound: {replicas: 3, storageSize: 10Gi, storageClass: local-path, memory: 512Mi, cpu: 250m}
+      southbound: {replicas: 3, exposure: {type: LoadBalancer, networks: [10.0.0.0/8]}}
+      northd: {replicas: 2}
+      relay: {replicas: 3}
+      ovnImage: {tag: 24.03.4}
+infrastructure: {rabbitmq: {exposure: {type: NodePort}}}`,
+			},
+			"OVNWithoutOVN": {
+				reason:  "There is nothing to describe.",
+				spec:    `services: {neutron: {mechanism: OVS, ovn: {}}}`,
+				field:   "spec.services.neutron.ovn",
+				message: "with mechanism OVS there is no OVN; leave ovn out",
+			},
+			"MechanismChanged": {
+				reason:  "Every port says what bound it.",
+				old:     new(`services: {neutron: {}}`),
+				spec:    `services: {neutron: {mechanism: OVS}}`,
+				field:   "spec.services.neutron.mechanism",
+				message: "mechanism cannot be changed: ports stay bound as they are; claim another control plane",
+			},
+			"TenantsWithoutDriver": {
+				reason:  "Neutron would not start.",
+				spec:    `services: {neutron: {ml2: {typeDrivers: [geneve], tenantNetworkTypes: [vxlan]}}}`,
+				field:   "spec.services.neutron.ml2.tenantNetworkTypes",
+				message: "every one of tenantNetworkTypes has to be among typeDrivers",
+			},
+			"VLANsOfNothing": {
+				reason:  "Projects would get no network.",
+				spec:    `services: {neutron: {ml2: {tenantNetworkTypes: [vlan], physicalNetworks: [{name: physnet1}]}}}`,
+				field:   "spec.services.neutron.ml2.physicalNetworks",
+				message: "vlan among tenantNetworkTypes needs a physical network with vlanRanges to take VLANs from",
+			},
+			"DNSServerByName": {
+				reason:  "A virtual machine cannot ask for the name of whom it asks.",
+				spec:    `services: {neutron: {dnsServers: [dns.example.com]}}`,
+				field:   "spec.services.neutron.dnsServers[0]",
+				message: "must be an IP address, such as 10.0.1.1",
+			},
+			"Backends": {
+				reason: "One of each, with types and backups.",
+				spec: `
+services:
+  cinder:
+    backends:
+    - {name: ceph-rbd, rbd: {secretRef: {name: ceph}}, volume: {replicas: 2}}
+    - {name: nfs_1, nfs: {shares: ["nfs.example.com:/volumes"], mountOptions: "vers=4.2"}, availabilityZone: east}
+    - {name: local, lvm: {nodeSelector: {disk: "yes"}}}
+    volumeTypes: [{name: fast, backend: ceph-rbd}, {name: any, extraSpecs: {multiattach: "<is> True"}}]
+    defaultVolumeType: fast
+    backup: {replicas: 1, s3: {bucket: abc, endpoint: s3.example.com, credentialsSecretRef: {name: s3}}}`,
+			},
+			"BackendOfNothing": {
+				reason:  "A backend keeps volumes somewhere.",
+				spec:    `services: {cinder: {backends: [{name: a}]}}`,
+				field:   "spec.services.cinder.backends[0]",
+				message: "say where the backend keeps volumes: one of ceph, rbd, nfs and lvm",
+			},
+			"BackendTurned": {
+				reason:  "Volumes would be looked for elsewhere.",
+				old:     new(`services: {cinder: {backends: [{name: a, rbd: {secretRef: {name: ceph}}}]}}`),
+				spec:    `services: {cinder: {backends: [{name: a, nfs: {shares: ["a:/b"]}}]}}`,
+				field:   "spec.services.cinder.backends[0]",
+				message: "a backend stays what it is: the volumes in it would be lost; add another backend beside it",
+			},
+			"BackendCalledAsSection": {
+				reason:  "Its options would be those of Nova's address.",
+				spec:    `services: {cinder: {backends: [{name: nova, rbd: {secretRef: {name: ceph}}}]}}`,
+				field:   "spec.services.cinder.backends[0].name",
+				message: "Cinder has a section of this name for something else; give the backend another name",
+			},
+			"BackendRemoved": {
+				reason:  "Volumes are found by its name.",
+				old:     new(`services: {cinder: {backends: [{name: a, rbd: {secretRef: {name: ceph}}}]}}`),
+				spec:    `services: {cinder: {backends: []}}`,
+				field:   "spec.services.cinder.backends",
+				message: "a backend cannot be removed or renamed: its volumes are found by its name; take its volume types away, so that it gets no new ones",
+			},
+			"DefaultTypeUnknown": {
+				reason:  "Every volume without a type would fail.",
+				spec:    `services: {cinder: {defaultVolumeType: fast, backends: [{name: a, rbd: {secretRef: {name: ceph}}}]}}`,
+				field:   "spec.services.cinder.defaultVolumeType",
+				message: "defaultVolumeType has to be the name of one of volumeTypes or, without any, of one of the backends",
+			},
+			"BackupToNowhere": {
+				reason:  "A backup is kept somewhere.",
+				spec:    `services: {cinder: {backup: {replicas: 1}}}`,
+				field:   "spec.services.cinder.backup",
+				message: "say where backups go: one of ceph, rbd, s3, swift and nfs",
+			},
+			"Rest": {
+				reason: "Dashboard and scheduler.",
+				spec: `
+services:
+  horizon: {replicas: 1, websso: {choices: [{name: keycloak, label: Company account}], initialChoice: keycloak}}
+cortex:
+  database: {secretRef: {name: postgres}}
+  pipelines: {nova: {enabled: true, filters: [{name: AvailabilityZoneFilter}], weighers: [{name: RAMWeigher, weightPercent: -50}]}}
+  datasources: {prometheus: {enabled: true, endpoint: http://prometheus.monitoring:9090}}`,
+			},
+		},
+	},
+	"glance": {
+		base: service,
+		cases: map[string]specCase{
+			"Pool": {
+				reason: "A pool of a StorageCluster is a place.",
+				spec:   `stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]`,
+			},
+		},
+	},
+}

@@ -1,0 +1,144 @@
+package databasesync
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// TestQuiesce: when the consumers have to be stopped, and what waits for that.
+func TestQuiesce(t *testing.T) {
+	const one, two = "2025.1", "2025.2"
+	// quiet is a Keystone of 2025.1 whose steps need its pods stopped, on its way to a release.
+	quiet := func(to string) given {
+		g := at(one, one)
+		s := quiesced(g.sync)
+		s.Status.InstalledHash, s.Status.ContractedHash = target(&s.Spec), target(&s.Spec)
+		s.Spec.Release, s.Spec.Template.Spec.Containers[0].Image = to, image1(to)
+		return g
+	}
+	checked := func() given {
+		g := quiet(two)
+		g.attempt(checking, 1, openstackv1.StepSucceeded)
+		return g
+	}
+	expanded := func() given {
+		g := checked()
+		g.attempt(expanding, 1, openstackv1.StepSucceeded)
+		return g
+	}
+	installed := func() given {
+		g := expanded()
+		s := &g.sync.Status
+		s.InstalledRelease, s.InstalledHash, s.PreviousRelease = two, target(&g.sync.Spec), one
+		return g
+	}
+	suspendedJob := func(g given, p phase) given {
+		_, job := g.attempt(p, 1, "")
+		g.has(job, "")
+		return g
+	}
+	const waits = "waits until no pod that uses the database runs: Pod x runs"
+	for name, tc := range map[string]struct {
+		reason        string
+		g             given
+		stop, rollout string
+		does          string
+		says          string
+		stopped       bool // status.quiesce
+	}{
+		"Check":    {reason: "A check runs beside the service.", g: quiet(two), stop: "Pod x runs", does: "create check/upgrade-check 2025.2"},
+		"Expand":   {reason: "Pods run, so no Job is made.", g: checked(), stop: "Pod x runs", says: waits, stopped: true},
+		"Stopped":  {reason: "None does any more.", g: checked(), does: "create expand/expand 2025.2", stopped: true},
+		"Recorded": {reason: "One has started before the Job was released.", g: suspendedJob(checked(), expanding), stop: "Pod x runs", says: waits, stopped: true},
+		"Released": {reason: "None has.", g: suspendedJob(checked(), expanding), does: "release", stopped: true},
+		"Runs": {
+			reason: "They stay stopped until it has ended, whatever is asked for meanwhile.", stopped: true,
+			g: func() given {
+				g := checked()
+				_, job := g.attempt(expanding, 1, "")
+				g.has(released(job, ""), corev1.PodRunning)
+				g.order(one)
+				return g
+			}(),
+		},
+		"Ended": {
+			reason: "And until that is recorded.", does: "end Succeeded", stopped: false,
+			g: func() given {
+				g := checked()
+				_, job := g.attempt(expanding, 1, "")
+				g.has(released(job, batchv1.JobComplete), corev1.PodSucceeded)
+				return g
+			}(),
+		},
+		"Installed": {reason: "The new release starts, before anything is contracted.", g: expanded()},
+		"RollingOut": {
+			reason: "It still does.", g: installed(), stop: "Pod x runs", rollout: "Pod y is old",
+			says: "waits until every pod runs the new image: Pod y is old",
+		},
+		"Contract":    {reason: "It has, and is stopped once more.", g: installed(), stop: "Pod x runs", says: waits, stopped: true},
+		"Contracting": {reason: "None runs.", g: installed(), does: "create contract/contract 2025.2", stopped: true},
+		"Migrating": {
+			reason: "Data moves while the service runs.", does: "create migrate/online 2025.2",
+			g: func() given { g := installed(); g.attempt(contracting, 1, openstackv1.StepSucceeded); return g }(),
+		},
+		"Patched": {
+			reason: "Another image of the same release stops nobody: it brings no schema.", stop: "Pod x runs", does: "create expand/expand 2025.1",
+			g: func() given {
+				g := quiet(one)
+				g.sync.Spec.Template.Spec.Containers[0].Image += "-b"
+				return g
+			}(),
+		},
+		"Refused": {reason: "Nothing is going to run.", g: func() given { g := checked(); g.sync.Spec.UpgradeCheck = nil; g.order("2026.2"); return g }(), stop: "Pod x runs"},
+		"Aborted": {reason: "Nothing is left to run.", g: func() given { g := checked(); g.order(one); return g }(), stop: "Pod x runs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.g.stop, tc.g.rollout = tc.stop, tc.rollout
+			got, says := decide(tc.g.world)
+			if got.Does != tc.does || tc.says != "" && says != tc.says {
+				t.Errorf("%s\ndoes %q, want %q: %s", tc.reason, got.Does, tc.does, says)
+			}
+			if diff := cmp.Diff(tc.stopped, report(tc.g.world, next(tc.g.world)).Quiesce); diff != "" {
+				t.Errorf("%s\nquiesce, -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// order asks for another release.
+func (g given) order(release string) {
+	g.edited()
+	g.sync.Spec.Release, g.sync.Spec.Template.Spec.Containers[0].Image = release, image1(release)
+}
+
+// TestQuiescePatch: a whole life in which only another release stops anybody.
+func TestQuiescePatch(t *testing.T) {
+	c := newCluster(t, quiesced(keystone("2025.1")), secret())
+	r, stops := c.reconciler(c.api), 0
+	c.onPass = func() {
+		if c.sync().Status.Quiesce && len(c.servicePods()) == 0 {
+			stops++
+		}
+	}
+	c.until(r, "the end", finished)
+	stops = 0
+	c.edit(func(s *openstackv1.DatabaseSync) { s.Spec.Template.Spec.Containers[0].Image += "-b" })
+	c.until(r, "the end", finished)
+	if stops > 0 {
+		t.Error("another image of the same release stops the service")
+	}
+	c.order("2025.2")
+	c.until(r, "the end", finished)
+	if stops == 0 {
+		t.Error("another release does not")
+	}
+	c.until(r, "pods again", func(*openstackv1.DatabaseSync) bool { return len(c.servicePods()) == 2 })
+	for _, v := range c.violations {
+		t.Error(v)
+	}
+}

@@ -1,0 +1,49 @@
+package controlplane
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// TestMonitoring: whoever looks for labels finds all of it, and it comes when everything that it watches is there.
+func TestMonitoring(t *testing.T) {
+	const spec = "{size: medium, global: {monitoring: {enabled: true, labels: {team: a}}}}"
+	w, stage, calls := world(t, spec, bare), map[string]int{}, 0
+	if err := w.Run(func(s simulate.Step) {
+		if s.Depth > 0 {
+			return
+		}
+		calls++
+		for _, name := range s.New {
+			stage[name] = calls
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for name, o := range desired(t, w) {
+		m := inner(o)
+		if m["kind"] != "PrometheusRule" && m["kind"] != "ServiceMonitor" {
+			continue
+		}
+		found[name] = true
+		if at(m, "metadata", "labels", "team") != "a" {
+			t.Errorf("%s has labels %v", name, at(m, "metadata", "labels"))
+		}
+		if stage[name] <= stage["domain-default"] {
+			t.Errorf("%s appears in call %d, the catalog in call %d", name, stage[name], stage["domain-default"])
+		}
+	}
+	want := []string{
+		"companion-alerts", "companion-monitor", "database-alerts", "database-monitor", "database-proxy-monitor", "locks-alerts",
+		"messaging-alerts", "messaging-monitor",
+	}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(found))); diff != "" {
+		t.Errorf("monitoring (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,98 @@
+package service
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+)
+
+func nothing(*Service) ([]compose.Stage, error) { return nil, nil }
+
+// TestGraph: what a service has of its own stands where it belongs, and nobody needs what its graph lacks.
+func TestGraph(t *testing.T) {
+	own := func(name, before, needed string, needs ...string) Own[*Service] {
+		return Own[*Service]{Component: compose.Component[*Service]{Name: name, Needs: needs, Build: nothing}, Before: before, For: needed}
+	}
+	all := &Definition{CatalogType: "example"}
+	for name, tc := range map[string]struct {
+		reason     string
+		definition *Definition
+		own        []Own[*Service]
+		want       map[string]string
+	}{
+		"Plain": {
+			"It logs in before it serves, and is in the catalog when it does.", all, nil,
+			map[string]string{"api": "schema certificate identity", "catalog": "identity api", "identity": "companion-access credentials"},
+		},
+		"KeepsTheCatalog": {
+			"There is neither a user nor an entry.", &Definition{}, nil, map[string]string{"api": "schema certificate"},
+		},
+		"Between": {
+			"What it needs is left to it.", all, []Own[*Service]{own("bootstrap", "api", "api", "schema")},
+			map[string]string{"bootstrap": "schema", "api": "bootstrap certificate identity"},
+		},
+		"Beside": {
+			"It is needed in the order of the graph.", all, []Own[*Service]{own("keys", "config", "schema", "companion-access")},
+			map[string]string{"schema": "database keys config"},
+		},
+		"After": {
+			"It is needed besides, by who comes later.", all, []Own[*Service]{own("stores", "api", "api")},
+			map[string]string{"api": "schema certificate identity stores"},
+		},
+		"Last": {
+			"Nobody needs it.", all, []Own[*Service]{own("chore", "", "", "api")}, map[string]string{"chore": "api"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			graph := Graph(tc.definition, tc.own...)
+			got := map[string]string{}
+			for _, c := range graph {
+				if _, ok := tc.want[c.Name]; ok {
+					got[c.Name] = strings.Join(c.Needs, " ")
+				}
+				if (c.Name == "catalog" || c.Name == "identity") && tc.definition.CatalogType == "" {
+					t.Errorf("%s: there is %s", tc.reason, c.Name)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if last := graph[len(graph)-1].Name; last != "monitoring" {
+				t.Errorf("the last is %s", last)
+			}
+		})
+	}
+}
+
+// TestGraphReplaces: a component of the same name is built in the place of that which all have.
+func TestGraphReplaces(t *testing.T) {
+	built := false
+	graph := Graph(&Definition{}, Own[*Service]{Component: compose.Component[*Service]{
+		Name: "config", Build: func(*Service) ([]compose.Stage, error) { built = true; return nil, nil },
+	}})
+	i := find(graph, "config")
+	if _, err := graph[i].Build(nil); err != nil || !built || len(graph[i].Needs) != 2 {
+		t.Errorf("built: %v, needs %v: %v", built, graph[i].Needs, err)
+	}
+}
+
+// TestGraphPanics: a place that there is not is found at the start of the program.
+func TestGraphPanics(t *testing.T) {
+	for name, own := range map[string]Own[*Service]{
+		"NoSuchPlace": {Component: compose.Component[*Service]{Name: "a", Build: nothing}, Before: "nothing"},
+		"TooLate":     {Component: compose.Component[*Service]{Name: "a", Build: nothing}, Before: "api", For: "schema"},
+		"NoSuchNeed":  {Component: compose.Component[*Service]{Name: "a", Build: nothing, Needs: []string{"nothing"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("nobody notices")
+				}
+			}()
+			Graph(&Definition{}, own)
+		})
+	}
+}

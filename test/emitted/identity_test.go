@@ -1,0 +1,144 @@
+package emitted_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
+	"github.com/c5c3/crossplane-cobaltcore/test/crds"
+)
+
+// identity are the objects of the example of identity as code, by the names of its files.
+func identity(t *testing.T) map[string][]*unstructured.Unstructured {
+	t.Helper()
+	all := map[string][]*unstructured.Unstructured{}
+	for _, file := range []string{"administrator", "externalsecret", "rights", "tenant"} {
+		data, err := examples.Files.ReadFile("identity/" + file + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096); ; {
+			u := &unstructured.Unstructured{}
+			if err := d.Decode(u); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			all[file] = append(all[file], u)
+		}
+	}
+	return all
+}
+
+// TestIdentity: API servers accept every object of the example, by the released operators' definitions.
+func TestIdentity(t *testing.T) {
+	set := crds.Load(t)
+	own, err := definition.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crd := range own {
+		set.Add(crd)
+	}
+	for file, objects := range identity(t) {
+		for _, o := range objects {
+			for _, err := range set.Validate(o.Object) {
+				t.Errorf("%s: %s %s: %s", file, o.GetKind(), o.GetName(), err)
+			}
+		}
+	}
+}
+
+// kindOfRef is the kind that a field of K-ORC's, or of a RoleAssignment, names.
+var kindOfRef = map[string]string{
+	"domainRef": "Domain", "projectRef": "Project", "defaultProjectRef": "Project", "userRef": "User", "groupRef": "Group", "roleRef": "Role",
+}
+
+// TestIdentityReferences: what an object names is there, in its own namespace, and none names a login of another namespace's.
+func TestIdentityReferences(t *testing.T) {
+	logins := map[string]string{"acme-administration": "administrator", "acme-identity": "manager"}
+	all := identity(t)
+	there := map[string]bool{}
+	for _, objects := range all {
+		for _, o := range objects {
+			there[o.GetNamespace()+" "+o.GetKind()+" "+o.GetName()] = true
+		}
+	}
+	for _, file := range []string{"administrator", "tenant"} {
+		for _, o := range all[file] {
+			if o.GetKind() == "Namespace" {
+				continue
+			}
+			login, _, _ := unstructured.NestedString(o.Object, "spec", "cloudCredentialsRef", "secretName")
+			if want := logins[o.GetNamespace()]; login != want {
+				t.Errorf("%s %s logs in by Secret %s, want %s", o.GetKind(), o.GetName(), login, want)
+			}
+			resource, _, _ := unstructured.NestedMap(o.Object, "spec", "resource")
+			for field, value := range resource {
+				if kind := kindOfRef[field]; kind != "" && !there[o.GetNamespace()+" "+kind+" "+value.(string)] {
+					t.Errorf("%s %s names %s %s, which is not in namespace %s", o.GetKind(), o.GetName(), kind, value, o.GetNamespace())
+				}
+			}
+		}
+	}
+}
+
+// TestIdentityRights: the domain's people may make what the example makes, in one namespace, and a companion reads no Secret but the login.
+func TestIdentityRights(t *testing.T) {
+	all := identity(t)
+	rules := map[string][]any{}
+	for _, o := range all["rights"] {
+		if o.GetKind() == "Role" {
+			rules[o.GetNamespace()+" "+o.GetName()], _, _ = unstructured.NestedSlice(o.Object, "rules")
+		}
+		if strings.HasPrefix(o.GetKind(), "Cluster") {
+			t.Errorf("%s %s reaches beyond a namespace", o.GetKind(), o.GetName())
+		}
+	}
+	may := func(role, group, resource, verb string) (allowed bool, names []string) {
+		for _, r := range rules[role] {
+			has := func(field, value string) bool {
+				values, _, _ := unstructured.NestedStringSlice(r.(map[string]any), field)
+				return slices.Contains(values, value)
+			}
+			if has("apiGroups", group) && has("resources", resource) && has("verbs", verb) {
+				names, _, _ := unstructured.NestedStringSlice(r.(map[string]any), "resourceNames")
+				return true, names
+			}
+		}
+		return false, nil
+	}
+	for _, o := range all["tenant"] {
+		if o.GetKind() == "Namespace" {
+			continue
+		}
+		group, resource := o.GroupVersionKind().Group, strings.ToLower(o.GetKind())+"s"
+		for role, verbs := range map[string][]string{
+			"acme-identity identity":  {"get", "list", "watch", "create", "update", "patch", "delete"},
+			"acme-identity companion": {"get"},
+		} {
+			for _, verb := range verbs {
+				if ok, _ := may(role, group, resource, verb); !ok {
+					t.Errorf("%s may not %s %s", role, verb, resource)
+				}
+			}
+		}
+	}
+	if ok, _ := may("acme-administration identity", "openstack.k-orc.cloud", "domains", "get"); ok {
+		t.Error("the domain's people have rights where the administrator's login is")
+	}
+	for namespace, login := range map[string]string{"acme-administration": "administrator", "acme-identity": "manager"} {
+		ok, names := may(namespace+" companion", "", "secrets", "get")
+		if !ok || !slices.Equal(names, []string{login}) {
+			t.Errorf("the companion in %s reads the Secrets %v, want %s", namespace, names, login)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// Programs are what a cloud runs.
+type Programs struct {
+	// Services are virtual environments with all of OpenStack's services, by release.
+	Services map[release.Release]string
+	// Brokers is the root of a Debian with RabbitMQ and Valkey.
+	Brokers string
+	// Ceph is the root of a Debian with Ceph's servers: empty where it was not asked for.
+	Ceph string
+	// MariaDBOperator and ObjectStore are programs of hack/tools: mariadb-operator, which makes backups, and versitygw, which speaks S3.
+	MariaDBOperator, ObjectStore string
+}
+
+// Wanted is what to install besides what every cloud needs.
+type Wanted struct {
+	Releases []release.Release
+	Ceph     bool
+}
+
+// All returns everything, and installs what is missing. Root is the folder of this project.
+func All(ctx context.Context, root string, w Wanted, log io.Writer) (*Programs, error) {
+	p := &Programs{Services: map[release.Release]string{}}
+	if err := Debian(ctx, log); err != nil {
+		return nil, err
+	}
+	for _, r := range w.Releases {
+		venv, err := Services(ctx, root, r, log)
+		if err != nil {
+			return nil, err
+		}
+		p.Services[r] = venv
+	}
+	var errs [4]error
+	p.Brokers, errs[0] = brokers.install(ctx, log)
+	if w.Ceph {
+		p.Ceph, errs[1] = ceph.install(ctx, log)
+	}
+	p.MariaDBOperator, errs[2] = Tool(ctx, root, "mariadb-operator", log)
+	p.ObjectStore, errs[3] = Tool(ctx, root, "versitygw", log)
+	return p, errors.Join(errs[:]...)
+}

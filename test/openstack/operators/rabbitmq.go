@@ -1,0 +1,229 @@
+//go:build linux
+
+package operators
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// RabbitMQImage is the image of the brokers.
+const RabbitMQImage = "rabbitmq"
+
+const (
+	rabbitMQUser     = 999
+	amqpsPort        = 5671
+	rabbitManagement = 15671
+	rabbitTLS        = "/etc/rabbitmq-tls"
+)
+
+// rabbitDefaults and rabbitTLSDefaults are what the operator configures, as far as one broker alone can have it: there is no API to find
+// others by. https://github.com/rabbitmq/cluster-operator, internal/resource/configmap.go.
+const (
+	rabbitDefaults = `log.console = true
+queue_master_locator = min-masters
+disk_free_limit.absolute = 2GB
+cluster_partition_handling = pause_minority
+auth_mechanisms.1 = PLAIN
+auth_mechanisms.2 = AMQPLAIN
+cluster_name = %s
+`
+	rabbitTLSDefaults = `ssl_options.certfile = ` + rabbitTLS + `/tls.crt
+ssl_options.keyfile = ` + rabbitTLS + `/tls.key
+listeners.ssl.default = 5671
+listeners.tcp = none
+management.ssl.certfile = ` + rabbitTLS + `/tls.crt
+management.ssl.keyfile = ` + rabbitTLS + `/tls.key
+management.ssl.port = 15671
+`
+)
+
+// rabbitMQ runs one broker of a RabbitmqCluster, on TLS alone, with its configuration. A cluster of several is one here: what services
+// see of it is the same.
+func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) error {
+	if only, _, _ := unstructured.NestedBool(u.Object, "spec", "tls", "disableNonTLSListeners"); !only {
+		return errors.New("a broker that listens without TLS is not supported by this fake")
+	}
+	namespace, name := u.GetNamespace(), u.GetName()
+	conf := rabbitTLSDefaults
+	if limit := text(u, "spec", "resources", "limits", "memory"); limit != "" {
+		memory, err := resource.ParseQuantity(limit)
+		if err != nil {
+			return err
+		}
+		const headroom = 5
+		conf += fmt.Sprintf("total_memory_available_override_value = %d\n", memory.Value()-min(memory.Value()/headroom, 2<<30))
+	}
+	login, err := o.defaultUser(ctx, u)
+	if err != nil {
+		return err
+	}
+	if err := o.SetSecret(ctx, namespace, name+"-server-conf", map[string][]byte{
+		"10-operatorDefaults.conf":         fmt.Appendf(nil, rabbitDefaults, name),
+		"11-default_user.conf":             login["default_user.conf"],
+		"90-userDefinedConfiguration.conf": []byte(conf + text(u, "spec", "rabbitmq", "additionalConfig")),
+		"enabled_plugins":                  []byte("[rabbitmq_management]."),
+	}); err != nil {
+		return err
+	}
+	s := server{
+		namespace: namespace, name: name + "-server", service: name + "-nodes", user: rabbitMQUser,
+		labels: map[string]string{"app.kubernetes.io/name": name, "app.kubernetes.io/component": "rabbitmq", "app.kubernetes.io/part-of": "rabbitmq"},
+		data:   "/var/lib/rabbitmq",
+		secrets: map[string]string{
+			"/etc/rabbitmq/conf.d": name + "-server-conf", rabbitTLS: text(u, "spec", "tls", "secretName"),
+		},
+		container: corev1.Container{
+			Name: "rabbitmq", Image: RabbitMQImage,
+			Env: []corev1.EnvVar{
+				{Name: "HOME", Value: "/var/lib/rabbitmq"}, {Name: "RABBITMQ_LOGS", Value: "-"},
+				{Name: "RABBITMQ_ENABLED_PLUGINS_FILE", Value: "/etc/rabbitmq/conf.d/enabled_plugins"},
+				{Name: "RABBITMQ_LOG_BASE", Value: "/tmp"}, {Name: "RABBITMQ_MNESIA_BASE", Value: "/var/lib/rabbitmq/mnesia"},
+				{Name: "MY_POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
+				{Name: "RABBITMQ_USE_LONGNAME", Value: "true"},
+				{Name: "RABBITMQ_NODENAME", Value: "rabbit@$(MY_POD_NAME)." + name + "-nodes." + namespace},
+			},
+			Ports: []corev1.ContainerPort{{Name: "amqps", ContainerPort: amqpsPort}, {Name: "management-tls", ContainerPort: rabbitManagement}},
+		},
+	}
+	return o.run(ctx, s, name)
+}
+
+// defaultUser is the Secret of the broker's administrator, which is made once.
+func (o *Operators) defaultUser(ctx context.Context, u *unstructured.Unstructured) (map[string][]byte, error) {
+	namespace, name := u.GetNamespace(), u.GetName()+"-default-user"
+	if data, err := o.Secret(ctx, namespace, name); err == nil {
+		return data, nil
+	}
+	user, password, host := "default_user_"+rand.Text(), rand.Text(), u.GetName()+"."+namespace+".svc"
+	data := map[string][]byte{
+		"username": []byte(user), "password": []byte(password), "host": []byte(host), "port": []byte(strconv.Itoa(amqpsPort)),
+		"provider": []byte("rabbitmq"), "type": []byte("rabbitmq"),
+		"default_user.conf": fmt.Appendf(nil, "default_user = %s\ndefault_pass = %s\n", user, password),
+		"connection_string": fmt.Appendf(nil, "amqps://%s:%s@%s:%d/", user, password, host, amqpsPort),
+	}
+	return data, o.SetSecret(ctx, namespace, name, data)
+}
+
+// What the messaging topology operator does with its objects, by the broker's management API.
+// https://github.com/rabbitmq/messaging-topology-operator, internal/controller.
+
+func (o *Operators) vhost(ctx context.Context, u *unstructured.Unstructured) error {
+	body := map[string]any{"tags": texts(u, "spec", "tags")}
+	if queues := text(u, "spec", "defaultQueueType"); queues != "" {
+		body["default_queue_type"] = queues
+	}
+	return o.manage(ctx, u, "vhosts/"+url.PathEscape(text(u, "spec", "name")), body)
+}
+
+// brokerUser declares a user with the credentials that it was made with: what is imported counts once.
+func (o *Operators) brokerUser(ctx context.Context, u *unstructured.Unstructured) error {
+	login, err := o.credentials(ctx, u)
+	if err != nil {
+		return err
+	}
+	return o.manage(ctx, u, "users/"+url.PathEscape(string(login["username"])), map[string]any{
+		"password": string(login["password"]), "tags": texts(u, "spec", "tags"),
+	})
+}
+
+func (o *Operators) credentials(ctx context.Context, u *unstructured.Unstructured) (map[string][]byte, error) {
+	name := u.GetName() + "-user-credentials"
+	if data, err := o.Secret(ctx, u.GetNamespace(), name); err == nil {
+		return data, nil
+	}
+	data := map[string][]byte{"username": []byte(rand.Text()), "password": []byte(rand.Text())}
+	if from := text(u, "spec", "importCredentialsSecret", "name"); from != "" {
+		imported, err := o.Secret(ctx, u.GetNamespace(), from)
+		if err != nil {
+			return nil, err
+		}
+		if len(imported["username"]) == 0 || len(imported["password"]) == 0 {
+			return nil, fmt.Errorf("secret %s has no username, or no password", from)
+		}
+		data = map[string][]byte{"username": imported["username"], "password": imported["password"]}
+	}
+	return data, o.SetSecret(ctx, u.GetNamespace(), name, data)
+}
+
+func (o *Operators) permission(ctx context.Context, u *unstructured.Unstructured) error {
+	user := text(u, "spec", "user")
+	if ref := text(u, "spec", "userReference", "name"); ref != "" {
+		other, err := o.Find("User.rabbitmq.com", u.GetNamespace(), ref)
+		if err != nil {
+			return err
+		}
+		login, err := o.credentials(ctx, other)
+		if err != nil {
+			return err
+		}
+		user = string(login["username"])
+	}
+	right := func(name string) string { return text(u, "spec", "permissions", name) }
+	return o.manage(ctx, u, "permissions/"+url.PathEscape(text(u, "spec", "vhost"))+"/"+url.PathEscape(user),
+		map[string]any{"configure": right("configure"), "write": right("write"), "read": right("read")})
+}
+
+// manage puts something into the broker that an object of the topology operator refers to.
+func (o *Operators) manage(ctx context.Context, u *unstructured.Unstructured, path string, body map[string]any) error {
+	cluster, err := o.Find("RabbitmqCluster.rabbitmq.com", u.GetNamespace(), text(u, "spec", "rabbitmqClusterReference", "name"))
+	if err != nil {
+		return err
+	}
+	_, err = o.RabbitMQ(ctx, cluster.GetNamespace(), cluster.GetName(), http.MethodPut, path, body)
+	return err
+}
+
+// RabbitMQ makes a request of the management API of a broker, as its administrator, and returns the answer: path is what follows /api/.
+func (o *Operators) RabbitMQ(ctx context.Context, namespace, name, method, path string, body any) ([]byte, error) {
+	u, err := o.Find("RabbitmqCluster.rabbitmq.com", namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	login, err := o.defaultUser(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	certificate, err := o.Secret(ctx, namespace, text(u, "spec", "tls", "secretName"))
+	if err != nil {
+		return nil, err
+	}
+	transport, err := o.transport(certificate["ca.crt"])
+	if err != nil {
+		return nil, err
+	}
+	in, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	address := fmt.Sprintf("https://%s.%s.svc:%d/api/%s", name, namespace, rabbitManagement, path)
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(in))
+	if err != nil {
+		return nil, err
+	}
+	request.SetBasicAuth(string(login["username"]), string(login["password"]))
+	request.Header.Set("Content-Type", "application/json")
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read
+	out, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode > 299 {
+		err = fmt.Errorf("rabbitmq answers %s to %s %s: %s", response.Status, method, path, strings.TrimSpace(string(out)))
+	}
+	return out, err
+}

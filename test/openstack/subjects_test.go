@@ -1,0 +1,83 @@
+package openstack
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+)
+
+// A subject is what tests are of: a service, or what services stand on. The names of its tests are Test, its name, and more.
+type subject struct {
+	name string
+	// ceph: it needs a Ceph, which is installed and run only if the subject is asked for.
+	ceph bool
+}
+
+// subjects are all of them.
+var subjects = []subject{
+	{name: "Brokers"},
+	{name: "Configuration"},
+	{name: "Keystone"},
+	{name: "MariaDB"},
+	{name: "UWSGI"},
+}
+
+// find returns the subject of a name, whatever the case of its letters.
+func find(name string) (subject, error) {
+	var names []string
+	for _, s := range subjects {
+		if strings.EqualFold(s.name, name) {
+			return s, nil
+		}
+		names = append(names, strings.ToLower(s.name))
+	}
+	return subject{}, fmt.Errorf("nothing tests %q: choose one of %s", name, strings.Join(names, ", "))
+}
+
+// TestSubjects: every test that needs a cloud is found by what it is of, every subject has a test, and every service is one.
+func TestSubjects(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested := map[string]bool{}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if parsed.Comments[0].List[0].Text != "//go:build openstack && linux" {
+			continue
+		}
+		for _, d := range parsed.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !strings.HasPrefix(f.Name.Name, "Test") || f.Name.Name == "TestMain" {
+				continue
+			}
+			at := slices.IndexFunc(subjects, func(s subject) bool { return strings.HasPrefix(f.Name.Name, "Test"+s.name) })
+			if at < 0 {
+				t.Errorf("%s of %s is of no subject: begin its name with Test and one of %v, or add one", f.Name.Name, file, subjects)
+				continue
+			}
+			tested[subjects[at].name] = true
+		}
+	}
+	for _, s := range subjects {
+		if !tested[s.name] {
+			t.Errorf("%s has no test", s.name)
+		}
+	}
+	for kind := range kinds.Runners() {
+		service, group, _ := strings.Cut(kind, ".")
+		if strings.HasPrefix(group, strings.ToLower(service)+".openstack.") && !tested[service] {
+			t.Errorf("no test runs a real %s", service)
+		}
+	}
+}
