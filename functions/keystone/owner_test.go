@@ -123,8 +123,9 @@ func TestOneOwner(t *testing.T) {
 		accepted++
 		checkOwners(rt, m)
 	})
-	if accepted < 10 {
-		t.Errorf("only %d specs were accepted", accepted)
+	// About one in six is: that none of a hundred was is no chance.
+	if accepted == 0 {
+		t.Error("no spec was accepted")
 	}
 }
 

@@ -30,6 +30,8 @@ type UWSGI struct {
 	Arguments []string
 	// Uploads are bodies of requests and answers that may be large and slow, those that come in chunks among them.
 	Uploads bool
+	// Upkeep is a command that runs every ten minutes, once at a time. Empty: none.
+	Upkeep string
 	// JSON writes a JSON object for each request, as oslo.log does for its lines (internal/openstack/oslo). What uWSGI says of itself, at its
 	// start and end, stays text.
 	JSON bool
@@ -95,6 +97,9 @@ func (u UWSGI) options() []string {
 			fmt.Sprintf("chunked-input-timeout = %d", pauseSeconds),
 			fmt.Sprintf("socket-timeout = %d", pauseSeconds),
 		)
+	}
+	if u.Upkeep != "" {
+		lines = append(lines, "cron2 = minute=-10,unique=1 "+u.Upkeep)
 	}
 	if u.JSON {
 		// The line about a request is escaped by uWSGI; a percent sign is doubled in its file.

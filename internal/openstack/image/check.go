@@ -111,6 +111,9 @@ func checkStores(base string, r release.Release, replicas int32, stores []glance
 		if _, err := known.With(registry.Group{Name: string(s.Name), Template: Driver(s)}); err != nil {
 			errs = append(errs, invalid.Field(field+".name", "%s", err))
 		}
+		if s.Ceph != nil {
+			errs = append(errs, invalid.Field(field+".ceph", "pools of a StorageCluster cannot be used yet; name the Secret of its client in rbd"))
+		}
 		if f := s.File; f != nil && f.AccessMode == glancev1.ReadWriteOnce && replicas > 1 {
 			errs = append(errs, invalid.Field(field+".file.accessMode",
 				"%s serves a single pod, and there are %d; choose ReadWriteMany, or set replicas to 1", f.AccessMode, replicas))

@@ -1,0 +1,76 @@
+package image
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+)
+
+func TestCheck(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, spec, want string }{
+		"a store":           {"One is enough.", `{stores: [{name: a, file: {storageSize: 1Gi}}]}`, ""},
+		"a store's option":  {"Each store has the options of its driver.", `{stores: [{name: a, rbd: {secretRef: {name: c}}}], config: {a: {rbd_store_chunk_size: 4}}}`, ""},
+		"no store":          {"Nothing could be uploaded.", `{}`, "spec.stores: Glance needs a place for images"},
+		"another's option":  {"It would do nothing.", `{stores: [{name: a, file: {storageSize: 1Gi}}], config: {a: {rbd_store_chunk_size: 4}}}`, "spec.config.a.rbd_store_chunk_size: "},
+		"a store's address": {"It stands beside the name.", `{stores: [{name: a, rbd: {secretRef: {name: c}}}], config: {a: {rbd_store_pool: x}}}`, "spec.config.a.rbd_store_pool: "},
+		"Glance's own name": {"Two would write one section.", `{stores: [{name: cors, file: {storageSize: 1Gi}}]}`, "spec.stores[0].name: glance has a group [cors]"},
+		"one volume, two pods": {
+			"The second would not start.", `{replicas: 2, stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}]}`,
+			"spec.stores[0].file.accessMode: ReadWriteOnce serves a single pod, and there are 2",
+		},
+		"an order": {"Nothing reads it.", `{stores: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}`, "spec.stores[0].ceph: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := glancev1.GlanceSpec{}
+			if err := yaml.UnmarshalStrict([]byte(tc.spec), &s); err != nil {
+				t.Fatal(err)
+			}
+			SetDefaults(&s.Storage)
+			spec := Spec(&s)
+			spec.SetDefaults()
+			got := ""
+			if err := Check("spec", "2025.2", spec, &s.Storage); err != nil {
+				got = err.Error()
+			}
+			if (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("%s\ngot %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestSetDefaults: what nobody says is safe, and what somebody says stays.
+func TestSetDefaults(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, in, want string }{
+		"nothing": {
+			"No address is fetched unless somebody says so.", `{stores: [{name: a, rbd: {secretRef: {name: c}}}]}`,
+			`{stores: [{name: a, rbd: {secretRef: {name: c}, pool: images, user: glance}}], defaultStore: a, import: {methods: [glance-direct, copy-image]}}`,
+		},
+		"downloads": {
+			"By https alone.", `{import: {methods: [web-download]}}`,
+			`{import: {methods: [web-download], webDownload: {allowedPorts: [443], allowedSchemes: [https]}}}`,
+		},
+		"all": {
+			"It stays.", `{defaultStore: b, stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}], import: {methods: [web-download], webDownload: {allowedPorts: [80], allowedSchemes: [http]}}}`,
+			`{defaultStore: b, stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}], import: {methods: [web-download], webDownload: {allowedPorts: [80], allowedSchemes: [http]}}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, want := glancev1.Storage{}, glancev1.Storage{}
+			if err := yaml.UnmarshalStrict([]byte(tc.in), &got); err != nil {
+				t.Fatal(err)
+			}
+			if err := yaml.UnmarshalStrict([]byte(tc.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			SetDefaults(&got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
