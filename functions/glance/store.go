@@ -67,7 +67,7 @@ func (m *model) findStores(seen observe.State) error {
 // drivers say of a store what its section and the pods have, and where its server is.
 var drivers = map[string]func(*model, *store) (workload.Flow, error){"file": file, "s3": s3, "rbd": rbd, "swift": swift}
 
-func file(m *model, s *store) (workload.Flow, error) {
+func file(m *model, s *store) (workload.Flow, error) { //nolint:unparam // As every driver.
 	s.folder = "/var/lib/glance/stores/" + string(s.Name)
 	s.options["filesystem_store_datadir"] = s.folder + "/images" // The volume's root has folders of the file system.
 	m.Mounts = append(m.Mounts, service.Volume{Folder: s.folder, Writable: true, Volume: corev1.Volume{
@@ -96,7 +96,7 @@ func s3(m *model, s *store) (workload.Flow, error) {
 	return workload.Outside(b.Endpoint)
 }
 
-func rbd(_ *model, s *store) (workload.Flow, error) {
+func rbd(_ *model, s *store) (workload.Flow, error) { //nolint:unparam // As every driver.
 	r := s.RBD
 	s.set("rbd_store_pool", r.Pool)
 	s.set("rbd_store_user", r.User)

@@ -115,11 +115,11 @@ func goldens(t *testing.T, dir string, files map[string]string, update bool) map
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as all files of the repository
+		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as all files here
 			t.Fatal(err)
 		}
 		for _, name := range slices.Sorted(maps.Keys(files)) {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(files[name]), 0o644); err != nil { //nolint:gosec // as all files of the repository
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(files[name]), 0o644); err != nil { //nolint:gosec // as all files here
 				t.Fatal(err)
 			}
 		}
