@@ -39,6 +39,7 @@ func (m *model) equip(seen observe.State) error {
 	if c := m.spec.ImageCache; c != nil {
 		claims = append(claims, claim(cache, &c.Volume))
 		m.Mounts = append(m.Mounts, service.Volume{Volume: corev1.Volume{Name: cache}, Folder: cachePath, Writable: true})
+		m.Server.Upkeep = "glance-cache-pruner" // The API only adds to its cache: https://docs.openstack.org/glance/latest/admin/cache.html
 	}
 	m.Env = append(workload.Self(),
 		corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "worker_self_reference_url"), Value: m.Workload.SelfURL(m.Port)},
@@ -52,17 +53,4 @@ func claim(name string, v *glancev1.Volume) workload.Claim {
 	return workload.Claim{
 		Name: name, Size: resource.MustParse(string(v.StorageSize)), Class: string(v.StorageClass), Disposable: name == cache,
 	}
-}
-
-// APIPod is a pod of the API, and beside it what keeps its cache below its size: the API only adds to that
-// (https://docs.openstack.org/glance/latest/admin/cache.html).
-func (m *model) APIPod() workload.Pod {
-	p := m.Service.APIPod()
-	if api := p.Containers[0]; m.spec.ImageCache != nil {
-		p.Containers = append(p.Containers, corev1.Container{
-			Name: "cache-pruner", Image: api.Image, Env: api.Env, VolumeMounts: api.VolumeMounts,
-			Command: []string{"sh", "-c", "trap 'exit 0' TERM; while :; do sleep 600 & wait $!; glance-cache-pruner; done"},
-		})
-	}
-	return p
 }

@@ -45,18 +45,7 @@ func (m *model) findStores(seen observe.State) error {
 		s.folder = m.Path(storesComponent, string(s.Name))
 		s.secret.TargetSecretName = common.ObjectName(m.Sub(s.name))
 		s.secret.Template = map[string]c5c3v1.SecretTemplate{}
-		var flow workload.Flow
-		var err error
-		switch image.Driver(spec) {
-		case "file":
-			m.file(&s)
-		case "s3":
-			flow, err = m.s3(&s)
-		case "rbd":
-			flow = s.rbd()
-		case "swift":
-			flow, err = s.swift()
-		}
+		flow, err := drivers[image.Driver(spec)](m, &s)
 		if err != nil {
 			return err
 		}
@@ -75,7 +64,10 @@ func (m *model) findStores(seen observe.State) error {
 	return nil
 }
 
-func (m *model) file(s *store) {
+// drivers say of a store what its section and the pods have, and where its server is.
+var drivers = map[string]func(*model, *store) (workload.Flow, error){"file": file, "s3": s3, "rbd": rbd, "swift": swift}
+
+func file(m *model, s *store) (workload.Flow, error) {
 	s.folder = "/var/lib/glance/stores/" + string(s.Name)
 	s.options["filesystem_store_datadir"] = s.folder + "/images" // The volume's root has folders of the file system.
 	m.Mounts = append(m.Mounts, service.Volume{Folder: s.folder, Writable: true, Volume: corev1.Volume{
@@ -83,9 +75,10 @@ func (m *model) file(s *store) {
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: m.Sub(s.name)},
 		},
 	}})
+	return workload.Flow{}, nil
 }
 
-func (m *model) s3(s *store) (workload.Flow, error) {
+func s3(m *model, s *store) (workload.Flow, error) {
 	b := s.S3
 	s.set("s3_store_host", b.Endpoint)
 	s.set("s3_store_bucket", b.Bucket)
@@ -93,7 +86,8 @@ func (m *model) s3(s *store) (workload.Flow, error) {
 	s.set("s3_store_bucket_url_format", b.URLFormat)
 	s.set("s3_store_cacert", s.authority(b.CASecretRef))
 	for _, k := range [][3]string{
-		{"id", glancev1.S3AccessKeyIDKey, "s3_store_access_key"}, {"secret", glancev1.S3SecretAccessKeyKey, "s3_store_secret_key"},
+		{"accessKeyID", glancev1.S3AccessKeyIDKey, "s3_store_access_key"},
+		{"secretAccessKey", glancev1.S3SecretAccessKeyKey, "s3_store_secret_key"},
 	} {
 		s.read(k[0], b.CredentialsSecretRef, k[1], "OsloConfig")
 		s.secret.Template[k[1]] = c5c3v1.SecretTemplate("{{ ." + k[0] + " }}")
@@ -102,7 +96,7 @@ func (m *model) s3(s *store) (workload.Flow, error) {
 	return workload.Outside(b.Endpoint)
 }
 
-func (s *store) rbd() workload.Flow {
+func rbd(_ *model, s *store) (workload.Flow, error) {
 	r := s.RBD
 	s.set("rbd_store_pool", r.Pool)
 	s.set("rbd_store_user", r.User)
@@ -113,12 +107,12 @@ func (s *store) rbd() workload.Flow {
 	s.read(ceph.KeyringSource, r.SecretRef, glancev1.RBDKeyringKey, "")
 	s.secret.Template = ceph.Files(r.User, s.folder, glancev1.RBDConfigKey, glancev1.RBDKeyringKey)
 	s.files = []string{glancev1.RBDConfigKey, glancev1.RBDKeyringKey}
-	return ceph.Traffic(r.Networks)
+	return ceph.Traffic(r.Networks), nil
 }
 
 // swift writes the account into a file, in a section by the store's name: Glance reads all of them into one table.
 // https://docs.openstack.org/glance/latest/configuration/configuring.html#configuring-multiple-swift-accounts-stores
-func (s *store) swift() (workload.Flow, error) {
+func swift(_ *model, s *store) (workload.Flow, error) {
 	const file = "swift.conf"
 	w := s.Swift
 	s.set("swift_store_config_file", s.folder+"/"+file)

@@ -53,7 +53,7 @@ func (w *world) checkAddresses() {
 		each(o.spec(), nil, func(_ []string, m fields) {
 			for k, v := range m {
 				for _, t := range append(texts(m, k), str(v)) {
-					for _, a := range addresses(t) {
+					for _, a := range addresses(strings.ReplaceAll(t, "$(POD_NAME)", o.name+"-0")) { // Each pod of a set has its own.
 						if n, ok := number(m, "port"); ok && a.port == 0 && t == a.host {
 							a.port = n
 						}

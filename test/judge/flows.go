@@ -462,6 +462,9 @@ func (w *world) needs(f flow) bool {
 	return false
 }
 
+// clusterPorts are where the servers of a storage cluster are that a field names, whose addresses are in a Secret or a catalog.
+var clusterPorts = map[string][]int{"rbd": {3300, 6789, 6800}, "swift": {443, 8080}}
+
 // leaves reports whether some pod that a policy is about needs a port outside: a policy may be about several kinds.
 func (w *world) leaves(from *pod, port int, p policy) bool {
 	for _, other := range w.pods {
@@ -476,6 +479,7 @@ func (w *world) leaves(from *pod, port int, p policy) bool {
 		each(doc, nil, func(_ []string, m fields) {
 			for k, v := range m {
 				// Where a provider's metadata lead is at its issuer's port.
+				found = found || slices.Contains(clusterPorts[k], port)
 				for _, a := range addresses(str(v)) {
 					found = found || a.port == port && strings.HasSuffix(strings.ToLower(k), "url") || a.port == port && k == "issuer"
 				}

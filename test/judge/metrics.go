@@ -12,7 +12,7 @@ var exported = map[string][]string{
 	// https://github.com/kubernetes/kube-state-metrics/tree/main/docs/metrics
 	"kube-state-metrics": {
 		"kube_deployment_status_replicas_available", "kube_deployment_spec_replicas", "kube_statefulset_status_replicas_ready",
-		"kube_statefulset_replicas",
+		"kube_statefulset_replicas", "kube_statefulset_status_replicas_available",
 		"kube_job_created", "kube_job_complete", "kube_job_failed", "kube_job_status_failed", "kube_job_status_completion_time",
 	},
 	// https://kubernetes.io/docs/reference/instrumentation/metrics/

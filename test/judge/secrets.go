@@ -260,7 +260,7 @@ func (w *world) byPeople(o object, key, property string) (value, string) {
 					is = append(is, dockerConfig)
 				}
 			}
-			if text(m, "name") != key || !strings.HasSuffix(path[len(path)-1], "SecretRef") {
+			if text(m, "name") != key || !strings.HasSuffix(strings.ToLower(path[len(path)-1]), "secretref") {
 				return
 			}
 			switch text(m, "key") {

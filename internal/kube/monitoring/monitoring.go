@@ -110,7 +110,8 @@ func VolumesFilling(what, namespace, volumes, happens, action string) []Alert {
 		},
 		{
 			Name: what + "VolumeFull", Severity: Critical, For: "5m", Expr: free + " < 0.05",
-			Summary: "Volume {{ $labels.persistentvolumeclaim }} is full but for a twentieth: when nothing is left, " + happens + ".", Action: action,
+			Summary: "Volume {{ $labels.persistentvolumeclaim }} is full but for a twentieth: when nothing is left, " + happens + ".",
+			Action:  action,
 		},
 	}
 }

@@ -31,7 +31,7 @@ func (k Kind) name() string { return k.GroupKind().String() }
 // step by step. It is named as its service.
 func (k Kind) Ready(t *testing.T, file string) (*simulate.World, [][]string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", file+".yaml"))
+	data, err := os.ReadFile(filepath.Join("testdata", file+".yaml")) //nolint:gosec // a test names it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,11 +115,11 @@ func goldens(t *testing.T, dir string, files map[string]string, update bool) map
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as all files of the repository
 			t.Fatal(err)
 		}
 		for _, name := range slices.Sorted(maps.Keys(files)) {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(files[name]), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(files[name]), 0o644); err != nil { //nolint:gosec // as all files of the repository
 				t.Fatal(err)
 			}
 		}
@@ -130,7 +130,7 @@ func goldens(t *testing.T, dir string, files map[string]string, update bool) map
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		data, err := os.ReadFile(filepath.Join(dir, e.Name())) //nolint:gosec // a golden
 		if err != nil {
 			t.Fatal(err)
 		}
