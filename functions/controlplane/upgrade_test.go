@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"pgregory.net/rapid"
 
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
@@ -41,6 +42,7 @@ func (r running) object(t rapid.TB, s *service) *structpb.Struct {
 // cloud is a model with some services, of which these are seen, and a release that is wanted.
 func cloud(t rapid.TB, wanted release.Release, seen []running) *model {
 	m := &model{release: wanted}
+	m.spec.Services.Glance = &controlplanev1.Glance{}
 	objects := map[string]encoded.Struct{}
 	for i, r := range seen {
 		if r.told != "" {
