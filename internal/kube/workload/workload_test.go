@@ -333,7 +333,7 @@ func TestUWSGIOptional(t *testing.T) {
 				`log-req-encoder = json {"asctime":"${strftime:%%Y-%%m-%%dT%%H:%%M:%%S%%z}","name":"uwsgi","levelname":"INFO","message":"${msg}"}` +
 				"\nlog-req-encoder = nl\n",
 		},
-		"upkeep":    {"Once at a time.", func(u *UWSGI) { u.Upkeep = "prune" }, "cron2 = minute=-10,unique=1 prune\n"},
+		"upkeep": {"Once at a time.", func(u *UWSGI) { u.Upkeep = "prune" }, "cron2 = minute=-10,unique=1 prune\n"},
 		"static": {
 			"In order, as maps have none.", func(u *UWSGI) { u.Static = map[string]string{"/b": "/srv/b", "/a": "/srv/a"} },
 			"static-map = /a=/srv/a\nstatic-map = /b=/srv/b\n",
