@@ -30,11 +30,11 @@ type UWSGI struct {
 	Arguments []string
 	// Uploads are bodies of requests and answers that may be large and slow, those that come in chunks among them.
 	Uploads bool
-	// Upkeep is a command that runs every ten minutes, once at a time. Empty: none.
-	Upkeep string
 	// JSON writes a JSON object for each request, as oslo.log does for its lines (internal/openstack/oslo). What uWSGI says of itself, at its
 	// start and end, stays text.
 	JSON bool
+	// Upkeep is a command that runs every ten minutes, once at a time. Empty: none.
+	Upkeep string
 	// Static files by the path that they are served at: a folder or a file.
 	Static map[string]string
 }
@@ -98,14 +98,14 @@ func (u UWSGI) options() []string {
 			fmt.Sprintf("socket-timeout = %d", pauseSeconds),
 		)
 	}
-	if u.Upkeep != "" {
-		lines = append(lines, "cron2 = minute=-10,unique=1 "+u.Upkeep)
-	}
 	if u.JSON {
 		// The line about a request is escaped by uWSGI; a percent sign is doubled in its file.
 		lines = append(lines, "req-logger = stdio",
 			`log-req-encoder = json {"asctime":"${strftime:%%Y-%%m-%%dT%%H:%%M:%%S%%z}","name":"uwsgi","levelname":"INFO","message":"${msg}"}`,
 			"log-req-encoder = nl")
+	}
+	if u.Upkeep != "" {
+		lines = append(lines, "cron2 = minute=-10,unique=1 "+u.Upkeep)
 	}
 	for _, path := range slices.Sorted(maps.Keys(u.Static)) {
 		lines = append(lines, fmt.Sprintf("static-map = %s=%s", path, u.Static[path]))

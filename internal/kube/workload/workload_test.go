@@ -327,13 +327,13 @@ func TestUWSGIOptional(t *testing.T) {
 		"start":     {"The placeholder is uWSGI's own.", func(u *UWSGI) { u.StartTime = true }, "start-time = %t\n"},
 		"arguments": {"One line, as on a command line.", func(u *UWSGI) { u.Arguments = []string{"--config-dir", "/etc/a"} }, "pyargv = --config-dir /etc/a\n"},
 		"uploads":   {"Large chunks and slow clients.", func(u *UWSGI) { u.Uploads = true }, "chunked-input-limit = 67108864\nchunked-input-timeout = 60\nsocket-timeout = 60\n"},
-		"upkeep":    {"Once at a time.", func(u *UWSGI) { u.Upkeep = "prune" }, "cron2 = minute=-10,unique=1 prune\n"},
 		"JSON": {
 			"One object a request, and its end of line.", func(u *UWSGI) { u.JSON = true },
 			"req-logger = stdio\n" +
 				`log-req-encoder = json {"asctime":"${strftime:%%Y-%%m-%%dT%%H:%%M:%%S%%z}","name":"uwsgi","levelname":"INFO","message":"${msg}"}` +
 				"\nlog-req-encoder = nl\n",
 		},
+		"upkeep": {"Once at a time.", func(u *UWSGI) { u.Upkeep = "prune" }, "cron2 = minute=-10,unique=1 prune\n"},
 		"static": {
 			"In order, as maps have none.", func(u *UWSGI) { u.Static = map[string]string{"/b": "/srv/b", "/a": "/srv/a"} },
 			"static-map = /a=/srv/a\nstatic-map = /b=/srv/b\n",
