@@ -46,6 +46,7 @@ func granted(k schema.GroupKind) bool {
 // claim: the provider needs rights on them, and Crossplane none.
 var inObjects = map[schema.GroupKind]bool{
 	{Group: "", Kind: "Namespace"}:                      true,
+	{Group: "", Kind: "PersistentVolumeClaim"}:          true,
 	{Group: "cache.cs.sap.com", Kind: "Valkey"}:         true,
 	{Group: "k8s.mariadb.com", Kind: "Database"}:        true,
 	{Group: "k8s.mariadb.com", Kind: "Grant"}:           true,
