@@ -90,7 +90,7 @@ type NovaConsoles struct {
 // NovaCell is a group of hypervisors with a conductor of its own. Its processes are those of the service where it does not say otherwise.
 // +kubebuilder:validation:XValidation:rule="has(self.infrastructure) == has(oldSelf.infrastructure)",message="infrastructure cannot be added or removed: a cell's data does not move; add another cell",fieldPath=".infrastructure"
 type NovaCell struct {
-	// Name of the cell, which HypervisorClusters mention.
+	// Name of the cell.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*$`
@@ -99,6 +99,9 @@ type NovaCell struct {
 	// Place no new virtual machines in it.
 	// +optional
 	Disabled bool `json:"disabled,omitempty"`
+	// The HypervisorCluster that runs its virtual machines, if that allows the claim's namespace. Absent: none yet.
+	// +optional
+	HypervisorClusterRef *common.ClaimReference `json:"hypervisorClusterRef,omitempty"`
 	// Its conductor.
 	// +optional
 	Conductor *common.Process `json:"conductor,omitempty"`
