@@ -60,7 +60,9 @@ var glance = table{
 		"require_image_format_match": ours(inspected),
 		"vmdk_allowed_types":         ours(inspected),
 	},
-	"image_import_opts": {"image_import_plugins": use("import.convertTo", "a plugin needs programs and room, of which some images take any amount")},
+	"image_import_opts": {
+		"image_import_plugins": use("import.convertTo", "a plugin needs programs and room, of which some images take any amount"),
+	},
 	"import_filtering_opts": {
 		"allowed_hosts":      use("import.webDownload.allowedHosts", filter),
 		"allowed_ports":      use("import.webDownload.allowedPorts", filter),
