@@ -49,6 +49,7 @@ var constraints = map[string]constraint{
 	"mariadb.replicas":  odd,
 	"rabbitmq.replicas": odd,
 	"keystone.enabled":  sample(true),
+	"korc.enabled":      sample(true),
 	"memcached.cpu":     sample("50m", int64(2)),
 	"rabbitmq":          {fix: offAlone},
 	"valkey": {fix: func(o object) {
@@ -131,10 +132,14 @@ var constraints = map[string]constraint{
 	"services.glance": {fix: func(o object) {
 		if o["enabled"] == true {
 			stores(o)
+		} else {
+			delete(o, "defaultStore")
 		}
 	}},
 	"stores[]":             {fix: driver},
 	"stores[].s3.endpoint": sample("https://s3.example.com", "http://[fd00::1]:9000"),
+	"rbd.user":             sample("glance", "images.eu"),
+	"networks[]":           sample("10.0.1.0/24", "fd00::/64"),
 	"import": {fix: func(o object) {
 		if methods, _ := o["methods"].(list); !slices.Contains(methods, "web-download") {
 			delete(o, "webDownload")
