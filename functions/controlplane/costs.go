@@ -101,10 +101,8 @@ var maxima = []maximum{
 		unit: " of storage in all, which", field: ".storageSize", summed: true,
 		of: func(x platformv1.Maxima) *resource.Quantity { return x.Storage },
 		cost: func(p part) resource.Quantity {
-			if p.storage == "" {
-				return resource.Quantity{}
-			}
-			return *quantity(p.storage)
+			size, _ := resource.ParseQuantity(p.storage) //nolint:errcheck // what is no amount is refused elsewhere; most parts have none
+			return size
 		},
 	},
 	{

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"pgregory.net/rapid"
+
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 )
 
 // disturb does to a world what operators, clusters and people do to one, and a tenant by another spec.
@@ -194,10 +197,18 @@ func olderRevisions(t *rapid.T, w *world) {
 	}
 }
 
+var runners = kinds.Runners()
+
 // anotherRelease makes as if another release had been installed before. The function may refuse to go on from it.
 func anotherRelease(t *rapid.T, w *world) {
 	release := rapid.SampledFrom([]string{"2025.1", "2025.2", "2026.1", "2026.2", "zed", ""}).Draw(t, "release")
-	for name, field := range map[string]string{"schema": "installedRelease", "keystone": "release"} {
+	for _, name := range w.names() {
+		field := "release"
+		if name == "schema" {
+			field = "installedRelease"
+		} else if _, service := runners[compose.KindOf(w.observed[name]).GroupKind().String()]; !service {
+			continue
+		}
 		o := w.observed[name].AsMap()
 		inner := o
 		if i := inside(o); i != nil {

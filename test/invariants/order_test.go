@@ -92,25 +92,58 @@ var orders = map[string][]order{
 	"Keystone": {
 		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `KeyRepository.*`, why: "the companion writes their Secrets"},
 		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-domains`, why: "the companion writes its Secret"},
-		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* [^-]+-clouds`, why: "the companion writes its Secret"},
-		{first: `ExternalSecret.* .*-database`, then: `(Database|User|Grant)\.k8s\.mariadb\.com .*`, why: "the account has that password"},
 		{first: `ExternalSecret.* .*-admin`, then: `(ConfigMap|SecretAggregate.*) .*-(config-.*|domains)`, why: "pods read all of them"},
 		{first: `ExternalSecret.* .*-(admin|database)`, then: `SecretAggregate.* [^-]+-clouds`, why: "it is made of them"},
 		{first: `Certificate.* [^-]+-tls`, then: `SecretAggregate.* [^-]+-clouds`, why: "it is made of it"},
-		{first: `(Database|User|Grant)\.k8s\.mariadb\.com .*`, then: `DatabaseSync.*`, why: "its Jobs use the account"},
 		{first: `KeyRepository.*`, then: `DatabaseSync.*`, why: "its Jobs mount the keys"},
-		{first: `(ConfigMap|SecretAggregate.*) .*-(config-.*|domains)`, then: `DatabaseSync.*`, why: "its Jobs mount them"},
+		{first: `SecretAggregate.* .*-domains`, then: `DatabaseSync.*`, why: "its Jobs mount it"},
 		{first: `DatabaseSync.*`, then: `Job\.batch .*-bootstrap-.*`, why: "there are no tables before"},
 		{first: `Job\.batch .*-bootstrap-.*`, then: `Deployment\.apps .*`, why: "nobody could log in before"},
-		{first: `Certificate.* [^-]+-tls`, then: `Deployment\.apps .*`, why: "it serves it"},
 		{first: `Job\.batch .*-bootstrap-.*`, then: `CronJob\.batch .*`, why: "there is nothing to flush before"},
-		{first: `Certificate.* [^-]+-tls`, then: `(HTTPRoute|BackendTLSPolicy).*`, why: "clients are told its authority"},
 		{first: `(Deployment\.apps|Service) .*`, then: `CredentialRotation.*`, why: "it logs in there"},
-		{first: `SecretAggregate.* [^-]+-clouds`, then: `CredentialRotation.*`, why: "it logs in with it"},
 		{first: `(Deployment\.apps|Service) .*`, then: `IdentityCheck.*`, why: "it logs in there"},
 		{first: `SecretAggregate.* [^-]+-clouds`, then: `IdentityCheck.*`, why: "it logs in with it"},
 		{first: `(Deployment\.apps|Service) .*`, then: `SecretAggregate.* [^-]+-korc-clouds`, why: "nobody makes its source before"},
 	},
+	"Placement": clientOrders,
+	"Glance": append(slices.Clone(clientOrders),
+		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-store`, why: "the companion writes its Secret"},
+		order{first: `SecretAggregate.* .*-store`, then: `StatefulSet\.apps .*`, why: "its pods read it"},
+	),
+}
+
+// serviceOrders are those of every service.
+var serviceOrders = []order{
+	{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* [^-]+-clouds`, why: "the companion writes its Secret"},
+	{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `ConfigMap .*-config-.*`, why: "a DatabaseSync follows it, whose consumers the companion rolls out"},
+	{first: `ExternalSecret.* .*-database`, then: `(Database|User|Grant)\.k8s\.mariadb\.com .*`, why: "the account has that password"},
+	{first: `(Database|User|Grant)\.k8s\.mariadb\.com .*`, then: `DatabaseSync.*`, why: "its Jobs use the account"},
+	{first: `ConfigMap .*-config-.*`, then: `DatabaseSync.*`, why: "its Jobs mount it"},
+	{first: `Certificate.* [^-]+-tls`, then: `(Deployment|StatefulSet)\.apps .*`, why: "it serves it"},
+	{first: `Certificate.* [^-]+-tls`, then: `(HTTPRoute|BackendTLSPolicy).*`, why: "clients are told its authority"},
+	{first: `SecretAggregate.* [^-]+-clouds`, then: `CredentialRotation.*`, why: "it logs in with it"},
+}
+
+// clientOrders are those of every service that logs in to Keystone.
+var clientOrders = []order{
+	{first: `ExternalSecret.* .*-user`, then: `User\.openstack\.k-orc\.cloud .*`, why: "it has that password"},
+	{first: `ExternalSecret.* .*-user`, then: `SecretAggregate.* [^-]+-clouds`, why: "it is made of it"},
+	{first: `ExternalSecret.* .*-user`, then: `ConfigMap .*-config-.*`, why: "pods read all of them"},
+	{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `CredentialRotation.*`, why: "the companion writes its Secret"},
+	{first: `User\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to it"},
+	{first: `RoleAssignment.*`, then: `CredentialRotation.*`, why: "a credential has the roles that its user had when it was made"},
+	{first: `DatabaseSync.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "there are no tables before"},
+	{first: `CredentialRotation.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in with it"},
+	{first: `((Deployment|StatefulSet)\.apps|Service) .*`, then: `(Service|Endpoint)\.openstack\.k-orc\.cloud .*`, why: "whoever finds it in the catalog asks it"},
+	{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
+}
+
+// ordersOf are those of a kind.
+func ordersOf(subject string) []order {
+	if subject == "ControlPlane" {
+		return orders[subject]
+	}
+	return append(slices.Clone(serviceOrders), orders[subject]...)
 }
 
 // met remembers which patterns match which names.
@@ -177,11 +210,18 @@ func settledWorlds(t *testing.T) map[string]settled {
 			t.Fatal(err)
 		}
 		add(file, "ControlPlane", w)
-		keystone, ok := w.Desired(w.XR.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue(), "keystone")
-		if !ok {
-			t.Fatal("there is no Keystone")
+		for _, resource := range slices.Sorted(maps.Keys(w.Observed)) {
+			gk := compose.KindOf(w.Observed[resource].Tree()).GroupKind().String()
+			if _, nested := runners[gk]; !nested {
+				continue
+			}
+			xr, ok := w.Desired(w.XR.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue(), resource)
+			if !ok {
+				t.Fatalf("there is no %s", resource)
+			}
+			kind, _, _ := strings.Cut(gk, ".")
+			add(file+"'s "+kind, kind, &simulate.World{XR: xr.Tree(), Kinds: runners})
 		}
-		add(file+"'s Keystone", "Keystone", &simulate.World{XR: keystone.Tree(), Kinds: kinds.Runners()})
 	}
 	return out
 }
@@ -190,7 +230,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 func (s settled) tooEarly(t *testing.T, runner function.Runner, of []string) []string {
 	t.Helper()
 	var found []string
-	for _, o := range orders[s.subject] {
+	for _, o := range ordersOf(s.subject) {
 		var then []string
 		for resource, name := range s.named {
 			if matches(o.then, name) && (of == nil || slices.Contains(of, resource)) {
@@ -225,25 +265,28 @@ func (s settled) tooEarly(t *testing.T, runner function.Runner, of []string) []s
 
 // TestOrder: nothing is made before what it needs.
 func TestOrder(t *testing.T) {
-	both := map[order]bool{}
+	both := map[string]map[order]bool{}
 	for name, s := range settledWorlds(t) {
 		t.Run(name, func(t *testing.T) {
 			for _, found := range s.tooEarly(t, runnerOf(s.subject), nil) {
 				t.Error(found)
 			}
 		})
-		for _, o := range orders[s.subject] {
+		if both[s.subject] == nil {
+			both[s.subject] = map[order]bool{}
+		}
+		for _, o := range ordersOf(s.subject) {
 			for _, a := range s.named {
 				for _, b := range s.named {
-					both[o] = both[o] || matches(o.first, a) && matches(o.then, b)
+					both[s.subject][o] = both[s.subject][o] || matches(o.first, a) && matches(o.then, b)
 				}
 			}
 		}
 	}
-	for _, table := range orders {
-		for _, o := range table {
-			if !both[o] {
-				t.Errorf("no example has both %s and %s", o.first, o.then)
+	for _, s := range subjects {
+		for _, o := range ordersOf(s.name) {
+			if !both[s.name][o] {
+				t.Errorf("no %s of an example has both %s and %s", s.name, o.first, o.then)
 			}
 		}
 	}
@@ -258,7 +301,8 @@ func runnerOf(name string) function.Runner {
 // each noticed by the orders above.
 func TestEveryNeed(t *testing.T) {
 	worlds := settledWorlds(t)
-	for _, subject := range []string{"ControlPlane", "Keystone"} {
+	for _, s := range subjects {
+		subject := s.name
 		var those []settled
 		for _, s := range worlds {
 			if s.subject == subject {

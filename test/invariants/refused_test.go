@@ -60,7 +60,7 @@ func status(field, value string) *structpb.Struct {
 	return &structpb.Struct{Fields: map[string]*structpb.Value{"status": structpb.NewStructValue(inner)}}
 }
 
-// mistakes are what is refused, by the subject's name.
+// mistakes are what is refused, by the subject's name, besides what every service refuses.
 var mistakes = map[string]map[string]mistake{
 	"ControlPlane": {
 		"a release that is not supported":      in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
@@ -113,21 +113,43 @@ var mistakes = map[string]map[string]mistake{
 		}},
 	},
 	"Keystone": {
-		"a release that is not supported":      in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
-		"an option that there is not":          in(object{"DEFAULT": object{"nonsense": true}}, "spec.config.DEFAULT.nonsense: ", "config"),
-		"a rule that there is not":             in(object{"identity:nonsense": "@"}, "spec.policy: ", "policy"),
 		"a directory's option that is not one": in(directory(object{"nonsense": "x"}), "spec.identityBackends[0].ldap.options.nonsense: ", "identityBackends"),
-		"an image that is none":                in(object{"tag": "latest"}, "spec.image: ", "image"),
-		"a release back": {typ: respond.SpecValid, words: "spec.openStackRelease: OpenStack cannot go back", make: func(w *world, spec object) {
-			spec["openStackRelease"], w.observed["schema"] = "2025.1", status("installedRelease", "2026.2")
-		}},
-		"a spec like no other": {typ: respond.Composed, words: "cannot read the composite resource", make: func(w *world, _ object) { w.xr["spec"] = list{} }},
-		"a spec of other types": {typ: respond.Composed, words: "cannot read the composite resource", make: func(_ *world, spec object) {
-			put(spec, "x", "replicas")
-			put(spec, "x", "fernet", "maxActiveKeys")
-			put(spec, "x", "uwsgi", "threads")
-		}},
 	},
+	"Glance": {
+		"no store":                  in(list{}, "spec.stores: ", "stores"),
+		"a store that is not built": in(list{object{"name": "a", "ceph": object{"clusterRef": object{"name": "c"}, "pool": "p"}}}, "spec.stores[0].ceph: ", "stores"),
+	},
+}
+
+// serviceMistakes are refused by every service.
+var serviceMistakes = map[string]mistake{
+	"a release that is not supported": in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
+	"an option that there is not":     in(object{"DEFAULT": object{"nonsense": true}}, "spec.config.DEFAULT.nonsense: ", "config"),
+	"a rule that there is not":        in(object{"nonsense:nonsense": "@"}, "spec.policy: ", "policy"),
+	"an image that is none":           in(object{"tag": "latest"}, "spec.image: ", "image"),
+	"too little memory":               in(object{"limits": object{"memory": "64Mi"}}, "spec.resources.limits.memory: 64Mi cannot hold", "resources"),
+	"a release back": {typ: respond.SpecValid, words: "spec.openStackRelease: OpenStack cannot go back", make: func(w *world, spec object) {
+		spec["openStackRelease"], w.observed["schema"] = "2025.1", status("installedRelease", "2026.2")
+	}},
+	"a spec like no other": {typ: respond.Composed, words: "cannot read the composite resource", make: func(w *world, _ object) { w.xr["spec"] = list{} }},
+	"a spec of other types": {typ: respond.Composed, words: "cannot read the composite resource", make: func(_ *world, spec object) {
+		put(spec, "x", "replicas")
+		put(spec, "x", "database", "port")
+		put(spec, "x", "uwsgi", "threads")
+	}},
+}
+
+// mistakes are those that a kind's function refuses.
+func (s *subject) mistakes() map[string]mistake {
+	out := maps.Clone(mistakes[s.name])
+	if s.claimed {
+		return out
+	}
+	if out == nil {
+		out = map[string]mistake{}
+	}
+	maps.Copy(out, serviceMistakes)
+	return out
 }
 
 // require changes what the Composition finds under a name.
@@ -147,8 +169,9 @@ func platformWith(spec object) *structpb.Struct {
 // tryMistake makes a mistake in a copy of a world. Whatever is there already, nothing new is desired then, and the tenant is told why.
 func (w *world) tryMistake(t *rapid.T) {
 	counts.cases.Add(1)
-	name := rapid.SampledFrom(slices.Sorted(maps.Keys(mistakes[w.name]))).Draw(t, "mistake")
-	m := mistakes[w.name][name]
+	all := w.mistakes()
+	name := rapid.SampledFrom(slices.Sorted(maps.Keys(all))).Draw(t, "mistake")
+	m := all[name]
 	wrong := w.copy()
 	wrong.xr["spec"] = runtime.DeepCopyJSON(w.xr["spec"].(object))
 	m.make(wrong, wrong.xr["spec"].(object))
@@ -170,9 +193,10 @@ func (w *world) tryMistake(t *rapid.T) {
 
 // invalidEdit makes a mistake in a world's spec, which stays. What becomes of data may be edited as well.
 func invalidEdit(t *rapid.T, w *world) {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(mistakes[w.name])), func(name string) bool { return !mistakes[w.name][name].edit })
+	all := w.mistakes()
+	maps.DeleteFunc(all, func(_ string, m mistake) bool { return !m.edit })
 	spec := runtime.DeepCopyJSON(w.xr["spec"].(object))
-	mistakes[w.name][rapid.SampledFrom(names).Draw(t, "mistake")].make(w, spec)
+	all[rapid.SampledFrom(slices.Sorted(maps.Keys(all))).Draw(t, "mistake")].make(w, spec)
 	switch policy := rapid.SampledFrom([]string{"Retain", "Delete", ""}).Draw(t, "policy"); policy {
 	case "":
 		delete(spec, "deletionPolicy")

@@ -2,6 +2,8 @@ package invariants
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +23,7 @@ import (
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
 )
 
@@ -46,6 +49,7 @@ var constraints = map[string]constraint{
 	"mariadb.replicas":  odd,
 	"rabbitmq.replicas": odd,
 	"keystone.enabled":  sample(true),
+	"korc.enabled":      sample(true),
 	"memcached.cpu":     sample("50m", int64(2)),
 	"rabbitmq":          {fix: offAlone},
 	"valkey": {fix: func(o object) {
@@ -124,11 +128,23 @@ var constraints = map[string]constraint{
 		}
 	}},
 
-	// Options and rules are each service's own, and so are claims that cost more together.
-	"services.placement": sample(object{"enabled": true}, object{"enabled": false}),
-	"services.glance": sample(object{"enabled": false}, object{
-		"enabled": true, "stores": list{object{"name": "main", "file": object{"storageSize": "1Gi"}}},
-	}),
+	// Stores of images.
+	"services.glance": {fix: func(o object) {
+		if o["enabled"] == true {
+			stores(o)
+		} else {
+			delete(o, "defaultStore")
+		}
+	}},
+	"stores[]":             {fix: driver},
+	"stores[].s3.endpoint": sample("https://s3.example.com", "http://[fd00::1]:9000"),
+	"rbd.user":             sample("glance", "images.eu"),
+	"networks[]":           sample("10.0.1.0/24", "fd00::/64"),
+	"import": {fix: func(o object) {
+		if methods, _ := o["methods"].(list); !slices.Contains(methods, "web-download") {
+			delete(o, "webDownload")
+		}
+	}},
 
 	// What the platform offers, and what else only a function can find out.
 	"spec.cluster": sample(object{"ref": object{"name": "east"}}, object{"ref": object{"name": "here"}}),
@@ -136,15 +152,13 @@ var constraints = map[string]constraint{
 	"tokenExpirationSeconds": sample(int64(300), int64(86400)), "allowExpiredWindowSeconds": sample(int64(0), int64(3600)), "maxActiveKeys": sample(int64(110), int64(200)),
 	"processes": sample(int64(1), int64(4)), "tag": sample("a1b2c3d", "0123456789abcdef0123456789abcdef01234567"),
 	"suffix": names, "userTreeDN": names, "groupTreeDN": names, "user": names,
-	"config": sample(object{}, object{"DEFAULT": object{"max_token_size": int64(512)}}, object{
-		"security_compliance": object{"lockout_failure_attempts": int64(6), "unique_last_password_count": int64(5)},
-		"token":               object{"allow_rescope_scoped_token": false},
-	}),
-	"policy":      sample(object{}, object{"identity:list_projects": "rule:admin_required", "identity:get_user": "role:auditor or user_id:%(user_id)s"}),
 	"options":     sample(object{}, object{"user_objectclass": "inetOrgPerson", "query_scope": "sub", "page_size": int64(100)}),
 	"spec.limits": sample(list{everything}, list{object{"name": "trial", "namespaces": list{"nobody"}, "sizes": list{"development"}}, everything}),
 	"ldap.url":    sample("ldap://10.0.0.1:3389", "ldaps://LDAP.example.com", "ldaps://[fd00::1]"),
 	"metadataURL": providers, "issuer": providers,
+	"cache.servers[]": sample("memcached-0.memcached.cloud.svc:11211", "10.0.0.1:11211"),
+	"internalURL":     sample("https://keystone.cloud.svc:5000/v3", "https://10.0.0.1:5000/v3"),
+	"publicURL":       addresses, "authURL": addresses,
 	"s3.endpoint":         sample("s3.example.com", "S3:9000"),
 	"spec.providerConfig": sample("in-cluster", "management"),
 	"endpoints": sample(
@@ -186,6 +200,8 @@ var everything = func() object {
 	return runtime.DeepCopyJSON(o)
 }()
 
+var addresses = sample("https://keystone.example.com/v3", "http://[fd00::1]:5000/identity/v3")
+
 var providers = sample("https://id.example.com/realms/a", "http://[::1]:8080/a%20b")
 
 // offAlone leaves nothing of what is off but that, and its storage class, which cannot be taken back.
@@ -197,6 +213,37 @@ func offAlone(o object) {
 		if field != "enabled" && field != "storageClass" {
 			delete(o, field)
 		}
+	}
+}
+
+// stores gives a Glance a store if it has none, each a volume that all of its pods can share, and a default that is one of them.
+func stores(o object) {
+	all, _ := o["stores"].(list)
+	if len(all) == 0 {
+		all = list{object{"name": "main", "file": object{"storageSize": "1Gi"}}}
+	}
+	for _, s := range all {
+		if file, ok := s.(object)["file"].(object); ok && o["replicas"] != int64(1) {
+			delete(file, "accessMode")
+		}
+	}
+	o["stores"] = all
+	if _, ok := o["defaultStore"]; ok {
+		o["defaultStore"] = all[len(all)-1].(object)["name"]
+	}
+}
+
+// driver leaves a store one place to keep images.
+func driver(o object) {
+	delete(o, "ceph") // It is not built yet.
+	drivers := []string{"s3", "swift", "rbd", "file"}
+	i := slices.IndexFunc(drivers, func(name string) bool { return o[name] != nil })
+	if i < 0 {
+		o["file"] = object{"storageSize": "1Gi"}
+		return
+	}
+	for _, name := range drivers[i+1:] {
+		delete(o, name)
 	}
 }
 
@@ -213,6 +260,10 @@ type definedKind struct {
 	new func() any
 	// spec is the schema of the spec, as we wrote it: without what Crossplane adds to it.
 	spec func() *apiextensionsv1.JSONSchemaProps
+	// fix makes a spec keep a rule that other kinds do not have.
+	fix func(object)
+	// constraints are those of all kinds, and the kind's own.
+	constraints map[string]constraint
 }
 
 var (
@@ -231,6 +282,7 @@ var (
 	glances = &definedKind{
 		folder: "glance", apiVersion: "glance.openstack.c5c3.io/v1alpha1", kind: "Glance",
 		new: func() any { return &glancev1.Glance{} },
+		fix: stores,
 	}
 	platforms = &definedKind{
 		folder: "platform", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "PlatformConfig",
@@ -238,8 +290,10 @@ var (
 	}
 )
 
+var definedKinds = []*definedKind{claims, keystones, placements, glances, platforms}
+
 func init() { //nolint:gochecknoinits // the table refers to itself
-	for _, k := range []*definedKind{claims, keystones, placements, glances, platforms} {
+	for _, k := range definedKinds {
 		k.spec = sync.OnceValue(func() *apiextensionsv1.JSONSchemaProps {
 			s, err := specSchema(k.folder)
 			if err != nil {
@@ -247,6 +301,19 @@ func init() { //nolint:gochecknoinits // the table refers to itself
 			}
 			return s
 		})
+		k.constraints = maps.Clone(constraints)
+		if k.fix != nil {
+			k.constraints["spec"] = constraint{fix: k.fix}
+		}
+	}
+	// Options and rules are each service's own.
+	for _, k := range definedKinds {
+		if len(registry.All(k.folder)) == 0 {
+			continue
+		}
+		config, policy := options(k.folder), rules(k.folder)
+		k.constraints["spec.config"], k.constraints["spec.policy"] = config, policy
+		claims.constraints["services."+k.folder+".config"], claims.constraints["services."+k.folder+".policy"] = config, policy
 	}
 }
 
@@ -281,7 +348,7 @@ var drawn, discarded atomic.Int64
 
 // draw draws an object that an API server takes, with its defaults. One that it does not take is discarded.
 func (k *definedKind) draw(t *rapid.T, namespace, name string) object {
-	d := drawer{t: t, constraints: constraints, present: rapid.SampledFrom([]bool{false, true})}
+	d := drawer{t: t, constraints: k.constraints, present: rapid.SampledFrom([]bool{false, true})}
 	if rapid.Bool().Draw(t, "sparse") {
 		d.present = rapid.SampledFrom([]bool{false, false, false, false, false, true})
 	}
@@ -319,7 +386,7 @@ func (k *definedKind) checkType(t *rapid.T, o object) {
 
 // TestDraw: nearly all that is drawn is valid. What is not is no case of the other tests.
 func TestDraw(t *testing.T) {
-	for _, k := range []*definedKind{claims, keystones, placements, glances, platforms} {
+	for _, k := range definedKinds {
 		t.Run(k.kind, rapid.MakeCheck(func(t *rapid.T) { k.draw(t, "", "example") }))
 	}
 	if share := 100 * discarded.Load() / drawn.Load(); share > 2 {

@@ -52,21 +52,21 @@ var subjects = []*subject{
 	{
 		name:      "Keystone",
 		runner:    kinds.Runners()["Keystone.keystone.openstack.c5c3.io"],
-		draw:      drawKeystone,
+		draw:      drawService(keystones, "keystone", "k", "identity.eu"),
 		keep:      []string{"target"},
 		revisions: []string{"config-", "bootstrap-"},
 	},
 	{
 		name:      "Placement",
 		runner:    kinds.Runners()["Placement.placement.openstack.c5c3.io"],
-		draw:      drawPlacement,
+		draw:      drawService(placements, "placement", "p", "inventory.eu"),
 		keep:      []string{"target"},
 		revisions: []string{"config-"},
 	},
 	{
 		name:      "Glance",
 		runner:    kinds.Runners()["Glance.glance.openstack.c5c3.io"],
-		draw:      drawGlance,
+		draw:      drawService(glances, "glance", "g", "images.eu"),
 		keep:      []string{"target"},
 		revisions: []string{"config-"},
 	},
@@ -102,23 +102,13 @@ func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	return xr, required
 }
 
-func drawKeystone(t *rapid.T) (object, map[string][]*structpb.Struct) {
-	name := rapid.SampledFrom([]string{"keystone", "k", "identity.eu"}).Draw(t, "name")
-	xr := keystones.draw(t, "tenant-a-cloud-1a2b3", name)
-	serverOwned(xr["metadata"].(object))
-	return xr, nil
-}
-
-func drawGlance(t *rapid.T) (object, map[string][]*structpb.Struct) {
-	xr := glances.draw(t, "tenant-a-cloud-1a2b3", rapid.SampledFrom([]string{"glance", "g", "images.eu"}).Draw(t, "name"))
-	serverOwned(xr["metadata"].(object))
-	return xr, nil
-}
-
-func drawPlacement(t *rapid.T) (object, map[string][]*structpb.Struct) {
-	xr := placements.draw(t, "tenant-a-cloud-1a2b3", rapid.SampledFrom([]string{"placement", "p", "inventory.eu"}).Draw(t, "name"))
-	serverOwned(xr["metadata"].(object))
-	return xr, nil
+// drawService draws a service's composite resource with one of some names.
+func drawService(k *definedKind, names ...string) func(*rapid.T) (object, map[string][]*structpb.Struct) {
+	return func(t *rapid.T) (object, map[string][]*structpb.Struct) {
+		xr := k.draw(t, "tenant-a-cloud-1a2b3", rapid.SampledFrom(names).Draw(t, "name"))
+		serverOwned(xr["metadata"].(object))
+		return xr, nil
+	}
 }
 
 // A world is a composite resource and what is observed of all that is composed for it.

@@ -287,15 +287,24 @@ func migration(w *world, o object) {
 	p.like = spec.Containers[0].Env
 }
 
-// challenge: https://cert-manager.io/docs/configuration/acme/http01/: while a certificate is ordered, a pod answers for its host name.
+// challenge: https://cert-manager.io/docs/configuration/acme/http01/: while a certificate is ordered, a pod answers for its host name. An
+// issuer that is not the cloud's own may order, whether it is in the namespace or not.
 func challenge(w *world, o object) {
 	for _, c := range w.objects {
-		if c.place != o.place || !c.is("Certificate.cert-manager.io") || text(c.manifest, "spec", "issuerRef", "kind") != "ClusterIssuer" {
+		if c.place != o.place || !c.is("Certificate.cert-manager.io") || w.ownIssuer(c) {
 			continue
 		}
 		p := w.operated(c, "challenge", labels.Set{"acme.cert-manager.io/http01-solver": "true"}, nil, port{"http", 8089})
 		w.need(outsider(ofExposure), p.String(), 8089, "an authority asks by the Ingress controller")
 	}
+}
+
+// ownIssuer reports whether a certificate is issued by one of the cloud's own issuers.
+func (w *world) ownIssuer(certificate object) bool {
+	return text(certificate.manifest, "spec", "issuerRef", "kind") == "Issuer" && slices.ContainsFunc(w.objects, func(o object) bool {
+		return o.place == certificate.place && o.is("Issuer.cert-manager.io") &&
+			text(o.manifest, "metadata", "name") == text(certificate.manifest, "spec", "issuerRef", "name")
+	})
 }
 
 // An ask is a field that an object of an operator must have, and what it is for.

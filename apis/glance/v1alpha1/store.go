@@ -40,7 +40,7 @@ type Store struct {
 	Name StoreName `json:"name"`
 	// What users are told of the store.
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:Pattern=`^[^\n\r$]*$`
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f-\x9f$]*$`
 	// +kubebuilder:example="Fast, in this data centre"
 	// +optional
 	Description string `json:"description,omitempty"`

@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -91,10 +93,33 @@ func Driver(s glancev1.Store) string {
 // and the groups of the stores; base is its path.
 func Check(base string, r release.Release, s service.Spec, storage *glancev1.Storage) error {
 	stores := checkStores(base, r, ptr.Deref(s.Workload.Replicas, 1), storage.Stores)
-	if stores != nil {
-		return stores // Options of stores cannot be looked up if the stores are wrong.
+	if err := errors.Join(stores, checkSizes(base, storage)); err != nil {
+		return err // Options of stores cannot be looked up if the stores are wrong.
 	}
 	return s.Check(base, glancev1.ServiceName, r)
+}
+
+// checkSizes refuses what is no amount: a Glance that someone makes by hand, and one whose status was tampered with, went by no schema.
+func checkSizes(base string, storage *glancev1.Storage) error {
+	sizes := map[string]glancev1.StorageSize{}
+	for i, s := range storage.Stores {
+		if s.File != nil {
+			sizes[fmt.Sprintf("%s.stores[%d].file", base, i)] = s.File.StorageSize
+		}
+	}
+	if i := storage.Import; i != nil && i.Staging != nil {
+		sizes[base+".import.staging"] = i.Staging.StorageSize
+	}
+	if c := storage.ImageCache; c != nil {
+		sizes[base+".imageCache"] = c.StorageSize
+	}
+	var errs []error
+	for _, field := range slices.Sorted(maps.Keys(sizes)) {
+		if _, err := resource.ParseQuantity(string(sizes[field])); err != nil {
+			errs = append(errs, invalid.Field(field+".storageSize", "%q is no amount; write one such as 100Gi", sizes[field]))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func checkStores(base string, r release.Release, replicas int32, stores []glancev1.Store) error {

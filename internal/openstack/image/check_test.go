@@ -22,6 +22,10 @@ func TestCheck(t *testing.T) {
 			"The second would not start.", `{replicas: 2, stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}]}`,
 			"spec.stores[0].file.accessMode: ReadWriteOnce serves a single pod, and there are 2",
 		},
+		"no amounts": {
+			"An API server would have refused them; a damaged status is seen by none.", `{stores: [{name: a, file: {storageSize: ""}}], imageCache: {storageSize: x}}`,
+			`spec.stores[0].file.storageSize: "" is no amount`,
+		},
 		"an order": {"Nothing reads it.", `{stores: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}`, "spec.stores[0].ceph: "},
 	} {
 		t.Run(name, func(t *testing.T) {

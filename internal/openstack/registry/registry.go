@@ -197,6 +197,9 @@ func (r *Registry) Groups() []string { return slices.Sorted(maps.Keys(r.groups))
 // Options are the options of a group, sorted by name; none if there is no such group. They are not to be changed.
 func (r *Registry) Options(group string) []*Option { return sorted(r.groups[normal(group)]) }
 
+// Rules returns the names of all access rules.
+func (r *Registry) Rules() []string { return slices.Sorted(maps.Keys(r.policies)) }
+
 func sorted(options map[string]*Option) []*Option {
 	out := make([]*Option, 0, len(options))
 	for _, name := range slices.Sorted(maps.Keys(options)) {

@@ -49,7 +49,7 @@ func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
 			Name: "exposure", Needs: []string{"certificate"}, Build: Exposure[M],
 			Enabled: func(m M) bool { return m.Base().Exposed() },
 		},
-		{Name: catalog, Needs: []string{identity, "api"}, Build: Catalog[M]},
+		{Name: catalog, Needs: []string{"api"}, Build: Catalog[M]},
 		{Name: monitoring, Build: Alerts[M], Enabled: func(m M) bool { return m.Base().Monitored() }},
 	}
 	if d.CatalogType == "" {

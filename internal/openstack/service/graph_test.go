@@ -25,7 +25,7 @@ func TestGraph(t *testing.T) {
 	}{
 		"Plain": {
 			"It logs in before it serves, and is in the catalog when it does.", all, nil,
-			map[string]string{"api": "schema certificate identity", "catalog": "identity api", "identity": "companion-access credentials"},
+			map[string]string{"api": "schema certificate identity", "catalog": "api", "identity": "companion-access credentials"},
 		},
 		"KeepsTheCatalog": {
 			"There is neither a user nor an entry.", &Definition{}, nil, map[string]string{"api": "schema certificate"},

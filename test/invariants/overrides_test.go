@@ -1,0 +1,73 @@
+package invariants
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"pgregory.net/rapid"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
+)
+
+// A setting is an option with a value that a service takes in every release.
+type setting struct {
+	group, option string
+	value         any
+}
+
+// options draws some of a service's own options.
+func options(service string) constraint {
+	all := sync.OnceValue(func() []setting { return settings(service) })
+	return constraint{instead: rapid.Custom(func(t *rapid.T) any {
+		out := object{}
+		for range rapid.IntRange(0, most).Draw(t, "options") {
+			s := rapid.SampledFrom(all()).Draw(t, "option")
+			put(out, s.value, s.group, s.option)
+		}
+		return out
+	})}
+}
+
+func settings(service string) []setting {
+	releases := registry.All(service)
+	var out []setting
+	for _, o := range servicetest.Options(releases[0]) {
+		for _, value := range servicetest.Values(o) {
+			raw, err := json.Marshal(value)
+			if err != nil {
+				panic(err)
+			}
+			over := common.Overrides{Config: common.Config{o.Group: {o.Name: {Raw: raw}}}}
+			refuses := func(r *registry.Registry) bool {
+				_, err := override.Options(service, r.Release, over, "spec")
+				return err != nil
+			}
+			if !slices.ContainsFunc(releases, refuses) {
+				out = append(out, setting{o.Group, o.Name, value})
+			}
+		}
+	}
+	return out
+}
+
+// rules draws some of a service's own rules.
+func rules(service string) constraint {
+	all := sync.OnceValue(func() []string {
+		releases := registry.All(service)
+		return slices.DeleteFunc(releases[0].Rules(), func(rule string) bool {
+			return slices.ContainsFunc(releases, func(r *registry.Registry) bool { return r.CheckPolicy(rule, "@") != nil })
+		})
+	})
+	return constraint{instead: rapid.Custom(func(t *rapid.T) any {
+		out := object{}
+		for range rapid.IntRange(0, most).Draw(t, "rules") {
+			rule := rapid.SampledFrom(all()).Draw(t, "rule")
+			out[rule] = rapid.SampledFrom([]string{"@", "!", "role:auditor or user_id:%(user_id)s"}).Draw(t, "check")
+		}
+		return out
+	})}
+}
