@@ -64,17 +64,15 @@ var orders = map[string][]order{
 		{first: `RabbitmqCluster.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* rabbitmq`, exists: true, why: "alerts on what is not there would fire"},
 		{first: `Valkey.*`, then: `PrometheusRule\.monitoring.* valkey`, exists: true, why: "alerts on what is not there would fire"},
 		{first: `Deployment\.apps companion`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* companion`, exists: true, why: "alerts on what is not there would fire"},
-		{first: `(Domain|Project|Role|User|Service|Endpoint)\.openstack\.k-orc\.cloud .*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.*`, exists: true, why: "monitoring comes last"},
+		{first: `IdentityCatalog.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.*`, exists: true, why: "monitoring comes last"},
 
 		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `Keystone.*`, why: "its database is there"},
 		{first: `(StatefulSet\.apps|Service) memcached`, then: `Keystone.*`, why: "its pods ask it"},
 		{first: `Deployment\.apps companion`, then: `Keystone.*`, why: "it makes its keys and its schema"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-(keycloak-client|ldap-.*)`, then: `Keystone.*`, why: "its pods read them"},
-		{first: `Keystone.*`, then: `(Domain|Project|Role|User|Service|Endpoint)\.openstack\.k-orc\.cloud .*`, why: "K-ORC logs in there"},
-		{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
-		{first: `(Role|User|Project)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to them"},
+		{first: `Keystone.*`, then: `IdentityCatalog.*`, why: "K-ORC logs in there"},
 
-		{first: `(Domain|Project|Role)\.openstack\.k-orc\.cloud (default|service|admin)`, then: `(Placement|Glance)\..*`, why: "its user gets that role there"},
+		{first: `IdentityCatalog.*`, then: `(Placement|Glance)\..*`, why: "its user gets a role that is there"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-images-s3`, then: `Glance\..*`, why: "its pods read it"},
 		{first: `Placement\..*`, then: `Usage.* placement-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `Glance\..*`, then: `Usage.* glance-uses-keystone`, exists: true, why: "a Usage looks for its user"},
@@ -84,10 +82,11 @@ var orders = map[string][]order{
 		{first: `NetworkPolicy\.networking\.k8s\.io memcached`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "memcached would be cut off"},
 		{first: `Keystone.*`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "it brings the policy of its own pods"},
 		{first: `Keystone.*`, then: `Usage.* keystone-uses-.*`, exists: true, why: "a Usage looks for its user"},
-		{
-			first: `(Domain|Project|Role|User|Service|Endpoint)\.openstack\.k-orc\.cloud .*`, then: `Usage.*-(admin|service|default|member|keystone|public|internal|reader|manager)-uses-keystone`,
-			exists: true, why: "a Usage looks for its user",
-		},
+		{first: `IdentityCatalog.*`, then: `Usage.* catalog-uses-keystone`, exists: true, why: "a Usage looks for its user"},
+	},
+	"IdentityCatalog": {
+		{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
+		{first: `(Role|User|Project)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to them"},
 	},
 	"Keystone": {
 		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `KeyRepository.*`, why: "the companion writes their Secrets"},
@@ -177,11 +176,13 @@ func settledWorlds(t *testing.T) map[string]settled {
 			t.Fatal(err)
 		}
 		add(file, "ControlPlane", w)
-		keystone, ok := w.Desired(w.XR.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue(), "keystone")
-		if !ok {
-			t.Fatal("there is no Keystone")
+		for resource, kind := range map[string]string{"keystone": "Keystone", "catalog": "IdentityCatalog"} {
+			nested, ok := w.Desired(w.XR.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue(), resource)
+			if !ok {
+				t.Fatalf("there is no %s", kind)
+			}
+			add(file+"'s "+kind, kind, &simulate.World{XR: nested.Tree(), Kinds: kinds.Runners()})
 		}
-		add(file+"'s Keystone", "Keystone", &simulate.World{XR: keystone.Tree(), Kinds: kinds.Runners()})
 	}
 	return out
 }
@@ -258,7 +259,7 @@ func runnerOf(name string) function.Runner {
 // each noticed by the orders above.
 func TestEveryNeed(t *testing.T) {
 	worlds := settledWorlds(t)
-	for _, subject := range []string{"ControlPlane", "Keystone"} {
+	for _, subject := range []string{"ControlPlane", "Keystone", "IdentityCatalog"} {
 		var those []settled
 		for _, s := range worlds {
 			if s.subject == subject {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
+	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
@@ -224,6 +225,10 @@ var (
 		folder: "keystone", apiVersion: "keystone.openstack.c5c3.io/v1alpha1", kind: "Keystone",
 		new: func() any { return &keystonev1.Keystone{} },
 	}
+	catalogs = &definedKind{
+		folder: "catalog", apiVersion: "keystone.openstack.c5c3.io/v1alpha1", kind: "IdentityCatalog",
+		new: func() any { return &catalogv1.IdentityCatalog{} },
+	}
 	placements = &definedKind{
 		folder: "placement", apiVersion: "placement.openstack.c5c3.io/v1alpha1", kind: "Placement",
 		new: func() any { return &placementv1.Placement{} },
@@ -239,7 +244,7 @@ var (
 )
 
 func init() { //nolint:gochecknoinits // the table refers to itself
-	for _, k := range []*definedKind{claims, keystones, placements, glances, platforms} {
+	for _, k := range []*definedKind{claims, keystones, catalogs, placements, glances, platforms} {
 		k.spec = sync.OnceValue(func() *apiextensionsv1.JSONSchemaProps {
 			s, err := specSchema(k.folder)
 			if err != nil {
@@ -319,7 +324,7 @@ func (k *definedKind) checkType(t *rapid.T, o object) {
 
 // TestDraw: nearly all that is drawn is valid. What is not is no case of the other tests.
 func TestDraw(t *testing.T) {
-	for _, k := range []*definedKind{claims, keystones, placements, glances, platforms} {
+	for _, k := range []*definedKind{claims, keystones, catalogs, placements, glances, platforms} {
 		t.Run(k.kind, rapid.MakeCheck(func(t *rapid.T) { k.draw(t, "", "example") }))
 	}
 	if share := 100 * discarded.Load() / drawn.Load(); share > 2 {

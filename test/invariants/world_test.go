@@ -57,6 +57,12 @@ var subjects = []*subject{
 		revisions: []string{"config-", "bootstrap-"},
 	},
 	{
+		name:   "IdentityCatalog",
+		runner: kinds.Runners()["IdentityCatalog.keystone.openstack.c5c3.io"],
+		draw:   drawCatalog,
+		keep:   []string{"target"},
+	},
+	{
 		name:      "Placement",
 		runner:    kinds.Runners()["Placement.placement.openstack.c5c3.io"],
 		draw:      drawPlacement,
@@ -106,6 +112,14 @@ func drawKeystone(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	name := rapid.SampledFrom([]string{"keystone", "k", "identity.eu"}).Draw(t, "name")
 	xr := keystones.draw(t, "tenant-a-cloud-1a2b3", name)
 	serverOwned(xr["metadata"].(object))
+	return xr, nil
+}
+
+func drawCatalog(t *rapid.T) (object, map[string][]*structpb.Struct) {
+	xr := catalogs.draw(t, "tenant-a-cloud-1a2b3", rapid.SampledFrom([]string{"catalog", "c"}).Draw(t, "name"))
+	serverOwned(xr["metadata"].(object))
+	// One without anything is nothing to hold to the invariants.
+	xr["spec"].(object)["services"] = true
 	return xr, nil
 }
 
