@@ -25,6 +25,8 @@ type entry struct {
 	shared bool
 	// domain of a directory.
 	domain string
+	// after is what must be there first.
+	after []string
 	// filter finds what bootstrap made; managed is what K-ORC makes itself.
 	filter, managed object.Map
 }
@@ -59,6 +61,8 @@ func bootstrapEntries(adminUser string) []entry {
 		},
 		{
 			resource: "project-service", kind: "Project", name: common.ServiceProject, group: catalogv1.Projects, shared: true,
+			// A domain that goes is held by what K-ORC manages in it. One that is made again before the domain is would hold it for ever.
+			after:   []string{"domain-default"},
 			managed: object.Map{"name": common.ServiceProject, "domainRef": domain, "description": "Users of the OpenStack services"},
 		},
 	}
@@ -144,7 +148,7 @@ func build(m *model) ([]compose.Stage, error) {
 		if e.managed != nil {
 			o = c.Managed(e.kind, m.meta(e.name), e.managed)
 		}
-		stage = append(stage, compose.Resource{Name: e.resource, Object: o})
+		stage = append(stage, compose.Resource{Name: e.resource, Object: o, After: e.after})
 	}
 	return []compose.Stage{stage, m.beyondKORC()}, nil
 }

@@ -10,8 +10,8 @@ import (
 // deletionOrder is said by Usages: what is used cannot be deleted before its user is gone.
 // https://docs.crossplane.io/latest/managed-resources/usages/
 //
-//   - The catalog uses the identity service: K-ORC logs in to delete its entries. So do all other services, which have entries of their own.
-//     Between these nothing is said: K-ORC itself keeps a domain or a project until nothing refers to it any more.
+//   - The catalog uses the identity service: K-ORC logs in to delete its entries. So do all other services, which have entries of their
+//     own. Between these nothing is said: K-ORC itself keeps a domain or a project until nothing refers to it any more.
 //   - The identity service uses its database, and the namespaces that it and its pods live in. A namespace that goes before the Objects
 //     in it leaves them hanging for ever; one that goes before that service takes the pods along that K-ORC has to log in at.
 //

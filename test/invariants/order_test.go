@@ -85,6 +85,7 @@ var orders = map[string][]order{
 		{first: `IdentityCatalog.*`, then: `Usage.* catalog-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 	},
 	"IdentityCatalog": {
+		{first: `Domain\.openstack\.k-orc\.cloud default`, then: `Project\.openstack\.k-orc\.cloud service`, why: "K-ORC makes it there"},
 		{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
 		{first: `(Role|User|Project)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to them"},
 	},

@@ -20,10 +20,10 @@ func TestWrites(t *testing.T) {
 		takes pace
 		most  int
 	}{
-		"smallest at once": {claim: examples.Claim, takes: atOnce, most: 1800},
-		"smallest":         {claim: examples.Claim, takes: measured, most: 4300},
-		"full at once":     {claim: full, takes: atOnce, most: 2600},
-		"full":             {claim: full, takes: measured, most: 6150},
+		"smallest at once": {claim: examples.Claim, takes: atOnce, most: 1850},
+		"smallest":         {claim: examples.Claim, takes: measured, most: 4450},
+		"full at once":     {claim: full, takes: atOnce, most: 2610},
+		"full":             {claim: full, takes: measured, most: 6250},
 		"services at once": {claim: everyService(t), takes: atOnce, most: 4150},
 		"services":         {claim: everyService(t), takes: measured, most: 10000},
 	} {
