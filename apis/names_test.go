@@ -27,6 +27,7 @@ func TestNames(t *testing.T) {
 		},
 		"storage":  {of("XStorageCluster", "xstorageclusters", "xstoragecluster"), of("StorageCluster", "storageclusters", "storagecluster")},
 		"keystone": {of("Keystone", "keystones", "keystone")},
+		"catalog":  {of("IdentityCatalog", "identitycatalogs", "identitycatalog")},
 	} {
 		doc, err := apis.Definition(folder)
 		if err != nil {

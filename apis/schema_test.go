@@ -33,8 +33,8 @@ func crds(t testing.TB) map[string]*apiextensionsv1.CustomResourceDefinition {
 
 func TestKinds(t *testing.T) {
 	want := []string{
-		"ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion", "Glance", "HypervisorCluster", "IdentityCheck", "KeyRepository",
-		"Keystone", "Placement", "PlatformConfig", "RoleAssignment", "SecretAggregate", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster",
+		"ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion", "Glance", "HypervisorCluster", "IdentityCatalog", "IdentityCheck",
+		"KeyRepository", "Keystone", "Placement", "PlatformConfig", "RoleAssignment", "SecretAggregate", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster",
 		"XStorageCluster",
 	}
 	if got := slices.Sorted(maps.Keys(crds(t))); !slices.Equal(got, want) {

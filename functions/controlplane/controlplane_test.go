@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	identitycatalog "github.com/c5c3/crossplane-cobaltcore/functions/catalog"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
@@ -24,6 +25,8 @@ const (
 	// kind is how a composition function names our composite resource, nested the one that we compose.
 	kind   = "XControlPlaneCluster.crossplane.c5c3.io"
 	nested = "Keystone.keystone.openstack.c5c3.io"
+	// entries is how a composition function names the catalog.
+	entries = "IdentityCatalog.keystone.openstack.c5c3.io"
 	// instance of claim cloud in namespace tenant-a.
 	instance = "tenant-a-cloud-aab838129d70f8f9a33a"
 	// bare is a platform without defaults, which allows everything.
@@ -139,7 +142,7 @@ func ready(t *testing.T, spec, platform string) *simulate.World {
 func world(t *testing.T, spec, platform string) *simulate.World {
 	t.Helper()
 	return &simulate.World{
-		XR: xr(t, spec), Kinds: map[string]function.Runner{kind: New(), nested: stub{"2025.2", "28.1.0"}},
+		XR: xr(t, spec), Kinds: map[string]function.Runner{kind: New(), nested: stub{"2025.2", "28.1.0"}, entries: identitycatalog.New()},
 		Required: required(t, platform),
 	}
 }

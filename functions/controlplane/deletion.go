@@ -10,7 +10,8 @@ import (
 // deletionOrder is said by Usages: what is used cannot be deleted before its user is gone.
 // https://docs.crossplane.io/latest/managed-resources/usages/
 //
-//   - Catalog entries use the identity service: K-ORC logs in to delete them. So do all other services, which have entries of their own.
+//   - The catalog uses the identity service: K-ORC logs in to delete its entries. So do all other services, which have entries of their
+//     own. Between these nothing is said: K-ORC itself keeps a domain or a project until nothing refers to it any more.
 //   - The identity service uses its database, and the namespaces that it and its pods live in. A namespace that goes before the Objects
 //     in it leaves them hanging for ever; one that goes before that service takes the pods along that K-ORC has to log in at.
 //
@@ -27,18 +28,19 @@ func deletionOrder(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// catalogDeletionOrder keeps the identity service until its catalog entries are gone.
+// catalogDeletionOrder keeps the identity service until its catalog is gone.
 func catalogDeletionOrder(m *model) ([]compose.Stage, error) {
-	var stage compose.Stage
-	for _, e := range m.wantedEntries() {
-		stage = append(stage, m.uses(e.resource, identityService, "K-ORC logs in at "+m.identity.kind.Kind+" to delete it"))
-	}
-	return []compose.Stage{stage}, nil
+	return m.logsIn(catalogComponent), nil
 }
 
 // serviceDeletionOrder keeps the identity service until another one is gone.
 func (m *model) serviceDeletionOrder(s *serviceState) []compose.Stage {
-	return []compose.Stage{{m.uses(s.name, identityService, "K-ORC logs in at "+m.identity.kind.Kind+" to delete its catalog entries")}}
+	return m.logsIn(s.name)
+}
+
+// logsIn keeps the identity service until something is gone whose entries of the catalog K-ORC has to delete.
+func (m *model) logsIn(by string) []compose.Stage {
+	return []compose.Stage{{m.uses(by, identityService, "K-ORC logs in at "+m.identity.kind.Kind+" to delete its catalog entries")}}
 }
 
 // uses keeps what the resource of is composed as while what by is composed as is there.

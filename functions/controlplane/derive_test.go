@@ -387,27 +387,3 @@ func TestInstance(t *testing.T) {
 		t.Errorf("domain %s", m.domain)
 	}
 }
-
-// TestImports: what other imports refer to is imported with them.
-func TestImports(t *testing.T) {
-	for groups, want := range map[string][]string{
-		"[]":                 nil,
-		"[roles]":            {"role-admin", "role-manager", "role-member", "role-reader", "role-service"},
-		"[users]":            {"domain-default", "user-admin"},
-		"[projects]":         {"domain-default", "project-admin", "project-service"},
-		"[domains, catalog]": {"domain-default", "service-keystone", "endpoint-keystone-public", "endpoint-keystone-internal"},
-	} {
-		t.Run(groups, func(t *testing.T) {
-			var got []string
-			for _, e := range derived(t, "{korc: {bootstrapResources: "+groups+"}}", bare).wantedEntries() {
-				got = append(got, e.resource)
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("imports %v, want %v", got, want)
-			}
-		})
-	}
-	if all := derived(t, "{}", bare).wantedEntries(); len(all) != 12 {
-		t.Errorf("%d imports by default", len(all))
-	}
-}

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
@@ -58,17 +57,6 @@ func TestMembersKept(t *testing.T) {
 				t.Errorf("%d members become %d: %v", tc.is, tc.want, err)
 			}
 		})
-	}
-}
-
-// TestDomainObjectStays: an object is found by its name, which never changes once it is in use.
-func TestDomainObjectStays(t *testing.T) {
-	for domain, want := range map[string]string{
-		"a-b": "a-b", "A_b": "a-b-" + names.Hash(5, "A_b"), "x-": "x-" + names.Hash(5, "x-"), "X__": "x-" + names.Hash(5, "X__"),
-	} {
-		if got := domainObject(domain); got != want {
-			t.Errorf("domain %s is object %s, want %s", domain, got, want)
-		}
 	}
 }
 

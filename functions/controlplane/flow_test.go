@@ -29,16 +29,16 @@ const remote = `{domain: example.com, clusters: [{name: east, providerConfig: ea
 // the deletion that it held up.
 func TestUsages(t *testing.T) {
 	for name, tc := range map[string]struct {
-		spec, userKind string
-		// keystone is what Keystone uses; the other Usages are one for each of the twelve catalog entries.
+		spec string
+		// keystone is what Keystone uses; the other Usages are one for the catalog and one for each other service.
 		keystone []string
 	}{
-		"here":   {"{}", "", []string{"database", "namespace"}},
-		"remote": {"{cluster: {ref: {name: east}}}", "Object", []string{"database", "namespace", "workload-namespace"}},
+		"here":   {"{}", []string{"database", "namespace"}},
+		"remote": {"{cluster: {ref: {name: east}}}", []string{"database", "namespace", "workload-namespace"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := desired(t, ready(t, tc.spec, remote))
-			entries, keystone := 0, []string{}
+			users, keystone := 0, []string{}
 			for name, o := range all {
 				u := o.Map()
 				if u["kind"] != "Usage" {
@@ -50,13 +50,10 @@ func TestUsages(t *testing.T) {
 				}}
 				by := map[string]any{"apiVersion": "keystone.openstack.c5c3.io/v1alpha1", "kind": "Keystone", "resourceRef": map[string]any{"name": "keystone"}}
 				if used == "keystone" {
-					entries++
+					users++
 					of = by
 					user := all[resource].Map()
 					by = map[string]any{"apiVersion": user["apiVersion"], "kind": user["kind"], "resourceRef": map[string]any{"name": at(user, "metadata", "name")}}
-					if tc.userKind != "" && user["kind"] != tc.userKind {
-						t.Errorf("%s is composed as %v", resource, user["kind"])
-					}
 				} else if keystone = append(keystone, used); all[used] == nil || all[used].Map()["kind"] != "Object" || at(all[used].Map(), "metadata", "name") != instance+"-"+used {
 					t.Errorf("%s is used and not an Object of that name: %v", used, all[used])
 				}
@@ -69,8 +66,8 @@ func TestUsages(t *testing.T) {
 				}
 			}
 			slices.Sort(keystone)
-			if diff := cmp.Diff(tc.keystone, keystone); diff != "" || entries != 12 {
-				t.Errorf("%d catalog entries use Keystone, want 12; Keystone uses (-want +got):\n%s", entries, diff)
+			if diff := cmp.Diff(tc.keystone, keystone); diff != "" || users != 1 {
+				t.Errorf("%d use Keystone, want the catalog; Keystone uses (-want +got):\n%s", users, diff)
 			}
 		})
 	}
@@ -103,7 +100,7 @@ func TestDeletionPolicy(t *testing.T) {
 // TestClusters: workloads go to the cluster that the claim names; composite resources, Usages and their namespace stay.
 func TestClusters(t *testing.T) {
 	management := []string{"namespace"}
-	direct := map[string]bool{"Keystone": true, "Usage": true}
+	direct := map[string]bool{"Keystone": true, "IdentityCatalog": true, "Usage": true}
 	for name, o := range desired(t, ready(t, "{cluster: {ref: {name: east}}}", remote)) {
 		m := o.Map()
 		want := "east"

@@ -20,7 +20,7 @@ import (
 func glance(m *model, s *serviceState) runtime.Object {
 	u := s.processes()
 	return &glancev1.Glance{
-		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s),
+		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
 		Spec: glancev1.GlanceSpec{
 			ServiceSpec: m.serviceSpec(s), Workload: s.workload, Identity: m.identitySpec(), Storage: m.imageStorage(s),
 			UWSGI: glancev1.UWSGI{Processes: u.Processes, Threads: u.Threads},

@@ -3,25 +3,24 @@ package controlplane
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
+	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // keystone is the identity service.
 func keystone(m *model, s *serviceState) runtime.Object {
-	xr := &keystonev1.Keystone{TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s), Spec: m.keystoneSpec(s)}
+	xr := &keystonev1.Keystone{TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name), Spec: m.keystoneSpec(s)}
 	xr.Spec.ServiceSpec = m.serviceSpec(s)
 	xr.Spec.DomainIDs = m.domainIDs
 	xr.Spec.KORCCredential = m.korcCredential()
@@ -121,55 +120,11 @@ func keystoneMentions(path string, value any) []mention {
 	return nil
 }
 
-// bootstrapEntries is what Keystone's bootstrap made (https://docs.openstack.org/keystone/latest/admin/bootstrap.html), and the project of
-// the services, which it does not make. What services refer to is shared.
-func (m *model) bootstrapEntries() []entry {
-	const domain = common.DefaultDomainObject
-	byName := func(name string) object.Map { return object.Map{"name": name} }
-	inDefault := func(name string) object.Map { return object.Map{"name": name, "domainRef": domain} }
-	out := []entry{
-		// The id of this domain is "default", which is no UUID: K-ORC can import it by its name only.
-		{resource: "domain-default", kind: "Domain", name: domain, group: domains, shared: true, filter: byName(keystonev1.DefaultDomain)},
-		{resource: "project-admin", kind: "Project", name: "admin", group: projects, filter: inDefault(keystonev1.AdminProject)},
-		{resource: "project-service", kind: "Project", name: common.ServiceProject, group: projects, shared: true, managed: object.Map{
-			"name": common.ServiceProject, "domainRef": domain, "description": "Users of the OpenStack services",
-		}},
-	}
-	for _, role := range []string{common.AdminRole, "manager", "member", "reader", common.ServiceRole} {
-		shared := role == common.AdminRole || role == common.ServiceRole
-		out = append(out, entry{resource: "role-" + role, kind: "Role", name: role, group: roles, shared: shared, filter: byName(role)})
-	}
-	endpoint := func(of string) entry {
-		return entry{
-			resource: "endpoint-keystone-" + of, kind: "Endpoint", name: identityService + "-" + of, group: entries,
-			filter: object.Map{"interface": of, "serviceRef": identityService},
-		}
-	}
-	return append(out,
-		entry{resource: "user-admin", kind: "User", name: "admin", group: users, filter: inDefault(m.adminUser())},
-		entry{
-			resource: "service-keystone", kind: "Service", name: identityService, group: entries,
-			filter: object.Map{"name": keystonev1.ServiceName, "type": "identity"},
-		},
-		endpoint("public"), endpoint("internal"),
-	)
-}
-
-// longestID of a domain that a Keystone composite resource takes; Keystone's own have 32 characters.
-const longestID = 128
-
-// directoryDomains are the domains whose users live in a directory: without them Keystone does not read the directory's file. They are
-// made whatever is imported, and stay in Keystone when they are no longer wanted: what hangs on a domain is the tenant's.
-func (m *model) directoryDomains() []entry {
-	var out []entry
+// directories are the domains whose users live in a directory.
+func (m *model) directories() []catalogv1.DomainName {
+	var out []catalogv1.DomainName
 	for _, b := range m.spec.Services.Keystone.IdentityBackends {
-		if strings.EqualFold(b.Domain, "default") {
-			continue // Bootstrap makes it.
-		}
-		name := domainObject(b.Domain)
-		out = append(out, entry{resource: "domain-" + name, kind: "Domain", name: name, managed: object.Map{
-			"name": b.Domain, "description": "Users of a directory",
-		}})
+		out = append(out, catalogv1.DomainName(b.Domain))
 	}
 	return out
 }
@@ -177,17 +132,14 @@ func (m *model) directoryDomains() []entry {
 // domainIDs are the IDs of domains by name.
 type domainIDs = map[string]keystonev1.DomainID
 
-// findDomains finds which of the directories' domains there are. One whose object cannot be seen for a while is still there: Keystone's
+// findDomains finds which of the directories' domains there are. What the catalog does not report for a while is still there: Keystone's
 // pods are replaced when this changes.
 func (m *model) findDomains(seen observe.State) {
-	for _, e := range m.directoryDomains() {
-		domain, _ := e.managed["name"].(string)
-		id := ""
-		if o, ok := seen.Get(e.resource); ok {
-			id = o.String("status", "id")
-		}
-		id = cmp.Or(id, m.identity.seen.String("spec", "domainIDs", domain))
-		if id == "" || len(id) > longestID {
+	catalog, _ := seen.Get(catalogComponent)
+	for _, d := range m.directories() {
+		domain := string(d)
+		id := cmp.Or(catalog.String("status", "domainIDs", domain), m.identity.seen.String("spec", "domainIDs", domain))
+		if id == "" {
 			continue
 		}
 		if m.domainIDs == nil {

@@ -35,8 +35,8 @@ func TestMonitoring(t *testing.T) {
 		if at(m, "metadata", "labels", "team") != "a" {
 			t.Errorf("%s has labels %v", name, at(m, "metadata", "labels"))
 		}
-		if stage[name] <= stage["domain-default"] {
-			t.Errorf("%s appears in call %d, the catalog in call %d", name, stage[name], stage["domain-default"])
+		if stage[name] <= stage["catalog"] {
+			t.Errorf("%s appears in call %d, the catalog in call %d", name, stage[name], stage["catalog"])
 		}
 	}
 	want := []string{

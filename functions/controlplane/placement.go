@@ -9,7 +9,7 @@ import (
 // placement is the inventory of what virtual machines use.
 func placement(m *model, s *serviceState) runtime.Object {
 	return &placementv1.Placement{
-		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s),
+		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
 		Spec: placementv1.PlacementSpec{
 			ServiceSpec: m.serviceSpec(s), Workload: s.workload, Identity: m.identitySpec(), UWSGI: s.processes(),
 		},

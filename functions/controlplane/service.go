@@ -128,14 +128,15 @@ func (m *model) compose(s *serviceState) []compose.Stage {
 	return []compose.Stage{{{Name: s.name, Object: s.build(m, s), Management: true, After: m.copiesFor(s)}}}
 }
 
-// typeMeta and objectMeta are those of a service's composite resource.
+// typeMeta is that of a service's composite resource.
 func (s *serviceState) typeMeta() metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: s.kind.GroupVersion().String(), Kind: s.kind.Kind}
 }
 
-func (m *model) objectMeta(s *serviceState) metav1.ObjectMeta {
+// objectMeta is that of a composite resource.
+func (m *model) objectMeta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
-		Name: s.name, Namespace: m.instance, Labels: m.workload(s.name).Labels(), Finalizers: []string{foregroundFinalizer},
+		Name: name, Namespace: m.instance, Labels: m.workload(name).Labels(), Finalizers: []string{foregroundFinalizer},
 	}
 }
 
@@ -144,7 +145,7 @@ func (m *model) serviceSpec(s *serviceState) common.ServiceSpec {
 	return common.ServiceSpec{
 		Crossplane:       m.crossplane(),
 		OpenStackRelease: string(s.told),
-		Target:           common.Target{ProviderConfig: common.ObjectName(m.providerConfig), Remote: m.remote},
+		Target:           m.workloadCluster(),
 		Image:            s.basics.Image,
 		Overrides:        s.basics.Overrides,
 		Images:           m.images,
@@ -164,6 +165,11 @@ func (m *model) serviceSpec(s *serviceState) common.ServiceSpec {
 		SecretStore:    m.secretStore,
 		DeletionPolicy: m.spec.DeletionPolicy,
 	}
+}
+
+// workloadCluster is where the workloads run.
+func (m *model) workloadCluster() common.Target {
+	return common.Target{ProviderConfig: common.ObjectName(m.providerConfig), Remote: m.remote}
 }
 
 // crossplane binds a service to the channel that the control plane is bound to, so that a new function that is tried for some

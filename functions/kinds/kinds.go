@@ -2,9 +2,11 @@
 package kinds
 
 import (
+	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/catalog"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/functions/glance"
 	"github.com/c5c3/crossplane-cobaltcore/functions/keystone"
@@ -17,6 +19,7 @@ func Runners() map[string]function.Runner {
 	return map[string]function.Runner{
 		"XControlPlaneCluster.crossplane.c5c3.io":         controlplane.New(),
 		keystonev1.GroupVersionKind.GroupKind().String():  keystone.New(),
+		catalogv1.GroupVersionKind.GroupKind().String():   catalog.New(),
 		placementv1.GroupVersionKind.GroupKind().String(): placement.New(),
 		glancev1.GroupVersionKind.GroupKind().String():    glance.New(),
 	}

@@ -31,6 +31,7 @@ var folders = []folder{
 	{"hypervisor", claimable, "definition.yaml", []string{"crossplane.c5c3.io_hypervisorclusters.yaml"}},
 	{"storage", claimable, "definition.yaml", []string{"crossplane.c5c3.io_storageclusters.yaml"}},
 	{"keystone", namespaced, "definition.yaml", []string{"keystone.openstack.c5c3.io_keystones.yaml"}},
+	{"catalog", namespaced, "definition.yaml", []string{"keystone.openstack.c5c3.io_identitycatalogs.yaml"}},
 	{"placement", namespaced, "definition.yaml", []string{"placement.openstack.c5c3.io_placements.yaml"}},
 	{"glance", namespaced, "definition.yaml", []string{"glance.openstack.c5c3.io_glances.yaml"}},
 	{"platform", plain, "crd.yaml", []string{"crossplane.c5c3.io_platformconfigs.yaml"}},

@@ -64,17 +64,15 @@ var orders = map[string][]order{
 		{first: `RabbitmqCluster.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* rabbitmq`, exists: true, why: "alerts on what is not there would fire"},
 		{first: `Valkey.*`, then: `PrometheusRule\.monitoring.* valkey`, exists: true, why: "alerts on what is not there would fire"},
 		{first: `Deployment\.apps companion`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* companion`, exists: true, why: "alerts on what is not there would fire"},
-		{first: `(Domain|Project|Role|User|Service|Endpoint)\.openstack\.k-orc\.cloud .*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.*`, exists: true, why: "monitoring comes last"},
+		{first: `IdentityCatalog.*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.*`, exists: true, why: "monitoring comes last"},
 
 		{first: `(MariaDB|MaxScale)\.k8s.*`, then: `Keystone.*`, why: "its database is there"},
 		{first: `(StatefulSet\.apps|Service) memcached`, then: `Keystone.*`, why: "its pods ask it"},
 		{first: `Deployment\.apps companion`, then: `Keystone.*`, why: "it makes its keys and its schema"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-(keycloak-client|ldap-.*)`, then: `Keystone.*`, why: "its pods read them"},
-		{first: `Keystone.*`, then: `(Domain|Project|Role|User|Service|Endpoint)\.openstack\.k-orc\.cloud .*`, why: "K-ORC logs in there"},
-		{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
-		{first: `(Role|User|Project)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to them"},
+		{first: `Keystone.*`, then: `IdentityCatalog.*`, why: "K-ORC logs in there"},
 
-		{first: `(Domain|Project|Role)\.openstack\.k-orc\.cloud (default|service|admin)`, then: `(Placement|Glance)\..*`, why: "its user gets that role there"},
+		{first: `IdentityCatalog.*`, then: `(Placement|Glance)\..*`, why: "its user gets a role that is there"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-images-s3`, then: `Glance\..*`, why: "its pods read it"},
 		{first: `Placement\..*`, then: `Usage.* placement-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `Glance\..*`, then: `Usage.* glance-uses-keystone`, exists: true, why: "a Usage looks for its user"},
@@ -84,10 +82,12 @@ var orders = map[string][]order{
 		{first: `NetworkPolicy\.networking\.k8s\.io memcached`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "memcached would be cut off"},
 		{first: `Keystone.*`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "it brings the policy of its own pods"},
 		{first: `Keystone.*`, then: `Usage.* keystone-uses-.*`, exists: true, why: "a Usage looks for its user"},
-		{
-			first: `(Domain|Project|Role|User|Service|Endpoint)\.openstack\.k-orc\.cloud .*`, then: `Usage.*-(admin|service|default|member|keystone|public|internal|reader|manager)-uses-keystone`,
-			exists: true, why: "a Usage looks for its user",
-		},
+		{first: `IdentityCatalog.*`, then: `Usage.* catalog-uses-keystone`, exists: true, why: "a Usage looks for its user"},
+	},
+	"IdentityCatalog": {
+		{first: `Domain\.openstack\.k-orc\.cloud default`, then: `Project\.openstack\.k-orc\.cloud service`, why: "K-ORC makes it there"},
+		{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
+		{first: `(Role|User|Project)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to them"},
 	},
 	"Keystone": {
 		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `KeyRepository.*`, why: "the companion writes their Secrets"},

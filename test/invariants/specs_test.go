@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
+	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
@@ -275,6 +276,10 @@ var (
 		folder: "keystone", apiVersion: "keystone.openstack.c5c3.io/v1alpha1", kind: "Keystone",
 		new: func() any { return &keystonev1.Keystone{} },
 	}
+	catalogs = &definedKind{
+		folder: "catalog", apiVersion: "keystone.openstack.c5c3.io/v1alpha1", kind: "IdentityCatalog",
+		new: func() any { return &catalogv1.IdentityCatalog{} },
+	}
 	placements = &definedKind{
 		folder: "placement", apiVersion: "placement.openstack.c5c3.io/v1alpha1", kind: "Placement",
 		new: func() any { return &placementv1.Placement{} },
@@ -290,7 +295,7 @@ var (
 	}
 )
 
-var definedKinds = []*definedKind{claims, keystones, placements, glances, platforms}
+var definedKinds = []*definedKind{claims, keystones, catalogs, placements, glances, platforms}
 
 func init() { //nolint:gochecknoinits // the table refers to itself
 	for _, k := range definedKinds {

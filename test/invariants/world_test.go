@@ -57,6 +57,12 @@ var subjects = []*subject{
 		revisions: []string{"config-", "bootstrap-"},
 	},
 	{
+		name:   "IdentityCatalog",
+		runner: kinds.Runners()["IdentityCatalog.keystone.openstack.c5c3.io"],
+		draw:   drawCatalog,
+		keep:   []string{"target"},
+	},
+	{
 		name:      "Placement",
 		runner:    kinds.Runners()["Placement.placement.openstack.c5c3.io"],
 		draw:      drawService(placements, "placement", "p", "inventory.eu"),
@@ -109,6 +115,13 @@ func drawService(k *definedKind, names ...string) func(*rapid.T) (object, map[st
 		serverOwned(xr["metadata"].(object))
 		return xr, nil
 	}
+}
+
+func drawCatalog(t *rapid.T) (object, map[string][]*structpb.Struct) {
+	xr, required := drawService(catalogs, "catalog", "c")(t)
+	// One without anything is nothing to hold to the invariants.
+	xr["spec"].(object)["services"] = true
+	return xr, required
 }
 
 // A world is a composite resource and what is observed of all that is composed for it.

@@ -4,17 +4,20 @@ package platform_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,7 +34,8 @@ const later = "v99.0.0"
 
 // TestUpgrade: on the newest Crossplane, a claim is made with the packages, the chart and the function of the commit before, and then
 // those of this tree are installed. No object is created again, none goes, and no pod template changes, but for those that ROLLS_PODS_OF
-// or the commits in between name, these in a trailer: "Rolls-pods-of: keystone".
+// or the commits in between name, these in a trailer: "Rolls-pods-of: keystone". What the control plane once composed of Keystone's catalog
+// comes to be composed by its IdentityCatalog.
 func TestUpgrade(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -74,9 +78,10 @@ func TestUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	eventually(t, soon, func() error { return catalogMoved(t, p, name, was) })
 	is := uids(t, p, name)
 	for id, uid := range was {
-		if is[id] != uid {
+		if is[id] != uid && !moves(was, id) {
 			t.Errorf("%v was made again or is gone", id)
 		}
 	}
@@ -108,6 +113,47 @@ func TestUpgrade(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// oldUsages are the names of the Usages that once kept Keystone, one for each entry of its catalog.
+var oldUsages = regexp.MustCompile(`^(domain|project|role|user|service|endpoint)-.*-uses-keystone$`)
+
+// moves reports whether something was there that an IdentityCatalog composes now, or that nobody does any more.
+func moves(was map[thing]types.UID, id thing) bool {
+	for other := range was {
+		if other.Kind == "IdentityCatalog" {
+			return false
+		}
+	}
+	return id.Group == "openstack.k-orc.cloud" || id.Kind == "RoleAssignment" || id.Kind == "EndpointRegion" ||
+		id.Kind == "Usage" && oldUsages.MatchString(id.Name)
+}
+
+// catalogMoved is an error until all that moves is composed by the IdentityCatalog, and one Usage has replaced those of its entries.
+func catalogMoved(t *testing.T, p *platform.Platform, namespace string, was map[thing]types.UID) error {
+	t.Helper()
+	is := map[thing]unstructured.Unstructured{}
+	for _, o := range p.Composed(t.Context(), namespace) {
+		is[thingOf(o)] = o
+		if o.GetKind() == "Usage" && oldUsages.MatchString(o.GetName()) {
+			return fmt.Errorf("the Usage %s is left", o.GetName())
+		}
+	}
+	for id := range was {
+		if !moves(was, id) || id.Kind == "Usage" {
+			continue
+		}
+		o, there := is[id]
+		if owner := metav1.GetControllerOf(&o); !there || owner == nil || owner.Kind != "IdentityCatalog" {
+			return fmt.Errorf("%v is not composed by the IdentityCatalog (it is there: %t)", id, there)
+		}
+	}
+	for id := range is {
+		if id.Kind == "Usage" && id.Name == "catalog-uses-keystone" {
+			return nil
+		}
+	}
+	return errors.New("nothing keeps Keystone for its catalog")
 }
 
 // commitBefore is BEFORE, or the last commit where files were changed since, or the one before it.

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
@@ -171,15 +172,11 @@ type KORC struct {
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=set
 	// +optional
-	BootstrapResources []BootstrapResource `json:"bootstrapResources,omitempty"`
+	BootstrapResources []catalogv1.BootstrapResource `json:"bootstrapResources,omitempty"`
 	// Replacement of the application credential that K-ORC logs in to Keystone by. Absent: every 90 days.
 	// +optional
 	CredentialRotation *common.Rotation `json:"credentialRotation,omitempty"`
 }
-
-// BootstrapResource is a kind of resource that Keystone's bootstrap makes.
-// +kubebuilder:validation:Enum=domains;projects;roles;users;catalog
-type BootstrapResource string
 
 // ControlPlaneClusterStatus is the observed state of a control plane.
 type ControlPlaneClusterStatus struct {

@@ -5,6 +5,7 @@
 package v1alpha1
 
 import (
+	catalogv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	commonv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	glancev1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
@@ -871,7 +872,7 @@ func (in *KORC) DeepCopyInto(out *KORC) {
 	}
 	if in.BootstrapResources != nil {
 		in, out := &in.BootstrapResources, &out.BootstrapResources
-		*out = make([]BootstrapResource, len(*in))
+		*out = make([]catalogv1alpha1.BootstrapResource, len(*in))
 		copy(*out, *in)
 	}
 	if in.CredentialRotation != nil {

@@ -29,7 +29,7 @@ var reports = map[string][]string{
 	"gateway.networking.k8s.io":      {"HTTPRoute parents", "BackendTLSPolicy"},
 	"monitoring.coreos.com":          {"ServiceMonitor", "PodMonitor", "PrometheusRule"},
 	"openstack.k-orc.cloud":          {"Domain Available", "Project Available", "Role Available", "User Available", "Service Available", "Endpoint Available"},
-	"keystone.openstack.c5c3.io":     {"Keystone Ready"},
+	"keystone.openstack.c5c3.io":     {"Keystone Ready", "IdentityCatalog Ready"},
 	"placement.openstack.c5c3.io":    {"Placement Ready"},
 	"glance.openstack.c5c3.io":       {"Glance Ready"},
 	"openstack.c5c3.io": {

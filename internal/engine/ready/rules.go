@@ -79,6 +79,7 @@ var rules = table(
 
 	// Our own: composite resources and what the companion reconciles.
 	row(keystonev1.Group, "Keystone", composite()),
+	row(keystonev1.Group, "IdentityCatalog", composite()),
 	row(placementv1.Group, "Placement", composite()),
 	row(glancev1.Group, "Glance", composite()),
 	row("openstack.c5c3.io", "KeyRepository", conditions("Ready")),

@@ -31,6 +31,7 @@ var statuses = table(
 	// https://github.com/crossplane/crossplane, internal/controller: conditions tell the generation.
 	row("protection.crossplane.io", "Usage", dated("Ready", "Available", "")),
 	row("keystone.openstack.c5c3.io", "Keystone", composite),
+	row("keystone.openstack.c5c3.io", "IdentityCatalog", composite),
 	row("placement.openstack.c5c3.io", "Placement", composite),
 	row("glance.openstack.c5c3.io", "Glance", composite),
 

@@ -31,19 +31,23 @@ func Status[M Instance](m M, plan compose.Plan) any { return m.Base().Status(pla
 func (s *Service) Status(plan compose.Plan) common.ServiceStatus {
 	out := common.ServiceStatus{
 		ObservedGeneration: s.Generation,
-		Phase:              phaseCreating,
-		UpdatePhase:        common.UpdatePhaseIdle,
 		Endpoint:           s.Spec.Endpoints.Public,
 		Components:         respond.Components(plan, s.Previous.Components),
 	}
 	if part, _ := plan.Part("api"); part.Exists() {
 		out.Release, out.Version, out.PreviousRelease = string(s.Effective), s.Version(), s.Fallback
 	}
+	out.Phase, out.UpdatePhase = Phase(plan, s.Previous.Phase)
+	return out
+}
+
+// Phase is that of a composite resource and of its update, which was in a phase before.
+func Phase(plan compose.Plan, previous string) (phase, update string) {
 	switch {
 	case plan.Ready():
-		out.Phase = phaseReady
-	case s.Previous.Phase == phaseReady || s.Previous.Phase == phaseUpdating:
-		out.Phase, out.UpdatePhase = phaseUpdating, common.UpdatePhaseUpdating
+		return phaseReady, common.UpdatePhaseIdle
+	case previous == phaseReady || previous == phaseUpdating:
+		return phaseUpdating, common.UpdatePhaseUpdating
 	}
-	return out
+	return phaseCreating, common.UpdatePhaseIdle
 }

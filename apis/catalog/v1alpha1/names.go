@@ -1,0 +1,22 @@
+package v1alpha1
+
+import (
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+)
+
+// GroupVersionKind of an IdentityCatalog. It is of Keystone's group: nobody else has one.
+var GroupVersionKind = keystonev1.GroupVersion.WithKind("IdentityCatalog")
+
+// Kinds of what bootstrap makes.
+const (
+	Domains  BootstrapResource = "domains"
+	Projects BootstrapResource = "projects"
+	Roles    BootstrapResource = "roles"
+	Users    BootstrapResource = "users"
+	Entries  BootstrapResource = "catalog"
+)
+
+// BootstrapResources are all of them.
+func BootstrapResources() []BootstrapResource {
+	return []BootstrapResource{Domains, Projects, Roles, Users, Entries}
+}

@@ -1,0 +1,189 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
+)
+
+// entry is one object of K-ORC.
+type entry struct {
+	resource, kind, name string
+	group                catalogv1.BootstrapResource
+	// shared: the objects of services refer to it.
+	shared bool
+	// domain of a directory.
+	domain string
+	// after is what must be there first.
+	after []string
+	// filter finds what bootstrap made; managed is what K-ORC makes itself.
+	filter, managed object.Map
+}
+
+// wantedEntries are those that are asked for, those that others refer to, and the domains of directories.
+func wantedEntries(spec *catalogv1.IdentityCatalogSpec) []entry {
+	groups := spec.BootstrapResources
+	bootstrap := slices.DeleteFunc(bootstrapEntries(spec.AdminUser), func(e entry) bool {
+		// Projects and users lie in a domain, so that its import comes with them.
+		needed := e.group == catalogv1.Domains && (slices.Contains(groups, catalogv1.Projects) || slices.Contains(groups, catalogv1.Users))
+		needed = needed || e.shared && spec.Services
+		return !needed && !slices.Contains(groups, e.group)
+	})
+	return append(bootstrap, directoryDomains(spec.Domains)...)
+}
+
+// bootstrapEntries is what Keystone's bootstrap made (https://docs.openstack.org/keystone/latest/admin/bootstrap.html), and the project of
+// the services, which it does not make. What services refer to is shared.
+func bootstrapEntries(adminUser string) []entry {
+	const domain = common.DefaultDomainObject
+	byName := func(name string) object.Map { return object.Map{"name": name} }
+	inDefault := func(name string) object.Map { return object.Map{"name": name, "domainRef": domain} }
+	out := []entry{
+		// The id of this domain is "default", which is no UUID: K-ORC can import it by its name only.
+		{
+			resource: "domain-default", kind: "Domain", name: domain, group: catalogv1.Domains, shared: true,
+			filter: byName(keystonev1.DefaultDomain),
+		},
+		{
+			resource: "project-admin", kind: "Project", name: keystonev1.AdminProject, group: catalogv1.Projects,
+			filter: inDefault(keystonev1.AdminProject),
+		},
+		{
+			resource: "project-service", kind: "Project", name: common.ServiceProject, group: catalogv1.Projects, shared: true,
+			// A domain that goes is held by what K-ORC manages in it. One that is made again before the domain is would hold it for ever.
+			after:   []string{"domain-default"},
+			managed: object.Map{"name": common.ServiceProject, "domainRef": domain, "description": "Users of the OpenStack services"},
+		},
+	}
+	for _, role := range []string{common.AdminRole, "manager", "member", "reader", common.ServiceRole} {
+		shared := role == common.AdminRole || role == common.ServiceRole
+		out = append(out, entry{
+			resource: "role-" + role, kind: "Role", name: role, group: catalogv1.Roles, shared: shared, filter: byName(role),
+		})
+	}
+	endpoint := func(of string) entry {
+		return entry{
+			resource: "endpoint-keystone-" + of, kind: "Endpoint", name: keystonev1.ServiceName + "-" + of, group: catalogv1.Entries,
+			filter: object.Map{"interface": of, "serviceRef": keystonev1.ServiceName},
+		}
+	}
+	return append(out,
+		entry{resource: "user-admin", kind: "User", name: adminObject, group: catalogv1.Users, filter: inDefault(adminUser)},
+		entry{
+			resource: "service-keystone", kind: "Service", name: keystonev1.ServiceName, group: catalogv1.Entries,
+			filter: object.Map{"name": keystonev1.ServiceName, "type": "identity"},
+		},
+		endpoint("public"), endpoint("internal"),
+	)
+}
+
+// adminObject is the object of the administrator, whatever he is called in Keystone.
+const adminObject = "admin"
+
+// directoryDomains are the domains whose users live in a directory: without them Keystone does not read the directory's file. They are
+// made whatever is imported, and stay in Keystone when they are no longer wanted: what hangs on a domain is the tenant's.
+func directoryDomains(domains []catalogv1.DomainName) []entry {
+	var out []entry
+	for _, d := range domains {
+		domain := string(d)
+		if strings.EqualFold(domain, keystonev1.DefaultDomain) {
+			continue // Bootstrap makes it.
+		}
+		name := domainObject(domain)
+		out = append(out, entry{
+			resource: "domain-" + name, kind: "Domain", name: name, domain: domain,
+			managed: object.Map{"name": domain, "description": "Users of a directory"},
+		})
+	}
+	return out
+}
+
+// domainObject names the object of a domain: as the domain, where Kubernetes takes that.
+func domainObject(domain string) string {
+	const hash = 5
+	name := strings.ReplaceAll(strings.ToLower(domain), "_", "-")
+	if name != domain || strings.HasSuffix(name, "-") {
+		name = strings.TrimRight(name, "-") + "-" + names.Hash(hash, domain)
+	}
+	return name
+}
+
+// longestID of a domain that a Keystone composite resource takes; Keystone's own have 32 characters.
+const longestID = 128
+
+// findDomains finds which of the directories' domains there are. One whose object cannot be seen for a while is still there: Keystone's
+// pods are replaced when this changes.
+func (m *model) findDomains(seen observe.State) map[string]keystonev1.DomainID {
+	out := map[string]keystonev1.DomainID{}
+	for _, e := range m.wanted {
+		if e.domain == "" {
+			continue
+		}
+		o, _ := seen.Get(e.resource)
+		id := cmp.Or(o.String("status", "id"), string(m.previous.DomainIDs[e.domain]))
+		if id != "" && len(id) <= longestID {
+			out[e.domain] = keystonev1.DomainID(id)
+		}
+	}
+	return out
+}
+
+// build makes the objects of K-ORC, and then what the companion does for them.
+func build(m *model) ([]compose.Stage, error) {
+	c := korc.Credentials(m.spec.KORCCloudRef)
+	var stage compose.Stage
+	for _, e := range m.wanted {
+		o := c.Import(e.kind, m.meta(e.name), e.filter)
+		if e.managed != nil {
+			o = c.Managed(e.kind, m.meta(e.name), e.managed)
+		}
+		stage = append(stage, compose.Resource{Name: e.resource, Object: o, After: e.after})
+	}
+	return []compose.Stage{stage, m.beyondKORC()}, nil
+}
+
+// beyondKORC is what K-ORC's released version cannot do, for the objects of K-ORC that are wanted: regions of endpoints, without which
+// clients that ask for a region find nothing, and the roles that bootstrap gave the administrator. The companion does it.
+func (m *model) beyondKORC() compose.Stage {
+	cloud := m.spec.AdminCloudRef
+	var stage compose.Stage
+	there := map[string]bool{}
+	for _, e := range m.wanted {
+		there[e.resource] = true
+		if e.kind != "Endpoint" {
+			continue
+		}
+		stage = append(stage, compose.Resource{Name: "region-of-" + e.resource, Object: c5c3.EndpointRegion(m.meta(e.name),
+			openstackv1.EndpointRegionSpec{
+				CloudCredentialsRef: cloud, EndpointRef: common.ObjectName(e.name), Region: m.spec.Region,
+			})})
+	}
+	if !there["role-admin"] || !there["user-admin"] {
+		return stage
+	}
+	give := func(name string, where openstackv1.RoleAssignmentResource) {
+		where.RoleRef, where.UserRef = common.AdminRole, adminObject
+		stage = append(stage, compose.Resource{Name: "role-assignment-" + name, Object: c5c3.RoleAssignment(m.meta(name),
+			openstackv1.RoleAssignmentSpec{
+				CloudCredentialsRef: cloud,
+				ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDetach},
+				Resource:            where,
+			})})
+	}
+	give("admin-on-system", openstackv1.RoleAssignmentResource{System: "all"})
+	if there["project-admin"] {
+		give("admin-in-admin", openstackv1.RoleAssignmentResource{ProjectRef: keystonev1.AdminProject})
+	}
+	return stage
+}

@@ -1,0 +1,70 @@
+package writes
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"path"
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+)
+
+// TestObjects: no composite resource has more than 70 objects: all of them are applied whenever one of them changes, so that what it costs
+// to make them ready grows with their square. One that has more is two.
+func TestObjects(t *testing.T) {
+	const most = 70
+	files, err := examples.Files.ReadDir("controlplane")
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := map[string][]byte{"full.yaml with all services": everyService(t)}
+	for _, file := range files {
+		if claims[file.Name()], err = examples.Files.ReadFile(path.Join("controlplane", file.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, claim := range claims {
+		t.Run(name, func(t *testing.T) {
+			for name, n := range converge(t, claim, atOnce).root.sizes() {
+				t.Logf("%s: %d objects", name, n)
+				if n > most {
+					t.Errorf("%s has %d objects, %d at most", name, n, most)
+				}
+			}
+		})
+	}
+}
+
+// everyService is the example that has everything, with all services that are built.
+func everyService(t *testing.T) []byte {
+	t.Helper()
+	claim, err := examples.Files.ReadFile("controlplane/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const services = `
+    placement:
+      enabled: true
+    glance:
+      enabled: true
+      stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: images, credentialsSecretRef: {name: images-s3}}}]
+`
+	const section = "\n  services:\n"
+	if !bytes.Contains(claim, []byte(section)) {
+		t.Fatal("the example has no services")
+	}
+	return bytes.Replace(claim, []byte(section), []byte(section+services[1:]), 1)
+}
+
+// sizes are the numbers of objects of a composite resource and of those in it, by kind and name.
+func (x *xr) sizes() map[string]int {
+	meta, _ := x.object["metadata"].(map[string]any)
+	out := map[string]int{fmt.Sprintf("%v %v", x.object["kind"], meta["name"]): len(x.composed)}
+	for _, c := range x.composed {
+		if c.nested != nil {
+			maps.Copy(out, c.nested.sizes())
+		}
+	}
+	return out
+}
