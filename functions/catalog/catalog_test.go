@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service/servicetest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
