@@ -71,7 +71,7 @@ func (w *world) checkTLS() {
 			continue
 		}
 		if ref := text(o.manifest, "spec", "issuerRef", "name"); ref != "" && text(o.manifest, "spec", "issuerRef", "kind") == "Issuer" {
-			if _, ok := w.find(o.place, "Issuer.cert-manager.io", ref); !ok {
+			if _, ok := w.find(o.place, "Issuer.cert-manager.io", ref); !ok && !w.givenIssuer(ref) {
 				w.foundf("%s is to be issued by Issuer %s, which does not exist.", o, ref)
 			}
 		}
@@ -129,4 +129,11 @@ func containerOf(p *pod, n int) string {
 		}
 	}
 	return ""
+}
+
+// givenIssuer reports whether the claim or the platform names an issuer, which is theirs to make.
+func (w *world) givenIssuer(name string) bool {
+	return slices.ContainsFunc(w.given, func(doc map[string]any) bool {
+		return text(doc, "spec", "tls", "issuerRef", "name") == name || text(doc, "spec", "global", "tls", "issuerRef", "name") == name
+	})
 }

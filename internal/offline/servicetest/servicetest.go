@@ -31,17 +31,9 @@ func (k Kind) name() string { return k.GroupKind().String() }
 // step by step. It is named as its service.
 func (k Kind) Ready(t *testing.T, file string) (*simulate.World, [][]string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", file+".yaml")) //nolint:gosec // a test names it
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec := map[string]any{}
-	if err := yaml.UnmarshalStrict(data, &spec); err != nil {
-		t.Fatal(err)
-	}
 	xr, err := structpb.NewStruct(map[string]any{
 		"apiVersion": k.GroupVersion().String(), "kind": k.Kind,
-		"metadata": map[string]any{"name": strings.ToLower(k.Kind), "namespace": "cloud"}, "spec": spec,
+		"metadata": map[string]any{"name": strings.ToLower(k.Kind), "namespace": "cloud"}, "spec": specOf(t, file),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,130 @@
+package servicetest
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// Owners are what a service computes of its options.
+type Owners[M service.Instance] struct {
+	// Derive derives the model of a spec.
+	Derive func(spec []byte) (M, error)
+	// Groups are those that the specs name, such as stores.
+	Groups []registry.Group
+	// Tunable are options, as "group option", that we set and a tenant may set otherwise, besides those of CheckOwners.
+	Tunable []string
+}
+
+// Each holds that no option of any release, by no name and although unknown ones are allowed, says something else than what is computed. The
+// specs are of files in testdata.
+func (o Owners[M]) Each(t *testing.T, app string, files ...string) {
+	t.Helper()
+	accepted, tried := 0, 0
+	for i, known := range registry.All(app) {
+		file := files[i%len(files)]
+		spec := specOf(t, file)
+		spec["openStackRelease"], spec["allowUnknown"] = known.Release, true
+		known, err := known.With(o.Groups...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options := Options(known)
+		for _, g := range o.Groups {
+			options = append(options, known.Options(g.Name)...)
+		}
+		for _, option := range options {
+			for _, name := range Names(option) {
+				for _, value := range Values(option) {
+					tried++
+					spec["config"] = map[string]any{name.Group: map[string]any{name.Option: value}}
+					data, err := json.Marshal(spec)
+					if err != nil {
+						t.Fatal(err)
+					}
+					m, err := o.Derive(data)
+					if invalid.Is(err) {
+						continue
+					} else if err != nil {
+						t.Fatal(err)
+					}
+					accepted++
+					CheckOwners(t, m, o.Tunable...)
+					if t.Failed() {
+						t.Fatalf("%s: after %s = %v", file, name, value)
+					}
+				}
+			}
+		}
+	}
+	if accepted*10 < tried {
+		t.Errorf("only %d of %d specs were accepted", accepted, tried)
+	}
+}
+
+func specOf(t *testing.T, file string) map[string]any {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", file+".yaml")) //nolint:gosec // a test names it
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := map[string]any{}
+	if err := yaml.UnmarshalStrict(data, &spec); err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// databaseTunable are options of connections that we set and a tenant may set otherwise: nothing else is computed from them.
+var databaseTunable = []string{"connection_recycle_time", "max_retries", "retry_interval"}
+
+// CheckOwners compares what the file of a service says with what everything else is computed from, and with the environment. Nothing else
+// is computed from what is tunable.
+func CheckOwners(t rapid.TB, m service.Instance, tunable ...string) {
+	t.Helper()
+	s := m.Base()
+	file, err := oslo.Parse(s.Files.Data[cmp.Or(s.ConfigFile, s.App+".conf")])
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := s.Computed().Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	computed, err := oslo.Parse(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, option := range databaseTunable {
+		delete(computed[s.Database.Group], option)
+	}
+	for group, options := range computed {
+		for option, values := range options {
+			if got := file[group][option]; !slices.Equal(got, values) && !slices.Contains(tunable, group+" "+option) {
+				t.Errorf("[%s] %s is %v in the file, and %v to everything else", group, option, got, values)
+			}
+		}
+	}
+	for _, c := range m.APIPod().Containers {
+		for _, e := range c.Env {
+			for group, options := range file {
+				for option := range options {
+					if name, err := oslo.EnvName(group, option); err == nil && name == e.Name {
+						t.Errorf("[%s] %s is in the file and in the environment", group, option)
+					}
+				}
+			}
+		}
+	}
+}
