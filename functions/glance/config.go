@@ -13,8 +13,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// data is where the image has the files that come with Glance.
-const data = "/opt/openstack/etc/glance/"
+// Where the image has the files that come with Glance, and its Python.
+const (
+	data   = "/opt/openstack/etc/glance/"
+	python = "/opt/openstack/bin/python"
+)
 
 // options are those of Glance besides those that every service has.
 // https://docs.openstack.org/glance/latest/configuration/glance_api.html
@@ -50,6 +53,8 @@ func (m *model) options() oslo.Config {
 	if format := m.spec.Import.ConvertTo; format != "" {
 		c["image_import_opts"] = oslo.Options{"image_import_plugins": bracketed("image_conversion")}
 		c["image_conversion"] = oslo.Options{"output_format": format}
+		// qemu-img runs with limits that a Python sets. The program that runs here is uWSGI.
+		c["wsgi"] = oslo.Options{"python_interpreter": python}
 	}
 	return c
 }

@@ -17,6 +17,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -178,19 +179,29 @@ func (c *Cluster) write(ctx context.Context, desired client.Object, wanted map[s
 	desired.SetUID(seen.GetUID())
 	desired.SetCreationTimestamp(seen.GetCreationTimestamp())
 	desired.SetGeneration(seen.GetGeneration() + 1)
-	if d, ok := desired.(*appsv1.Deployment); ok {
-		d.Spec.Template.Annotations = templateAnnotations(seen) // those of others stay
+	if t := template(desired); t != nil {
+		t.Annotations = templateAnnotations(seen) // those of others stay
 		for k, v := range wanted {
-			metav1.SetMetaDataAnnotation(&d.Spec.Template.ObjectMeta, k, v)
+			metav1.SetMetaDataAnnotation(&t.ObjectMeta, k, v)
 		}
 	}
 	return c.Client.Update(ctx, desired)
 }
 
-// templateAnnotations are those of a Deployment's pods.
+// template is that of the pods of what has several that the companion replaces.
+func template(o client.Object) *corev1.PodTemplateSpec {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		return &o.Spec.Template
+	case *appsv1.StatefulSet:
+		return &o.Spec.Template
+	}
+	return nil
+}
+
 func templateAnnotations(o client.Object) map[string]string {
-	if d, ok := o.(*appsv1.Deployment); ok {
-		return maps.Clone(d.Spec.Template.Annotations)
+	if t := template(o); t != nil {
+		return maps.Clone(t.Annotations)
 	}
 	return nil
 }
@@ -239,14 +250,18 @@ func (c *Cluster) Patch(ctx context.Context, key client.ObjectKey, o client.Obje
 	}
 }
 
-// setStatus changes the status of an object as it is now.
+// setStatus changes the status of an object as it is now. One that says the same is not written, so that the object's version stays.
 func setStatus[T client.Object](ctx context.Context, c *Cluster, o T, change func(T)) error {
 	for {
 		err := c.Client.Get(ctx, client.ObjectKeyFromObject(o), o)
 		if err != nil {
 			return client.IgnoreNotFound(err)
 		}
+		before := o.DeepCopyObject()
 		change(o)
+		if equality.Semantic.DeepEqual(before, o) {
+			return nil
+		}
 		if err = c.Client.Status().Update(ctx, o); !apierrors.IsConflict(err) {
 			return err
 		}

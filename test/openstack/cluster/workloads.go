@@ -125,7 +125,8 @@ func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error 
 		return err
 	}
 	running, stopping := c.owned(s.UID)
-	ready, wanted := 0, replicasOf(s.Spec.Replicas)
+	ready, updated, wanted := 0, 0, replicasOf(s.Spec.Replicas)
+	var old []*pod // by number, the largest last
 	for _, p := range running {
 		number, err := strconv.Atoi(strings.TrimPrefix(p.object.Name, s.Name+"-"))
 		if err == nil && number >= wanted {
@@ -136,8 +137,10 @@ func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error 
 		name := fmt.Sprintf("%s-%d", s.Name, i)
 		is := func(p *pod) bool { return p.object.Name == name }
 		at := slices.IndexFunc(running, is)
-		switch {
-		case at < 0 && !slices.ContainsFunc(stopping, is):
+		if at < 0 {
+			if slices.ContainsFunc(stopping, is) {
+				continue
+			}
 			template := s.Spec.Template.DeepCopy()
 			metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
 			template.Spec.Hostname, template.Spec.Subdomain = name, s.Spec.ServiceName
@@ -145,16 +148,27 @@ func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error 
 			if err := c.start(ctx, name, s, "StatefulSet", template); err != nil {
 				return err
 			}
-		case at >= 0 && running[at].object.Labels[revisionLabel] != hash && len(stopping) == 0:
-			running[at].terminate()
-		case at >= 0 && running[at].ready.Load():
+			continue
+		}
+		if running[at].object.Labels[revisionLabel] == hash {
+			updated++
+		} else {
+			old = append(old, running[at])
+		}
+		if running[at].ready.Load() {
 			ready++
 		}
 	}
+	// One pod at a time: the next goes when all others are ready, or one that is not anyway.
+	if at := slices.IndexFunc(old, func(p *pod) bool { return !p.ready.Load() }); at >= 0 {
+		old[at].terminate()
+	} else if len(old) > 0 && ready == wanted {
+		old[len(old)-1].terminate()
+	}
 	return setStatus(ctx, c, s, func(s *appsv1.StatefulSet) {
 		s.Status.ObservedGeneration = s.Generation
-		s.Status.Replicas, s.Status.ReadyReplicas = int32(len(running)), int32(ready) //nolint:gosec // a handful
-		s.Status.UpdatedReplicas, s.Status.AvailableReplicas = s.Status.Replicas, s.Status.ReadyReplicas
+		s.Status.Replicas, s.Status.ReadyReplicas = int32(len(running)), int32(ready)       //nolint:gosec // a handful
+		s.Status.UpdatedReplicas, s.Status.AvailableReplicas = int32(updated), int32(ready) //nolint:gosec // a handful
 	})
 }
 

@@ -29,7 +29,8 @@ func (o *Operators) waitForStatefulSet(ctx context.Context, namespace, name stri
 	s := &appsv1.StatefulSet{}
 	return o.Cluster.Wait(ctx, Timeout, "the pods of StatefulSet "+name, func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s)
-		return s.Status.ObservedGeneration == s.Generation && s.Status.ReadyReplicas == ptr.Deref(s.Spec.Replicas, 1), err
+		wanted := ptr.Deref(s.Spec.Replicas, 1)
+		return s.Status.ObservedGeneration == s.Generation && s.Status.UpdatedReplicas == wanted && s.Status.ReadyReplicas == wanted, err
 	})
 }
 
