@@ -109,6 +109,11 @@ func (c *Cloud) Stop() {
 	c.Cluster.Stop()
 }
 
+// claimName is the name of its claim.
+func (c *Cloud) claimName() string {
+	return c.world.XR.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue()
+}
+
 // Venv returns the virtual environment of the cloud's release.
 func (c *Cloud) Venv() (string, error) {
 	spec := c.world.XR.GetFields()["spec"].GetStructValue().AsMap()

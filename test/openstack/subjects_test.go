@@ -25,8 +25,10 @@ var subjects = []subject{
 	{name: "Brokers"},
 	{name: "Ceph", ceph: true},
 	{name: "Configuration"},
+	{name: "Glance", ceph: true},
 	{name: "Keystone"},
 	{name: "MariaDB"},
+	{name: "Placement"},
 	{name: "Pods"},
 	{name: "UWSGI"},
 }

@@ -53,9 +53,10 @@ type Cluster struct {
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
 
-	mu   sync.Mutex
-	pods map[types.UID]*pod
-	node *node // nil as long as no pod asks for its network
+	mu      sync.Mutex
+	pods    map[types.UID]*pod
+	stopped bool  // nothing starts any more
+	node    *node // nil as long as no pod asks for its network
 }
 
 // Scheme has the kinds that have types here.
@@ -120,6 +121,7 @@ func (c *Cluster) Loop(ctx context.Context, pause time.Duration, f func(context.
 func (c *Cluster) Stop() {
 	c.cancel()
 	c.mu.Lock()
+	c.stopped = true
 	pods := make([]*pod, 0, len(c.pods))
 	for _, p := range c.pods {
 		pods = append(pods, p)

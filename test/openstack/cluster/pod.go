@@ -5,6 +5,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -57,8 +58,11 @@ func (c *Cluster) start(ctx context.Context, name string, owner client.Object, k
 	}
 	p := &pod{object: object, cluster: c, stop: make(chan struct{}), gone: make(chan struct{}), exit: map[string]int{}}
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return errors.New("the cluster is being stopped")
+	}
 	c.pods[object.UID] = p
-	c.mu.Unlock()
 	c.done.Go(p.run)
 	return nil
 }

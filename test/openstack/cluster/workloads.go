@@ -141,11 +141,7 @@ func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error 
 			if slices.ContainsFunc(stopping, is) {
 				continue
 			}
-			template := s.Spec.Template.DeepCopy()
-			metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
-			template.Spec.Hostname, template.Spec.Subdomain = name, s.Spec.ServiceName
-			claims(s, name, &template.Spec)
-			if err := c.start(ctx, name, s, "StatefulSet", template); err != nil {
+			if err := c.start(ctx, name, s, "StatefulSet", templateOf(s, name, hash)); err != nil {
 				return err
 			}
 			continue
@@ -159,17 +155,30 @@ func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error 
 			ready++
 		}
 	}
-	// One pod at a time: the next goes when all others are ready, or one that is not anyway.
-	if at := slices.IndexFunc(old, func(p *pod) bool { return !p.ready.Load() }); at >= 0 {
-		old[at].terminate()
-	} else if len(old) > 0 && ready == wanted {
-		old[len(old)-1].terminate()
-	}
+	replace(old, ready == wanted)
 	return setStatus(ctx, c, s, func(s *appsv1.StatefulSet) {
 		s.Status.ObservedGeneration = s.Generation
 		s.Status.Replicas, s.Status.ReadyReplicas = int32(len(running)), int32(ready)       //nolint:gosec // a handful
 		s.Status.UpdatedReplicas, s.Status.AvailableReplicas = int32(updated), int32(ready) //nolint:gosec // a handful
 	})
+}
+
+// replace stops one pod of an earlier template: one that is not ready anyway, or, when all are ready, that with the largest number.
+func replace(old []*pod, allReady bool) {
+	if at := slices.IndexFunc(old, func(p *pod) bool { return !p.ready.Load() }); at >= 0 {
+		old[at].terminate()
+	} else if len(old) > 0 && allReady {
+		old[len(old)-1].terminate()
+	}
+}
+
+// templateOf is what a pod of a StatefulSet is made of.
+func templateOf(s *appsv1.StatefulSet, name, hash string) *corev1.PodTemplateSpec {
+	out := s.Spec.Template.DeepCopy()
+	metav1.SetMetaDataLabel(&out.ObjectMeta, revisionLabel, hash)
+	out.Spec.Hostname, out.Spec.Subdomain = name, s.Spec.ServiceName
+	claims(s, name, &out.Spec)
+	return out
 }
 
 // claims gives a pod of a StatefulSet a volume for each template, which outlives the pod.

@@ -29,6 +29,7 @@ var programs = []struct{ path, pkg string }{
 	// What Glance reaches Ceph with.
 	{"/usr/lib/python3/dist-packages/rados.cpython-*.so", "python3-rados"},
 	{"/usr/lib/python3/dist-packages/rbd.cpython-*.so", "python3-rbd"},
+	{"/usr/bin/qemu-img", "qemu-utils"},
 	// What some of Keystone's dependencies are compiled with.
 	{"/usr/bin/gcc", "gcc"},
 	{"/usr/bin/pkg-config", "pkg-config"},

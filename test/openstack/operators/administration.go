@@ -83,3 +83,21 @@ func (o *Operators) roleAssignment(ctx context.Context, u *unstructured.Unstruct
 	a := &openstackv1.RoleAssignment{}
 	return o.available(ctx, u, a, "Available", func() []metav1.Condition { return a.Status.Conditions })
 }
+
+// configMap applies a ConfigMap. Functions see statuses that are faked: where one publishes what an IdentityCheck says of Keystone's
+// authority, it is what the companion has really found.
+func (o *Operators) configMap(ctx context.Context, u *unstructured.Unstructured) error {
+	checks := &openstackv1.IdentityCheckList{}
+	if err := o.Cluster.Client.List(ctx, checks, client.InNamespace(u.GetNamespace())); err != nil {
+		return err
+	}
+	for _, c := range checks.Items {
+		if published := text(u, "data", "ca.crt"); published == "" || c.Status.Authority == "" {
+			continue
+		}
+		if err := unstructured.SetNestedField(u.Object, c.Status.Authority, "data", "ca.crt"); err != nil {
+			return err
+		}
+	}
+	return o.apply(ctx, u)
+}

@@ -33,31 +33,43 @@ import (
 // finds what exists by the filter of an import, which has to fit exactly one. What is managed it adopts, by name and a little more, or
 // makes; from then on it knows its id and changes what differs, unlike anything that is imported.
 
-// Identity logs in by a clouds.yaml in a Secret, as K-ORC does: with the authority in its key cacert, and the clouds.yaml's own
-// interface and region.
+// Identity is a client of Keystone that has logged in as Login does.
 func (o *Operators) Identity(ctx context.Context, namespace, secret, cloud string) (*gophercloud.ServiceClient, error) {
-	data, err := o.Secret(ctx, namespace, secret)
+	provider, ends, err := o.Login(ctx, namespace, secret, cloud)
 	if err != nil {
 		return nil, err
 	}
+	return openstack.NewIdentityV3(provider, ends)
+}
+
+// Login logs in by a clouds.yaml in a Secret, as K-ORC does: with the authority in its key cacert, and the clouds.yaml's own interface and
+// region.
+func (o *Operators) Login(ctx context.Context, namespace, secret, cloud string) (
+	*gophercloud.ProviderClient, gophercloud.EndpointOpts, error,
+) {
+	none := gophercloud.EndpointOpts{}
+	data, err := o.Secret(ctx, namespace, secret)
+	if err != nil {
+		return nil, none, err
+	}
 	auth, ends, settings, err := clouds.Parse(clouds.WithCloudsYAML(bytes.NewReader(data["clouds.yaml"])), clouds.WithCloudName(cloud))
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the clouds.yaml of Secret %s: %w", secret, err)
+		return nil, none, fmt.Errorf("cannot read the clouds.yaml of Secret %s: %w", secret, err)
 	}
 	if settings == nil {
 		settings = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	settings.RootCAs = x509.NewCertPool()
 	if !settings.RootCAs.AppendCertsFromPEM(data["cacert"]) {
-		return nil, fmt.Errorf("secret %s has no certificate of an authority", secret)
+		return nil, none, fmt.Errorf("secret %s has no certificate of an authority", secret)
 	}
 	provider, err := config.NewProviderClient(ctx, auth, config.WithHTTPClient(http.Client{Transport: &http.Transport{
 		TLSClientConfig: settings, DialContext: o.Cluster.Dial, DisableKeepAlives: true,
 	}}))
 	if err != nil {
-		return nil, fmt.Errorf("cannot log in by Secret %s: %w", secret, err)
+		return nil, none, fmt.Errorf("cannot log in by Secret %s: %w", secret, err)
 	}
-	return openstack.NewIdentityV3(provider, ends)
+	return provider, ends, nil
 }
 
 func (o *Operators) identityOf(ctx context.Context, u *unstructured.Unstructured) (*gophercloud.ServiceClient, error) {

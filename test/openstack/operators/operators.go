@@ -75,10 +75,11 @@ var owners = []owner{
 	{"SecretStore.external-secrets.io", nil},
 	{"ExternalSecret.external-secrets.io", (*Operators).externalSecret},
 	{"Certificate.cert-manager.io", (*Operators).certificate},
-	{"ConfigMap", (*Operators).apply},
+	{"ConfigMap", (*Operators).configMap},
 	{"CredentialRotation.c5c3.io", (*Operators).credentialRotation},
 	{"SecretAggregate.c5c3.io", (*Operators).secretAggregate},
 	{"Service", (*Operators).apply},
+	{"PersistentVolumeClaim", nil}, // a folder, made with the first pod
 	{"StatefulSet.apps", (*Operators).statefulSet},
 	{"DaemonSet.apps", (*Operators).daemonSet},
 	{"MariaDB.k8s.mariadb.com", (*Operators).mariaDB},

@@ -1,0 +1,430 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/imagedata"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+const mib = 1 << 20
+
+// TestGlance: three pods of the Glance of every release take images in every way, and keep them in every store, whole.
+func TestGlance(t *testing.T) {
+	ceph := startCephIfAsked(t)
+	for _, r := range release.Releases() {
+		t.Run(string(r), func(t *testing.T) {
+			t.Parallel()
+			cloud := startGlance(t, r, dashed(r), ceph)
+			t.Run("Entries", func(t *testing.T) {
+				testEntries(t, cloud, glancev1.ServiceName, glancev1.ServiceType, glancev1.Port)
+			})
+			g := glanceOf(t, cloud)
+			t.Run("Upload", func(t *testing.T) { testUpload(t, g) })
+			t.Run("Import", func(t *testing.T) { testImport(t, g, cloud) })
+			t.Run("WebDownload", func(t *testing.T) { testWebDownload(t, g, cloud) })
+			t.Run("Stores", func(t *testing.T) { testStores(t, g, ceph) })
+			t.Run("Conversion", func(t *testing.T) { testConversion(t, g) })
+			t.Run("Credential", func(t *testing.T) { testRotate(t, cloud, glancev1.ServiceName, imagesUsed(t, g)) })
+		})
+	}
+}
+
+// TestGlanceUpgrade: a Glance of three pods goes from one SLURP release to the next, while clients upload and download, slow ones among them.
+// No request fails, and images of before are what they were.
+func TestGlanceUpgrade(t *testing.T) {
+	t.Parallel()
+	cloud := startGlance(t, before, "-up", nil)
+	g := glanceOf(t, cloud)
+	old := content(6 * mib)
+	id := g.create(t, "old", "raw")
+	g.upload(t, id, whole(old), "objects")
+	load := imagesUsed(t, g)
+	load.more(t, 10)
+	upgrade(t, cloud, of(t, "images.yaml", after, "-up"), after, "keystone", glancev1.ServiceName)
+	load.more(t, 20)
+	load.stop(t)
+	t.Log(load)
+	g.check(t, id, old)
+}
+
+// glance is a client of a Glance, at its internal address.
+type glance struct{ *gophercloud.ServiceClient }
+
+func glanceOf(t *testing.T, cloud *Cloud) glance {
+	t.Helper()
+	provider, ends := administrator(t, cloud)
+	c, err := openstack.NewImageV2(provider, ends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return glance{c}
+}
+
+// startGlance runs a claim with its bucket, what users download from, and, if there is one, a pool of a Ceph.
+func startGlance(t *testing.T, r release.Release, end string, ceph *operators.Ceph) *Cloud {
+	t.Helper()
+	claim := string(of(t, "images.yaml", r, end))
+	secrets := map[string]map[string][]byte{}
+	if ceph != nil {
+		for _, line := range []string{"- name: blocks", "  rbd:", "    secretRef:", "    networks:"} {
+			claim = strings.Replace(claim, "# "+line, line, 1)
+		}
+		secrets["images-ceph"] = map[string][]byte{
+			glancev1.RBDConfigKey: ceph.Configuration(), glancev1.RBDKeyringKey: ceph.Keyrings["glance"],
+		}
+	}
+	domain := ".images" + end + ".tenant-a.example.com"
+	authority, err := pki.New("objects")
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets["images-s3"] = map[string][]byte{
+		glancev1.S3AccessKeyIDKey: []byte(objectKey), glancev1.S3SecretAccessKeyKey: []byte(objectSecret), "ca.crt": authority.Certificate,
+	}
+	return start(t, []byte(claim), func(o *Options) {
+		o.Secrets = secrets
+		o.Prepare = func(c *Cloud) error {
+			return errors.Join(objectStore(t, c, authority, "s3"+domain), downloads(c, "downloads"+domain))
+		}
+	})
+}
+
+// startCephIfAsked runs a Ceph for all releases, where one is installed.
+func startCephIfAsked(t *testing.T) *operators.Ceph {
+	t.Helper()
+	if programs.Ceph == "" {
+		return nil
+	}
+	return startCeph(t)
+}
+
+const (
+	objectKey    = "images"
+	objectSecret = "s3cr/t+=$%"
+	bucket       = "images"
+)
+
+// objectStore runs an S3 server with a bucket at a host, with a certificate that only its authority's trust.
+func objectStore(t *testing.T, c *Cloud, authority *pki.Authority, host string) error {
+	t.Helper()
+	dir := t.TempDir()
+	pair, err := authority.Issue(pki.Subject{Hosts: []string{host}})
+	if err != nil {
+		return err
+	}
+	address, err := c.Cluster.Address(host)
+	if err != nil {
+		return err
+	}
+	certificate, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err := errors.Join(err, os.WriteFile(certificate, pair.Certificate, 0o600), os.WriteFile(key, pair.Key, 0o600)); err != nil {
+		return err
+	}
+	server := exec.Command(programs.ObjectStore,
+		"-address", address+":443", "-folder", filepath.Join(dir, "data"), "-certificate", certificate, "-key", key, bucket)
+	server.Env = []string{"ROOT_ACCESS_KEY_ID=" + objectKey, "ROOT_SECRET_ACCESS_KEY=" + objectSecret}
+	server.Stdout, server.Stderr = log, log
+	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := server.Start(); err != nil {
+		return err
+	}
+	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+	return nil
+}
+
+// downloads serves files of a name, each with its number of bytes, at a host.
+func downloads(c *Cloud, host string) error {
+	l, err := c.Cluster.Listen(80, host)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(downloaded)
+	})}
+	go func() { _ = server.Serve(l) }()
+	return nil
+}
+
+// downloaded is what every address of downloads has.
+var downloaded = content(3*mib + 17)
+
+// content of an image: the same for the same size.
+func content(size int) []byte {
+	out := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{byte(size), byte(size >> 8), byte(size >> 16)}).Read(out)
+	return out
+}
+
+// slow is a body that comes in chunks, with pauses between them.
+type slow struct {
+	data  []byte
+	chunk int
+	pause time.Duration
+}
+
+// whole is a body that comes at once, in one chunk.
+func whole(data []byte) *slow { return &slow{data: data, chunk: len(data)} }
+
+// WriteTo is what net/http calls: each write becomes one chunk.
+func (s *slow) WriteTo(w io.Writer) (n int64, err error) {
+	for chunk := range slices.Chunk(s.data, s.chunk) {
+		if n > 0 {
+			time.Sleep(s.pause)
+		}
+		written, err := w.Write(chunk)
+		n += int64(written)
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (s *slow) Read([]byte) (int, error) { return 0, errors.New("it is written") }
+
+func (s *slow) Close() error { return nil }
+
+func (g glance) create(t *testing.T, name, format string) (id string) {
+	t.Helper()
+	i, err := images.Create(context.Background(), g.ServiceClient, images.CreateOpts{
+		Name: name, ContainerFormat: "bare", DiskFormat: format,
+	}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i.ID
+}
+
+// upload an image's content into a store; an empty one is the default.
+func (g glance) upload(t *testing.T, id string, body io.Reader, store string) {
+	t.Helper()
+	c := *g.ServiceClient
+	if store != "" {
+		c.MoreHeaders = map[string]string{"X-Image-Meta-Store": store}
+	}
+	begin := time.Now()
+	if err := imagedata.Upload(context.Background(), &c, id, body).ExtractErr(); err != nil {
+		t.Fatalf("after %.1f s: %v", time.Since(begin).Seconds(), err)
+	}
+}
+
+// download reads an image, and compares.
+func (g glance) download(ctx context.Context, id string, want []byte) error {
+	body, err := imagedata.Download(ctx, g.ServiceClient, id).Extract()
+	if err != nil {
+		return err
+	}
+	got, err := io.ReadAll(body)
+	if c, ok := body.(io.Closer); ok {
+		err = errors.Join(err, c.Close())
+	}
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Errorf("the image has %d bytes, sha256 %x; want %d, %x", len(got), sha256.Sum256(got), len(want), sha256.Sum256(want))
+	}
+	return nil
+}
+
+func (g glance) check(t *testing.T, id string, want []byte) {
+	t.Helper()
+	if err := g.download(context.Background(), id, want); err != nil {
+		t.Error(err)
+	}
+}
+
+// imported asks for an import, and waits for its end.
+func (g glance) imported(t *testing.T, id string, what map[string]any, stores ...string) {
+	t.Helper()
+	ctx, body := context.Background(), map[string]any{"method": what}
+	if len(stores) > 0 {
+		body["stores"] = stores
+	}
+	if _, err := g.Post(ctx, g.ServiceURL("images", id, "import"), body, nil, &gophercloud.RequestOpts{ //nolint:bodyclose // there is none
+		OkCodes: []int{http.StatusAccepted},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	g.settled(t, id, stores...)
+}
+
+// settled waits until an image is active, and in these stores.
+func (g glance) settled(t *testing.T, id string, stores ...string) *images.Image {
+	t.Helper()
+	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		i, err := images.Get(context.Background(), g.ServiceClient, id).Extract()
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, _ := i.Properties["stores"].(string)
+		missing := slices.ContainsFunc(stores, func(s string) bool { return !slices.Contains(strings.Split(in, ","), s) })
+		if i.Status == images.ImageStatusActive && !missing {
+			return i
+		}
+		if failed, _ := i.Properties["os_glance_failed_import"].(string); failed != "" || time.Since(begin) > 2*time.Minute {
+			t.Fatalf("the image is %s, in %q of %q after %.0f s: %v", i.Status, in, stores, time.Since(begin).Seconds(), i.Properties)
+		}
+	}
+}
+
+// testUpload: chunks that are larger, and pauses that are longer, than uWSGI takes by default.
+func testUpload(t *testing.T, g glance) {
+	data := content(6*mib + 1)
+	id := g.create(t, "uploaded", "raw")
+	g.upload(t, id, &slow{data: data, chunk: 2 * mib, pause: 7 * time.Second}, "")
+	g.check(t, id, data)
+}
+
+// testImport: what is staged at one pod is imported by another, which asks the first.
+func testImport(t *testing.T, g glance, cloud *Cloud) {
+	data := content(5*mib + 3)
+	id := g.create(t, "imported", "raw")
+	if err := imagedata.Stage(context.Background(), g.at(t, cloud, 0), id, whole(data)).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	glance{g.at(t, cloud, 1)}.imported(t, id, map[string]any{"name": "glance-direct"}, "files", "objects")
+	g.check(t, id, data)
+}
+
+// at is a client of one pod, at the address that it tells the others.
+func (g glance) at(t *testing.T, cloud *Cloud, pod int) *gophercloud.ServiceClient {
+	t.Helper()
+	s, key := &appsv1.StatefulSet{}, client.ObjectKey{Namespace: cloud.Namespace, Name: glancev1.ServiceName}
+	if err := cloud.Cluster.Client.Get(context.Background(), key, s); err != nil {
+		t.Fatal(err)
+	}
+	c := *g.ServiceClient
+	for _, e := range s.Spec.Template.Spec.Containers[0].Env {
+		if e.Name == "OS_DEFAULT__WORKER_SELF_REFERENCE_URL" {
+			c.Endpoint = strings.ReplaceAll(e.Value, "$(POD_NAME)", fmt.Sprintf("%s-%d", s.Name, pod)) + "/"
+		}
+	}
+	c.ResourceBase = c.Endpoint + "v2/"
+	return &c
+}
+
+// testWebDownload: Glance fetches what the claim lets it, and nothing else.
+func testWebDownload(t *testing.T, g glance, cloud *Cloud) {
+	host := "downloads.images" + strings.TrimPrefix(cloud.claimName(), "images") + ".tenant-a.example.com"
+	id := g.create(t, "downloaded", "raw")
+	g.imported(t, id, map[string]any{"name": "web-download", "uri": "http://" + host + "/image"})
+	g.check(t, id, downloaded)
+	for _, uri := range []string{"http://" + host + ":8080/image", "https://" + host + "/image", "http://127.0.0.1/image", "http://keystone/image"} {
+		_, err := g.Post(context.Background(), g.ServiceURL("images", g.create(t, "refused", "raw"), "import"), //nolint:bodyclose // there is none
+			map[string]any{"method": map[string]any{"name": "web-download", "uri": uri}}, nil, &gophercloud.RequestOpts{OkCodes: []int{http.StatusAccepted}})
+		if !gophercloud.ResponseCodeIs(err, http.StatusBadRequest) {
+			t.Errorf("%s: got %v, want 400", uri, err)
+		}
+	}
+}
+
+// testStores: an image is uploaded into each store, read from it, and copied to the others.
+func testStores(t *testing.T, g glance, ceph *operators.Ceph) {
+	stores := []string{"files", "objects"}
+	if ceph != nil {
+		stores = append(stores, "blocks")
+	}
+	for i, store := range stores {
+		// Larger than a part of an object, which is 10 MiB.
+		data := content((10+i)*mib + 5)
+		id := g.create(t, "in-"+store, "raw")
+		g.upload(t, id, whole(data), store)
+		if got, _ := g.settled(t, id).Properties["stores"].(string); got != store {
+			t.Errorf("the image is in %s, want %s", got, store)
+		}
+		g.check(t, id, data)
+		others := slices.DeleteFunc(slices.Clone(stores), func(s string) bool { return s == store })
+		g.imported(t, id, map[string]any{"name": "copy-image"}, others...)
+		// Without the first copy, the others are read.
+		if _, err := g.Delete(context.Background(), strings.TrimSuffix(g.ResourceBase, "v2/")+"v2/stores/"+store+"/"+id, nil); err != nil { //nolint:bodyclose // there is none
+			t.Errorf("cannot delete the copy in %s: %v", store, err)
+		}
+		g.check(t, id, data)
+		if err := images.Delete(context.Background(), g.ServiceClient, id).ExtractErr(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// testConversion: what is imported as qcow2 is kept raw, as the claim says.
+func testConversion(t *testing.T, g glance) {
+	dir, data := t.TempDir(), content(2*mib)
+	raw, qcow := filepath.Join(dir, "raw"), filepath.Join(dir, "qcow2")
+	if err := os.WriteFile(raw, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("qemu-img", "convert", "-f", "raw", "-O", "qcow2", raw, qcow).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	converted, err := os.ReadFile(qcow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := g.create(t, "converted", "qcow2")
+	if err := imagedata.Stage(context.Background(), g.ServiceClient, id, whole(converted)).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	g.imported(t, id, map[string]any{"name": "glance-direct"})
+	if got := g.settled(t, id).DiskFormat; got != "raw" {
+		t.Errorf("the image is %s, want raw", got)
+	}
+	g.check(t, id, data)
+}
+
+// imagesUsed: two clients make, upload, download and delete images, and one of them slowly.
+func imagesUsed(t *testing.T, g glance) *load {
+	t.Helper()
+	return begin(t, 3, func(ctx context.Context, client, turn int, try request) error {
+		data := content(mib + client)
+		body := &slow{data: data, chunk: 256 << 10, pause: 100 * time.Millisecond}
+		if client == 0 {
+			body.pause = 4 * time.Second
+		}
+		id := ""
+		if err := try("make an image", func() error {
+			i, err := images.Create(ctx, g.ServiceClient, images.CreateOpts{
+				Name: fmt.Sprintf("load-%d-%d", client, turn), ContainerFormat: "bare", DiskFormat: "raw",
+			}).Extract()
+			if err == nil {
+				id = i.ID
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+		return errors.Join(
+			try("upload", func() error { return imagedata.Upload(ctx, g.ServiceClient, id, body).ExtractErr() }),
+			try("download", func() error { return g.download(ctx, id, data) }),
+			try("delete", func() error { return images.Delete(ctx, g.ServiceClient, id).ExtractErr() }),
+		)
+	})
+}

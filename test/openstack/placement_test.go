@@ -1,0 +1,137 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/allocations"
+	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestPlacement: the Placement of every release keeps what hypervisors have and what of it is used, and its pods get another credential
+// while clients use it.
+func TestPlacement(t *testing.T) {
+	for _, r := range release.Releases() {
+		t.Run(string(r), func(t *testing.T) {
+			t.Parallel()
+			cloud := start(t, of(t, "placement.yaml", r, dashed(r)), nil)
+			t.Run("Entries", func(t *testing.T) {
+				testEntries(t, cloud, placementv1.ServiceName, placementv1.ServiceType, placementv1.Port)
+			})
+			t.Run("Inventory", func(t *testing.T) { testInventory(t, inventoryOf(t, cloud)) })
+			t.Run("Credential", func(t *testing.T) { testRotate(t, cloud, placementv1.ServiceName, providers(t, cloud)) })
+		})
+	}
+}
+
+// TestPlacementUpgrade: a Placement goes from one SLURP release to the next with what it knows, and no request fails on the way.
+func TestPlacementUpgrade(t *testing.T) {
+	t.Parallel()
+	cloud := start(t, of(t, "placement.yaml", before, "-up"), nil)
+	inventory := inventoryOf(t, cloud)
+	provider := testInventory(t, inventory)
+	load := providers(t, cloud)
+	load.more(t, 10)
+	upgrade(t, cloud, of(t, "placement.yaml", after, "-up"), after, "keystone", placementv1.ServiceName)
+	load.more(t, 20)
+	load.stop(t)
+	t.Log(load)
+	checkAllocated(t, inventory, provider)
+}
+
+// inventoryOf is a client of a Placement.
+func inventoryOf(t *testing.T, cloud *Cloud) *gophercloud.ServiceClient {
+	t.Helper()
+	provider, ends := administrator(t, cloud)
+	c, err := openstack.NewPlacementV1(provider, ends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Microversion = "1.39" // of all releases here
+	return c
+}
+
+const cores = 8
+
+// testInventory: a hypervisor has cores, of which a virtual machine uses some; another one gets no more than are left.
+func testInventory(t *testing.T, c *gophercloud.ServiceClient) (provider string) {
+	ctx := context.Background()
+	made, err := resourceproviders.Create(ctx, c, resourceproviders.CreateOpts{Name: "hypervisor"}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := resourceproviders.UpdateInventories(ctx, c, made.UUID, resourceproviders.UpdateInventoriesOpts{
+		ResourceProviderGeneration: made.Generation,
+		Inventories: map[string]resourceproviders.Inventory{"VCPU": {
+			AllocationRatio: 1, MaxUnit: cores, MinUnit: 1, StepSize: 1, Total: cores,
+		}},
+	}).Extract(); err != nil {
+		t.Fatal(err)
+	}
+	use := func(n int) error {
+		return allocations.Update(ctx, c, string(uuid.NewUUID()), allocations.UpdateOpts{
+			Allocations: map[string]allocations.ProviderAllocationsOpts{made.UUID: {Resources: map[string]int{"VCPU": n}}},
+			ProjectID:   "project", UserID: "user", ConsumerType: "INSTANCE",
+		}).ExtractErr()
+	}
+	if err := use(cores - 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(use(2)); got != http.StatusConflict {
+		t.Errorf("more than is left: got %d, want 409", got)
+	}
+	checkAllocated(t, c, made.UUID)
+	return made.UUID
+}
+
+// checkAllocated: what testInventory has left.
+func checkAllocated(t *testing.T, c *gophercloud.ServiceClient, provider string) {
+	t.Helper()
+	got, err := resourceproviders.GetUsages(context.Background(), c, provider).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int{"VCPU": cores - 1}, got.Usages); diff != "" {
+		t.Errorf("usages (-want +got):\n%s", diff)
+	}
+}
+
+// providers are made, listed and deleted.
+func providers(t *testing.T, cloud *Cloud) *load {
+	t.Helper()
+	c := inventoryOf(t, cloud)
+	return begin(t, 2, func(ctx context.Context, client, turn int, try request) error {
+		name, made := fmt.Sprintf("load-%d-%d", client, turn), &resourceproviders.ResourceProvider{}
+		if err := try("make a provider", func() (err error) {
+			made, err = resourceproviders.Create(ctx, c, resourceproviders.CreateOpts{Name: name}).Extract()
+			return err
+		}); err != nil {
+			return err
+		}
+		if err := try("list providers", func() error {
+			page, err := resourceproviders.List(c, resourceproviders.ListOpts{Name: name}).AllPages(ctx)
+			if err != nil {
+				return err
+			}
+			all, err := resourceproviders.ExtractResourceProviders(page)
+			if err == nil && (len(all) != 1 || all[0].UUID != made.UUID) {
+				err = fmt.Errorf("there are %v, want one with the id %s", all, made.UUID)
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+		return try("delete a provider", func() error { return resourceproviders.Delete(ctx, c, made.UUID).ExtractErr() })
+	})
+}

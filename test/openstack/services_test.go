@@ -1,0 +1,271 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// The jump of the tests of upgrades: over a release, in one step.
+const (
+	before release.Release = "2025.1"
+	after  release.Release = "2026.1"
+)
+
+// of is a claim of testdata in a release. Its name gets an end, which host names get with it: there is one file of them for all clouds.
+func of(t *testing.T, file string, r release.Release, end string) []byte {
+	t.Helper()
+	text := strings.Replace(string(read(t, file)), `openStackRelease: "2025.1"`, fmt.Sprintf(`openStackRelease: %q`, r), 1)
+	for _, name := range []string{"inventory", "images"} {
+		text = strings.ReplaceAll(text, name+".tenant-a", name+end+".tenant-a")
+		text = strings.ReplaceAll(text, "  name: "+name+"\n", "  name: "+name+end+"\n")
+	}
+	return []byte(text)
+}
+
+// dashed is a release as a part of a name.
+func dashed(r release.Release) string { return "-" + strings.ReplaceAll(string(r), ".", "-") }
+
+// administrator is logged in, and finds services by their internal addresses.
+func administrator(t *testing.T, c *Cloud) (*gophercloud.ProviderClient, gophercloud.EndpointOpts) {
+	t.Helper()
+	provider, ends, err := c.Operators.Login(context.Background(), c.Namespace, "keystone-clouds", "admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends.Region = region
+	return provider, ends
+}
+
+// region of the claims.
+const region = "eu-de-1"
+
+// testEntries: the catalog has the service at a public and an internal address in the claim's region, and its user has the roles that it
+// needs, by the credential that pods log in by.
+func testEntries(t *testing.T, cloud *Cloud, service, kind string, port int) {
+	ctx, c := context.Background(), clientOf(t, cloud, false)
+	a := adminOf(t, c)
+	token, err := c.Validate(ctx, a.token, a.token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []Endpoint
+	for _, entry := range token.Catalog {
+		if entry.Type == kind && entry.Name == service {
+			got = entry.Endpoints
+		}
+	}
+	want := map[string]Endpoint{
+		"internal": {Interface: "internal", URL: fmt.Sprintf("https://%s.%s.svc:%d", service, cloud.Namespace, port), Region: region},
+	}
+	for _, e := range got {
+		if e.Interface == "public" && strings.HasPrefix(e.URL, "https://"+service+".") {
+			want["public"] = Endpoint{Interface: "public", URL: e.URL, Region: region}
+		}
+	}
+	found := map[string]Endpoint{}
+	for _, e := range got {
+		found[e.Interface] = e
+	}
+	if diff := cmp.Diff(want, found); diff != "" || len(got) != 2 {
+		t.Errorf("endpoints of %s (-want +got):\n%s", service, diff)
+	}
+	_, is := serviceCredential(t, cloud, service)
+	own := login(t, c, ApplicationCredential(is.id, is.secret))
+	checkRoles(t, c, a.token, own.token, "admin", "service")
+}
+
+// serviceCredential is what the pods of a service log in by.
+func serviceCredential(t testing.TB, c *Cloud, service string) (*c5c3v1.CredentialRotation, credential) {
+	t.Helper()
+	r := &c5c3v1.CredentialRotation{}
+	key := client.ObjectKey{Namespace: c.Namespace, Name: service + "-credential"}
+	if err := c.Cluster.Client.Get(context.Background(), key, r); err != nil {
+		t.Fatal(err)
+	}
+	data, err := c.Operators.Secret(context.Background(), c.Namespace, string(r.Spec.SecretName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, credential{string(data["application_credential_id"]), string(data["application_credential_secret"])}
+}
+
+// testRotate: someone orders another credential while clients use the service. All pods get it, and no request fails.
+func testRotate(t *testing.T, cloud *Cloud, service string, load *load) {
+	ctx := context.Background()
+	r, old := serviceCredential(t, cloud, service)
+	if err := cloud.Cluster.Patch(ctx, client.ObjectKeyFromObject(r), r, func() {
+		r.Annotations = map[string]string{"c5c3.io/rotate": r.Status.CurrentID}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	err := cloud.Cluster.Wait(ctx, operators.Timeout, "another credential of "+service, func(context.Context) (bool, error) {
+		r, is := serviceCredential(t, cloud, service)
+		return is != old && r.Status.CurrentID == is.id && apimeta.IsStatusConditionTrue(r.Status.Conditions, "Distributed"), nil
+	})
+	if err != nil {
+		r, _ := serviceCredential(t, cloud, service)
+		t.Fatalf("%v\n%s\n%+v\n%s", err, r.Annotations, r.Status, load)
+	}
+	took := time.Since(begin)
+	load.more(t, 10)
+	load.stop(t)
+	t.Logf("all pods of %s have another credential after %.0f s; meanwhile %s", service, took.Seconds(), load)
+	c := clientOf(t, cloud, false)
+	if _, err := c.Issue(ctx, ApplicationCredential(old.id, old.secret)); err != nil {
+		t.Errorf("the old credential has its grace, and got %v", err)
+	}
+}
+
+// upgrade brings a cloud to another release, until the schemas of its services are contracted and nothing of the old one runs.
+func upgrade(t *testing.T, cloud *Cloud, claim []byte, to release.Release, services ...string) {
+	t.Helper()
+	ctx, begin := context.Background(), time.Now()
+	if err := cloud.Change(claim); err != nil {
+		t.Fatal(err)
+	}
+	for _, service := range services {
+		s := &openstackv1.DatabaseSync{}
+		err := cloud.Cluster.Wait(ctx, 5*time.Minute, "the schema of "+service, func(ctx context.Context) (bool, error) {
+			err := cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: cloud.Namespace, Name: service}, s)
+			return s.Status.ContractedRelease == string(to) && s.Status.Phase == openstackv1.SyncPhaseDone, err
+		})
+		if err != nil {
+			t.Fatalf("%v\n%+v", err, s.Status)
+		}
+		var steps []string
+		for _, r := range s.Status.History {
+			steps = append(steps, r.Step+" of "+r.Release)
+			if r.Result != openstackv1.StepSucceeded || r.ExitCode == nil || *r.ExitCode != 0 {
+				t.Errorf("step %s of %s to %s: %s, with %v", r.Step, service, r.Release, r.Result, r.ExitCode)
+			}
+		}
+		t.Logf("%s: %s", service, strings.Join(steps, ", "))
+		checkImages(t, cloud, service, to)
+	}
+	t.Logf("%s after %.0f s", to, time.Since(begin).Seconds())
+}
+
+// checkImages: all pods of a service's API run its image of a release.
+func checkImages(t *testing.T, c *Cloud, service string, r release.Release) {
+	t.Helper()
+	version, err := r.Version(service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := &corev1.PodList{}
+	if err := c.Cluster.Client.List(context.Background(), pods, client.InNamespace(c.Namespace), client.MatchingLabels{
+		"app.kubernetes.io/instance": service, "app.kubernetes.io/component": "api",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(pods.Items) == 0 {
+		t.Errorf("%s has no pod", service)
+	}
+	for _, p := range pods.Items {
+		if image := p.Spec.Containers[0].Image; p.DeletionTimestamp == nil && !strings.HasSuffix(image, ":"+version) {
+			t.Errorf("pod %s runs %s, want %s", p.Name, image, version)
+		}
+	}
+}
+
+// load is clients that do the same again and again.
+type load struct {
+	requests atomic.Int64
+	cancel   context.CancelFunc
+	done     sync.WaitGroup
+	mu       sync.Mutex
+	errs     []error
+}
+
+// A request is one of a load's: what it is for, and what it does.
+type request func(what string, do func() error) error
+
+// begin starts clients. Each gets its number, that of its turn, and how it makes requests, which are counted.
+func begin(t *testing.T, clients int, turn func(ctx context.Context, client, turn int, try request) error) *load {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &load{cancel: cancel}
+	t.Cleanup(cancel)
+	for i := range clients {
+		l.done.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				// A turn ends with its first failure, which is noted.
+				_ = turn(context.Background(), i, n, l.try)
+				select {
+				case <-ctx.Done():
+				case <-time.After(50 * time.Millisecond):
+				}
+			}
+		})
+	}
+	return l
+}
+
+func (l *load) try(what string, do func() error) error {
+	begin := time.Now()
+	err := do()
+	if err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		err = fmt.Errorf("%s after %.1f s: cannot %s: %w", time.Now().Format(time.TimeOnly), time.Since(begin).Seconds(), what, err)
+		l.errs = append(l.errs, err)
+		return err
+	}
+	l.requests.Add(1)
+	return nil
+}
+
+// more waits for so many more requests.
+func (l *load) more(t *testing.T, n int64) {
+	t.Helper()
+	for end, begin := l.requests.Load()+n, time.Now(); l.requests.Load() < end; time.Sleep(50 * time.Millisecond) {
+		if time.Since(begin) > 2*time.Minute {
+			t.Fatalf("no more requests come through: %s: %v", l, l.errs)
+		}
+	}
+}
+
+// stop waits until every client has finished its turn: no request may have failed.
+func (l *load) stop(t *testing.T) {
+	t.Helper()
+	l.cancel()
+	l.done.Wait()
+	for _, err := range l.errs {
+		t.Error(err)
+	}
+}
+
+func (l *load) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return fmt.Sprintf("%d requests, %d failed", l.requests.Load(), len(l.errs))
+}
+
+// status of an answer that is an error.
+func status(err error) int {
+	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict} {
+		if gophercloud.ResponseCodeIs(err, code) {
+			return code
+		}
+	}
+	return 0
+}
