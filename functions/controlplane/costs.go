@@ -101,7 +101,7 @@ var maxima = []maximum{
 		unit: " of storage in all, which", field: ".storageSize", summed: true,
 		of: func(x platformv1.Maxima) *resource.Quantity { return x.Storage },
 		cost: func(p part) resource.Quantity {
-			size, _ := resource.ParseQuantity(p.storage) //nolint:errcheck // what is no amount is refused elsewhere; most parts have none
+			size, _ := resource.ParseQuantity(p.storage) // What is no amount is refused elsewhere, and most parts have none.
 			return size
 		},
 	},

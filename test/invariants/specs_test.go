@@ -41,9 +41,6 @@ func sample(values ...any) constraint {
 // odd draws the number of members of something that votes.
 var odd = sample(int64(1), int64(3), int64(5), int64(9))
 
-// off is a service that is not built yet.
-var off = sample(object{}, object{"enabled": false})
-
 // constraints are what rules and functions ask of a spec beyond its schema.
 var constraints = map[string]constraint{
 	// Rules (CEL) of the definitions.

@@ -19,7 +19,9 @@ func Options(r *registry.Registry) []*registry.Option {
 // Names are all that an option has, or had, and some that are nearly so.
 func Names(o *registry.Option) []registry.Name {
 	names := append([]registry.Name{
-		{Group: o.Group, Option: o.Name}, {Group: strings.ToUpper(o.Group), Option: o.Name}, {Group: o.Group, Option: strings.ReplaceAll(o.Name, "_", "-")},
+		{Group: o.Group, Option: o.Name},
+		{Group: strings.ToUpper(o.Group), Option: o.Name},
+		{Group: o.Group, Option: strings.ReplaceAll(o.Name, "_", "-")},
 	}, o.Deprecated...)
 	slices.SortFunc(names, func(a, b registry.Name) int { return strings.Compare(a.String(), b.String()) })
 	return slices.Compact(names)

@@ -3,6 +3,7 @@ package servicetest
 import (
 	"cmp"
 	"encoding/json"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,8 +28,8 @@ type Owners[M service.Instance] struct {
 	Tunable []string
 }
 
-// Each holds that no option of any release, by no name and although unknown ones are allowed, says something else than what is computed. The
-// specs are of files in testdata.
+// Each holds that no option of any release, by no name and although unknown ones are allowed, says something else than what is computed.
+// The specs are of files in testdata.
 func (o Owners[M]) Each(t *testing.T, app string, files ...string) {
 	t.Helper()
 	accepted, tried := 0, 0
@@ -44,32 +45,48 @@ func (o Owners[M]) Each(t *testing.T, app string, files ...string) {
 		for _, g := range o.Groups {
 			options = append(options, known.Options(g.Name)...)
 		}
-		for _, option := range options {
-			for _, name := range Names(option) {
-				for _, value := range Values(option) {
-					tried++
-					spec["config"] = map[string]any{name.Group: map[string]any{name.Option: value}}
-					data, err := json.Marshal(spec)
-					if err != nil {
-						t.Fatal(err)
-					}
-					m, err := o.Derive(data)
-					if invalid.Is(err) {
-						continue
-					} else if err != nil {
-						t.Fatal(err)
-					}
-					accepted++
-					CheckOwners(t, m, o.Tunable...)
-					if t.Failed() {
-						t.Fatalf("%s: after %s = %v", file, name, value)
-					}
-				}
+		for name, value := range settings(options) {
+			tried++
+			spec["config"] = map[string]any{name.Group: map[string]any{name.Option: value}}
+			if m, ok := o.derive(t, spec); ok {
+				accepted++
+				CheckOwners(t, m, o.Tunable...)
+			}
+			if t.Failed() {
+				t.Fatalf("%s: after %s = %v", file, name, value)
 			}
 		}
 	}
 	if accepted*10 < tried {
 		t.Errorf("only %d of %d specs were accepted", accepted, tried)
+	}
+}
+
+// derive is the model of a spec, if that is accepted.
+func (o Owners[M]) derive(t *testing.T, spec map[string]any) (m M, ok bool) {
+	t.Helper()
+	data, err := json.Marshal(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = o.Derive(data); err != nil && !invalid.Is(err) {
+		t.Fatal(err)
+	}
+	return m, err == nil
+}
+
+// settings are options by all their names, with values of all kinds.
+func settings(options []*registry.Option) iter.Seq2[registry.Name, any] {
+	return func(yield func(registry.Name, any) bool) {
+		for _, option := range options {
+			for _, name := range Names(option) {
+				for _, value := range Values(option) {
+					if !yield(name, value) {
+						return
+					}
+				}
+			}
+		}
 	}
 }
 
@@ -116,14 +133,16 @@ func CheckOwners(t rapid.TB, m service.Instance, tunable ...string) {
 			}
 		}
 	}
+	environment := map[string]bool{}
 	for _, c := range m.APIPod().Containers {
 		for _, e := range c.Env {
-			for group, options := range file {
-				for option := range options {
-					if name, err := oslo.EnvName(group, option); err == nil && name == e.Name {
-						t.Errorf("[%s] %s is in the file and in the environment", group, option)
-					}
-				}
+			environment[e.Name] = true
+		}
+	}
+	for group, options := range file {
+		for option := range options {
+			if name, err := oslo.EnvName(group, option); err == nil && environment[name] {
+				t.Errorf("[%s] %s is in the file and in the environment", group, option)
 			}
 		}
 	}
