@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
@@ -133,8 +134,14 @@ func CheckOwners(t rapid.TB, m service.Instance, tunable ...string) {
 			}
 		}
 	}
+	checkEnvironment(t, file, m.APIPod().Containers)
+}
+
+// checkEnvironment holds that what a file sets the environment does not.
+func checkEnvironment(t rapid.TB, file map[string]map[string][]string, containers []corev1.Container) {
+	t.Helper()
 	environment := map[string]bool{}
-	for _, c := range m.APIPod().Containers {
+	for _, c := range containers {
 		for _, e := range c.Env {
 			environment[e.Name] = true
 		}
