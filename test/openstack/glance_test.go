@@ -164,7 +164,8 @@ func objectStore(t *testing.T, c *Cloud, authority *pki.Authority, host string) 
 
 // downloads serves the same at every address of a host.
 func downloads(c *Cloud, host string) error {
-	l, err := c.Cluster.Listen(80, host)
+	// Glance looks a host up with a dot at its end, which DNS has, and a file of hosts only if it stands there.
+	l, err := c.Cluster.Listen(80, host, host+".")
 	if err != nil {
 		return err
 	}
