@@ -125,9 +125,11 @@ func startCephIfAsked(t *testing.T) *operators.Ceph {
 	return startCeph(t)
 }
 
+// The account of the bucket. With a slash in its secret, Glance 2025.2 writes locations that it cannot read (_update_s3_url of its
+// store_utils.py).
 const (
 	objectKey    = "images"
-	objectSecret = "s3cr/t+=$%"
+	objectSecret = "s3cret+=$%"
 	bucket       = "images"
 )
 
@@ -162,7 +164,8 @@ func objectStore(t *testing.T, c *Cloud, authority *pki.Authority, host string) 
 
 // downloads serves the same at every address of a host.
 func downloads(c *Cloud, host string) error {
-	l, err := c.Cluster.Listen(80, host)
+	// Glance looks a host up with a dot at its end, which DNS has, and a file of hosts only if it stands there.
+	l, err := c.Cluster.Listen(80, host, host+".")
 	if err != nil {
 		return err
 	}
