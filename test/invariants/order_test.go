@@ -140,7 +140,7 @@ var clientOrders = []order{
 
 // ordersOf are those of a kind.
 func ordersOf(subject string) []order {
-	if subject == "ControlPlane" {
+	if subject == "ControlPlane" || subject == "IdentityCatalog" { // Neither is a service.
 		return orders[subject]
 	}
 	return append(slices.Clone(serviceOrders), orders[subject]...)

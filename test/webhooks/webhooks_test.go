@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -223,7 +224,10 @@ func (c *court) try(t *testing.T, tr trial) {
 		t.Fatalf("%s: %v", tr.from.name, err)
 	}
 	live := map[string]map[string]any{}
+	var one sync.Mutex // Composite resources are composed side by side.
 	w.Reconcile = func(desired []map[string]any) error {
+		one.Lock()
+		defer one.Unlock()
 		for _, o := range desired {
 			live[key(o)] = o
 		}
@@ -251,6 +255,8 @@ func (c *court) try(t *testing.T, tr trial) {
 	}
 	w.XR.Fields["spec"], w.Required = next.XR.GetFields()["spec"], next.Required
 	w.Reconcile = func(desired []map[string]any) error {
+		one.Lock()
+		defer one.Unlock()
 		for _, o := range desired {
 			c.judge(t, tr, o, live[key(o)])
 			live[key(o)] = o
