@@ -109,7 +109,7 @@ type S3Store struct {
 	// +optional
 	URLFormat string `json:"urlFormat,omitempty"`
 	// Secret with the keys access-key-id and secret-access-key. Release 2025.1 goes on reading each image by the keys that it came in by,
-	// later ones by those that the Secret has now.
+	// later ones by those that the Secret has now. Until 2026.1, a secret key with / @ or : in it breaks images: choose one without.
 	CredentialsSecretRef common.SecretReference `json:"credentialsSecretRef"`
 	// Authority of the server's certificate. Absent: the public ones.
 	// +optional
