@@ -320,6 +320,14 @@ func TestAlerts(t *testing.T) {
 		scene
 	}
 	alerts := alertsOf(caseOf(t, "full.yaml 2025.2"))
+	// What the example that has everything lacks is that of services.
+	for _, c := range cases(t) {
+		for name, alert := range alertsOf(c) {
+			if _, ok := alerts[name]; !ok {
+				alerts[name] = alert
+			}
+		}
+	}
 	var questions []question
 	var wants []expectation
 	ask := func(name, namespace string, s scene) {
