@@ -43,7 +43,7 @@ var files = map[string]struct {
 			"oslo.messaging", "oslo.middleware", "oslo.middleware.http_proxy_to_wsgi", "oslo.policy",
 		},
 		// Of stores, by the names that claims give them.
-		unlisted: []string{"files", "objects", "blocks", "os_glance_staging_store", "os_glance_tasks_store"},
+		unlisted: []string{"main", "files", "objects", "blocks", "os_glance_staging_store", "os_glance_tasks_store"},
 		hidden:   "metadata_source_path",
 	},
 }
