@@ -186,7 +186,11 @@ func (c *closed) Stop() {
 func TestEnded(t *testing.T) {
 	a := newAPI(t, "keystone-admin")
 	w := &closed{Interface: watch.NewRaceFreeFake(), ended: make(chan struct{})}
-	a.PrependWatchReactor("secrets", clienttesting.DefaultWatchReactor(w, nil))
+	opened := make(chan struct{})
+	a.PrependWatchReactor("secrets", func(clienttesting.Action) (bool, watch.Interface, error) {
+		close(opened)
+		return true, w, nil
+	})
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	t.Cleanup(q.ShutDown)
 	s := with(a)
@@ -195,7 +199,8 @@ func TestEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Follow(key("clouds"), "keystone-admin")
-	woken(t, q)
+	woken(t, q) // By the list. One that ends before the watch never opens it.
+	<-opened
 	end()
 	select {
 	case <-w.ended:
