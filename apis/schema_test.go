@@ -33,9 +33,9 @@ func crds(t testing.TB) map[string]*apiextensionsv1.CustomResourceDefinition {
 
 func TestKinds(t *testing.T) {
 	want := []string{
-		"ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion", "Glance", "HypervisorCluster", "IdentityCatalog", "IdentityCheck",
-		"KeyRepository", "Keystone", "Placement", "PlatformConfig", "RoleAssignment", "SecretAggregate", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster",
-		"XStorageCluster",
+		"CellMapping", "ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion", "Glance", "HypervisorCluster",
+		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "Nova", "NovaCell", "Placement", "PlatformConfig", "RoleAssignment",
+		"SecretAggregate", "ServiceCheck", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster", "XStorageCluster",
 	}
 	if got := slices.Sorted(maps.Keys(crds(t))); !slices.Equal(got, want) {
 		t.Errorf("kinds:\n got %v\nwant %v", got, want)
@@ -73,6 +73,7 @@ func TestClientSideApply(t *testing.T) {
 
 // unbounded are fields without a limit, and why.
 var unbounded = map[string]string{
+	"CellMapping.spec.template":  "a pod template, which the API server bounds when the Job is made",
 	"DatabaseSync.spec.template": "a pod template, which the API server bounds when the Job is made",
 }
 

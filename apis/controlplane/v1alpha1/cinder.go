@@ -41,7 +41,7 @@ type Cinder struct {
 	Backup *CinderBackup `json:"backup,omitempty"`
 	// Removal of what was deleted from the database. Absent: every night, after 30 days.
 	// +optional
-	Archive *Archive `json:"archive,omitempty"`
+	Archive *common.Archive `json:"archive,omitempty"`
 	// Processes of each pod of the API.
 	// +optional
 	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`

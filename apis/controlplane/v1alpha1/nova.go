@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 )
 
 // Nova is the compute service. Which hypervisors belong to a cell is said by the HypervisorClusters, so that they come and go without a
@@ -34,10 +35,10 @@ type Nova struct {
 	Cells []NovaCell `json:"cells,omitempty"`
 	// What a project may use where nothing else is said. Absent: as Nova has it.
 	// +optional
-	Quotas *NovaQuotas `json:"quotas,omitempty"`
+	Quotas *novav1.Quotas `json:"quotas,omitempty"`
 	// Removal of what was deleted from the databases. Absent: every night, after 30 days.
 	// +optional
-	Archive *Archive `json:"archive,omitempty"`
+	Archive *common.Archive `json:"archive,omitempty"`
 	// Processes of each pod of an API.
 	// +optional
 	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
@@ -76,15 +77,8 @@ type NovaMetadata struct {
 
 // NovaConsoles says which consoles virtual machines have. Proxies run in each cell.
 type NovaConsoles struct {
-	common.Process `json:",inline"`
-	// Protocol of the screens. None: there are none.
-	// +kubebuilder:validation:Enum=VNC;SPICE;None
-	// +kubebuilder:default=VNC
-	// +optional
-	Graphical string `json:"graphical,omitempty"`
-	// Serial consoles, too.
-	// +optional
-	Serial bool `json:"serial,omitempty"`
+	common.Process  `json:",inline"`
+	novav1.Consoles `json:",inline"`
 }
 
 // NovaCell is a group of hypervisors with a conductor of its own. Its processes are those of the service where it does not say otherwise.
@@ -142,40 +136,4 @@ type CellInfrastructure struct {
 type Members struct {
 	common.Process `json:",inline"`
 	Storage        `json:",inline"`
-}
-
-// NovaQuotas bound each project. -1 is no bound.
-type NovaQuotas struct {
-	// Keep limits in Keystone, for each project, rather than here. The others are the limits to start from.
-	// +optional
-	UnifiedLimits bool `json:"unifiedLimits,omitempty"`
-	// Virtual machines.
-	// +kubebuilder:validation:Minimum=-1
-	// +optional
-	Instances *int32 `json:"instances,omitempty"`
-	// Virtual cores.
-	// +kubebuilder:validation:Minimum=-1
-	// +optional
-	Cores *int32 `json:"cores,omitempty"`
-	// Memory, in MiB.
-	// +kubebuilder:validation:Minimum=-1
-	// +optional
-	MemoryMiB *int32 `json:"memoryMiB,omitempty"`
-}
-
-// Archive removes what was deleted from databases.
-type Archive struct {
-	// When it is removed.
-	// +kubebuilder:default="30 3 * * *"
-	// +optional
-	Schedule common.Cron `json:"schedule,omitempty"`
-	// How long ago it was deleted, in days.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=3650
-	// +kubebuilder:default=30
-	// +optional
-	AfterDays int32 `json:"afterDays,omitempty"`
-	// Suspend removal.
-	// +optional
-	Suspend bool `json:"suspend,omitempty"`
 }

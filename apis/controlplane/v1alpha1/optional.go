@@ -20,7 +20,7 @@ type Heat struct {
 	Engine *common.Process `json:"engine,omitempty"`
 	// Removal of what was deleted from the database. Absent: every night, after 30 days.
 	// +optional
-	Archive *Archive `json:"archive,omitempty"`
+	Archive *common.Archive `json:"archive,omitempty"`
 	// Processes of each pod of an API.
 	// +optional
 	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`

@@ -105,9 +105,15 @@ func (o *Operators) initialise(ctx context.Context, u *unstructured.Unstructured
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	// Temporary tables are named by the process, and those of two pods may have one number: each needs a folder of its own.
+	tmp, err := os.MkdirTemp("", "mariadb-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
 	out, err := exec.CommandContext(ctx, "mariadb-install-db",
 		"--no-defaults", "--user=root", "--auth-root-authentication-method=normal",
-		"--skip-test-db", "--datadir="+dir).CombinedOutput()
+		"--skip-test-db", "--datadir="+dir, "--tmpdir="+tmp).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("cannot make the data folder of MariaDB: %w\n%s", err, out)
 	}

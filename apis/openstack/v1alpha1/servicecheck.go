@@ -1,0 +1,107 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// A ServiceCheck asks a running OpenStack service which of its processes are there, and removes the records of those that will not come
+// back: they count as old versions, and hold upgrades up.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
+// +kubebuilder:printcolumn:name="Up",type=integer,JSONPath=`.status.up`
+// +kubebuilder:printcolumn:name="Down",type=integer,JSONPath=`.status.down`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].message`,priority=1
+type ServiceCheck struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Desired state.
+	Spec ServiceCheckSpec `json:"spec"`
+	// Observed state.
+	// +optional
+	Status ServiceCheckStatus `json:"status,omitempty"`
+}
+
+// ServiceCheckSpec is the desired state of a check.
+type ServiceCheckSpec struct {
+	// How the service is reached, as a user who may list its processes.
+	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
+	// Type of the service in the catalog.
+	// +kubebuilder:validation:Enum=compute
+	Service string `json:"service"`
+	// Processes whose hosts are known: pods of these StatefulSets. A record of one of their kind, on a host with one of these names and a
+	// number that no pod has, is removed when it is down. No others are.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +optional
+	Processes []CheckedProcess `json:"processes,omitempty"`
+	// How often it asks, in seconds.
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=3600
+	// +kubebuilder:default=60
+	// +optional
+	IntervalSeconds int32 `json:"intervalSeconds,omitempty"`
+}
+
+// CheckedProcess is a kind of process and where it runs.
+type CheckedProcess struct {
+	// Program, as the service records it: nova-conductor.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Binary string `json:"binary"`
+	// StatefulSet whose pods run it. A host is called as its pod.
+	StatefulSetName common.ObjectName `json:"statefulSetName"`
+}
+
+// ServiceCheckStatus is the observed state of a check.
+type ServiceCheckStatus struct {
+	// Generation of the spec that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Conditions: Ready (the service answers, and every process that is known is up).
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Processes that report, and that do not.
+	// +optional
+	Up int32 `json:"up,omitempty"`
+	// Processes that have not reported for longer than they should.
+	// +optional
+	Down int32 `json:"down,omitempty"`
+	// The same by program.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=binary
+	// +optional
+	Binaries []BinaryState `json:"binaries,omitempty"`
+	// Records that were removed.
+	// +optional
+	Removed int32 `json:"removed,omitempty"`
+}
+
+// BinaryState counts the processes of one program.
+type BinaryState struct {
+	// Program.
+	// +kubebuilder:validation:MaxLength=63
+	Binary string `json:"binary"`
+	// Processes that report.
+	// +optional
+	Up int32 `json:"up,omitempty"`
+	// Processes that have not reported for longer than they should.
+	// +optional
+	Down int32 `json:"down,omitempty"`
+}
+
+// ServiceCheckList is a list of ServiceChecks.
+// +kubebuilder:object:root=true
+type ServiceCheckList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ServiceCheck `json:"items"`
+}

@@ -1,0 +1,56 @@
+package apis_test
+
+var cellMappingCases = kindCases{
+	base: `{cell: cell1, databaseConnection: "mysql+pymysql://{username}:{password}@mariadb.cloud.svc:3306/nova_cell1", template: {}}`,
+	cases: map[string]specCase{
+		"CellChanged": {
+			reason:  "Nova would keep the old cell, and its hosts.",
+			old:     new(`{}`),
+			spec:    `cell: cell2`,
+			field:   "spec.cell",
+			message: "cell cannot be changed: make another CellMapping",
+		},
+		"Templates": {
+			reason: "Whoever reads the mapping has an account.",
+			spec:   `transportURL: "rabbit://{username}:{password}@rabbitmq.cloud.svc:5671/nova_cell1?ssl=true"`,
+		},
+		"DatabasePassword": {
+			reason:  "It would be readable in the object, and in Nova's database.",
+			spec:    `databaseConnection: "mysql+pymysql://nova:secret@mariadb.cloud.svc:3306/nova_cell1"`,
+			field:   "spec.databaseConnection",
+			message: "databaseConnection must not hold a password: write {username}:{password}",
+		},
+		"TransportPassword": {
+			reason:  "It would be readable in the object, and in Nova's database.",
+			spec:    `transportURL: "rabbit://nova:secret@rabbitmq.cloud.svc:5671/nova_cell1"`,
+			field:   "spec.transportURL",
+			message: "transportURL must not hold a password: write {username}:{password}",
+		},
+	},
+}
+
+var novaCellCases = kindCases{
+	base: `{
+		openStackRelease: "2025.2", region: RegionOne, cell: cell1, novaRef: {name: nova},
+		database: &database {mariaDBRef: {name: mariadb}, host: mariadb.cloud.svc, caSecretRef: {name: mariadb-ca-bundle, key: ca.crt}},
+		novaDatabase: *database,
+		queue: &queue {rabbitMQRef: {name: rabbitmq}, host: rabbitmq.cloud.svc, caSecretRef: {name: rabbitmq-tls, key: ca.crt}},
+		novaQueue: *queue,
+		cache: {servers: ["memcached-0.memcached.cloud.svc:11211"]},
+		endpoints: {public: "https://compute.example.org/v2.1", internal: "https://nova.cloud.svc:8774/v2.1"},
+		issuerRef: {name: internal}, conductor: {}, proxies: {},
+		identity: {
+			internalURL: "https://keystone.cloud.svc:5000/v3", publicURL: "https://identity.example.org/v3",
+			caSecretRef: {name: keystone-tls, key: ca.crt}, adminCloudRef: {secretName: a, cloudName: a}, korcCloudRef: {secretName: a, cloudName: a},
+		},
+	}`,
+	cases: map[string]specCase{
+		"CellChanged": {
+			reason:  "The virtual machines of a cell are recorded in its database.",
+			old:     new(`{}`),
+			spec:    `cell: cell2`,
+			field:   "spec.cell",
+			message: "cell cannot be changed: its virtual machines are recorded in it",
+		},
+	},
+}
