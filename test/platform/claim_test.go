@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
 )
@@ -72,12 +73,13 @@ func TestRemote(t *testing.T) {
 	u := claim(t, "tenant-remote", set(remote, "spec", "cluster", "ref", "name"))
 	order(t, u)
 	name := instance(t, ready(t, u))
+	composed := kinds.Runners()
 	for _, o := range previewed(t, u).Objects {
-		c := cloud.Remote
-		if slices.Contains([]string{"Keystone", "Usage"}, o.Kind) || o.Kind == "Namespace" {
+		c, kind := cloud.Remote, schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
+		if _, xr := composed[kind.GroupKind().String()]; xr || slices.Contains([]string{"Namespace", "Usage"}, o.Kind) {
 			c = cloud.Cluster
 		}
-		get(t, c, schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), o.Namespace, o.Name)
+		get(t, c, kind, o.Namespace, o.Name)
 	}
 	if pods := list(t, cloud.Cluster, schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, name); len(pods) > 0 {
 		t.Errorf("%d pods run in the management cluster", len(pods))
