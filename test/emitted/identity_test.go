@@ -12,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/test/crds"
 )
 
@@ -54,6 +56,17 @@ func TestIdentity(t *testing.T) {
 				t.Errorf("%s: %s %s: %s", file, o.GetKind(), o.GetName(), err)
 			}
 		}
+	}
+}
+
+// TestIdentityClaim: the rules of the example's control plane are ones that Keystone reads.
+func TestIdentityClaim(t *testing.T) {
+	claim, err := examples.Files.ReadFile("identity/claim.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := preview.Run(claim, examples.Platform, kinds.Runners()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ const (
 // testIdentity: what examples/identity orders is in Keystone, by logins that are not the administrator's, and its rights end where the
 // domain does.
 func testIdentity(ctx context.Context, t *testing.T, namespace string, c *cloud) {
+	manageDomains(ctx, t, namespace)
 	prepareIdentity(ctx, t, namespace, c)
 	administrator, people := identityObjects(t, "administrator"), identityObjects(t, "tenant")
 	for _, objects := range [][]*unstructured.Unstructured{administrator, people, companions(ctx, t, namespace)} {
@@ -69,6 +71,42 @@ func testIdentity(ctx context.Context, t *testing.T, namespace string, c *cloud)
 	t.Run("Limits", func(t *testing.T) { testDomainLimits(ctx, t, manager) })
 	t.Run("Rights", func(t *testing.T) { testIdentityRights(ctx, t, namespace) })
 	t.Run("Delete", func(t *testing.T) { testDeleteIdentity(ctx, t, c, append(people, later), administrator) })
+}
+
+// manageDomains lets a cloud's domains be managed as code: it takes over the rules of the example's claim, and waits until Keystone has them.
+func manageDomains(ctx context.Context, t *testing.T, namespace string) {
+	t.Helper()
+	rules, found, err := unstructured.NestedMap(decode(t, "../../examples/identity/claim.yaml").Object, "spec", "services", "keystone", "policy")
+	if err != nil || !found {
+		t.Fatalf("the example's claim has no rules: %v", err)
+	}
+	wanted := decode(t, "../../examples/controlplane/development.yaml")
+	if err := unstructured.SetNestedMap(wanted.Object, rules, "spec", "services", "keystone", "policy"); err != nil {
+		t.Fatal(err)
+	}
+	apply(ctx, t, wanted)
+	eventually(ctx, t, 3*time.Minute, func() error {
+		d := &appsv1.Deployment{}
+		if err := cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "keystone"}, d); err != nil {
+			return err
+		}
+		if s := d.Status; s.ObservedGeneration < d.Generation || s.UpdatedReplicas < s.Replicas || s.AvailableReplicas < s.Replicas {
+			return fmt.Errorf("Keystone rolls out: %+v", s)
+		}
+		for _, v := range d.Spec.Template.Spec.Volumes {
+			if v.ConfigMap == nil {
+				continue
+			}
+			files := &corev1.ConfigMap{}
+			if err := cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v.ConfigMap.Name}, files); err != nil {
+				return err
+			}
+			if strings.Contains(files.Data["policy.yaml"], "identity:get_group") {
+				return nil
+			}
+		}
+		return errors.New("Keystone has no rules of ours")
+	})
 }
 
 // identityObjects are those of a file of the example, but for namespaces, which are there.

@@ -227,11 +227,12 @@ func tokens(check string) []string {
 }
 
 // What a term may have before and after its first colon: an attribute of the caller or a literal, and a text in which
-// attributes of the target stand as %(name)s.
+// attributes of the target stand as %(name)s. With none of its characters, %(name).0s, it asks only whether there is such an attribute: a
+// term with one that the target lacks is false.
 var (
 	attribute = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 	literal   = regexp.MustCompile(`^('[^'\\]*'|"[^"\\]*"|-?(0|[1-9][0-9]*)(\.[0-9]+)?)$`)
-	template  = regexp.MustCompile(`^([^%]|%%|%\([^()%]+\)s)+$`)
+	template  = regexp.MustCompile(`^([^%]|%%|%\([^()%]+\)(\.0)?s)+$`)
 )
 
 // term reads one check that is not made of others, and returns the rule that it refers to, if any.
@@ -253,7 +254,7 @@ func term(token string) (rule string, err error) {
 		return "", errors.New("before the colon stands role, rule, an attribute of the caller's token such as project_id, " +
 			"or a literal such as True or 'member'")
 	case !template.MatchString(match):
-		return "", errors.New("a percent sign stands only in %(name)s, or twice for itself")
+		return "", errors.New("a percent sign stands only in %(name)s and %(name).0s, or twice for itself")
 	}
 	return "", nil
 }

@@ -84,7 +84,7 @@ func TestCheckPolicies(t *testing.T) {
 				"identity:get_user": "role:a)", "identity:list_users": "or role:a", "identity:create_user": "user_id:%(user_id)", "identity:delete_user": ":x", "identity:update_user": "role:",
 			},
 			[]string{
-				`policy rule identity:create_user: its check holds "user_id:%(user_id": a percent sign stands only in %(name)s, or twice for itself`,
+				`policy rule identity:create_user: its check holds "user_id:%(user_id": a percent sign stands only in %(name)s and %(name).0s, or twice for itself`,
 				`policy rule identity:delete_user: its check holds ":x": before the colon stands role, rule, an attribute of the caller's token such as project_id, or a literal such as True or 'member'`,
 				"policy rule identity:get_user: its check closes a parenthesis that it does not open",
 				`policy rule identity:list_users: its check lacks a term before "or"`,
@@ -152,7 +152,7 @@ func TestParseGrammar(t *testing.T) {
 				rules = append(rules, name)
 				return "rule:" + name
 			case 2:
-				return rapid.SampledFrom([]string{"@", "!", "role:a", "user_id:%(user_id)s", "'x':%(a.b)s", "True:%(c)s"}).Draw(t, "term")
+				return rapid.SampledFrom([]string{"@", "!", "role:a", "user_id:%(user_id)s", "'x':%(a.b)s", "True:%(c)s", "'':%(d).0s"}).Draw(t, "term")
 			case 3:
 				return rapid.SampledFrom([]string{"not ", "NOT  "}).Draw(t, "not") + grow(depth-1)
 			case 4:
