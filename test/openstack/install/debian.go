@@ -9,14 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/c5c3/crossplane-cobaltcore/images"
 )
 
-// A program is a file (or a pattern) that has to be there, and its Debian package.
-type program struct{ path, pkg string }
-
-var programs = []program{
+// programs are files (or patterns) that have to be there, and the Debian package of each.
+var programs = []struct{ path, pkg string }{
 	{"/usr/sbin/mariadbd", "mariadb-server-core"},
 	{"/usr/bin/mariadb-install-db", "mariadb-server-core"},
 	{"/usr/bin/mariadb", "mariadb-client-core"},
@@ -34,6 +30,9 @@ var programs = []program{
 	{"/usr/lib/python3/dist-packages/rados.cpython-*.so", "python3-rados"},
 	{"/usr/lib/python3/dist-packages/rbd.cpython-*.so", "python3-rbd"},
 	{"/usr/bin/qemu-img", "qemu-utils"},
+	// What Nova's console proxies hand to browsers.
+	{"/usr/share/novnc/vnc_lite.html", "novnc"},
+	{"/usr/share/spice-html5/spice_auto.html", "spice-html5"},
 	// What some of Keystone's dependencies are compiled with.
 	{"/usr/bin/gcc", "gcc"},
 	{"/usr/bin/pkg-config", "pkg-config"},
@@ -43,37 +42,18 @@ var programs = []program{
 	{python, "python3"},
 }
 
-// absent are the packages that are missing, with those of the web pages that images have.
-func absent() ([]string, error) {
-	all := slices.Clone(programs)
-	table, err := images.Table()
-	if err != nil {
-		return nil, err
-	}
-	for _, i := range table {
-		for _, p := range i.Pages {
-			all = append(all, program{"/usr/share/" + p + "/*.html", p})
-		}
-	}
-	var out []string
-	for _, p := range all {
-		if slices.Contains(out, p.pkg) {
-			continue
-		}
-		if found, err := filepath.Glob(p.path); err != nil || len(found) == 0 {
-			out = append(out, p.pkg)
-		}
-	}
-	return out, nil
-}
-
 // Debian installs the packages that are missing. None of their services is started.
 //
 // The error says which are missing, where they cannot be installed.
 func Debian(ctx context.Context, log io.Writer) error {
-	missing, err := absent()
-	if err != nil {
-		return err
+	var missing []string
+	for _, p := range programs {
+		if slices.Contains(missing, p.pkg) {
+			continue
+		}
+		if found, err := filepath.Glob(p.path); err != nil || len(found) == 0 {
+			missing = append(missing, p.pkg)
+		}
 	}
 	if exec.CommandContext(ctx, python, "-c", "import ensurepip, sysconfig; open(sysconfig.get_path('include') + '/Python.h')").Run() != nil {
 		missing = append(missing, "python3-venv", "python3-dev")
