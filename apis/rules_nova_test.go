@@ -11,6 +11,13 @@ var cellMappingCases = kindCases{
 			field:   "spec.cell",
 			message: "cell cannot be changed: make another CellMapping",
 		},
+		"NovaChanged": {
+			reason:  "The cell would be made once more, in another Nova.",
+			old:     new(`{}`),
+			spec:    `novaName: another`,
+			field:   "spec.novaName",
+			message: "novaName cannot be changed: make another CellMapping",
+		},
 		"Templates": {
 			reason: "Whoever reads the mapping has an account.",
 			spec:   `transportURL: "rabbit://{username}:{password}@rabbitmq.cloud.svc:5671/nova_cell1?ssl=true"`,

@@ -180,13 +180,13 @@ func (c *cluster) pods() []corev1.Pod {
 
 // watched is what wakes the controller: a changed spec or Job.
 func (c *cluster) watched(o *openstackv1.CellMapping) string {
-	text := fmt.Sprint(o.Generation)
+	all := []string{fmt.Sprint(o.Generation)}
 	for _, j := range c.jobs() {
 		if metav1.IsControlledBy(&j, o) {
-			text += string(j.UID) + j.ResourceVersion
+			all = append(all, string(j.UID)+j.ResourceVersion)
 		}
 	}
-	return text
+	return strings.Join(all, " ")
 }
 
 // pass reconciles every CellMapping that is due once, and lets the world go on.

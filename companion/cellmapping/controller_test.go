@@ -189,7 +189,7 @@ func TestFailure(t *testing.T) {
 	if waited := c.clock.Now().Sub(before); waited > 3*time.Minute {
 		t.Errorf("a changed spec was tried after %s", waited)
 	}
-	if noted := c.noted(); !strings.Contains(noted, "Warning CreateCell CreateCell of cell1 did not succeed: exit code 255, that is all") {
+	if noted := c.noted(); !strings.Contains(noted, "CreateCell of cell1 did not succeed: exit code 255, that is all") {
 		t.Error(noted)
 	}
 }

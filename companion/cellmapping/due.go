@@ -45,11 +45,8 @@ func (w *world) unknown() bool {
 	if s.Run == nil || s.Listed == nil || s.Listed.Time.Before(w.started.Truncate(time.Second)) {
 		return true
 	}
-	switch s.Run.Command {
-	case openstackv1.CellCommandMapCell0, openstackv1.CellCommandCreateCell, openstackv1.CellCommandUpdateCell:
-		return true
-	}
-	return s.Run.Result != openstackv1.CellRunSucceeded || s.Run.Generation != w.cell.Generation
+	told := []openstackv1.CellCommand{openstackv1.CellCommandMapCell0, openstackv1.CellCommandCreateCell, openstackv1.CellCommandUpdateCell}
+	return slices.Contains(told, s.Run.Command) || s.Run.Result != openstackv1.CellRunSucceeded || s.Run.Generation != w.cell.Generation
 }
 
 // change is a run that changes something: the list that it directly follows comes first, if the last run is another one, or old.
@@ -67,8 +64,7 @@ func (w *world) run(command openstackv1.CellCommand) *run {
 	if s.Run != nil {
 		r.Number = s.Run.Number + 1
 	}
-	switch command {
-	case openstackv1.CellCommandUpdateCell, openstackv1.CellCommandDiscoverHosts, openstackv1.CellCommandListHosts:
+	if len(s.Found) == 1 && command != openstackv1.CellCommandListCells {
 		r.UUID = s.Found[0].UUID
 	}
 	return r
@@ -88,7 +84,7 @@ func (w *world) refusal() string {
 	}
 	for i := range w.siblings {
 		if o := &w.siblings[i]; o.Spec.Cell == w.cell.Spec.Cell && earlier(o, w.cell) {
-			return fmt.Sprintf("CellMapping %s is of %s of %s, too, and is older: delete one of the two", o.Name, w.cell.Spec.Cell, novaOf(w.cell))
+			return fmt.Sprintf("CellMapping %s is of %s of %s, too, and is older: delete one of the two", o.Name, o.Spec.Cell, novaOf(o))
 		}
 	}
 	return ""

@@ -105,7 +105,8 @@ func (w *world) ended(result string, res batchjob.Result) *controller.Step {
 	}
 	if result != openstackv1.CellRunSucceeded {
 		s.Warning = result == openstackv1.CellRunFailed
-		s.Note = fmt.Sprintf("%s of %s did not succeed: %s", command, w.cell.Spec.Cell, how(&run{ExitCode: res.Code, Log: batchjob.Excerpt(w.output + "\n" + res.Why)}))
+		s.Note = fmt.Sprintf("%s of %s did not succeed: %s", command, w.cell.Spec.Cell,
+			how(&run{ExitCode: res.Code, Log: batchjob.Excerpt(w.output + "\n" + res.Why)}))
 	}
 	return s
 }

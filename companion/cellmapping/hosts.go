@@ -105,7 +105,8 @@ func look(w *world) *controller.Step {
 // finish ends a search by what was listed.
 func (w *world) finish(hosts []string) {
 	s := &w.cell.Status
-	s.HostCount, s.Hosts = int32(len(hosts)), hosts[:min(len(hosts), hostLimit)]
+	s.HostCount = int32(len(hosts)) //nolint:gosec // A list of them is read to its ten thousandth line.
+	s.Hosts = hosts[:min(len(hosts), hostLimit)]
 	if s.Search != nil {
 		s.Search.Time = w.time()
 	}
@@ -123,7 +124,8 @@ func (w *world) reportHosts() {
 	case len(without) > 0:
 		w.set(conditionHosts, false, "HostsUnmapped", fmt.Sprintf("no cell has %s: it is looked for in %s", some(without), w.cell.Spec.Cell))
 	case len(w.unlisted()) > 0:
-		w.set(conditionHosts, true, "HostsMapped", fmt.Sprintf("%d hosts are mapped, of which Nova's API does not list %s", s.HostCount, some(w.unlisted())))
+		w.set(conditionHosts, true, "HostsMapped",
+			fmt.Sprintf("%d hosts are mapped, of which Nova's API does not list %s", s.HostCount, some(w.unlisted())))
 	default:
 		w.set(conditionHosts, true, "HostsMapped", fmt.Sprintf("%d hosts are mapped, and no host waits for it", s.HostCount))
 	}

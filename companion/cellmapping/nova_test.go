@@ -166,11 +166,11 @@ func (n *nova) discover(c stored) {
 func table(header string, rows [][]string) string {
 	border := "+------+\n"
 	line := func(columns []string) string { return "| " + strings.Join(columns, " |  ") + " |\n" }
-	out := border + line(strings.Split(header, "|")) + border
+	out := []string{border, line(strings.Split(header, "|")), border}
 	for _, r := range rows {
-		out += line(r)
+		out = append(out, line(r))
 	}
-	return out + border
+	return strings.Join(append(out, border), "")
 }
 
 func (n *nova) listCells() string {

@@ -44,14 +44,14 @@ func (w *world) reportWaiting(why string) {
 	default:
 		w.set(conditionReady, false, "Waiting", fmt.Sprintf("%s is not recorded in Nova yet", w.cell.Spec.Cell))
 	}
-	switch {
+	switch before := meta.FindStatusCondition(s.Conditions, conditionHosts); {
 	case w.cell.Spec.CloudCredentialsRef == nil || w.cell.Spec.Cell == cell0:
 		meta.RemoveStatusCondition(&s.Conditions, conditionHosts)
 	case !w.recorded():
 		w.set(conditionHosts, false, "Waiting", fmt.Sprintf("%s is not recorded in Nova yet", w.cell.Spec.Cell))
 	case w.searching() && failed:
 		w.set(conditionHosts, false, "SearchFailed", fmt.Sprintf("the search for hosts is tried again: %s: %s", s.Run.Command, how(s.Run)))
-	case meta.FindStatusCondition(s.Conditions, conditionHosts) == nil, meta.FindStatusCondition(s.Conditions, conditionHosts).Reason == "Waiting":
+	case before == nil, before.Reason == "Waiting":
 		w.set(conditionHosts, false, "Waiting", "Nova's API has not been asked for hosts yet")
 	}
 }

@@ -53,8 +53,8 @@ func columns(line string) []string {
 	return out
 }
 
-// foundCells are the cells of a name in the output of list_cells. What is listed of one is hashed rather than kept: a password that breaks an
-// address is not masked in it.
+// foundCells are the cells of a name in the output of list_cells. What is listed of one is hashed rather than kept: a password that breaks
+// an address is not masked in it.
 func foundCells(output, name string) ([]openstackv1.FoundCell, error) {
 	all, err := rows(output, cellsHeader)
 	if err != nil {

@@ -45,8 +45,8 @@ type world struct {
 	limited time.Duration
 }
 
-// observe reads the world, and nothing of it from a cache. The CellMapping is read before and after the Job, and if it has changed meanwhile,
-// the error is a conflict: so a record whose Job is missing is older than that, and so is a Job than the record with which it is released.
+// observe reads the world, and nothing of it from a cache. The CellMapping is read before and after the Job, and if it has changed
+// meanwhile, the error is a conflict: so a record whose Job is missing is older than that, and so is a Job than the record with which it is released.
 // Siblings are read before the Job: what they have recorded of it, they have recorded of an earlier state.
 func observe(ctx context.Context, env *controller.Env, c *openstackv1.CellMapping) (*world, error) {
 	w := &world{cell: c, now: env.Clock.Now(), started: env.Started}
@@ -129,7 +129,7 @@ func (w *world) ask(ctx context.Context, env *controller.Env) error {
 	all, err := nova.Services(ctx, compute.Compute)
 	if err != nil {
 		w.problem = err.Error()
-		return nil
+		return nil //nolint:nilerr // It is reported, and asked again.
 	}
 	w.asked = true
 	for _, s := range all {

@@ -51,7 +51,7 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.ServiceChe
 	}
 	if w.services, err = w.nova.Services(ctx, ""); err != nil {
 		w.problem = err.Error()
-		return w, nil
+		return w, nil //nolint:nilerr // It is reported, and asked again.
 	}
 	for _, p := range c.Spec.Processes {
 		if err := w.read(ctx, env.Reader, string(p.StatefulSetName)); err != nil {

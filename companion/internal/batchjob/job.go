@@ -49,12 +49,12 @@ func Suspend(job *batchv1.Job, held bool) controller.Action {
 	}
 }
 
-// Suspended: a Job has not been released, so it has no pods.
+// Suspended reports whether a Job has not been released, so that it has no pods.
 func Suspended(job *batchv1.Job) bool {
 	return ptr.Deref(job.Spec.Suspend, false) && !Ended(job)
 }
 
-// Ended: a Job is complete or has failed.
+// Ended reports whether a Job is complete or has failed.
 func Ended(job *batchv1.Job) bool { return condition.Ending(job).Type != "" }
 
 // PodsOf returns the pods of a Job, the newest last.

@@ -45,11 +45,11 @@ func Find(
 	}
 	user, err := way.Login(ctx, cloud)
 	if err != nil {
-		return nil, err.Error(), nil
+		return nil, err.Error(), nil //nolint:nilerr // That is the problem.
 	}
 	service, err := user.Service("compute")
 	if err != nil {
-		return nil, err.Error(), nil
+		return nil, err.Error(), nil //nolint:nilerr // That is the problem.
 	}
 	service.Microversion = microversion
 	return &API{service}, "", nil

@@ -155,12 +155,15 @@ type User struct {
 
 // Service is the client of another service, by its type in the catalog and its internal address there.
 func (u *User) Service(kind string) (*gophercloud.ServiceClient, error) {
-	options := gophercloud.EndpointOpts{Type: kind, Availability: gophercloud.AvailabilityInternal, Region: u.region}
-	address, err := openstack.V3EndpointURL(u.catalog, options)
-	if err != nil {
-		return nil, fmt.Errorf("cannot find service %s: Keystone's catalog has no internal endpoint of that type%s", kind, in(u.region))
+	for _, s := range u.catalog.Entries {
+		for _, e := range s.Endpoints {
+			if s.Type == kind && e.Interface == "internal" && (u.region == "" || u.region == e.RegionID) {
+				address := gophercloud.NormalizeURL(e.URL)
+				return &gophercloud.ServiceClient{ProviderClient: u.service.ProviderClient, Endpoint: address, Type: kind}, nil
+			}
+		}
 	}
-	return &gophercloud.ServiceClient{ProviderClient: u.service.ProviderClient, Endpoint: address, Type: kind}, nil
+	return nil, fmt.Errorf("cannot find service %s: Keystone's catalog has no internal endpoint of that type%s", kind, in(u.region))
 }
 
 func in(region string) string {
