@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -56,11 +57,14 @@ func (g granted) add(o runtime.Object) {
 			g.roll(c.Kind, string(c.Name))
 		}
 	case *openstackv1.DatabaseSync:
-		for _, r := range References(&o.Spec.Template.Spec) {
-			if r.Kind == "Secret" {
-				g.read.add(r.Name)
-			}
+		g.pod(&o.Spec.Template.Spec)
+	case *openstackv1.CellMapping:
+		g.pod(&o.Spec.Template.Spec)
+		if o.Spec.CloudCredentialsRef != nil {
+			g.cloud(*o.Spec.CloudCredentialsRef)
 		}
+	case *openstackv1.ServiceCheck:
+		g.cloud(o.Spec.CloudCredentialsRef)
 	case *openstackv1.IdentityCheck:
 		g.cloud(o.Spec.CloudCredentialsRef)
 	case *openstackv1.RoleAssignment:
@@ -77,6 +81,15 @@ func (g granted) add(o runtime.Object) {
 		g.cloud(o.Spec.CloudCredentialsRef)
 		for _, c := range o.Spec.Consumers {
 			g.roll(c.Kind, string(c.Name))
+		}
+	}
+}
+
+// pod names the Secrets without which a pod cannot start: whether they are there is asked for each of them.
+func (g granted) pod(spec *corev1.PodSpec) {
+	for _, r := range References(spec) {
+		if r.Kind == "Secret" {
+			g.read.add(r.Name)
 		}
 	}
 }
