@@ -56,6 +56,7 @@ func (p Process) resource(what string) string { return p.Name + "-" + what }
 // Serve is the server of an application of WSGI that a process runs, with as many workers as its memory holds.
 func (s *Service) Serve(seen observe.State, p Process, module string) *workload.UWSGI {
 	u := s.serve(module, p.Port, Processes(Resources(p.Process)), SpeaksIPv6(seen, p.resource("service")))
+	u.Mercy = p.Mercy
 	return &u
 }
 
