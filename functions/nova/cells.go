@@ -23,7 +23,7 @@ func cell0(m *model) ([]compose.Stage, error) {
 	_, address := compute.CellCA(m.Service, compute.Cell0, m.spec.Database, m.spec.Database, m.spec.Queue, m.spec.Queue)
 	address.Queue = nil
 	return service.Single(cell0Component+"-mapping", c5c3.CellMapping(m.Meta(m.Sub(compute.Cell0)), openstackv1.CellMappingSpec{
-		Cell: compute.Cell0, DatabaseConnection: address.DatabaseConnection(),
+		NovaName: common.ObjectName(m.Name), Cell: compute.Cell0, DatabaseConnection: address.DatabaseConnection(),
 		Template: m.JobWorkload().Template(m.JobPod(m.Image, m.Files, nil)),
 	})), nil
 }

@@ -178,7 +178,7 @@ func (m *model) options() oslo.Config {
 // mapped is that Nova knows the cell, and the hypervisors that register in it.
 func mapped(m *model) ([]compose.Stage, error) {
 	return service.Single(mapping, c5c3.CellMapping(m.Meta(m.Name), openstackv1.CellMappingSpec{
-		Cell: m.spec.Cell, DatabaseConnection: m.address.DatabaseConnection(), TransportURL: m.address.TransportURL(),
+		NovaName: m.spec.NovaRef.Name, Cell: m.spec.Cell, DatabaseConnection: m.address.DatabaseConnection(), TransportURL: m.address.TransportURL(),
 		Disabled: m.spec.Disabled,
 		CloudCredentialsRef: &common.CloudCredentialsReference{
 			SecretName: common.ObjectName(compute.Secret(m.nova, compute.CloudsSecret)), CloudName: compute.App,
