@@ -75,7 +75,8 @@ var pods = []string{"schema", "certificate", "identity", "queue", cellsComponent
 // graph is what a Nova consists of besides what every service does, and what needs what. What has read which cells there are does not look
 // again, so the cells come first.
 //
-// It is in the catalog when it can do what it is asked for, which takes all of its processes. New versions go from the cells up: conductors speak to the database for all others, and understand those that are a release behind.
+// It is in the catalog when it can do what it is asked for, which takes all of its processes. New versions go from the cells up: conductors
+// speak to the database for all others, and understand those that are a release behind.
 // https://docs.openstack.org/nova/latest/admin/upgrades.html
 var graph = service.Graph(
 	&definition,
@@ -133,6 +134,11 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 	m.Accounts = []service.Account{{Resource: "metadata", Secret: m.Sub(compute.MetadataSecret), User: metadata}}
 	m.Logins = compute.Logins()
 	m.Borrowers = m.cellWorkloads()
+	if n := len(m.Borrowers); n > mostBorrowers {
+		return nil, invalid.Field("spec.cells",
+			"%d conductors and metadata APIs of cells are more than can share a credential, which are %d; have one metadata API above the cells",
+			n, mostBorrowers)
+	}
 	m.Env = compute.WSGIEnv(m.Service, m.Name)
 	m.Volumes = m.authorities()
 	m.Reaches = []workload.Flow{{Ports: m.peers()}}
@@ -177,6 +183,9 @@ func setDefaults(s *novav1.NovaSpec) {
 		}
 	}
 }
+
+// mostBorrowers is how many workloads of cells a CredentialRotation takes besides Nova's own.
+const mostBorrowers = 28
 
 // checkProcesses refuses daemons that have no room.
 func checkProcesses(s *novav1.NovaSpec) error {

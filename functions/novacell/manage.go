@@ -14,7 +14,7 @@ import (
 // Environment variables with the passwords of Nova's accounts.
 const (
 	novaPassword      = "NOVA_DATABASE_PASSWORD"
-	novaQueuePassword = "NOVA_QUEUE_PASSWORD"
+	novaQueuePassword = "NOVA_QUEUE_PASSWORD" //nolint:gosec // the name of a variable
 )
 
 // manage lets Jobs of the cell use Nova's accounts: nova-manage fills those of whoever runs it into the addresses of cells, and looks up in
@@ -30,7 +30,8 @@ func (m *model) manage() {
 		m.JobVolumes, apiCA = append(m.JobVolumes, v), v.Folder+"/"+string(nova.CASecretRef.Key)
 	}
 	api := mariadb.URL(compute.App, novaPassword, nova.Host, nova.Port, compute.APIDatabase, apiCA)
-	own := mariadb.URL(compute.App, novaPassword, m.spec.Database.Host, m.spec.Database.Port, compute.CellName(m.spec.Cell), address.DatabaseCA)
+	db := m.spec.Database
+	own := mariadb.URL(compute.App, novaPassword, db.Host, db.Port, compute.CellName(m.spec.Cell), address.DatabaseCA)
 	queue := rabbitmq.Transport{
 		User: compute.App, PasswordVar: novaQueuePassword, Hosts: []string{m.spec.Queue.Host}, Port: m.spec.Queue.Port,
 		Vhost: compute.CellName(m.spec.Cell), CAFile: address.QueueCA,

@@ -1,5 +1,5 @@
-// Package novacell composes one cell of a Nova: its database, its part of the message queue, its conductor, its console proxies, and that Nova
-// knows it.
+// Package novacell composes one cell of a Nova: its database, its part of the message queue, its conductor, its console proxies, and that
+// Nova knows it.
 package novacell
 
 import (
@@ -178,8 +178,8 @@ func (m *model) options() oslo.Config {
 // mapped is that Nova knows the cell, and the hypervisors that register in it.
 func mapped(m *model) ([]compose.Stage, error) {
 	return service.Single(mapping, c5c3.CellMapping(m.Meta(m.Name), openstackv1.CellMappingSpec{
-		NovaName: m.spec.NovaRef.Name, Cell: m.spec.Cell, DatabaseConnection: m.address.DatabaseConnection(), TransportURL: m.address.TransportURL(),
-		Disabled: m.spec.Disabled,
+		NovaName: m.spec.NovaRef.Name, Cell: m.spec.Cell, Disabled: m.spec.Disabled,
+		DatabaseConnection: m.address.DatabaseConnection(), TransportURL: m.address.TransportURL(),
 		CloudCredentialsRef: &common.CloudCredentialsReference{
 			SecretName: common.ObjectName(compute.Secret(m.nova, compute.CloudsSecret)), CloudName: compute.App,
 		},

@@ -14,8 +14,8 @@ const (
 	anyIPv6 = "::"
 )
 
-// console is a way to the screens of virtual machines: a browser is led to a proxy of their cell, which asks their hypervisor whether it may
-// connect. https://docs.openstack.org/nova/latest/admin/remote-console-access.html
+// console is a way to the screens of virtual machines: a browser is led to a proxy of their cell, which asks their hypervisor whether it
+// may connect. https://docs.openstack.org/nova/latest/admin/remote-console-access.html
 type console struct {
 	name, program string
 	port          int32

@@ -73,7 +73,7 @@ func TestConnected(t *testing.T) {
 			if err := os.WriteFile(file, []byte(other+tc.line), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			err := exec.Command(command[0], command[1], command[2], file).Run() //nolint:gosec,noctx // the probe's own command
+			err := exec.Command(command[0], command[1], command[2], file).Run()
 			if (err == nil) != tc.want {
 				t.Errorf("%v: %v", command, err)
 			}

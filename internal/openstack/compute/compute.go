@@ -1,5 +1,5 @@
-// Package compute is what Nova and its cells have to agree on: whose accounts are which, how a cell's database and its part of a message queue
-// are recorded, and the options that all of Nova's processes have.
+// Package compute is what Nova and its cells have to agree on: whose accounts are which, how a cell's database and its part of a message
+// queue are recorded, and the options that all of Nova's processes have.
 package compute
 
 import (

@@ -13,9 +13,9 @@ import (
 
 const queuePasswordEnv = "QUEUE_PASSWORD"
 
-// queueOptions are those of the message queue, of which all that share a virtual host have to have the same: queues that outlive the loss of
-// a member, also those of answers, and streams for what goes to everybody, which want a prefetch count. Nobody takes notifications, which
-// would only pile up. https://docs.openstack.org/oslo.messaging/latest/admin/rabbit.html
+// queueOptions are those of the message queue, of which all that share a virtual host have to have the same: queues that outlive the loss
+// of a member, also those of answers, and streams for what goes to everybody, which want a prefetch count. Nobody takes notifications,
+// which would only pile up. https://docs.openstack.org/oslo.messaging/latest/admin/rabbit.html
 var queueOptions = oslo.Config{
 	"oslo_messaging_rabbit": {
 		"rabbit_quorum_queue":           true,

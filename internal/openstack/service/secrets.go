@@ -78,8 +78,8 @@ func Certificate[M Instance](m M) ([]compose.Stage, error) {
 	return Single(CertificateResource, certificate.Server(s.Meta(s.Sub(serverTLS)), s.Spec.IssuerRef, names...)), nil
 }
 
-// DatabaseAccount is the databases and their account on the shared server. A grant that comes before its user is tried again within moments,
-// so that it needs no stage of its own
+// DatabaseAccount is the databases and their account on the shared server. A grant that comes before its user is tried again within
+// moments, so that it needs no stage of its own
 // (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/controller/sql/controller.go).
 func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
