@@ -315,14 +315,14 @@ func (n *Node) Operators(ctx context.Context) error {
 
 // queues makes the authority of queues, and the operator of what is in them trust it, as docs/install.md says.
 func (n *Node) queues(ctx context.Context) error {
-	authority, err := examples.Files.ReadFile("platform/queues.yaml")
+	authority, err := examples.Files.ReadFile("queues/authority.yaml")
 	if err != nil {
 		return err
 	}
 	if err := n.Apply(ctx, authority); err != nil {
 		return err
 	}
-	patch, err := examples.Files.ReadFile("platform/topology-operator.yaml")
+	patch, err := examples.Files.ReadFile("queues/topology-operator.yaml")
 	if err != nil {
 		return err
 	}
