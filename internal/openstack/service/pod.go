@@ -92,13 +92,10 @@ func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
 		v.mount(&p)
 	}
 	c := &p.Containers[0]
-	for _, e := range s.JobEnv {
-		if i := slices.IndexFunc(c.Env, func(was corev1.EnvVar) bool { return was.Name == e.Name }); i >= 0 {
-			c.Env[i] = e
-		} else {
-			c.Env = append(c.Env, e)
-		}
+	replaced := func(was corev1.EnvVar) bool {
+		return slices.ContainsFunc(s.JobEnv, func(e corev1.EnvVar) bool { return e.Name == was.Name })
 	}
+	c.Env = append(slices.DeleteFunc(c.Env, replaced), s.JobEnv...)
 	return p
 }
 

@@ -123,7 +123,7 @@ func (s *Service) processHost(process string) string {
 // ProcessWorkload is the workload of a process.
 func (s *Service) ProcessWorkload(p Process) workload.Workload {
 	w := s.Workload.With(s.Sub(p.Name), p.Name)
-	w.Replicas, w.Resources, w.Headless = ptr.Deref(p.Replicas, defaultReplicas), Resources(p.Process), s.Sub(p.resource("pods"))
+	w.Replicas, w.Resources = ptr.Deref(p.Replicas, defaultReplicas), Resources(p.Process)
 	return w
 }
 
@@ -144,8 +144,8 @@ func (s *Service) run(p Process) ([]compose.Stage, error) {
 		{Name: p.resource("network-policy"), Object: w.NetworkPolicy(in, append(outbound, p.Reaches...))},
 	}
 	if p.Stateful {
+		// Nobody reaches its pods by their names, so that there is no headless Service.
 		stage[0].Object = w.StatefulSet(s.ProcessPod(p))
-		stage = append(stage, compose.Resource{Name: p.resource("pods"), Object: w.HeadlessService()})
 	} else {
 		stage[0].Object = w.Deployment(s.ProcessPod(p))
 	}
