@@ -52,8 +52,8 @@ func (m *model) publicAddresses() []string {
 	return out
 }
 
-// at is how something is reached from outside that has a host name of its own: the one that the claim says, or one below its domain. Nil: it
-// is not.
+// at is how something is reached from outside that has a host name of its own: the one that the claim says, or one below its domain. Nil:
+// it is not.
 func (m *model) at(said common.Hostname, name string) *common.ServiceExposure {
 	if m.exposure.Type == exposure.None {
 		return nil

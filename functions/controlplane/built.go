@@ -12,9 +12,10 @@ import (
 
 // instead is what to do instead of what is not built yet, where that is more than to leave it out.
 var instead = map[string]string{
-	"spec.cluster.gardener": "dedicated clusters are not built yet in this version; name a cluster of the platform in cluster.ref, or leave cluster out",
-	"spec.infrastructure.mariadb.backup.pointInTimeRecovery": "the operator recovers to a point in time with replication only, which is not built yet; " +
-		"leave it off and schedule backups more often",
+	"spec.cluster.gardener": "dedicated clusters are not built yet in this version; " +
+		"name a cluster of the platform in cluster.ref, or leave cluster out",
+	"spec.infrastructure.mariadb.backup.pointInTimeRecovery": "the operator recovers to a point in time with replication only, " +
+		"which is not built yet; leave it off and schedule backups more often",
 }
 
 // checkBuilt refuses what the API has and the function does not compose yet. Admission refuses it too; this holds where another definition

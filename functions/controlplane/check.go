@@ -61,8 +61,8 @@ func (m *model) checkQueue(s *serviceState) error {
 	case !m.messaging():
 		return invalid.Field("spec.infrastructure.rabbitmq.enabled", "%s needs the message queue; leave it on, or services.%[1]s off", s.name)
 	case m.platform.QueueIssuer == "":
-		return invalid.Field(s.field(".enabled"), "the platform names no issuer for message queues, without which nobody may make this service's "+
-			"virtual hosts; leave it off, or ask the platform team to name one in queueIssuer of the PlatformConfig")
+		return invalid.Field(s.field(".enabled"), "the platform names no issuer for message queues, without which nobody may make this "+
+			"service's virtual hosts; leave it off, or ask the platform team to name one in queueIssuer of the PlatformConfig")
 	}
 	return nil
 }
@@ -72,5 +72,6 @@ func (m *model) checkOther(s *serviceState, other string) error {
 	if slices.ContainsFunc(m.services, func(o *serviceState) bool { return o.name == other }) {
 		return nil
 	}
-	return invalid.Field("spec.services."+other+".enabled", "%s cannot do without %s; say enabled: true, or leave services.%[1]s off", s.name, other)
+	return invalid.Field("spec.services."+other+".enabled", "%s cannot do without %s; say enabled: true, or leave services.%[1]s off",
+		s.name, other)
 }

@@ -37,7 +37,9 @@ func hint(v *schema.Validator, e *field.Error, at located) string {
 var pattern = regexp.MustCompile(`should match '(.*)'$`)
 
 // unknown reports whether an error is about a field that there is not.
-func unknown(e *field.Error) bool { return e.Type == field.ErrorTypeForbidden && e.Detail == "unknown field" }
+func unknown(e *field.Error) bool {
+	return e.Type == field.ErrorTypeForbidden && e.Detail == "unknown field"
+}
 
 // meant guesses what an unknown field was meant to be: its parent's path and its name, which is empty where nothing can be guessed.
 func meant(v *schema.Validator, path string) (parent, name string) {
