@@ -28,9 +28,13 @@ const west = "west"
 // previews runs every example, here and with its workloads in another cluster.
 func previews(t *testing.T) map[string]*preview.Result {
 	t.Helper()
-	files, err := fs.Glob(examples.Files, "controlplane/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("there are no examples: %v", err)
+	var files []string
+	for _, folder := range []string{"controlplane", "nova"} {
+		found, err := fs.Glob(examples.Files, folder+"/*.yaml")
+		if err != nil || len(found) == 0 {
+			t.Fatalf("there are no examples in %s: %v", folder, err)
+		}
+		files = append(files, found...)
 	}
 	out := map[string]*preview.Result{}
 	for _, file := range files {

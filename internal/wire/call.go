@@ -52,7 +52,7 @@ func RequestOf(m *fnv1.RunFunctionRequest) *Request {
 
 // Response is what a function answers.
 type Response struct {
-	// Tag of the request, and the times after which Crossplane calls again without an event.
+	// Tag of the request, and how soon Crossplane calls again without an event.
 	Tag string
 	TTL time.Duration
 	// Composite is the composite resource with nothing but its status. Nil: nothing is desired.

@@ -77,10 +77,14 @@ var orders = map[string][]order{
 		{first: `ExternalSecret\.external-secrets\.io tenant-(keycloak-client|ldap-.*)`, then: `Keystone.*`, why: "its pods read them"},
 		{first: `Keystone.*`, then: `IdentityCatalog.*`, why: "K-ORC logs in there"},
 
-		{first: `IdentityCatalog.*`, then: `(Placement|Glance)\..*`, why: "its user gets a role that is there"},
+		{first: `IdentityCatalog.*`, then: `(Placement|Glance|Nova)\..*`, why: "its user gets a role that is there"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-images-s3`, then: `Glance\..*`, why: "its pods read it"},
 		{first: `Placement\..*`, then: `Usage.* placement-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `Glance\..*`, then: `Usage.* glance-uses-keystone`, exists: true, why: "a Usage looks for its user"},
+		{first: `RabbitmqCluster.*`, then: `Nova\..*`, why: "its virtual hosts are in it"},
+		{first: `Placement\..*`, then: `Nova\..*`, why: "it looks there for room"},
+		{first: `Glance\..*`, then: `Nova\..*`, why: "it starts virtual machines from images"},
+		{first: `Nova\..*`, then: `Usage.* nova-uses-.*`, exists: true, why: "a Usage looks for its user"},
 
 		{first: `NetworkPolicy\.networking\.k8s\.io (mariadb|rabbitmq|valkey|maxscale|service-jobs)`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "pods would be cut off"},
 		{first: `NetworkPolicy\.networking\.k8s\.io companion`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "the companion would be cut off"},
@@ -222,7 +226,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 	}
 	// The example that has everything has all services, too.
 	services := "\nglance:\n  enabled: true\n  stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: images, credentialsSecretRef: {name: images-s3}}}]" +
-		"\nplacement:\n  enabled: true\nkeystone:"
+		"\nplacement:\n  enabled: true\nnova:\n  enabled: true\nkeystone:"
 	for _, file := range []string{"claim", "full"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")
 		if err != nil {
@@ -238,6 +242,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 		add(file, "ControlPlane", w)
 		for _, resource := range slices.Sorted(maps.Keys(w.Observed)) {
 			gk := compose.KindOf(w.Observed[resource].Tree()).GroupKind().String()
+			kind, _, _ := strings.Cut(gk, ".")
 			if _, nested := runners[gk]; !nested {
 				continue
 			}
@@ -245,7 +250,6 @@ func settledWorlds(t *testing.T) map[string]settled {
 			if !ok {
 				t.Fatalf("there is no %s", resource)
 			}
-			kind, _, _ := strings.Cut(gk, ".")
 			add(file+"'s "+kind, kind, &simulate.World{XR: xr.Tree(), Kinds: runners})
 		}
 	}

@@ -20,7 +20,8 @@ const (
 	// Port of the API, MetadataPort of the metadata API (https://docs.openstack.org/install-guide/firewalls-default-ports.html).
 	Port         = 8774
 	MetadataPort = 8775
-	// VNCPort, SPICEPort and SerialPort are those of the console proxies (https://docs.openstack.org/nova/latest/admin/remote-console-access.html).
+	// VNCPort, SPICEPort and SerialPort are those of the console proxies
+	// (https://docs.openstack.org/nova/latest/admin/remote-console-access.html).
 	VNCPort    = 6080
 	SPICEPort  = 6082
 	SerialPort = 6083

@@ -20,10 +20,12 @@ func hint(v *schema.Validator, e *field.Error, at located) string {
 	switch {
 	case e.Type == field.ErrorTypeTypeInvalid && strings.Contains(e.Detail, "of type string") && at.text != "" && !at.quoted:
 		return "quote it: " + strconv.Quote(at.text)
-	case e.Type == field.ErrorTypeForbidden && e.Detail == "unknown field" && apis.IsUnbuilt(v.Kind(), e.Field):
+	case unknown(e) && apis.IsUnbuilt(v.Kind(), e.Field):
 		return "it is planned, and not built yet in this version; leave it out"
-	case e.Type == field.ErrorTypeForbidden && e.Detail == "unknown field":
-		return meant(v, e.Field)
+	case unknown(e):
+		if _, name := meant(v, e.Field); name != "" {
+			return fmt.Sprintf("did you mean %s?", name)
+		}
 	}
 	if m := pattern.FindStringSubmatch(e.Detail); m != nil && schema.Patterns[m[1]] != "" {
 		return "expected: " + schema.Patterns[m[1]]
@@ -34,16 +36,30 @@ func hint(v *schema.Validator, e *field.Error, at located) string {
 // pattern is how a schema says that a value does not match one.
 var pattern = regexp.MustCompile(`should match '(.*)'$`)
 
-// meant guesses what an unknown field was meant to be.
-func meant(v *schema.Validator, path string) string {
-	parent, name := "", path
+// unknown reports whether an error is about a field that there is not.
+func unknown(e *field.Error) bool {
+	return e.Type == field.ErrorTypeForbidden && e.Detail == "unknown field"
+}
+
+// meant guesses what an unknown field was meant to be: its parent's path and its name, which is empty where nothing can be guessed.
+func meant(v *schema.Validator, path string) (parent, name string) {
+	name = path
 	if i := strings.LastIndex(path, "."); i >= 0 {
 		parent, name = path[:i], path[i+1:]
 	}
-	if other := spelling.Closest(name, slices.Values(v.Fields(parent))); other != "" {
-		return fmt.Sprintf("did you mean %s?", other)
+	return parent, spelling.Closest(name, slices.Values(v.Fields(parent)))
+}
+
+// misspelled are the paths of fields that are there under a name which is not theirs.
+func misspelled(v *schema.Validator, errs field.ErrorList) map[string]bool {
+	out := map[string]bool{}
+	for _, e := range errs {
+		if unknown(e) {
+			parent, name := meant(v, e.Field)
+			out[strings.TrimPrefix(parent+"."+name, ".")] = true
+		}
 	}
-	return ""
+	return out
 }
 
 // hintUnreadable says what often makes a document that is not YAML.

@@ -127,10 +127,14 @@ func refused(doc []byte, input string, sentences ...string) *Refused {
 	return r
 }
 
-// refusedFields makes a refusal of what a schema says.
+// refusedFields makes a refusal of what a schema says. A field that is only misspelled is not missing.
 func refusedFields(v *schema.Validator, doc []byte, input string, errs field.ErrorList) *Refused {
 	r := &Refused{Input: input}
+	there := misspelled(v, errs)
 	for _, e := range errs {
+		if e.Type == field.ErrorTypeRequired && there[e.Field] {
+			continue
+		}
 		at := locate(doc, e.Field)
 		r.Sentences = append(r.Sentences, oneLine(e.Error()))
 		r.lines = append(r.lines, at.line)
