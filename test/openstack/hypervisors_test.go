@@ -74,7 +74,10 @@ func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, login := serviceCredential(t, cloud, "nova")
+	login, err := cloud.Operators.Secret(ctx, ns, "nova-credential")
+	if err != nil {
+		t.Fatal(err)
+	}
 	conf := fmt.Sprintf(hypervisorConf, h.host(), h.console)
 	env := []corev1.EnvVar{
 		{Name: "SCREEN", Value: h.screen},
@@ -90,7 +93,8 @@ func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
 		conf += fmt.Sprintf("[%s]\nauth_type = v3applicationcredential\nauth_url = https://keystone.%s.svc:5000/v3\n"+
 			"cafile = /etc/nova/authorities.crt\nvalid_interfaces = internal\n", group, ns)
 		prefix := "OS_" + strings.ToUpper(group) + "__APPLICATION_CREDENTIAL_"
-		env = append(env, corev1.EnvVar{Name: prefix + "ID", Value: login.id}, corev1.EnvVar{Name: prefix + "SECRET", Value: login.secret})
+		env = append(env, corev1.EnvVar{Name: prefix + "ID", Value: string(login["application_credential_id"])},
+			corev1.EnvVar{Name: prefix + "SECRET", Value: string(login["application_credential_secret"])})
 	}
 	labels := map[string]string{"app": h.host()}
 	if err := errors.Join(
@@ -107,7 +111,7 @@ func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
 					},
 					Containers: []corev1.Container{{
 						Name: "nova-compute", Image: "nova:" + version, Env: env,
-						Command: []string{"python", "/etc/nova/hypervisor.py", "--config-file", "/etc/nova/nova.conf"},
+						Command: []string{"/opt/openstack/bin/python", "/etc/nova/hypervisor.py", "--config-file", "/etc/nova/nova.conf"},
 						VolumeMounts: []corev1.VolumeMount{
 							{Name: "etc", MountPath: "/etc/nova"}, {Name: "state", MountPath: "/var/lib/nova"}, {Name: "tmp", MountPath: "/tmp"},
 						},
