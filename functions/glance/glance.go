@@ -36,19 +36,21 @@ var definition = service.Definition{
 	Stateful:    true, // What was uploaded to be imported is on one pod, which the others ask by its name.
 	Uploads:     true,
 	Mercy:       mercy,
-	Database:    service.Database{Group: "database"},
-	// https://docs.openstack.org/glance/latest/admin/db.html, https://docs.openstack.org/glance/latest/cli/glancemanage.html
-	Schema: service.Schema{
-		Sync:     []openstackv1.Step{service.Step("db-sync", "glance-manage", "db", "sync"), metadefs},
-		Expand:   []openstackv1.Step{manage("expand"), manage("migrate")},
-		Contract: []openstackv1.Step{manage("contract"), metadefs},
-		Check:    []openstackv1.Argument{"glance-status", "upgrade", "check"},
-		// It ends with 255 whatever it finds: it does not know the option enabled_backends.
-		Unchecked: []release.Release{"2026.2"},
-		Version:   []openstackv1.Argument{"glance-manage", "db", "version"},
-		Empty: "Database is either not under migration control or under legacy migration control, please run " +
-			`"glance-manage db sync" to place the database under alembic migration control.`,
-	},
+	Databases: []service.Database{{
+		Group: "database",
+		// https://docs.openstack.org/glance/latest/admin/db.html, https://docs.openstack.org/glance/latest/cli/glancemanage.html
+		Schema: service.Schema{
+			Sync:     []openstackv1.Step{service.Step("db-sync", "glance-manage", "db", "sync"), metadefs},
+			Expand:   []openstackv1.Step{manage("expand"), manage("migrate")},
+			Contract: []openstackv1.Step{manage("contract"), metadefs},
+			Check:    []openstackv1.Argument{"glance-status", "upgrade", "check"},
+			// It ends with 255 whatever it finds: it does not know the option enabled_backends.
+			Unchecked: []release.Release{"2026.2"},
+			Version:   []openstackv1.Argument{"glance-manage", "db", "version"},
+			Empty: "Database is either not under migration control or under legacy migration control, please run " +
+				`"glance-manage db sync" to place the database under alembic migration control.`,
+		},
+	}},
 }
 
 // metadefs are what properties of images may say, which users choose from. What is there already stays.

@@ -29,16 +29,18 @@ var definition = service.Definition{
 	Module:     "keystone.wsgi.api:application",
 	HealthPath: "/healthcheck",
 	Mercy:      mercy,
-	Database:   service.Database{Group: "database"},
-	// https://docs.openstack.org/keystone/latest/admin/upgrading.html, https://docs.openstack.org/keystone/latest/cli/index.html
-	Schema: service.Schema{
-		Sync:     []openstackv1.Step{service.Step("db-sync", "keystone-manage", "db_sync")},
-		Expand:   []openstackv1.Step{service.Step("expand", "keystone-manage", "db_sync", "--expand")},
-		Contract: []openstackv1.Step{service.Step("contract", "keystone-manage", "db_sync", "--contract")},
-		Check:    []openstackv1.Argument{"keystone-status", "upgrade", "check"},
-		Version:  []openstackv1.Argument{"keystone-manage", "db_version"},
-		Empty:    "None",
-	},
+	Databases: []service.Database{{
+		Group: "database",
+		// https://docs.openstack.org/keystone/latest/admin/upgrading.html, https://docs.openstack.org/keystone/latest/cli/index.html
+		Schema: service.Schema{
+			Sync:     []openstackv1.Step{service.Step("db-sync", "keystone-manage", "db_sync")},
+			Expand:   []openstackv1.Step{service.Step("expand", "keystone-manage", "db_sync", "--expand")},
+			Contract: []openstackv1.Step{service.Step("contract", "keystone-manage", "db_sync", "--contract")},
+			Check:    []openstackv1.Argument{"keystone-status", "upgrade", "check"},
+			Version:  []openstackv1.Argument{"keystone-manage", "db_version"},
+			Empty:    "None",
+		},
+	}},
 }
 
 // Resources whose content the API's pods read only as they start.

@@ -5,11 +5,15 @@ import (
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/catalog"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/functions/glance"
 	"github.com/c5c3/crossplane-cobaltcore/functions/keystone"
+	"github.com/c5c3/crossplane-cobaltcore/functions/nova"
+	"github.com/c5c3/crossplane-cobaltcore/functions/novacell"
 	"github.com/c5c3/crossplane-cobaltcore/functions/placement"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
@@ -22,5 +26,7 @@ func Runners() map[string]function.Runner {
 		catalogv1.GroupVersionKind.GroupKind().String():   catalog.New(),
 		placementv1.GroupVersionKind.GroupKind().String(): placement.New(),
 		glancev1.GroupVersionKind.GroupKind().String():    glance.New(),
+		novav1.GroupVersionKind.GroupKind().String():      nova.New(),
+		novacellv1.GroupVersionKind.GroupKind().String():  novacell.New(),
 	}
 }

@@ -29,17 +29,19 @@ var definition = service.Definition{
 	// It has no health check of its own; the list of its versions needs neither a login nor the database.
 	HealthPath: "/",
 	Mercy:      60 * time.Second,
-	Database:   service.Database{Group: "placement_database", Plain: true},
-	// https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add; there is nothing to contract.
-	Schema: service.Schema{
-		Sync: []openstackv1.Step{service.Step("db-sync", "placement-manage", "db", "sync")},
-		OnlineMigrations: []openstackv1.Step{
-			service.Repeated("online-data-migrations", "placement-manage", "db", "online_data_migrations"),
+	Databases: []service.Database{{
+		Group: "placement_database", Plain: true,
+		// https://docs.openstack.org/placement/latest/cli/placement-manage.html. Migrations only add; there is nothing to contract.
+		Schema: service.Schema{
+			Sync: []openstackv1.Step{service.Step("db-sync", "placement-manage", "db", "sync")},
+			OnlineMigrations: []openstackv1.Step{
+				service.Repeated("online-data-migrations", "placement-manage", "db", "online_data_migrations"),
+			},
+			Check:   []openstackv1.Argument{"placement-status", "upgrade", "check"},
+			Version: []openstackv1.Argument{"placement-manage", "db", "version"},
+			Empty:   "None",
 		},
-		Check:   []openstackv1.Argument{"placement-status", "upgrade", "check"},
-		Version: []openstackv1.Argument{"placement-manage", "db", "version"},
-		Empty:   "None",
-	},
+	}},
 }
 
 // graph is what every service consists of.

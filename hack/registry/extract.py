@@ -26,6 +26,8 @@ AUTH_TYPES = ("password", "v3password", "v3applicationcredential", "v3token", "h
 SKIPPED = ("tests", "migrations", "alembic", "versions", "wsgi", "cmd", "hacking", "locale", "__main__")
 # A default is for the reader: past this many characters it is no longer read.
 LONGEST_DEFAULT = 100
+# What this machine is called meanwhile: a name that is valid, and that no default has.
+HOST = "host.invalid"
 
 
 def plain(value):
@@ -36,7 +38,7 @@ def plain(value):
         return {str(k): plain(v) for k, v in value.items()}
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    return str(value).replace(sys.prefix, "<prefix>")
+    return str(value).replace(sys.prefix, "<prefix>").replace(HOST, "<host>")
 
 
 def describe(kind):
@@ -83,6 +85,11 @@ def normal(group):
     return group if group == "DEFAULT" else group.lower()
 
 
+def settable(opt):
+    """Whether anything is made of a value: Nova has options for the sake of a library alone, whose type throws away what is set."""
+    return getattr(opt.type, "__name__", "") != "<lambda>"
+
+
 class Options:
     """Groups of options, as they are collected: the first to name an option says what it is."""
 
@@ -92,7 +99,7 @@ class Options:
     def add(self, group, opts):
         group = normal(group)
         options = self.groups.setdefault(group, {})
-        for opt in opts:
+        for opt in filter(settable, opts):
             # A file is searched for dest, where the hyphens of the name are underscores.
             options.setdefault(opt.dest, self.entry(group, opt))
 
@@ -197,7 +204,7 @@ def main(service, release, row):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     logging.disable()
-    socket.gethostname = socket.getfqdn = lambda *_: "<host>"  # A default here and there.
+    socket.gethostname = socket.getfqdn = lambda *_: HOST  # A default here and there, which has to be valid.
     with contextlib.redirect_stdout(sys.stderr):  # Some modules print when they are imported.
         registry = main(*sys.argv[1:])
     json.dump(registry, sys.stdout, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

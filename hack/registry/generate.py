@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes internal/openstack/registry/data/SERVICE-RELEASE.json.gz for every service of services.toml and each of its releases, and
-internal/openstack/revision/data/SERVICE.json, which is of all releases.
+internal/openstack/revision/data/SCHEMA.json, which are of all releases.
 
 generate.py [RELEASE...]: the options of these releases only. See README.md. Needs Python 3.11; the folder of the cache is taken from
 COBALTCORE_CACHE.
@@ -79,8 +79,8 @@ def extract(python, service, release, row):
     print(f"{file.name}: {len(text)} bytes, {file.stat().st_size} compressed")
 
 
-def schema(service, row):
-    """Writes which releases each revision of a service's schema serves.
+def schema(service, row, name):
+    """Writes which releases each revision of a schema of a service serves.
 
     A revision that is no release's head is of the release that brings it. Those below the first release's head are left out: what an
     upgrade from there has to do is not known here.
@@ -89,14 +89,14 @@ def schema(service, row):
     for release in sorted(row["versions"]):
         python = install(service, release, row)
         # A folder of its own: what is imported may leave a log behind.
-        found = json.loads(run(python, HERE / "schema.py", *row["schema"], cwd=CACHE, stdout=subprocess.PIPE).stdout)
+        found = json.loads(run(python, HERE / "schema.py", *row["schemas"][name], cwd=CACHE, stdout=subprocess.PIPE).stdout)
         for revision in found["revisions"]:
             if revision in found["heads"]:
                 known.setdefault(revision, []).append(release)
             elif seen and revision not in seen:
                 known[revision] = [release]
         seen.update(found["revisions"])
-    file = SCHEMAS / f"{service}.json"
+    file = SCHEMAS / f"{name}.json"
     rows = [{"revision": revision, "releases": releases} for revision, releases in known.items()]
     file.write_text(json.dumps(sorted(rows, key=lambda r: (r["releases"], r["revision"])), indent=2) + "\n")
     print(f"{file.name}: {len(rows)} revisions")
@@ -119,7 +119,8 @@ def main(wanted):
                 extract(install(service, release, row), service, release, row)
     SCHEMAS.mkdir(parents=True, exist_ok=True)
     for service, row in sorted(rows.items()):
-        schema(service, row)
+        for name in sorted(row["schemas"]):
+            schema(service, row, name)
 
 
 if __name__ == "__main__":

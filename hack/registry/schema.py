@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Prints the revisions of one service's database schema as its release's own migrations have them, as JSON: all of them, the oldest first,
+"""Prints the revisions of a service's database schema as its release's own migrations have them, as JSON: all of them, the oldest first,
 and the heads.
 
 schema.py CONFIG [BRANCH...]   with the Python of a virtual environment that has the service.
 
-CONFIG is module:function, which gives the service's Alembic configuration: what is in the package and is not found by that (Keystone 28.1.0
-has such a script) is never applied. Each BRANCH is the label of a branch that the service's tool may tell the revision of: a database is at
-the head of one of them. Without a branch there is one head.
+CONFIG is module:function, or module:function:argument, which gives the Alembic configuration of the schema: what is in the package and is
+not found by that (Keystone 28.1.0 has such a script) is never applied. Each BRANCH is the label of a branch that the service's tool may tell
+the revision of: a database is at the head of one of them. Without a branch there is one head.
 """
 
 import importlib
@@ -22,8 +22,8 @@ from oslo_db import options
 def main(config, *branches):
     logging.disable()
     options.set_defaults(cfg.CONF, connection="sqlite://")  # The configuration names a database, which is not opened.
-    module, _, function = config.partition(":")
-    script = ScriptDirectory.from_config(getattr(importlib.import_module(module), function)())
+    module, function, *arguments = config.split(":")
+    script = ScriptDirectory.from_config(getattr(importlib.import_module(module), function)(*arguments))
     heads = [h for h in script.get_heads() if not branches or script.get_revision(h).branch_labels & set(branches)]
     if len(heads) != max(len(branches), 1):
         sys.exit(f"{config} has {len(heads)} heads of branches {branches}: {heads}")

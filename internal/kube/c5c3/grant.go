@@ -1,6 +1,7 @@
 package c5c3
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"maps"
 	"slices"
 
@@ -56,11 +57,14 @@ func (g granted) add(o runtime.Object) {
 			g.roll(c.Kind, string(c.Name))
 		}
 	case *openstackv1.DatabaseSync:
-		for _, r := range References(&o.Spec.Template.Spec) {
-			if r.Kind == "Secret" {
-				g.read.add(r.Name)
-			}
+		g.template(&o.Spec.Template.Spec)
+	case *openstackv1.CellMapping:
+		g.template(&o.Spec.Template.Spec)
+		if ref := o.Spec.CloudCredentialsRef; ref != nil {
+			g.cloud(*ref)
 		}
+	case *openstackv1.ServiceCheck:
+		g.cloud(o.Spec.CloudCredentialsRef)
 	case *openstackv1.IdentityCheck:
 		g.cloud(o.Spec.CloudCredentialsRef)
 	case *openstackv1.RoleAssignment:
@@ -77,6 +81,15 @@ func (g granted) add(o runtime.Object) {
 		g.cloud(o.Spec.CloudCredentialsRef)
 		for _, c := range o.Spec.Consumers {
 			g.roll(c.Kind, string(c.Name))
+		}
+	}
+}
+
+// template names the Secrets that the pods of Jobs cannot start without.
+func (g granted) template(pod *corev1.PodSpec) {
+	for _, r := range References(pod) {
+		if r.Kind == "Secret" {
+			g.read.add(r.Name)
 		}
 	}
 }

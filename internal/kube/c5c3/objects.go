@@ -39,6 +39,16 @@ func IdentityCheck(meta object.Meta, spec openstackv1.IdentityCheckSpec) *openst
 	return &openstackv1.IdentityCheck{TypeMeta: kind(openstackAPI, "IdentityCheck"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
+// CellMapping makes a cell known to Nova.
+func CellMapping(meta object.Meta, spec openstackv1.CellMappingSpec) *openstackv1.CellMapping {
+	return &openstackv1.CellMapping{TypeMeta: kind(openstackAPI, "CellMapping"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
+// ServiceCheck makes regular questions for a service's processes.
+func ServiceCheck(meta object.Meta, spec openstackv1.ServiceCheckSpec) *openstackv1.ServiceCheck {
+	return &openstackv1.ServiceCheck{TypeMeta: kind(openstackAPI, "ServiceCheck"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
 // SecretAggregate makes a Secret of others.
 func SecretAggregate(meta object.Meta, spec c5c3v1.SecretAggregateSpec) *c5c3v1.SecretAggregate {
 	return &c5c3v1.SecretAggregate{TypeMeta: kind(c5c3API, "SecretAggregate"), ObjectMeta: objectMeta(meta), Spec: spec}

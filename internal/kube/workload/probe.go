@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -22,6 +24,8 @@ type pace struct{ period, timeout, failures int32 }
 var (
 	requests = timing{startup: pace{2, 5, 60}, readiness: pace{5, 5, 2}, liveness: pace{10, 5, 6}}
 	commands = timing{startup: pace{10, 10, 30}, readiness: pace{30, 10, 2}, liveness: pace{60, 10, 3}}
+	// connections cost no more to look at than requests.
+	connections = timing{startup: pace{5, 5, 60}, readiness: pace{10, 5, 3}, liveness: pace{10, 5, 6}}
 )
 
 // HTTPS asks a path at a named port. The certificate is not verified.
@@ -46,17 +50,33 @@ func Exec(command ...string) Check {
 	return Check{timing: commands, handler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: command}}}
 }
 
+// Connected looks for a connection to a port of another host, such as that of a message queue: a daemon that answers nobody itself has one
+// while it works. The kernel lists them with ports in hexadecimal digits, and 01 for one that is established
+// (https://docs.kernel.org/networking/proc_net_tcp.html).
+func Connected(port int32) Check {
+	check := Exec("grep", "-q", fmt.Sprintf(":%04X 01 ", port), "/proc/net/tcp", "/proc/net/tcp6")
+	check.timing = connections
+	return check
+}
+
+// Readiness gives a container the one probe that may depend on others: nobody restarts what is not ready, and a roll-out waits for it. A
+// process that ends is restarted anyway.
+func Readiness(c *corev1.Container, check Check) {
+	c.ReadinessProbe = check.probe(check.timing.readiness)
+}
+
+func (check Check) probe(p pace) *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler: check.handler, PeriodSeconds: p.period, TimeoutSeconds: p.timeout, FailureThreshold: p.failures,
+	}
+}
+
 // Probe gives a container the three probes of a check. None may depend on the database or on another service: restarting a pod does not
 // fix those.
 func Probe(c *corev1.Container, check Check) {
-	probe := func(p pace) *corev1.Probe {
-		return &corev1.Probe{
-			ProbeHandler: check.handler, PeriodSeconds: p.period, TimeoutSeconds: p.timeout, FailureThreshold: p.failures,
-		}
-	}
-	c.StartupProbe = probe(check.timing.startup)
-	c.ReadinessProbe = probe(check.timing.readiness)
-	c.LivenessProbe = probe(check.timing.liveness)
+	c.StartupProbe = check.probe(check.timing.startup)
+	c.ReadinessProbe = check.probe(check.timing.readiness)
+	c.LivenessProbe = check.probe(check.timing.liveness)
 }
 
 // Probes of an API container that serves https at a named port.

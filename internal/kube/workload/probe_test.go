@@ -1,6 +1,9 @@
 package workload
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,6 +45,37 @@ func TestProbe(t *testing.T) {
 			tolerated := func(p *corev1.Probe) int32 { return p.PeriodSeconds * p.FailureThreshold }
 			if tolerated(c.ReadinessProbe) >= tolerated(c.LivenessProbe) || tolerated(c.LivenessProbe) >= tolerated(c.StartupProbe) {
 				t.Errorf("%d, %d and %d s of failures are tolerated", tolerated(c.ReadinessProbe), tolerated(c.LivenessProbe), tolerated(c.StartupProbe))
+			}
+		})
+	}
+}
+
+// TestConnected: a connection to a port is one line of the kernel's list, and neither one from such a port nor one that is not established.
+func TestConnected(t *testing.T) {
+	c := corev1.Container{}
+	Readiness(&c, Connected(5671))
+	if c.StartupProbe != nil || c.LivenessProbe != nil {
+		t.Error("a container is restarted while a queue is away")
+	}
+	command := c.ReadinessProbe.Exec.Command
+	const other = "   1: 0100007F:1F90 00000000:0000 0A 00000000:00000000\n"
+	for name, tc := range map[string]struct {
+		line string
+		want bool
+	}{
+		"established": {"   0: 0500000A:A2C4 0A00000A:1627 01 00000000:00000000\n", true},
+		"waiting":     {"   0: 0500000A:A2C4 0A00000A:1627 02 00000000:00000000\n", false},
+		"from there":  {"   0: 0500000A:1627 0100000A:A2C4 01 00000000:00000000\n", false},
+		"none":        {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "tcp")
+			if err := os.WriteFile(file, []byte(other+tc.line), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			err := exec.Command(command[0], command[1], command[2], file).Run() //nolint:gosec,noctx // the probe's own command
+			if (err == nil) != tc.want {
+				t.Errorf("%v: %v", command, err)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"crypto/sha256"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,6 +35,8 @@ var statuses = table(
 	row("keystone.openstack.c5c3.io", "IdentityCatalog", composite),
 	row("placement.openstack.c5c3.io", "Placement", composite),
 	row("glance.openstack.c5c3.io", "Glance", composite),
+	row("nova.openstack.c5c3.io", "Nova", composite),
+	row("nova.openstack.c5c3.io", "NovaCell", composite),
 
 	// https://github.com/crossplane-contrib/provider-kubernetes, internal/controller/*/object: only Synced reports the generation.
 	row("kubernetes.crossplane.io", "Object", managed),
@@ -86,6 +89,8 @@ var statuses = table(
 	row("openstack.k-orc.cloud", "Endpoint", korc),
 
 	// Our companion: the package of each kind.
+	row("openstack.c5c3.io", "CellMapping", cellMapping),
+	row("openstack.c5c3.io", "ServiceCheck", serviceCheck),
 	row("openstack.c5c3.io", "KeyRepository", keyRepository),
 	row("openstack.c5c3.io", "DatabaseSync", databaseSync),
 	row("openstack.c5c3.io", "EndpointRegion", dated("Available", "RegionSet", "the endpoint is in its region")),
@@ -313,6 +318,27 @@ func databaseSync(v view) status {
 			v.current("Ready", "Installed", "the schema serves release "+release),
 			v.current("Contracted", "EverythingRan", "everything has run for release "+release),
 		},
+	}
+}
+
+// cellMapping is a cell without hypervisors, whose UUID is made of its name. cell0 has a fixed one.
+func cellMapping(v view) status {
+	uuid := "00000000-0000-0000-0000-000000000000"
+	if cell := v.text("spec", "cell"); cell != "cell0" {
+		uuid = fmt.Sprintf("00000000-0000-4000-8000-%012x", sha256.Sum256([]byte(cell)))[:36]
+	}
+	return status{
+		"observedGeneration": v.generation(), "uuid": uuid,
+		"conditions": []any{
+			v.current("Ready", "Mapped", "Nova knows the cell as the spec says"), v.current("HostsMapped", "Mapped", "every host is mapped"),
+		},
+	}
+}
+
+func serviceCheck(v view) status {
+	return status{
+		"observedGeneration": v.generation(), "up": int64(3), "down": int64(0),
+		"conditions": []any{v.current("Ready", "Up", "every process that is known is up")},
 	}
 }
 

@@ -125,7 +125,9 @@ func CheckOwners(t rapid.TB, m service.Instance, tunable ...string) {
 		t.Fatal(err)
 	}
 	for _, option := range databaseTunable {
-		delete(computed[s.Database.Group], option)
+		for _, d := range s.Databases {
+			delete(computed[d.Group], option)
+		}
 	}
 	for group, options := range computed {
 		for option, values := range options {

@@ -25,6 +25,13 @@ var harmless = []string{
 	"ldap pool_connection_lifetime", "ldap pool_connection_timeout", "ldap randomize_urls", "ldap user_enabled_emulation_use_group_config",
 	"placement_database connection_debug", "placement_database connection_recycle_time", "placement_database connection_trace",
 	"workarounds optimize_for_wide_provider_trees", "oslo_reports file_event_handler_interval", "<file> filesystem_store_file_perm",
+	"DEFAULT allow_resize_to_same_host", "DEFAULT force_config_drive", "DEFAULT osapi_compute_unique_server_name_scope", "DEFAULT reserved_host_cpus",
+	"DEFAULT reserved_host_disk_mb", "DEFAULT reserved_host_memory_mb", "DEFAULT resume_guests_state_on_host_boot", "DEFAULT run_external_periodic_tasks",
+	"api config_drive_skip_versions", "api_database connection_debug", "api_database connection_recycle_time", "api_database connection_trace",
+	"compute packing_host_numa_cells_allocation_strategy", "compute resource_provider_association_refresh", "filter_scheduler host_subset_size",
+	"filter_scheduler max_instances_per_host", "filter_scheduler max_io_ops_per_host", "filter_scheduler restrict_isolated_hosts_to_isolated_images",
+	"filter_scheduler shuffle_best_same_weighed_hosts", "quota injected_file_content_bytes", "quota injected_file_path_length", "quota injected_files",
+	"quota server_group_members", "quota server_groups", "workarounds ensure_libvirt_rbd_instance_dir_cleanup",
 }
 
 // tabled are the options of a release under the names by which tables know them.

@@ -111,16 +111,70 @@ var taken = map[string]map[string]string{
 			"swift_upload_buffer_dir",
 		"<vmware>": "*",
 	},
+	"queue": {
+		"DEFAULT":                      "control_exchange",
+		"oslo_messaging_kafka":         "*",
+		"oslo_messaging_notifications": "driver",
+		"oslo_messaging_rabbit":        "*",
+	},
+	"nova": {
+		"DEFAULT": "api_paste_config backdoor_port backdoor_socket cert client_socket_timeout compute_driver concurrency_backend config_drive_format " +
+			"console_host daemon enabled_apis enabled_ssl_apis graceful_shutdown_timeout host injected_network_template instance_name_template " +
+			"instances_path key manager_shutdown_timeout max_header_line metadata_listen metadata_listen_port metadata_workers mkisofs_cmd " +
+			"my_block_storage_ip my_ip my_shared_fs_storage_ip osapi_compute_listen osapi_compute_listen_port osapi_compute_workers pybasedir record " +
+			"rootwrap_config servicegroup_driver source_is_ipv6 ssl_only state_path tcp_keepidle tempdir virt_mkfs web wsgi_default_pool_size " +
+			"wsgi_keep_alive wsgi_log_format wsgi_server_debug",
+		"api": "auth_strategy compute_link_prefix glance_link_prefix local_metadata_per_cell vendordata_dynamic_ssl_certfile vendordata_dynamic_targets " +
+			"vendordata_jsonfile_path vendordata_providers",
+		"api_database":            "backend connection_parameters mysql_wsrep_sync_wait",
+		"cinder":                  "*",
+		"compute":                 "provider_config_location",
+		"conductor":               "workers",
+		"cyborg":                  "*",
+		"devices":                 "*",
+		"filter_scheduler":        "track_instance_changes",
+		"glance":                  "*",
+		"guestfs":                 "*",
+		"image_cache":             "*",
+		"ironic":                  "*",
+		"keystone":                "*",
+		"libvirt":                 "*",
+		"manila":                  "*",
+		"mks":                     "*",
+		"neutron":                 "*",
+		"nova_sys_admin":          "*",
+		"os_brick":                "*",
+		"oslo_limit":              "*",
+		"oslo_reports":            "file_event_handler log_dir",
+		"placement":               "*",
+		"privsep":                 "*",
+		"privsep_osbrick":         "*",
+		"quota":                   "cores driver instances ram",
+		"remote_debug":            "*",
+		"scheduler":               "discover_hosts_in_cells_interval workers",
+		"serial_console":          "enabled serialproxy_host serialproxy_port *",
+		"service_user":            "*",
+		"spice":                   "enabled html5proxy_host html5proxy_port *",
+		"ssl":                     "*",
+		"upgrade_levels":          "*",
+		"vendordata_dynamic_auth": "*",
+		"vmware":                  "*",
+		"vnc":                     "auth_schemes enabled novncproxy_base_url novncproxy_host novncproxy_port vencrypt_ca_certs vencrypt_client_cert vencrypt_client_key *",
+		"workarounds":             "disable_group_policy_check_upcall",
+		"wsgi":                    "api_paste_config secure_proxy_ssl_header *",
+		"zvm":                     "*",
+	},
 }
 
 // listed are the tables of these names, and tablesOf the names of a service's.
 var (
 	listed = map[string]table{
 		"every service": everyService, "without queue": withoutQueue, "client": client, "keystone": keystone, "placement": placement, "glance": glance,
+		"queue": queue, "nova": nova,
 	}
 	tablesOf = map[string][]string{
 		"keystone": {"keystone", "without queue", "every service"}, "placement": {"placement", "client", "every service"},
-		"glance": {"glance", "without queue", "client", "every service"},
+		"glance": {"glance", "without queue", "client", "every service"}, "nova": {"nova", "queue", "client", "every service"},
 	}
 )
 
@@ -156,6 +210,12 @@ var fields = map[string]map[string]string{"every service": {
 	"swift1.swift_store_project_id": "stores", "swift1.swift_store_project_name": "stores", "swift1.swift_store_region": "stores",
 	"swift1.swift_store_user": "stores", "file1.store_description": "stores", "rbd1.store_description": "stores", "s31.store_description": "stores",
 	"swift1.store_description": "stores",
+}, "nova": {
+	"DEFAULT.metadata_workers": "uwsgi.processes", "DEFAULT.osapi_compute_workers": "uwsgi.processes", "api.local_metadata_per_cell": "metadata.perCell",
+	"conductor.workers": "conductor", "quota.cores": "quotas.cores", "quota.driver": "quotas.unifiedLimits",
+	"quota.instances": "quotas.instances", "quota.ram": "quotas.memoryMiB", "scheduler.workers": "scheduler",
+	"scheduler.discover_hosts_in_cells_interval": "scheduler.discoverHostsSeconds", "serial_console.enabled": "consoles.serial",
+	"spice.enabled": "consoles.graphical", "vnc.enabled": "consoles.graphical",
 }}
 
 var fieldsOfDirectories = map[string]string{

@@ -5,6 +5,7 @@ var services = map[string][]table{
 	"keystone":  {keystone, withoutQueue, everyService},
 	"placement": {placement, client, everyService},
 	"glance":    {glance, withoutQueue, client, everyService},
+	"nova":      {nova, queue, client, everyService},
 	directories: {keystoneDomain},
 }
 
@@ -111,6 +112,32 @@ var withoutQueue = table{
 }
 
 const noMQ = "the service has no message queue here"
+
+// queue is what a service has whose processes call each other by the message queue.
+var queue = table{
+	"DEFAULT":              {"control_exchange": ours("the service has a virtual host of its own")},
+	"oslo_messaging_kafka": {every: ours("the message queue is RabbitMQ")},
+	"oslo_messaging_notifications": {
+		"driver": oneOf("nobody reads notifications from the message queue, which would keep all of them", "log", "noop"),
+	},
+	"oslo_messaging_rabbit": {
+		// A queue that exists is not opened with other arguments, so that a change would stop those who share it.
+		every:                                  ours("how queues are declared and reached is one for all processes and hypervisors"),
+		"conn_pool_min_size":                   tenants(calls),
+		"conn_pool_ttl":                        tenants(calls),
+		"heartbeat_rate":                       tenants(calls),
+		"heartbeat_timeout_threshold":          tenants(calls),
+		"kombu_missing_consumer_retry_timeout": tenants(calls),
+		"kombu_reconnect_delay":                tenants(calls),
+		"kombu_reconnect_splay":                tenants(calls),
+		"rabbit_interval_max":                  tenants(calls),
+		"rabbit_retry_backoff":                 tenants(calls),
+		"rabbit_retry_interval":                tenants(calls),
+		"rpc_conn_pool_size":                   tenants(calls),
+	},
+}
+
+const calls = "how patient a process is and how many connections it keeps is the tenant's decision"
 
 const (
 	cacheLogin  = "the cache asks nobody for a password, and a network policy says who reaches it"

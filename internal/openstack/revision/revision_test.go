@@ -24,7 +24,12 @@ func TestKnown(t *testing.T) {
 			{Revision: "e8725d6fa226", Releases: []string{"2026.1"}},
 			{Revision: "742c857f1dfb", Releases: []string{"2026.1", "2026.2"}},
 		},
-		"glance":    {{Revision: "2024_1_contract01", Releases: all}, {Revision: "2024_1_expand01", Releases: all}},
+		"glance": {{Revision: "2024_1_contract01", Releases: all}, {Revision: "2024_1_expand01", Releases: all}},
+		"nova": {
+			{Revision: "2903cd72dc14", Releases: []string{"2025.1", "2025.2", "2026.1"}},
+			{Revision: "ab450ba04102", Releases: []string{"2026.2"}},
+		},
+		"nova-api":  {{Revision: "cdeec0c85668", Releases: all}},
 		"placement": {{Revision: "a082b8bb98d0", Releases: all}},
 	} {
 		got, err := Known(service)

@@ -12,25 +12,13 @@ import (
 // serve none of their own.
 func Alerts[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
-	in := fmt.Sprintf(`namespace=%q`, s.Namespace)
-	available, wanted := "kube_deployment_status_replicas_available", "kube_deployment_spec_replicas"
-	if s.Stateful {
-		available, wanted = "kube_statefulset_status_replicas_available", "kube_statefulset_replicas"
+	in := s.inNamespace()
+	var alerts []monitoring.Alert
+	if s.Module != "" {
+		alerts = s.podAlerts(s.Title, s.Title, s.Outage, s.Workload.Name, s.Stateful)
 	}
-	pods := fmt.Sprintf(`{%s,%s=%q}`, in, s.pods(), s.Workload.Name)
-	alerts := []monitoring.Alert{
-		{
-			Name: s.Title + "Down", Severity: monitoring.Critical, For: "2m",
-			Expr:    available + pods + " == 0",
-			Summary: fmt.Sprintf("No pod of %s is available: %s.", s.Title, s.Outage),
-			Action:  "Look at the pods' events and logs, then at the database.",
-		},
-		{
-			Name: s.Title + "Degraded", Severity: monitoring.Warning, For: "15m",
-			Expr:    available + pods + " < " + wanted + pods,
-			Summary: fmt.Sprintf("Fewer pods of %s are available than wanted.", s.Title),
-			Action:  "Look at the pods' events: a node may be full or gone, or an image may not be pulled.",
-		},
+	for _, p := range s.Processes {
+		alerts = append(alerts, s.processAlerts(p)...)
 	}
 	if len(s.Jobs) > 0 {
 		var failed []string
@@ -44,10 +32,37 @@ func Alerts[M Instance](m M) ([]compose.Stage, error) {
 			Action:  "Read the logs of the Job's pods; the composite resource's status says what waits for it.",
 		})
 	}
-	alerts = append(alerts, monitoring.CertificateExpiring(
-		s.Title+"CertificateExpiring", s.Title+"'s certificate", s.Namespace, s.Sub(serverTLS)))
+	if s.served() {
+		alerts = append(alerts, monitoring.CertificateExpiring(
+			s.Title+"CertificateExpiring", s.Title+"'s certificate", s.Namespace, s.Sub(serverTLS)))
+	}
 	alerts = append(alerts, s.Watches...)
 	return Single("alerts", monitoring.Rules(s.Meta(s.Name), s.Spec.Monitoring, alerts...)), nil
+}
+
+func (s *Service) inNamespace() string { return fmt.Sprintf(`namespace=%q`, s.Namespace) }
+
+// podAlerts are those on the pods of a workload.
+func (s *Service) podAlerts(name, title, outage, workload string, stateful bool) []monitoring.Alert {
+	available, wanted := "kube_deployment_status_replicas_available", "kube_deployment_spec_replicas"
+	if stateful {
+		available, wanted = "kube_statefulset_status_replicas_available", "kube_statefulset_replicas"
+	}
+	pods := fmt.Sprintf(`{%s,%s=%q}`, s.inNamespace(), strings.ToLower(kindOf(stateful)), workload)
+	return []monitoring.Alert{
+		{
+			Name: name + "Down", Severity: monitoring.Critical, For: "2m",
+			Expr:    available + pods + " == 0",
+			Summary: fmt.Sprintf("No pod of %s is available: %s.", title, outage),
+			Action:  "Look at the pods' events and logs, then at the database.",
+		},
+		{
+			Name: name + "Degraded", Severity: monitoring.Warning, For: "15m",
+			Expr:    available + pods + " < " + wanted + pods,
+			Summary: fmt.Sprintf("Fewer pods of %s are available than wanted.", title),
+			Action:  "Look at the pods' events: a node may be full or gone, or an image may not be pulled.",
+		},
+	}
 }
 
 // lastFailed is true while, of the Jobs whose names begin so, the last that has ended failed for good. Those before do not count: they

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
@@ -38,17 +39,22 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 
 // server is uWSGI that serves https itself.
 func (s *Service) server(ipv6 bool) workload.UWSGI {
-	listen := fmt.Sprintf(":%d", s.Port)
+	return s.serve(s.Module, s.Port, s.Spec.UWSGI.Processes, ipv6)
+}
+
+// serve is uWSGI that serves a module.
+func (s *Service) serve(module string, port, processes int32, ipv6 bool) workload.UWSGI {
+	listen := fmt.Sprintf(":%d", port)
 	if ipv6 {
 		// It takes clients of both. Elsewhere it would not start on nodes whose kernel has no IPv6.
-		listen = fmt.Sprintf("[::]:%d", s.Port)
+		listen = fmt.Sprintf("[::]:%d", port)
 	}
 	return workload.UWSGI{
-		Module:    s.Module,
+		Module:    module,
 		Listen:    listen,
 		CertFile:  s.Path(serverTLS, certificate.CertKey),
 		KeyFile:   s.Path(serverTLS, certificate.KeyKey),
-		Processes: s.Spec.UWSGI.Processes,
+		Processes: processes,
 		Threads:   s.Spec.UWSGI.Threads,
 		Harakiri:  time.Duration(s.Spec.UWSGI.HarakiriSeconds) * time.Second,
 		Mercy:     s.Mercy,
@@ -56,10 +62,10 @@ func (s *Service) server(ipv6 bool) workload.UWSGI {
 	}
 }
 
-// speaksIPv6 reports whether the cluster gave the Service an address of IPv6 before others, or of nothing else
+// SpeaksIPv6 reports whether the cluster gave a Service an address of IPv6 before others, or of nothing else
 // (https://kubernetes.io/docs/concepts/services-networking/dual-stack/#services). Nothing else shows which addresses pods have.
-func speaksIPv6(seen observe.State) bool {
-	o, ok := seen.Get(serviceResource)
+func SpeaksIPv6(seen observe.State, resource string) bool {
+	o, ok := seen.Get(resource)
 	if !ok {
 		return false
 	}
@@ -79,9 +85,11 @@ func (s *Service) ClaimVolumes(seen observe.State, claims ...workload.Claim) err
 
 // Inbound is who reaches the API: users come from outside by the exposure's namespaces, other services from this one and from other
 // clusters' pods by the public address.
-func (s *Service) Inbound() []workload.Flow {
-	ports := []int32{s.Port}
-	from := exposure.Namespaces(s.Spec.Exposure)
+func (s *Service) Inbound() []workload.Flow { return s.inbound(s.Port, s.Spec.Exposure) }
+
+func (s *Service) inbound(port int32, e *common.ServiceExposure) []workload.Flow {
+	ports := []int32{port}
+	from := exposure.Namespaces(e)
 	if len(from) == 0 {
 		return []workload.Flow{{Anywhere: true, Ports: ports}}
 	}
@@ -92,7 +100,7 @@ func (s *Service) Inbound() []workload.Flow {
 	return flows
 }
 
-// Outbound is where the pods go: the database, the cache and Keystone, and what the service has of its own.
+// Outbound is where the pods go: the database, the queue, the cache and Keystone, and what the service has of its own.
 func (s *Service) Outbound() ([]workload.Flow, error) {
 	ports := []int32{s.Spec.Database.Port}
 	add := func(field, address string) error {
@@ -104,6 +112,9 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 			ports = append(ports, port)
 		}
 		return nil
+	}
+	if s.Queue {
+		ports = append(ports, s.Spec.Queue.Port)
 	}
 	for i, server := range s.Spec.Cache.Servers {
 		if err := add(fmt.Sprintf("spec.cache.servers[%d]", i), "memcached://"+string(server)); err != nil {

@@ -41,6 +41,10 @@ type Spec struct {
 	UWSGI    *common.UWSGI
 	// Identity is nil for a service that keeps the catalog itself.
 	Identity *common.Identity
+	// Queue is nil for a service that has none.
+	Queue *common.Queue
+	// MemoryField is the field that limits the memory of the API's pods. Empty: resources.limits.memory.
+	MemoryField string
 	// Groups of options whose names are the tenant's, such as those of stores.
 	Groups []registry.Group
 }
@@ -51,6 +55,9 @@ func (s Spec) SetDefaults() {
 	s.UWSGI.Processes = cmp.Or(s.UWSGI.Processes, Processes(s.Workload.Resources))
 	s.UWSGI.Threads = cmp.Or(s.UWSGI.Threads, defaultThreads)
 	s.UWSGI.HarakiriSeconds = cmp.Or(s.UWSGI.HarakiriSeconds, defaultHarakiri)
+	if s.Queue != nil {
+		s.Queue.Port = cmp.Or(s.Queue.Port, common.QueuePort)
+	}
 	if s.Identity != nil {
 		SetRotation(&s.Identity.CredentialRotation)
 	}
@@ -89,7 +96,7 @@ func (s Spec) checkMemory(base string) error {
 	if limit == nil || limit.Value() >= need {
 		return nil
 	}
-	return invalid.Field(base+".resources.limits.memory",
+	return invalid.Field(base+"."+cmp.Or(s.MemoryField, "resources.limits.memory"),
 		"%s cannot hold %d uWSGI processes, each of which needs %s; give %s or more, or lower uwsgi.processes",
 		limit, s.UWSGI.Processes, bytes(least), bytes(need))
 }

@@ -62,7 +62,15 @@ func (s *Service) render(r release.Release) (Files, error) {
 	if err != nil {
 		return Files{}, fmt.Errorf("cannot write %s: %w", s.configFile(), err)
 	}
-	data := map[string]string{s.configFile(): text, UWSGIFile: s.Server.Config()}
+	data := map[string]string{s.configFile(): text}
+	if s.Module != "" {
+		data[UWSGIFile] = s.Server.Config()
+	}
+	for _, p := range s.Processes {
+		if p.Server != nil {
+			data[p.file()] = p.Server.Config()
+		}
+	}
 	rules, err := override.Rules(s.App, string(r), s.Spec.Overrides, "spec")
 	if err != nil {
 		return Files{}, err

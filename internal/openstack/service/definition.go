@@ -21,7 +21,7 @@ type Definition struct {
 	CatalogType, Description string
 	// Port of the API, on the Service and the pods.
 	Port int32
-	// Module is the WSGI application, HealthPath where it answers without a login.
+	// Module is the WSGI application, HealthPath where it answers without a login. A service without a module has no API.
 	Module, HealthPath string
 	// ConfigFile is what the service's programs look for in its configuration folder. Empty: <App>.conf.
 	ConfigFile string
@@ -31,18 +31,26 @@ type Definition struct {
 	Uploads bool
 	// Mercy is how long requests may go on while a pod stops.
 	Mercy time.Duration
-	// Database is how the service uses its database.
-	Database Database
-	// Schema is how the database's schema is made.
-	Schema Schema
+	// Databases are on one server, and have one user.
+	Databases []Database
+	// Queue says that the service has a virtual host on a message queue.
+	Queue bool
+	// User of the databases and of the queue, whose virtual host is called the same. Empty: App.
+	User string
+	// Main is the component whose version is the service's. Empty: the API.
+	Main string
 }
 
-// Database is how a service uses its database.
+// Database is how a service uses a database.
 type Database struct {
+	// Name in SQL. Empty: the service's App.
+	Name string
 	// Group of the options.
 	Group string
 	// Plain says that the group lacks oslo.db's option mysql_wsrep_sync_wait.
 	Plain bool
+	// Schema is how the database's schema is made.
+	Schema Schema
 }
 
 // Schema is the table of commands that make the schema of a database and bring it to a release.
@@ -50,13 +58,17 @@ type Schema struct {
 	// Sync makes a new schema. Expand and Contract upgrade one before and after the roll-out; without Expand, Sync does. OnlineMigrations
 	// move data while the service runs, until nothing is left.
 	Sync, Expand, Contract, OnlineMigrations []openstackv1.Step
-	// Check refuses an upgrade: it ends with 0, with 1 if there are warnings, or with more.
+	// Check refuses an upgrade: it ends with 0, with 1 if there are warnings, or with more. Empty: there is none.
 	Check []openstackv1.Argument
+	// LogsIn says that a command logs in to Keystone.
+	LogsIn bool
 	// Unchecked are releases whose check refuses every upgrade.
 	Unchecked []release.Release
 	// Version prints the revision of the schema, and Empty for that of an empty database.
 	Version []openstackv1.Argument
 	Empty   string
+	// Revisions is the name of the list of those that are known. Empty: the service's App.
+	Revisions string
 }
 
 // Step is a step of a schema change.

@@ -1,8 +1,10 @@
 package service
 
 import (
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
 // Exposure brings the API to the outside.
@@ -17,15 +19,20 @@ func Exposure[M Instance](m M) ([]compose.Stage, error) {
 		Service: s.Workload.Name, Port: s.Port, Host: s.InternalHost(), CASecret: s.Sub(serverTLS), CAConfigMap: s.CAConfigMap,
 		Uploads: s.Uploads,
 	}
+	return []compose.Stage{s.expose(s.Meta(s.Name), e, b, "")}, nil
+}
+
+// expose brings a backend to the outside. Its resources' names have a prefix.
+func (s *Service) expose(meta object.Meta, e common.ServiceExposure, b exposure.Backend, prefix string) compose.Stage {
 	objects := exposure.IngressFor
 	if e.Type == exposure.GatewayAPI {
 		objects = exposure.Route
 	}
 	var stage compose.Stage
-	for _, o := range objects(s.Meta(s.Name), e, b) {
-		stage = append(stage, compose.Resource{Name: exposureResources[o.GetObjectKind().GroupVersionKind().Kind], Object: o})
+	for _, o := range objects(meta, e, b) {
+		stage = append(stage, compose.Resource{Name: prefix + exposureResources[o.GetObjectKind().GroupVersionKind().Kind], Object: o})
 	}
-	return []compose.Stage{stage}, nil
+	return stage
 }
 
 // exposureResources are the resource names of what an exposure consists of.

@@ -22,6 +22,8 @@ type Own[M any] struct {
 	Before string
 	// For is the component that needs it, if any. What both need is left to it.
 	For string
+	// Ahead is a component whose new versions come after its own, if any.
+	Ahead string
 }
 
 // Graph is what every service consists of, and what needs what, with what one has of its own. It panics if that does not fit.
@@ -29,12 +31,16 @@ type Own[M any] struct {
 // A service logs in before it serves, and is in the catalog when it does. What K-ORC and the companion have made in Keystone goes while
 // Keystone is there: the control plane holds that back until this composite resource is gone.
 func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
-	const access, identity, catalog, monitoring = "companion-access", "identity", "catalog", "monitoring"
+	const (
+		access, identity, catalog, monitoring = "companion-access", "identity", "catalog", "monitoring"
+		queue, api, exposed                   = "queue", "api", "exposure"
+	)
 	graph := compose.Graph[M]{
 		{Name: access},
 		{Name: "credentials", Build: Credentials[M]},
 		{Name: "certificate", Build: Certificate[M]},
 		{Name: "database", Needs: []string{"credentials"}, Build: DatabaseAccount[M]},
+		{Name: queue, Needs: []string{"credentials"}, Build: QueueAccount[M]},
 		{Name: identity, Needs: []string{access, "credentials"}, Build: User[M]},
 		{Name: "config", Needs: []string{access, "credentials"}, Build: Config[M]},
 		{
@@ -42,18 +48,24 @@ func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
 			Version: func(m M) string { return m.Base().WantedRelease() },
 		},
 		{
-			Name: "api", Needs: []string{"schema", "certificate", identity}, Build: API[M],
+			Name: api, Needs: []string{"schema", "certificate", identity, queue}, Build: API[M],
 			Version: func(m M) string { return m.Base().Version() },
 		},
 		{
-			Name: "exposure", Needs: []string{"certificate"}, Build: Exposure[M],
+			Name: exposed, Needs: []string{"certificate"}, Build: Exposure[M],
 			Enabled: func(m M) bool { return m.Base().Exposed() },
 		},
-		{Name: catalog, Needs: []string{"api"}, Build: Catalog[M]},
+		{Name: catalog, Needs: []string{api}, Build: Catalog[M]},
 		{Name: monitoring, Build: Alerts[M], Enabled: func(m M) bool { return m.Base().Monitored() }},
 	}
 	if d.CatalogType == "" {
 		graph = without(graph, identity, catalog)
+	}
+	if !d.Queue {
+		graph = without(graph, queue)
+	}
+	if d.Module == "" {
+		graph = without(graph, api, exposed)
 	}
 	for _, o := range own {
 		graph = with(graph, o)
@@ -87,6 +99,10 @@ func with[M any](graph compose.Graph[M], o Own[M]) compose.Graph[M] {
 		panic(fmt.Sprintf("component %q comes before %q, and is for %q: there is no such place", o.Name, before, o.For))
 	}
 	graph = slices.Insert(graph, at, o.Component)
+	if o.Ahead != "" {
+		after := &graph[find(graph, o.Ahead)]
+		after.RollsAfter = append(after.RollsAfter, o.Name)
+	}
 	if o.For != "" {
 		by := &graph[find(graph, o.For)]
 		// It stands where what it needs stood, or in the order of the graph.

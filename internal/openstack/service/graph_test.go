@@ -16,7 +16,7 @@ func TestGraph(t *testing.T) {
 	own := func(name, before, needed string, needs ...string) Own[*Service] {
 		return Own[*Service]{Component: compose.Component[*Service]{Name: name, Needs: needs, Build: nothing}, Before: before, For: needed}
 	}
-	all := &Definition{CatalogType: "example"}
+	all := &Definition{CatalogType: "example", Module: "example:application"}
 	for name, tc := range map[string]struct {
 		reason     string
 		definition *Definition
@@ -28,7 +28,15 @@ func TestGraph(t *testing.T) {
 			map[string]string{"api": "schema certificate identity", "catalog": "api", "identity": "companion-access credentials"},
 		},
 		"KeepsTheCatalog": {
-			"There is neither a user nor an entry.", &Definition{}, nil, map[string]string{"api": "schema certificate"},
+			"There is neither a user nor an entry.", &Definition{Module: "example:application"}, nil, map[string]string{"api": "schema certificate"},
+		},
+		"Queue": {
+			"It has its virtual host before it serves.", &Definition{Module: "example:application", Queue: true}, nil,
+			map[string]string{"api": "schema certificate queue", "queue": "credentials"},
+		},
+		"NoAPI": {
+			"There is nothing to expose.", &Definition{Queue: true}, []Own[*Service]{own("daemon", "", "", "schema", "queue")},
+			map[string]string{"daemon": "schema queue"},
 		},
 		"Between": {
 			"What it needs is left to it.", all, []Own[*Service]{own("bootstrap", "api", "api", "schema")},
@@ -70,12 +78,22 @@ func TestGraph(t *testing.T) {
 // TestGraphReplaces: a component of the same name is built in the place of that which all have.
 func TestGraphReplaces(t *testing.T) {
 	built := false
-	graph := Graph(&Definition{}, Own[*Service]{Component: compose.Component[*Service]{
+	graph := Graph(&Definition{Module: "example:application"}, Own[*Service]{Component: compose.Component[*Service]{
 		Name: "config", Build: func(*Service) ([]compose.Stage, error) { built = true; return nil, nil },
 	}})
 	i := find(graph, "config")
 	if _, err := graph[i].Build(nil); err != nil || !built || len(graph[i].Needs) != 2 {
 		t.Errorf("built: %v, needs %v: %v", built, graph[i].Needs, err)
+	}
+}
+
+// TestGraphRollsInOrder: a component's new versions come after those of one that is declared ahead of it.
+func TestGraphRollsInOrder(t *testing.T) {
+	graph := Graph(&Definition{Module: "example:application"}, Own[*Service]{
+		Component: compose.Component[*Service]{Name: "daemon", Build: nothing}, Before: "api", Ahead: "api",
+	})
+	if diff := cmp.Diff([]string{"daemon"}, graph[find(graph, "api")].RollsAfter); diff != "" {
+		t.Errorf("the API rolls after (-want +got):\n%s", diff)
 	}
 }
 
@@ -92,7 +110,7 @@ func TestGraphPanics(t *testing.T) {
 					t.Error("nobody notices")
 				}
 			}()
-			Graph(&Definition{}, own)
+			Graph(&Definition{Module: "example:application"}, own)
 		})
 	}
 }

@@ -18,26 +18,40 @@ func (s *Service) Computed() oslo.Config { return s.options().Merge(s.Options) }
 // options are those that every service has, without secrets: those are environment variables.
 func (s *Service) options() oslo.Config {
 	c := oslo.Config{
-		"DEFAULT": {"use_stderr": true},
-		s.Database.Group: {
-			"max_retries": -1,
-			// A request waits so long for the next try to connect, in seconds. With the ten of oslo.db, one failed look-up of a name in a
-			// new pod kept its first client waiting for longer than clients wait.
-			"retry_interval":          1,
-			"connection_recycle_time": 600,
-		},
+		"DEFAULT":          {"use_stderr": true},
 		"oslo_policy":      {"policy_file": s.Path(PolicyFile)},
 		"oslo_middleware":  {"enable_proxy_headers_parsing": true},
 		"oslo_concurrency": {"lock_path": "/tmp"},
 	}
-	if s.Spec.Database.Galera && !s.Database.Plain {
-		// Reads on another member see what was just written.
-		c[s.Database.Group]["mysql_wsrep_sync_wait"] = 1
+	for _, d := range s.Databases {
+		c[d.Group] = s.DatabaseOptions(d.Plain)
 	}
-	if s.Spec.Identity != nil {
+	if s.registered() {
 		c[authToken] = s.tokenOptions()
 	}
+	for _, group := range s.Logins {
+		c[group] = s.AuthOptions()
+	}
+	if s.Queue {
+		c = c.Merge(queueOptions)
+	}
 	return c
+}
+
+// DatabaseOptions are those of the group of a database.
+func (s *Service) DatabaseOptions(plain bool) oslo.Options {
+	o := oslo.Options{
+		"max_retries": -1,
+		// A request waits so long for the next try to connect, in seconds. With the ten of oslo.db, one failed look-up of a name in a
+		// new pod kept its first client waiting for longer than clients wait.
+		"retry_interval":          1,
+		"connection_recycle_time": 600,
+	}
+	if s.Spec.Database.Galera && !plain {
+		// Reads on another member see what was just written.
+		o["mysql_wsrep_sync_wait"] = 1
+	}
+	return o
 }
 
 // CacheOptions are those of the group [cache], for a service that keeps there what it has computed.

@@ -1,6 +1,8 @@
 package service
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
@@ -17,6 +19,7 @@ const (
 	passwordEnv = "DATABASE_PASSWORD"
 	// Volumes, and the folders that they are mounted in.
 	databaseCA = "database-ca"
+	queueCA    = "queue-ca"
 	identityCA = "identity-ca"
 	serverTLS  = "tls"
 )
@@ -25,12 +28,19 @@ const (
 // (https://mariadb.com/docs/galera-cluster/reference/galera-cluster-system-variables#wsrep_sync_wait).
 const syncWait = "&init_command=SET+SESSION+wsrep_sync_wait%3D1"
 
-// BarePod is a pod of the service's image that reaches the database, and reads no configuration file.
+// BarePod is a pod of the service's image that reaches the databases and the queue, and reads no configuration file.
 func (s *Service) BarePod(image string, command []string) workload.Pod {
 	db := s.Spec.Database
-	url := mariadb.URL(s.databaseName(), passwordEnv, db.Host, db.Port, s.databaseName(), s.Path(databaseCA, string(db.CASecretRef.Key)))
-	if db.Galera && s.Database.Plain {
-		url += syncWait
+	env := []corev1.EnvVar{workload.SecretEnv(passwordEnv, s.Sub("database"), secret.PasswordKey)}
+	for _, d := range s.Databases {
+		url := mariadb.URL(s.user(), passwordEnv, db.Host, db.Port, s.schemaName(d), s.Path(databaseCA, string(db.CASecretRef.Key)))
+		if db.Galera && d.Plain {
+			url += syncWait
+		}
+		env = append(env, corev1.EnvVar{Name: oslo.MustEnvName(d.Group, "connection"), Value: url})
+	}
+	if s.Queue {
+		env = append(env, s.queueEnv()...)
 	}
 	p := workload.Pod{
 		UserID: userID,
@@ -38,16 +48,17 @@ func (s *Service) BarePod(image string, command []string) workload.Pod {
 			Name:    s.App,
 			Image:   image,
 			Command: command,
-			Env: []corev1.EnvVar{
-				workload.SecretEnv(passwordEnv, s.Sub("database"), secret.PasswordKey),
-				{Name: oslo.MustEnvName(s.Database.Group, "connection"), Value: url},
-			},
+			Env:     env,
 		}},
 	}
 	for _, v := range s.Volumes {
 		v.mount(&p)
 	}
 	s.SecretVolume(databaseCA, string(db.CASecretRef.Name), string(db.CASecretRef.Key)).mount(&p)
+	if s.Queue {
+		ca := s.Spec.Queue.CASecretRef
+		s.SecretVolume(queueCA, string(ca.Name), string(ca.Key)).mount(&p)
+	}
 	return p
 }
 
@@ -55,7 +66,10 @@ func (s *Service) BarePod(image string, command []string) workload.Pod {
 func (s *Service) Pod(image string, f Files, command []string) workload.Pod {
 	p := s.BarePod(image, command)
 	c := &p.Containers[0]
-	mounted := []string{s.configFile(), PolicyFile, UWSGIFile}
+	mounted := []string{s.configFile(), PolicyFile}
+	if s.Module != "" {
+		mounted = append(mounted, UWSGIFile)
+	}
 	for _, page := range s.Pages {
 		if !page.Elsewhere {
 			mounted = append(mounted, page.Name)
@@ -71,15 +85,39 @@ func (s *Service) Pod(image string, f Files, command []string) workload.Pod {
 	return p
 }
 
+// JobPod is a pod of the service's Jobs, which run its tools.
+func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
+	p := s.Pod(image, f, command)
+	for _, v := range s.JobVolumes {
+		v.mount(&p)
+	}
+	c := &p.Containers[0]
+	replaced := func(was corev1.EnvVar) bool {
+		return slices.ContainsFunc(s.JobEnv, func(e corev1.EnvVar) bool { return e.Name == was.Name })
+	}
+	c.Env = append(slices.DeleteFunc(c.Env, replaced), s.JobEnv...)
+	return p
+}
+
+// logIn gives a pod what it logs in to Keystone by, in groups of options.
+func (s *Service) logIn(p *workload.Pod, groups ...string) {
+	ca := s.Spec.Identity.CASecretRef
+	s.SecretVolume(identityCA, string(ca.Name), string(ca.Key)).mount(p)
+	for _, group := range groups {
+		p.Containers[0].Env = append(p.Containers[0].Env, s.AuthEnv(group)...)
+	}
+}
+
 // ServerPod is a pod of the API's process.
 func (s *Service) ServerPod() workload.Pod {
 	p := s.Pod(s.Image, s.Files, []string{"uwsgi", "--ini", s.Path(UWSGIFile)})
 	p.GraceSeconds = workload.Grace(s.Mercy)
 	p.Annotations = s.Annotations
 	if s.Spec.Identity != nil {
-		ca := s.Spec.Identity.CASecretRef
-		s.SecretVolume(identityCA, string(ca.Name), string(ca.Key)).mount(&p)
-		p.Containers[0].Env = append(p.Containers[0].Env, s.AuthEnv(authToken)...)
+		s.logIn(&p, append([]string{authToken}, s.Logins...)...)
+	}
+	if s.Queue {
+		p.Containers[0].Env = append(p.Containers[0].Env, s.processName("api"))
 	}
 	p.Volumes = append(p.Volumes, workload.SecretVolume(serverTLS, s.Sub(serverTLS), certificate.CertKey, certificate.KeyKey))
 	for _, v := range s.Mounts {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"cmp"
+	"slices"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
@@ -15,11 +16,7 @@ func (s *Service) releases(seen observe.State) error {
 	if s.Wanted, err = release.Parse(s.Spec.OpenStackRelease); err != nil {
 		return invalid.Field("spec.openStackRelease", "%s", err)
 	}
-	installed := ""
-	if sync, ok := seen.Get(schemaResource); ok {
-		installed, s.Fallback = sync.String("status", "installedRelease"), sync.String("status", "previousRelease")
-	}
-	if s.Effective, err = release.Effective(s.Wanted, installed, s.Fallback); err != nil {
+	if err := s.schemaReleases(seen); err != nil {
 		return invalid.Field("spec.openStackRelease", "%s", err)
 	}
 	if s.Image, err = s.ImageOf(s.App, s.Effective, s.Spec.Image, "spec.image"); err != nil {
@@ -30,14 +27,46 @@ func (s *Service) releases(seen observe.State) error {
 	}
 	if s.Effective != s.Wanted {
 		// The pods stay exactly as they are until the schema serves the new release; an image that the spec names may be of it.
-		s.Image = cmp.Or(s.runningImage(seen), s.Image)
+		s.running = func(resource string) string { return s.runningImage(seen, resource) }
+		main := s.pods()
+		if s.Main != "" {
+			main = s.Main
+		}
+		s.Image = cmp.Or(s.running(main), s.Image)
 	}
 	return nil
 }
 
-// runningImage is the image of the API's pods, if there are any.
-func (s *Service) runningImage(seen observe.State) string {
-	d, ok := seen.Get(s.pods())
+// schemaReleases finds the effective release, which is the least that the schemas of all databases allow, and the one that all of them
+// still serve.
+func (s *Service) schemaReleases(seen observe.State) error {
+	type schema struct{ installed, previous string }
+	var schemas []schema
+	for i := range s.Databases {
+		sync, _ := seen.Get(s.databaseResource(schemaResource, i))
+		is := schema{sync.String("status", "installedRelease"), sync.String("status", "previousRelease")}
+		schemas = append(schemas, is)
+		effective, err := release.Effective(s.Wanted, is.installed, is.previous)
+		if err != nil {
+			return err
+		}
+		if s.Effective == "" || effective < s.Effective {
+			s.Effective = effective
+		}
+	}
+	for _, is := range schemas {
+		if is.previous != "" && !slices.ContainsFunc(schemas, func(other schema) bool {
+			return other.previous != is.previous && other.installed != is.previous
+		}) {
+			s.Fallback = is.previous
+		}
+	}
+	return nil
+}
+
+// runningImage is the image of the pods of a workload, if there are any.
+func (s *Service) runningImage(seen observe.State, resource string) string {
+	d, ok := seen.Get(resource)
 	if !ok {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -8,40 +9,63 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/revision"
 )
 
-// DatabaseSchema brings the database to the wanted release.
+// DatabaseSchema brings the databases to the wanted release.
 func DatabaseSchema[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
-	w := s.Workload.With(s.Sub("schema"), "schema")
-	pod := s.Pod(s.SchemaImage, s.SchemaFiles, nil)
+	var stage compose.Stage
+	for i, d := range s.Databases {
+		spec, err := s.schema(d.Schema)
+		if err != nil {
+			return nil, err
+		}
+		name := s.Name
+		if d.Name != "" {
+			name = ObjectName(d.Name)
+		}
+		stage = append(stage, compose.Resource{Name: s.databaseResource(schemaResource, i), Object: c5c3.DatabaseSync(s.Meta(name), spec)})
+	}
+	return []compose.Stage{stage}, nil
+}
+
+// schema is how the schema of one database is made.
+func (s *Service) schema(of Schema) (openstackv1.DatabaseSyncSpec, error) {
+	pod := s.JobPod(s.SchemaImage, s.SchemaFiles, nil)
 	pod.RestartPolicy = corev1.RestartPolicyNever
-	revisions, err := revision.Known(s.App)
+	if of.LogsIn {
+		s.logIn(&pod, s.Logins...)
+	}
+	revisions, err := revision.Known(cmp.Or(of.Revisions, s.App))
 	if err != nil {
-		return nil, err
+		return openstackv1.DatabaseSyncSpec{}, err
 	}
 	// 1 is a warning (https://docs.openstack.org/oslo.upgradecheck/latest/).
 	var check *openstackv1.Step
-	if !slices.Contains(s.Schema.Unchecked, s.Wanted) {
-		check = new(Step("upgrade-check", s.Schema.Check...))
+	if len(of.Check) > 0 && !slices.Contains(of.Unchecked, s.Wanted) {
+		check = new(Step("upgrade-check", of.Check...))
 		check.SuccessCodes = []int32{0, 1}
 	}
-	return Single(schemaResource, c5c3.DatabaseSync(s.Meta(s.Name), openstackv1.DatabaseSyncSpec{
+	return openstackv1.DatabaseSyncSpec{
 		Release:          string(s.Wanted),
-		Sync:             s.Schema.Sync,
-		Expand:           s.Schema.Expand,
-		Contract:         s.Schema.Contract,
-		OnlineMigrations: s.Schema.OnlineMigrations,
+		Sync:             of.Sync,
+		Expand:           of.Expand,
+		Contract:         of.Contract,
+		OnlineMigrations: of.OnlineMigrations,
 		UpgradeCheck:     check,
 		// A database that was retained or restored reports its revision.
 		SchemaVersion: &openstackv1.SchemaVersion{
-			Step:         Step("db-version", s.Schema.Version...),
-			Empty:        s.Schema.Empty,
+			Step:         Step("db-version", of.Version...),
+			Empty:        of.Empty,
 			Revisions:    revisions,
 			AllowUnknown: s.Spec.AllowUnknown,
 		},
 		Consumers: s.Consumers(),
-		Template:  w.Template(pod),
-	})), nil
+		Template:  s.JobWorkload().Template(pod),
+	}, nil
 }
+
+// JobWorkload is that of Jobs which reach the database alone.
+func (s *Service) JobWorkload() workload.Workload { return s.Workload.With(s.Sub("schema"), "schema") }

@@ -1,7 +1,10 @@
 package service
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -24,12 +27,16 @@ type Account struct {
 	Labels object.Map
 }
 
-// Credentials are the passwords of the database account, of the service's user in Keystone, and of the service's own accounts.
+// Credentials are the passwords of the accounts of the databases and of the queue, of the service's user in Keystone, and of the service's
+// own accounts.
 func Credentials[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
-	accounts := []Account{{"database", s.Sub("database"), s.databaseName(), mariadb.Watched()}}
-	if s.Spec.Identity != nil {
+	accounts := []Account{{"database", s.Sub("database"), s.user(), mariadb.Watched()}}
+	if s.registered() {
 		accounts = append(accounts, Account{"user", s.userSecret(), s.App, nil})
+	}
+	if s.Queue {
+		accounts = append(accounts, Account{"queue", s.queueSecret(), s.user(), nil})
 	}
 	var stage compose.Stage
 	for _, a := range append(accounts, s.Accounts...) {
@@ -48,31 +55,89 @@ func Credentials[M Instance](m M) ([]compose.Stage, error) {
 	return []compose.Stage{stage}, nil
 }
 
-// Certificate is the server's.
+// Certificate is that of everything which others reach. Where there is nothing of the kind, there is none.
 func Certificate[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
-	host := s.InternalHost()
-	names := []string{host, host + ".cluster.local", s.Name + "." + s.Namespace, s.Name}
+	if !s.served() {
+		return nil, nil
+	}
+	var names []string
+	if s.Module != "" {
+		host := s.InternalHost()
+		names = []string{host, host + ".cluster.local", s.Name + "." + s.Namespace, s.Name}
+	}
 	if s.Stateful {
 		names = append(names, fmt.Sprintf("*.%s.%s.svc", s.Workload.Headless, s.Namespace))
+	}
+	for _, p := range s.Processes {
+		if p.Port > 0 {
+			host := s.processHost(p.Name)
+			names = append(names, host, host+".cluster.local")
+		}
 	}
 	return Single(CertificateResource, certificate.Server(s.Meta(s.Sub(serverTLS)), s.Spec.IssuerRef, names...)), nil
 }
 
-func (s *Service) databaseName() string { return s.App }
-
-// DatabaseAccount is the database and its account on the shared server. A grant that comes before its user is tried again within moments,
+// DatabaseAccount is the databases and their account on the shared server. A grant that comes before its user is tried again within moments,
 // so that it needs no stage of its own
 // (https://github.com/mariadb-operator/mariadb-operator/blob/v25.10.4/pkg/controller/sql/controller.go).
 func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
-	a := mariadb.Account{Meta: s.Meta(s.databaseName()), Server: string(s.Spec.Database.MariaDBRef.Name), Secret: s.Sub("database")}
-	return []compose.Stage{{
-		{Name: "database", Object: a.Database(), Retain: true},
-		{Name: "database-user", Object: a.User(), Retain: true},
-		{Name: "database-grant", Object: a.Grant(), Retain: true},
-	}}, nil
+	own := mariadb.Account{Meta: s.Meta(ObjectName(s.user())), Login: s.user(), Server: s.databaseServer(), Secret: s.Sub("database")}
+	var stage compose.Stage
+	for i, d := range s.Databases {
+		a := own
+		a.Schema = s.schemaName(d)
+		a.Meta = s.Meta(ObjectName(a.Schema))
+		stage = append(stage, compose.Resource{Name: s.databaseResource("database", i), Object: a.Database(), Retain: true})
+		if i == 0 {
+			stage = append(stage, compose.Resource{Name: "database-user", Object: own.User(), Retain: true})
+		}
+		stage = append(stage, compose.Resource{Name: s.databaseResource("database-grant", i), Object: a.Grant(), Retain: true})
+		for _, g := range s.Guests {
+			guest := mariadb.Account{
+				Meta: s.Meta(s.Sub(g.User)), Login: g.User, Server: a.Server, Schema: a.Schema, Secret: g.DatabaseSecret,
+			}
+			if g.DatabaseSecret != "" && i == 0 {
+				stage = append(stage, compose.Resource{Name: "database-user-" + g.User, Object: guest.User(), Retain: true})
+			}
+			name := s.databaseResource("database-grant-"+g.User, i)
+			stage = append(stage, compose.Resource{Name: name, Object: guest.Grant(), Retain: true})
+		}
+	}
+	return []compose.Stage{stage}, nil
 }
+
+// served says that somebody reaches pods of the service.
+func (s *Service) served() bool {
+	return s.Module != "" || slices.ContainsFunc(s.Processes, func(p Process) bool { return p.Port > 0 })
+}
+
+// Guest is the user of another service who may do everything in the databases and the virtual host of this one.
+type Guest struct {
+	User string
+	// DatabaseSecret and QueueSecret hold the password where the server, or the queue, does not have the user yet.
+	DatabaseSecret, QueueSecret string
+}
+
+// user of the databases and of the queue.
+func (s *Service) user() string { return cmp.Or(s.User, s.App) }
+
+func (s *Service) databaseServer() string { return string(s.Spec.Database.MariaDBRef.Name) }
+
+// schemaName is the name of a database in SQL.
+func (s *Service) schemaName(d Database) string { return cmp.Or(d.Name, s.App) }
+
+// databaseResource names what there is of each database. It has the same name for that of a service's only one.
+func (s *Service) databaseResource(name string, i int) string {
+	if i == 0 {
+		return name
+	}
+	return name + "-" + ObjectName(s.schemaName(s.Databases[i]))
+}
+
+// ObjectName is the name of an object of Kubernetes that is a database, or a user, of that name.
+func ObjectName(name string) string { return strings.ReplaceAll(name, "_", "-") }
 
 // Single is one object as a component.
 func Single(name string, o runtime.Object) []compose.Stage {

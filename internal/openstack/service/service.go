@@ -84,12 +84,27 @@ type Service struct {
 	Annotations map[string]string
 	// Rules of access are the service's own where the tenant has none of that name.
 	Rules map[string]string
+	// Processes are those besides the API.
+	Processes []Process
+	// Logins are groups of options by which the service logs in to Keystone, besides that of the tokens of requests.
+	Logins []string
+	// Credential is the Secret of the application credential of another service, by which this one logs in. Empty: it has its own.
+	Credential string
+	// Borrowers are workloads of other services that log in by the credential of this one.
+	Borrowers []openstackv1.Consumer
+	// Guests may use the databases and the virtual host, too.
+	Guests []Guest
+	// JobEnv and JobVolumes are what Jobs have, besides or in place of what all pods have.
+	JobEnv     []corev1.EnvVar
+	JobVolumes []Volume
 	// Claims are volumes of each pod of a stateful API.
 	Claims []workload.Claim
 	// Watches are alerts besides those on what every service has.
 	Watches []monitoring.Alert
 	// Jobs begin the names of Jobs that are the service's own.
 	Jobs []string
+	// running is the image of the pods of a resource while a release is not in effect. Nil: it is.
+	running func(resource string) string
 	// CAConfigMap holds the authority of the API's certificate, for a Gateway. Empty: there is none yet.
 	CAConfigMap string
 
@@ -128,7 +143,7 @@ func (d *Definition) Derive(in Input) (*Service, error) {
 	if s.Stateful {
 		s.Workload.Headless = s.Sub("pods")
 	}
-	s.Server = s.server(speaksIPv6(in.Seen))
+	s.Server = s.server(SpeaksIPv6(in.Seen, serviceResource))
 	return s, nil
 }
 
@@ -147,7 +162,9 @@ func (s *Service) Meta(name string) object.Meta {
 func (s *Service) WantedRelease() string { return string(s.Wanted) }
 
 // Version of the service that runs: the tag or the digest of its image.
-func (s *Service) Version() string { return s.Image[strings.LastIndexAny(s.Image, ":@")+1:] }
+func (s *Service) Version() string { return versionOf(s.Image) }
+
+func versionOf(image string) string { return image[strings.LastIndexAny(image, ":@")+1:] }
 
 // Exposed says that the API is reached from outside.
 func (s *Service) Exposed() bool {
@@ -166,14 +183,34 @@ func (s *Service) InternalHost() string {
 	return u.Hostname()
 }
 
-// Consumers are the workloads that use the database, keys and credentials.
+// Consumers are the workloads that use the databases and keys.
 func (s *Service) Consumers() []openstackv1.Consumer {
-	return []openstackv1.Consumer{{Kind: s.kind(), Name: common.ObjectName(s.Workload.Name)}}
+	return s.consumers(func(Process) bool { return true })
+}
+
+// loggedIn are those that use the credential.
+func (s *Service) loggedIn() []openstackv1.Consumer {
+	return s.consumers(func(p Process) bool { return p.LogsIn })
+}
+
+func (s *Service) consumers(which func(Process) bool) []openstackv1.Consumer {
+	var out []openstackv1.Consumer
+	if s.Module != "" {
+		out = append(out, openstackv1.Consumer{Kind: s.kind(), Name: common.ObjectName(s.Workload.Name)})
+	}
+	for _, p := range s.Processes {
+		if which(p) {
+			out = append(out, openstackv1.Consumer{Kind: kindOf(p.Stateful), Name: common.ObjectName(s.Sub(p.Name))})
+		}
+	}
+	return out
 }
 
 // kind of the API's workload.
-func (s *Service) kind() string {
-	if s.Stateful {
+func (s *Service) kind() string { return kindOf(s.Stateful) }
+
+func kindOf(stateful bool) string {
+	if stateful {
 		return "StatefulSet"
 	}
 	return "Deployment"

@@ -1,6 +1,8 @@
 package service
 
 import (
+	"cmp"
+
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
@@ -34,7 +36,7 @@ func (s *Service) Status(plan compose.Plan) common.ServiceStatus {
 		Endpoint:           s.Spec.Endpoints.Public,
 		Components:         respond.Components(plan, s.Previous.Components),
 	}
-	if part, _ := plan.Part("api"); part.Exists() {
+	if part, ok := plan.Part(cmp.Or(s.Main, "api")); ok && part.Exists() {
 		out.Release, out.Version, out.PreviousRelease = string(s.Effective), s.Version(), s.Fallback
 	}
 	out.Phase, out.UpdatePhase = Phase(plan, s.Previous.Phase)

@@ -1,7 +1,9 @@
 package service
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -23,10 +25,13 @@ const (
 )
 
 func (s *Service) userSecret() string       { return s.Sub("user") }
-func (s *Service) credentialSecret() string { return s.Sub("credential") }
+func (s *Service) credentialSecret() string { return cmp.Or(s.Credential, s.Sub("credential")) }
 
-// cloud is what the service's user logs in by, with the password.
-func (s *Service) cloud() common.CloudCredentialsReference {
+// registered says that the service has a user of its own, and is in the catalog.
+func (s *Service) registered() bool { return s.CatalogType != "" && s.Spec.Identity != nil }
+
+// Cloud is what the service's user logs in by, with the password.
+func (s *Service) Cloud() common.CloudCredentialsReference {
 	return common.CloudCredentialsReference{SecretName: common.ObjectName(s.Sub("clouds")), CloudName: s.App}
 }
 
@@ -41,7 +46,7 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 		"name": s.App, "domainRef": common.DefaultDomainObject, "passwordRef": s.userSecret(), "description": "Service " + s.Title,
 	})
 	clouds := s.Clouds(Login{
-		Cloud: s.cloud(), URL: s.Spec.Identity.InternalURL, User: s.App, Project: common.ServiceProject,
+		Cloud: s.Cloud(), URL: s.Spec.Identity.InternalURL, User: s.App, Project: common.ServiceProject,
 		Password: s.userSecret(), CA: s.Spec.Identity.CASecretRef,
 	})
 	roles := []string{common.ServiceRole, common.AdminRole}
@@ -59,10 +64,10 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 		})
 	}
 	var consumers []c5c3v1.Consumer
-	for _, c := range s.Consumers() {
+	for _, c := range slices.Concat(s.loggedIn(), s.Borrowers) {
 		consumers = append(consumers, c5c3v1.Consumer{Kind: c.Kind, Name: c.Name})
 	}
-	credential := s.ApplicationCredential(s.credentialSecret(), s.App, s.cloud(), s.Spec.Identity.CredentialRotation, consumers...)
+	credential := s.ApplicationCredential(s.credentialSecret(), s.App, s.Cloud(), s.Spec.Identity.CredentialRotation, consumers...)
 	credential.Spec.Roles = roles
 	return []compose.Stage{
 		{{Name: "user", Object: user}, {Name: "clouds", Object: clouds}},

@@ -1,0 +1,41 @@
+package nova
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// archival removes what was deleted: first it goes to the shadow tables of its database, then from there. The first command ends with 1 if
+// it has moved something, the second with 3 if there is nothing to remove.
+// https://docs.openstack.org/nova/latest/cli/nova-manage.html#db-archive-deleted-rows
+func archival(m *model) ([]compose.Stage, error) {
+	script := fmt.Sprintf(`before=$(date -d '-%d days' +%%F)
+nova-manage db archive_deleted_rows --all-cells --until-complete --before "$before" || [ $? -eq 1 ] || exit 1
+nova-manage db purge --all-cells --before "$before" || [ $? -eq 3 ]
+`, m.spec.Archive.AfterDays)
+	w := m.Workload.With(m.Sub(archive), archive)
+	pod := m.JobPod(m.Image, m.Files, []string{"sh", "-c", script})
+	return service.Single(archive, w.CronJob(pod, string(m.spec.Archive.Schedule), m.spec.Archive.Suspend)), nil
+}
+
+// jobs lets Jobs reach what the API does: the databases of all cells, and for the check before an upgrade, Keystone and Placement.
+func jobs(m *model) ([]compose.Stage, error) {
+	outbound, err := m.Outbound()
+	if err != nil {
+		return nil, err
+	}
+	w := m.JobWorkload()
+	pods := w.Selector()
+	delete(pods, componentLabel)
+	selector := metav1.LabelSelector{MatchLabels: pods, MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: componentLabel, Operator: metav1.LabelSelectorOpIn, Values: []string{archive, w.Component}},
+	}}
+	return service.Single("jobs-network-policy", workload.NetworkPolicy(m.Meta(m.Sub("jobs")), selector, nil, outbound)), nil
+}
+
+const componentLabel = "app.kubernetes.io/component"

@@ -1,0 +1,150 @@
+package nova
+
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// cellResource is the resource of a cell. Its name begins so that no component's is the same.
+func cellResource(cell string) string { return "cell-" + cell }
+
+// cell0 is that Nova knows where to keep what was never placed.
+func cell0(m *model) ([]compose.Stage, error) {
+	_, address := compute.CellCA(m.Service, compute.Cell0, m.spec.Database, m.spec.Database, m.spec.Queue, m.spec.Queue)
+	address.Queue = nil
+	return service.Single(cell0Component+"-mapping", c5c3.CellMapping(m.Meta(m.Sub(compute.Cell0)), openstackv1.CellMappingSpec{
+		Cell: compute.Cell0, DatabaseConnection: address.DatabaseConnection(),
+		Template: m.JobWorkload().Template(m.JobPod(m.Image, m.Files, nil)),
+	})), nil
+}
+
+// cells are the composite resources of the cells. They are told the wanted release: each brings its own schema there, and then its pods.
+func cells(m *model) ([]compose.Stage, error) {
+	var stage compose.Stage
+	for i := range m.spec.Cells {
+		cell := &m.spec.Cells[i]
+		stage = append(stage, compose.Resource{Name: cellResource(cell.Name), Object: m.cell(cell), Management: true})
+	}
+	return []compose.Stage{stage}, nil
+}
+
+// cell is the composite resource of a cell, with every field filled in.
+func (m *model) cell(c *novav1.Cell) *novacellv1.NovaCell {
+	s := m.spec.ServiceSpec
+	s.Exposure = nil
+	own := m.cellDatabase(c)
+	s.Database = own
+	return &novacellv1.NovaCell{
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: novacellv1.GroupVersionKind.GroupVersion().String(), Kind: novacellv1.GroupVersionKind.Kind,
+		},
+		ObjectMeta: metav1.ObjectMeta{Name: novacellv1.Name(m.Name, c.Name), Namespace: m.Namespace},
+		Spec: novacellv1.NovaCellSpec{
+			ServiceSpec: s, Placement: m.spec.Placement, Cell: c.Name, Disabled: c.Disabled,
+			NovaRef: common.LocalReference{Name: common.ObjectName(m.Name)}, NovaDatabase: m.spec.Database, NovaQueue: m.spec.Queue,
+			Identity: m.spec.Identity, Queue: m.cellQueue(c), Conductor: c.Conductor, Metadata: c.Metadata,
+			UWSGI:    common.UWSGI{Threads: m.spec.UWSGI.Threads, HarakiriSeconds: m.spec.UWSGI.HarakiriSeconds},
+			Consoles: m.spec.Consoles, Proxies: c.Consoles,
+		},
+	}
+}
+
+func (m *model) cellDatabase(c *novav1.Cell) common.Database {
+	return *cmp.Or(c.Database, &m.spec.Database)
+}
+func (m *model) cellQueue(c *novav1.Cell) common.Queue { return *cmp.Or(c.Queue, &m.spec.Queue) }
+
+// authorities are those of the cells' own servers, at which pods that read of a cell find it.
+func (m *model) authorities() []service.Volume {
+	var out []service.Volume
+	for i := range m.spec.Cells {
+		c := &m.spec.Cells[i]
+		volumes, _ := compute.CellCA(m.Service, c.Name, m.spec.Database, m.cellDatabase(c), m.spec.Queue, m.cellQueue(c))
+		out = append(out, volumes...)
+	}
+	return out
+}
+
+// cellWorkloads are those of the cells that log in.
+func (m *model) cellWorkloads() []openstackv1.Consumer {
+	var out []openstackv1.Consumer
+	for _, c := range m.spec.Cells {
+		name := novacellv1.Name(m.Name, c.Name)
+		out = append(out, openstackv1.Consumer{Kind: "StatefulSet", Name: common.ObjectName(name + "-" + conductor)})
+		if c.Metadata != nil {
+			out = append(out, openstackv1.Consumer{Kind: "Deployment", Name: common.ObjectName(name + "-" + metadata)})
+		}
+	}
+	return out
+}
+
+// startWithCells annotates pods with the cells as they know them since they started: another cell, and one that gets no more virtual
+// machines, replaces them.
+func (m *model) startWithCells() {
+	pods, _ := m.seen.Get("deployment")
+	for _, c := range m.spec.Cells {
+		annotation := novav1.Group + "/" + c.Name
+		m.StartWith(m.seen, service.ReadAtStart{Resource: cellResource(c.Name), Path: []string{"status", "uuid"}, Annotation: annotation})
+		disabled := pods.String("spec", "template", "metadata", "annotations", annotation+"-disabled")
+		if m.upToDate(c) {
+			disabled = ""
+			if c.Disabled {
+				disabled = "true"
+			}
+		}
+		if disabled != "" {
+			m.Annotate(annotation+"-disabled", disabled)
+		}
+	}
+}
+
+// upToDate says that Nova knows a cell as it is desired.
+func (m *model) upToDate(c novav1.Cell) bool {
+	o, ok := m.seen.Get(cellResource(c.Name))
+	if !ok {
+		return false
+	}
+	generation, _ := o.Int("status", "observedGeneration")
+	disabled, _ := o.Map("spec")["disabled"].(bool)
+	return disabled == c.Disabled && generation == o.Generation() && o.String("status", "phase") == common.ComponentReady
+}
+
+// cellStates are what the cells report.
+func (m *model) cellStates() []novav1.CellState {
+	out := make([]novav1.CellState, len(m.spec.Cells))
+	for i, c := range m.spec.Cells {
+		out[i] = novav1.CellState{Name: c.Name, Phase: common.ComponentWaiting}
+		if o, ok := m.seen.Get(cellResource(c.Name)); ok {
+			hosts, _ := o.Int("status", "computeNodes")
+			out[i].Phase = cmp.Or(o.String("status", "phase"), common.ComponentCreating)
+			out[i].UUID, out[i].ComputeNodes = o.String("status", "uuid"), int32(hosts) //nolint:gosec // hypervisors are thousands
+		}
+	}
+	return out
+}
+
+// services asks Nova which of its processes there are. What nobody waits for is not ready while it fails.
+func services(m *model) ([]compose.Stage, error) {
+	known := []openstackv1.CheckedProcess{
+		{Binary: "nova-conductor", StatefulSetName: common.ObjectName(m.Sub(conductor))},
+		{Binary: "nova-scheduler", StatefulSetName: common.ObjectName(m.Sub(scheduler))},
+	}
+	for _, c := range m.spec.Cells {
+		known = append(known, openstackv1.CheckedProcess{
+			Binary: "nova-conductor", StatefulSetName: common.ObjectName(novacellv1.Name(m.Name, c.Name) + "-" + conductor),
+		})
+	}
+	return service.Single("service-check", c5c3.ServiceCheck(m.Meta(m.Name), openstackv1.ServiceCheckSpec{
+		CloudCredentialsRef: m.Cloud(), Service: novav1.ServiceType, Processes: known, IntervalSeconds: int32(checkEvery.Seconds()),
+	})), nil
+}

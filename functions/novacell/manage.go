@@ -1,0 +1,45 @@
+package novacell
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+)
+
+// Environment variables with the passwords of Nova's accounts.
+const (
+	novaPassword      = "NOVA_DATABASE_PASSWORD"
+	novaQueuePassword = "NOVA_QUEUE_PASSWORD"
+)
+
+// manage lets Jobs of the cell use Nova's accounts: nova-manage fills those of whoever runs it into the addresses of cells, and looks up in
+// the API's database what the cell's does not say. The authorities of the cell's own servers are where all of Nova finds them.
+func (m *model) manage() {
+	nova := m.spec.NovaDatabase
+	volumes, address := compute.CellCA(m.Service, m.spec.Cell, nova, m.spec.Database, m.spec.NovaQueue, m.spec.Queue)
+	m.address, m.JobVolumes = address, volumes
+	// That of Nova's own server is in the same place as in Nova's pods, where the cell's pods have that of the cell's.
+	apiCA := m.Path("database-ca", string(nova.CASecretRef.Key))
+	if len(volumes) > 0 {
+		v := m.SecretVolume("nova-database-ca", string(nova.CASecretRef.Name), string(nova.CASecretRef.Key))
+		m.JobVolumes, apiCA = append(m.JobVolumes, v), v.Folder+"/"+string(nova.CASecretRef.Key)
+	}
+	api := mariadb.URL(compute.App, novaPassword, nova.Host, nova.Port, compute.APIDatabase, apiCA)
+	own := mariadb.URL(compute.App, novaPassword, m.spec.Database.Host, m.spec.Database.Port, compute.CellName(m.spec.Cell), address.DatabaseCA)
+	queue := rabbitmq.Transport{
+		User: compute.App, PasswordVar: novaQueuePassword, Hosts: []string{m.spec.Queue.Host}, Port: m.spec.Queue.Port,
+		Vhost: compute.CellName(m.spec.Cell), CAFile: address.QueueCA,
+	}.URL()
+	m.JobEnv = []corev1.EnvVar{
+		workload.SecretEnv(novaPassword, compute.Secret(m.nova, compute.DatabaseSecret), secret.PasswordKey),
+		workload.SecretEnv(novaQueuePassword, compute.Secret(m.nova, compute.QueueSecret), secret.PasswordKey),
+		{Name: oslo.MustEnvName("api_database", "connection"), Value: api},
+		{Name: oslo.MustEnvName("database", "connection"), Value: own},
+		{Name: oslo.MustEnvName("DEFAULT", "transport_url"), Value: queue},
+	}
+}

@@ -1,0 +1,183 @@
+// Package novacell composes one cell of a Nova: its database, its part of the message queue, its conductor, its console proxies, and that Nova
+// knows it.
+package novacell
+
+import (
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// New returns the function of NovaCell composite resources.
+func New() function.Runner {
+	return function.Kind[novacellv1.NovaCell, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: status}
+}
+
+// Components, which are named as the processes are that run in them, and the resource of the mapping.
+const (
+	conductor = "conductor"
+	metadata  = "metadata"
+	mapping   = "mapping"
+)
+
+// definition is what is the same for every cell of that name. A cell has neither an API nor a user of its own.
+func definition(cell string) *service.Definition {
+	return &service.Definition{
+		App:       compute.App,
+		Title:     "NovaCell",
+		User:      compute.CellName(cell),
+		Queue:     true,
+		Main:      conductor,
+		Databases: []service.Database{compute.ManageDatabase(compute.CellName(cell))},
+	}
+}
+
+// graph is what a cell consists of, and what needs what. Its pods come after its conductor, which speaks to the database for hypervisors of
+// the release before, too.
+var graph = service.Graph(
+	definition(""),
+	service.Own[*model]{Component: service.Daemon[*model](conductor, []string{"schema", "queue"})},
+	service.Own[*model]{Component: service.Daemon[*model](metadata, []string{"schema", "queue", "certificate"}, conductor)},
+	service.Own[*model]{Component: service.Daemon[*model](vnc.name, []string{"schema", "queue", "certificate"}, conductor)},
+	service.Own[*model]{Component: service.Daemon[*model](spice.name, []string{"schema", "queue", "certificate"}, conductor)},
+	service.Own[*model]{Component: service.Daemon[*model](serial.name, []string{"schema", "queue", "certificate"}, conductor)},
+	service.Own[*model]{Component: compose.Component[*model]{
+		Name: mapping, Needs: []string{"schema", "queue"}, Build: mapped,
+	}},
+)
+
+// model is everything that builders read, derived once.
+type model struct {
+	*service.Service
+	spec *novacellv1.NovaCellSpec
+	seen observe.State
+	// nova is the name of the Nova, and address what it records of the cell.
+	nova    string
+	address compute.Address
+}
+
+// APIPod is a pod of the conductor: what the cell is, since it has no API.
+func (m *model) APIPod() workload.Pod { return m.ProcessPod(m.Processes[0]) }
+
+func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
+	m := &model{spec: &in.XR.Spec, seen: in.Seen, nova: string(in.XR.Spec.NovaRef.Name)}
+	setDefaults(m.spec)
+	var err error
+	m.Service, err = definition(m.spec.Cell).Derive(service.Input{
+		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Spec: service.Spec{
+			ServiceSpec: &m.spec.ServiceSpec, Workload: service.Shape(m.spec.Conductor, m.spec.Placement), UWSGI: &m.spec.UWSGI,
+			Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "conductor.memory",
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.Credential = compute.Secret(m.nova, compute.CredentialSecret)
+	m.Logins = compute.Logins()
+	m.Guests = []service.Guest{m.guest()}
+	m.Reaches = []workload.Flow{{Ports: peers}}
+	m.manage()
+	m.Processes = m.processes()
+	m.Options = m.options()
+	return m, m.Render()
+}
+
+// peers are the ports of the services that a cell's processes use: Cinder, Placement, Glance, Neutron.
+var peers = []int32{8776, 8778, 9292, 9696}
+
+// setDefaults repeats the defaults of the schema, for callers that do not go through an API server.
+func setDefaults(s *novacellv1.NovaCellSpec) {
+	if s.Consoles.Graphical == "" {
+		s.Consoles.Graphical = novav1.VNC
+	}
+	if s.NovaDatabase.Port == 0 {
+		s.NovaDatabase.Port = common.DatabasePort
+	}
+	if s.NovaQueue.Port == 0 {
+		s.NovaQueue.Port = common.QueuePort
+	}
+}
+
+// guest is the user of Nova, who reads of every cell. A server of the cell's own does not have it yet.
+func (m *model) guest() service.Guest {
+	g := service.Guest{User: compute.App}
+	if m.spec.Database.MariaDBRef != m.spec.NovaDatabase.MariaDBRef {
+		g.DatabaseSecret = compute.Secret(m.nova, compute.DatabaseSecret)
+	}
+	if m.spec.Queue.RabbitMQRef != m.spec.NovaQueue.RabbitMQRef {
+		g.QueueSecret = compute.Secret(m.nova, compute.QueueSecret)
+	}
+	return g
+}
+
+// processes are all of the cell's.
+func (m *model) processes() []service.Process {
+	out := []service.Process{compute.Daemon(m.Service, service.Process{
+		Process: m.spec.Conductor, Name: conductor, Title: "the conductor of Nova's cell " + m.spec.Cell,
+		Outage: "no virtual machine of the cell changes", Command: []string{"nova-conductor"},
+	})}
+	if p := m.spec.Metadata; p != nil {
+		api := compute.Metadata(m.nova, *p)
+		api.Title += " of cell " + m.spec.Cell
+		api.Server = m.Serve(m.seen, api, compute.MetadataModule)
+		api.Env = append(api.Env, compute.WSGIEnv(m.Service, m.Sub(metadata))...)
+		out = append(out, api)
+	}
+	for _, p := range m.proxies() {
+		out = append(out, m.proxy(p))
+	}
+	return out
+}
+
+// options are those of the cell: it knows neither the API's database nor the scheduler, and asks them for nothing.
+// https://docs.openstack.org/nova/latest/admin/cells.html#operations-requiring-upcalls
+func (m *model) options() oslo.Config {
+	listen := anyIPv4
+	for _, p := range m.proxies() {
+		if service.SpeaksIPv6(m.seen, p.name+"-service") {
+			listen = anyIPv6
+		}
+	}
+	return compute.Options(m.Service, m.spec.Consoles).Merge(oslo.Config{
+		"DEFAULT":          {"ssl_only": true, "cert": m.CertificateFile(), "key": m.KeyFile()},
+		"api":              {"local_metadata_per_cell": m.spec.Metadata != nil},
+		"conductor":        {"workers": int(service.Workers(m.spec.Conductor))},
+		"filter_scheduler": {"track_instance_changes": false},
+		"workarounds":      {"disable_group_policy_check_upcall": true},
+		"vnc":              {"novncproxy_host": listen, "novncproxy_port": novav1.VNCPort},
+		"spice":            {"html5proxy_host": listen, "html5proxy_port": novav1.SPICEPort},
+		"serial_console":   {"serialproxy_host": listen, "serialproxy_port": novav1.SerialPort},
+	})
+}
+
+// mapped is that Nova knows the cell, and the hypervisors that register in it.
+func mapped(m *model) ([]compose.Stage, error) {
+	return service.Single(mapping, c5c3.CellMapping(m.Meta(m.Name), openstackv1.CellMappingSpec{
+		Cell: m.spec.Cell, DatabaseConnection: m.address.DatabaseConnection(), TransportURL: m.address.TransportURL(),
+		Disabled: m.spec.Disabled,
+		CloudCredentialsRef: &common.CloudCredentialsReference{
+			SecretName: common.ObjectName(compute.Secret(m.nova, compute.CloudsSecret)), CloudName: compute.App,
+		},
+		Template: m.JobWorkload().Template(m.JobPod(m.Image, m.Files, nil)),
+	})), nil
+}
+
+func status(m *model, plan compose.Plan) any {
+	out := novacellv1.NovaCellStatus{ServiceStatus: m.Status(plan)}
+	out.Endpoint = ""
+	if o, ok := m.seen.Get(mapping); ok {
+		hosts, _ := o.Int("status", "hostCount")
+		out.UUID, out.ComputeNodes = o.String("status", "uuid"), int32(hosts) //nolint:gosec // hypervisors are thousands
+	}
+	return out
+}

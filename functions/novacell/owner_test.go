@@ -1,0 +1,26 @@
+package novacell
+
+import (
+	"encoding/json"
+	"testing"
+
+	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+)
+
+// TestEachOwner: no option that a tenant sets, by whatever name, says something else than what the pods are composed by.
+func TestEachOwner(t *testing.T) {
+	owners := servicetest.Owners[*model]{
+		Derive: func(spec []byte) (*model, error) {
+			in := function.Input[novacellv1.NovaCell]{}
+			in.XR.Name, in.XR.Namespace = novacellv1.Name(compute.App, "cell1"), "cloud"
+			if err := json.Unmarshal(spec, &in.XR.Spec); err != nil {
+				return nil, err
+			}
+			return derive(in)
+		},
+	}
+	owners.Each(t, compute.App, "small", "medium")
+}

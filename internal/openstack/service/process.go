@@ -1,0 +1,210 @@
+package service
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// Process is one of several of a service, besides its API: a daemon, or another application of WSGI.
+type Process struct {
+	common.Process
+	// Name of the process: that of its component and its workload's resource, and the end of its objects' names.
+	Name string
+	// Title and Outage are what it is, and what does not work while no pod is available, in sentences.
+	Title, Outage string
+	// Command that runs it. Server, in its place, is the application (Serve).
+	Command []string
+	Server  *workload.UWSGI
+	// Stateful says that pods have names that stay, such as those by which others know them. Without, their names are new in each roll-out.
+	Stateful bool
+	// LogsIn says that it logs in to Keystone.
+	LogsIn bool
+	// Port that it is reached at, by https. 0: by nobody.
+	Port int32
+	// Exposure says how it is reached from outside. Nil: it is not.
+	Exposure *common.ServiceExposure
+	// Ready is how a pod is found to work. One that is reached from elsewhere is restarted, too, if it does not.
+	Ready workload.Check
+	// Mercy is how long it may go on with what it does while a pod stops.
+	Mercy time.Duration
+	// Env and Mounts are those of its pods alone, Reaches is where they go besides where all pods do.
+	Env     []corev1.EnvVar
+	Mounts  []Volume
+	Reaches []workload.Flow
+}
+
+// file is the name of the configuration of an application's server.
+func (p Process) file() string { return p.Name + ".ini" }
+
+// resource of what a process consists of besides its workload.
+func (p Process) resource(what string) string { return p.Name + "-" + what }
+
+// Serve is the server of an application of WSGI that a process runs, with as many workers as its memory holds.
+func (s *Service) Serve(seen observe.State, p Process, module string) *workload.UWSGI {
+	u := s.serve(module, p.Port, Processes(Resources(p.Process)), SpeaksIPv6(seen, p.resource("service")))
+	return &u
+}
+
+// Resources are what a pod of a process gets.
+func Resources(p common.Process) *common.Resources {
+	requests, limits := common.ResourceAmounts{}, common.ResourceAmounts{}
+	if p.CPU != nil {
+		requests.CPU = new(resource.MustParse(p.CPU.String()))
+	}
+	if p.Memory != "" {
+		requests.Memory = new(resource.MustParse(string(p.Memory)))
+		limits.Memory = requests.Memory
+	}
+	out := &common.Resources{}
+	if requests != (common.ResourceAmounts{}) {
+		out.Requests = &requests
+	}
+	if limits != (common.ResourceAmounts{}) {
+		out.Limits = &limits
+	}
+	return out
+}
+
+// Shape is the workload of a process on the nodes that a service runs on.
+func Shape(p common.Process, on common.Placement) *common.Workload {
+	return &common.Workload{Replicas: p.Replicas, Resources: Resources(p), Placement: on}
+}
+
+// Workers is how many worker processes a daemon has: as many as its memory holds comfortably. Its own default is one for each CPU of the
+// node.
+func Workers(p common.Process) int32 { return Processes(Resources(p)) }
+
+// Daemon is a component that runs a process, by its name. One that the instance does not have is switched off.
+func Daemon[M Instance](name string, needs []string, rollsAfter ...string) compose.Component[M] {
+	return compose.Component[M]{
+		Name: name, Needs: needs, RollsAfter: rollsAfter,
+		Enabled: func(m M) bool { return m.Base().process(name) != nil },
+		Build:   func(m M) ([]compose.Stage, error) { s := m.Base(); return s.run(*s.process(name)) },
+		Version: func(m M) string { s := m.Base(); return versionOf(s.imageFor(name)) },
+	}
+}
+
+// process of that name, if there is one.
+func (s *Service) process(name string) *Process {
+	for i := range s.Processes {
+		if s.Processes[i].Name == name {
+			return &s.Processes[i]
+		}
+	}
+	return nil
+}
+
+// imageFor is the image of a process: until a release is in effect, that which it has.
+func (s *Service) imageFor(process string) string {
+	if s.running == nil {
+		return s.Image
+	}
+	return cmp.Or(s.running(process), s.Image)
+}
+
+func (s *Service) processHost(process string) string {
+	return fmt.Sprintf("%s.%s.svc", s.Sub(process), s.Namespace)
+}
+
+// ProcessWorkload is the workload of a process.
+func (s *Service) ProcessWorkload(p Process) workload.Workload {
+	w := s.Workload.With(s.Sub(p.Name), p.Name)
+	w.Replicas, w.Resources = ptr.Deref(p.Replicas, defaultReplicas), Resources(p.Process)
+	return w
+}
+
+// run is the pods of a process, and what leads to them.
+func (s *Service) run(p Process) ([]compose.Stage, error) {
+	outbound, err := s.Outbound()
+	if err != nil {
+		return nil, err
+	}
+	w := s.ProcessWorkload(p)
+	var in []workload.Flow
+	if p.Port > 0 {
+		in = s.inbound(p.Port, p.Exposure)
+	}
+	stage := compose.Stage{
+		{Name: p.Name},
+		{Name: p.resource("disruption-budget"), Object: w.DisruptionBudget()},
+		{Name: p.resource("network-policy"), Object: w.NetworkPolicy(in, append(outbound, p.Reaches...))},
+	}
+	if p.Stateful {
+		// Nobody reaches its pods by their names, so that there is no headless Service.
+		stage[0].Object = w.StatefulSet(s.ProcessPod(p))
+	} else {
+		stage[0].Object = w.Deployment(s.ProcessPod(p))
+	}
+	if p.Port > 0 {
+		stage = append(stage, compose.Resource{Name: p.resource("service"), Object: w.Service(workload.Port(portName, p.Port))})
+	}
+	stages := []compose.Stage{stage}
+	if e := p.Exposure; e != nil && e.Type != exposure.None {
+		stages[0] = append(stages[0], s.expose(s.Meta(w.Name), *e, exposure.Backend{
+			Service: w.Name, Port: p.Port, Host: s.processHost(p.Name), CASecret: s.Sub(serverTLS), CAConfigMap: s.CAConfigMap,
+		}, p.Name+"-")...)
+	}
+	return stages, nil
+}
+
+// ProcessPod is a pod of a process.
+func (s *Service) ProcessPod(p Process) workload.Pod {
+	command := p.Command
+	if p.Server != nil {
+		command = []string{"uwsgi", "--ini", s.Path(p.file())}
+	}
+	pod := s.Pod(s.imageFor(p.Name), s.Files, command)
+	pod.GraceSeconds = workload.Grace(p.Mercy)
+	pod.Annotations = s.Annotations
+	c := &pod.Containers[0]
+	if p.Server != nil {
+		c.VolumeMounts = append(c.VolumeMounts, workload.MountFile("config", s.Path(p.file()), p.file()))
+	}
+	if p.LogsIn {
+		s.logIn(&pod, s.Logins...)
+	}
+	if s.Queue {
+		c.Env = append(c.Env, s.processName(p.Name))
+	}
+	for _, v := range p.Mounts {
+		v.mount(&pod)
+	}
+	c.Env = append(c.Env, p.Env...)
+	if p.Port == 0 {
+		workload.Readiness(c, p.Ready)
+		return pod
+	}
+	s.SecretVolume(serverTLS, s.Sub(serverTLS), certificate.CertKey, certificate.KeyKey).mount(&pod)
+	c.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: p.Port}}
+	workload.Probe(c, p.Ready)
+	workload.Drain(c)
+	return pod
+}
+
+// ProcessPort is the name of the port that a process is reached at.
+const ProcessPort = portName
+
+// CertificateFile and KeyFile are where pods that are reached by https have the certificate and its key.
+func (s *Service) CertificateFile() string { return s.Path(serverTLS, certificate.CertKey) }
+
+// KeyFile is where the certificate's key is.
+func (s *Service) KeyFile() string { return s.Path(serverTLS, certificate.KeyKey) }
+
+// alerts on a process are those on the API, in its own words.
+func (s *Service) processAlerts(p Process) []monitoring.Alert {
+	return s.podAlerts(s.Title+strings.ToUpper(p.Name[:1])+p.Name[1:], p.Title, p.Outage, s.Sub(p.Name), p.Stateful)
+}

@@ -1,0 +1,73 @@
+package service
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+)
+
+const queuePasswordEnv = "QUEUE_PASSWORD"
+
+// queueOptions are those of the message queue, of which all that share a virtual host have to have the same: queues that outlive the loss of
+// a member, also those of answers, and streams for what goes to everybody, which want a prefetch count. Nobody takes notifications, which
+// would only pile up. https://docs.openstack.org/oslo.messaging/latest/admin/rabbit.html
+var queueOptions = oslo.Config{
+	"oslo_messaging_rabbit": {
+		"rabbit_quorum_queue":           true,
+		"rabbit_transient_quorum_queue": true,
+		"use_queue_manager":             true,
+		"rabbit_stream_fanout":          true,
+		"rabbit_qos_prefetch_count":     10,
+	},
+	"oslo_messaging_notifications": {"driver": "noop"},
+}
+
+func (s *Service) queueSecret() string { return s.Sub("queue") }
+
+// queueEnv is how a pod reaches the virtual host.
+func (s *Service) queueEnv() []corev1.EnvVar {
+	q := s.Spec.Queue
+	url := rabbitmq.Transport{
+		User: s.user(), PasswordVar: queuePasswordEnv, Hosts: []string{q.Host}, Port: q.Port, Vhost: s.user(),
+		CAFile: s.Path(queueCA, string(q.CASecretRef.Key)),
+	}.URL()
+	return []corev1.EnvVar{
+		workload.SecretEnv(queuePasswordEnv, s.queueSecret(), secret.PasswordKey),
+		{Name: oslo.MustEnvName("DEFAULT", "transport_url"), Value: url},
+	}
+}
+
+// processName is what the queues of a process are called besides its pod: two processes of one name on one host would take each other's
+// answers.
+func (s *Service) processName(process string) corev1.EnvVar {
+	return corev1.EnvVar{Name: oslo.MustEnvName("oslo_messaging_rabbit", "processname"), Value: s.Sub(process)}
+}
+
+// QueueAccount is the virtual host on the shared message queue, and the account there. Messages are data while the pods that they are for
+// are away.
+func QueueAccount[M Instance](m M) ([]compose.Stage, error) {
+	s := m.Base()
+	own := rabbitmq.Account{
+		Meta: s.Meta(ObjectName(s.user())), Vhost: s.user(), Login: s.user(), Cluster: string(s.Spec.Queue.RabbitMQRef.Name),
+		Secret: s.queueSecret(), DeleteData: s.Spec.DeletionPolicy == common.DeletionPolicyDelete,
+	}
+	stage := compose.Stage{
+		{Name: "queue-vhost", Object: own.VirtualHost(), Retain: true},
+		{Name: "queue-user", Object: own.User(), Retain: true},
+		{Name: "queue-permission", Object: own.Permission(), Retain: true},
+	}
+	for _, g := range s.Guests {
+		guest := own
+		guest.Meta, guest.Login, guest.Secret = s.Meta(s.Sub(g.User)), g.User, g.QueueSecret
+		if g.QueueSecret != "" {
+			stage = append(stage, compose.Resource{Name: "queue-user-" + g.User, Object: guest.User(), Retain: true})
+		}
+		stage = append(stage, compose.Resource{Name: "queue-permission-" + g.User, Object: guest.Permission(), Retain: true})
+	}
+	return []compose.Stage{stage}, nil
+}
