@@ -36,9 +36,36 @@ var controlPlaneCases = kindCases{
 		},
 		"ServiceNotBuilt": {
 			reason:  "A service without a function is not offered.",
-			spec:    `services: {nova: {enabled: true}}`,
-			field:   "spec.services.nova",
+			spec:    `services: {heat: {enabled: true}}`,
+			field:   "spec.services.heat",
 			message: "unknown field",
+		},
+		"Cells": {
+			reason: "Each has what it needs of its own.",
+			spec: `
+services:
+  nova:
+    enabled: true
+    metadata: {perCell: true, replicas: 2}
+    consoles: {graphical: SPICE, serial: true}
+    quotas: {instances: -1, cores: 100, memoryMiB: 65536}
+    cells:
+    - name: cell1
+      consoles: {hostname: vnc.example.com, serialHostname: serial.example.com}
+    - {name: cell2, disabled: true, conductor: {replicas: 4, cpu: 2, memory: 1Gi}}`,
+		},
+		"CellZero": {
+			reason:  "Nova has one of the name.",
+			spec:    `services: {nova: {cells: [{name: cell0}]}}`,
+			field:   "spec.services.nova.cells[0].name",
+			message: "cell0 is where Nova keeps what was never placed; choose another name",
+		},
+		"CellRemoved": {
+			reason:  "Virtual machines would be nowhere.",
+			old:     new(`services: {nova: {cells: [{name: cell1}, {name: cell2}]}}`),
+			spec:    `services: {nova: {cells: [{name: cell1}]}}`,
+			field:   "spec.services.nova.cells",
+			message: "a cell cannot be removed or renamed: its virtual machines are recorded in it; close it with disabled: true",
 		},
 		"DedicatedCluster": {
 			reason:  "Nothing makes one yet.",

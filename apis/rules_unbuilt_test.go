@@ -97,13 +97,13 @@ func below(path string, roots []string) bool {
 
 func TestIsUnbuilt(t *testing.T) {
 	for field, want := range map[string]bool{
-		"spec.services.nova": true, "spec.services.glance.stores[12].ceph": true, "spec.services.nova.api": false, "spec.services.keystone": false, "": false,
+		"spec.services.neutron": true, "spec.services.glance.stores[12].ceph": true, "spec.services.neutron.api": false, "spec.services.keystone": false, "": false,
 	} {
 		if diff := cmp.Diff(want, apis.IsUnbuilt("ControlPlaneCluster", field)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", field, diff)
 		}
 	}
-	if apis.IsUnbuilt("Keystone", "spec.services.nova") {
+	if apis.IsUnbuilt("Keystone", "spec.services.neutron") {
 		t.Error("a Keystone has no services")
 	}
 }
@@ -186,19 +186,6 @@ services:
       disabled: true
       conductor: {replicas: 4}
       infrastructure: {mariadb: {replicas: 3, storageSize: 50Gi}, rabbitmq: {replicas: 3, memory: 2Gi}}`,
-			},
-			"CellZero": {
-				reason:  "Nova has one of the name.",
-				spec:    `services: {nova: {cells: [{name: cell0}]}}`,
-				field:   "spec.services.nova.cells[0].name",
-				message: "cell0 is where Nova keeps what was never placed; choose another name",
-			},
-			"CellRemoved": {
-				reason:  "Virtual machines would be nowhere.",
-				old:     new(`services: {nova: {cells: [{name: cell1}, {name: cell2}]}}`),
-				spec:    `services: {nova: {cells: [{name: cell1}]}}`,
-				field:   "spec.services.nova.cells",
-				message: "a cell cannot be removed or renamed: its virtual machines are recorded in it; close it with disabled: true",
 			},
 			"CellMoved": {
 				reason:  "Its database is where it is.",

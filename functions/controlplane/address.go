@@ -3,6 +3,7 @@ package controlplane
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"k8s.io/utils/ptr"
 
@@ -51,25 +52,49 @@ func (m *model) publicAddresses() []string {
 	return out
 }
 
+// at is how something is reached from outside that has a host name of its own: the one that the claim says, or one below its domain. Nil: it
+// is not.
+func (m *model) at(said common.Hostname, name string) *common.ServiceExposure {
+	if m.exposure.Type == exposure.None {
+		return nil
+	}
+	return &common.ServiceExposure{Exposure: m.exposure, TLS: m.tls, Hostname: cmp.Or(said, common.Hostname(name+"."+m.domain))}
+}
+
+// A host is a public host name: whose it is, the field that says it, and how it is exposed. Nil: it is not.
+type host struct {
+	whose, field string
+	exposure     *common.ServiceExposure
+}
+
+// publicHosts are all of them.
+func (m *model) publicHosts() []host {
+	var out []host
+	for _, s := range m.services {
+		out = append(out, host{s.name, s.field(".hostname"), s.exposure})
+		if s.hosts != nil {
+			out = append(out, s.hosts(m, s)...)
+		}
+	}
+	return slices.DeleteFunc(out, func(h host) bool { return h.exposure == nil })
+}
+
 // checkHostnames refuses a public host name that DNS does not carry, since it may be put together of the claim's name and namespace and
-// the platform's domain, and one that two services would answer at.
+// the platform's domain, and one that two would answer at.
 func (m *model) checkHostnames() error {
 	const longest = 253
 	taken := map[string]string{}
-	for _, s := range m.services {
-		if s.exposure == nil {
-			continue
-		}
-		if n := len(s.exposure.Hostname); n > longest {
+	for _, h := range m.publicHosts() {
+		if n := len(h.exposure.Hostname); n > longest {
 			return invalid.Field("spec.global.domain", "the host name %s has %d characters, of %d at most; give a shorter domain",
-				s.exposure.Hostname, n, longest)
+				h.exposure.Hostname, n, longest)
 		}
-		at := string(s.exposure.Hostname) + s.exposure.Path
+		at := string(h.exposure.Hostname) + h.exposure.Path
 		if other, ok := taken[at]; ok {
-			return invalid.Field(s.field(".hostname"), "%s is reached at %s already; give another name, or use global.exposure.routing Paths",
-				other, s.exposure.Hostname)
+			return invalid.Field(h.field, "%s is reached at %s already; give another name, or use global.exposure.routing Paths",
+				other, h.exposure.Hostname)
 		}
-		taken[at] = s.name
+		taken[at] = h.whose
 	}
 	return nil
 }

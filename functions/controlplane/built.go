@@ -1,25 +1,42 @@
 package controlplane
 
 import (
+	"errors"
+	"reflect"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
-// checkBuilt refuses what the API has and the function does not compose yet. Admission refuses services and dedicated
-// clusters too; this holds where another definition is installed beside the function.
+// instead is what to do instead of what is not built yet, where that is more than to leave it out.
+var instead = map[string]string{
+	"spec.cluster.gardener": "dedicated clusters are not built yet in this version; name a cluster of the platform in cluster.ref, or leave cluster out",
+	"spec.infrastructure.mariadb.backup.pointInTimeRecovery": "the operator recovers to a point in time with replication only, which is not built yet; " +
+		"leave it off and schedule backups more often",
+}
+
+// checkBuilt refuses what the API has and the function does not compose yet. Admission refuses it too; this holds where another definition
+// is installed beside the function. What is switched off may stand there.
 func checkBuilt(s *controlplanev1.ControlPlaneClusterSpec) error {
-	for _, u := range unbuilt {
-		if u.wanted(s) {
-			return invalid.Field(u.field+".enabled", "this service is not built yet in this version; leave it off")
+	var errs []error
+	limit.Walk("spec", s, func(field string, value any) {
+		if !apis.IsUnbuilt("ControlPlaneCluster", field) {
+			return
 		}
-	}
-	if s.Cluster != nil && s.Cluster.Gardener != nil {
-		return invalid.Field("spec.cluster.gardener", "dedicated clusters are not built yet in this version; "+
-			"name a cluster of the platform in cluster.ref, or leave cluster out")
-	}
-	if b := s.Infrastructure.MariaDB.Backup; b != nil && b.PointInTimeRecovery {
-		return invalid.Field("spec.infrastructure.mariadb.backup.pointInTimeRecovery",
-			"the operator recovers to a point in time with replication only, which is not built yet; leave it off and schedule backups more often")
-	}
-	return nil
+		words, off := instead[field], reflect.Value{}
+		if v := reflect.ValueOf(value); v.Kind() == reflect.Struct {
+			off = v.FieldByName("Enabled")
+		}
+		switch {
+		case words != "":
+			errs = append(errs, invalid.Field(field, "%s", words))
+		case !off.IsValid():
+			errs = append(errs, invalid.Field(field, "this is not built yet in this version; leave it out"))
+		case off.Bool():
+			errs = append(errs, invalid.Field(field+".enabled", "this is not built yet in this version; leave it off"))
+		}
+	})
+	return errors.Join(errs...)
 }

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -52,4 +53,24 @@ func (s *serviceState) spec() openstack.Spec {
 	return openstack.Spec{
 		ServiceSpec: &common.ServiceSpec{Image: s.basics.Image, Overrides: s.basics.Overrides}, Workload: &s.workload, UWSGI: new(s.processes()),
 	}
+}
+
+// checkQueue refuses a service with a queue where there is none, or none that its virtual hosts can be made in.
+func (m *model) checkQueue(s *serviceState) error {
+	switch {
+	case !m.messaging():
+		return invalid.Field("spec.infrastructure.rabbitmq.enabled", "%s needs the message queue; leave it on, or services.%[1]s off", s.name)
+	case m.platform.QueueIssuer == "":
+		return invalid.Field(s.field(".enabled"), "the platform names no issuer for message queues, without which nobody may make this service's "+
+			"virtual hosts; leave it off, or ask the platform team to name one in queueIssuer of the PlatformConfig")
+	}
+	return nil
+}
+
+// checkOther refuses a service without another one that it cannot do without.
+func (m *model) checkOther(s *serviceState, other string) error {
+	if slices.ContainsFunc(m.services, func(o *serviceState) bool { return o.name == other }) {
+		return nil
+	}
+	return invalid.Field("spec.services."+other+".enabled", "%s cannot do without %s; say enabled: true, or leave services.%[1]s off", s.name, other)
 }

@@ -29,6 +29,7 @@ const (
 	pullComponent      = "pull-secrets"
 	companionComponent = "companion"
 	databaseComponent  = "database"
+	messagingComponent = "messaging"
 	cacheComponent     = "cache"
 	catalogComponent   = "catalog"
 )
@@ -60,7 +61,7 @@ var infrastructure = compose.Graph[*model]{
 		Enabled: (*model).backsUp, Build: databaseBackup,
 	},
 	{
-		Name: "messaging", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent},
+		Name: messagingComponent, Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent},
 		Enabled: (*model).messaging, Build: messaging,
 	},
 	{
@@ -83,7 +84,7 @@ var aroundIdentity = compose.Graph[*model]{
 	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{catalogComponent}, Build: catalogDeletionOrder},
 	{
 		Name: "monitoring", Phase: common.PhaseCatalog,
-		Follows: []string{companionComponent, databaseComponent, "messaging", "locks", catalogComponent},
+		Follows: []string{companionComponent, databaseComponent, messagingComponent, "locks", catalogComponent},
 		Enabled: (*model).monitors, Build: monitored,
 	},
 }

@@ -19,11 +19,13 @@ import (
 // A part is a number of like pods that a claim orders.
 type part struct {
 	// field of the part in the claim.
-	field     string
-	replicas  int32
+	field    string
+	replicas int32
+	// times is how often there are so many. 0: once.
+	times     int32
 	resources *common.Resources
-	// says is the field by which a claim says them, if it is not resources.
-	says string
+	// short says that a claim says them by the fields cpu and memory.
+	short bool
 	// storage of each pod; empty: none.
 	storage string
 	// processes of each pod that the claim asks for; 0: it does not.
@@ -42,17 +44,11 @@ func (m *model) parts() []part {
 		{field: "spec.infrastructure.mariadb.maxScale", replicas: m.maxScaleReplicas()},
 		{
 			field: "spec.infrastructure.memcached", replicas: ptr.Deref(i.Memcached.Replicas, m.size.cache),
-			resources: cacheResources(m.cacheMemory()), says: ".memory",
+			resources: cacheResources(m.cacheMemory()), short: true,
 		},
 	}
 	for _, s := range m.services {
-		out = append(out, part{
-			field: s.field(""), replicas: *s.workload.Replicas, resources: s.workload.Resources,
-			processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes,
-		})
-		if s.volumes != nil {
-			out = append(out, s.volumes(m, s)...)
-		}
+		out = append(out, m.partsOf(s)...)
 	}
 	if b := i.MariaDB.Backup; b != nil && b.StagingStorage != nil {
 		const field = "spec.infrastructure.mariadb.backup.stagingStorage"
@@ -77,9 +73,9 @@ func (m *model) parts() []part {
 
 // A maximum bounds what parts cost.
 type maximum struct {
-	// unit is what is counted, as it stands behind the number, field the part's field that says it.
-	unit, field string
-	of          func(platformv1.Maxima) *resource.Quantity
+	// unit is what is counted, as it stands behind the number, field the part's field that says it, or short that of a short part.
+	unit, field, short string
+	of                 func(platformv1.Maxima) *resource.Quantity
 	// cost is that of one pod of a part, or of the part where it is not summed up.
 	cost func(part) resource.Quantity
 	// summed: the pods of all parts count together.
@@ -106,14 +102,14 @@ var maxima = []maximum{
 		},
 	},
 	{
-		unit: " cores in all, which", field: ".resources", summed: true,
+		unit: " cores in all, which", field: ".resources", short: ".cpu", summed: true,
 		of: func(x platformv1.Maxima) *resource.Quantity { return x.CPU },
 		cost: func(p part) resource.Quantity {
 			return larger(p.resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.CPU })
 		},
 	},
 	{
-		unit: " of memory in all, which", field: ".resources", summed: true,
+		unit: " of memory in all, which", field: ".resources", short: ".memory", summed: true,
 		of: func(x platformv1.Maxima) *resource.Quantity { return x.Memory },
 		cost: func(p part) resource.Quantity {
 			return larger(p.resources, func(a *common.ResourceAmounts) *resource.Quantity { return a.Memory })
@@ -144,8 +140,8 @@ func (x maximum) bills(parts []part) []bill {
 	var each []bill
 	for _, p := range parts {
 		field := x.field
-		if field == ".resources" {
-			field = cmp.Or(p.says, field)
+		if p.short {
+			field = cmp.Or(x.short, field)
 		}
 		each = append(each, bill{field: p.field + field, amount: x.cost(p)})
 	}
@@ -157,10 +153,10 @@ func (x maximum) bills(parts []part) []bill {
 	for i, p := range parts {
 		one := each[i].amount.DeepCopy()
 		all := one.DeepCopy()
-		all.Mul(int64(p.replicas))
+		all.Mul(int64(p.replicas) * int64(max(p.times, 1)))
 		sum.amount.Add(all)
 		if all.Cmp(most) > 0 {
-			most, sum.field, sum.why = all, each[i].field, fmt.Sprintf("with %d × %s here, there are ", p.replicas, &one)
+			most, sum.field, sum.why = all, each[i].field, fmt.Sprintf("with %d × %s here, there are ", p.replicas*max(p.times, 1), &one)
 		}
 	}
 	return []bill{sum}

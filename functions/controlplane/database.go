@@ -133,7 +133,7 @@ func (m *model) connections() int64 {
 	const others, rollOut = 100, 2
 	open := int64(others)
 	for _, s := range m.services {
-		open += rollOut * s.connections()
+		open += rollOut * m.connectionsOf(s)
 	}
 	return mariadb.Connections(max(m.size.connections, open), m.databaseMemory())
 }

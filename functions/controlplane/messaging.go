@@ -28,7 +28,7 @@ const queueTLS = rabbitMQName + "-tls"
 // (https://www.rabbitmq.com/docs/vhosts#node-wide-default-queue-type).
 const queueConfig = "cluster_partition_handling = pause_minority\ndefault_queue_type = quorum\n"
 
-// messaging is RabbitMQ. It listens with TLS only.
+// messaging is RabbitMQ. It listens with TLS only, for its operators, too (docs/design/0020-one-authority-for-queues.md).
 func messaging(m *model) ([]compose.Stage, error) {
 	r := m.spec.Infrastructure.RabbitMQ
 	tls := m.meta(queueTLS)
@@ -60,10 +60,19 @@ func messaging(m *model) ([]compose.Stage, error) {
 		{Name: "messaging-disruption-budget", Object: workload.DisruptionBudget(m.meta(rabbitMQName), queuePods)},
 	}
 	return []compose.Stage{
-		{{Name: "messaging-certificate", Object: certificate.Server(tls, m.issuer(),
+		{{Name: "messaging-certificate", Object: certificate.Server(tls, m.queueIssuer(),
 			host, host+"."+m.clusterDomain(), nodes, nodes+"."+m.clusterDomain())}},
 		run,
 	}, nil
+}
+
+// queueIssuer issues the queue's certificate: the platform's for queues, whose authority the operator of virtual hosts trusts. It knows no
+// control plane's own, and reads what it trusts once, when it starts.
+func (m *model) queueIssuer() common.IssuerReference {
+	if m.platform.QueueIssuer == "" {
+		return m.issuer()
+	}
+	return common.IssuerReference{Name: m.platform.QueueIssuer, Kind: "ClusterIssuer"}
 }
 
 func (m *model) queueHost() string { return rabbitMQName + "." + m.instance + ".svc" }

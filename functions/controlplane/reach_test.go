@@ -16,6 +16,7 @@ var inside = map[string][]string{
 		"ControlPlaneClusterSpec.Size", "ControlPlaneClusterSpec.OpenStackRelease", "ClusterReference.Name", "Storage.StorageSize",
 		"StagingStorage.StorageSize", "FileStore.StorageSize", "Volume.StorageSize",
 	},
+	"it is an amount": {"Process.Memory", "IntOrString.StrVal"},
 	"what it is a part of is held as a whole": {
 		"Toleration.Key", "Toleration.Operator", "Toleration.Value", "Toleration.Effect", "Exposure.Type",
 	},
@@ -35,10 +36,11 @@ var inside = map[string][]string{
 		"ControlPlaneClusterSpec.DeletionPolicy", "Exposure.IngressController", "Exposure.Routing", "Global.Region", "Bootstrap.AdminUser", "IdentityBackend.Domain",
 		"Federation.Provider", "KORC.BootstrapResources",
 		"Storage.DefaultStore", "Store.Name", "Store.Description", "FileStore.AccessMode", "Import.Methods", "Import.ConvertTo",
+		"Consoles.Graphical", "NovaCell.Name",
 	},
 	"the hosts that it is about are held": {"WebDownload.AllowedSchemes"},
 	"it is a time": {
-		"Backup.Schedule", "CredentialKeys.RotationSchedule", "Fernet.RotationSchedule", "TrustFlush.Schedule",
+		"Backup.Schedule", "CredentialKeys.RotationSchedule", "Fernet.RotationSchedule", "TrustFlush.Schedule", "Archive.Schedule",
 	},
 }
 

@@ -49,8 +49,16 @@ type service struct {
 	secrets func(*controlplanev1.Services) []named
 	// mentions are what a value of its types names outside of a control plane. Nil: none.
 	mentions func(path string, value any) []mention
+	// pods are those that it runs. Nil: those of its API.
+	pods func(*model, *serviceState) []part
 	// volumes are what it keeps data on, besides the database. Nil: nothing.
 	volumes func(*model, *serviceState) []part
+	// connections is how many it opens to the database at most. Nil: one for each thread of its API.
+	connections func(*model, *serviceState) int64
+	// hosts are the public host names that it has besides its API's. Nil: none.
+	hosts func(*model, *serviceState) []host
+	// report repeats in the claim's status what it reports besides what every service does. Nil: nothing.
+	report func(*serviceState, *controlplanev1.ControlPlaneClusterStatus)
 }
 
 // An order is what a claim says of a service, as far as every service has it.
@@ -188,11 +196,36 @@ func (s *serviceState) processes() common.UWSGI {
 	return u
 }
 
-// connections is how many a service opens to the database at most.
-func (s *serviceState) connections() int64 {
+// connectionsOf is how many a service opens to the database at most.
+func (m *model) connectionsOf(s *serviceState) int64 {
+	if s.connections != nil {
+		return s.connections(m, s)
+	}
+	return s.threads()
+}
+
+// threads is how many there are in all pods of a service's API.
+func (s *serviceState) threads() int64 {
 	const threads = 1
 	u := s.processes()
 	return int64(*s.workload.Replicas) * int64(u.Processes) * int64(cmp.Or(u.Threads, threads))
+}
+
+// partsOf is what a service orders.
+func (m *model) partsOf(s *serviceState) []part {
+	var out []part
+	if s.pods != nil {
+		out = s.pods(m, s)
+	} else {
+		out = append(out, part{
+			field: s.field(""), replicas: *s.workload.Replicas, resources: s.workload.Resources,
+			processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes,
+		})
+	}
+	if s.volumes != nil {
+		out = append(out, s.volumes(m, s)...)
+	}
+	return out
 }
 
 // ready reports whether all of a service's pods are as it says.

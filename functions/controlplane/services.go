@@ -5,6 +5,7 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 )
 
@@ -50,28 +51,17 @@ var services = []*service{
 		},
 		build: glance, check: checkGlance, secrets: glanceSecrets, mentions: glanceMentions, volumes: glanceVolumes,
 	},
-}
-
-// unbuilt are the services that the API has and that are not in the table yet.
-var unbuilt = []struct {
-	field  string
-	wanted func(*controlplanev1.ControlPlaneClusterSpec) bool
-}{
-	{"spec.services.nova", func(s *controlplanev1.ControlPlaneClusterSpec) bool {
-		return s.Services.Nova != nil && s.Services.Nova.Enabled
-	}},
-	{"spec.services.neutron", func(s *controlplanev1.ControlPlaneClusterSpec) bool {
-		return s.Services.Neutron != nil && s.Services.Neutron.Enabled
-	}},
-	{"spec.services.cinder", func(s *controlplanev1.ControlPlaneClusterSpec) bool {
-		return s.Services.Cinder != nil && s.Services.Cinder.Enabled
-	}},
-	{"spec.services.heat", func(s *controlplanev1.ControlPlaneClusterSpec) bool {
-		return s.Services.Heat != nil && s.Services.Heat.Enabled
-	}},
-	{"spec.services.horizon", func(s *controlplanev1.ControlPlaneClusterSpec) bool {
-		return s.Services.Horizon != nil && s.Services.Horizon.Enabled
-	}},
-	{"spec.cortex", func(s *controlplanev1.ControlPlaneClusterSpec) bool { return s.Cortex != nil && s.Cortex.Enabled }},
-	{"spec.tempest", func(s *controlplanev1.ControlPlaneClusterSpec) bool { return s.Tempest != nil && s.Tempest.Enabled }},
+	{
+		name: novav1.ServiceName, kind: novav1.GroupVersionKind, phase: common.PhaseCoreServices,
+		needs: []string{catalogComponent, messagingComponent, placementv1.ServiceName, glancev1.ServiceName},
+		path:  "/compute", version: novav1.Version, internal: novaURL,
+		ordered: func(s *controlplanev1.Services) order {
+			n := s.Nova
+			if n == nil || !n.Enabled {
+				return order{}
+			}
+			return order{enabled: true, basics: n.Service, workload: novaAPI(n), uwsgi: n.UWSGI}
+		},
+		build: nova, check: checkNova, pods: novaPods, connections: novaConnections, hosts: novaHosts, report: novaReport,
+	},
 }

@@ -38,6 +38,9 @@ func status(m *model, plan compose.Plan) any {
 			e.Public = common.URL(service.endpoints.public)
 		}
 		s.Endpoints = append(s.Endpoints, e)
+		if service.report != nil {
+			service.report(service, &s)
+		}
 	}
 	return s
 }

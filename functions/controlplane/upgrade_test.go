@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
@@ -41,8 +42,8 @@ func (r running) object(t rapid.TB, s *service) *structpb.Struct {
 
 // cloud is a model with some services, of which these are seen, and a release that is wanted.
 func cloud(t rapid.TB, wanted release.Release, seen []running) *model {
-	m := &model{release: wanted}
-	m.spec.Services.Glance = &controlplanev1.Glance{}
+	m := &model{release: wanted, size: sizes[controlplanev1.SizeSmall], platform: &platformv1.PlatformConfigSpec{QueueIssuer: "queues"}}
+	m.spec.Services.Glance, m.spec.Services.Nova = &controlplanev1.Glance{}, &controlplanev1.Nova{}
 	objects := map[string]encoded.Struct{}
 	for i, r := range seen {
 		if r.told != "" {

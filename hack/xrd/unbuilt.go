@@ -10,7 +10,7 @@ import (
 )
 
 // leaveOut removes fields from the schema of a CRD. Rules that ask whether somebody set one get the answer: nobody did. A rule that needs
-// its value can hold of nothing, and goes with it.
+// its value can hold of nothing, and goes with it, as does one that blames it.
 func leaveOut(crd *apiextensionsv1.CustomResourceDefinition, paths []string) error {
 	for _, v := range crd.Spec.Versions {
 		for _, path := range paths {
@@ -48,12 +48,13 @@ func remove(schema *apiextensionsv1.JSONSchemaProps, path []string) error {
 
 // unsay takes a field out of the rules of a schema that it lies below.
 func unsay(rules apiextensionsv1.ValidationRules, path []string) apiextensionsv1.ValidationRules {
-	field := `\b(self|oldSelf)\.` + strings.ReplaceAll(regexp.QuoteMeta(strings.Join(path, ".")), `\[\]`, "") + `\b`
+	joined := strings.ReplaceAll(strings.Join(path, "."), "[]", "")
+	field := `\b(self|oldSelf)\.` + regexp.QuoteMeta(joined) + `\b`
 	asked, used := regexp.MustCompile(`has\(`+field+`\)`), regexp.MustCompile(field)
 	var out apiextensionsv1.ValidationRules
 	for _, r := range rules {
 		r.Rule = asked.ReplaceAllString(r.Rule, "false")
-		if !used.MatchString(r.Rule) {
+		if !used.MatchString(r.Rule) && r.FieldPath != "."+joined {
 			out = append(out, r)
 		}
 	}

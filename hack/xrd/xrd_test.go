@@ -180,6 +180,7 @@ func TestLeaveOut(t *testing.T) {
 		Type: "object", Required: []string{"ceph", "name"}, Properties: map[string]apiextensionsv1.JSONSchemaProps{"name": text, "file": text, "ceph": text},
 		XValidations: apiextensionsv1.ValidationRules{
 			{Rule: "has(self.file) != has(self.ceph)"}, {Rule: "has(self.ceph) == has(oldSelf.ceph)"}, {Rule: "self.ceph != ''"}, {Rule: "has(self.cephalopod)"},
+			{Rule: "has(self.ceph)", FieldPath: ".ceph"},
 		},
 	}
 	got := crd(func(spec, _ *apiextensionsv1.JSONSchemaProps) {

@@ -67,7 +67,7 @@ var mistakes = map[string]map[string]mistake{
 		"a size that is none":                  in("huge", `spec.size: "huge" is not a size`, "size"),
 		"a cluster that is not offered":        in(object{"ref": object{"name": "north"}}, "offers no cluster", "cluster"),
 		"a cluster of one's own":               in(object{"gardener": object{"region": "eu"}}, "dedicated clusters are not built", "cluster"),
-		"a service that is not built":          in(true, "spec.services.nova.enabled: ", "services", "nova", "enabled"),
+		"a service that is not built":          in(true, "spec.services.heat.enabled: ", "services", "heat", "enabled"),
 		"point-in-time recovery":               in(object{"pointInTimeRecovery": true}, "pointInTimeRecovery: ", "infrastructure", "mariadb", "backup"),
 		"an option that there is not":          in(object{"DEFAULT": object{"nonsense": true}}, "config.DEFAULT.nonsense: ", "services", "keystone", "config"),
 		"an option of another type":            in(object{"token": object{"cache_time": "long"}}, "config.token.cache_time: ", "services", "keystone", "config"),

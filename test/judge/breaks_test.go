@@ -283,7 +283,7 @@ func TestBreaks(t *testing.T) {
 		"TLSNotRequired":  {"They may be plain.", with("MariaDB", "mariadb", false, "spec", "tls", "required"), "does not ask for no connection without TLS"},
 		"QueueWithoutTLS": {"It listens in the open, too.", without("RabbitmqCluster", "rabbitmq", "spec", "tls", "disableNonTLSListeners"), "RabbitmqCluster rabbitmq does not ask for no connection without TLS"},
 		"CertificateOfNobody": {
-			"Its issuer does not exist.", with("Certificate", "rabbitmq-tls", "ca", "spec", "issuerRef", "name"), "Certificate rabbitmq-tls is to be issued by Issuer ca, which does not exist",
+			"Its issuer does not exist.", with("Certificate", "keystone-tls", "ca", "spec", "issuerRef", "name"), "Certificate keystone-tls is to be issued by Issuer ca, which does not exist",
 		},
 		"NoLivenessProbe": {"It would hang for ever.", without("Deployment", "companion", below(container, "livenessProbe")...), "container companion has no liveness probe"},
 		"NoReadinessProbe": {

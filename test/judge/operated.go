@@ -288,15 +288,21 @@ func migration(w *world, o object) {
 }
 
 // challenge: https://cert-manager.io/docs/configuration/acme/http01/: while a certificate is ordered, a pod answers for its host name. An
-// issuer that is not the cloud's own may order, whether it is in the namespace or not.
+// issuer that is not the cloud's own may order, whether it is in the namespace or not. Names that only the cluster knows it signs itself.
 func challenge(w *world, o object) {
 	for _, c := range w.objects {
-		if c.place != o.place || !c.is("Certificate.cert-manager.io") || w.ownIssuer(c) {
+		if c.place != o.place || !c.is("Certificate.cert-manager.io") || w.ownIssuer(c) || ofServices(c) {
 			continue
 		}
 		p := w.operated(c, "challenge", labels.Set{"acme.cert-manager.io/http01-solver": "true"}, nil, port{"http", 8089})
 		w.need(outsider(ofExposure), p.String(), 8089, "an authority asks by the Ingress controller")
 	}
+}
+
+// ofServices reports whether a certificate is for names of Services alone.
+func ofServices(certificate object) bool {
+	names, _ := at(certificate.manifest, "spec", "dnsNames").([]any)
+	return !slices.ContainsFunc(names, func(n any) bool { return !strings.Contains(fmt.Sprint(n), ".svc") })
 }
 
 // ownIssuer reports whether a certificate is issued by one of the cloud's own issuers.

@@ -29,6 +29,7 @@ platformConfig:
     domain: cloud.example.com
     exposure: {type: None}
     tls: {enabled: true, issuerRef: {name: platform, kind: ClusterIssuer}}
+    queueIssuer: queues
     storageClass: hostpath
     providerConfig: in-cluster
     network: {mariadbOperator: [mariadb-system]}

@@ -14,9 +14,14 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/externalsecrets"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
 	"github.com/c5c3/crossplane-cobaltcore/test/platform"
@@ -301,8 +306,35 @@ func (n *Node) Operators(ctx context.Context) error {
 	if err := n.deploy(ctx, operators...); err != nil {
 		return err
 	}
+	if err := n.queues(ctx); err != nil {
+		return fmt.Errorf("cannot make the authority of queues: %w", err)
+	}
 	n.say("the operators run")
 	return nil
+}
+
+// queues makes the authority of queues, and the operator of what is in them trust it, as docs/install.md says.
+func (n *Node) queues(ctx context.Context) error {
+	authority, err := examples.Files.ReadFile("queues/authority.yaml")
+	if err != nil {
+		return err
+	}
+	if err := n.Apply(ctx, authority); err != nil {
+		return err
+	}
+	patch, err := examples.Files.ReadFile("queues/topology-operator.yaml")
+	if err != nil {
+		return err
+	}
+	if patch, err = yaml.YAMLToJSON(patch); err != nil {
+		return err
+	}
+	const namespace = "rabbitmq-system"
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "messaging-topology-operator"}}
+	if err := n.Client.Patch(ctx, d, client.RawPatch(types.StrategicMergePatchType, patch)); err != nil {
+		return err
+	}
+	return n.WaitDeployments(ctx, namespace)
 }
 
 // deploy installs operators and waits until they run.

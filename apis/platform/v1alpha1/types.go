@@ -31,6 +31,12 @@ type PlatformConfigSpec struct {
 	// Certificates of public addresses.
 	// +optional
 	TLS *common.TLS `json:"tls,omitempty"`
+	// ClusterIssuer of the certificates of message queues, in each cluster that workloads run in. RabbitMQ's operator of virtual hosts has to
+	// trust its authority. Absent: each control plane's own authority, which that operator does not know, so that services with a
+	// queue are refused.
+	// +kubebuilder:example="queues"
+	// +optional
+	QueueIssuer common.ObjectName `json:"queueIssuer,omitempty"`
 	// Prometheus objects.
 	// +optional
 	Monitoring *common.MonitoringSettings `json:"monitoring,omitempty"`

@@ -25,7 +25,7 @@ type Account struct {
 	Cluster string
 	// Vhost is the name of the virtual host, Login that of the user, where they are not that of the objects. They never change.
 	Vhost, Login string
-	// Secret holds the credentials under the keys username, which is the login, and password.
+	// Secret holds the credentials under the keys username, which is the login, and password. It has the labels of Watched.
 	Secret string
 	// DeleteData: the virtual host and its messages are deleted with the object. Otherwise they stay.
 	DeleteData bool
@@ -40,8 +40,12 @@ func (a Account) VirtualHost() *unstructured.Unstructured {
 	return a.object("Vhost", object.Map{"name": a.vhost(), "defaultQueueType": "quorum", "deletionPolicy": policy})
 }
 
-// User makes the user. The operator reads the Secret once, and then keeps a Secret of its own, <name>-user-credentials: a password that is
-// changed later reaches the queue by another User only. It deletes the user with the object, whatever else is to stay.
+// Watched are the labels of a Secret with credentials: since 1.20 the operator finds no other
+// (https://github.com/rabbitmq/messaging-topology-operator/blob/v1.20.1/api/v1beta1/labels.go).
+func Watched() object.Map { return object.Map{"rabbitmq.com/topology-operator": "true"} }
+
+// User makes the user. Up to 1.19 the operator reads the Secret once, and then keeps a Secret of its own, <name>-user-credentials: a
+// password that is changed later reaches the queue by another User only. It deletes the user with the object, whatever else is to stay.
 func (a Account) User() *unstructured.Unstructured {
 	return a.object("User", object.Map{"importCredentialsSecret": object.Map{"name": a.Secret}})
 }

@@ -1,0 +1,20 @@
+package controlplane
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestQueueIssuer: the queue's certificate is signed by whom the operator of virtual hosts trusts, where the platform says who that is.
+func TestQueueIssuer(t *testing.T) {
+	for platform, want := range map[string]map[string]any{
+		bare: {"group": "cert-manager.io", "kind": "Issuer", "name": "internal-ca"},
+		bare[:len(bare)-1] + ", queueIssuer: queues}": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": "queues"},
+	} {
+		certificate := inner(desired(t, ready(t, "{}", platform))["messaging-certificate"])
+		if diff := cmp.Diff(want, at(certificate, "spec", "issuerRef")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", platform, diff)
+		}
+	}
+}

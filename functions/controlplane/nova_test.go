@@ -1,0 +1,202 @@
+package controlplane
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// queued is a platform that has what a service with a queue needs.
+var queued = bare[:len(bare)-1] + ", queueIssuer: queues}"
+
+// compute is Nova with what it cannot do without, and with more that is said of it.
+func compute(more string) string {
+	return "{services: {placement: {enabled: true}, nova: {enabled: true" + more + "}}}"
+}
+
+// novaOf is what Nova is told of a claim.
+func novaOf(t *testing.T, spec, platform string) *novav1.NovaSpec {
+	t.Helper()
+	m := derived(t, spec, platform)
+	for _, s := range m.services {
+		if s.name == novav1.ServiceName {
+			return &nova(m, s).(*novav1.Nova).Spec
+		}
+	}
+	t.Fatal("there is no Nova")
+	return nil
+}
+
+// says is a process in one line.
+func says(p *common.Process) string {
+	if p == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d × %s, %s", *p.Replicas, p.CPU.String(), p.Memory)
+}
+
+// TestNovaProcesses: what is not said of a process is its service's or its size's, and every one is complete.
+func TestNovaProcesses(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, more string
+		want         []string
+	}{
+		"nothing": {"One cell, and each process as the size has an API's.", "", []string{
+			"api 2 × 250m, 512Mi", "scheduler 2 × 250m, 512Mi", "conductor 2 × 250m, 512Mi", "metadata 2 × 250m, 512Mi",
+			"cell1 conductor 2 × 250m, 512Mi", "cell1 metadata none", "cell1 consoles 2 × 50m, 256Mi",
+		}},
+		"said": {
+			"The claim's own word comes first.",
+			", api: {replicas: 3, memory: 2Gi}, scheduler: {cpu: 2}, conductor: {replicas: 1, memory: 1Gi}, metadata: {replicas: 4}, consoles: {replicas: 1}", []string{
+				"api 3 × 250m, 2Gi", "scheduler 2 × 2, 512Mi", "conductor 1 × 250m, 1Gi", "metadata 4 × 250m, 512Mi",
+				"cell1 conductor 1 × 250m, 1Gi", "cell1 metadata none", "cell1 consoles 1 × 50m, 256Mi",
+			},
+		},
+		"cells": {
+			"A cell's processes are the service's where it does not say otherwise.",
+			", conductor: {memory: 1Gi}, metadata: {perCell: true, replicas: 1}, consoles: {cpu: 1}, " +
+				"cells: [{name: a}, {name: b, conductor: {replicas: 5}, metadata: {memory: 3Gi}, consoles: {replicas: 3}}]", []string{
+				"api 2 × 250m, 512Mi", "scheduler 2 × 250m, 512Mi", "conductor 2 × 250m, 1Gi", "metadata none",
+				"a conductor 2 × 250m, 1Gi", "a metadata 1 × 250m, 512Mi", "a consoles 2 × 1, 256Mi",
+				"b conductor 5 × 250m, 1Gi", "b metadata 1 × 250m, 3Gi", "b consoles 3 × 1, 256Mi",
+			},
+		},
+	} {
+		n := novaOf(t, compute(tc.more), queued)
+		got := []string{"api " + says(&n.API), "scheduler " + says(&n.Scheduler), "conductor " + says(&n.Conductor), "metadata " + says(n.Metadata)}
+		for _, c := range n.Cells {
+			got = append(got, c.Name+" conductor "+says(&c.Conductor), c.Name+" metadata "+says(c.Metadata), c.Name+" consoles "+says(&c.Consoles.Process))
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
+	}
+}
+
+// TestNovaTold: it is told the queue, its addresses, and how consoles are reached.
+func TestNovaTold(t *testing.T) {
+	const open = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}, limits: [{name: a, namespaces: ['*'], domains: ['*']}]}"
+	n := novaOf(t, compute(", consoles: {serial: true}, cells: [{name: a}, {name: b, disabled: true, consoles: {hostname: b.example.org, serialHostname: s.example.org}}]"), open)
+	queue := common.Queue{
+		RabbitMQRef: common.LocalReference{Name: "rabbitmq"}, Host: "rabbitmq." + instance + ".svc", Port: 5671,
+		CASecretRef: common.SecretKeyReference{Name: "rabbitmq-tls", Key: "ca.crt"},
+	}
+	if diff := cmp.Diff(queue, n.Queue); diff != "" {
+		t.Errorf("queue (-want +got):\n%s", diff)
+	}
+	const domain = ".cloud.tenant-a.example.com"
+	want := common.Endpoints{
+		Public: "https://nova" + domain + "/v2.1", Internal: common.URL("https://nova." + instance + ".svc:8774/v2.1"),
+	}
+	if diff := cmp.Diff(want, n.Endpoints); diff != "" {
+		t.Errorf("endpoints (-want +got):\n%s", diff)
+	}
+	var hosts []string
+	for _, c := range n.Cells {
+		hosts = append(hosts, fmt.Sprintf("%s %t %s %s", c.Name, c.Disabled, c.Consoles.Exposure.Hostname, c.Consoles.SerialExposure.Hostname))
+	}
+	if diff := cmp.Diff([]string{"a false console-a" + domain + " serial-a" + domain, "b true b.example.org s.example.org"}, hosts); diff != "" {
+		t.Errorf("consoles (-want +got):\n%s", diff)
+	}
+	for more, want := range map[string]novav1.Consoles{
+		"":                                   {Graphical: "VNC"},
+		", consoles: {graphical: None}":      {Graphical: "None"},
+		", consoles: {graphical: SPICE}":     {Graphical: "SPICE"},
+		", archive: {afterDays: 7}":          {Graphical: "VNC"},
+		", consoles: {serial: true, cpu: 1}": {Graphical: "VNC", Serial: true},
+	} {
+		n := novaOf(t, compute(more), open)
+		if diff := cmp.Diff(want, n.Consoles); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", more, diff)
+		}
+		c := n.Cells[0].Consoles
+		if (c.Exposure != nil) != (want.Graphical != "None") || (c.SerialExposure != nil) != want.Serial {
+			t.Errorf("%s: screens are exposed %v, serial consoles %v", more, c.Exposure, c.SerialExposure)
+		}
+	}
+	if c := novaOf(t, compute(", consoles: {serial: true}"), queued).Cells[0].Consoles; c.Exposure != nil || c.SerialExposure != nil {
+		t.Errorf("consoles are exposed, and nothing else is: %v", c)
+	}
+}
+
+// TestNovaRefused: the claim reports what Nova cannot do.
+func TestNovaRefused(t *testing.T) {
+	const exposed = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}}"
+	for name, tc := range map[string]struct{ spec, platform, field, words string }{
+		"no placement": {"{services: {nova: {enabled: true}}}", queued, "spec.services.placement.enabled", "cannot do without placement"},
+		"no queue":     {strings.Replace(compute(""), "{", "{infrastructure: {rabbitmq: {enabled: false}}, ", 1), queued, "spec.infrastructure.rabbitmq.enabled", "needs the message queue"},
+		"no issuer":    {compute(""), bare, "spec.services.nova.enabled", "queueIssuer of the PlatformConfig"},
+		"option":       {compute(", config: {scheduler: {max_attemptz: 3}}"), queued, "spec.services.nova.config.scheduler.max_attemptz", ""},
+		"image":        {compute(", image: {tag: 1.0.0}"), queued, "spec.services.nova.image.tag", ""},
+		"memory":       {compute(", api: {memory: 128Mi}, uwsgi: {processes: 4}"), queued, "spec.services.nova.api.memory", "4 uWSGI processes"},
+		"schedule":     {compute(", archive: {schedule: '0 0 30 2 *'}"), queued, "spec.services.nova.archive.schedule", ""},
+		"metadata":     {compute(", cells: [{name: a}, {name: b, metadata: {replicas: 1}}]"), queued, "spec.services.nova.cells[1].metadata", "perCell"},
+		"same host":    {compute(", cells: [{name: a}, {name: b, consoles: {hostname: console-a.cloud.tenant-a.example.com}}]"), exposed, "spec.services.nova.cells[1].consoles.hostname", "consoles of a is reached"},
+		"other domain": {compute(", cells: [{name: a, consoles: {hostname: a.example.org}}]"), exposed, "spec.services.nova.cells[0].consoles.hostname", "does not lie below"},
+		"replicas":     {compute(", cells: [{name: a}, {name: b, conductor: {replicas: 10}}]"), "{domain: example.com, queueIssuer: queues}", "spec.services.nova.cells[1].conductor.replicas", "10 replicas"},
+		"processes":    {compute(", api: {memory: 8Gi}, uwsgi: {processes: 9}"), "{domain: example.com, queueIssuer: queues}", "spec.services.nova.uwsgi.processes", "9 processes"},
+		"memory in all": {
+			compute(", consoles: {memory: 40Gi, serial: true}, cells: [{name: a}, {name: b}]"), "{domain: example.com, queueIssuer: queues}",
+			"spec.services.nova.cells[0].consoles.memory", "with 4 × 40Gi here",
+		},
+		"cores in all": {
+			compute(", cells: [{name: a, conductor: {cpu: 40}}]"), "{domain: example.com, queueIssuer: queues}",
+			"spec.services.nova.cells[0].conductor.cpu", "with 2 × 40 here",
+		},
+	} {
+		_, err := derive(input(t, tc.spec, tc.platform, nil))
+		checkRefused(t, name, err, tc.field, tc.words)
+	}
+}
+
+// TestCellStays: a cell that is there is not lost by a list that does not name it.
+func TestCellStays(t *testing.T) {
+	seen := observedAs(t, "nova", "{cells: [{name: cell1}]}")
+	_, err := derive(input(t, compute(", cells: [{name: east}]"), queued, seen))
+	checkRefused(t, "The claim did not name it.", err, "spec.services.nova.cells", "cell1")
+	if _, err := derive(input(t, compute(", cells: [{name: east}, {name: cell1}]"), queued, seen)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCellsReported: the claim repeats what Nova reports of its cells.
+func TestCellsReported(t *testing.T) {
+	body := structOf(t, fields(t, "{status: {cells: [{name: cell1, phase: Ready, computeNodes: 3, uuid: x}, {name: cell2}]}}"))
+	state, err := observe.New(map[string]encoded.Struct{"nova": encoded.Of(body)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, _ := state.Get("nova")
+	var status controlplanev1.ControlPlaneClusterStatus
+	novaReport(&serviceState{seen: seen}, &status)
+	if diff := cmp.Diff([]controlplanev1.CellStatus{{Name: "cell1", Phase: "Ready", ComputeNodes: 3}}, status.Cells); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestNovaConnections: what is above the cells looks into all databases, and a cell into its own.
+func TestNovaConnections(t *testing.T) {
+	of := func(more string) int64 {
+		m := derived(t, compute(more), queued)
+		return novaConnections(m, m.services[2])
+	}
+	const processes = ", uwsgi: {processes: 3, threads: 2}"
+	// Two pods each: six threads of both APIs, a pool of five for each of two workers of both daemons, in three databases; then one cell's
+	// conductors, and two proxies with a pool each.
+	if got, want := of(processes), int64(3*2*(6+6+10+10)+2*10+2*5); got != want {
+		t.Errorf("%d connections, want %d", got, want)
+	}
+	// The metadata API of a cell stays in its database.
+	const perCell = ", metadata: {perCell: true}, consoles: {graphical: None}, cells: [{name: a}, {name: b}]"
+	if got, want := of(processes+perCell), int64(4*2*(6+10+10)+2*(2*10+2*6)); got != want {
+		t.Errorf("%d connections, want %d", got, want)
+	}
+}
