@@ -32,6 +32,7 @@ type Image struct {
 	Compile   []string                `json:"compile,omitempty"`
 	Runtime   []string                `json:"runtime,omitempty"`
 	Modules   []string                `json:"modules,omitempty"`
+	Pages     []string                `json:"pages,omitempty"`
 	Revisions map[release.Release]int `json:"revisions,omitempty"`
 }
 

@@ -53,7 +53,7 @@ func TestTable(t *testing.T) {
 					t.Errorf("no package of the image has the module %s", m)
 				}
 			}
-			for _, p := range append(slices.Clone(i.Compile), i.Runtime...) {
+			for _, p := range slices.Concat(i.Compile, i.Runtime, i.Pages) {
 				if !debian.MatchString(p) {
 					t.Errorf("%q is not the name of a Debian package", p)
 				}

@@ -58,7 +58,7 @@ var (
 const componentLabel = "app.kubernetes.io/component"
 
 // jobComponents are the components of services' Jobs. The companion makes migrations itself.
-var jobComponents = []string{"bootstrap", "migration", "schema", "trust-flush"}
+var jobComponents = []string{"archive", "bootstrap", "migration", "schema", "trust-flush"}
 
 // serviceJobs are the pods of services' Jobs, which speak to the database alone.
 var serviceJobs = []metav1.LabelSelectorRequirement{

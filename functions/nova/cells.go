@@ -53,8 +53,7 @@ func (m *model) cell(c *novav1.Cell) *novacellv1.NovaCell {
 			ServiceSpec: s, Placement: m.spec.Placement, Cell: c.Name, Disabled: c.Disabled,
 			NovaRef: common.LocalReference{Name: common.ObjectName(m.Name)}, NovaDatabase: m.spec.Database, NovaQueue: m.spec.Queue,
 			Identity: m.spec.Identity, Queue: m.cellQueue(c), Conductor: c.Conductor, Metadata: c.Metadata,
-			UWSGI:    common.UWSGI{Threads: m.spec.UWSGI.Threads, HarakiriSeconds: m.spec.UWSGI.HarakiriSeconds},
-			Consoles: m.spec.Consoles, Proxies: c.Consoles,
+			UWSGI: m.uwsgi, Consoles: m.spec.Consoles, Proxies: c.Consoles,
 		},
 	}
 }

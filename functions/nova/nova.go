@@ -3,6 +3,7 @@
 package nova
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -68,10 +69,13 @@ const (
 	archive        = "archive"
 )
 
+// pods are what comes before those of each process.
+var pods = []string{"schema", "certificate", "identity", "queue", cellsComponent}
+
 // graph is what a Nova consists of besides what every service does, and what needs what. What has read which cells there are does not look
 // again, so the cells come first.
 //
-// New versions go from the cells up: conductors speak to the database for all others, and understand those that are a release behind.
+// It is in the catalog when it can do what it is asked for, which takes all of its processes. New versions go from the cells up: conductors speak to the database for all others, and understand those that are a release behind.
 // https://docs.openstack.org/nova/latest/admin/upgrades.html
 var graph = service.Graph(
 	&definition,
@@ -81,21 +85,21 @@ var graph = service.Graph(
 	},
 	service.Own[*model]{
 		Component: compose.Component[*model]{
-			Name: cellsComponent, Needs: []string{cell0Component, "identity"}, RollsAfter: []string{"schema"}, Build: cells,
+			Name: cellsComponent, Needs: []string{cell0Component}, RollsAfter: []string{"schema"}, Build: cells,
 		},
 		Before: "api", For: "api",
 	},
 	service.Own[*model]{
-		Component: service.Daemon[*model](conductor, []string{cellsComponent, "queue"}, cellsComponent), Before: "api",
+		Component: service.Daemon[*model](conductor, pods, cellsComponent), Before: "api", For: "catalog",
 	},
 	service.Own[*model]{
-		Component: service.Daemon[*model](scheduler, []string{cellsComponent, "queue"}, conductor), Before: "api", Ahead: "api",
+		Component: service.Daemon[*model](scheduler, pods, conductor), Before: "api", For: "catalog", Ahead: "api",
 	},
 	service.Own[*model]{
-		Component: service.Daemon[*model](metadata, []string{cellsComponent, "queue", "certificate"}, scheduler),
+		Component: service.Daemon[*model](metadata, pods, scheduler), Before: "catalog", For: "catalog",
 	},
 	service.Own[*model]{Component: compose.Component[*model]{
-		Name: "services", Needs: []string{"api", "catalog"}, Follows: []string{conductor, scheduler}, Build: services,
+		Name: "services", Needs: []string{"api", conductor, scheduler, "catalog"}, Build: services,
 	}},
 	service.Own[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
 )
@@ -104,11 +108,13 @@ var graph = service.Graph(
 type model struct {
 	*service.Service
 	spec *novav1.NovaSpec
-	seen observe.State
+	// uwsgi is what the spec says, without what follows from the API's memory.
+	uwsgi common.UWSGI
+	seen  observe.State
 }
 
 func derive(in function.Input[novav1.Nova]) (*model, error) {
-	m := &model{spec: &in.XR.Spec, seen: in.Seen}
+	m := &model{spec: &in.XR.Spec, uwsgi: in.XR.Spec.UWSGI, seen: in.Seen}
 	if q := m.spec.Quotas; q != nil && q.UnifiedLimits {
 		return nil, invalid.Field("spec.quotas.unifiedLimits", "limits in Keystone are not built yet; leave it out, and Nova keeps them itself")
 	}
@@ -121,7 +127,7 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 			Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "api.memory",
 		},
 	})
-	if err != nil {
+	if err = errors.Join(err, checkProcesses(m.spec)); err != nil {
 		return nil, err
 	}
 	m.Accounts = []service.Account{{Resource: "metadata", Secret: m.Sub(compute.MetadataSecret), User: metadata}}
@@ -170,6 +176,15 @@ func setDefaults(s *novav1.NovaSpec) {
 			c.Queue.Port = common.QueuePort
 		}
 	}
+}
+
+// checkProcesses refuses daemons that have no room.
+func checkProcesses(s *novav1.NovaSpec) error {
+	errs := []error{service.CheckProcess("spec.scheduler", s.Scheduler), service.CheckProcess("spec.conductor", s.Conductor)}
+	if s.Metadata != nil {
+		errs = append(errs, service.CheckProcess("spec.metadata", *s.Metadata))
+	}
+	return errors.Join(errs...)
 }
 
 // processes are those besides the API.

@@ -20,6 +20,7 @@ func TestEachOwner(t *testing.T) {
 			}
 			return derive(in)
 		},
+		Tunable: []string{"cache enabled"},
 	}
 	owners.Each(t, definition.App, "small", "medium")
 }

@@ -3,6 +3,8 @@
 package novacell
 
 import (
+	"errors"
+
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
@@ -41,15 +43,18 @@ func definition(cell string) *service.Definition {
 	}
 }
 
+// pods are what comes before those of each process.
+var pods = []string{"schema", "certificate", "queue"}
+
 // graph is what a cell consists of, and what needs what. Its pods come after its conductor, which speaks to the database for hypervisors of
 // the release before, too.
 var graph = service.Graph(
 	definition(""),
-	service.Own[*model]{Component: service.Daemon[*model](conductor, []string{"schema", "queue"})},
-	service.Own[*model]{Component: service.Daemon[*model](metadata, []string{"schema", "queue", "certificate"}, conductor)},
-	service.Own[*model]{Component: service.Daemon[*model](vnc.name, []string{"schema", "queue", "certificate"}, conductor)},
-	service.Own[*model]{Component: service.Daemon[*model](spice.name, []string{"schema", "queue", "certificate"}, conductor)},
-	service.Own[*model]{Component: service.Daemon[*model](serial.name, []string{"schema", "queue", "certificate"}, conductor)},
+	service.Own[*model]{Component: service.Daemon[*model](conductor, pods)},
+	service.Own[*model]{Component: service.Daemon[*model](metadata, pods, conductor)},
+	service.Own[*model]{Component: service.Daemon[*model](vnc.name, pods, conductor)},
+	service.Own[*model]{Component: service.Daemon[*model](spice.name, pods, conductor)},
+	service.Own[*model]{Component: service.Daemon[*model](serial.name, pods, conductor)},
 	service.Own[*model]{Component: compose.Component[*model]{
 		Name: mapping, Needs: []string{"schema", "queue"}, Build: mapped,
 	}},
@@ -75,13 +80,14 @@ func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
 	m.Service, err = definition(m.spec.Cell).Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
 		Spec: service.Spec{
-			ServiceSpec: &m.spec.ServiceSpec, Workload: service.Shape(m.spec.Conductor, m.spec.Placement), UWSGI: &m.spec.UWSGI,
-			Identity: &m.spec.Identity, Queue: &m.spec.Queue, MemoryField: "conductor.memory",
+			ServiceSpec: &m.spec.ServiceSpec, Workload: service.Shape(common.Process{}, m.spec.Placement), UWSGI: &m.spec.UWSGI,
+			Identity: &m.spec.Identity, Queue: &m.spec.Queue,
 		},
 	})
-	if err != nil {
+	if err = errors.Join(err, checkProcesses(m.spec)); err != nil {
 		return nil, err
 	}
+	m.Workload.Resources = service.Resources(m.spec.Conductor)
 	m.Credential = compute.Secret(m.nova, compute.CredentialSecret)
 	m.Logins = compute.Logins()
 	m.Guests = []service.Guest{m.guest()}
@@ -90,6 +96,15 @@ func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
 	m.Processes = m.processes()
 	m.Options = m.options()
 	return m, m.Render()
+}
+
+// checkProcesses refuses those that have no room.
+func checkProcesses(s *novacellv1.NovaCellSpec) error {
+	errs := []error{service.CheckProcess("spec.conductor", s.Conductor), service.CheckProcess("spec.proxies", s.Proxies.Process)}
+	if s.Metadata != nil {
+		errs = append(errs, service.CheckProcess("spec.metadata", *s.Metadata))
+	}
+	return errors.Join(errs...)
 }
 
 // peers are the ports of the services that a cell's processes use: Cinder, Placement, Glance, Neutron.

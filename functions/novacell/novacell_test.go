@@ -10,6 +10,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-var kind = servicetest.Kind{GroupVersionKind: novacellv1.GroupVersionKind, Runner: New()}
+var kind = servicetest.Kind{GroupVersionKind: novacellv1.GroupVersionKind, Runner: New(), Name: "nova-cell1"}
 
 func TestObjects(t *testing.T) { kind.Objects(t, *update) }

@@ -21,6 +21,7 @@ func TestEachOwner(t *testing.T) {
 			}
 			return derive(in)
 		},
+		Tunable: []string{"cache enabled"},
 	}
 	owners.Each(t, compute.App, "small", "medium")
 }

@@ -229,6 +229,8 @@ func (j *job) service(ctx context.Context, o options) error {
 	j.labels["io.c5c3.patches"] = strings.Join(applied, " ")
 	j.labels["io.c5c3.overrides"] = strings.Join(overrides, " ")
 	j.args["COMPILE"] = strings.Join(j.image.Compile, " ")
+	j.args["MODULES"] = strings.Join(j.image.Modules, " ")
+	j.args["PAGES"] = strings.Join(j.image.Pages, " ")
 	j.args["NAME"] = j.image.Name
 	j.args["UV"] = uv
 	return nil

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -31,6 +32,29 @@ func TestPlan(t *testing.T) {
 	} {
 		if got, ok := j.labels[name]; !ok || got != want {
 			t.Errorf("label %s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestArguments: what a row says of its image reaches the recipe, which builds without it, too.
+func TestArguments(t *testing.T) {
+	declared := regexp.MustCompile(`(?m)^ARG ([A-Z]+)$`)
+	for _, name := range []string{"glance", "nova"} {
+		j, err := plan(context.Background(), name, options{root: root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range declared.FindAllStringSubmatch(j.files["Containerfile"], -1) {
+			if _, ok := j.args[m[1]]; !ok {
+				t.Errorf("%s: the recipe's argument %s is not given", name, m[1])
+			}
+		}
+		for argument, want := range map[string][]string{
+			"COMPILE": j.image.Compile, "RUNTIME": j.image.Runtime, "MODULES": j.image.Modules, "PAGES": j.image.Pages,
+		} {
+			if got := j.args[argument]; got != strings.Join(want, " ") {
+				t.Errorf("%s: argument %s is %q, want %q", name, argument, got, want)
+			}
 		}
 	}
 }

@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
@@ -72,10 +77,14 @@ var orders = map[string][]order{
 		{first: `ExternalSecret\.external-secrets\.io tenant-(keycloak-client|ldap-.*)`, then: `Keystone.*`, why: "its pods read them"},
 		{first: `Keystone.*`, then: `IdentityCatalog.*`, why: "K-ORC logs in there"},
 
-		{first: `IdentityCatalog.*`, then: `(Placement|Glance)\..*`, why: "its user gets a role that is there"},
+		{first: `IdentityCatalog.*`, then: `(Placement|Glance|Nova)\..*`, why: "its user gets a role that is there"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-images-s3`, then: `Glance\..*`, why: "its pods read it"},
 		{first: `Placement\..*`, then: `Usage.* placement-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `Glance\..*`, then: `Usage.* glance-uses-keystone`, exists: true, why: "a Usage looks for its user"},
+		{first: `RabbitmqCluster.*`, then: `Nova\..*`, why: "its virtual hosts are in it"},
+		{first: `Placement\..*`, then: `Nova\..*`, why: "it looks there for room"},
+		{first: `Glance\..*`, then: `Nova\..*`, why: "it starts virtual machines from images"},
+		{first: `Nova\..*`, then: `Usage.* nova-uses-.*`, exists: true, why: "a Usage looks for its user"},
 
 		{first: `NetworkPolicy\.networking\.k8s\.io (mariadb|rabbitmq|valkey|maxscale|service-jobs)`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "pods would be cut off"},
 		{first: `NetworkPolicy\.networking\.k8s\.io companion`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "the companion would be cut off"},
@@ -106,6 +115,22 @@ var orders = map[string][]order{
 		{first: `(Deployment\.apps|Service) .*`, then: `SecretAggregate.* [^-]+-korc-clouds`, why: "nobody makes its source before"},
 	},
 	"Placement": clientOrders,
+	"Nova": append(slices.Clone(clientOrders),
+		order{first: `DatabaseSync.*`, then: `CellMapping.*`, why: "cells are recorded there"},
+		order{first: `CellMapping.*`, then: `NovaCell.*`, why: "cell0 is the first"},
+		order{first: `NovaCell.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "who has read which cells there are does not look again"},
+		order{first: `(Vhost|User|Permission)\.rabbitmq\.com .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
+		order{first: `ExternalSecret.* .*-queue`, then: `(Vhost|User|Permission)\.rabbitmq\.com .*`, why: "the account has that password"},
+		order{first: `(Deployment\.apps nova|StatefulSet\.apps .*|Service nova|Endpoint\.openstack\.k-orc\.cloud .*)`, then: `ServiceCheck.*`, why: "it asks it"},
+		order{first: `(Deployment\.apps|Service) nova`, then: `CronJob\.batch .*`, why: "there is nothing to archive before"},
+	),
+	"NovaCell": {
+		{first: `ExternalSecret.* .*-queue`, then: `((Vhost|User|Permission)\.rabbitmq\.com|ConfigMap) .*`, why: "the account has that password, and pods read all of them"},
+		{first: `(Database|User|Grant)\.k8s\.mariadb\.com .*`, then: `(DatabaseSync|CellMapping).*`, why: "its Jobs log in there"},
+		{first: `DatabaseSync.*`, then: `(StatefulSet|Deployment)\.apps .*`, why: "there are no tables before"},
+		{first: `DatabaseSync.*`, then: `CellMapping.*`, why: "hypervisors are looked for in its tables"},
+		{first: `(Vhost|User|Permission)\.rabbitmq\.com .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
+	},
 	"Glance": append(slices.Clone(clientOrders),
 		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-store`, why: "the companion writes its Secret"},
 		order{first: `SecretAggregate.* .*-store`, then: `StatefulSet\.apps .*`, why: "its pods read it"},
@@ -140,8 +165,13 @@ var clientOrders = []order{
 
 // ordersOf are those of a kind.
 func ordersOf(subject string) []order {
-	if subject == "ControlPlane" || subject == "IdentityCatalog" { // Neither is a service.
+	switch subject {
+	case "ControlPlane", "IdentityCatalog": // Neither is a service.
 		return orders[subject]
+	case "NovaCell": // It logs in as another one.
+		return append(slices.DeleteFunc(slices.Clone(serviceOrders), func(o order) bool {
+			return strings.Contains(o.first+o.then, "-clouds")
+		}), orders[subject]...)
 	}
 	return append(slices.Clone(serviceOrders), orders[subject]...)
 }
@@ -196,7 +226,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 	}
 	// The example that has everything has all services, too.
 	services := "\nglance:\n  enabled: true\n  stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: images, credentialsSecretRef: {name: images-s3}}}]" +
-		"\nplacement:\n  enabled: true\nkeystone:"
+		"\nplacement:\n  enabled: true\nnova:\n  enabled: true\nkeystone:"
 	for _, file := range []string{"claim", "full"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")
 		if err != nil {
@@ -212,6 +242,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 		add(file, "ControlPlane", w)
 		for _, resource := range slices.Sorted(maps.Keys(w.Observed)) {
 			gk := compose.KindOf(w.Observed[resource].Tree()).GroupKind().String()
+			kind, _, _ := strings.Cut(gk, ".")
 			if _, nested := runners[gk]; !nested {
 				continue
 			}
@@ -219,11 +250,36 @@ func settledWorlds(t *testing.T) map[string]settled {
 			if !ok {
 				t.Fatalf("there is no %s", resource)
 			}
-			kind, _, _ := strings.Cut(gk, ".")
 			add(file+"'s "+kind, kind, &simulate.World{XR: xr.Tree(), Kinds: runners})
 		}
 	}
+	// What no claim orders yet.
+	for _, kind := range []string{"Nova", "NovaCell"} {
+		for _, file := range []string{"small", "medium"} {
+			add(file+"'s "+kind, kind, &simulate.World{XR: composite(t, kind, file), Kinds: kinds.Runners()})
+		}
+	}
 	return out
+}
+
+// composite is one that its function's tests compose.
+func composite(t *testing.T, kind, file string) *structpb.Struct {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../functions", strings.ToLower(kind), "testdata", file+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := object{}
+	if err := yaml.Unmarshal(text, &spec); err != nil {
+		t.Fatal(err)
+	}
+	xr, err := structpb.NewStruct(object{
+		"apiVersion": novas.apiVersion, "kind": kind, "metadata": object{"name": "nova", "namespace": "cloud"}, "spec": spec,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return xr
 }
 
 // tooEarly finds what is made though what must come first is not there: of some resources, or of all.

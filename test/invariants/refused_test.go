@@ -117,6 +117,14 @@ var mistakes = map[string]map[string]mistake{
 	"Keystone": {
 		"a directory's option that is not one": in(directory(object{"nonsense": "x"}), "spec.identityBackends[0].ldap.options.nonsense: ", "identityBackends"),
 	},
+	"Nova": {
+		"too little memory":     in("64Mi", "spec.api.memory: 64Mi cannot hold", "api", "memory"),
+		"a daemon without room": in("64Mi", "spec.scheduler.memory: 64Mi cannot hold a process", "scheduler", "memory"),
+		"limits in Keystone":    in(object{"unifiedLimits": true}, "spec.quotas.unifiedLimits: ", "quotas"),
+	},
+	"NovaCell": {
+		"too little memory": in("64Mi", "spec.conductor.memory: 64Mi cannot hold a process", "conductor", "memory"),
+	},
 	"Glance": {
 		"no store":                  in(list{}, "spec.stores: ", "stores"),
 		"a store that is not built": in(list{object{"name": "a", "ceph": object{"clusterRef": object{"name": "c"}, "pool": "p"}}}, "spec.stores[0].ceph: ", "stores"),
@@ -144,14 +152,11 @@ var serviceMistakes = map[string]mistake{
 // mistakes are those that a kind's function refuses.
 func (s *subject) mistakes() map[string]mistake {
 	own, known := mistakes[s.name]
-	out := maps.Clone(own)
 	if s.claimed || known && len(own) == 0 {
-		return out
+		return own
 	}
-	if out == nil {
-		out = map[string]mistake{}
-	}
-	maps.Copy(out, serviceMistakes)
+	out := maps.Clone(serviceMistakes)
+	maps.Copy(out, own)
 	return out
 }
 

@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -20,6 +21,8 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
@@ -73,7 +76,14 @@ var constraints = map[string]constraint{
 			o["rootPasswordSecretRef"] = object{"name": "old-root", "key": "password"}
 		}
 	}},
-	"memory":                    sample("64Mi", "1500M", "1Gi", int64(1<<30)),
+	"memory": sample("64Mi", "1500M", "1Gi", int64(1<<30)),
+	// Processes of a service that has several.
+	"api.cpu": cores, "api.memory": memory,
+	"scheduler.cpu": cores, "scheduler.memory": memory,
+	"conductor.cpu": cores, "conductor.memory": memory,
+	"metadata.cpu": cores, "metadata.memory": memory,
+	"consoles.cpu": cores, "consoles.memory": memory,
+	"proxies.cpu": cores, "proxies.memory": memory,
 	"identityBackends[].domain": sample("employees", "Partners_2", "a"),
 	"exposure": {fix: func(o object) {
 		if _, ok := o["gateway"]; !ok {
@@ -165,6 +175,9 @@ var constraints = map[string]constraint{
 	),
 }
 
+// cores and memory of one of several processes.
+var cores, memory = sample("500m", "1.5", int64(2)), sample("768Mi", "1Gi")
+
 // ofTenant and longOfTenant are Secrets that a tenant names. Nothing of ours is called like them.
 const ofTenant = "secret-of-a-tenant"
 
@@ -254,6 +267,8 @@ func tagOrDigest(o object) {
 // A definedKind is a kind of ours whose specs are drawn.
 type definedKind struct {
 	folder, apiVersion, kind string
+	// service whose options and rules it has. Empty: the folder's.
+	service string
 	// new makes an empty object of the kind's Go type, into which everything that is drawn has to fit.
 	new func() any
 	// spec is the schema of the spec, as we wrote it: without what Crossplane adds to it.
@@ -286,13 +301,22 @@ var (
 		new: func() any { return &glancev1.Glance{} },
 		fix: stores,
 	}
+	novas = &definedKind{
+		folder: "nova", apiVersion: "nova.openstack.c5c3.io/v1alpha1", kind: "Nova",
+		new: func() any { return &novav1.Nova{} },
+		fix: novaLimits,
+	}
+	novacells = &definedKind{
+		folder: "novacell", apiVersion: "nova.openstack.c5c3.io/v1alpha1", kind: "NovaCell", service: "nova",
+		new: func() any { return &novacellv1.NovaCell{} },
+	}
 	platforms = &definedKind{
 		folder: "platform", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "PlatformConfig",
 		new: func() any { return &platformv1.PlatformConfig{} },
 	}
 )
 
-var definedKinds = []*definedKind{claims, keystones, catalogs, placements, glances, platforms}
+var definedKinds = []*definedKind{claims, keystones, catalogs, placements, glances, novas, novacells, platforms}
 
 func init() { //nolint:gochecknoinits // the table refers to itself
 	for _, k := range definedKinds {
@@ -310,12 +334,20 @@ func init() { //nolint:gochecknoinits // the table refers to itself
 	}
 	// Options and rules are each service's own.
 	for _, k := range definedKinds {
-		if len(registry.All(k.folder)) == 0 {
+		service := cmp.Or(k.service, k.folder)
+		if len(registry.All(service)) == 0 {
 			continue
 		}
-		config, policy := options(k.folder), rules(k.folder)
+		config, policy := options(service), rules(service)
 		k.constraints["spec.config"], k.constraints["spec.policy"] = config, policy
 		claims.constraints["services."+k.folder+".config"], claims.constraints["services."+k.folder+".policy"] = config, policy
+	}
+}
+
+// novaLimits keeps limits in Nova: those in Keystone are refused.
+func novaLimits(spec object) {
+	if quotas, ok := spec["quotas"].(object); ok {
+		delete(quotas, "unifiedLimits")
 	}
 }
 

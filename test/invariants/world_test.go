@@ -76,6 +76,20 @@ var subjects = []*subject{
 		keep:      []string{"target"},
 		revisions: []string{"config-"},
 	},
+	{
+		name:      "Nova",
+		runner:    kinds.Runners()["Nova.nova.openstack.c5c3.io"],
+		draw:      drawService(novas, "nova", "n", "compute.eu"),
+		keep:      []string{"target"},
+		revisions: []string{"config-"},
+	},
+	{
+		name:      "NovaCell",
+		runner:    kinds.Runners()["NovaCell.nova.openstack.c5c3.io"],
+		draw:      drawService(novacells, "nova-cell1", "n-c", "compute.eu-a"),
+		keep:      []string{"target", "cell"},
+		revisions: []string{"config-"},
+	},
 }
 
 // drawControlPlane draws a claim on a platform, and makes it a composite resource as Crossplane does. Some have no claim.

@@ -20,7 +20,7 @@ import (
 )
 
 // files are the configuration files of services: by name, the namespaces of options that the service's own sample lists, with those of the
-// libraries that it uses, the groups that are registered only when they are used, and an option that no list has.
+// libraries that it uses, the groups that are registered only when they are used, and a pattern of options that no list has.
 var files = map[string]struct {
 	namespaces, unlisted []string
 	hidden               string
@@ -45,6 +45,15 @@ var files = map[string]struct {
 		// Of stores, by the names that claims give them.
 		unlisted: []string{"main", "files", "objects", "blocks", "os_glance_staging_store", "os_glance_tasks_store"},
 		hidden:   "metadata_source_path",
+	},
+	"nova.conf": {
+		namespaces: []string{
+			"nova.conf", "keystonemiddleware.auth_token", "oslo.cache", "oslo.concurrency", "oslo.limit", "oslo.log", "oslo.messaging",
+			"oslo.middleware", "oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.reports", "oslo.service.service",
+		},
+		// Who asks Keystone for limits, and how one logs in, is registered when it is used.
+		unlisted: []string{"oslo_limit"},
+		hidden:   "application_credential_(id|secret)",
 	},
 }
 

@@ -32,8 +32,10 @@ var reports = map[string][]string{
 	"keystone.openstack.c5c3.io":     {"Keystone Ready", "IdentityCatalog Ready"},
 	"placement.openstack.c5c3.io":    {"Placement Ready"},
 	"glance.openstack.c5c3.io":       {"Glance Ready"},
+	"nova.openstack.c5c3.io":         {"Nova Ready", "NovaCell Ready"},
 	"openstack.c5c3.io": {
 		"KeyRepository Ready", "DatabaseSync Ready", "EndpointRegion Available", "IdentityCheck Reachable", "RoleAssignment Available",
+		"CellMapping Ready", "ServiceCheck Ready",
 	},
 	"c5c3.io": {"CredentialRotation Ready", "SecretAggregate Ready"},
 }

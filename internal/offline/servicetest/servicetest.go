@@ -2,6 +2,7 @@
 package servicetest
 
 import (
+	stdcmp "cmp"
 	"maps"
 	"os"
 	"path/filepath"
@@ -23,17 +24,19 @@ import (
 type Kind struct {
 	schema.GroupVersionKind
 	function.Runner
+	// Name of the composite resource. Empty: that of its kind, which is its service's.
+	Name string
 }
 
 func (k Kind) name() string { return k.GroupKind().String() }
 
 // Ready is the composite resource with the spec of a file in testdata, of which everything is there and ready, and what it was composed of
-// step by step. It is named as its service.
+// step by step.
 func (k Kind) Ready(t *testing.T, file string) (*simulate.World, [][]string) {
 	t.Helper()
 	xr, err := structpb.NewStruct(map[string]any{
 		"apiVersion": k.GroupVersion().String(), "kind": k.Kind,
-		"metadata": map[string]any{"name": strings.ToLower(k.Kind), "namespace": "cloud"}, "spec": specOf(t, file),
+		"metadata": map[string]any{"name": stdcmp.Or(k.Name, strings.ToLower(k.Kind)), "namespace": "cloud"}, "spec": specOf(t, file),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -81,7 +81,7 @@ var nova = table{
 		"connection_parameters": ours(databaseURL),
 		"mysql_wsrep_sync_wait": ours("it follows from whether the database is a Galera cluster"),
 	},
-	"cinder":    peer("cross_az_attach", "http_retries"),
+	"cinder":    peer("cross_az_attach", "debug", "http_retries"),
 	"compute":   {"provider_config_location": ours(hypervisors)},
 	"conductor": {"workers": use("conductor", processes)},
 	"cyborg":    {every: ours(absent)},
@@ -92,7 +92,8 @@ var nova = table{
 		"track_instance_changes": ours(upcall + ", and so does no hypervisor of it"),
 		"weight_classes":         tenants(ofImage),
 	},
-	"glance":         adapted("debug", "default_trusted_certificate_ids", "enable_certificate_validation", "num_retries", "verify_glance_signatures"),
+	"glance": adapted(
+		"debug", "default_trusted_certificate_ids", "enable_certificate_validation", "num_retries", "verify_glance_signatures"),
 	"guestfs":        {every: ours(hypervisors)},
 	"image_cache":    {every: ours(hypervisors)},
 	"ironic":         {every: ours(absent)},
@@ -170,5 +171,6 @@ func peer(tenant ...string) map[string]owner {
 
 // adapted is a peer that keystoneauth's adapter asks, which tries again.
 func adapted(tenant ...string) map[string]owner {
-	return peer(append(tenant, "connect_retries", "connect_retry_delay", "retriable_status_codes", "status_code_retries", "status_code_retry_delay")...)
+	again := []string{"connect_retries", "connect_retry_delay", "retriable_status_codes", "status_code_retries", "status_code_retry_delay"}
+	return peer(append(again, tenant...)...)
 }

@@ -180,6 +180,48 @@ func TestOwned(t *testing.T) {
 	}
 }
 
+// TestNova: what a cloud is tuned by stays the tenant's in every release, and what the rest of it is computed from does not.
+func TestNova(t *testing.T) {
+	const in = "spec.services.nova.config."
+	for name, tc := range map[string]struct{ reason, in, want string }{
+		"Tuned": {reason: "Weights, filters, ratios, timeouts and quotas that have no field.", in: `{config: {
+			DEFAULT: {cpu_allocation_ratio: 4, rpc_response_timeout: 120, default_availability_zone: eu-1}, quota: {key_pairs: 50, server_groups: 20},
+			filter_scheduler: {ram_weight_multiplier: 2, enabled_filters: [ComputeFilter], weight_classes: [nova.scheduler.weights.all_weighers],
+			isolated_hosts: [a], max_io_ops_per_host: 4}, scheduler: {max_attempts: 5}, neutron: {http_retries: 5, timeout: 30}, cinder: {cross_az_attach: false},
+			oslo_messaging_rabbit: {heartbeat_timeout_threshold: 30}, notifications: {notification_format: versioned}, consoleauth: {token_ttl: 300}}}`},
+		"Queue": {
+			"A queue that exists is not opened with other arguments.", "{config: {oslo_messaging_rabbit: {rabbit_quorum_queue: false}}}",
+			in + "oslo_messaging_rabbit.rabbit_quorum_queue: how queues are declared and reached is one for all processes and hypervisors; leave it out",
+		},
+		"Field": {
+			"A quota has a field.", "{config: {quota: {ram: 1024}}}",
+			in + "quota.ram: " + limits + "; set spec.services.nova.quotas.memoryMiB instead",
+		},
+		"Peer": {
+			"Whom to ask follows from the claim, by whatever name.", "{allowUnknown: true, config: {Placement: {endpoint-override: 'https://elsewhere'}}}",
+			in + "Placement.endpoint-override: " + reached + "; leave it out",
+		},
+		"Hypervisor": {"What nova-compute reads has another place.", "{config: {libvirt: {virt_type: qemu}}}", in + "libvirt.virt_type: " + hypervisors + "; leave it out"},
+		"Queue's password": {
+			"An address with a password stands in no claim.", "{config: {DEFAULT: {transport_url: 'rabbit://a:b@c'}}}",
+			in + "DEFAULT.transport_url: this option holds a secret, which must not stand in a claim; leave it out",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, r := range registry.All("nova") {
+				_, err := Options("nova", r.Release, overrides(t, tc.in), "spec.services.nova")
+				got := ""
+				if err != nil {
+					got = err.Error()
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s: %s (-want +got):\n%s", r.Release, tc.reason, diff)
+				}
+			}
+		})
+	}
+}
+
 // TestStores: a store's group has the options of its driver, by whatever case, and what its fields say is theirs in every one of them.
 func TestStores(t *testing.T) {
 	const at = "spec.services.glance.config."

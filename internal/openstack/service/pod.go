@@ -88,6 +88,7 @@ func (s *Service) Pod(image string, f Files, command []string) workload.Pod {
 // JobPod is a pod of the service's Jobs, which run its tools.
 func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
 	p := s.Pod(image, f, command)
+	p.RestartPolicy = corev1.RestartPolicyNever
 	for _, v := range s.JobVolumes {
 		v.mount(&p)
 	}

@@ -13,6 +13,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
@@ -53,9 +54,19 @@ func (p Process) file() string { return p.Name + ".ini" }
 // resource of what a process consists of besides its workload.
 func (p Process) resource(what string) string { return p.Name + "-" + what }
 
-// Serve is the server of an application of WSGI that a process runs, with as many workers as its memory holds.
+// CheckProcess refuses a limit that ends a daemon as it starts. Others have as many workers as their memory holds.
+func CheckProcess(field string, p common.Process) error {
+	limit := amount(Resources(p), func(r *common.Resources) *common.ResourceAmounts { return r.Limits })
+	if limit == nil || limit.Value() >= least {
+		return nil
+	}
+	return invalid.Field(field+".memory", "%s cannot hold a process, which needs %s; give %[2]s or more", limit, bytes(least))
+}
+
+// Serve is the server of an application of WSGI that a process runs, with as many workers as the spec says, or its memory holds.
 func (s *Service) Serve(seen observe.State, p Process, module string) *workload.UWSGI {
-	u := s.serve(module, p.Port, Processes(Resources(p.Process)), SpeaksIPv6(seen, p.resource("service")))
+	u := s.serve(module, p.Port, cmp.Or(s.processes, Processes(Resources(p.Process))), SpeaksIPv6(seen, p.resource("service")))
+	u.Mercy = p.Mercy
 	return &u
 }
 

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
@@ -34,7 +32,6 @@ func DatabaseSchema[M Instance](m M) ([]compose.Stage, error) {
 // schema is how the schema of one database is made.
 func (s *Service) schema(of Schema) (openstackv1.DatabaseSyncSpec, error) {
 	pod := s.JobPod(s.SchemaImage, s.SchemaFiles, nil)
-	pod.RestartPolicy = corev1.RestartPolicyNever
 	if of.LogsIn {
 		s.logIn(&pod, s.Logins...)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
@@ -36,7 +37,7 @@ func Credentials[M Instance](m M) ([]compose.Stage, error) {
 		accounts = append(accounts, Account{"user", s.userSecret(), s.App, nil})
 	}
 	if s.Queue {
-		accounts = append(accounts, Account{"queue", s.queueSecret(), s.user(), nil})
+		accounts = append(accounts, Account{"queue", s.queueSecret(), s.user(), rabbitmq.Watched()})
 	}
 	var stage compose.Stage
 	for _, a := range append(accounts, s.Accounts...) {

@@ -103,6 +103,8 @@ type Service struct {
 	Watches []monitoring.Alert
 	// Jobs begin the names of Jobs that are the service's own.
 	Jobs []string
+	// processes is how many workers the spec asks for. 0: as many as the memory holds.
+	processes int32
 	// running is the image of the pods of a resource while a release is not in effect. Nil: it is.
 	running func(resource string) string
 	// CAConfigMap holds the authority of the API's certificate, for a Gateway. Empty: there is none yet.
@@ -116,7 +118,7 @@ type Service struct {
 func (d *Definition) Derive(in Input) (*Service, error) {
 	s := &Service{
 		Definition: d, Name: in.Meta.Name, Namespace: in.Meta.Namespace, Generation: in.Meta.Generation,
-		Spec: in.Spec, Previous: in.Previous,
+		Spec: in.Spec, Previous: in.Previous, processes: in.Spec.UWSGI.Processes,
 	}
 	s.Spec.SetDefaults()
 	if err := s.releases(in.Seen); err != nil {

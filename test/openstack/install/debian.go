@@ -9,10 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/images"
 )
 
-// programs are files (or patterns) that have to be there, and the Debian package of each.
-var programs = []struct{ path, pkg string }{
+// A program is a file (or a pattern) that has to be there, and its Debian package.
+type program struct{ path, pkg string }
+
+var programs = []program{
 	{"/usr/sbin/mariadbd", "mariadb-server-core"},
 	{"/usr/bin/mariadb-install-db", "mariadb-server-core"},
 	{"/usr/bin/mariadb", "mariadb-client-core"},
@@ -42,18 +46,37 @@ var programs = []struct{ path, pkg string }{
 	{python, "python3"},
 }
 
+// absent are the packages that are missing, with those of the web pages that images have.
+func absent() ([]string, error) {
+	all := slices.Clone(programs)
+	table, err := images.Table()
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range table {
+		for _, p := range i.Pages {
+			all = append(all, program{"/usr/share/" + p + "/*.html", p})
+		}
+	}
+	var out []string
+	for _, p := range all {
+		if slices.Contains(out, p.pkg) {
+			continue
+		}
+		if found, err := filepath.Glob(p.path); err != nil || len(found) == 0 {
+			out = append(out, p.pkg)
+		}
+	}
+	return out, nil
+}
+
 // Debian installs the packages that are missing. None of their services is started.
 //
 // The error says which are missing, where they cannot be installed.
 func Debian(ctx context.Context, log io.Writer) error {
-	var missing []string
-	for _, p := range programs {
-		if slices.Contains(missing, p.pkg) {
-			continue
-		}
-		if found, err := filepath.Glob(p.path); err != nil || len(found) == 0 {
-			missing = append(missing, p.pkg)
-		}
+	missing, err := absent()
+	if err != nil {
+		return err
 	}
 	if exec.CommandContext(ctx, python, "-c", "import ensurepip, sysconfig; open(sysconfig.get_path('include') + '/Python.h')").Run() != nil {
 		missing = append(missing, "python3-venv", "python3-dev")
