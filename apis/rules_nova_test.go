@@ -1,7 +1,8 @@
 package apis_test
 
 var cellMappingCases = kindCases{
-	base: `{cell: cell1, databaseConnection: "mysql+pymysql://{username}:{password}@mariadb.cloud.svc:3306/nova_cell1", template: {}}`,
+	base: `{cell: cell1, databaseConnection: "mysql+pymysql://{username}:{password}@mariadb.cloud.svc:3306/nova_cell1",
+		transportURL: "rabbit://{username}:{password}@rabbitmq.cloud.svc:5671/nova_cell1", template: {}}`,
 	cases: map[string]specCase{
 		"CellChanged": {
 			reason:  "Nova would keep the old cell, and its hosts.",
@@ -25,6 +26,28 @@ var cellMappingCases = kindCases{
 			spec:    `transportURL: "rabbit://nova:secret@rabbitmq.cloud.svc:5671/nova_cell1"`,
 			field:   "spec.transportURL",
 			message: "transportURL must not hold a password: write {username}:{password}",
+		},
+		"NoTransport": {
+			reason:  "Nova would take that of the Job's pod, and write it down with its password.",
+			spec:    `transportURL: ""`,
+			field:   "spec",
+			message: "transportURL is needed for every cell but cell0, which has none",
+		},
+		"Cell0": {
+			reason: "It has no queue.",
+			spec:   `{cell: cell0, transportURL: ""}`,
+		},
+		"Cell0Transport": {
+			reason:  "It has no queue.",
+			spec:    `cell: cell0`,
+			field:   "spec",
+			message: "transportURL is needed for every cell but cell0, which has none",
+		},
+		"Cell0Disabled": {
+			reason:  "Nova refuses it, with exit code 5.",
+			spec:    `{cell: cell0, transportURL: "", disabled: true}`,
+			field:   "spec",
+			message: "disabled cannot be set for cell0, in which nothing is placed",
 		},
 	},
 }

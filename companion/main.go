@@ -22,6 +22,7 @@ import (
 
 	c5c3v1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/cellmapping"
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/endpointregion"
@@ -29,6 +30,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
+	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
@@ -43,6 +45,7 @@ type cli struct {
 
 // controllers are all controllers, by the names of what they reconcile.
 var controllers = map[string]func(ctrl.Manager) error{
+	"cellmapping":        cellmapping.Add,
 	"credentialrotation": credentialrotation.Add,
 	"databasesync":       databasesync.Add,
 	"endpointregion":     endpointregion.Add,
@@ -50,6 +53,7 @@ var controllers = map[string]func(ctrl.Manager) error{
 	"keyrepository":      keyrepository.Add,
 	"roleassignment":     roleassignment.Add,
 	"secretaggregate":    secretaggregate.Add,
+	"servicecheck":       servicecheck.Add,
 }
 
 // chosen are the names of the controllers to run.

@@ -26,6 +26,7 @@ import (
 
 	c5c3v1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/cellmapping"
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/endpointregion"
@@ -33,6 +34,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
+	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
@@ -168,6 +170,7 @@ func TestNames(t *testing.T) {
 		},
 	})
 	reconcilers := map[string]reconcile.Reconciler{
+		"CellMapping":        &cellmapping.Reconciler{Reader: broken},
 		"CredentialRotation": &credentialrotation.Reconciler{Reader: broken},
 		"DatabaseSync":       &databasesync.Reconciler{Reader: broken},
 		"EndpointRegion":     &endpointregion.Reconciler{Reader: broken},
@@ -175,6 +178,7 @@ func TestNames(t *testing.T) {
 		"KeyRepository":      &keyrepository.Reconciler{Reader: broken},
 		"RoleAssignment":     &roleassignment.Reconciler{Reader: broken},
 		"SecretAggregate":    &secretaggregate.Reconciler{Reader: broken},
+		"ServiceCheck":       &servicecheck.Reconciler{Reader: broken},
 	}
 	if len(reconcilers) != len(controllers) {
 		t.Errorf("%d of %d controllers", len(reconcilers), len(controllers))

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
@@ -46,9 +45,9 @@ func (p *plan) do(w *world) controller.Action {
 	case p.create != nil:
 		return p.createJob(w)
 	case p.release != nil:
-		return suspend(p.release, false)
+		return batchjob.Suspend(p.release, false)
 	case p.suspend != nil:
-		return suspend(p.suspend, true)
+		return batchjob.Suspend(p.suspend, true)
 	case p.remove != nil:
 		// It may have been released meanwhile.
 		return controller.Delete(p.remove, metav1.DeletePropagationForeground)
@@ -72,19 +71,6 @@ func (p *plan) createJob(w *world) controller.Action {
 		// One that is there already was made for this same attempt.
 		if err := env.Client.Create(ctx, job); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("cannot make Job %s: %w", job.Name, err)
-		}
-		return nil
-	}
-}
-
-// suspend keeps a Job from starting, or lets it start, as it was seen and no other.
-func suspend(job *batchv1.Job, held bool) controller.Action {
-	return func(ctx context.Context, env *controller.Env) error {
-		changed := job.DeepCopy()
-		changed.Spec.Suspend = &held
-		asSeen := client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{})
-		if err := env.Client.Patch(ctx, changed, asSeen); err != nil {
-			return fmt.Errorf("cannot set spec.suspend of Job %s to %t: %w", job.Name, held, err)
 		}
 		return nil
 	}

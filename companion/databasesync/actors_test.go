@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 )
@@ -33,7 +34,7 @@ func (c *cluster) tick() {
 func (c *cluster) jobController() {
 	ctx := context.Background()
 	for _, j := range c.jobs() {
-		own := podsOf(&j, c.stepPods())
+		own := batchjob.PodsOf(&j, c.stepPods())
 		switch end := condition.Ending(&j); {
 		case end.Type != "":
 			if ttl := time.Duration(*j.Spec.TTLSecondsAfterFinished) * time.Second; c.clock.Now().Sub(end.LastTransitionTime.Time) >= ttl {

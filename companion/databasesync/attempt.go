@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 )
 
 // discard takes a Job away that was made and is not wanted any more. It never ran, and as long as it is there someone may release it, so
@@ -16,7 +17,7 @@ func discard(w *world) *plan {
 	current := open(w.sync.Status.History)
 	for i := range w.jobs {
 		job := &w.jobs[i]
-		if !suspended(job) || !w.ours(job) || job.DeletionTimestamp != nil {
+		if !batchjob.Suspended(job) || !w.ours(job) || job.DeletionTimestamp != nil {
 			continue
 		}
 		r, ok := attemptOf(job)
@@ -50,16 +51,16 @@ func attend(w *world) *plan {
 	case job == nil && w.busy() != "":
 		return w.wait(at, "Waiting", w.busyMessage())
 	case job == nil:
-		return w.ended(r, openstackv1.StepFailed, result{why: "its Job vanished before its end was recorded"})
+		return w.ended(r, openstackv1.StepFailed, batchjob.Result{Why: "its Job vanished before its end was recorded"})
 	case w.over(job):
-		res := resultOf(job, w.pods)
+		res := batchjob.ResultOf(job, w.pods)
 		if phaseOf(r) == versioning {
 			return w.versioned(r, res)
 		}
-		return w.ended(r, w.step(r.Hash).judge(res.code), res)
-	case job.DeletionTimestamp == nil && w.outdated(r) && (suspended(job) || !w.begun(job)):
+		return w.ended(r, w.step(r.Hash).judge(res.Code), res)
+	case job.DeletionTimestamp == nil && w.outdated(r) && (batchjob.Suspended(job) || !w.begun(job)):
 		return w.cancel(r, job)
-	case job.DeletionTimestamp == nil && suspended(job):
+	case job.DeletionTimestamp == nil && batchjob.Suspended(job):
 		return w.release(r, job)
 	}
 	return w.wait(at, "Running", w.running(r, job))
@@ -70,11 +71,11 @@ func attend(w *world) *plan {
 func (w *world) cancel(r *record, job *batchv1.Job) *plan {
 	p := w.save(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s is no longer wanted and is cancelled", r.Step, r.Release))
 	switch {
-	case !suspended(job):
+	case !batchjob.Suspended(job):
 		p.suspend = job
 	case w.begun(job): // It started in that moment. What has been done is not known: it counts as an attempt whose Job vanished.
 		p.remove = job
-	case len(podsOf(job, w.pods)) > 0:
+	case len(batchjob.PodsOf(job, w.pods)) > 0:
 		p.again = false
 	default:
 		p.status.History = p.status.History[:len(p.status.History)-1]
@@ -101,18 +102,18 @@ func (w *world) release(r *record, job *batchv1.Job) *plan {
 }
 
 // ended records how the attempt that was under way ended.
-func (w *world) ended(r *record, verdict string, res result) *plan {
+func (w *world) ended(r *record, verdict string, res batchjob.Result) *plan {
 	p := w.save(shown[phaseOf(r)], fmt.Sprintf("step %s of release %s has ended", r.Step, r.Release))
-	p.status.History = ended(p.status.History, verdict, res.code, res.why, w.now)
+	p.status.History = ended(p.status.History, verdict, res.Code, res.Why, w.now)
 	last := &p.status.History[len(p.status.History)-1]
-	if res.digest != "" && !strings.Contains(last.Image, "@") {
-		last.Image += "@" + res.digest
+	if res.Digest != "" && !strings.Contains(last.Image, "@") {
+		last.Image += "@" + res.Digest
 	}
 	switch verdict {
 	case openstackv1.StepFailed:
 		p.failed = true
-		if res.pod != nil {
-			last.Log = excerpt(w.output + "\n" + last.Log)
+		if res.Pod != nil {
+			last.Log = batchjob.Excerpt(w.output + "\n" + last.Log)
 		}
 	case openstackv1.StepSucceeded:
 		p.note = fmt.Sprintf("step %s of release %s succeeded", r.Step, r.Release)
@@ -126,11 +127,11 @@ func adopt(w *world) *plan {
 	for i := range w.jobs {
 		job := &w.jobs[i]
 		r, ok := attemptOf(job)
-		if !ok || !w.ours(job) || suspended(job) || w.known(&r) {
+		if !ok || !w.ours(job) || batchjob.Suspended(job) || w.known(&r) {
 			continue
 		}
 		switch {
-		case hasEnded(job) || w.begun(job):
+		case batchjob.Ended(job) || w.begun(job):
 			p := w.save(shown[phaseOf(&r)], fmt.Sprintf("Job %s is taken over", job.Name))
 			r.Started = job.Status.StartTime
 			p.status.History = trimmed(append(slices.Clone(p.status.History), r))

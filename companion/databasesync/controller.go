@@ -15,6 +15,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
@@ -42,6 +43,9 @@ var kind = controller.Kind[*openstackv1.DatabaseSync, *world]{
 	Metrics:    metrics,
 	Measure:    measure,
 }
+
+// lines of a step's output are enough to say why it failed, and what a version step reports.
+const lines = 50
 
 func measure(s *openstackv1.DatabaseSync) {
 	runs, success := 0.0, 0.0
@@ -81,7 +85,7 @@ func Add(mgr ctrl.Manager) error {
 		if err != nil {
 			return fmt.Errorf("cannot make a client for logs: %w", err)
 		}
-		env.Output = output(logs.CoreV1())
+		env.Output = batchjob.Output(logs.CoreV1(), lines)
 		return nil
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
@@ -93,7 +94,7 @@ func TestNoOutput(t *testing.T) {
 
 func TestOutput(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: namespace}}
-	text, err := output(fake.NewClientset(pod).CoreV1())(context.Background(), pod, "keystone")
+	text, err := batchjob.Output(fake.NewClientset(pod).CoreV1(), lines)(context.Background(), pod, "keystone")
 	if err != nil || text != "fake logs" {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -230,7 +231,7 @@ func TestTooSlow(t *testing.T) {
 	c.until(r, "a record", func(s *openstackv1.DatabaseSync) bool { return open(s.Status.History) != nil })
 	seen := c.jobs()[0]
 	c.until(r, "a start", func(*openstackv1.DatabaseSync) bool { return len(c.starts) == 1 })
-	if err := suspend(&seen, false)(context.Background(), (*controller.Env)(r)); err == nil {
+	if err := batchjob.Suspend(&seen, false)(context.Background(), (*controller.Env)(r)); err == nil {
 		t.Error("released a Job that it had not seen")
 	}
 	if err := (&plan{remove: &seen}).do(&world{})(context.Background(), (*controller.Env)(r)); err == nil || len(c.jobs()) != 1 {
@@ -252,7 +253,7 @@ func TestChangedMeanwhile(t *testing.T) {
 		},
 	})
 	result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: "keystone"}})
-	if err != nil || result.RequeueAfter != controller.AtOnce || !suspended(&c.jobs()[0]) {
-		t.Errorf("%+v, %v; Job suspended: %v", result, err, suspended(&c.jobs()[0]))
+	if err != nil || result.RequeueAfter != controller.AtOnce || !batchjob.Suspended(&c.jobs()[0]) {
+		t.Errorf("%+v, %v; Job suspended: %v", result, err, batchjob.Suspended(&c.jobs()[0]))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 )
 
@@ -144,7 +145,7 @@ var lives = map[string]life{
 			c.order("2025.2")
 			c.until(r, "a pod that waits", func(*openstackv1.DatabaseSync) bool {
 				pods := c.stepPods()
-				return len(pods) > 0 && obstacle(&pods[0]) != ""
+				return len(pods) > 0 && batchjob.Obstacle(&pods[0]) != ""
 			})
 			c.edit(func(s *openstackv1.DatabaseSync) { s.Spec.Template.Spec.Containers[0].Image += "-b" })
 			c.until(r, "the end", finished)

@@ -1,9 +1,6 @@
 package databasesync
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,8 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
@@ -74,7 +70,7 @@ func newJob(sync *openstackv1.DatabaseSync, st step, r *record) *batchv1.Job {
 	pod := &template.Spec
 	pod.RestartPolicy = corev1.RestartPolicyNever
 	pod.ActiveDeadlineSeconds = new(ptr.Deref(pod.ActiveDeadlineSeconds, deadlineSeconds))
-	restrict(pod)
+	batchjob.Restrict(pod)
 	main := &pod.Containers[0]
 	main.Command, main.Args = nil, nil
 	for _, argument := range st.Command.Command {
@@ -107,24 +103,6 @@ func newJob(sync *openstackv1.DatabaseSync, st step, r *record) *batchv1.Job {
 	return job
 }
 
-// restrict gives a pod what the restricted Pod Security Standard asks for
-// (https://kubernetes.io/docs/concepts/security/pod-security-standards/), and no token, where its template leaves that open.
-func restrict(pod *corev1.PodSpec) {
-	pod.AutomountServiceAccountToken = cmp.Or(pod.AutomountServiceAccountToken, new(false))
-	pod.SecurityContext = cmp.Or(pod.SecurityContext, &corev1.PodSecurityContext{})
-	pod.SecurityContext.RunAsNonRoot = cmp.Or(pod.SecurityContext.RunAsNonRoot, new(true))
-	pod.SecurityContext.SeccompProfile = cmp.Or(pod.SecurityContext.SeccompProfile,
-		&corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault})
-	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
-		for i := range containers {
-			c := &containers[i]
-			c.SecurityContext = cmp.Or(c.SecurityContext, &corev1.SecurityContext{})
-			c.SecurityContext.AllowPrivilegeEscalation = cmp.Or(c.SecurityContext.AllowPrivilegeEscalation, new(false))
-			c.SecurityContext.Capabilities = cmp.Or(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}})
-		}
-	}
-}
-
 // attemptOf reads the record that a Job was made of.
 func attemptOf(job *batchv1.Job) (record, bool) {
 	r, err := live.ReadRecord[record](job, attemptAnnotation)
@@ -132,114 +110,4 @@ func attemptOf(job *batchv1.Job) (record, bool) {
 		return record{}, false
 	}
 	return *r, true
-}
-
-// suspended: a Job has not been released, so it has no pods.
-func suspended(job *batchv1.Job) bool {
-	return ptr.Deref(job.Spec.Suspend, false) && !hasEnded(job)
-}
-
-// hasEnded: a Job is complete or has failed.
-func hasEnded(job *batchv1.Job) bool { return condition.Ending(job).Type != "" }
-
-// podsOf returns the pods of a Job, the newest last.
-func podsOf(job *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
-	var out []corev1.Pod
-	for _, p := range pods {
-		if metav1.IsControlledBy(&p, job) {
-			out = append(out, p)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b corev1.Pod) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
-	})
-	return out
-}
-
-// started reports whether any container of a pod has ever run.
-func started(pod *corev1.Pod) bool {
-	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil {
-			return true
-		}
-	}
-	return !consumer.Running(pod)
-}
-
-// result is how an attempt ended.
-type result struct {
-	// code is nil where nobody knows: the pod was evicted, or went with its node.
-	code *int32
-	// why says what happened where there is no code.
-	why string
-	// digest of the image that ran, where the node reports one.
-	digest string
-	// message is what the container wrote at its end, where it did.
-	message string
-	// pod and container whose output reports more; nil if there is none.
-	pod       *corev1.Pod
-	container string
-}
-
-// resultOf reads how a Job that has ended went.
-func resultOf(job *batchv1.Job, pods []corev1.Pod) result {
-	end := condition.Ending(job)
-	complete := end.Type == batchv1.JobComplete
-	own := podsOf(job, pods)
-	if len(own) == 0 {
-		if complete { // A Job of one pod is complete when that has ended with 0.
-			return result{code: new(int32(0))}
-		}
-		return result{why: fmt.Sprintf("its pod has gone (%s)", sentence(end.Reason, end.Message))}
-	}
-	pod := &own[len(own)-1]
-	main := pod.Spec.Containers[0].Name
-	out := result{pod: pod, container: main}
-	for _, c := range pod.Status.ContainerStatuses {
-		if c.Name != main {
-			continue
-		}
-		if _, digest, found := strings.Cut(c.ImageID, "@"); found {
-			out.digest = digest
-		}
-		// A command that was stopped from outside may end with 0 before it is done.
-		if t := c.State.Terminated; t != nil && (complete || t.ExitCode != 0) {
-			out.code, out.message = new(t.ExitCode), t.Message
-			return out
-		}
-	}
-	if complete {
-		out.code = new(int32(0))
-		return out
-	}
-	out.why = sentence(cmp.Or(pod.Status.Reason, end.Reason), cmp.Or(pod.Status.Message, end.Message))
-	for _, c := range pod.Status.InitContainerStatuses {
-		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-			out.container = c.Name
-			out.why = fmt.Sprintf("its init container %s ended with exit code %d", c.Name, t.ExitCode)
-		}
-	}
-	return out
-}
-
-func sentence(reason, message string) string {
-	if message == "" {
-		return cmp.Or(reason, "no reason is known")
-	}
-	return fmt.Sprintf("%s: %s", cmp.Or(reason, "Failed"), message)
-}
-
-// obstacle says what keeps a pod from starting: no words if nothing is known.
-func obstacle(pod *corev1.Pod) string {
-	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if w := c.State.Waiting; w != nil && w.Reason != "" && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
-			return sentence(w.Reason, w.Message)
-		}
-	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return sentence(c.Reason, c.Message)
-		}
-	}
-	return ""
 }

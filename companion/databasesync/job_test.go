@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"pgregory.net/rapid"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 )
 
 // job is the first one of a new database, and its record.
@@ -24,7 +26,7 @@ func job(t *testing.T, do func(pod *corev1.PodSpec)) (*batchv1.Job, *record) {
 
 func TestNewJob(t *testing.T) {
 	j, r := job(t, func(*corev1.PodSpec) {})
-	if !suspended(j) || *j.Spec.Parallelism != 1 || *j.Spec.Completions != 1 || *j.Spec.BackoffLimit != 0 || *j.Spec.PodReplacementPolicy != batchv1.Failed {
+	if !batchjob.Suspended(j) || *j.Spec.Parallelism != 1 || *j.Spec.Completions != 1 || *j.Spec.BackoffLimit != 0 || *j.Spec.PodReplacementPolicy != batchv1.Failed {
 		t.Errorf("not one pod, once: %+v", j.Spec)
 	}
 	if got, ok := attemptOf(j); !ok || got != *r {
@@ -97,58 +99,6 @@ func TestNames(t *testing.T) {
 			t.Fatalf("%s is the name of another attempt", name)
 		}
 	})
-}
-
-func TestResultOf(t *testing.T) {
-	terminated := func(name string, code int32) corev1.ContainerStatus {
-		return corev1.ContainerStatus{
-			Name: name, ImageID: "docker-pullable://registry.example.com/keystone@sha256:0123",
-			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}},
-		}
-	}
-	const digest = "sha256:0123"
-	for name, tc := range map[string]struct {
-		reason string
-		end    batchv1.JobConditionType
-		// status of the pod; nil: it is gone.
-		status *corev1.PodStatus
-		want   result
-	}{
-		"Code":     {"What it ended with.", batchv1.JobFailed, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("keystone", 3)}}, result{code: new(int32(3)), digest: digest, container: "keystone"}},
-		"Zero":     {"The same.", batchv1.JobComplete, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("keystone", 0)}}, result{code: new(int32(0)), digest: digest, container: "keystone"}},
-		"Complete": {"A Job is complete only with 0.", batchv1.JobComplete, nil, result{code: new(int32(0))}},
-		"Gone":     {"Nobody knows.", batchv1.JobFailed, nil, result{why: "its pod has gone (DeadlineExceeded: too long)"}},
-		"Stopped": {
-			"A command that was told to stop may end with 0 before it is done.", batchv1.JobFailed,
-			&corev1.PodStatus{Reason: "Evicted", Message: "no memory", ContainerStatuses: []corev1.ContainerStatus{terminated("keystone", 0)}},
-			result{why: "Evicted: no memory", digest: digest, container: "keystone"},
-		},
-		"Init": {
-			"It did not come to the step.", batchv1.JobFailed, &corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{terminated("wait", 7)}},
-			result{why: "its init container wait ended with exit code 7", container: "wait"},
-		},
-		"Sidecar": {
-			"Only the first container counts.", batchv1.JobFailed, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("proxy", 9)}},
-			result{why: "DeadlineExceeded: too long", container: "keystone"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			j, _ := job(t, func(*corev1.PodSpec) {})
-			j.Status.Conditions = []batchv1.JobCondition{{Type: tc.end, Status: corev1.ConditionTrue, Reason: "DeadlineExceeded", Message: "too long"}}
-			var pods []corev1.Pod
-			if tc.status != nil {
-				pods = []corev1.Pod{{
-					ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}},
-					Spec:       j.Spec.Template.Spec, Status: *tc.status,
-				}}
-			}
-			got := resultOf(j, pods)
-			got.pod = nil
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(result{})); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-		})
-	}
 }
 
 func TestJudge(t *testing.T) {

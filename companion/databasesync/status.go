@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
 )
 
@@ -67,8 +68,8 @@ func (w *world) running(r *record, job *batchv1.Job) string {
 	if r.Attempt > 1 {
 		fmt.Fprintf(out, ", attempt %d", r.Attempt)
 	}
-	for _, p := range podsOf(job, w.pods) {
-		if o := obstacle(&p); o != "" {
+	for _, p := range batchjob.PodsOf(job, w.pods) {
+		if o := batchjob.Obstacle(&p); o != "" {
 			fmt.Fprintf(out, "; Pod %s cannot start: %s", p.Name, o)
 		}
 	}
@@ -94,7 +95,7 @@ func (w *world) failure(last *record, at time.Time) string {
 // how an attempt failed, in a few words.
 func how(r *record) string {
 	const limit = 300
-	line := condition.Cut(lastLine(r.Log), limit)
+	line := condition.Cut(batchjob.LastLine(r.Log), limit)
 	switch {
 	case r.ExitCode == nil:
 		return cmp.Or(line, "nobody knows how it ended")

@@ -56,3 +56,18 @@ func TestRecognized(t *testing.T) {
 		t.Errorf("%s: %+v", p.phase, s)
 	}
 }
+
+// TestHow: the last line that a step wrote is told, if it is not too long.
+func TestHow(t *testing.T) {
+	for want, r := range map[string]record{
+		"nobody knows how it ended":                {},
+		"its pod has gone":                         {Log: "its pod has gone"},
+		"exit code 0":                              {ExitCode: new(int32(0))},
+		"exit code 7, refused":                     {ExitCode: new(int32(7)), Log: "step says\nrefused"},
+		"exit code 1, " + strings.Repeat("x", 300): {ExitCode: new(int32(1)), Log: strings.Repeat("x", 301)},
+	} {
+		if got := how(&r); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
@@ -75,11 +76,11 @@ func (w *world) recognize(v *openstackv1.SchemaVersion) *plan {
 }
 
 // versioned records what a step of the phase version has found. One that has reported nothing has failed, whatever its exit code is.
-func (w *world) versioned(r *record, res result) *plan {
+func (w *world) versioned(r *record, res batchjob.Result) *plan {
 	found := w.revision(res)
 	if found == "" {
-		if res.why == "" && res.code != nil && *res.code == 0 {
-			res.why = "it has reported no revision, or its output could not be read"
+		if res.Why == "" && res.Code != nil && *res.Code == 0 {
+			res.Why = "it has reported no revision, or its output could not be read"
 		}
 		return w.ended(r, openstackv1.StepFailed, res)
 	}
@@ -90,11 +91,11 @@ func (w *world) versioned(r *record, res result) *plan {
 }
 
 // revision is what a version step has reported, by its end and its output: no words if it has reported nothing.
-func (w *world) revision(res result) string {
-	if res.code == nil {
+func (w *world) revision(res batchjob.Result) string {
+	if res.Code == nil {
 		return ""
 	}
-	if *res.code != 0 {
+	if *res.Code != 0 {
 		if m := unknownRevision.FindStringSubmatch(w.said); m != nil {
 			return m[1] // The image does not know it. Whether anybody does is in the table.
 		}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 )
 
 // TestRecognize: what comes of a schema that is found, for a requested release.
@@ -153,7 +154,7 @@ func TestRevision(t *testing.T) {
 			if tc.empty != "" {
 				s.Spec.SchemaVersion.Empty = tc.empty
 			}
-			if got := (&world{sync: s, said: tc.said}).revision(result{code: tc.code}); got != tc.want {
+			if got := (&world{sync: s, said: tc.said}).revision(batchjob.Result{Code: tc.code}); got != tc.want {
 				t.Errorf("%s\n%q, want %q", tc.reason, got, tc.want)
 			}
 		})

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
@@ -68,7 +69,7 @@ func observe(ctx context.Context, env *controller.Env, sync *openstackv1.Databas
 	if w.complete() && open(sync.Status.History) == nil {
 		return w, nil
 	}
-	if w.missing, err = missing(ctx, reader, sync.Namespace, rights.References(&sync.Spec.Template.Spec)); err != nil {
+	if w.missing, err = batchjob.Missing(ctx, reader, sync.Namespace, rights.References(&sync.Spec.Template.Spec)); err != nil {
 		return nil, err
 	}
 	if !w.installed() && !w.quiesces() {
@@ -96,14 +97,14 @@ func (w *world) listen(ctx context.Context, env *controller.Env) {
 	if job == nil || !w.over(job) {
 		return
 	}
-	res := resultOf(job, w.pods)
+	res := batchjob.ResultOf(job, w.pods)
 	s := w.step(current.Hash)
-	if w.said = res.message; res.pod == nil || phaseOf(current) != versioning && s.judge(res.code) != openstackv1.StepFailed {
+	if w.said = res.Message; res.Pod == nil || phaseOf(current) != versioning && s.judge(res.Code) != openstackv1.StepFailed {
 		return
 	}
-	text, err := env.Output(ctx, res.pod, res.container)
+	text, err := env.Output(ctx, res.Pod, res.Container)
 	if w.said, w.output = cmp.Or(w.said, text), text; err != nil {
-		log.FromContext(ctx).Error(err, "cannot read the output of a step", "pod", res.pod.Name)
+		log.FromContext(ctx).Error(err, "cannot read the output of a step", "pod", res.Pod.Name)
 		w.output = "its output cannot be read"
 	}
 }
@@ -194,19 +195,19 @@ func (w *world) job(r *record) *batchv1.Job {
 // begun reports whether a pod of a Job has started, or may have: one whose containers have run, or which has been there.
 func (w *world) begun(job *batchv1.Job) bool {
 	return job.Status.Failed+job.Status.Succeeded > 0 ||
-		slices.ContainsFunc(podsOf(job, w.pods), func(p corev1.Pod) bool { return started(&p) })
+		slices.ContainsFunc(batchjob.PodsOf(job, w.pods), func(p corev1.Pod) bool { return batchjob.Started(&p) })
 }
 
 // over: a Job has ended, and no pod of it is left that may write.
 func (w *world) over(job *batchv1.Job) bool {
-	return hasEnded(job) && !slices.ContainsFunc(podsOf(job, w.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
+	return batchjob.Ended(job) && !slices.ContainsFunc(batchjob.PodsOf(job, w.pods), func(p corev1.Pod) bool { return consumer.Running(&p) })
 }
 
 // busy names what may still write to the database: a Job that was released and has not ended, or a pod that outlived its Job.
 // No words: nothing. A suspended Job of another DatabaseSync counts, since nobody knows who will release it.
 func (w *world) busy() string {
 	for i := range w.jobs {
-		if j := &w.jobs[i]; !hasEnded(j) && (!suspended(j) || !w.ours(j)) {
+		if j := &w.jobs[i]; !batchjob.Ended(j) && (!batchjob.Suspended(j) || !w.ours(j)) {
 			return "Job " + j.Name
 		}
 	}

@@ -184,6 +184,9 @@ var scenes = func() map[string][]scene {
 		"KeystoneGivesNoTokens":     condition("companion_identity_check_condition", "Reachable"),
 		"RoleNotGiven":              condition("companion_role_assignment_condition", "Available"),
 		"EndpointNotInRegion":       condition("companion_endpoint_region_condition", "Available"),
+		"CellNotReady":              condition("companion_cell_mapping_condition", "Ready"),
+		"HostsNotMapped":            condition("companion_cell_mapping_condition", "HostsMapped"),
+		"ProcessesDown":             condition("companion_service_check_condition", "Ready"),
 
 		"DatabaseDown": databaseDown, "DatabaseDegraded": databaseDegraded, "DatabaseProxyDown": proxyDown,
 		"DatabaseCertificateExpiring": slices.Concat(expiring("mariadb-server-cert"), expiring("maxscale-listener-cert"), expiring("internal-ca")),

@@ -29,7 +29,14 @@ type CellMapping struct {
 }
 
 // CellMappingSpec is the desired state of a cell of Nova.
+// +kubebuilder:validation:XValidation:rule="(self.cell == 'cell0') == (!has(self.transportURL) || self.transportURL == '')",message="transportURL is needed for every cell but cell0, which has none"
+// +kubebuilder:validation:XValidation:rule="self.cell != 'cell0' || !has(self.disabled) || !self.disabled",message="disabled cannot be set for cell0, in which nothing is placed"
 type CellMappingSpec struct {
+	// Nova that the cell is of. CellMappings of one Nova take turns.
+	// +kubebuilder:default=nova
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="novaName cannot be changed: make another CellMapping"
+	// +optional
+	NovaName common.ObjectName `json:"novaName,omitempty"`
 	// Name of the cell. cell0 is where Nova keeps what was never placed: it has a fixed UUID and no hosts.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -78,15 +85,125 @@ type CellMappingStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	AppliedHash string `json:"appliedHash,omitempty"`
-	// Hosts that are mapped to the cell.
+	// Hash of how Nova listed the cell after that: when it lists it otherwise, it is told again.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	ListedHash string `json:"listedHash,omitempty"`
+	// The cells of this name that Nova listed last. Of more than one, none is touched.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=atomic
+	// +optional
+	Found []FoundCell `json:"found,omitempty"`
+	// When Nova's cells were listed last.
+	// +optional
+	Listed *metav1.Time `json:"listed,omitempty"`
+	// The command that runs, or else the last one that ran.
+	// +optional
+	Run *CellRun `json:"run,omitempty"`
+	// How many hosts are mapped to the cell.
 	// +optional
 	HostCount int32 `json:"hostCount,omitempty"`
-	// Their names, sorted, the first of them.
-	// +kubebuilder:validation:MaxItems=256
-	// +kubebuilder:validation:items:MaxLength=253
+	// Their names, sorted: the first of them, if there are too many.
+	// +kubebuilder:validation:MaxItems=1024
+	// +kubebuilder:validation:items:MaxLength=255
 	// +listType=set
 	// +optional
 	Hosts []string `json:"hosts,omitempty"`
+	// The last time that hosts were looked for.
+	// +optional
+	Search *HostSearch `json:"search,omitempty"`
+}
+
+// FoundCell is a cell as Nova lists it.
+type FoundCell struct {
+	// UUID of the cell.
+	// +kubebuilder:validation:MaxLength=36
+	UUID string `json:"uuid"`
+	// It gets no new virtual machines.
+	// +optional
+	Disabled bool `json:"disabled,omitempty"`
+	// Hash of all that is listed of it.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Hash string `json:"hash,omitempty"`
+}
+
+// CellCommand is what a Job does.
+// +kubebuilder:validation:Enum=ListCells;MapCell0;CreateCell;UpdateCell;DiscoverHosts;ListHosts
+type CellCommand string
+
+// What Jobs do. MapCell0, CreateCell, UpdateCell and DiscoverHosts change what Nova knows; each of them directly follows a ListCells.
+const (
+	CellCommandListCells     CellCommand = "ListCells"
+	CellCommandMapCell0      CellCommand = "MapCell0"
+	CellCommandCreateCell    CellCommand = "CreateCell"
+	CellCommandUpdateCell    CellCommand = "UpdateCell"
+	CellCommandDiscoverHosts CellCommand = "DiscoverHosts"
+	CellCommandListHosts     CellCommand = "ListHosts"
+)
+
+// Results of a CellRun. Lost: its Job was gone before its end was recorded, so it may have done what it was to do.
+const (
+	CellRunSucceeded = "Succeeded"
+	CellRunFailed    = "Failed"
+	CellRunLost      = "Lost"
+)
+
+// CellRun is one Job. It is recorded before it runs.
+type CellRun struct {
+	// Number of the run, counted from 1.
+	Number int64 `json:"number"`
+	// What it does.
+	Command CellCommand `json:"command"`
+	// Cell that it is about, once that is known.
+	// +kubebuilder:validation:MaxLength=36
+	// +optional
+	UUID string `json:"uuid,omitempty"`
+	// Hash of what Nova is told of the cell by it.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Hash string `json:"hash,omitempty"`
+	// Generation of the spec that it was made for.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+	// UID of its Job.
+	// +kubebuilder:validation:MaxLength=36
+	// +optional
+	JobUID string `json:"jobUID,omitempty"`
+	// When it was recorded.
+	// +optional
+	Started *metav1.Time `json:"started,omitempty"`
+	// When its end was recorded.
+	// +optional
+	Finished *metav1.Time `json:"finished,omitempty"`
+	// How it ended. Absent: it runs, or may.
+	// +kubebuilder:validation:Enum=Succeeded;Failed;Lost
+	// +optional
+	Result string `json:"result,omitempty"`
+	// Exit code, if there is one.
+	// +optional
+	ExitCode *int32 `json:"exitCode,omitempty"`
+	// The last lines that it wrote, if it did not succeed, without what looks like a secret.
+	// +kubebuilder:validation:MaxLength=4096
+	// +optional
+	Log string `json:"log,omitempty"`
+	// How many runs in a row, up to this one, did not succeed. Lists that only prepared others are not counted.
+	// +optional
+	Failures int32 `json:"failures,omitempty"`
+}
+
+// HostSearch is a search for hosts that Nova's API lists and that no cell has.
+type HostSearch struct {
+	// When it ended.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
+	// Hash of the hosts that it was for: those that no cell had, and those of this cell that the API did not list.
+	// +kubebuilder:validation:MaxLength=64
+	// +optional
+	Hash string `json:"hash,omitempty"`
+	// How often in a row it was for the same hosts. 0: it only lists those that are mapped.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
 }
 
 // CellMappingList is a list of CellMappings.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,7 +33,7 @@ func (k *Kind[T, W]) Add(mgr ctrl.Manager, changes ...func(*Env) error) error {
 	name := strings.ToLower(k.Name)
 	env := &Env{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Transport: identity.TLS, Public: identity.TLS,
-		Events: mgr.GetEventRecorder(name), Clock: clock.RealClock{}, Random: rand.Reader,
+		Events: mgr.GetEventRecorder(name), Clock: clock.RealClock{}, Started: time.Now(), Random: rand.Reader,
 	}
 	for _, change := range changes {
 		if err := change(env); err != nil {

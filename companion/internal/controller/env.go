@@ -30,6 +30,8 @@ type Env struct {
 	Events events.EventRecorder
 	// Clock is the source of time.
 	Clock clock.PassiveClock
+	// Started is when the process did: what was learned of the world before, another one learned.
+	Started time.Time
 	// Random is what keys, passwords and salts are made of.
 	Random io.Reader
 	// Secrets requeues for changes of Secrets; nil: nothing does.

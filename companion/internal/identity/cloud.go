@@ -22,6 +22,8 @@ const (
 type Cloud struct {
 	// AuthURL is Keystone's address, with https.
 	AuthURL string `json:"auth_url"`
+	// Region whose services are meant. None: there is one only.
+	Region string `json:"-"`
 	// CA is the certificate of the authority that Keystone's is of, in PEM. None: those of the system.
 	CA []byte `json:"-"`
 
@@ -50,7 +52,8 @@ type Cloud struct {
 func ReadCloud(data map[string][]byte, name string) (Cloud, error) {
 	var file struct {
 		Clouds map[string]struct {
-			Auth Cloud `json:"auth"`
+			Auth   Cloud  `json:"auth"`
+			Region string `json:"region_name"`
 		} `json:"clouds"`
 	}
 	text, ok := data[CloudsKey]
@@ -66,7 +69,7 @@ func ReadCloud(data map[string][]byte, name string) (Cloud, error) {
 			CloudsKey, name, strings.Join(slices.Sorted(maps.Keys(file.Clouds)), ", "))
 	}
 	c := entry.Auth
-	c.CA = data[CAKey]
+	c.CA, c.Region = data[CAKey], entry.Region
 	switch {
 	case !strings.HasPrefix(c.AuthURL, "https://"):
 		return Cloud{}, fmt.Errorf("cloud %q needs auth_url: an address that begins with https://, since a password is sent there", name)

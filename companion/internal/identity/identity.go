@@ -79,7 +79,10 @@ func (t Transport) Login(ctx context.Context, c Cloud) (*User, error) {
 	if err != nil {
 		return nil, errors.New("cannot log in: Keystone's answer has roles that are none")
 	}
-	user := &User{service: service, id: who.ID}
+	user := &User{service: service, id: who.ID, region: c.Region}
+	if user.catalog, err = result.ExtractServiceCatalog(); err != nil {
+		return nil, errors.New("cannot log in: Keystone's answer has a catalog that is none")
+	}
 	for _, role := range given {
 		user.roles = append(user.roles, role.Name)
 	}
@@ -146,6 +149,25 @@ type User struct {
 	service *gophercloud.ServiceClient
 	id      string
 	roles   []string
+	catalog *tokens.ServiceCatalog
+	region  string
+}
+
+// Service is the client of another service, by its type in the catalog and its internal address there.
+func (u *User) Service(kind string) (*gophercloud.ServiceClient, error) {
+	options := gophercloud.EndpointOpts{Type: kind, Availability: gophercloud.AvailabilityInternal, Region: u.region}
+	address, err := openstack.V3EndpointURL(u.catalog, options)
+	if err != nil {
+		return nil, fmt.Errorf("cannot find service %s: Keystone's catalog has no internal endpoint of that type%s", kind, in(u.region))
+	}
+	return &gophercloud.ServiceClient{ProviderClient: u.service.ProviderClient, Endpoint: address, Type: kind}, nil
+}
+
+func in(region string) string {
+	if region == "" {
+		return ""
+	}
+	return " in region " + region
 }
 
 // Lacks are those of some roles, by their names, that the user does not have where it logged in to, in the order that they are given in.

@@ -52,7 +52,7 @@ func (s series) errors() string {
 // Alerts use the companion's own metrics, and those of kube-state-metrics on its pods.
 func Alerts(w workload.Workload, conf common.Monitoring) runtime.Object {
 	s := seriesOf(w)
-	return monitoring.Rules(w.Meta(), conf, slices.Concat(s.ofItself(), s.ofKeys(), s.ofSchemas(), s.ofCredentials(), s.ofKeystone())...)
+	return monitoring.Rules(w.Meta(), conf, slices.Concat(s.ofItself(), s.ofKeys(), s.ofSchemas(), s.ofCredentials(), s.ofKeystone(), s.ofNova())...)
 }
 
 // ofItself are alerts on the companion's own pods.
@@ -202,6 +202,30 @@ func (s series) ofKeystone() []monitoring.Alert {
 			Expr:    s.isFalse("endpoint_region", "Available"),
 			Summary: "EndpointRegion {{ $labels.name }}: the endpoint is not in its region, so that clients of the region do not find it.",
 			Action:  "Its conditions say why.",
+		},
+	}
+}
+
+// ofNova are alerts on what only Nova knows.
+func (s series) ofNova() []monitoring.Alert {
+	return []monitoring.Alert{
+		{
+			Name: "CellNotReady", Severity: monitoring.Warning, For: "15m",
+			Expr:    s.isFalse("cell_mapping", "Ready"),
+			Summary: "Nova does not know the cell of CellMapping {{ $labels.name }} as it is wanted.",
+			Action:  "Its condition Ready says why. Of several cells of one name, remove all but the one that has hosts and virtual machines.",
+		},
+		{
+			Name: "HostsNotMapped", Severity: monitoring.Warning, For: "30m",
+			Expr:    s.isFalse("cell_mapping", "HostsMapped"),
+			Summary: "A hypervisor is mapped to no cell, as CellMapping {{ $labels.name }} sees it: it gets no virtual machines.",
+			Action:  "Its condition HostsMapped names the host; look at which database that registers in, and whether its cell has a CellMapping.",
+		},
+		{
+			Name: "ProcessesDown", Severity: monitoring.Warning, For: "15m",
+			Expr:    s.isFalse("service_check", "Ready"),
+			Summary: "ServiceCheck {{ $labels.name }}: a process does not report, or the service does not answer.",
+			Action:  "Its condition Ready names the process and its pod; look at that pod's log, then at its queue and database.",
 		},
 	}
 }

@@ -158,6 +158,10 @@ func TestAlerts(t *testing.T) {
 		"KeystoneGivesNoTokens": isFalse(critical, "5m", "identity_check", "Reachable"),
 		"RoleNotGiven":          isFalse(warning, "15m", "role_assignment", "Available"),
 		"EndpointNotInRegion":   isFalse(warning, "15m", "endpoint_region", "Available"),
+
+		"CellNotReady":   isFalse(warning, "15m", "cell_mapping", "Ready"),
+		"HostsNotMapped": isFalse(warning, "30m", "cell_mapping", "HostsMapped"),
+		"ProcessesDown":  isFalse(warning, "15m", "service_check", "Ready"),
 	}
 	got := monitoringtest.Alerts(t, Alerts(companion, common.Monitoring{}).(*unstructured.Unstructured))
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -87,5 +87,16 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 			{Expr: increase("companion_endpoint_region_writes_total", "1d"), Legend: "region of {{name}}"},
 			{Expr: increase("companion_identity_check_failures_total", "1d"), Legend: "logins that failed"},
 		}},
+		monitoring.Panel{Title: "Conditions of cells that are not true", Unit: monitoring.Number, Lines: notTrue("cell_mapping")},
+		monitoring.Panel{Title: "Hosts of cells, and commands in an hour", Unit: monitoring.Number, Lines: []monitoring.Line{
+			{Expr: s.of("companion_cell_mapping_hosts", ""), Legend: "{{name}}"},
+			{Expr: increase("companion_cell_mapping_runs_total", "1h"), Legend: "{{name}} {{command}} {{result}}"},
+		}},
+		monitoring.Panel{Title: "Processes of services", Unit: monitoring.Number, Lines: []monitoring.Line{
+			{Expr: s.of("companion_service_check_up", ""), Legend: "{{name}} {{binary}} up"},
+			{Expr: s.of("companion_service_check_down", ""), Legend: "{{name}} {{binary}} down"},
+			{Expr: increase("companion_service_check_removed_total", "1d"), Legend: "{{name}} records removed in a day"},
+			{Expr: s.isFalse("service_check", "Ready"), Legend: "{{name}} is not ready"},
+		}},
 	)
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
@@ -30,13 +31,16 @@ var rules = []rbacv1.PolicyRule{
 	// What it reconciles.
 	{
 		APIGroups: []string{"openstack.c5c3.io"},
-		Resources: []string{"keyrepositories", "databasesyncs", "endpointregions", "identitychecks", "roleassignments"},
-		Verbs:     []string{"get", "list", "watch"},
+		Resources: []string{
+			"keyrepositories", "cellmappings", "databasesyncs", "endpointregions", "identitychecks", "roleassignments", "servicechecks",
+		},
+		Verbs: []string{"get", "list", "watch"},
 	},
 	{
 		APIGroups: []string{"openstack.c5c3.io"},
 		Resources: []string{
-			"keyrepositories/status", "databasesyncs/status", "endpointregions/status", "identitychecks/status", "roleassignments/status",
+			"keyrepositories/status", "cellmappings/status", "databasesyncs/status", "endpointregions/status", "identitychecks/status",
+			"roleassignments/status", "servicechecks/status",
 		},
 		Verbs: []string{"get", "update"},
 	},
@@ -59,14 +63,14 @@ var rules = []rbacv1.PolicyRule{
 	// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources); what is there is read and written by rights of
 	// its name alone (Grant). None is deleted.
 	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
-	// What a schema Job refers to has to be there.
+	// What a Job refers to has to be there.
 	{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}},
 	// Backups of keys go through External Secrets: each push and each restore is an object of its own, and goes when it is done.
 	{
 		APIGroups: []string{"external-secrets.io"}, Resources: []string{"pushsecrets", "externalsecrets"},
 		Verbs: []string{"get", "list", "create", "delete"},
 	},
-	// Schema Jobs: they are made, released, watched and cleared away.
+	// Jobs of schemas and cells: they are made, released, watched and cleared away.
 	{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}},
 	// What ran, what it wrote, and which pods have which keys and credentials.
 	{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
@@ -143,7 +147,7 @@ func Deployment(w workload.Workload, image string) runtime.Object {
 }
 
 // Network lets Prometheus in from its namespaces, if there is one, and the companion out to the API server by the ports where that is
-// reached, to Keystone, and to the public addresses that it visits, each at its port.
+// reached, to Keystone and Nova, and to the public addresses that it visits, each at its port.
 func Network(w workload.Workload, prometheus []string, apiServer []int32, public ...string) runtime.Object {
 	ports := slices.Clone(apiServer)
 	for _, address := range public {
@@ -156,7 +160,7 @@ func Network(w workload.Workload, prometheus []string, apiServer []int32, public
 	}
 	return w.NetworkPolicy(in, []workload.Flow{
 		{Anywhere: true, Ports: slices.Compact(ports)},
-		{Ports: []int32{keystonev1.Port}},
+		{Ports: []int32{keystonev1.Port, novav1.Port}},
 	})
 }
 

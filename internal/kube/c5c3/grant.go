@@ -1,10 +1,10 @@
 package c5c3
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -57,11 +57,11 @@ func (g granted) add(o runtime.Object) {
 			g.roll(c.Kind, string(c.Name))
 		}
 	case *openstackv1.DatabaseSync:
-		g.template(&o.Spec.Template.Spec)
+		g.pod(&o.Spec.Template.Spec)
 	case *openstackv1.CellMapping:
-		g.template(&o.Spec.Template.Spec)
-		if ref := o.Spec.CloudCredentialsRef; ref != nil {
-			g.cloud(*ref)
+		g.pod(&o.Spec.Template.Spec)
+		if o.Spec.CloudCredentialsRef != nil {
+			g.cloud(*o.Spec.CloudCredentialsRef)
 		}
 	case *openstackv1.ServiceCheck:
 		g.cloud(o.Spec.CloudCredentialsRef)
@@ -85,9 +85,9 @@ func (g granted) add(o runtime.Object) {
 	}
 }
 
-// template names the Secrets that the pods of Jobs cannot start without.
-func (g granted) template(pod *corev1.PodSpec) {
-	for _, r := range References(pod) {
+// pod names the Secrets without which a pod cannot start: whether they are there is asked for each of them.
+func (g granted) pod(spec *corev1.PodSpec) {
+	for _, r := range References(spec) {
 		if r.Kind == "Secret" {
 			g.read.add(r.Name)
 		}

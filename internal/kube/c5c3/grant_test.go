@@ -77,6 +77,23 @@ func TestGrant(t *testing.T) {
 			},
 			want: []rbacv1.PolicyRule{read("clouds")},
 		},
+		"Cell": {
+			reason: "So are those of a cell's Jobs; Nova's API is asked by a login, if there is one.",
+			objects: []runtime.Object{
+				&openstackv1.CellMapping{Spec: openstackv1.CellMappingSpec{CloudCredentialsRef: &clouds, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+					Containers: []corev1.Container{{EnvFrom: []corev1.EnvFromSource{
+						{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "nova-database"}}},
+					}}},
+				}}}},
+				&openstackv1.CellMapping{},
+			},
+			want: []rbacv1.PolicyRule{read("clouds", "nova-database")},
+		},
+		"Services": {
+			reason:  "Records are removed by a login; pods and StatefulSets it reads anyway.",
+			objects: []runtime.Object{&openstackv1.ServiceCheck{Spec: openstackv1.ServiceCheckSpec{CloudCredentialsRef: clouds}}},
+			want:    []rbacv1.PolicyRule{read("clouds")},
+		},
 		"Schema": {
 			reason: "Whether the Secrets of its Jobs are there is asked for each of them.",
 			objects: []runtime.Object{DatabaseSync(object.Meta{}, openstackv1.DatabaseSyncSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{

@@ -138,7 +138,7 @@ spec:
 `,
 		},
 		"network": {
-			Reason: "It reaches the API server, Keystone and public addresses at their ports, each once, and Prometheus reaches it.",
+			Reason: "It reaches the API server, Keystone, Nova and public addresses at their ports, each once, and Prometheus reaches it.",
 			Got:    []runtime.Object{c5c3.Network(w, []string{"monitoring"}, []int32{443, 6443}, "http://a.example.com", "https://b.example.com", "https://c.example.com:5000")},
 			Want: `
 apiVersion: networking.k8s.io/v1
@@ -169,6 +169,8 @@ spec:
       protocol: TCP
   - ports:
     - port: 5000
+      protocol: TCP
+    - port: 8774
       protocol: TCP
     to:
     - podSelector: {}

@@ -45,6 +45,31 @@ func (k *Keystone) Region(endpoint string) string {
 	return k.regions[endpoint]
 }
 
+// SetEndpoint enters the internal endpoint of another service into the catalog, in region RegionOne.
+func (k *Keystone) SetEndpoint(kind, url string) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.services[kind] = url
+}
+
+// Issued reports whether a token was issued here.
+func (k *Keystone) Issued(id string) bool {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	_, ok := k.tokens[id]
+	return ok
+}
+
+func (k *Keystone) catalog() []any {
+	out := []any{}
+	for _, kind := range slices.Sorted(maps.Keys(k.services)) {
+		out = append(out, map[string]any{"id": kind + "-id", "type": kind, "name": kind, "endpoints": []any{map[string]any{
+			"id": kind + "-internal", "interface": "internal", "region": "RegionOne", "region_id": "RegionOne", "url": k.services[kind],
+		}}})
+	}
+	return out
+}
+
 // administer answers an administrator.
 func (k *Keystone) administer(w http.ResponseWriter, r *http.Request, path []string) {
 	switch {

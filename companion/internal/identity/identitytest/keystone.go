@@ -47,6 +47,8 @@ type Keystone struct {
 	// given are roles, by the path of the assignment; regions those of endpoints, by ID.
 	given   map[string]bool
 	regions map[string]string
+	// services are the internal endpoints of other services, by their types.
+	services map[string]string
 }
 
 type token struct {
@@ -63,7 +65,7 @@ func New(passwords map[string]string) *Keystone {
 	return &Keystone{
 		passwords: maps.Clone(passwords), credentials: map[string]Credential{}, tokens: map[string]token{}, refuse: map[string]string{},
 		roles: map[string][]string{}, given: map[string]bool{},
-		regions: map[string]string{}, failed: map[string]int{}, options: map[string]map[string]any{},
+		regions: map[string]string{}, services: map[string]string{}, failed: map[string]int{}, options: map[string]map[string]any{},
 	}
 }
 
@@ -258,7 +260,7 @@ func (k *Keystone) login(w http.ResponseWriter, r *http.Request) {
 		}
 		answer["project"] = map[string]any{"id": "project-id", "name": project, "domain": in}
 		answer["roles"] = references(t.roles)
-		answer["catalog"] = []any{}
+		answer["catalog"] = k.catalog()
 	}
 	k.issue(w, t, answer)
 }
@@ -279,7 +281,7 @@ func (k *Keystone) loginByCredential(w http.ResponseWriter, id, secret string) {
 		"methods": []string{"application_credential"}, "audit_ids": []string{"a"},
 		"issued_at": "2026-03-02T12:00:00.000000Z", "expires_at": "2026-03-02T13:00:00.000000Z",
 		"user":  map[string]any{"id": c.UserID, "name": user, "domain": map[string]any{"id": "default", "name": domain}},
-		"roles": references(roles), "catalog": []any{},
+		"roles": references(roles), "catalog": k.catalog(),
 		"project": map[string]any{"id": "project-id", "name": project, "domain": map[string]any{"id": "default", "name": domain}},
 	})
 }

@@ -1,8 +1,7 @@
-package databasesync
+package batchjob
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,12 +19,12 @@ func TestPodsOf(t *testing.T) {
 	job.Name, job.UID, other.Name, other.UID = "job", "job-uid", "other", "other-uid"
 	pod := func(name string, seconds int, of *batchv1.Job) corev1.Pod {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Name: name, CreationTimestamp: metav1.Time{Time: start.Add(time.Duration(seconds) * time.Second)},
+			Name: name, CreationTimestamp: metav1.Time{Time: time.Unix(1e9, 0).Add(time.Duration(seconds) * time.Second)},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(of, batchv1.SchemeGroupVersion.WithKind("Job"))},
 		}}
 	}
 	var got []string
-	for _, p := range podsOf(job, []corev1.Pod{pod("a", 2, job), pod("d", 1, job), pod("x", 3, other), pod("c", 1, job)}) {
+	for _, p := range PodsOf(job, []corev1.Pod{pod("a", 2, job), pod("d", 1, job), pod("x", 3, other), pod("c", 1, job)}) {
 		got = append(got, p.Name)
 	}
 	if diff := cmp.Diff([]string{"c", "d", "a"}, got); diff != "" {
@@ -51,7 +50,7 @@ func TestStarted(t *testing.T) {
 		"Restarted": {corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: of(waits, ended)}, true},
 		"Ended":     {corev1.PodStatus{Phase: corev1.PodFailed}, true},
 	} {
-		if got := started(&corev1.Pod{Status: tc.status}); got != tc.want {
+		if got := Started(&corev1.Pod{Status: tc.status}); got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -82,7 +81,7 @@ func TestObstacle(t *testing.T) {
 		"NoNode":    {scheduled(corev1.ConditionFalse), "Unschedulable: 0/3 nodes"},
 		"HasNode":   {scheduled(corev1.ConditionTrue), ""},
 	} {
-		if got := obstacle(&corev1.Pod{Status: tc.status}); got != tc.want {
+		if got := Obstacle(&corev1.Pod{Status: tc.status}); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
@@ -98,26 +97,11 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// TestHow: the last line that a step wrote is told, if it is not too long.
-func TestHow(t *testing.T) {
-	for want, r := range map[string]record{
-		"nobody knows how it ended":                {},
-		"its pod has gone":                         {Log: "its pod has gone"},
-		"exit code 0":                              {ExitCode: new(int32(0))},
-		"exit code 7, refused":                     {ExitCode: new(int32(7)), Log: "step says\nrefused"},
-		"exit code 1, " + strings.Repeat("x", 300): {ExitCode: new(int32(1)), Log: strings.Repeat("x", 301)},
-	} {
-		if got := how(&r); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 // TestOutputOf: the last fifty lines of one container are asked for.
 func TestOutputOf(t *testing.T) {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: namespace}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "cloud"}}
 	api := fake.NewClientset(pod)
-	if _, err := output(api.CoreV1())(context.Background(), pod, "keystone"); err != nil {
+	if _, err := Output(api.CoreV1(), 50)(context.Background(), pod, "keystone"); err != nil {
 		t.Fatal(err)
 	}
 	asked, ok := api.Actions()[0].(clienttesting.GenericAction)
@@ -131,7 +115,7 @@ func TestOutputOf(t *testing.T) {
 
 // TestResultMessage: what the container wrote at its end, and the image that ran.
 func TestResultMessage(t *testing.T) {
-	j, _ := job(t, func(*corev1.PodSpec) {})
+	j := job()
 	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 	pod := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}},
@@ -140,7 +124,66 @@ func TestResultMessage(t *testing.T) {
 			Name: "keystone", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: "47147121"}},
 		}}},
 	}
-	if got := resultOf(j, []corev1.Pod{pod}); got.message != "47147121" || got.digest != "" || got.pod == nil || got.container != "keystone" {
+	if got := ResultOf(j, []corev1.Pod{pod}); got.Message != "47147121" || got.Digest != "" || got.Pod == nil || got.Container != "keystone" {
 		t.Errorf("%+v", got)
 	}
+}
+
+func TestResultOf(t *testing.T) {
+	terminated := func(name string, code int32) corev1.ContainerStatus {
+		return corev1.ContainerStatus{
+			Name: name, ImageID: "docker-pullable://registry.example.com/keystone@sha256:0123",
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}},
+		}
+	}
+	const digest = "sha256:0123"
+	for name, tc := range map[string]struct {
+		reason string
+		end    batchv1.JobConditionType
+		// status of the pod; nil: it is gone.
+		status *corev1.PodStatus
+		want   Result
+	}{
+		"Code":     {"What it ended with.", batchv1.JobFailed, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("keystone", 3)}}, Result{Code: new(int32(3)), Digest: digest, Container: "keystone"}},
+		"Zero":     {"The same.", batchv1.JobComplete, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("keystone", 0)}}, Result{Code: new(int32(0)), Digest: digest, Container: "keystone"}},
+		"Complete": {"A Job is complete only with 0.", batchv1.JobComplete, nil, Result{Code: new(int32(0))}},
+		"Gone":     {"Nobody knows.", batchv1.JobFailed, nil, Result{Why: "its pod has gone (DeadlineExceeded: too long)"}},
+		"Stopped": {
+			"A command that was told to stop may end with 0 before it is done.", batchv1.JobFailed,
+			&corev1.PodStatus{Reason: "Evicted", Message: "no memory", ContainerStatuses: []corev1.ContainerStatus{terminated("keystone", 0)}},
+			Result{Why: "Evicted: no memory", Digest: digest, Container: "keystone"},
+		},
+		"Init": {
+			"It did not come to the step.", batchv1.JobFailed, &corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{terminated("wait", 7)}},
+			Result{Why: "its init container wait ended with exit code 7", Container: "wait"},
+		},
+		"Sidecar": {
+			"Only the first container counts.", batchv1.JobFailed, &corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{terminated("proxy", 9)}},
+			Result{Why: "DeadlineExceeded: too long", Container: "keystone"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := job()
+			j.Status.Conditions = []batchv1.JobCondition{{Type: tc.end, Status: corev1.ConditionTrue, Reason: "DeadlineExceeded", Message: "too long"}}
+			var pods []corev1.Pod
+			if tc.status != nil {
+				pods = []corev1.Pod{{
+					ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}},
+					Spec:       j.Spec.Template.Spec, Status: *tc.status,
+				}}
+			}
+			got := ResultOf(j, pods)
+			got.Pod = nil
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func job() *batchv1.Job {
+	j := &batchv1.Job{}
+	j.Name, j.UID = "job", "job-uid"
+	j.Spec.Template.Spec.Containers = []corev1.Container{{Name: "keystone"}}
+	return j
 }

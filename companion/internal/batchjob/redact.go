@@ -1,4 +1,4 @@
-package databasesync
+package batchjob
 
 import (
 	"regexp"
@@ -54,9 +54,9 @@ func generated(word string) bool {
 		strings.ContainsFunc(word, unicode.IsDigit)
 }
 
-// excerpt is the end of an output, fit for a status: without secrets, which are removed before the text is cut, because half a
+// Excerpt is the end of an output, fit for a status: without secrets, which are removed before the text is cut, because half a
 // URL shows its password.
-func excerpt(output string) string {
+func Excerpt(output string) string {
 	text := strings.TrimSpace(redacted(strings.ToValidUTF8(output, "?")))
 	if len(text) <= maxLog {
 		return text
@@ -71,7 +71,7 @@ func excerpt(output string) string {
 	return text
 }
 
-// lastLine of an excerpt.
-func lastLine(text string) string {
+// LastLine of an excerpt.
+func LastLine(text string) string {
 	return text[strings.LastIndex(text, "\n")+1:]
 }

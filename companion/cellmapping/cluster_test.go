@@ -1,0 +1,382 @@
+package cellmapping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
+)
+
+const (
+	namespace = "team-a-prod-12345"
+	password  = "correct-horse-battery" // What must never be told.
+)
+
+// start is when a cluster begins.
+var start = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{batchv1.AddToScheme, corev1.AddToScheme, openstackv1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	return s
+}()
+
+// cluster fakes what is around the controller: the Job controller, kubelets, the garbage collector, and Nova.
+type cluster struct {
+	t      testing.TB
+	api    client.WithWatch
+	clock  *clocktesting.FakePassiveClock
+	events *events.FakeRecorder
+	nova   *nova
+	web    *computetest.Nova
+
+	// exits returns the exit code of a command before it has any effect; 0 lets it run.
+	exits func(command []string) int32
+	// silent: the output of pods cannot be read.
+	silent bool
+	// outputs of pods by their names.
+	outputs  map[string]string
+	podCount int
+	// commands that have started, in this order: create_cell cell1.
+	commands   []string
+	violations []string
+	onPass     func()
+	// rests is until when a CellMapping is left alone, and seen what there was of it then.
+	rests map[string]time.Time
+	seen  map[string]string
+}
+
+func mapping(name string, change ...func(*openstackv1.CellMapping)) *openstackv1.CellMapping {
+	c := &openstackv1.CellMapping{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "nova-" + name, Namespace: namespace, UID: types.UID("uid-of-" + name), Generation: 1, CreationTimestamp: metav1.Time{Time: start},
+		},
+		Spec: openstackv1.CellMappingSpec{
+			NovaName: "nova", Cell: name, DatabaseConnection: "mysql+pymysql://{username}:{password}@mariadb:3306/nova_" + name,
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "cells"}},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{
+					Name: "nova", Image: "nova:2025.2", Args: []string{"none"},
+					EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "database"}}}},
+				}}},
+			},
+		},
+	}
+	if name != cell0 {
+		c.Spec.TransportURL = "rabbit://{username}:{password}@rabbitmq:5671/nova_" + name
+		c.Spec.CloudCredentialsRef = &common.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
+	}
+	for _, do := range change {
+		do(c)
+	}
+	return c
+}
+
+func secret() *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "database", Namespace: namespace}}
+}
+
+func clouds() client.Object { return identitytest.Clouds(namespace, "clouds", password) }
+
+func newCluster(t testing.TB, objects ...client.Object) *cluster {
+	t.Helper()
+	return &cluster{
+		t: t, clock: clocktesting.NewFakePassiveClock(start), events: events.NewFakeRecorder(100000), nova: &nova{},
+		web:     computetest.New(identitytest.New(map[string]string{"admin": password})),
+		outputs: map[string]string{}, rests: map[string]time.Time{}, seen: map[string]string{}, onPass: func() {}, exits: func([]string) int32 { return 0 },
+		api: crash.NewServer(scheme, []client.Object{&openstackv1.CellMapping{}, &batchv1.Job{}, &corev1.Pod{}}, objects...),
+	}
+}
+
+// reconciler talks to the API server by a client, and to Keystone and Nova by a way. It begins with every object.
+func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconciler {
+	clear(c.rests)
+	return &Reconciler{
+		Client: api, Reader: api, Events: c.events, Clock: c.clock, Started: c.clock.Now(),
+		Transport: func([]byte) (http.RoundTripper, error) { return way, nil },
+		Output: func(_ context.Context, p *corev1.Pod, _ string) (string, error) {
+			text, ok := c.outputs[p.Name]
+			if c.silent || !ok {
+				return "", errors.New("the node is gone")
+			}
+			return text, nil
+		},
+	}
+}
+
+func (c *cluster) sound() *Reconciler { return c.reconciler(c.api, c.web) }
+
+func (c *cluster) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *cluster) violatedf(format string, args ...any) {
+	c.violations = append(c.violations, fmt.Sprintf(format, args...))
+}
+
+func (c *cluster) cells() []openstackv1.CellMapping {
+	list := &openstackv1.CellMappingList{}
+	c.must(c.api.List(context.Background(), list))
+	return list.Items
+}
+
+func (c *cluster) cell(name string) *openstackv1.CellMapping {
+	o := &openstackv1.CellMapping{}
+	c.must(c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: "nova-" + name}, o))
+	return o
+}
+
+// edit changes a spec.
+func (c *cluster) edit(name string, do func(*openstackv1.CellMapping)) {
+	o := c.cell(name)
+	do(o)
+	o.Generation++
+	c.must(c.api.Update(context.Background(), o))
+}
+
+func (c *cluster) jobs() []batchv1.Job {
+	list := &batchv1.JobList{}
+	c.must(c.api.List(context.Background(), list))
+	return list.Items
+}
+
+func (c *cluster) pods() []corev1.Pod {
+	list := &corev1.PodList{}
+	c.must(c.api.List(context.Background(), list))
+	return list.Items
+}
+
+// watched is what wakes the controller: a changed spec or Job.
+func (c *cluster) watched(o *openstackv1.CellMapping) string {
+	text := fmt.Sprint(o.Generation)
+	for _, j := range c.jobs() {
+		if metav1.IsControlledBy(&j, o) {
+			text += string(j.UID) + j.ResourceVersion
+		}
+	}
+	return text
+}
+
+// pass reconciles every CellMapping that is due once, and lets the world go on.
+func (c *cluster) pass(r *Reconciler) {
+	c.t.Helper()
+	for _, o := range c.cells() {
+		if c.clock.Now().Before(c.rests[o.Name]) && c.seen[o.Name] == c.watched(&o) {
+			continue
+		}
+		c.seen[o.Name] = c.watched(&o)
+		result, err := r.Reconcile(context.Background(), reconcileRequest(&o))
+		c.onPass()
+		c.rests[o.Name] = c.clock.Now().Add(result.RequeueAfter)
+		if err == nil && result.RequeueAfter == 0 {
+			c.violatedf("CellMapping %s is never looked at again", o.Name)
+		}
+	}
+	c.clock.SetTime(c.clock.Now().Add(5 * time.Second))
+	c.tick()
+}
+
+// until reconciles until something holds. It fails the test if that does not happen.
+func (c *cluster) until(r *Reconciler, what string, holds func() bool) {
+	c.t.Helper()
+	for range 600 {
+		if holds() {
+			return
+		}
+		c.pass(r)
+	}
+	c.t.Fatalf("does not come to %s: %s\n%s", what, c.told(), strings.Join(c.commands, "\n"))
+}
+
+// ready: all cells are recorded, and so is each host.
+func (c *cluster) ready() bool {
+	for _, o := range c.cells() {
+		s := o.Status
+		if s.ObservedGeneration != o.Generation || !meta.IsStatusConditionTrue(s.Conditions, conditionReady) || s.Run.Result == "" ||
+			s.Run.Generation != o.Generation || s.Search != nil && s.Search.Time == nil {
+			return false
+		}
+		if hosts := meta.FindStatusCondition(s.Conditions, conditionHosts); o.Spec.Cell != cell0 && (hosts == nil || hosts.Status != metav1.ConditionTrue) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *cluster) condition(cell, name string) metav1.Condition {
+	return ptr.Deref(meta.FindStatusCondition(c.cell(cell).Status.Conditions, name), metav1.Condition{})
+}
+
+func (c *cluster) told() string {
+	text := &strings.Builder{}
+	for _, o := range c.cells() {
+		fmt.Fprintf(text, "%s generation %d, uuid %s, applied %s, hosts %v, run %+v, search %+v\n",
+			o.Name, o.Generation, o.Status.UUID, o.Status.AppliedHash, o.Status.Hosts, o.Status.Run, o.Status.Search)
+		for _, condition := range o.Status.Conditions {
+			fmt.Fprintf(text, "  %s=%s %s: %s\n", condition.Type, condition.Status, condition.Reason, condition.Message)
+		}
+	}
+	return text.String()
+}
+
+func (c *cluster) noted() string {
+	var all []string
+	for len(c.events.Events) > 0 {
+		all = append(all, <-c.events.Events)
+	}
+	return strings.Join(all, "\n")
+}
+
+// tick lets the rest of the world do one step each.
+func (c *cluster) tick() {
+	c.garbage()
+	c.jobController()
+	c.kubelets()
+	c.jobController()
+	c.web.Set(c.nova.services()...)
+}
+
+// jobController makes the pod of each Job that may run, and ends the Job when that has ended.
+func (c *cluster) jobController() {
+	ctx := context.Background()
+	for _, j := range c.jobs() {
+		own := batchjob.PodsOf(&j, c.pods())
+		switch end := condition.Ending(&j); {
+		case end.Type != "":
+			if c.clock.Now().Sub(end.LastTransitionTime.Time) >= time.Duration(*j.Spec.TTLSecondsAfterFinished)*time.Second {
+				c.must(c.api.Delete(ctx, &j))
+			}
+		case *j.Spec.Suspend:
+		case len(own) == 0:
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%03d", c.podCount), Namespace: namespace, Labels: j.Spec.Template.Labels},
+				Spec:       j.Spec.Template.Spec,
+			}
+			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(&j, batchv1.SchemeGroupVersion.WithKind("Job"))}
+			c.podCount++
+			c.must(c.api.Create(ctx, pod))
+		case !consumer.Running(&own[0]):
+			end := batchv1.JobComplete
+			if own[0].Status.Phase == corev1.PodFailed {
+				end = batchv1.JobFailed
+			}
+			j.Status.Conditions = append(j.Status.Conditions, batchv1.JobCondition{
+				Type: end, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Time{Time: c.clock.Now()}, Reason: "Ended",
+			})
+			c.must(c.api.Status().Update(ctx, &j))
+		}
+	}
+}
+
+// kubelets start pods, which do what they are to do at once, and end them a step later.
+func (c *cluster) kubelets() {
+	ctx := context.Background()
+	var at []string
+	for _, p := range c.pods() {
+		status := corev1.ContainerStatus{Name: "nova"}
+		switch {
+		case !consumer.Running(&p):
+			continue
+		case p.Status.Phase == corev1.PodRunning:
+			code := c.run(&p)
+			p.Status.Phase = map[bool]corev1.PodPhase{true: corev1.PodSucceeded, false: corev1.PodFailed}[code == 0]
+			status.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: code}
+		case p.Spec.Containers[0].Image == "unpullable":
+			p.Status.Phase = corev1.PodPending
+			status.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}
+		default:
+			p.Status.Phase = corev1.PodRunning
+			status.State.Running = &corev1.ContainerStateRunning{}
+		}
+		if p.Status.Phase == corev1.PodRunning {
+			at = append(at, p.Name)
+		}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{status}
+		c.must(c.api.Status().Update(ctx, &p))
+	}
+	if len(at) > 1 {
+		c.violatedf("at a time run %v", at)
+	}
+}
+
+// run executes the command of a pod.
+func (c *cluster) run(p *corev1.Pod) int32 {
+	command := slices.Clone(p.Spec.Containers[0].Command)
+	for i := range command {
+		command[i] = strings.ReplaceAll(command[i], "$$", "$") // As the kubelet does.
+	}
+	c.commands = append(c.commands, command[2]+c.nova.about(command))
+	if code := c.exits(command); code != 0 {
+		c.outputs[p.Name] = "An error has occurred:\nmysql+pymysql://nova:hunter2@mariadb refused\nthat is all\n"
+		return code
+	}
+	code, text := c.nova.manage(command)
+	c.outputs[p.Name] = "2026-03-02 12:00:00.000 8 WARNING oslo_config [-] | something |\n" + text
+	return code
+}
+
+// garbage lets the pods of Jobs that are gone end: those that run do what they do first.
+func (c *cluster) garbage() {
+	ctx := context.Background()
+	alive := map[types.UID]bool{}
+	for _, o := range c.cells() {
+		alive[o.UID] = true
+	}
+	for _, j := range c.jobs() {
+		if owner := metav1.GetControllerOf(&j); owner != nil && !alive[owner.UID] {
+			c.must(c.api.Delete(ctx, &j))
+			continue
+		}
+		alive[j.UID] = true
+	}
+	for _, p := range c.pods() {
+		owner := metav1.GetControllerOf(&p)
+		switch {
+		case owner == nil || alive[owner.UID]:
+		case p.Status.Phase == corev1.PodRunning && p.Annotations["stopping"] == "":
+			metav1.SetMetaDataAnnotation(&p.ObjectMeta, "stopping", "true")
+			c.must(c.api.Update(ctx, &p))
+		default:
+			if p.Status.Phase == corev1.PodRunning {
+				c.run(&p)
+			}
+			c.must(c.api.Delete(ctx, &p))
+		}
+	}
+}
+
+func reconcileRequest(o client.Object) reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
+}

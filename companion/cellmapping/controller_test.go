@@ -1,0 +1,365 @@
+package cellmapping
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+func (c *cluster) verified() {
+	c.t.Helper()
+	for _, v := range c.violations {
+		c.t.Error(v)
+	}
+}
+
+// count of the commands so far that begin so.
+func (c *cluster) count(begin string) int {
+	n := 0
+	for _, command := range c.commands {
+		if strings.HasPrefix(command, begin) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestOrder: each change directly follows a list, and the cells take turns.
+func TestOrder(t *testing.T) {
+	c := newCluster(t, mapping("cell1"), clouds(), secret())
+	c.nova.register("compute-1", "cell1")
+	c.until(c.sound(), "a host", func() bool { return c.ready() && len(c.cell("cell1").Status.Hosts) == 1 })
+	want := []string{"list_cells", "create_cell cell1", "list_cells", "discover_hosts cell1", "list_hosts cell1"}
+	if diff := cmp.Diff(want, c.commands); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+	noted := c.noted()
+	for _, words := range []string{
+		"Normal CreateCell made cell1 known to Nova", "Normal HostsSearched looks for hosts that no cell has: compute-1",
+		"Normal ListHosts 1 hosts are mapped to cell1, after 0",
+	} {
+		if !strings.Contains(noted, words) {
+			t.Errorf("no event %q:\n%s", words, noted)
+		}
+	}
+	if strings.Contains(noted+c.told(), password) || strings.Contains(noted+c.told(), "hunter2") {
+		t.Error("a password is told")
+	}
+	if ready := c.condition("cell1", conditionReady); ready.Message != "Nova knows cell1 as 00000000-0000-4000-8000-000000000001" {
+		t.Error(ready.Message)
+	}
+	c.verified()
+}
+
+// TestRest: where nothing happens, the hosts are listed now and then, and nothing else runs.
+func TestRest(t *testing.T) {
+	c := newCluster(t, mapping(cell0), mapping("cell1"), clouds(), secret())
+	c.nova.register("compute-1", "cell1")
+	r := c.sound()
+	c.until(r, "a host", func() bool { return c.ready() && len(c.cell("cell1").Status.Hosts) == 1 })
+	c.commands = nil
+	for end := c.clock.Now().Add(150 * time.Minute); c.clock.Now().Before(end); {
+		c.clock.SetTime(c.clock.Now().Add(25 * time.Second))
+		c.pass(r)
+	}
+	if diff := cmp.Diff([]string{"list_hosts cell1", "list_hosts cell1"}, c.commands); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+}
+
+// TestNowhere: a host that registers in no cell is looked for in each of them, with growing pauses, and named.
+func TestNowhere(t *testing.T) {
+	c := newCluster(t, mapping("cell1"), mapping("cell2"), clouds(), secret())
+	r := c.sound()
+	c.until(r, "the cells", c.ready)
+	c.nova.register("lost", "cell9")
+	c.tick()
+	c.commands = nil
+	for range 1440 { // Two hours.
+		c.pass(r)
+	}
+	for _, cell := range []string{"cell1", "cell2"} {
+		if n := c.count("discover_hosts " + cell); n < 4 || n > 9 {
+			t.Errorf("%s was searched %d times in two hours", cell, n)
+		}
+		hosts := c.condition(cell, conditionHosts)
+		if hosts.Status != metav1.ConditionFalse || hosts.Reason != "HostsUnmapped" || !strings.HasPrefix(hosts.Message, "no cell has lost; it was looked for in "+cell) {
+			t.Errorf("%+v", hosts)
+		}
+	}
+	c.nova.register("found", "cell2") // Which is looked for at once.
+	before := c.clock.Now()
+	c.tick()
+	c.until(r, "the other one", func() bool { return slices.Contains(c.cell("cell2").Status.Hosts, "found") })
+	if waited := c.clock.Now().Sub(before); waited > 5*time.Minute {
+		t.Errorf("it was found after %s", waited)
+	}
+	c.verified()
+}
+
+// TestSeveral: of several cells of one name, none is touched; when one is left, that is taken.
+func TestSeveral(t *testing.T) {
+	c := newCluster(t, mapping("cell1"), clouds(), secret())
+	second := earlier2
+	second.uuid = "22222222-2222-4222-8222-222222222222"
+	c.nova.cells = []stored{earlier2, second}
+	for i := range c.nova.cells {
+		c.nova.cells[i].name = "cell1"
+	}
+	before := slices.Clone(c.nova.cells)
+	r := c.sound()
+	c.until(r, "a refusal", func() bool { return c.condition("cell1", conditionReady).Reason == "SeveralCells" })
+	for range 300 {
+		c.pass(r)
+	}
+	message := c.condition("cell1", conditionReady).Message
+	if !strings.HasPrefix(message, "Nova has 2 cells named cell1 (11111111-1111-4111-8111-111111111111, 22222222-2222-4222-8222-222222222222), and nothing is done to any") {
+		t.Error(message)
+	}
+	if diff := cmp.Diff(before, c.nova.cells, cmp.AllowUnexported(stored{})); diff != "" || c.count("list_cells") != len(c.commands) || len(c.commands) > 5 {
+		t.Errorf("%v\n%s", c.commands, diff)
+	}
+	c.nova.cells = c.nova.cells[1:]
+	c.until(r, "the other one", c.ready)
+	if got := c.cell("cell1").Status.UUID; got != second.uuid || c.count("create_cell") > 0 {
+		t.Errorf("%s, %v", got, c.commands)
+	}
+}
+
+// TestTwoMappings: of two CellMappings of one cell, the younger does nothing; when the older is gone, it takes the cell over.
+func TestTwoMappings(t *testing.T) {
+	younger := mapping("cell1", func(c *openstackv1.CellMapping) {
+		c.Name, c.UID, c.CreationTimestamp = "another", "uid-of-another", metav1.Time{Time: start.Add(time.Second)}
+	})
+	c := newCluster(t, mapping("cell1"), younger, clouds(), secret())
+	r := c.sound()
+	refused := func() openstackv1.CellMapping { return c.cells()[0] }
+	c.until(r, "the cell", func() bool {
+		return c.condition("cell1", conditionReady).Status == metav1.ConditionTrue && len(refused().Status.Conditions) > 0
+	})
+	if got := refused().Status; got.Run != nil || got.Conditions[0].Message != "CellMapping nova-cell1 is of cell1 of nova, too, and is older: delete one of the two" {
+		t.Errorf("%+v", got)
+	}
+	c.must(c.api.Delete(context.Background(), mapping("cell1")))
+	c.until(r, "the other one", c.ready)
+	if len(c.nova.cells) != 1 {
+		t.Errorf("%v", c.nova.cells)
+	}
+	c.verified()
+}
+
+// TestFailure: the end of the output is in the status, without passwords; it is tried again, less and less often, each time after a list.
+func TestFailure(t *testing.T) {
+	c := newCluster(t, mapping("cell1"), clouds(), secret())
+	c.exits = func(command []string) int32 {
+		if command[2] == "create_cell" {
+			return 255
+		}
+		return 0
+	}
+	r := c.sound()
+	c.until(r, "a failure", func() bool { return c.condition("cell1", conditionReady).Reason == "CommandFailed" })
+	if got := c.condition("cell1", conditionReady).Message; got != "CreateCell did not succeed and is tried again: exit code 255, that is all" {
+		t.Error(got)
+	}
+	if got := c.cell("cell1").Status.Run; *got.ExitCode != 255 || !strings.Contains(got.Log, "mysql+pymysql://nova:***@mariadb refused") {
+		t.Errorf("%+v", got)
+	}
+	for range 720 { // An hour.
+		c.pass(r)
+	}
+	if n := c.count("create_cell"); n < 6 || n > 14 {
+		t.Errorf("it was tried %d times in an hour", n)
+	}
+	c.exits = func([]string) int32 { return 0 }
+	c.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Disabled = true })
+	before := c.clock.Now()
+	c.until(r, "the cell", c.ready)
+	if waited := c.clock.Now().Sub(before); waited > 3*time.Minute {
+		t.Errorf("a changed spec was tried after %s", waited)
+	}
+	if noted := c.noted(); !strings.Contains(noted, "Warning CreateCell CreateCell of cell1 did not succeed: exit code 255, that is all") {
+		t.Error(noted)
+	}
+}
+
+// TestUnread: a list that cannot be read is none: nothing is made of it.
+func TestUnread(t *testing.T) {
+	c := newCluster(t, mapping("cell1"), clouds(), secret())
+	c.silent = true
+	r := c.sound()
+	c.until(r, "a failure", func() bool { return c.condition("cell1", conditionReady).Reason == "CommandFailed" })
+	if got := c.condition("cell1", conditionReady).Message; got != "ListCells did not succeed and is tried again: its output cannot be read" {
+		t.Error(got)
+	}
+	if len(c.nova.cells) > 0 {
+		t.Errorf("%v", c.nova.cells)
+	}
+	c.silent = false
+	c.until(r, "the cell", c.ready)
+}
+
+// TestSearchFails: a cell whose database does not answer stays recorded; its hosts are mapped when it does again.
+func TestSearchFails(t *testing.T) {
+	c := newCluster(t, mapping("cell1"), clouds(), secret())
+	r := c.sound()
+	c.until(r, "the cell", c.ready)
+	c.exits = func(command []string) int32 { return map[bool]int32{true: 255}[command[2] == "discover_hosts"] }
+	c.nova.register("compute-1", "cell1")
+	c.tick()
+	c.until(r, "a failure", func() bool { return c.condition("cell1", conditionHosts).Reason == "SearchFailed" })
+	c.commands = nil
+	for range 720 {
+		c.pass(r)
+	}
+	if n := c.count("discover_hosts"); n < 4 || n > 14 || c.condition("cell1", conditionReady).Status != metav1.ConditionTrue {
+		t.Errorf("it was searched %d times in an hour: %s", n, c.told())
+	}
+	c.exits = func([]string) int32 { return 0 }
+	c.until(r, "the host", func() bool { return c.ready() && len(c.cell("cell1").Status.Hosts) == 1 })
+}
+
+// TestWaits: what is waited for is named.
+func TestWaits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		do     func(c *cluster, cell *openstackv1.CellMapping)
+		want   string
+	}{
+		"Secret": {
+			reason: "It is made beside the database.", do: func(c *cluster, _ *openstackv1.CellMapping) { c.must(c.api.Delete(context.Background(), secret())) },
+			want: "Secret database does not exist, which spec.template refers to",
+		},
+		"Image": {
+			reason: "The pod does not start.", do: func(_ *cluster, o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" },
+			want: "ListCells runs in Job nova-cells: its pod cannot start: ImagePullBackOff: no such image",
+		},
+		"Container": {
+			reason: "Nobody would run nova-manage.", do: func(_ *cluster, o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers = nil },
+			want: "spec.template.spec.containers is empty: the first container runs nova-manage",
+		},
+		"Foreign": {
+			reason: "Somebody has taken the name.",
+			do: func(c *cluster, _ *openstackv1.CellMapping) {
+				c.must(c.api.Create(context.Background(), &batchv1.Job{
+					ObjectMeta: metav1.ObjectMeta{Name: "nova-cells", Namespace: namespace}, Spec: batchv1.JobSpec{Suspend: new(true)},
+				}))
+			},
+			want: "Job nova-cells has the name that the Jobs of CellMappings have, and is none of them: delete it",
+		},
+		"Turn": {
+			reason: "Another cell's Job runs.",
+			do: func(c *cluster, _ *openstackv1.CellMapping) {
+				other := mapping("cell9", func(o *openstackv1.CellMapping) { o.UID = types.UID("uid-of-cell9") })
+				c.must(c.api.Create(context.Background(), newJob(other, &run{Number: 1, Command: openstackv1.CellCommandListCells})))
+			},
+			want: "waits for its turn: Job nova-cells of CellMapping nova-cell9 has not ended",
+		},
+		"Orphan": {
+			reason: "A pod of a Job that is gone may still write.",
+			do: func(c *cluster, _ *openstackv1.CellMapping) {
+				c.must(c.api.Create(context.Background(), &corev1.Pod{
+					ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: namespace, Labels: map[string]string{novaLabel: "nova"}},
+					Spec:       corev1.PodSpec{Containers: []corev1.Container{{Image: "unpullable"}}},
+				}))
+			},
+			want: "Pod old has outlived its Job, and has to end first",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cell := mapping("cell1")
+			c := newCluster(t, clouds(), secret())
+			tc.do(c, cell)
+			c.must(c.api.Create(context.Background(), cell))
+			r := c.sound()
+			for range 6 {
+				for _, o := range c.cells() {
+					_, _ = r.Reconcile(context.Background(), reconcileRequest(&o))
+				}
+				c.jobController()
+				c.kubelets()
+			}
+			if got := c.condition("cell1", conditionReady); got.Message != tc.want || got.Status != metav1.ConditionFalse {
+				t.Errorf("%s %s: %q, want %q", tc.reason, got.Status, got.Message, tc.want)
+			}
+		})
+	}
+}
+
+// TestStuck: a Job whose pod cannot start gives way to another spec.
+func TestStuck(t *testing.T) {
+	c := newCluster(t, mapping("cell1", func(o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" }), clouds(), secret())
+	r := c.sound()
+	c.until(r, "a pod", func() bool { return len(c.pods()) == 1 })
+	c.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Template.Spec.Containers[0].Image = "nova" })
+	before := c.clock.Now()
+	c.until(r, "the cell", c.ready)
+	if waited := c.clock.Now().Sub(before); waited > 5*time.Minute {
+		t.Errorf("it took %s", waited)
+	}
+}
+
+// TestManyHosts: of a cell with more hosts than the status takes, those without a name are not searched for, and one more is.
+func TestManyHosts(t *testing.T) {
+	c := newCluster(t, mapping("cell1"), clouds(), secret())
+	for i := range hostLimit + 3 {
+		c.nova.register(fmt.Sprintf("compute-%04d", i), "cell1")
+	}
+	r := c.sound()
+	c.until(r, "the hosts", func() bool { return c.ready() && c.cell("cell1").Status.HostCount > 0 })
+	if s := c.cell("cell1").Status; s.HostCount != hostLimit+3 || len(s.Hosts) != hostLimit {
+		t.Errorf("%d hosts, %d names", s.HostCount, len(s.Hosts))
+	}
+	c.commands = nil
+	for range 60 {
+		c.pass(r)
+	}
+	if len(c.commands) > 0 {
+		t.Errorf("it goes on: %v", c.commands)
+	}
+	c.nova.register("compute-9999", "cell1")
+	c.until(r, "one more", func() bool { return c.cell("cell1").Status.HostCount == hostLimit+4 })
+}
+
+// TestNoCredentials: hosts are not looked for, and nothing is said of them; when Nova does not answer, that is said.
+func TestNoCredentials(t *testing.T) {
+	c := newCluster(t, mapping("cell1", func(o *openstackv1.CellMapping) { o.Spec.CloudCredentialsRef = nil }), clouds(), secret())
+	c.nova.register("compute-1", "cell1")
+	r := c.sound()
+	for range 60 {
+		c.pass(r)
+	}
+	if got := c.condition("cell1", conditionHosts); got.Type != "" || len(c.nova.hosts) > 0 {
+		t.Errorf("%+v", got)
+	}
+	c.web.SetDown(true)
+	c.edit("cell1", func(o *openstackv1.CellMapping) {
+		o.Spec.CloudCredentialsRef = mapping("cell1").Spec.CloudCredentialsRef
+	})
+	c.until(r, "a problem", func() bool { return c.condition("cell1", conditionHosts).Reason == "NovaUnavailable" })
+	if got := c.condition("cell1", conditionHosts).Message; got != "cannot list compute services: Nova answers 503" {
+		t.Error(got)
+	}
+	c.web.SetDown(false)
+	c.until(r, "the host", func() bool { return len(c.nova.hosts) == 1 && c.ready() })
+}
+
+// TestPause: pauses double, and end.
+func TestPause(t *testing.T) {
+	for times, want := range map[int32]time.Duration{0: 0, 1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 5: 10 * time.Second, 1000: 10 * time.Second} {
+		if got := pause(time.Second, 10*time.Second, times); got != want {
+			t.Errorf("%d: %s, want %s", times, got, want)
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package cellmapping
+
+import (
+	"context"
+	"flag"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+// stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them.
+var stride = flag.Int("crash.every", 97, "make every n-th run of TestCrash")
+
+const second = "?second=1"
+
+// A life is something to live through with one call going wrong.
+type life struct {
+	// stands: two cells were recorded long ago, with a host each.
+	stands bool
+	live   func(*story)
+	// want is what Nova has in the end: cells by their names, and the cells of hosts.
+	want  map[string]stored
+	hosts map[string]string
+}
+
+// story is a life that is being lived.
+type story struct {
+	*cluster
+
+	r *Reconciler
+	// begin starts the controller.
+	begin func() *Reconciler
+}
+
+// lose loses the Job of a command while that runs, if it does: someone deletes it.
+func (s *story) lose(command openstackv1.CellCommand, until func() bool) {
+	s.t.Helper()
+	at := len(s.commands)
+	runs := func() bool {
+		jobs := s.jobs()
+		return len(jobs) > 0 && jobs[0].Labels[commandLabel] == string(command) && len(s.pods()) > 0 && len(s.commands) == at
+	}
+	s.until(s.r, string(command), func() bool {
+		if !runs() {
+			at = len(s.commands)
+		}
+		return runs() || until()
+	})
+	s.must(s.api.DeleteAllOf(context.Background(), &batchv1.Job{}))
+}
+
+func recorded(name string, change ...func(*stored)) stored {
+	o := mapping(name)
+	s := stored{name: name, database: o.Spec.DatabaseConnection, transport: o.Spec.TransportURL}
+	if name == cell0 {
+		s.transport = "none:///"
+	}
+	for _, do := range change {
+		do(&s)
+	}
+	return s
+}
+
+// earlier2 is cell2 as somebody has made it.
+var earlier2 = stored{
+	uuid: "11111111-1111-4111-8111-111111111111", name: "cell2",
+	database: "mysql+pymysql://{username}:{password}@earlier:3306/nova_cell2", transport: "rabbit://{username}:{password}@earlier:5671/nova_cell2",
+}
+
+var lives = map[string]life{
+	"first cells": {
+		live: func(s *story) {
+			for range 2 {
+				s.pass(s.r)
+			}
+			s.must(s.api.Create(context.Background(), secret()))
+			s.lose(openstackv1.CellCommandCreateCell, s.ready)
+			s.until(s.r, "the cells", s.ready)
+		},
+		want:  map[string]stored{cell0: recorded(cell0), "cell1": recorded("cell1")},
+		hosts: map[string]string{},
+	},
+	"a cell that was there": {
+		live: func(s *story) {
+			s.must(s.api.Create(context.Background(), secret()))
+			s.must(s.api.Delete(context.Background(), mapping("cell1")))
+			s.must(s.api.Create(context.Background(), mapping("cell2")))
+			s.nova.cells = []stored{earlier2}
+			s.nova.register("compute-2", "cell2")
+			s.lose(openstackv1.CellCommandUpdateCell, s.ready)
+			s.until(s.r, "the cells", s.ready)
+			s.until(s.r, "its host", func() bool { return len(s.nova.hosts) == 1 && s.ready() })
+		},
+		want:  map[string]stored{cell0: recorded(cell0), "cell2": recorded("cell2")},
+		hosts: map[string]string{"compute-2": "cell2"},
+	},
+	"hosts": {
+		stands: true,
+		live: func(s *story) {
+			both := func() bool { return len(s.nova.hosts) == 4 && s.ready() }
+			s.nova.register("compute-3", "cell1")
+			s.nova.register("compute-4", "cell2")
+			s.tick()
+			s.lose(openstackv1.CellCommandDiscoverHosts, both)
+			s.until(s.r, "the hosts", both)
+			s.nova.remove("compute-3")
+			s.tick()
+			s.until(s.r, "one host less", func() bool { return s.ready() && len(s.cell("cell1").Status.Hosts) == 1 })
+			s.nova.register("compute-3", "cell2") // It comes back elsewhere.
+			s.tick()
+			s.until(s.r, "the host again", both)
+		},
+		want:  map[string]stored{"cell1": recorded("cell1"), "cell2": recorded("cell2")},
+		hosts: map[string]string{"compute-1": "cell1", "compute-2": "cell2", "compute-3": "cell2", "compute-4": "cell2"},
+	},
+	"another address": {
+		stands: true,
+		live: func(s *story) {
+			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.TransportURL += second })
+			s.lose(openstackv1.CellCommandUpdateCell, s.ready)
+			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.Disabled = true }) // In the middle of it.
+			s.until(s.r, "the address", s.ready)
+		},
+		want: map[string]stored{
+			"cell1": recorded("cell1", func(s *stored) { s.transport, s.disabled = s.transport+second, true }), "cell2": recorded("cell2"),
+		},
+		hosts: map[string]string{"compute-1": "cell1", "compute-2": "cell2"},
+	},
+	"a backup is restored": {
+		stands: true,
+		live: func(s *story) {
+			s.nova.cells, s.nova.hosts = []stored{{
+				uuid: s.cell("cell2").Status.UUID, name: "cell2", database: earlier2.database, transport: earlier2.transport,
+			}}, nil
+			s.clock.SetTime(s.clock.Now().Add(time.Minute))
+			s.r = s.begin()
+			s.until(s.r, "the cells again", func() bool { return len(s.nova.cells) == 2 && len(s.nova.hosts) == 2 && s.ready() })
+		},
+		want:  map[string]stored{"cell1": recorded("cell1"), "cell2": recorded("cell2")},
+		hosts: map[string]string{"compute-1": "cell1", "compute-2": "cell2"},
+	},
+	"one object after another": {
+		stands: true,
+		live: func(s *story) {
+			s.edit("cell1", func(o *openstackv1.CellMapping) { o.Spec.TransportURL += second })
+			s.lose(openstackv1.CellCommandUpdateCell, s.ready)
+			s.must(s.api.Delete(context.Background(), mapping("cell1")))
+			s.nova.cells = slices.DeleteFunc(s.nova.cells, func(c stored) bool { return c.name == "cell1" })
+			delete(s.nova.hosts, "compute-1")
+			again := mapping("cell1", func(o *openstackv1.CellMapping) { o.UID = "another" })
+			s.must(s.api.Create(context.Background(), again))
+			s.until(s.r, "the cell again", func() bool { return len(s.nova.hosts) == 2 && s.ready() })
+		},
+		want:  map[string]stored{"cell1": recorded("cell1"), "cell2": recorded("cell2")},
+		hosts: map[string]string{"compute-1": "cell1", "compute-2": "cell2"},
+	},
+}
+
+// standing is what there is when two cells were recorded, with a host each.
+var standing = sync.OnceValues(func() ([]client.Object, nova) {
+	c := newCluster(&testing.T{}, mapping("cell1"), mapping("cell2"), clouds(), secret())
+	c.nova.register("compute-1", "cell1")
+	c.nova.register("compute-2", "cell2")
+	r := c.sound()
+	c.until(r, "two cells", func() bool { return len(c.nova.hosts) == 2 && c.ready() })
+	out := []client.Object{clouds(), secret()}
+	for _, o := range c.cells() {
+		o.ResourceVersion = ""
+		out = append(out, &o)
+	}
+	return out, *c.nova
+})
+
+// run lives a life, with one call going wrong.
+func (l life) run(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+	t.Helper()
+	objects, there := []client.Object{mapping(cell0), mapping("cell1"), clouds()}, nova{}
+	if l.stands {
+		objects, there = standing()
+	}
+	var copies []client.Object
+	for _, o := range objects {
+		copied, _ := o.DeepCopyObject().(client.Object)
+		copies = append(copies, copied)
+	}
+	c := newCluster(t, copies...)
+	*c.nova = nova{made: there.made, cells: slices.Clone(there.cells), hosts: maps.Clone(there.hosts), registered: maps.Clone(there.registered)}
+	c.clock.SetTime(start.Add(30 * time.Minute))
+	c.tick()
+	a := crash.New(c.api, at)
+	c.onPass = a.PassEnded
+	a.Meanwhile = func() {
+		other := c.sound()
+		for range 3 + at.Call%29 { // The controller goes on at any moment of that.
+			c.pass(other)
+		}
+		if at.Call%3 == 0 { // Jobs that have ended are cleared away.
+			c.clock.SetTime(c.clock.Now().Add(25 * time.Hour))
+			c.tick()
+		}
+	}
+	s := &story{cluster: c, begin: func() *Reconciler { return c.reconciler(a.Client(), a.HTTP(c.web)) }}
+	s.r = s.begin()
+	l.live(s)
+	c.until(c.sound(), "rest", c.ready) // What a pass missed that saw the past is found the next time that someone looks.
+	return c, a
+}
+
+// verify checks what has to hold at the end.
+func (l life) verify(t *testing.T, c *cluster) {
+	t.Helper()
+	for _, v := range c.violations {
+		t.Error(v)
+	}
+	names, got := map[string]string{}, map[string]stored{}
+	for _, cell := range c.nova.cells {
+		if _, twice := got[cell.name]; twice {
+			t.Errorf("there are two of %s", cell.name)
+		}
+		names[cell.uuid] = cell.name
+		cell.uuid = ""
+		got[cell.name] = cell
+	}
+	if diff := cmp.Diff(l.want, got, cmp.AllowUnexported(stored{})); diff != "" {
+		t.Errorf("cells (-want +got):\n%s", diff)
+	}
+	hosts := map[string]string{}
+	for host, id := range c.nova.hosts {
+		hosts[host] = names[id]
+	}
+	if diff := cmp.Diff(l.hosts, hosts); diff != "" {
+		t.Errorf("hosts (-want +got):\n%s", diff)
+	}
+	for _, o := range c.cells() {
+		var own []string
+		for _, host := range slices.Sorted(maps.Keys(l.hosts)) {
+			if l.hosts[host] == o.Spec.Cell {
+				own = append(own, host)
+			}
+		}
+		if diff := cmp.Diff(own, o.Status.Hosts); diff != "" || names[o.Status.UUID] != o.Spec.Cell {
+			t.Errorf("%s is %q, hosts (-want +got):\n%s", o.Name, o.Status.UUID, diff)
+		}
+	}
+	if t.Failed() {
+		t.Log(c.told(), strings.Join(c.commands, "\n"))
+	}
+}
+
+// TestCrash lives each life once for every call to Kubernetes, Keystone and Nova, and every way in which that can go wrong.
+func TestCrash(t *testing.T) {
+	for name, l := range lives {
+		t.Run(name, func(t *testing.T) {
+			c, whole := l.run(t, crash.Nowhere)
+			l.verify(t, c)
+			all := whole.Points()
+			var points []crash.Point
+			for i := 0; i < len(all); i += *stride {
+				points = append(points, all[i])
+			}
+			crash.Run(t, points, func(t *testing.T, p crash.Point) {
+				c, _ := l.run(t, p)
+				l.verify(t, c)
+			})
+			t.Logf("%d calls, %d of them writes, %d commands; %d of %d runs", whole.Calls, len(whole.Writes), len(c.commands), len(points), len(all))
+		})
+	}
+}

@@ -1,0 +1,129 @@
+package cellmapping
+
+import (
+	"cmp"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+)
+
+const (
+	// novaLabel is on the Job and its pods: those that outlive it are found by it.
+	novaLabel = "openstack.c5c3.io/cells-of"
+	// commandLabel names what it does.
+	commandLabel = "openstack.c5c3.io/cell-command"
+	// runAnnotation holds the run that the Job is.
+	runAnnotation = "openstack.c5c3.io/cell-run"
+
+	hashDigits = 10
+	labelLimit = 63
+
+	// A command that takes longer is stuck: it waits for the database of a cell. The pod has the deadline, so that it stays and its output can
+	// be read; the Job has a longer one for a pod that never starts. A template with activeDeadlineSeconds decides otherwise.
+	deadlineSeconds, startSeconds = 10 * 60, 10 * 60
+	// A Job that nobody needs to clear away stays to be looked at.
+	keepSeconds = 24 * 60 * 60
+)
+
+type run = openstackv1.CellRun
+
+// novaOf is the Nova that a cell is of.
+func novaOf(c *openstackv1.CellMapping) string { return cmp.Or(string(c.Spec.NovaName), "nova") }
+
+// jobName is the name of the one Job that all CellMappings of a Nova have.
+func jobName(nova string) string { return rights.DerivedName(nova, "cells") }
+
+func novaLabelValue(nova string) string {
+	if len(nova) <= labelLimit {
+		return nova
+	}
+	return nova[:labelLimit-hashDigits-1] + "-" + names.Hash(hashDigits, nova)
+}
+
+// told is the hash of what Nova is told of a cell, but for what a list shows by itself.
+func told(spec *openstackv1.CellMappingSpec) string {
+	return names.Hash(hashDigits, spec.Cell, spec.DatabaseConnection, spec.TransportURL)
+}
+
+// command is what the container of a run executes. An update names everything: what it leaves out, nova-manage takes from the
+// configuration of the pod and writes down, password and all.
+func command(spec *openstackv1.CellMappingSpec, r *run) []string {
+	out := []string{"nova-manage", "cell_v2"}
+	transport := cmp.Or(spec.TransportURL, "none:///")
+	switch r.Command {
+	case openstackv1.CellCommandListCells:
+		out = append(out, "list_cells")
+	case openstackv1.CellCommandMapCell0:
+		out = append(out, "map_cell0", "--database_connection", spec.DatabaseConnection)
+	case openstackv1.CellCommandCreateCell:
+		out = append(out, "create_cell", "--name", spec.Cell, "--database_connection", spec.DatabaseConnection,
+			"--transport-url", transport, "--verbose")
+		if spec.Disabled {
+			out = append(out, "--disabled")
+		}
+	case openstackv1.CellCommandUpdateCell:
+		out = append(out, "update_cell", "--cell_uuid", r.UUID, "--name", spec.Cell, "--database_connection", spec.DatabaseConnection,
+			"--transport-url", transport)
+		if spec.Cell != cell0 { // cell0 cannot be disabled, and is never asked to be enabled.
+			out = append(out, map[bool]string{true: "--disable", false: "--enable"}[spec.Disabled])
+		}
+	case openstackv1.CellCommandDiscoverHosts:
+		out = append(out, "discover_hosts", "--cell_uuid", r.UUID, "--by-service")
+	case openstackv1.CellCommandListHosts:
+		out = append(out, "list_hosts", "--cell_uuid", r.UUID)
+	}
+	for i := range out { // Kubernetes would put a variable in place of $(NAME).
+		out[i] = strings.ReplaceAll(out[i], "$", "$$")
+	}
+	return out
+}
+
+// newJob makes the Job of a run: one pod, once. It is suspended until the run is recorded.
+func newJob(c *openstackv1.CellMapping, r *run) *batchv1.Job {
+	marks := map[string]string{novaLabel: novaLabelValue(novaOf(c)), commandLabel: string(r.Command)}
+	template := *c.Spec.Template.DeepCopy()
+	template.Labels = labels.Merge(template.Labels, marks)
+	pod := &template.Spec
+	pod.RestartPolicy = corev1.RestartPolicyNever
+	pod.ActiveDeadlineSeconds = new(ptr.Deref(pod.ActiveDeadlineSeconds, deadlineSeconds))
+	batchjob.Restrict(pod)
+	pod.Containers[0].Command, pod.Containers[0].Args = command(&c.Spec, r), nil
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: jobName(novaOf(c)), Namespace: c.Namespace, Labels: labels.Merge(c.Spec.Template.Labels, marks),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(c, openstackv1.GroupVersion.WithKind(kindName))},
+		},
+		Spec: batchv1.JobSpec{
+			Suspend:     new(true),
+			Parallelism: new(int32(1)), Completions: new(int32(1)),
+			// Runs are counted and recorded here, not by Kubernetes.
+			BackoffLimit: new(int32(0)),
+			// A pod that is being stopped may still write: no other one beside it.
+			PodReplacementPolicy:    new(batchv1.Failed),
+			ActiveDeadlineSeconds:   new(*pod.ActiveDeadlineSeconds + startSeconds),
+			TTLSecondsAfterFinished: new(int32(keepSeconds)),
+			Template:                template,
+		},
+	}
+	live.WriteRecord(&job.ObjectMeta, runAnnotation, r)
+	return job
+}
+
+// runOf reads the run that a Job was made for.
+func runOf(job *batchv1.Job) (run, bool) {
+	r, err := live.ReadRecord[run](job, runAnnotation)
+	if err != nil || r == nil || r.Number == 0 {
+		return run{}, false
+	}
+	return *r, true
+}

@@ -1,0 +1,20 @@
+package cellmapping
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
+)
+
+// TestKind: what it is told of, and what it warns of.
+func TestKind(t *testing.T) {
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Owns:  []string{"Job"},
+		Warns: []string{"Ready", "HostsMapped"},
+		Metrics: []string{
+			"companion_cell_mapping_condition",
+			"companion_cell_mapping_hosts",
+			"companion_cell_mapping_runs_total",
+		},
+	})
+}

@@ -1,0 +1,91 @@
+package cellmapping
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+)
+
+const (
+	// cell0 is the cell that has a UUID beforehand (nova.objects.CellMapping.CELL0_UUID).
+	cell0     = "cell0"
+	cell0UUID = "00000000-0000-0000-0000-000000000000"
+
+	cellsHeader = "Name|UUID|Transport URL|Database Connection|Disabled"
+	hostsHeader = "Cell Name|Cell UUID|Hostname"
+)
+
+var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// rows of the table with some header that nova-manage prints, among lines of a log: an error if it is not there from the first line to the
+// last. An address may hold what separates columns.
+func rows(output, header string) ([][]string, error) {
+	var out [][]string
+	const outside, head, body = 0, 1, 2
+	at := outside
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(line)
+		switch border := strings.HasPrefix(line, "+-"); {
+		case border && at == body:
+			return out, nil
+		case border && at == head:
+			at = body
+		case !strings.HasPrefix(line, "|") || !strings.HasSuffix(line, "|"):
+		case at == body:
+			out = append(out, columns(line))
+		case strings.Join(columns(line), "|") == header:
+			at = head
+		}
+	}
+	return nil, errors.New("there is no whole table in its output")
+}
+
+func columns(line string) []string {
+	out := strings.Split(strings.Trim(line, "|"), "|")
+	for i := range out {
+		out[i] = strings.TrimSpace(out[i])
+	}
+	return out
+}
+
+// foundCells are the cells of a name in the output of list_cells. What is listed of one is hashed rather than kept: a password that breaks an
+// address is not masked in it.
+func foundCells(output, name string) ([]openstackv1.FoundCell, error) {
+	all, err := rows(output, cellsHeader)
+	if err != nil {
+		return nil, err
+	}
+	var out []openstackv1.FoundCell
+	for _, r := range all {
+		last := r[len(r)-1]
+		if len(r) < strings.Count(cellsHeader, "|")+1 || !uuid.MatchString(r[1]) || last != "True" && last != "False" {
+			return nil, errors.New("a row of the table in its output is that of no cell")
+		}
+		if r[0] == name || name == cell0 && r[1] == cell0UUID {
+			out = append(out, openstackv1.FoundCell{UUID: r[1], Disabled: last == "True", Hash: names.Hash(hashDigits, r...)})
+		}
+	}
+	return out, nil
+}
+
+// hostsOf a cell in the output of list_hosts, sorted.
+func hostsOf(output, id string) ([]string, error) {
+	all, err := rows(output, hostsHeader)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, r := range all {
+		if len(r) != strings.Count(hostsHeader, "|")+1 || r[1] != id || r[2] == "" {
+			return nil, fmt.Errorf("a row of the table in its output is of no host of cell %s", id)
+		}
+		out = append(out, r[2])
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}

@@ -1,0 +1,160 @@
+package batchjob
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+)
+
+// Restrict gives a pod what the restricted Pod Security Standard asks for
+// (https://kubernetes.io/docs/concepts/security/pod-security-standards/), and no token, where its template leaves that open.
+func Restrict(pod *corev1.PodSpec) {
+	pod.AutomountServiceAccountToken = cmp.Or(pod.AutomountServiceAccountToken, new(false))
+	pod.SecurityContext = cmp.Or(pod.SecurityContext, &corev1.PodSecurityContext{})
+	pod.SecurityContext.RunAsNonRoot = cmp.Or(pod.SecurityContext.RunAsNonRoot, new(true))
+	pod.SecurityContext.SeccompProfile = cmp.Or(pod.SecurityContext.SeccompProfile,
+		&corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault})
+	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range containers {
+			c := &containers[i]
+			c.SecurityContext = cmp.Or(c.SecurityContext, &corev1.SecurityContext{})
+			c.SecurityContext.AllowPrivilegeEscalation = cmp.Or(c.SecurityContext.AllowPrivilegeEscalation, new(false))
+			c.SecurityContext.Capabilities = cmp.Or(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}})
+		}
+	}
+}
+
+// Suspend keeps a Job from starting, or lets it start, as it was seen and no other.
+func Suspend(job *batchv1.Job, held bool) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		changed := job.DeepCopy()
+		changed.Spec.Suspend = &held
+		asSeen := client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{})
+		if err := env.Client.Patch(ctx, changed, asSeen); err != nil {
+			return fmt.Errorf("cannot set spec.suspend of Job %s to %t: %w", job.Name, held, err)
+		}
+		return nil
+	}
+}
+
+// Suspended: a Job has not been released, so it has no pods.
+func Suspended(job *batchv1.Job) bool {
+	return ptr.Deref(job.Spec.Suspend, false) && !Ended(job)
+}
+
+// Ended: a Job is complete or has failed.
+func Ended(job *batchv1.Job) bool { return condition.Ending(job).Type != "" }
+
+// PodsOf returns the pods of a Job, the newest last.
+func PodsOf(job *batchv1.Job, pods []corev1.Pod) []corev1.Pod {
+	var out []corev1.Pod
+	for _, p := range pods {
+		if metav1.IsControlledBy(&p, job) {
+			out = append(out, p)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b corev1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// Started reports whether any container of a pod has ever run.
+func Started(pod *corev1.Pod) bool {
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil {
+			return true
+		}
+	}
+	return !consumer.Running(pod)
+}
+
+// Result is how a Job ended.
+type Result struct {
+	// Code is nil where nobody knows: the pod was evicted, or went with its node.
+	Code *int32
+	// Why says what happened where there is no code.
+	Why string
+	// Digest of the image that ran, where the node reports one.
+	Digest string
+	// Message is what the container wrote at its end, where it did.
+	Message string
+	// Pod and Container whose output reports more; nil if there is none.
+	Pod       *corev1.Pod
+	Container string
+}
+
+// ResultOf reads how a Job that has ended went.
+func ResultOf(job *batchv1.Job, pods []corev1.Pod) Result {
+	end := condition.Ending(job)
+	complete := end.Type == batchv1.JobComplete
+	own := PodsOf(job, pods)
+	if len(own) == 0 {
+		if complete { // A Job of one pod is complete when that has ended with 0.
+			return Result{Code: new(int32(0))}
+		}
+		return Result{Why: fmt.Sprintf("its pod has gone (%s)", sentence(end.Reason, end.Message))}
+	}
+	pod := &own[len(own)-1]
+	main := pod.Spec.Containers[0].Name
+	out := Result{Pod: pod, Container: main}
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.Name != main {
+			continue
+		}
+		if _, digest, found := strings.Cut(c.ImageID, "@"); found {
+			out.Digest = digest
+		}
+		// A command that was stopped from outside may end with 0 before it is done.
+		if t := c.State.Terminated; t != nil && (complete || t.ExitCode != 0) {
+			out.Code, out.Message = new(t.ExitCode), t.Message
+			return out
+		}
+	}
+	if complete {
+		out.Code = new(int32(0))
+		return out
+	}
+	out.Why = sentence(cmp.Or(pod.Status.Reason, end.Reason), cmp.Or(pod.Status.Message, end.Message))
+	for _, c := range pod.Status.InitContainerStatuses {
+		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
+			out.Container = c.Name
+			out.Why = fmt.Sprintf("its init container %s ended with exit code %d", c.Name, t.ExitCode)
+		}
+	}
+	return out
+}
+
+func sentence(reason, message string) string {
+	if message == "" {
+		return cmp.Or(reason, "no reason is known")
+	}
+	return fmt.Sprintf("%s: %s", cmp.Or(reason, "Failed"), message)
+}
+
+// Obstacle says what keeps a pod from starting: no words if nothing is known.
+func Obstacle(pod *corev1.Pod) string {
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if w := c.State.Waiting; w != nil && w.Reason != "" && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
+			return sentence(w.Reason, w.Message)
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return sentence(c.Reason, c.Message)
+		}
+	}
+	return ""
+}

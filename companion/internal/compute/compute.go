@@ -1,0 +1,100 @@
+// Package compute asks Nova's API which of its processes report, and removes the records of those that are gone
+// (https://docs.openstack.org/api-ref/compute/#compute-services-os-services).
+package compute
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/services"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
+)
+
+// microversion is the first that names records by UUID: numbers repeat from cell to cell.
+const microversion = "2.53"
+
+// Compute is the name of the program of a hypervisor.
+const Compute = "nova-compute"
+
+// Service is the record of a process.
+type Service struct {
+	ID, Binary, Host string
+	// Up: it has reported lately.
+	Up bool
+}
+
+// API is Nova's, for a user who is logged in. Every error is a sentence with what Nova answered.
+type API struct{ client *gophercloud.ServiceClient }
+
+// Find logs in as an object of a namespace says, and finds Nova in the catalog. What keeps it from that is the problem; an error is the API
+// server's.
+func Find(
+	ctx context.Context, reader client.Reader, way identity.Transport, namespace string, ref common.CloudCredentialsReference,
+) (api *API, problem string, err error) {
+	cloud, problem, err := identity.FindCloud(ctx, reader, namespace, ref)
+	if err != nil || problem != "" {
+		return nil, problem, err
+	}
+	user, err := way.Login(ctx, cloud)
+	if err != nil {
+		return nil, err.Error(), nil
+	}
+	service, err := user.Service("compute")
+	if err != nil {
+		return nil, err.Error(), nil
+	}
+	service.Microversion = microversion
+	return &API{service}, "", nil
+}
+
+// Services are the records of all processes, or of those of one program. Those of a cell whose database does not answer are missing.
+func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
+	pages, err := services.List(a.client, services.ListOpts{Binary: binary}).AllPages(ctx)
+	if err != nil {
+		return nil, explain("list compute services", err)
+	}
+	list, err := services.ExtractServices(pages)
+	if err != nil {
+		return nil, errors.New("cannot list compute services: Nova's answer is none")
+	}
+	out := make([]Service, len(list))
+	for i, s := range list {
+		out[i] = Service{ID: s.ID, Binary: s.Binary, Host: s.Host, Up: s.State == "up"}
+	}
+	return out, nil
+}
+
+// Delete removes a record. That there is none is no error.
+func (a *API) Delete(ctx context.Context, id string) error {
+	err := services.Delete(ctx, a.client, id).Err
+	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+		return nil
+	}
+	return explain("remove the record of compute service "+id, err)
+}
+
+// explain makes a sentence of an error: what Nova says, which it wraps in the name of the error.
+func explain(what string, err error) error {
+	text := err.Error()
+	var answer gophercloud.ErrUnexpectedResponseCode
+	if errors.As(err, &answer) {
+		text = fmt.Sprintf("Nova answers %d", answer.Actual)
+		var body map[string]struct {
+			Message string `json:"message"`
+		}
+		if json.Unmarshal(answer.Body, &body) == nil {
+			for _, e := range body {
+				text = strings.TrimSuffix(text+": "+e.Message, ": ")
+			}
+		}
+	}
+	return fmt.Errorf("cannot %s: %s", what, text)
+}

@@ -1,0 +1,141 @@
+// Package computetest is a fake of what there is of Nova's API in package compute, behind a fake Keystone.
+package computetest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
+)
+
+// address of the API in Keystone's catalog.
+const address = "https://nova.cloud.svc:8774/v2.1"
+
+// Nova answers what is asked of it, and leaves the rest to Keystone.
+type Nova struct {
+	// Keystone gives the tokens.
+	Keystone *identitytest.Keystone
+
+	mutex    sync.Mutex
+	services []compute.Service
+	deleted  []compute.Service
+	down     bool
+	refusal  string
+}
+
+// New is a Nova whose API a Keystone knows.
+func New(keystone *identitytest.Keystone) *Nova {
+	keystone.SetEndpoint("compute", address)
+	return &Nova{Keystone: keystone}
+}
+
+// Set replaces all records.
+func (n *Nova) Set(all ...compute.Service) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.services = slices.Clone(all)
+}
+
+// Services are all records.
+func (n *Nova) Services() []compute.Service {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return slices.Clone(n.services)
+}
+
+// Deleted are the records that were removed by the API.
+func (n *Nova) Deleted() []compute.Service {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return slices.Clone(n.deleted)
+}
+
+// SetDown makes every request to Nova fail.
+func (n *Nova) SetDown(down bool) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.down = down
+}
+
+// Refuse makes Nova refuse every request with a message; none: no longer.
+func (n *Nova) Refuse(message string) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.refusal = message
+}
+
+// RoundTrip answers a request without a network.
+func (n *Nova) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasPrefix(r.URL.String(), address) {
+		return n.Keystone.RoundTrip(r)
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	w := httptest.NewRecorder()
+	n.serve(w, r)
+	answer := w.Result()
+	answer.Request = r
+	return answer, nil
+}
+
+func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/v2.1/"), "/")
+	switch {
+	case n.down:
+		fail(w, http.StatusServiceUnavailable, "serviceUnavailable", "")
+	case !n.Keystone.Issued(r.Header.Get("X-Auth-Token")):
+		fail(w, http.StatusUnauthorized, "unauthorized", "This server could not verify that you are authorized.")
+	case n.refusal != "":
+		fail(w, http.StatusForbidden, "forbidden", n.refusal)
+	case path[0] != "os-services" || r.Header.Get("X-Openstack-Nova-Api-Version") != "2.53":
+		fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
+	case r.Method == http.MethodGet && len(path) == 1:
+		n.list(w, r.URL.Query().Get("binary"))
+	case r.Method == http.MethodDelete && len(path) == 2:
+		n.remove(w, path[1])
+	default:
+		fail(w, http.StatusMethodNotAllowed, "badMethod", "")
+	}
+}
+
+func (n *Nova) list(w http.ResponseWriter, binary string) {
+	all := []any{}
+	for _, s := range n.services {
+		if binary == "" || s.Binary == binary {
+			all = append(all, map[string]any{
+				"id": s.ID, "binary": s.Binary, "host": s.Host, "zone": "internal", "status": "enabled", "disabled_reason": nil,
+				"state": map[bool]string{true: "up", false: "down"}[s.Up], "updated_at": "2026-03-02T12:00:00.000000", "forced_down": false,
+			})
+		}
+	}
+	write(w, http.StatusOK, map[string]any{"services": all})
+}
+
+func (n *Nova) remove(w http.ResponseWriter, id string) {
+	i := slices.IndexFunc(n.services, func(s compute.Service) bool { return s.ID == id })
+	if i < 0 {
+		fail(w, http.StatusNotFound, "itemNotFound", "Service "+id+" not found.")
+		return
+	}
+	n.deleted = append(n.deleted, n.services[i])
+	n.services = slices.Delete(n.services, i, i+1)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func fail(w http.ResponseWriter, code int, name, message string) {
+	write(w, code, map[string]any{name: map[string]any{"code": code, "message": message}})
+}
+
+func write(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // Maps of texts and numbers, which are always JSON.
+}

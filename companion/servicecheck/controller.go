@@ -1,0 +1,63 @@
+package servicecheck
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+)
+
+// conditionReady: the service answers, and every process that is known is up.
+const conditionReady = "Ready"
+
+var (
+	metrics = controller.NewMetrics("service_check")
+	up      = metrics.Gauge("up", "Number of processes that report.", "binary")
+	down    = metrics.Gauge("down", "Number of processes that have not reported for longer than they should.", "binary")
+	removed = metrics.Counter("removed_total", "Number of records that were removed.")
+)
+
+// Neither the service nor the StatefulSets are watched.
+var kind = controller.Kind[*openstackv1.ServiceCheck, *world]{
+	Name:       "ServiceCheck",
+	Object:     &openstackv1.ServiceCheck{},
+	Observe:    observe,
+	Next:       next,
+	Conditions: func(c *openstackv1.ServiceCheck) *[]metav1.Condition { return &c.Status.Conditions },
+	Warns:      []string{conditionReady},
+	Metrics:    metrics,
+	Measure:    measure,
+}
+
+func measure(c *openstackv1.ServiceCheck) {
+	own := prometheus.Labels{"namespace": c.Namespace, "name": c.Name}
+	up.DeletePartialMatch(own)
+	down.DeletePartialMatch(own)
+	for _, b := range c.Status.Binaries {
+		up.WithLabelValues(c.Namespace, c.Name, b.Binary).Set(float64(b.Up))
+		down.WithLabelValues(c.Namespace, c.Name, b.Binary).Set(float64(b.Down))
+	}
+}
+
+// Reconciler reconciles ServiceChecks.
+type Reconciler controller.Env
+
+// Reconcile asks once, removes what is to be removed, and reports.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	return kind.Reconcile(ctx, (*controller.Env)(r), req)
+}
+
+// Add adds the controller to a manager.
+//
+// +kubebuilder:rbac:groups=openstack.c5c3.io,resources=servicechecks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=openstack.c5c3.io,resources=servicechecks/status,verbs=get;update
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+func Add(mgr ctrl.Manager) error { return kind.Add(mgr) }

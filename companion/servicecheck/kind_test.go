@@ -1,0 +1,20 @@
+package servicecheck
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
+)
+
+// TestKind: what it is told of, and what it warns of.
+func TestKind(t *testing.T) {
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Warns: []string{"Ready"},
+		Metrics: []string{
+			"companion_service_check_condition",
+			"companion_service_check_down",
+			"companion_service_check_removed_total",
+			"companion_service_check_up",
+		},
+	})
+}

@@ -1,0 +1,88 @@
+package servicecheck
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+)
+
+// world is what a check finds out.
+type world struct {
+	check *openstackv1.ServiceCheck
+	now   time.Time
+	// limited is how long nobody may ask, problem why nobody can.
+	limited time.Duration
+	problem string
+	nova    *compute.API
+	// services are all records, and sets the StatefulSets by their names: later than those.
+	services []compute.Service
+	sets     map[string]set
+}
+
+// set is what matters of a StatefulSet. One that is not there is none.
+type set struct {
+	// first and replicas are the numbers of its pods.
+	first, replicas int32
+	// pods that there are, by their names.
+	pods map[string]bool
+}
+
+// observe reads the world: the records first, so that no pod is later than what is known of it.
+func observe(ctx context.Context, env *controller.Env, c *openstackv1.ServiceCheck) (*world, error) {
+	w := &world{check: c, now: env.Clock.Now(), sets: map[string]set{}}
+	if w.limited = env.Limit(client.ObjectKeyFromObject(c), soon); w.limited > 0 {
+		return w, nil
+	}
+	var err error
+	w.nova, w.problem, err = compute.Find(ctx, env.Reader, env.Transport, c.Namespace, c.Spec.CloudCredentialsRef)
+	if err != nil || w.problem != "" {
+		return w, err
+	}
+	if w.services, err = w.nova.Services(ctx, ""); err != nil {
+		w.problem = err.Error()
+		return w, nil
+	}
+	for _, p := range c.Spec.Processes {
+		if err := w.read(ctx, env.Reader, string(p.StatefulSetName)); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// read reads a StatefulSet and then its pods.
+func (w *world) read(ctx context.Context, reader client.Reader, name string) error {
+	key := client.ObjectKey{Namespace: w.check.Namespace, Name: name}
+	s, err := live.Get(ctx, reader, "StatefulSet", key, &appsv1.StatefulSet{})
+	if err != nil || s == nil {
+		return err
+	}
+	selector, err := metav1.LabelSelectorAsSelector(s.Spec.Selector)
+	if err != nil {
+		return fmt.Errorf("cannot read the selector of StatefulSet %s: %w", name, err)
+	}
+	list := &corev1.PodList{}
+	if err := reader.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return fmt.Errorf("cannot list the pods of StatefulSet %s: %w", name, err)
+	}
+	out := set{replicas: ptr.Deref(s.Spec.Replicas, 1), pods: map[string]bool{}}
+	if s.Spec.Ordinals != nil {
+		out.first = s.Spec.Ordinals.Start
+	}
+	for i := range list.Items {
+		out.pods[list.Items[i].Name] = true
+	}
+	w.sets[name] = out
+	return nil
+}
