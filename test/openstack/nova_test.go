@@ -106,6 +106,8 @@ func startNova(t *testing.T, r release.Release, end string) nova {
 		n.hypervisors = append(n.hypervisors, h)
 		h.run(t, cloud, r)
 	}
+	n.up(t)
+	cloud.Operators.Forward(2 * time.Minute) // the companion asks Nova once a minute
 	for _, h := range n.hypervisors {
 		n.mapped(t, h)
 	}
@@ -126,39 +128,46 @@ func (n nova) mapped(t *testing.T, h hypervisor) {
 	}
 }
 
-// testComputeServices: every process reports, by a name that its next pod has, too, and the companion sees the same.
-func testComputeServices(t *testing.T, n nova) {
-	ctx := context.Background()
-	want := []string{
-		"nova-compute compute-cell1", "nova-compute compute-cell2", "nova-conductor nova-cell1-conductor-0",
-		"nova-conductor nova-cell2-conductor-0", "nova-conductor nova-conductor-0", "nova-scheduler nova-scheduler-0",
-	}
-	var up, down []string
-	err := n.cloud.Cluster.Wait(ctx, 3*time.Minute, "the processes", func(ctx context.Context) (bool, error) {
+// processes report, each by a name that its next pod has, too.
+var processes = []string{
+	"nova-compute compute-cell1", "nova-compute compute-cell2", "nova-conductor nova-cell1-conductor-0",
+	"nova-conductor nova-cell2-conductor-0", "nova-conductor nova-conductor-0", "nova-scheduler nova-scheduler-0",
+}
+
+// up waits until all processes report, and no others ever did.
+func (n nova) up(t *testing.T) {
+	t.Helper()
+	var got []string
+	err := n.cloud.Cluster.Wait(context.Background(), operators.Timeout, "Nova's processes", func(ctx context.Context) (bool, error) {
 		page, err := services.List(n.ServiceClient, nil).AllPages(ctx)
 		if err != nil {
 			return false, err
 		}
 		all, err := services.ExtractServices(page)
-		up, down = nil, nil
+		got = nil
 		for _, s := range all {
-			if name := s.Binary + " " + s.Host; s.State == "up" {
-				up = append(up, name)
-			} else {
-				down = append(down, name)
+			name := s.Binary + " " + s.Host
+			if s.State != "up" {
+				name += ", which is " + s.State
 			}
+			got = append(got, name)
 		}
-		slices.Sort(up)
-		return slices.Equal(want, up) && len(down) == 0, err
+		slices.Sort(got)
+		return slices.Equal(processes, got), err
 	})
 	if err != nil {
-		t.Errorf("%v: %v are down; up (-want +got):\n%s", err, down, cmp.Diff(want, up))
+		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(processes, got))
 	}
+}
+
+// testComputeServices: every process reports, and the companion sees the same.
+func testComputeServices(t *testing.T, n nova) {
+	n.up(t)
 	n.cloud.Operators.Forward(2 * time.Minute)
 	check := &openstackv1.ServiceCheck{}
-	err = n.cloud.Cluster.Wait(ctx, time.Minute, "the companion's view", func(ctx context.Context) (bool, error) {
+	err := n.cloud.Cluster.Wait(context.Background(), time.Minute, "the companion's view", func(ctx context.Context) (bool, error) {
 		err := n.cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: n.cloud.Namespace, Name: novav1.ServiceName}, check)
-		return int(check.Status.Up) == len(want) && check.Status.Down == 0, err
+		return int(check.Status.Up) == len(processes) && check.Status.Down == 0, err
 	})
 	if err != nil {
 		t.Errorf("%v: %+v", err, check.Status)
@@ -260,7 +269,7 @@ func (n nova) list(ctx context.Context, prefix string) ([]servers.Server, error)
 
 // testMetadata: a virtual machine is told what it is, if the agent beside it vouches for which one it is.
 func testMetadata(t *testing.T, n nova, s servers.Server) {
-	secret, err := n.cloud.Operators.Secret(context.Background(), n.cloud.Namespace, "nova-metadata")
+	secret, err := n.cloud.Operators.Secret(context.Background(), n.cloud.Namespace, "nova-metadata-secret")
 	if err != nil {
 		t.Fatal(err)
 	}
