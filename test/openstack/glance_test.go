@@ -43,7 +43,7 @@ func TestGlance(t *testing.T) {
 			t.Parallel()
 			cloud := startGlance(t, r, dashed(r), ceph)
 			t.Run("Entries", func(t *testing.T) {
-				testEntries(t, cloud, glancev1.ServiceName, glancev1.ServiceType, glancev1.Port)
+				testEntries(t, cloud, glancev1.ServiceName, glancev1.ServiceType, glancev1.Port, "")
 			})
 			g := glanceOf(t, cloud)
 			t.Run("Upload", func(t *testing.T) { testUpload(t, g) })

@@ -27,7 +27,7 @@ func TestPlacement(t *testing.T) {
 			t.Parallel()
 			cloud := start(t, of(t, "placement.yaml", r, dashed(r)), nil)
 			t.Run("Entries", func(t *testing.T) {
-				testEntries(t, cloud, placementv1.ServiceName, placementv1.ServiceType, placementv1.Port)
+				testEntries(t, cloud, placementv1.ServiceName, placementv1.ServiceType, placementv1.Port, "")
 			})
 			t.Run("Inventory", func(t *testing.T) { testInventory(t, inventoryOf(t, cloud)) })
 			t.Run("Credential", func(t *testing.T) { testRotate(t, cloud, placementv1.ServiceName, providers(t, cloud)) })

@@ -34,7 +34,7 @@ const (
 func of(t *testing.T, file string, r release.Release, end string) []byte {
 	t.Helper()
 	text := strings.Replace(string(read(t, file)), `openStackRelease: "2025.1"`, fmt.Sprintf(`openStackRelease: %q`, r), 1)
-	for _, name := range []string{"inventory", "images"} {
+	for _, name := range []string{"inventory", "images", "machines"} {
 		text = strings.ReplaceAll(text, name+".tenant-a", name+end+".tenant-a")
 		text = strings.ReplaceAll(text, "  name: "+name+"\n", "  name: "+name+end+"\n")
 	}
@@ -58,9 +58,9 @@ func administrator(t *testing.T, c *Cloud) (*gophercloud.ProviderClient, gopherc
 // region of the claims.
 const region = "eu-de-1"
 
-// testEntries: the catalog has the service at a public and an internal address in the claim's region, and its user has the roles that it
-// needs, by the credential that pods log in by.
-func testEntries(t *testing.T, cloud *Cloud, service, kind string, port int) {
+// testEntries: the catalog has the service at a public and an internal address in the claim's region, both with the same path, and its user
+// has the roles that it needs, by the credential that pods log in by.
+func testEntries(t *testing.T, cloud *Cloud, service, kind string, port int, path string) {
 	ctx, c := context.Background(), clientOf(t, cloud, false)
 	a := adminOf(t, c)
 	token, err := c.Validate(ctx, a.token, a.token)
@@ -74,10 +74,10 @@ func testEntries(t *testing.T, cloud *Cloud, service, kind string, port int) {
 		}
 	}
 	want := map[string]Endpoint{
-		"internal": {Interface: "internal", URL: fmt.Sprintf("https://%s.%s.svc:%d", service, cloud.Namespace, port), Region: region},
+		"internal": {Interface: "internal", URL: fmt.Sprintf("https://%s.%s.svc:%d%s", service, cloud.Namespace, port, path), Region: region},
 	}
 	for _, e := range got {
-		if e.Interface == "public" && strings.HasPrefix(e.URL, "https://"+service+".") {
+		if e.Interface == "public" && strings.HasPrefix(e.URL, "https://"+service+".") && strings.HasSuffix(e.URL, path) {
 			want["public"] = Endpoint{Interface: "public", URL: e.URL, Region: region}
 		}
 	}
@@ -139,30 +139,36 @@ func testRotate(t *testing.T, cloud *Cloud, service string, load *load) {
 // upgrade brings a cloud to another release, until the schemas of its services are contracted and nothing of the old one runs.
 func upgrade(t *testing.T, cloud *Cloud, claim []byte, to release.Release, services ...string) {
 	t.Helper()
-	ctx, begin := context.Background(), time.Now()
+	begin := time.Now()
 	if err := cloud.Change(claim); err != nil {
 		t.Fatal(err)
 	}
 	for _, service := range services {
-		s := &openstackv1.DatabaseSync{}
-		err := cloud.Cluster.Wait(ctx, 5*time.Minute, "the schema of "+service, func(ctx context.Context) (bool, error) {
-			err := cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: cloud.Namespace, Name: service}, s)
-			return s.Status.ContractedRelease == string(to) && s.Status.Phase == openstackv1.SyncPhaseDone, err
-		})
-		if err != nil {
-			t.Fatalf("%v\n%+v", err, s.Status)
-		}
-		var steps []string
-		for _, r := range s.Status.History {
-			steps = append(steps, r.Step+" of "+r.Release)
-			if r.Result != openstackv1.StepSucceeded || r.ExitCode == nil || *r.ExitCode != 0 {
-				t.Errorf("step %s of %s to %s: %s, with %v", r.Step, service, r.Release, r.Result, r.ExitCode)
-			}
-		}
-		t.Logf("%s: %s", service, strings.Join(steps, ", "))
+		checkContracted(t, cloud, service, to)
 		checkImages(t, cloud, service, to)
 	}
 	t.Logf("%s after %.0f s", to, time.Since(begin).Seconds())
+}
+
+// checkContracted waits until a schema has been contracted to a release, and no step of it may have failed.
+func checkContracted(t *testing.T, cloud *Cloud, schema string, to release.Release) {
+	t.Helper()
+	s := &openstackv1.DatabaseSync{}
+	err := cloud.Cluster.Wait(context.Background(), 5*time.Minute, "the schema of "+schema, func(ctx context.Context) (bool, error) {
+		err := cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: cloud.Namespace, Name: schema}, s)
+		return s.Status.ContractedRelease == string(to) && s.Status.Phase == openstackv1.SyncPhaseDone, err
+	})
+	if err != nil {
+		t.Fatalf("%v\n%+v", err, s.Status)
+	}
+	var steps []string
+	for _, r := range s.Status.History {
+		steps = append(steps, r.Step+" of "+r.Release)
+		if r.Result != openstackv1.StepSucceeded || r.ExitCode == nil || *r.ExitCode != 0 {
+			t.Errorf("step %s of %s to %s: %s, with %v", r.Step, schema, r.Release, r.Result, r.ExitCode)
+		}
+	}
+	t.Logf("%s: %s", schema, strings.Join(steps, ", "))
 }
 
 // checkImages: all pods of a service's API run its image of a release.

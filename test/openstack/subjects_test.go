@@ -28,6 +28,7 @@ var subjects = []subject{
 	{name: "Glance", ceph: true},
 	{name: "Keystone"},
 	{name: "MariaDB"},
+	{name: "Nova"},
 	{name: "Placement"},
 	{name: "Pods"},
 	{name: "UWSGI"},

@@ -58,6 +58,11 @@ func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
 		{Name: catalog, Needs: []string{api}, Build: Catalog[M]},
 		{Name: monitoring, Build: Alerts[M], Enabled: func(m M) bool { return m.Base().Monitored() }},
 	}
+	if slices.ContainsFunc(d.Databases, func(d Database) bool { return d.Schema.LogsIn }) {
+		// Its Jobs' pods do not start without the credential.
+		schema := &graph[find(graph, "schema")]
+		schema.Needs = append(schema.Needs, identity)
+	}
 	if d.CatalogType == "" {
 		graph = without(graph, identity, catalog)
 	}

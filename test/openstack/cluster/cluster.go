@@ -82,6 +82,7 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 	c.Client = fake.NewClientBuilder().WithScheme(scheme).
 		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{}, &c5c3v1.CredentialRotation{},
 			&openstackv1.EndpointRegion{}, &openstackv1.IdentityCheck{}, &openstackv1.RoleAssignment{},
+			&openstackv1.CellMapping{}, &openstackv1.ServiceCheck{},
 			&appsv1.DaemonSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.Pod{}).
 		WithInterceptorFuncs(interceptor.Funcs{Create: initialize}).Build()
 	ctx, cancel := context.WithCancel(context.Background())

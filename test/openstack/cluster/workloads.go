@@ -249,6 +249,30 @@ func (c *Cluster) jobs(ctx context.Context) error {
 			return fmt.Errorf("cannot run Job %s: %w", list.Items[i].Name, err)
 		}
 	}
+	return c.collect(ctx, list.Items)
+}
+
+// collect removes the pods of Jobs that are not there any more, as Kubernetes' garbage collector does.
+func (c *Cluster) collect(ctx context.Context, jobs []batchv1.Job) error {
+	pods := &corev1.PodList{}
+	if err := c.Client.List(ctx, pods); err != nil {
+		return err
+	}
+	for i := range pods.Items {
+		o := &pods.Items[i]
+		owner := metav1.GetControllerOf(o)
+		if owner == nil || owner.Kind != "Job" || slices.ContainsFunc(jobs, func(j batchv1.Job) bool { return j.UID == owner.UID }) {
+			continue
+		}
+		c.mu.Lock()
+		p := c.pods[o.UID]
+		c.mu.Unlock()
+		if p != nil {
+			p.terminate() // it is removed when it has ended
+		} else if err := c.Client.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -261,11 +285,14 @@ func (c *Cluster) job(ctx context.Context, j *batchv1.Job) error {
 		return err
 	}
 	succeeded, failed := 0, 0
-	for _, p := range pods.Items {
-		switch p.Status.Phase {
-		case corev1.PodSucceeded:
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		switch {
+		case !metav1.IsControlledBy(p, j):
+			return nil // an earlier Job of this name had it, and its name is taken until it has gone
+		case p.Status.Phase == corev1.PodSucceeded:
 			succeeded++
-		case corev1.PodFailed:
+		case p.Status.Phase == corev1.PodFailed:
 			failed++
 		default:
 			return nil // it runs

@@ -40,10 +40,16 @@ func (o *Operators) outside([]byte) (http.RoundTripper, error) {
 
 // due lets a reconciler be only when it wants to, by the companion's clock: each of these passes costs Keystone a login.
 func (o *Operators) due(r reconcile.Reconciler) reconcile.Reconciler {
+	return o.dueOr(r, func(context.Context, reconcile.Request) (bool, error) { return false, nil })
+}
+
+// dueOr lets a reconciler be also when it is woken.
+func (o *Operators) dueOr(r reconcile.Reconciler, woken func(context.Context, reconcile.Request) (bool, error)) reconcile.Reconciler {
 	next := map[reconcile.Request]time.Time{}
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-		if o.Now().Before(next[req]) {
-			return reconcile.Result{}, nil
+		wakes, err := woken(ctx, req)
+		if err != nil || (!wakes && o.Now().Before(next[req])) {
+			return reconcile.Result{}, err
 		}
 		result, err := r.Reconcile(ctx, req)
 		next[req] = o.Now().Add(result.RequeueAfter)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,10 +23,12 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/cellmapping"
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
+	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
 )
 
 // pass is how often each of the companion's objects is reconciled; loginPass is that of those that log in to Keystone.
@@ -57,7 +60,13 @@ func (o *Operators) companion(ctx context.Context) {
 	credentials := &credentialrotation.Reconciler{
 		Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}, Random: rand.Reader,
 	}
+	cells := &cellmapping.Reconciler{
+		Client: api, Reader: api, Transport: o.transport, Output: o.Cluster.Output, Events: recorder, Clock: clock{o},
+	}
+	services := &servicecheck.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	o.administration(ctx)
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.dueOr(cells, o.cellChanges()), &openstackv1.CellMappingList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(services), &openstackv1.ServiceCheckList{}))
 	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, credentials, &c5c3v1.CredentialRotationList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, secrets, &c5c3v1.SecretAggregateList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, keys, &openstackv1.KeyRepositoryList{}))
@@ -88,6 +97,27 @@ func reconcileAll(api client.Client, r reconcile.Reconciler, list client.ObjectL
 			_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(object)})
 			return err
 		})
+	}
+}
+
+// cellChanges wakes who reconciles CellMappings for what it watches: their specs, and their Jobs.
+func (o *Operators) cellChanges() func(context.Context, reconcile.Request) (bool, error) {
+	seen := map[reconcile.Request]string{}
+	return func(ctx context.Context, req reconcile.Request) (bool, error) {
+		is, jobs := &openstackv1.CellMapping{}, &batchv1.JobList{}
+		err := o.Cluster.Client.Get(ctx, req.NamespacedName, is)
+		if err = errors.Join(err, o.Cluster.Client.List(ctx, jobs, client.InNamespace(req.Namespace))); err != nil {
+			return false, err
+		}
+		now := fmt.Sprint(is.Generation)
+		for i := range jobs.Items {
+			if metav1.IsControlledBy(&jobs.Items[i], is) {
+				now += " " + jobs.Items[i].ResourceVersion
+			}
+		}
+		before := seen[req]
+		seen[req] = now
+		return before != now, nil
 	}
 }
 
@@ -168,4 +198,16 @@ func (o *Operators) databaseSync(ctx context.Context, u *unstructured.Unstructur
 		}
 	}
 	return err
+}
+
+// cellMapping waits until Nova knows the cell as it is desired.
+func (o *Operators) cellMapping(ctx context.Context, u *unstructured.Unstructured) error {
+	m := &openstackv1.CellMapping{}
+	return o.available(ctx, u, m, "Ready", func() []metav1.Condition { return m.Status.Conditions })
+}
+
+// serviceCheck waits until every process reports.
+func (o *Operators) serviceCheck(ctx context.Context, u *unstructured.Unstructured) error {
+	c := &openstackv1.ServiceCheck{}
+	return o.available(ctx, u, c, "Ready", func() []metav1.Condition { return c.Status.Conditions })
 }

@@ -95,6 +95,7 @@ var owners = []owner{
 	{"Grant.k8s.mariadb.com", (*Operators).grant},
 	{"KeyRepository.openstack.c5c3.io", (*Operators).keyRepository},
 	{"DatabaseSync.openstack.c5c3.io", (*Operators).databaseSync},
+	{"CellMapping.openstack.c5c3.io", (*Operators).cellMapping},
 	{"Job.batch", (*Operators).job},
 	{"CronJob.batch", (*Operators).apply},
 	{"Deployment.apps", (*Operators).deployment},
@@ -110,6 +111,7 @@ var owners = []owner{
 	{"EndpointRegion.openstack.c5c3.io", (*Operators).endpointRegion},
 	{"IdentityCheck.openstack.c5c3.io", (*Operators).identityCheck},
 	{"RoleAssignment.openstack.c5c3.io", (*Operators).roleAssignment},
+	{"ServiceCheck.openstack.c5c3.io", (*Operators).serviceCheck},
 }
 
 // unsupported is of kinds whose owners are not here: nothing would come of them.

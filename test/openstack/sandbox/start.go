@@ -72,6 +72,8 @@ func Start(s Spec, log *os.File) (*Container, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
 		Pdeathsig:  syscall.SIGKILL,
+		// It leads a session and a process group, as with every container runtime: who asks for its group finds it in /proc.
+		Setsid: true,
 	}
 	if s.Network == 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWNET

@@ -1,0 +1,246 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// hypervisorUser runs nova-compute.
+const hypervisorUser = 42424
+
+// hypervisor is a nova-compute with a driver whose virtual machines are not there. It is configured as a real one is: it knows the queue of
+// its cell, and no database.
+type hypervisor struct {
+	// cell it belongs to, and where the screens of its virtual machines are.
+	cell, screen string
+	// console is the public address of its cell's proxy.
+	console string
+}
+
+// host is what Nova knows it by.
+func (h hypervisor) host() string { return "compute-" + h.cell }
+
+// hypervisorConf is its configuration: its host, its console, and Keystone, once for each of the services that it asks.
+const hypervisorConf = `[DEFAULT]
+host = %[1]s
+compute_driver = fake.PredictableNodeUUIDDriver
+state_path = /var/lib/nova
+instances_path = /var/lib/nova
+use_stderr = true
+[vnc]
+enabled = true
+server_listen = 127.0.0.1
+novncproxy_base_url = %[2]s/vnc_lite.html
+[oslo_messaging_rabbit]
+rabbit_quorum_queue = true
+rabbit_transient_quorum_queue = true
+rabbit_stream_fanout = true
+rabbit_qos_prefetch_count = 10
+use_queue_manager = true
+[oslo_concurrency]
+lock_path = /var/lib/nova
+[upgrade_levels]
+compute = auto
+[service_user]
+send_service_user_token = true
+`
+
+// asked are the groups of a nova-compute's configuration that say how it logs in.
+var asked = []string{"service_user", "placement", "glance", "neutron", "cinder"}
+
+// run makes it run the Nova of a release, or another one than so far.
+func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
+	t.Helper()
+	ctx, ns := context.Background(), cloud.Namespace
+	version, err := r.Version("nova")
+	if err != nil {
+		t.Fatal(err)
+	}
+	login, err := cloud.Operators.Secret(ctx, ns, "nova-credential")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := fmt.Sprintf(hypervisorConf, h.host(), h.console)
+	env := []corev1.EnvVar{
+		{Name: "SCREEN", Value: h.screen},
+		{Name: "QUEUE_PASSWORD", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "nova-" + h.cell + "-queue"}, Key: "password",
+		}}},
+		{Name: "OS_DEFAULT__TRANSPORT_URL", Value: rabbitmq.Transport{
+			User: "nova_" + h.cell, PasswordVar: "QUEUE_PASSWORD", Hosts: []string{"rabbitmq." + ns + ".svc"}, Port: 5671,
+			Vhost: "nova_" + h.cell, CAFile: "/etc/nova/authorities.crt",
+		}.URL()},
+	}
+	for _, group := range asked {
+		conf += fmt.Sprintf("[%s]\nauth_type = v3applicationcredential\nauth_url = https://keystone.%s.svc:5000/v3\n"+
+			"cafile = /etc/nova/authorities.crt\nvalid_interfaces = internal\n", group, ns)
+		prefix := "OS_" + strings.ToUpper(group) + "__APPLICATION_CREDENTIAL_"
+		env = append(env, corev1.EnvVar{Name: prefix + "ID", Value: string(login["application_credential_id"])},
+			corev1.EnvVar{Name: prefix + "SECRET", Value: string(login["application_credential_secret"])})
+	}
+	labels := map[string]string{"app": h.host()}
+	if err := errors.Join(
+		cloud.Cluster.Apply(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: h.host(), Namespace: ns}, Data: map[string]string{
+			"nova.conf": conf, "hypervisor.py": string(read(t, "hypervisor.py")), "authorities.crt": authorities(t, cloud),
+		}}),
+		cloud.Cluster.Apply(ctx, &appsv1.StatefulSet{
+			ObjectMeta: metav1.ObjectMeta{Name: h.host(), Namespace: ns},
+			Spec: appsv1.StatefulSetSpec{
+				ServiceName: h.host(), Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+					SecurityContext: &corev1.PodSecurityContext{
+						RunAsUser: new(int64(hypervisorUser)), RunAsGroup: new(int64(hypervisorUser)), FSGroup: new(int64(hypervisorUser)),
+					},
+					Containers: []corev1.Container{{
+						Name: "nova-compute", Image: "nova:" + version, Env: env,
+						Command: []string{"/opt/openstack/bin/python", "/etc/nova/hypervisor.py", "--config-file", "/etc/nova/nova.conf"},
+						VolumeMounts: []corev1.VolumeMount{
+							{Name: "etc", MountPath: "/etc/nova"}, {Name: "state", MountPath: "/var/lib/nova"}, {Name: "tmp", MountPath: "/tmp"},
+						},
+					}},
+					Volumes: []corev1.Volume{
+						{Name: "etc", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+							LocalObjectReference: corev1.LocalObjectReference{Name: h.host()},
+						}}},
+						{Name: "state", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+						{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+					},
+				}},
+			},
+		}),
+	); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// authorities of what services listen with, and of the queue.
+func authorities(t *testing.T, cloud *Cloud) string {
+	t.Helper()
+	var out strings.Builder
+	for _, name := range []string{"keystone-tls", "rabbitmq-tls"} {
+		data, err := cloud.Operators.Secret(context.Background(), cloud.Namespace, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(data["ca.crt"])
+	}
+	return out.String()
+}
+
+// The screen of a virtual machine, as far as it is shown: RFB 3.8 without a password (https://datatracker.ietf.org/doc/html/rfc6143).
+const (
+	rfbVersion   = "RFB 003.008\n"
+	rfbNone      = 1 // the security type
+	rfbInit      = 20
+	rfbNameBytes = 4
+)
+
+// screens listens as VNC servers do, and returns the address. Each tells its name, and is black.
+func screens(t *testing.T, cloud *Cloud, name string) (address string) {
+	t.Helper()
+	l, err := cloud.Cluster.Listen(5900, "screens-"+name+"."+cloud.Namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _ = show(conn, name) }() // the other end knows
+		}
+	}()
+	return l.Addr().String()
+}
+
+// show is the server's side of a handshake.
+func show(conn net.Conn, name string) error {
+	defer conn.Close() //nolint:errcheck // all was written
+	init := append(make([]byte, rfbInit+rfbNameBytes), name...)
+	init[rfbInit+rfbNameBytes-1] = byte(len(name))
+	for _, step := range []struct {
+		tell []byte
+		hear int
+	}{
+		{[]byte(rfbVersion), len(rfbVersion)}, {[]byte{1, rfbNone}, 1}, {make([]byte, 4), 1}, {init, 1},
+	} {
+		if _, err := conn.Write(step.tell); err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(conn, make([]byte, step.hear)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look is the client's side of a handshake. It returns the name of the screen.
+func look(conn io.ReadWriter) (name string, err error) {
+	version, types, result, init := make([]byte, len(rfbVersion)), make([]byte, 2), make([]byte, 4), make([]byte, rfbInit+rfbNameBytes)
+	for _, step := range []struct {
+		hear, tell []byte
+	}{
+		{version, []byte(rfbVersion)}, {types, []byte{rfbNone}}, {result, []byte{1}}, {init, nil},
+	} {
+		if _, err := io.ReadFull(conn, step.hear); err != nil {
+			return "", err
+		}
+		if len(step.tell) == 0 {
+			continue
+		}
+		if _, err := conn.Write(step.tell); err != nil {
+			return "", err
+		}
+	}
+	if string(version) != rfbVersion || types[0] != 1 || types[1] != rfbNone {
+		return "", fmt.Errorf("the screen is of version %q, with the security types %v", version, types)
+	}
+	text := make([]byte, init[len(init)-1])
+	_, err = io.ReadFull(conn, text)
+	return string(text), err
+}
+
+// networks runs a Neutron that has nothing: every list is empty. Nova asks for ports and security groups of virtual machines that have
+// none, too, and fails where the catalog has no Neutron.
+func networks(t *testing.T, cloud *Cloud) {
+	t.Helper()
+	const port = 9696
+	host := "neutron." + cloud.Namespace + ".svc"
+	l, err := cloud.Cluster.Listen(port, host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			http.Error(w, "there is nothing to change", http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{strings.ReplaceAll(path.Base(r.URL.Path), "-", "_"): []any{}})
+	})}
+	go func() { _ = server.Serve(l) }() // ends with its listener
+	a := adminOf(t, clientOf(t, cloud, false))
+	service := a.create("service", map[string]any{"name": "neutron", "type": "network"})
+	a.create("endpoint", map[string]any{
+		"service_id": service, "interface": "internal", "region_id": region, "url": fmt.Sprintf("http://%s:%d", host, port),
+	})
+}

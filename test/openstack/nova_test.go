@@ -1,0 +1,392 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/remoteconsoles"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/services"
+	"golang.org/x/net/websocket"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// TestNova: the Nova of every release runs virtual machines in two cells, shows their screens, and tells them what they are.
+func TestNova(t *testing.T) {
+	for _, r := range release.Releases() {
+		t.Run(string(r), func(t *testing.T) {
+			t.Parallel()
+			n := startNova(t, r, dashed(r))
+			t.Run("Entries", func(t *testing.T) {
+				testEntries(t, n.cloud, novav1.ServiceName, novav1.ServiceType, novav1.Port, novav1.Version)
+			})
+			t.Run("Services", func(t *testing.T) { testComputeServices(t, n) })
+			t.Run("Servers", func(t *testing.T) { testServers(t, n) })
+			t.Run("Credential", func(t *testing.T) { testRotate(t, n.cloud, novav1.ServiceName, serversUsed(t, n)) })
+		})
+	}
+}
+
+// TestNovaUpgrade: a Nova goes from one SLURP release to the next, while clients make, list and delete virtual machines in both cells. No
+// request fails, and hypervisors follow after it.
+func TestNovaUpgrade(t *testing.T) {
+	t.Parallel()
+	n := startNova(t, before, "-up")
+	load := serversUsed(t, n)
+	load.more(t, 10)
+	upgrade(t, n.cloud, of(t, "machines.yaml", after, "-up"), after, "keystone", "placement", "glance")
+	for _, schema := range []string{"nova-api", "nova-cell0", "nova-cell1", "nova-cell2"} {
+		checkContracted(t, n.cloud, schema, after)
+	}
+	checkImages(t, n.cloud, novav1.ServiceName, after)
+	load.more(t, 20)
+	load.stop(t)
+	t.Log(load)
+	for _, h := range n.hypervisors {
+		h.run(t, n.cloud, after)
+	}
+	testComputeServices(t, n)
+	testServers(t, n)
+}
+
+// nova is a Nova with a hypervisor in each cell, and a client of it at its internal address.
+type nova struct {
+	*gophercloud.ServiceClient
+	cloud       *Cloud
+	hypervisors []hypervisor
+	// What virtual machines are made of.
+	flavor, image string
+}
+
+// startNova runs a claim, and what its hypervisors are.
+func startNova(t *testing.T, r release.Release, end string) nova {
+	t.Helper()
+	ctx, cloud := context.Background(), start(t, of(t, "machines.yaml", r, end), nil)
+	networks(t, cloud)
+	provider, ends := administrator(t, cloud)
+	c, err := openstack.NewComputeV2(provider, ends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Microversion = "2.96" // of all releases here
+	n := nova{ServiceClient: c, cloud: cloud, image: glanceOf(t, cloud).create(t, "nothing", "raw")}
+	glanceOf(t, cloud).upload(t, n.image, whole(content(mib)), "")
+	flavor, err := flavors.Create(ctx, c, flavors.CreateOpts{Name: "tiny", RAM: 64, VCPUs: 1, Disk: new(0)}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.flavor = flavor.ID
+	for _, cell := range []string{"cell1", "cell2"} {
+		h := hypervisor{cell: cell, screen: screens(t, cloud, cell), console: "https://console-" + cell + ".machines" + end + ".tenant-a.example.com"}
+		n.hypervisors = append(n.hypervisors, h)
+		h.run(t, cloud, r)
+	}
+	n.up(t)
+	cloud.Operators.Forward(2 * time.Minute) // the companion asks Nova once a minute
+	for _, h := range n.hypervisors {
+		n.mapped(t, h)
+	}
+	return n
+}
+
+// mapped waits until a hypervisor is one of its cell, and of no other.
+func (n nova) mapped(t *testing.T, h hypervisor) {
+	t.Helper()
+	m := &openstackv1.CellMapping{}
+	err := n.cloud.Cluster.Wait(context.Background(), operators.Timeout, "the mapping of "+h.host(), func(ctx context.Context) (bool, error) {
+		key := client.ObjectKey{Namespace: n.cloud.Namespace, Name: novacellv1.Name(novav1.ServiceName, h.cell)}
+		err := n.cloud.Cluster.Client.Get(ctx, key, m)
+		return slices.Equal(m.Status.Hosts, []string{h.host()}) && m.Status.HostCount == 1, err
+	})
+	if err != nil {
+		t.Fatalf("%v\n%+v", err, m.Status)
+	}
+}
+
+// processes report, each by a name that its next pod has, too.
+var processes = []string{
+	"nova-compute compute-cell1", "nova-compute compute-cell2", "nova-conductor nova-cell1-conductor-0",
+	"nova-conductor nova-cell2-conductor-0", "nova-conductor nova-conductor-0", "nova-scheduler nova-scheduler-0",
+}
+
+// up waits until all processes report, and no others ever did.
+func (n nova) up(t *testing.T) {
+	t.Helper()
+	var got []string
+	err := n.cloud.Cluster.Wait(context.Background(), operators.Timeout, "Nova's processes", func(ctx context.Context) (bool, error) {
+		page, err := services.List(n.ServiceClient, nil).AllPages(ctx)
+		if err != nil {
+			return false, err
+		}
+		all, err := services.ExtractServices(page)
+		got = nil
+		for _, s := range all {
+			name := s.Binary + " " + s.Host
+			if s.State != "up" {
+				name += ", which is " + s.State
+			}
+			got = append(got, name)
+		}
+		slices.Sort(got)
+		return slices.Equal(processes, got), err
+	})
+	if err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(processes, got))
+	}
+}
+
+// testComputeServices: every process reports, and the companion sees the same.
+func testComputeServices(t *testing.T, n nova) {
+	n.up(t)
+	n.cloud.Operators.Forward(2 * time.Minute)
+	check := &openstackv1.ServiceCheck{}
+	err := n.cloud.Cluster.Wait(context.Background(), time.Minute, "the companion's view", func(ctx context.Context) (bool, error) {
+		err := n.cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: n.cloud.Namespace, Name: novav1.ServiceName}, check)
+		return int(check.Status.Up) == len(processes) && check.Status.Down == 0, err
+	})
+	if err != nil {
+		t.Errorf("%v: %+v", err, check.Status)
+	}
+}
+
+// testServers: each cell runs a virtual machine, lists show those of both, each has a screen and knows what it is.
+func testServers(t *testing.T, n nova) {
+	ctx := context.Background()
+	made := map[string]string{}
+	for _, h := range n.hypervisors {
+		id, err := n.create(ctx, h, "in-"+h.cell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[id] = h.host()
+	}
+	got := map[string]string{}
+	for id := range made {
+		if err := n.active(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := n.list(ctx, "in-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		got[s.ID] = s.Host
+	}
+	if diff := cmp.Diff(made, got); diff != "" {
+		t.Errorf("virtual machines and their hosts (-want +got):\n%s", diff)
+	}
+	for _, s := range all {
+		t.Run("Metadata", func(t *testing.T) { testMetadata(t, n, s) })
+		t.Run("Screen", func(t *testing.T) { testScreen(t, n, s) })
+	}
+	for id := range made {
+		if err := n.delete(ctx, id); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// create makes a virtual machine without a network, on a hypervisor.
+func (n nova) create(ctx context.Context, h hypervisor, name string) (id string, err error) {
+	s, err := servers.Create(ctx, n.ServiceClient, servers.CreateOpts{
+		Name: name, FlavorRef: n.flavor, ImageRef: n.image, Networks: "none", HypervisorHostname: h.host(),
+	}, nil).Extract()
+	if err != nil {
+		return "", err
+	}
+	return s.ID, nil
+}
+
+// patience is how long a virtual machine may take to come or go.
+const patience = 3 * time.Minute
+
+// active waits until a virtual machine runs.
+func (n nova) active(ctx context.Context, id string) error {
+	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		s, err := servers.Get(ctx, n.ServiceClient, id).Extract()
+		if err != nil || s.Status == "ACTIVE" {
+			return err
+		}
+		if s.Status == "ERROR" || time.Since(begin) > patience {
+			return fmt.Errorf("after %.0f s %s is %s, with the task %q: %s",
+				time.Since(begin).Seconds(), s.Name, s.Status, s.TaskState, s.Fault.Message)
+		}
+	}
+}
+
+// delete waits until a virtual machine has gone.
+func (n nova) delete(ctx context.Context, id string) error {
+	if err := servers.Delete(ctx, n.ServiceClient, id).ExtractErr(); err != nil {
+		return err
+	}
+	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		s, err := servers.Get(ctx, n.ServiceClient, id).Extract()
+		if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if time.Since(begin) > patience {
+			return fmt.Errorf("after %.0f s %s is still %s, with the task %q", time.Since(begin).Seconds(), s.Name, s.Status, s.TaskState)
+		}
+	}
+}
+
+// list returns the virtual machines of all cells whose names begin so.
+func (n nova) list(ctx context.Context, prefix string) ([]servers.Server, error) {
+	page, err := servers.List(n.ServiceClient, servers.ListOpts{Name: "^" + prefix}).AllPages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return servers.ExtractServers(page)
+}
+
+// testMetadata: a virtual machine is told what it is, if the agent beside it vouches for which one it is.
+func testMetadata(t *testing.T, n nova, s servers.Server) {
+	secret, err := n.cloud.Operators.Secret(context.Background(), n.cloud.Namespace, "nova-metadata-secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(secret []byte) (status int, uuid string) {
+		t.Helper()
+		sum := hmac.New(sha256.New, secret)
+		_, _ = sum.Write([]byte(s.ID)) // never fails
+		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet,
+			fmt.Sprintf("https://nova-metadata.%s.svc:%d/openstack/latest/meta_data.json", n.cloud.Namespace, novav1.MetadataPort), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header = http.Header{
+			"X-Instance-Id": {s.ID}, "X-Tenant-Id": {s.TenantID}, "X-Forwarded-For": {"192.0.2.1"},
+			"X-Instance-Id-Signature": {hex.EncodeToString(sum.Sum(nil))},
+		}
+		response, err := clientOf(t, n.cloud, false).HTTP.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close() //nolint:errcheck // it was read
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out struct{ UUID string }
+		if response.StatusCode == http.StatusOK {
+			if err := json.Unmarshal(body, &out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return response.StatusCode, out.UUID
+	}
+	if status, uuid := ask(secret["password"]); status != http.StatusOK || uuid != s.ID {
+		t.Errorf("%s is told by %d that it is %s, want %s", s.Name, status, uuid, s.ID)
+	}
+	if status, _ := ask([]byte("guessed")); status != http.StatusForbidden {
+		t.Errorf("a signature with another secret: got %d, want 403", status)
+	}
+}
+
+// testScreen: the address of a virtual machine's console leads to a page, and from there to the screen of its own hypervisor, by a token
+// that no other token replaces.
+func testScreen(t *testing.T, n nova, s servers.Server) {
+	console, err := remoteconsoles.Create(context.Background(), n.ServiceClient, s.ID, remoteconsoles.CreateOpts{
+		Protocol: remoteconsoles.ConsoleProtocolVNC, Type: remoteconsoles.ConsoleTypeNoVNC,
+	}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := url.Parse(console.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := clientOf(t, n.cloud, true).HTTP.Get(console.URL) //nolint:noctx // it has a timeout
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("the page of the console: %s, %v", response.Status, err)
+	}
+	path := page.Query().Get("path") // ?token=…
+	want := strings.TrimPrefix(s.Host, "compute-")
+	if got, err := n.screen(page.Host, path); err != nil || got != want {
+		t.Errorf("the screen is that of %q, %v; want %q", got, err, want)
+	}
+	if got, err := n.screen(page.Host, "?token=00000000-0000-0000-0000-000000000000"); !errors.Is(err, io.EOF) {
+		t.Errorf("a guessed token leads to %q, %v; want nothing", got, err)
+	}
+}
+
+// screen opens a websocket as a browser does that was given a page of the same host, and returns the name of the screen behind it.
+func (n nova) screen(host, path string) (string, error) {
+	config, err := websocket.NewConfig("wss://"+host+"/"+path, "https://"+host)
+	if err != nil {
+		return "", err
+	}
+	config.Protocol = []string{"binary"}
+	plain, err := n.cloud.Cluster.Dial(context.Background(), "tcp", host+":443")
+	if err != nil {
+		return "", err
+	}
+	defer plain.Close() //nolint:errcheck // it was read
+	if err := plain.SetDeadline(time.Now().Add(answerWithin)); err != nil {
+		return "", err
+	}
+	conn, err := websocket.NewClient(config, tls.Client(plain, &tls.Config{
+		RootCAs: n.cloud.Operators.Public.Pool(), ServerName: host, MinVersion: tls.VersionTLS12,
+	}))
+	if err != nil {
+		return "", err
+	}
+	conn.PayloadType = websocket.BinaryFrame
+	return look(conn)
+}
+
+// serversUsed: two clients, each with a cell, make, list and delete virtual machines.
+func serversUsed(t *testing.T, n nova) *load {
+	t.Helper()
+	return begin(t, len(n.hypervisors), func(ctx context.Context, client, turn int, try request) error {
+		name, id := fmt.Sprintf("load-%d-%d-", client, turn), ""
+		if err := try("make a virtual machine", func() (err error) {
+			id, err = n.create(ctx, n.hypervisors[client], name)
+			return err
+		}); err != nil {
+			return err
+		}
+		return errors.Join(
+			try("see it run", func() error { return n.active(ctx, id) }),
+			try("list virtual machines", func() error {
+				all, err := n.list(ctx, name)
+				if err == nil && (len(all) != 1 || all[0].ID != id) {
+					err = fmt.Errorf("there are %d, want the one with the id %s", len(all), id)
+				}
+				return err
+			}),
+			try("delete a virtual machine", func() error { return n.delete(ctx, id) }),
+		)
+	})
+}
