@@ -1,13 +1,21 @@
 package catalog
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 )
+
+// prefixes are what the names of resources begin with, before those of the objects.
+var prefixes = map[string]string{
+	"Domain": "domain-", "Project": "project-", "Role": "role-", "User": "user-", "Service": "service-", "Endpoint": "endpoint-",
+	"EndpointRegion": "region-of-endpoint-", "RoleAssignment": "role-assignment-",
+}
 
 // TestWords: what K-ORC and the companion are asked for, each word of it: what Keystone begins with is taken over, and never changed; the
 // rest is made, and stays when it is let go of. The cloud that they log in by is the same in each.
@@ -49,13 +57,44 @@ role-assignment-admin-on-system: {managedOptions: {onDelete: detach}, resource: 
 		if diff := cmp.Diff(any(cloud), spec["cloudCredentialsRef"]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+		meta, _ := o["metadata"].(map[string]any)
+		if prefix := prefixes[fmt.Sprint(o["kind"])]; prefix+fmt.Sprint(meta["name"]) != name || meta["namespace"] != "cloud" {
+			t.Errorf("%s is %v %v in %v", name, o["kind"], meta["name"], meta["namespace"])
+		}
 		delete(spec, "cloudCredentialsRef")
 		got[name] = spec
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	step := func(name string) int {
+		return slices.IndexFunc(steps, func(s []string) bool { return slices.Contains(s, name) })
+	}
+	if step("project-service") <= step("domain-default") {
+		t.Errorf("a project comes before its domain: %v", steps)
+	}
 	if made := slices.Sorted(slices.Values(slices.Concat(steps...))); !slices.Equal(made, slices.Sorted(maps.Keys(want))) {
 		t.Errorf("made on the way: %v", made)
+	}
+}
+
+// TestStatus: what the control plane reads of it.
+func TestStatus(t *testing.T) {
+	w, _ := kind.Ready(t, "everything")
+	w.XR.GetFields()["metadata"].GetStructValue().Fields["generation"] = structpb.NewNumberValue(7)
+	rsp, _, err := kind.Explain(w.Request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := rsp.Composite.Object.At("status").Map()
+	if status["phase"] != "Ready" || fmt.Sprint(status["observedGeneration"]) != "7" {
+		t.Errorf("phase %v of generation %v", status["phase"], status["observedGeneration"])
+	}
+	components, _ := status["components"].([]any)
+	if len(components) != 1 || components[0].(map[string]any)["ready"] != "18/18" {
+		t.Errorf("components %v", components)
+	}
+	if ids, _ := status["domainIDs"].(map[string]any); len(ids) != 2 {
+		t.Errorf("domains %v", ids)
 	}
 }
