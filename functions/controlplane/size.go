@@ -5,6 +5,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
 
 // size is what a claim gets where it does not say otherwise.
@@ -71,14 +72,8 @@ var sizes = map[string]size{
 	},
 }
 
-// resources are requests of CPU and memory and a limit of memory. CPU has no limit: throttling an API costs more than it
-// saves.
-func resources(cpu, memory, memoryLimit string) *common.Resources {
-	return &common.Resources{
-		Requests: &common.ResourceAmounts{CPU: quantity(cpu), Memory: quantity(memory)},
-		Limits:   &common.ResourceAmounts{Memory: quantity(memoryLimit)},
-	}
-}
+// resources are those of a workload, in short.
+var resources = workload.Resources
 
 func quantity(s string) *resource.Quantity {
 	q := resource.MustParse(s)

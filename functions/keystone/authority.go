@@ -4,13 +4,13 @@ import (
 	"cmp"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
@@ -39,12 +39,7 @@ func findAuthority(seen observe.State) authority {
 
 // authorityMap is the ConfigMap with the authority. It changes when the authority is renewed, so it is not immutable.
 func (m *model) authorityMap() *corev1.ConfigMap {
-	meta := m.Meta(keystonev1.AuthorityName(m.Name))
-	return &corev1.ConfigMap{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels},
-		Data:       map[string]string{certificate.CAKey: m.authority.certificates},
-	}
+	return workload.ConfigMap(m.Meta(keystonev1.AuthorityName(m.Name)), map[string]string{certificate.CAKey: m.authority.certificates})
 }
 
 // exposed brings the API to the outside, and the authority to a Gateway, which verifies the others by it, too.

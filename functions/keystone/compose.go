@@ -20,7 +20,6 @@ var graph = service.Graph(&definition,
 	service.Own[*model]{
 		Component: component{Name: "keys", Needs: []string{"companion-access"}, Build: keys}, Before: "config", For: "schema",
 	},
-	service.Own[*model]{Component: component{Name: "config", Build: config}},
 	service.Own[*model]{Component: component{Name: "bootstrap", Needs: []string{"schema"}, Build: bootstrap}, Before: "api", For: "api"},
 	service.Own[*model]{Component: component{Name: "exposure", Build: exposed}},
 	service.Own[*model]{Component: component{

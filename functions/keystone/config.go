@@ -3,29 +3,9 @@ package keystone
 import (
 	"strings"
 
-	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
-
-// config is what the pods read: the ConfigMap, and the Secrets of directories and of the federation's client.
-func config(m *model) ([]compose.Stage, error) {
-	stages, err := service.Config(m)
-	if err != nil {
-		return nil, err
-	}
-	domains, err := m.domains()
-	if err != nil {
-		return nil, err
-	}
-	if domains != nil {
-		stages[0] = append(stages[0], compose.Resource{Name: domainsResource, Object: domains})
-	}
-	if m.spec.Federation != nil {
-		stages[0] = append(stages[0], compose.Resource{Name: clientResource, Object: m.federationClient()})
-	}
-	return stages, nil
-}
 
 // options are those of Keystone besides those that every service has.
 // https://docs.openstack.org/keystone/latest/configuration/config-options.html

@@ -3,11 +3,11 @@ package keystone
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
@@ -16,10 +16,10 @@ import (
 
 type backend = keystonev1.IdentityBackend
 
-// domains is the Secret with a configuration file for each identity backend, and nothing if there are none.
-func (m *model) domains() (runtime.Object, error) {
+// direct derives what a Keystone with directories has besides: a Secret with a configuration file for each.
+func (m *model) direct(seen observe.State) error {
 	if len(m.spec.IdentityBackends) == 0 {
-		return nil, nil
+		return nil
 	}
 	spec := c5c3v1.SecretAggregateSpec{
 		TargetSecretName: common.ObjectName(m.Sub(domainsResource)),
@@ -28,7 +28,7 @@ func (m *model) domains() (runtime.Object, error) {
 	for i, b := range m.spec.IdentityBackends {
 		text, err := m.domainConfig(i, b)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		spec.Template["keystone."+b.Domain+".conf"] = c5c3v1.SecretTemplate(text)
 		if ref := b.LDAP.PasswordSecretRef; ref != nil {
@@ -41,7 +41,14 @@ func (m *model) domains() (runtime.Object, error) {
 			spec.Template[b.Domain+".pem"] = c5c3v1.SecretTemplate("{{ ." + caSource(i) + " }}")
 		}
 	}
-	return c5c3.SecretAggregate(m.Meta(m.Sub(domainsResource)), spec), nil
+	m.Content = append(m.Content, compose.Resource{
+		Name: domainsResource, Object: c5c3.SecretAggregate(m.Meta(m.Sub(domainsResource)), spec),
+	})
+	m.ConfigVolumes = []service.Volume{m.SecretVolume(domainsResource, m.Sub(domainsResource))}
+	m.StartWith(seen, service.ReadAtStart{
+		Resource: domainsResource, Path: []string{"status", "contentHash"}, Annotation: keystonev1.Group + "/identity-backends",
+	})
+	return nil
 }
 
 func passwordSource(i int) string { return fmt.Sprintf("password%d", i) }
@@ -49,13 +56,13 @@ func caSource(i int) string       { return fmt.Sprintf("ca%d", i) }
 
 // domainConfig is keystone.<domain>.conf of an identity backend. The password is a placeholder, which the companion fills.
 func (m *model) domainConfig(i int, b backend) (string, error) {
-	ldap := literal(oslo.Options{
+	ldap := oslo.Options{
 		"url":           b.LDAP.URL,
 		"suffix":        string(b.LDAP.Suffix),
 		"user_tree_dn":  string(b.LDAP.UserTreeDN),
 		"group_tree_dn": string(b.LDAP.GroupTreeDN),
 		"user":          string(b.LDAP.User),
-	})
+	}.Literal()
 	for _, k := range []string{"user", "group_tree_dn"} {
 		if ldap[k] == "" {
 			delete(ldap, k)
@@ -72,7 +79,7 @@ func (m *model) domainConfig(i int, b backend) (string, error) {
 		return "", err
 	}
 	for group, options := range over {
-		over[group] = literal(options)
+		over[group] = options.Literal()
 	}
 	return oslo.Config{"identity": {"driver": "ldap"}, "ldap": ldap}.Merge(over).Render()
 }

@@ -10,10 +10,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -164,35 +162,6 @@ func TestScopes(t *testing.T) {
 			conf := derived(t, xr(t, "federation", set(tc.scopes, "federation", "scopes"))).Files.Data[httpdConf]
 			if !strings.Contains(conf, tc.want+"\n") {
 				t.Errorf("no line %s in\n%s", tc.want, conf)
-			}
-		})
-	}
-}
-
-// TestProxyRequirements: what the claim says of a request or a limit is right, and what it does not say gives way.
-func TestProxyRequirements(t *testing.T) {
-	q := func(s string) *resource.Quantity { return new(resource.MustParse(s)) }
-	for name, tc := range map[string]struct {
-		reason          string
-		said            *common.Resources
-		cpu, memory, up string
-	}{
-		"None":    {"They are enough.", nil, "50m", "64Mi", "256Mi"},
-		"Request": {"The limit is raised to it.", &common.Resources{Requests: &common.ResourceAmounts{Memory: q("1Gi")}}, "50m", "1Gi", "1Gi"},
-		"Limit":   {"The request is lowered to it.", &common.Resources{Limits: &common.ResourceAmounts{Memory: q("32Mi")}}, "50m", "32Mi", "32Mi"},
-		"Both": {
-			"They stand.", &common.Resources{
-				Requests: &common.ResourceAmounts{CPU: q("1"), Memory: q("100Mi")}, Limits: &common.ResourceAmounts{Memory: q("100Mi")},
-			}, "1", "100Mi", "100Mi",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := derived(t, xr(t, "federation"))
-			m.spec.Federation.ProxyResources = tc.said
-			r := m.proxyRequirements()
-			got := []string{r.Requests.Cpu().String(), r.Requests.Memory().String(), r.Limits.Memory().String()}
-			if diff := cmp.Diff([]string{tc.cpu, tc.memory, tc.up}, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -5,19 +5,18 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
-	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -35,8 +34,6 @@ const (
 	// The variables that the proxy reads its client's secret and its sessions' passphrase from.
 	clientSecretEnv = "OIDC_CLIENT_SECRET"     //nolint:gosec // the name of a variable, not a secret
 	passphraseEnv   = "OIDC_CRYPTO_PASSPHRASE" //nolint:gosec // the name of a variable, not a secret
-	// modules is where Debian keeps Apache's modules.
-	modules = "/usr/lib/apache2/modules"
 )
 
 // ssoForm is the page by which a user's browser brings a token to a dashboard; Keystone puts in $host and $token. The login of
@@ -54,36 +51,17 @@ const ssoForm = `<!DOCTYPE html>
 `
 
 // proxyResources are enough for the hundred requests that the proxy takes at a time.
-var proxyResources = &common.Resources{
-	Requests: &common.ResourceAmounts{CPU: new(resource.MustParse("50m")), Memory: new(resource.MustParse("64Mi"))},
-	Limits:   &common.ResourceAmounts{Memory: new(resource.MustParse("256Mi"))},
-}
-
-// proxyRequirements are what the claim says, laid over what is enough. Where one says a request and the other a limit below it, the claim
-// is right.
-func (m *model) proxyRequirements() corev1.ResourceRequirements {
-	said := m.spec.Federation.ProxyResources
-	out := workload.Requirements(merge.Over(said, proxyResources))
-	asked := workload.Requirements(said).Requests
-	for name, limit := range out.Limits {
-		request := out.Requests[name]
-		if request.Cmp(limit) <= 0 {
-			continue
-		}
-		if _, ok := asked[name]; ok {
-			out.Limits[name] = request
-		} else {
-			out.Requests[name] = limit
-		}
-	}
-	return out
-}
+var proxyResources = workload.Resources("50m", "64Mi", "256Mi")
 
 // federate derives what a Keystone with a federation has besides.
 func (m *model) federate(seen observe.State) error {
+	if m.spec.Federation == nil {
+		return nil
+	}
 	var err error
 	m.proxyImage, err = m.ImageOf(release.FederationProxy, m.Effective, m.spec.Federation.ProxyImage, "spec.federation.proxyImage")
 	m.Accounts = append(m.Accounts, service.Account{Resource: "federation", Secret: m.Sub("federation"), User: "proxy"})
+	m.Content = append(m.Content, compose.Resource{Name: clientResource, Object: m.federationClient()})
 	m.Pages = []service.Page{{Name: ssoPage, Text: ssoForm}, {Name: httpdConf, Text: m.httpd(), Elsewhere: true}}
 	m.Server.Listen, m.Server.CertFile, m.Server.KeyFile = fmt.Sprintf("127.0.0.1:%d", localPort), "", ""
 	m.StartWith(seen,
@@ -125,7 +103,7 @@ func (m *model) APIPod() workload.Pod {
 			workload.SecretEnv(clientSecretEnv, m.Sub(clientResource), clientSecret),
 			workload.SecretEnv(passphraseEnv, m.Sub("federation"), secret.PasswordKey),
 		},
-		Resources:    m.proxyRequirements(),
+		Resources:    workload.RequirementsOver(f.ProxyResources, proxyResources),
 		VolumeMounts: []corev1.VolumeMount{workload.MountFile("config", m.Path(httpdConf), httpdConf)},
 	}
 	if ref := f.CASecretRef; ref != nil {
@@ -146,111 +124,76 @@ func (m *model) APIPod() workload.Pod {
 	return p
 }
 
-// httpd is the proxy's configuration: it serves https, logs users in where Keystone's federation asks for it, and hands
-// every request on. Headers that tell who a user is are removed from requests, so that only the proxy can set them.
+// httpd is the proxy's configuration: it logs users in where Keystone's federation asks for it, and hands every request on. Headers that
+// tell who a user is are removed from requests, so that only the proxy can set them.
 func (m *model) httpd() string {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("ServerRoot /etc/apache2")
-	line("ServerName %s", m.InternalHost())
-	line("PidFile /tmp/apache2.pid")
-	line("DefaultRuntimeDir /tmp")
-	line("Mutex file:/tmp default")
-	line("ErrorLog /dev/stderr")
-	line("Listen %d", m.Port)
-	for _, mod := range []string{
-		"mpm_event", "authn_core", "authz_core", "authz_user", "headers", "proxy", "proxy_http", "setenvif", "socache_shmcb", "ssl",
-		"auth_openidc",
-	} {
-		line("LoadModule %s_module %s/mod_%s.so", mod, modules, mod)
-	}
-	// As many requests as uWSGI keeps in its queue, in few processes: each has modules and a cache of its own.
-	line("ServerLimit 4")
-	line("StartServers 2")
-	line("ThreadsPerChild 25")
-	line("MinSpareThreads 25")
-	line("MaxSpareThreads 75")
-	line("MaxRequestWorkers 100")
-	line("GracefulShutdownTimeout %d", int(mercy.Seconds()))
-	line("LogFormat %q combined", `%h %l %u %t "%r" %>s %b`)
-	line("SSLSessionCache shmcb:/tmp/ssl(512000)")
-	line("<VirtualHost *:%d>", m.Port)
-	line("  SSLEngine on")
-	line("  SSLCertificateFile %s", m.Path("tls", certificate.CertKey))
-	line("  SSLCertificateKeyFile %s", m.Path("tls", certificate.KeyKey))
-	m.openID(line)
-	m.locations(line)
-	line("  ProxyPreserveHost On")
-	line("  ProxyPass / http://127.0.0.1:%d/", localPort)
-	line("  ProxyPassReverse / http://127.0.0.1:%d/", localPort)
-	line("</VirtualHost>")
-	return b.String()
+	return workload.HTTPD{
+		Name: m.InternalHost(), Port: m.Port, Backend: localPort, Mercy: mercy,
+		CertFile: m.Path("tls", certificate.CertKey), KeyFile: m.Path("tls", certificate.KeyKey),
+		Modules: []string{"auth_openidc"}, Directives: m.openID(), Locations: m.locations(),
+	}.Config()
 }
 
 // openID is how the proxy talks to the provider.
-func (m *model) openID(line func(format string, args ...any)) {
+func (m *model) openID() []string {
 	f := m.spec.Federation
 	scopes := []string{"openid", "email", "profile"}
 	if len(f.Scopes) > 0 {
 		scopes = service.Strings(f.Scopes)
 	}
-	line("  OIDCProviderMetadataURL %s", f.MetadataURL)
-	line("  OIDCClientID %q", f.ClientID)
-	line("  OIDCClientSecret \"${%s}\"", clientSecretEnv)
+	id, password := fmt.Sprintf("%q", f.ClientID), `"${`+clientSecretEnv+`}"`
+	lines := []string{
+		"OIDCProviderMetadataURL " + string(f.MetadataURL),
+		"OIDCClientID " + id,
+		"OIDCClientSecret " + password,
+	}
 	if f.IntrospectionURL != "" {
-		// Said here and not read from the metadata: with several threads the module mixes up the memory of what it has read there, up to 2.4.12.3
-		// at least (https://github.com/OpenIDC/mod_auth_openidc/blob/v2.4.12.3/src/metadata.c, oidc_oauth_metadata_provider_parse).
-		line("  OIDCOAuthIntrospectionEndpoint %s", f.IntrospectionURL)
-		line("  OIDCOAuthClientID %q", f.ClientID)
-		line("  OIDCOAuthClientSecret \"${%s}\"", clientSecretEnv)
-		line("  OIDCOAuthAcceptTokenAs header")
-		// Logins are rare, and one by a token that was revoked must not succeed.
-		line("  OIDCOAuthTokenIntrospectionInterval -1")
+		lines = append(lines,
+			// Said here and not read from the metadata: with several threads the module mixes up the memory of what it has read there, up to
+			// 2.4.12.3 at least (https://github.com/OpenIDC/mod_auth_openidc/blob/v2.4.12.3/src/metadata.c, oidc_oauth_metadata_provider_parse).
+			"OIDCOAuthIntrospectionEndpoint "+string(f.IntrospectionURL),
+			"OIDCOAuthClientID "+id,
+			"OIDCOAuthClientSecret "+password,
+			"OIDCOAuthAcceptTokenAs header",
+			// Logins are rare, and one by a token that was revoked must not succeed.
+			"OIDCOAuthTokenIntrospectionInterval -1")
 	}
 	if f.CASecretRef != nil {
-		line("  OIDCCABundlePath %s/%s", m.Path(providerCA), f.CASecretRef.Key)
+		lines = append(lines, "OIDCCABundlePath "+m.Path(providerCA, string(f.CASecretRef.Key)))
 	}
-	line("  OIDCCryptoPassphrase \"${%s}\"", passphraseEnv)
-	line("  OIDCScope %q", strings.Join(scopes, " "))
-	line("  OIDCRedirectURI %s/v3/OS-FEDERATION/redirect", strings.TrimSuffix(string(m.spec.Endpoints.Public), "/v3"))
-	line("  OIDCClaimPrefix OIDC-")
-	line("  OIDCSessionType client-cookie")
-	line("  OIDCPassClaimsAs headers")
-	// Whatever stands before the pods, users come by https, and to the port that their request names or the default one: without
-	// this the module takes the pod's own port for theirs, and sends them there after the login. Early: before it looks.
-	line("  OIDCXForwardedHeaders X-Forwarded-Proto")
-	line("  RequestHeader set X-Forwarded-Proto https early")
+	return append(lines,
+		`OIDCCryptoPassphrase "${`+passphraseEnv+`}"`,
+		fmt.Sprintf("OIDCScope %q", strings.Join(scopes, " ")),
+		"OIDCRedirectURI "+strings.TrimSuffix(string(m.spec.Endpoints.Public), "/v3")+"/v3/OS-FEDERATION/redirect",
+		"OIDCClaimPrefix OIDC-",
+		"OIDCSessionType client-cookie",
+		"OIDCPassClaimsAs headers",
+		// Whatever stands before the pods, users come by https, and to the port that their request names or the default one: without
+		// this the module takes the pod's own port for theirs, and sends them there after the login. Early: before it looks.
+		"OIDCXForwardedHeaders X-Forwarded-Proto",
+		"RequestHeader set X-Forwarded-Proto https early")
 }
 
 // locations are where users log in.
-func (m *model) locations(line func(format string, args ...any)) {
+func (m *model) locations() []workload.Location {
 	f := m.spec.Federation
+	at := func(path, auth, action string, admitted ...string) workload.Location {
+		return workload.Location{Path: path, Directives: append([]string{"AuthType " + auth, "OIDCUnAuthAction " + action}, admitted...)}
+	}
+	const browser, anybody = "openid-connect", "Require valid-user"
 	// Whoever has a token of the provider's may log in by it where a command line does, and is looked at more closely there.
-	auth, admitted := "openid-connect", []string{"Require valid-user"}
+	auth, admitted := browser, []string{anybody}
 	if f.IntrospectionURL != "" {
 		auth, admitted = "auth-openidc", m.admitted()
 	}
-	login := fmt.Sprintf("/v3/OS-FEDERATION/identity_providers/%s/protocols/openid/auth", f.Provider)
-	sso := fmt.Sprintf("/v3/auth/OS-FEDERATION/identity_providers/%s/protocols/openid/websso", f.Provider)
-	for _, l := range []struct {
-		path, auth, action string
-		admitted           []string
-	}{
+	return []workload.Location{
 		// Everywhere else the module only takes such headers out of requests. Keystone believes them on every path: also where it
 		// gives tokens, it maps whoever they name to a user.
-		{"/", "openid-connect", "pass", []string{"Require valid-user"}},
-		{login, auth, "auth", admitted},
-		{sso, "openid-connect", "auth", []string{"Require valid-user"}},
-		{"/v3/auth/OS-FEDERATION/websso/openid", "openid-connect", "auth", []string{"Require valid-user"}},
-		{"/v3/OS-FEDERATION/redirect", "openid-connect", "auth", []string{"Require valid-user"}},
-	} {
-		line("  <Location %s>", l.path)
-		line("    AuthType %s", l.auth)
-		line("    OIDCUnAuthAction %s", l.action)
-		for _, r := range l.admitted {
-			line("    %s", r)
-		}
-		line("  </Location>")
+		at("/", browser, "pass", anybody),
+		at(fmt.Sprintf("/v3/OS-FEDERATION/identity_providers/%s/protocols/openid/auth", f.Provider), auth, "auth", admitted...),
+		at(fmt.Sprintf("/v3/auth/OS-FEDERATION/identity_providers/%s/protocols/openid/websso", f.Provider), browser, "auth", anybody),
+		at("/v3/auth/OS-FEDERATION/websso/openid", browser, "auth", anybody),
+		at("/v3/OS-FEDERATION/redirect", browser, "auth", anybody),
 	}
 }
 

@@ -1,13 +1,8 @@
 package keystone
 
 import (
-	"encoding/json"
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
@@ -26,16 +21,11 @@ const (
 var cacheEnv = oslo.MustEnvName("cache", "enabled")
 
 // bootstrapResources are enough for one command; they are not those of the API, whose change must not run it again.
-var bootstrapResources = &common.Resources{
-	Requests: &common.ResourceAmounts{CPU: new(resource.MustParse("100m")), Memory: new(resource.MustParse("256Mi"))},
-	Limits:   &common.ResourceAmounts{Memory: new(resource.MustParse("1Gi"))},
-}
+var bootstrapResources = workload.Resources("100m", "256Mi", "1Gi")
 
-// bootstrap makes the first user, project and roles, and Keystone's own catalog entry. The Job is named by the hash of its
-// pod, so that it runs once for each input: again for a new image, which may bring new roles, and for another placement,
-// because a pod that no node takes cannot be changed, but neither because of a reconciliation nor of an option. It therefore
-// reads no configuration file, only what it needs. Running again is harmless, but sets the administrator's password to that of
-// its Secret. https://docs.openstack.org/keystone/latest/admin/bootstrap.html
+// bootstrap makes the first user, project and roles, and Keystone's own catalog entry. It runs again for a new image, which may bring new
+// roles, but not because of an option: it reads no configuration file, only what it needs. Running again is harmless, but sets the
+// administrator's password to that of its Secret. https://docs.openstack.org/keystone/latest/admin/bootstrap.html
 //
 // It gives the administrator none of the options that exempt a user from [security_compliance] (keystone/cmd/bootstrap.py of 27.1 to
 // 30.0). Two of its rules are looked at when a password is set, so that they do not meet one that is set here, without a configuration:
@@ -58,14 +48,7 @@ func bootstrap(m *model) ([]compose.Stage, error) {
 	pod.Containers[0].Env = append(pod.Containers[0].Env,
 		corev1.EnvVar{Name: cacheEnv, Value: "false"},
 		workload.SecretEnv("OS_BOOTSTRAP_PASSWORD", m.adminSecret(), secret.PasswordKey))
-	job := w.Job(pod, attempts)
-	spec, err := json.Marshal(job.Spec)
-	if err != nil {
-		return nil, fmt.Errorf("cannot hash the Job: %w", err)
-	}
-	suffix := "-" + service.Hash(string(spec))
-	job.Name += suffix
-	return []compose.Stage{{{Name: bootstrapName + suffix, Object: job, Revisions: bootstrapName}}}, nil
+	return service.Once(bootstrapName, w, pod, attempts)
 }
 
 // trustFlush removes trusts that have expired.

@@ -9,6 +9,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -34,14 +35,10 @@ func live(check *observe.Object) *common.Live {
 	if !ok {
 		return nil
 	}
-	l := &common.Live{Reachable: string(metav1.ConditionFalse), APIVersion: check.String("status", "apiVersion")}
-	if c.Status == string(metav1.ConditionTrue) {
-		l.Reachable = c.Status
-	}
+	l := &common.Live{Reachable: truth(c), APIVersion: check.String("status", "apiVersion")}
 	if public, ok := check.Condition("PublicReachable"); ok {
-		l.PublicReachable = string(metav1.ConditionTrue)
-		if public.Status != l.PublicReachable {
-			l.PublicReachable, l.PublicMessage = string(metav1.ConditionFalse), cut(public.Message)
+		if l.PublicReachable = truth(public); l.PublicReachable != string(metav1.ConditionTrue) {
+			l.PublicMessage = respond.Message(public.Message)
 		}
 	}
 	if t, err := time.Parse(time.RFC3339, check.String("status", "lastToken")); err == nil {
@@ -50,11 +47,10 @@ func live(check *observe.Object) *common.Live {
 	return l
 }
 
-// cut keeps a message in the limit of the schema.
-func cut(message string) string {
-	const limit = 1024
-	if runes := []rune(message); len(runes) > limit {
-		return string(runes[:limit])
+// truth of a condition: what is not known is not so.
+func truth(c observe.Condition) string {
+	if c.Status == string(metav1.ConditionTrue) {
+		return c.Status
 	}
-	return message
+	return string(metav1.ConditionFalse)
 }

@@ -1,8 +1,7 @@
 package keystone
 
 import (
-	"maps"
-	"slices"
+	"errors"
 	"time"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -88,33 +87,17 @@ func derive(in function.Input[keystonev1.Keystone]) (*model, error) {
 	if m.authority.published {
 		m.CAConfigMap = keystonev1.AuthorityName(m.Name)
 	}
-	if m.spec.Federation != nil {
-		if err := m.federate(in.Seen); err != nil {
-			return nil, err
-		}
-	}
-	if len(m.spec.IdentityBackends) > 0 {
-		m.ConfigVolumes = []service.Volume{m.SecretVolume(domainsResource, m.Sub(domainsResource))}
-		m.StartWith(in.Seen, service.ReadAtStart{
-			Resource: domainsResource, Path: []string{"status", "contentHash"}, Annotation: keystonev1.Group + "/identity-backends",
-		})
+	if err := errors.Join(m.direct(in.Seen), m.federate(in.Seen)); err != nil {
+		return nil, err
 	}
 	if len(m.spec.DomainIDs) > 0 {
-		m.Annotate(domainsAnnotation, domainsHash(m.spec.DomainIDs))
+		m.Annotate(domainsAnnotation, service.HashOf(m.spec.DomainIDs))
 	}
 	return m, m.Render()
 }
 
 // domainsAnnotation of the API's pods says which domains there were when they started.
 const domainsAnnotation = keystonev1.Group + "/domains"
-
-func domainsHash(ids map[string]keystonev1.DomainID) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(ids)) {
-		parts = append(parts, name, string(ids[name]))
-	}
-	return service.Hash(parts...)
-}
 
 // outside is where the directories and the provider are that the spec names, by their ports. What a provider's metadata name besides,
 // such as where it gives its keys, has to be at one of the same ports.

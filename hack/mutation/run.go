@@ -46,6 +46,9 @@ var elsewhere = []struct {
 	{prefix: "internal/kube/monitoring", tests: builders},
 	{prefix: "internal/kube/object", tests: builders},
 	{prefix: "internal/openstack/release", tests: builders},
+	{prefix: "internal/openstack/service", tests: append([]string{"functions/placement", "functions/glance"}, builders...)},
+	{prefix: "internal/openstack/image", tests: []string{"functions/glance", "test/claims"}},
+	{prefix: "internal/offline/servicetest", tests: []string{"functions/placement", "functions/glance", "functions/keystone"}},
 	{prefix: "internal/kube/secret", tests: builders},
 	{prefix: "internal/tenant/tenantsecret", tests: builders},
 	{prefix: "internal/kube/workload", tests: builders},
@@ -55,7 +58,9 @@ var elsewhere = []struct {
 
 // skipped are tests that take longer than all others of their package together, and notice of mutants what others notice.
 var skipped = map[string]string{
+	"functions/glance":             "^TestEachOwner$",
 	"functions/keystone":           "^TestEachOwner$",
+	"functions/placement":          "^TestEachOwner$",
 	"test/emitted":                 "^TestClouds$",
 	"test/invariants":              "^(TestExamples|TestHistories|TestJudge|TestDraw)$",
 	"companion/credentialrotation": "^TestCrash$",

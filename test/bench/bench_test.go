@@ -3,8 +3,10 @@ package bench
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,10 +37,11 @@ func BenchmarkRunFunction(b *testing.B) {
 	function.TuneMemory()
 	call := serve(b)
 	for _, target := range []string{"direct", "wrapped"} {
-		for _, kind := range []string{"keystone", "controlplane"} {
+		for _, kind := range slices.Sorted(maps.Keys(kinds.Runners())) {
 			for _, state := range []string{"empty", "half", "full"} {
 				req := message(request(b, kind, target == "wrapped", state))
-				name := fmt.Sprintf("%s/%s/%s", kind, target, state)
+				short, _, _ := strings.Cut(kind, ".")
+				name := fmt.Sprintf("%s/%s/%s", short, target, state)
 				b.Run(name+"/in-process", func(b *testing.B) { inProcess(b, req) })
 				b.Run(name+"/grpc", func(b *testing.B) { overGRPC(b, req, call) })
 			}
@@ -46,9 +49,19 @@ func BenchmarkRunFunction(b *testing.B) {
 	}
 }
 
+// TestRequest: there is something to measure for every kind, and with everything observed, its function composes nothing more.
+func TestRequest(t *testing.T) {
+	for kind, runner := range kinds.Runners() {
+		rsp := runner.Run(request(t, kind, false, "full"))
+		if len(rsp.Results) > 0 || !rsp.Composite.Ready {
+			t.Errorf("%s: with everything observed, it is not ready: %v", kind, rsp.Results)
+		}
+	}
+}
+
 func inProcess(b *testing.B, req *fnv1.RunFunctionRequest) {
 	b.Helper()
-	runner := kinds.Runners()[compose.KindOf(req.GetObserved().GetComposite().GetResource()).GroupKind().String()]
+	runner := kinds.Runners()[kindOf(req.GetObserved().GetComposite().GetResource())]
 	b.ReportAllocs()
 	for b.Loop() {
 		runner.Run(wire.RequestOf(req))
@@ -120,44 +133,96 @@ func serve(b *testing.B) func([]byte) []byte {
 
 const remoteCluster = "remote"
 
-// request is the request that Crossplane makes for the full example.
-func request(b *testing.B, kind string, remote bool, state string) *wire.Request {
-	b.Helper()
-	claim, err := examples.Files.ReadFile("controlplane/full.yaml")
-	if err != nil {
-		b.Fatal(err)
+// request is the request that Crossplane makes for a kind's first composite resource of the claim.
+func request(tb testing.TB, kind string, remote bool, state string) *wire.Request {
+	tb.Helper()
+	w := composite(tb, kind, remote)
+	switch state {
+	case "half":
+		calls := finish(tb, &simulate.World{XR: w.XR, Kinds: w.Kinds, Required: w.Required})
+		for range calls / 2 {
+			step(tb, w)
+		}
+	case "full":
+		finish(tb, w)
 	}
-	platform := examples.Platform
+	for name, o := range w.Observed {
+		tree := o.Tree()
+		serverOwned(tb, tree)
+		w.Observed[name] = encoded.Of(tree)
+	}
+	return w.Request()
+}
+
+// composite is a composite resource of a kind, for which nothing is composed yet: the claim's own, or the first one below it, as that is
+// desired when all is ready.
+func composite(tb testing.TB, kind string, remote bool) *simulate.World {
+	tb.Helper()
+	claim, platform := claim(tb), examples.Platform
 	if remote {
-		claim = set(b, claim, map[string]any{"ref": map[string]any{"name": remoteCluster}}, "spec", "cluster")
-		platform = set(b, platform, []any{map[string]any{
+		claim = set(tb, claim, map[string]any{"ref": map[string]any{"name": remoteCluster}}, "spec", "cluster")
+		platform = set(tb, platform, []any{map[string]any{
 			"name": remoteCluster, "providerConfig": remoteCluster, "allowedNamespaces": []any{"*"},
 		}}, "spec", "clusters")
 	}
 	w, err := preview.World(claim, platform, kinds.Runners())
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	if kind == "keystone" {
-		finish(b, w)
-		rsp := w.Kinds["XControlPlaneCluster.crossplane.c5c3.io"].Run(w.Request())
-		w = &simulate.World{XR: rsp.Composed["keystone"].Object.Tree(), Kinds: w.Kinds}
+	if kindOf(w.XR) == kind {
+		return w
 	}
-	switch state {
-	case "half":
-		calls := finish(b, &simulate.World{XR: w.XR, Kinds: w.Kinds, Required: w.Required})
-		for range calls / 2 {
-			step(b, w)
+	var owner, resource string
+	err = w.Run(func(s simulate.Step) {
+		for _, name := range s.New {
+			if owner == "" && kindOf(s.Response.Composed[name].Object.Tree()) == kind {
+				owner, resource = s.Owner, name
+			}
 		}
-	case "full":
-		finish(b, w)
+	})
+	if err != nil {
+		tb.Fatal(err)
 	}
-	for name, o := range w.Observed {
-		tree := o.Tree()
-		serverOwned(b, tree)
-		w.Observed[name] = encoded.Of(tree)
+	xr, ok := w.Desired(owner, resource)
+	if !ok {
+		tb.Fatalf("the claim has no %s: enter it in examples/controlplane/services.yaml", kind)
 	}
-	return w.Request()
+	return &simulate.World{XR: simulate.Exist(xr).Tree(), Kinds: w.Kinds}
+}
+
+func kindOf(o *structpb.Struct) string { return compose.KindOf(o).GroupKind().String() }
+
+// claim is the full example with every service besides, as the example of services has it.
+func claim(tb testing.TB) []byte {
+	tb.Helper()
+	out := example(tb, "full")
+	for name, section := range services(tb, example(tb, "services")) {
+		if _, ok := services(tb, out)[name]; !ok {
+			out = set(tb, out, section, "spec", "services", name)
+		}
+	}
+	return out
+}
+
+func example(tb testing.TB, name string) []byte {
+	tb.Helper()
+	doc, err := examples.Files.ReadFile("controlplane/" + name + ".yaml")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return doc
+}
+
+// services are the sections of a claim.
+func services(tb testing.TB, claim []byte) map[string]any {
+	tb.Helper()
+	var c struct {
+		Spec struct{ Services map[string]any }
+	}
+	if err := yaml.Unmarshal(claim, &c); err != nil {
+		tb.Fatal(err)
+	}
+	return c.Spec.Services
 }
 
 // message is a request as it is sent.
@@ -182,39 +247,39 @@ func message(req *wire.Request) *fnv1.RunFunctionRequest {
 	return m
 }
 
-func step(b *testing.B, w *simulate.World) bool {
-	b.Helper()
+func step(tb testing.TB, w *simulate.World) bool {
+	tb.Helper()
 	done, err := w.Call(func(simulate.Step) {})
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return done
 }
 
-func finish(b *testing.B, w *simulate.World) int {
-	b.Helper()
+func finish(tb testing.TB, w *simulate.World) int {
+	tb.Helper()
 	calls := 1
-	for !step(b, w) {
+	for !step(tb, w) {
 		calls++
 	}
 	return calls
 }
 
 // serverOwned adds what an API server adds: it is most of what a request carries.
-func serverOwned(b *testing.B, o *structpb.Struct) {
-	b.Helper()
+func serverOwned(tb testing.TB, o *structpb.Struct) {
+	tb.Helper()
 	fields := map[string]any{}
 	for k, v := range o.AsMap() {
 		fields["f:"+k] = shape(v)
 	}
 	meta := o.Fields["metadata"].GetStructValue()
-	meta.Fields["managedFields"] = value(b, []any{
+	meta.Fields["managedFields"] = value(tb, []any{
 		map[string]any{"manager": "apiextensions.crossplane.io/composed", "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": fields},
 		map[string]any{"manager": "operator", "operation": "Update", "subresource": "status", "fieldsType": "FieldsV1", "fieldsV1": fields},
 	})
-	meta.Fields["uid"] = value(b, "0b5f7a3c-0c1e-4a53-9d3f-7f6f1f0c5b1e")
-	meta.Fields["resourceVersion"] = value(b, "123456789")
-	meta.Fields["creationTimestamp"] = value(b, "2026-01-01T00:00:00Z")
+	meta.Fields["uid"] = value(tb, "0b5f7a3c-0c1e-4a53-9d3f-7f6f1f0c5b1e")
+	meta.Fields["resourceVersion"] = value(tb, "123456789")
+	meta.Fields["creationTimestamp"] = value(tb, "2026-01-01T00:00:00Z")
 }
 
 // shape is the field set of a value as managedFields hold it.
@@ -229,27 +294,27 @@ func shape(v any) any {
 }
 
 // set changes one field of a document.
-func set(b *testing.B, doc []byte, v any, path ...string) []byte {
-	b.Helper()
+func set(tb testing.TB, doc []byte, v any, path ...string) []byte {
+	tb.Helper()
 	m := map[string]any{}
 	if err := yaml.Unmarshal(doc, &m); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := unstructured.SetNestedField(m, v, path...); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	out, err := yaml.Marshal(m)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out
 }
 
-func value(b *testing.B, v any) *structpb.Value {
-	b.Helper()
+func value(tb testing.TB, v any) *structpb.Value {
+	tb.Helper()
 	out, err := structpb.NewValue(v)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out
 }

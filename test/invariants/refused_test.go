@@ -137,6 +137,7 @@ var serviceMistakes = map[string]mistake{
 	"an option that there is not":     in(object{"DEFAULT": object{"nonsense": true}}, "spec.config.DEFAULT.nonsense: ", "config"),
 	"a rule that there is not":        in(object{"nonsense:nonsense": "@"}, "spec.policy: ", "policy"),
 	"an image that is none":           in(object{"tag": "latest"}, "spec.image: ", "image"),
+	"a cache at no port":              in(object{"servers": list{"memcached"}}, "spec.cache.servers[0]: ", "cache"), // Only a builder notices.
 	"too little memory":               in(object{"limits": object{"memory": "64Mi"}}, "spec.resources.limits.memory: 64Mi cannot hold", "resources"),
 	"a release back": {typ: respond.SpecValid, words: "spec.openStackRelease: OpenStack cannot go back", make: func(w *world, spec object) {
 		spec["openStackRelease"], w.observed["schema"] = "2025.1", status("installedRelease", "2026.2")

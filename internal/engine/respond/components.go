@@ -32,11 +32,14 @@ func Components(plan compose.Plan, previous []common.ComponentStatus) []common.C
 			Since:   since(p),
 		}
 		reason, message := p.Waiting()
-		c.Reason, c.Message = shorten(reason, maxReason), shorten(message, maxMessage)
+		c.Reason, c.Message = shorten(reason, maxReason), Message(message)
 		out = append(out, c)
 	}
 	return out
 }
+
+// Message is a message as long as a status takes it.
+func Message(s string) string { return shorten(s, maxMessage) }
 
 // shorten cuts a text to so many bytes.
 func shorten(s string, limit int) string {

@@ -159,12 +159,18 @@ func (w Workload) ServiceAccount() *corev1.ServiceAccount {
 
 // ConfigMap makes an immutable ConfigMap. Its name has to change with its content.
 func (w Workload) ConfigMap(name string, data map[string]string) *corev1.ConfigMap {
-	meta := w.objectMeta()
+	meta := w.Meta()
 	meta.Name = name
+	c := ConfigMap(meta, data)
+	c.Immutable = new(true)
+	return c
+}
+
+// ConfigMap makes a ConfigMap whose content may change.
+func ConfigMap(meta object.Meta, data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: meta,
-		Immutable:  new(true),
+		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels},
 		Data:       data,
 	}
 }

@@ -4,6 +4,7 @@ package workload
 
 import (
 	"cmp"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -72,6 +73,35 @@ func Requirements(r *common.Resources) corev1.ResourceRequirements {
 		return corev1.ResourceRequirements{}
 	}
 	return corev1.ResourceRequirements{Requests: amounts(r.Requests), Limits: amounts(r.Limits)}
+}
+
+// RequirementsOver are what is said, laid over what is enough. Where one says a request and the other a limit below it, what is said holds.
+func RequirementsOver(said, enough *common.Resources) corev1.ResourceRequirements {
+	asked, out := Requirements(said), corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+	for _, r := range []corev1.ResourceRequirements{Requirements(enough), asked} {
+		maps.Copy(out.Requests, r.Requests)
+		maps.Copy(out.Limits, r.Limits)
+	}
+	for name, limit := range out.Limits {
+		request := out.Requests[name]
+		if request.Cmp(limit) <= 0 {
+			continue
+		}
+		if _, ok := asked.Requests[name]; ok {
+			out.Limits[name] = request
+		} else {
+			out.Requests[name] = limit
+		}
+	}
+	return out
+}
+
+// Resources are requests of CPU and memory and a limit of memory. CPU has no limit: throttling costs more than it saves.
+func Resources(cpu, memory, memoryLimit string) *common.Resources {
+	return &common.Resources{
+		Requests: &common.ResourceAmounts{CPU: new(resource.MustParse(cpu)), Memory: new(resource.MustParse(memory))},
+		Limits:   &common.ResourceAmounts{Memory: new(resource.MustParse(memoryLimit))},
+	}
 }
 
 func amounts(a *common.ResourceAmounts) corev1.ResourceList {

@@ -213,6 +213,33 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
+// TestRequirementsOver: what is said of a request or a limit is right, and what it does not say gives way.
+func TestRequirementsOver(t *testing.T) {
+	q := func(s string) *resource.Quantity { return new(resource.MustParse(s)) }
+	for name, tc := range map[string]struct {
+		reason          string
+		said            *common.Resources
+		cpu, memory, up string
+	}{
+		"None":    {"They are enough.", nil, "50m", "64Mi", "256Mi"},
+		"Request": {"The limit is raised to it.", &common.Resources{Requests: &common.ResourceAmounts{Memory: q("1Gi")}}, "50m", "1Gi", "1Gi"},
+		"Limit":   {"The request is lowered to it.", &common.Resources{Limits: &common.ResourceAmounts{Memory: q("32Mi")}}, "50m", "32Mi", "32Mi"},
+		"Both": {
+			"They stand.", &common.Resources{
+				Requests: &common.ResourceAmounts{CPU: q("1"), Memory: q("100Mi")}, Limits: &common.ResourceAmounts{Memory: q("100Mi")},
+			}, "1", "100Mi", "100Mi",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := RequirementsOver(tc.said, Resources("50m", "64Mi", "256Mi"))
+			got := []string{r.Requests.Cpu().String(), r.Requests.Memory().String(), r.Limits.Memory().String()}
+			if diff := cmp.Diff([]string{tc.cpu, tc.memory, tc.up}, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestVolumes: a Secret is readable by the pod's group alone; its keys can be chosen.
 func TestVolumes(t *testing.T) {
 	s := SecretVolume("tls", "keystone-tls", "tls.crt", "tls.key").Secret

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 )
 
@@ -26,7 +27,15 @@ func TestCheck(t *testing.T) {
 			"An API server would have refused them; a damaged status is seen by none.", `{stores: [{name: a, file: {storageSize: ""}}], imageCache: {storageSize: x}}`,
 			`spec.stores[0].file.storageSize: "" is no amount`,
 		},
-		"an order": {"Nothing reads it.", `{stores: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}`, "spec.stores[0].ceph: "},
+		"no amount of a cache": {
+			"The same.", `{stores: [{name: a, file: {storageSize: 1Gi}}], imageCache: {storageSize: x}}`, `spec.imageCache.storageSize: "x" is no amount`,
+		},
+		"no amount of the staging": {
+			"The same.", `{stores: [{name: a, file: {storageSize: 1Gi}}], import: {staging: {storageSize: x}}}`, `spec.import.staging.storageSize: "x" is no amount`,
+		},
+		"one volume, one pod":            {"It has it alone.", `{replicas: 1, stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}]}`, ""},
+		"one volume, pods as by default": {"There is one.", `{stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}]}`, ""},
+		"an order":                       {"Nothing reads it.", `{stores: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}`, "spec.stores[0].ceph: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := glancev1.GlanceSpec{}
@@ -58,6 +67,15 @@ func TestSetDefaults(t *testing.T) {
 			"By https alone.", `{import: {methods: [web-download]}}`,
 			`{import: {methods: [web-download], webDownload: {allowedPorts: [443], allowedSchemes: [https]}}}`,
 		},
+		"places": {
+			"A volume that all pods share, and a container of the service's name.",
+			`{stores: [{name: a, file: {storageSize: 1Gi}}, {name: b, swift: {authURL: "https://a", credentialsSecretRef: {name: c}}}]}`,
+			`{stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteMany}}, {name: b, swift: {authURL: "https://a", credentialsSecretRef: {name: c},
+			container: glance}}], defaultStore: a, import: {methods: [glance-direct, copy-image]}}`,
+		},
+		"no downloads": {
+			"A filter of what nobody may do says nothing.", `{import: {methods: [copy-image], webDownload: {allowedPorts: [80]}}}`, `{import: {methods: [copy-image]}}`,
+		},
 		"all": {
 			"It stays.", `{defaultStore: b, stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}], import: {methods: [web-download], webDownload: {allowedPorts: [80], allowedSchemes: [http]}}}`,
 			`{defaultStore: b, stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}], import: {methods: [web-download], webDownload: {allowedPorts: [80], allowedSchemes: [http]}}}`,
@@ -76,5 +94,36 @@ func TestSetDefaults(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestSpec: what every service is told of Glance.
+func TestSpec(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, spec string
+		want         common.UWSGI
+	}{
+		"nothing": {"Threads wait for clients.", "{}", common.UWSGI{Threads: 4}},
+		"all":     {"It stays.", "{uwsgi: {processes: 3, threads: 2}}", common.UWSGI{Processes: 3, Threads: 2}},
+	} {
+		s := glancev1.GlanceSpec{}
+		if err := yaml.UnmarshalStrict([]byte(tc.spec), &s); err != nil {
+			t.Fatal(err)
+		}
+		got := Spec(&s)
+		if diff := cmp.Diff(&tc.want, got.UWSGI); diff != "" || got.Identity != &s.Identity || got.Workload != &s.Workload {
+			t.Errorf("%s: %s: %+v (-want +got):\n%s", name, tc.reason, got, diff)
+		}
+	}
+}
+
+// TestDriver: as Glance calls them.
+func TestDriver(t *testing.T) {
+	for want, s := range map[string]glancev1.Store{
+		"s3": {S3: &glancev1.S3Store{}}, "rbd": {RBD: &glancev1.RBDStore{}}, "swift": {Swift: &glancev1.SwiftStore{}}, "file": {File: &glancev1.FileStore{}},
+	} {
+		if got := Driver(s); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

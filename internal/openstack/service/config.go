@@ -86,7 +86,7 @@ func (s *Service) render(r release.Release) (Files, error) {
 	for _, p := range s.Pages {
 		data[p.Name] = p.Text
 	}
-	return Files{Name: s.Sub("config-" + hashOf(data)), Data: data}, nil
+	return Files{Name: s.Sub("config-" + HashOf(data)), Data: data}, nil
 }
 
 // policy writes the rules that differ from the service's own. It is never JSON, as the empty mapping that a YAML library writes would be:
@@ -103,11 +103,11 @@ func (s *Service) policy(rules map[string]string) (string, error) {
 	return string(text), nil
 }
 
-// hashOf is the hash of files by name.
-func hashOf(data map[string]string) string {
+// HashOf is the hash of texts by name.
+func HashOf[V ~string](data map[string]V) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(data)) {
-		parts = append(parts, k, data[k])
+		parts = append(parts, k, string(data[k]))
 	}
 	return Hash(parts...)
 }
@@ -126,5 +126,5 @@ func Config[M Instance](m M) ([]compose.Stage, error) {
 		}
 		stage = append(stage, compose.Resource{Name: name, Object: s.Workload.ConfigMap(f.Name, f.Data), Revisions: "config"})
 	}
-	return []compose.Stage{stage}, nil
+	return []compose.Stage{append(stage, s.Content...)}, nil
 }

@@ -25,7 +25,11 @@ func TestGraph(t *testing.T) {
 	}{
 		"Plain": {
 			"It logs in before it serves, and is in the catalog when it does.", all, nil,
-			map[string]string{"api": "schema certificate identity", "catalog": "api", "identity": "companion-access credentials"},
+			map[string]string{
+				"companion-access": "", "credentials": "", "certificate": "", "database": "credentials",
+				"identity": "companion-access credentials", "config": "companion-access credentials", "schema": "database config",
+				"api": "schema certificate identity", "exposure": "certificate", "catalog": "api", "monitoring": "",
+			},
 		},
 		"KeepsTheCatalog": {
 			"There is neither a user nor an entry.", &Definition{Module: "example:application"}, nil, map[string]string{"api": "schema certificate"},

@@ -15,6 +15,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
@@ -69,6 +70,8 @@ type Service struct {
 	Options oslo.Config
 	// Pages are files besides those that all services have.
 	Pages []Page
+	// Content is what pods read besides the ConfigMap.
+	Content compose.Stage
 	// Volumes are mounted by every pod of the service, ConfigVolumes by every pod that reads the configuration.
 	Volumes, ConfigVolumes []Volume
 	// Mounts and Env are those of the API's pods alone.

@@ -58,12 +58,3 @@ func TestDomainTemplate(t *testing.T) {
 		}
 	})
 }
-
-// TestLiteral: every kind of value that holds text.
-func TestLiteral(t *testing.T) {
-	const in, want = "a{{{ .b", `a{{ "{{" }}{ .b`
-	got := literal(oslo.Options{"a": in, "b": oslo.Template(in), "c": []string{in}, "d": oslo.Multi{in}, "e": 1})
-	if got["a"] != want || got["b"] != oslo.Template(want) || got["c"].([]string)[0] != want || got["d"].(oslo.Multi)[0] != want || got["e"] != 1 {
-		t.Errorf("%v", got)
-	}
-}

@@ -1,0 +1,54 @@
+package ceph
+
+import (
+	"strings"
+	"testing"
+	"text/template"
+
+	"github.com/google/go-cmp/cmp"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// TestFiles: the configuration names the keyring that lies beside it, and both end with a line's end, however the Secret is written.
+func TestFiles(t *testing.T) {
+	want := map[string]string{
+		"ceph.conf": "[global]\nmon_host = a\n[client.glance]\nkeyring = /etc/ceph/keyring\n",
+		"keyring":   "[client.glance]\nkey = b\n",
+	}
+	got := map[string]string{}
+	for file, text := range Files("glance", "/etc/ceph", "ceph.conf", "keyring") {
+		got[file] = filled(t, text, map[string]string{ConfigSource: "\n[global]\nmon_host = a", KeyringSource: "[client.glance]\nkey = b\n\n"})
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func filled(t *testing.T, text c5c3v1.SecretTemplate, sources map[string]string) string {
+	t.Helper()
+	tmpl, err := template.New("").Option("missingkey=error").Funcs(template.FuncMap{"trim": strings.TrimSpace}).Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := tmpl.Execute(&out, sources); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestTraffic: https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/ has the ports.
+func TestTraffic(t *testing.T) {
+	daemons := workload.Flow{Ports: []int32{3300, 6789}, Ranges: []workload.Range{{First: 6800, Last: 7568}}}
+	anywhere, some := daemons, daemons
+	anywhere.Anywhere, some.Blocks = true, []string{"10.1.0.0/16", "fd00::/8"}
+	if diff := cmp.Diff(anywhere, Traffic(nil)); diff != "" {
+		t.Errorf("anywhere (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(some, Traffic([]common.CIDR{"10.1.0.0/16", "fd00::/8"})); diff != "" {
+		t.Errorf("in networks (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,61 @@
+package workload
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestHTTPD: every line, as someone has read it who knows Apache; a real one reads it in test/openstack.
+func TestHTTPD(t *testing.T) {
+	const want = `ServerRoot /etc/apache2
+ServerName a.b.svc
+PidFile /tmp/apache2.pid
+DefaultRuntimeDir /tmp
+Mutex file:/tmp default
+ErrorLog /dev/stderr
+Listen 5000
+LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so
+LoadModule authn_core_module /usr/lib/apache2/modules/mod_authn_core.so
+LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
+LoadModule authz_user_module /usr/lib/apache2/modules/mod_authz_user.so
+LoadModule headers_module /usr/lib/apache2/modules/mod_headers.so
+LoadModule proxy_module /usr/lib/apache2/modules/mod_proxy.so
+LoadModule proxy_http_module /usr/lib/apache2/modules/mod_proxy_http.so
+LoadModule setenvif_module /usr/lib/apache2/modules/mod_setenvif.so
+LoadModule socache_shmcb_module /usr/lib/apache2/modules/mod_socache_shmcb.so
+LoadModule ssl_module /usr/lib/apache2/modules/mod_ssl.so
+LoadModule other_module /usr/lib/apache2/modules/mod_other.so
+ServerLimit 4
+StartServers 2
+ThreadsPerChild 25
+MinSpareThreads 25
+MaxSpareThreads 75
+MaxRequestWorkers 100
+GracefulShutdownTimeout 60
+LogFormat "%h %l %u %t \"%r\" %>s %b" combined
+SSLSessionCache shmcb:/tmp/ssl(512000)
+<VirtualHost *:5000>
+  SSLEngine on
+  SSLCertificateFile /etc/a/tls.crt
+  SSLCertificateKeyFile /etc/a/tls.key
+  OtherOption on
+  <Location /in>
+    OtherAction in
+    Require all granted
+  </Location>
+  ProxyPreserveHost On
+  ProxyPass / http://127.0.0.1:5001/
+  ProxyPassReverse / http://127.0.0.1:5001/
+</VirtualHost>
+`
+	got := HTTPD{
+		Name: "a.b.svc", Port: 5000, Backend: 5001, CertFile: "/etc/a/tls.crt", KeyFile: "/etc/a/tls.key", Mercy: time.Minute,
+		Modules: []string{"other"}, Directives: []string{"OtherOption on"},
+		Locations: []Location{{Path: "/in", Directives: []string{"OtherAction in", "Require all granted"}}},
+	}.Config()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

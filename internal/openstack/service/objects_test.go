@@ -1,0 +1,354 @@
+package service
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+)
+
+// example is a service whose options and images are known.
+var example = Definition{
+	App: "placement", Title: "Example", Outage: "nothing works", CatalogType: "kind", Description: "What it is", Port: 8778,
+	Module: "example.wsgi:application", HealthPath: "/", Database: Database{Group: "placement_database"},
+	Schema: Schema{
+		Sync: []openstackv1.Step{Step("sync", "manage", "sync")}, Check: []openstackv1.Argument{"check"},
+		Version: []openstackv1.Argument{"manage", "version"}, Empty: "None",
+	},
+}
+
+const exampleSpec = `
+openStackRelease: "2025.2"
+region: here
+database: {mariaDBRef: {name: mariadb}, host: mariadb.cloud.svc, caSecretRef: {name: mariadb-ca, key: db.crt}, galera: true}
+cache: {servers: ["cache-0.cache:11211", "cache-1.cache:11212"]}
+endpoints: {public: "https://example.com", internal: "https://one.cloud.svc:8778"}
+issuerRef: {name: internal, kind: Issuer}
+identity:
+  internalURL: https://identity.cloud.svc:5000/v3
+  publicURL: https://identity.example.com/v3
+  caSecretRef: {name: identity-tls, key: ca.crt}
+  adminCloudRef: {secretName: admin-clouds, cloudName: admin}
+  korcCloudRef: {secretName: korc-clouds, cloudName: korc}
+`
+
+// derived is the service of a spec, laid over that of the example.
+func derived(t *testing.T, spec string) (*Service, error) {
+	t.Helper()
+	parts := struct {
+		common.ServiceSpec `json:",inline"`
+		common.Workload    `json:",inline"`
+		UWSGI              common.UWSGI    `json:"uwsgi"`
+		Identity           common.Identity `json:"identity"`
+	}{}
+	for _, text := range []string{exampleSpec, spec} {
+		if err := yaml.Unmarshal([]byte(text), &parts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := example.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
+		ServiceSpec: &parts.ServiceSpec, Workload: &parts.Workload, UWSGI: &parts.UWSGI, Identity: &parts.Identity,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Render()
+}
+
+// built are the objects of all components of a service, by resource name.
+func built(t *testing.T, s *Service) map[string]map[string]any {
+	t.Helper()
+	out := map[string]map[string]any{}
+	for _, c := range Graph[*Service](&example) {
+		if c.Enabled != nil && !c.Enabled(s) {
+			continue
+		}
+		stages, err := c.Build(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range slices.Concat(stages...) {
+			data, err := json.Marshal(r.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tree := map[string]any{}
+			if err := json.Unmarshal(data, &tree); err != nil {
+				t.Fatal(err)
+			}
+			name := r.Name
+			if r.Revisions != "" {
+				name = r.Revisions
+			}
+			out[name] = tree
+		}
+	}
+	return out
+}
+
+// TestObjects: what others are asked for, each word of it.
+func TestObjects(t *testing.T) {
+	s, err := derived(t, "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := built(t, s)
+	for resource, tc := range map[string]struct{ reason, want string }{
+		"user": {
+			"K-ORC makes the user by the generated password.", `
+cloudCredentialsRef: {secretName: korc-clouds, cloudName: korc}
+managedOptions: {onDelete: delete}
+managementPolicy: managed
+resource: {name: placement, domainRef: default, passwordRef: one-user, description: Service Example}`,
+		},
+		"clouds": {
+			"The companion logs in as the user, and sees that nobody took the database's password.", `
+targetSecretName: one-clouds
+sources:
+- {name: password, secretKeyRef: {name: one-user, key: password}}
+- {name: ca, secretKeyRef: {name: identity-tls, key: ca.crt}}
+- {name: database, secretKeyRef: {name: one-database, key: password}}
+template:
+  cacert: "{{ .ca }}"
+  clouds.yaml: |
+    clouds:
+      placement:
+        auth_type: password
+        auth:
+          auth_url: https://identity.cloud.svc:5000/v3
+          username: "placement"
+          password: {{ .password | quote }}
+          project_name: service
+          user_domain_name: Default
+          project_domain_name: Default
+        identity_api_version: 3
+        interface: internal
+`,
+		},
+		"role-service": {
+			"It goes with the user.", `
+cloudCredentialsRef: {secretName: admin-clouds, cloudName: admin}
+managedOptions: {onDelete: detach}
+resource: {roleRef: service, userRef: one, projectRef: service}`,
+		},
+		"role-admin": {
+			"It goes with the user.", `
+cloudCredentialsRef: {secretName: admin-clouds, cloudName: admin}
+managedOptions: {onDelete: detach}
+resource: {roleRef: admin, userRef: one, projectRef: service}`,
+		},
+		"credential": {
+			"It has both roles, and its pods follow it.", `
+target: ApplicationCredential
+userName: placement
+cloudCredentialsRef: {secretName: one-clouds, cloudName: placement}
+secretName: one-credential
+intervalDays: 90
+preRotationDays: 7
+gracePeriodDays: 1
+consumers: [{kind: Deployment, name: one}]
+roles: [service, admin]`,
+		},
+		"catalog-service": {
+			"It goes with its object.", `
+cloudCredentialsRef: {secretName: korc-clouds, cloudName: korc}
+managedOptions: {onDelete: delete}
+managementPolicy: managed
+resource: {name: placement, type: kind, description: What it is}`,
+		},
+		"endpoint-public": {
+			"Users come from outside.", `
+cloudCredentialsRef: {secretName: korc-clouds, cloudName: korc}
+managedOptions: {onDelete: delete}
+managementPolicy: managed
+resource: {interface: public, serviceRef: one, url: "https://example.com"}`,
+		},
+		"endpoint-internal": {
+			"Services stay inside.", `
+cloudCredentialsRef: {secretName: korc-clouds, cloudName: korc}
+managedOptions: {onDelete: delete}
+managementPolicy: managed
+resource: {interface: internal, serviceRef: one, url: "https://one.cloud.svc:8778"}`,
+		},
+		"region-public": {
+			"K-ORC knows no regions.", `
+cloudCredentialsRef: {secretName: admin-clouds, cloudName: admin}
+endpointRef: one-public
+region: here`,
+		},
+		"region-internal": {
+			"The same.", `
+cloudCredentialsRef: {secretName: admin-clouds, cloudName: admin}
+endpointRef: one-internal
+region: here`,
+		},
+		"server-certificate": {
+			"By every name that a client may use inside.", `
+dnsNames: [one.cloud.svc, one.cloud.svc.cluster.local, one.cloud, one]
+issuerRef: {group: cert-manager.io, kind: Issuer, name: internal}
+privateKey: {algorithm: ECDSA, rotationPolicy: Always, size: 256}
+secretName: one-tls
+usages: [digital signature, server auth, client auth]`,
+		},
+	} {
+		t.Run(resource, func(t *testing.T) {
+			var want any
+			if err := yaml.Unmarshal([]byte(tc.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, objects[resource]["spec"]); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestOptions: what every service is told, each word of it.
+func TestOptions(t *testing.T) {
+	const want = `[DEFAULT]
+use_stderr = true
+
+[keystone_authtoken]
+auth_type = v3applicationcredential
+auth_url = https://identity.cloud.svc:5000/v3
+cafile = /etc/placement/identity-ca/ca.crt
+interface = internal
+memcached_servers = cache-0.cache:11211,cache-1.cache:11212
+service_token_roles = service
+service_token_roles_required = true
+service_type = kind
+www_authenticate_uri = https://identity.example.com/v3
+
+[oslo_concurrency]
+lock_path = /tmp
+
+[oslo_middleware]
+enable_proxy_headers_parsing = true
+
+[oslo_policy]
+policy_file = /etc/placement/policy.yaml
+
+[placement_database]
+connection_recycle_time = 600
+max_retries = -1
+mysql_wsrep_sync_wait = 1
+retry_interval = 1
+`
+	s, err := derived(t, "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _ := built(t, s)["config"]["data"].(map[string]any)
+	if diff := cmp.Diff(want, data["placement.conf"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	cache := oslo.Options{
+		"enabled": true, "backend": "oslo_cache.memcache_pool", "memcache_servers": []string{"cache-0.cache:11211", "cache-1.cache:11212"},
+	}
+	if diff := cmp.Diff(cache, s.CacheOptions()); diff != "" {
+		t.Errorf("cache (-want +got):\n%s", diff)
+	}
+}
+
+// TestSetDefaults: what nobody says, and that what somebody says stays.
+func TestSetDefaults(t *testing.T) {
+	type said struct {
+		Port     int32
+		UWSGI    common.UWSGI
+		Rotation common.Rotation
+	}
+	for name, tc := range map[string]struct {
+		reason, spec string
+		want         said
+	}{
+		"nothing": {
+			"As the schema has it.", "{}",
+			said{3306, common.UWSGI{Processes: 2, Threads: 1, HarakiriSeconds: 60}, rotation(90, 7, 1)},
+		},
+		"all": {
+			"It stays, a zero as well.",
+			"{database: {port: 1}, uwsgi: {processes: 3, threads: 4, harakiriSeconds: 5}, " +
+				"identity: {credentialRotation: {intervalDays: 6, preRotationDays: 0, gracePeriodDays: 0}}}",
+			said{1, common.UWSGI{Processes: 3, Threads: 4, HarakiriSeconds: 5}, rotation(6, 0, 0)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := derived(t, tc.spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := said{s.Spec.Database.Port, *s.Spec.UWSGI, s.Spec.Identity.CredentialRotation}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func rotation(interval, before, grace int32) common.Rotation {
+	return common.Rotation{IntervalDays: interval, PreRotationDays: &before, GracePeriodDays: &grace}
+}
+
+// TestOutbound: pods go to what the spec names, by its ports, each once; what names none is told by its field.
+func TestOutbound(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, spec string
+		want         []int32
+		field        string
+	}{
+		"all":         {"Each once.", `{cache: {servers: ["a:11211", "b:11211", "c:11212"]}}`, []int32{3306, 11211, 11212, 5000}, ""},
+		"cache":       {"The second of two.", `{cache: {servers: ["a:11211", b]}}`, nil, "spec.cache.servers[1]: "},
+		"an identity": {"It has no port by default.", `{identity: {internalURL: "other://a"}}`, nil, "spec.identity.internalURL: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := derived(t, tc.spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			flows, err := s.Outbound()
+			if tc.field != "" {
+				if !invalid.Is(err) || !strings.HasPrefix(err.Error(), tc.field) {
+					t.Errorf("%s: %v, want an error about %s", tc.reason, err, tc.field)
+				}
+				return
+			}
+			if err != nil || len(flows) != 1 || !slices.Equal(flows[0].Ports, tc.want) {
+				t.Errorf("%s: %v, %v; want %v", tc.reason, flows, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestOnce: a Job is another one where it would do something else, and the same where it would not.
+func TestOnce(t *testing.T) {
+	s, err := derived(t, "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	once := func(command string) compose.Resource {
+		stages, err := Once("setup", s.Workload.With("one-setup", "setup"), s.BarePod("image", []string{command}), 3)
+		if err != nil || len(stages) != 1 || len(stages[0]) != 1 {
+			t.Fatalf("%v, %v", stages, err)
+		}
+		return stages[0][0]
+	}
+	first, again, other := once("a"), once("a"), once("b")
+	job, _ := first.Object.(*batchv1.Job)
+	if first.Name != again.Name || first.Name == other.Name || first.Revisions != "setup" || other.Revisions != "setup" {
+		t.Errorf("%s, %s and %s, of %s and %s", first.Name, again.Name, other.Name, first.Revisions, other.Revisions)
+	}
+	if job.Name != "one-"+first.Name || !strings.HasPrefix(first.Name, "setup-") || *job.Spec.BackoffLimit != 3 {
+		t.Errorf("%s is called %s, and is tried %d times more", first.Name, job.Name, *job.Spec.BackoffLimit)
+	}
+}
