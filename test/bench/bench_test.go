@@ -185,20 +185,22 @@ func composite(tb testing.TB, kind string, remote bool) *simulate.World {
 	}
 	xr, ok := w.Desired(owner, resource)
 	if !ok {
-		tb.Fatalf("the claim has no %s: enter it in examples/controlplane/services.yaml", kind)
+		tb.Fatalf("the claim has no %s: enter it in an example that claim reads", kind)
 	}
 	return &simulate.World{XR: simulate.Exist(xr).Tree(), Kinds: w.Kinds}
 }
 
 func kindOf(o *structpb.Struct) string { return compose.KindOf(o).GroupKind().String() }
 
-// claim is the full example with every service besides, as the example of services has it.
+// claim is the full example with every service besides, as their examples have them.
 func claim(tb testing.TB) []byte {
 	tb.Helper()
-	out := example(tb, "full")
-	for name, section := range services(tb, example(tb, "services")) {
-		if _, ok := services(tb, out)[name]; !ok {
-			out = set(tb, out, section, "spec", "services", name)
+	out := example(tb, "controlplane/full")
+	for _, more := range []string{"controlplane/services", "nova/claim"} {
+		for name, section := range services(tb, example(tb, more)) {
+			if _, ok := services(tb, out)[name]; !ok {
+				out = set(tb, out, section, "spec", "services", name)
+			}
 		}
 	}
 	return out
@@ -206,7 +208,7 @@ func claim(tb testing.TB) []byte {
 
 func example(tb testing.TB, name string) []byte {
 	tb.Helper()
-	doc, err := examples.Files.ReadFile("controlplane/" + name + ".yaml")
+	doc, err := examples.Files.ReadFile(name + ".yaml")
 	if err != nil {
 		tb.Fatal(err)
 	}

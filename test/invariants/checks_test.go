@@ -320,8 +320,8 @@ var (
 	secretLine = regexp.MustCompile(`(?im)^\s*[a-z0-9_.]*(?:password|passphrase|secret)(?:\s*[=:]\s*|\s+)(\S.*)$`)
 	// secretURL is an address with a password in it.
 	secretURL = regexp.MustCompile(`://[^/\s:@]*:([^@\s/]*)@`)
-	// placeholder is what Kubernetes, Apache, the companion or Nova puts a secret in place of.
-	placeholder = regexp.MustCompile(`^"?(\$\([A-Z_]+\)|\$\{[A-Z_]+\}|\{password\}|\{\{ \.[a-z0-9]+(?: \| quote)? \}\})"?$`)
+	// placeholder is what Kubernetes, Apache, the companion or Nova puts a secret in place of, or whether there is to be one.
+	placeholder = regexp.MustCompile(`^"?(true|false|\$\([A-Z_]+\)|\$\{[A-Z_]+\}|\{password\}|\{\{ \.[a-z0-9]+(?: \| quote)? \}\})"?$`)
 )
 
 func checkText(t *rapid.T, path, text string) {

@@ -116,6 +116,7 @@ var orders = map[string][]order{
 	},
 	"Placement": clientOrders,
 	"Nova": append(slices.Clone(clientOrders),
+		order{first: `CredentialRotation.*`, then: `DatabaseSync.*`, why: "the check before an upgrade logs in with it"},
 		order{first: `DatabaseSync.*`, then: `CellMapping.*`, why: "cells are recorded there"},
 		order{first: `CellMapping.*`, then: `NovaCell.*`, why: "cell0 is the first"},
 		order{first: `NovaCell.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "who has read which cells there are does not look again"},
@@ -126,9 +127,9 @@ var orders = map[string][]order{
 	),
 	"NovaCell": {
 		{first: `ExternalSecret.* .*-queue`, then: `((Vhost|User|Permission)\.rabbitmq\.com|ConfigMap) .*`, why: "the account has that password, and pods read all of them"},
-		{first: `(Database|User|Grant)\.k8s\.mariadb\.com .*`, then: `(DatabaseSync|CellMapping).*`, why: "its Jobs log in there"},
 		{first: `DatabaseSync.*`, then: `(StatefulSet|Deployment)\.apps .*`, why: "there are no tables before"},
 		{first: `DatabaseSync.*`, then: `CellMapping.*`, why: "hypervisors are looked for in its tables"},
+		{first: `(Vhost|User|Permission)\.rabbitmq\.com .*`, then: `CellMapping.*`, why: "whoever knows the cell speaks to it there"},
 		{first: `(Vhost|User|Permission)\.rabbitmq\.com .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
 	},
 	"Glance": append(slices.Clone(clientOrders),

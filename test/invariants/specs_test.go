@@ -85,17 +85,7 @@ var constraints = map[string]constraint{
 	"consoles.cpu": cores, "consoles.memory": memory,
 	"proxies.cpu": cores, "proxies.memory": memory,
 	"identityBackends[].domain": sample("employees", "Partners_2", "a"),
-	"exposure": {fix: func(o object) {
-		if _, ok := o["gateway"]; !ok {
-			o["gateway"] = object{"name": "public", "namespace": "gateways"}
-		}
-		if o["type"] == "Ingress" {
-			delete(o, "routing")
-			if _, ok := o["ingressController"]; !ok {
-				o["ingressController"] = "other"
-			}
-		}
-	}},
+	"exposure": {fix: reachable}, "serialExposure": {fix: reachable},
 	"spec": {fix: func(o object) {
 		global, _ := o["global"].(object)
 		exposure, _ := global["exposure"].(object)
@@ -341,6 +331,19 @@ func init() { //nolint:gochecknoinits // the table refers to itself
 		config, policy := options(service), rules(service)
 		k.constraints["spec.config"], k.constraints["spec.policy"] = config, policy
 		claims.constraints["services."+k.folder+".config"], claims.constraints["services."+k.folder+".policy"] = config, policy
+	}
+}
+
+// reachable completes how something is reached from outside.
+func reachable(o object) {
+	if _, ok := o["gateway"]; !ok {
+		o["gateway"] = object{"name": "public", "namespace": "gateways"}
+	}
+	if o["type"] == "Ingress" {
+		delete(o, "routing")
+		if _, ok := o["ingressController"]; !ok {
+			o["ingressController"] = "other"
+		}
 	}
 }
 

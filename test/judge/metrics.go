@@ -45,6 +45,9 @@ var exported = map[string][]string{
 		"companion_identity_check_failures_total",
 		"companion_role_assignment_condition", "companion_role_assignment_given_total", "companion_endpoint_region_condition",
 		"companion_endpoint_region_writes_total",
+		"companion_cell_mapping_condition", "companion_cell_mapping_hosts", "companion_cell_mapping_runs_total",
+		"companion_service_check_condition", "companion_service_check_up", "companion_service_check_down",
+		"companion_service_check_removed_total",
 	},
 }
 

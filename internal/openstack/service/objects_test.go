@@ -21,11 +21,13 @@ import (
 // example is a service whose options and images are known.
 var example = Definition{
 	App: "placement", Title: "Example", Outage: "nothing works", CatalogType: "kind", Description: "What it is", Port: 8778,
-	Module: "example.wsgi:application", HealthPath: "/", Database: Database{Group: "placement_database"},
-	Schema: Schema{
-		Sync: []openstackv1.Step{Step("sync", "manage", "sync")}, Check: []openstackv1.Argument{"check"},
-		Version: []openstackv1.Argument{"manage", "version"}, Empty: "None",
-	},
+	Module: "example.wsgi:application", HealthPath: "/", Databases: []Database{{
+		Group: "placement_database",
+		Schema: Schema{
+			Sync: []openstackv1.Step{Step("sync", "manage", "sync")}, Check: []openstackv1.Argument{"check"},
+			Version: []openstackv1.Argument{"manage", "version"}, Empty: "None",
+		},
+	}},
 }
 
 const exampleSpec = `
