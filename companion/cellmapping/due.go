@@ -108,8 +108,9 @@ func (w *world) several() string {
 		return ""
 	}
 	slices.Sort(all)
-	return fmt.Sprintf("Nova has %d cells named %s (%s), and nothing is done to any of them: find out which one has hosts and virtual machines "+
-		"(nova-manage cell_v2 list_hosts --cell_uuid UUID), and remove the others (nova-manage cell_v2 delete_cell --cell_uuid UUID)",
+	return fmt.Sprintf("Nova has %d cells named %s (%s), and nothing is done to any of them: "+
+		"find out which one has hosts and virtual machines (nova-manage cell_v2 list_hosts --cell_uuid UUID), "+
+		"and remove the others (nova-manage cell_v2 delete_cell --cell_uuid UUID)",
 		len(all), w.cell.Spec.Cell, strings.Join(all, ", "))
 }
 

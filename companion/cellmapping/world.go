@@ -46,7 +46,8 @@ type world struct {
 }
 
 // observe reads the world, and nothing of it from a cache. The CellMapping is read before and after the Job, and if it has changed
-// meanwhile, the error is a conflict: so a record whose Job is missing is older than that, and so is a Job than the record with which it is released.
+// meanwhile, the error is a conflict: so a record whose Job is missing is older than that, and so is a Job than the record with which it
+// is released.
 // Siblings are read before the Job: what they have recorded of it, they have recorded of an earlier state.
 func observe(ctx context.Context, env *controller.Env, c *openstackv1.CellMapping) (*world, error) {
 	w := &world{cell: c, now: env.Clock.Now(), started: env.Started}

@@ -85,7 +85,7 @@ var constraints = map[string]constraint{
 	"consoles.cpu": cores, "consoles.memory": memory,
 	"proxies.cpu": cores, "proxies.memory": memory,
 	"identityBackends[].domain": sample("employees", "Partners_2", "a"),
-	"exposure": {fix: reachable}, "serialExposure": {fix: reachable},
+	"exposure":                  {fix: reachable}, "serialExposure": {fix: reachable},
 	"spec": {fix: func(o object) {
 		global, _ := o["global"].(object)
 		exposure, _ := global["exposure"].(object)

@@ -4,13 +4,13 @@ package openstack
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -89,13 +89,15 @@ func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
 			Vhost: "nova_" + h.cell, CAFile: "/etc/nova/authorities.crt",
 		}.URL()},
 	}
+	var groups strings.Builder
 	for _, group := range asked {
-		conf += fmt.Sprintf("[%s]\nauth_type = v3applicationcredential\nauth_url = https://keystone.%s.svc:5000/v3\n"+
+		fmt.Fprintf(&groups, "[%s]\nauth_type = v3applicationcredential\nauth_url = https://keystone.%s.svc:5000/v3\n"+
 			"cafile = /etc/nova/authorities.crt\nvalid_interfaces = internal\n", group, ns)
 		prefix := "OS_" + strings.ToUpper(group) + "__APPLICATION_CREDENTIAL_"
 		env = append(env, corev1.EnvVar{Name: prefix + "ID", Value: string(login["application_credential_id"])},
 			corev1.EnvVar{Name: prefix + "SECRET", Value: string(login["application_credential_secret"])})
 	}
+	conf += groups.String()
 	labels := map[string]string{"app": h.host()}
 	if err := errors.Join(
 		cloud.Cluster.Apply(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: h.host(), Namespace: ns}, Data: map[string]string{
@@ -174,7 +176,7 @@ func screens(t *testing.T, cloud *Cloud, name string) (address string) {
 
 // show is the server's side of a handshake.
 func show(conn net.Conn, name string) error {
-	defer conn.Close() //nolint:errcheck // all was written
+	defer conn.Close()
 	init := append(make([]byte, rfbInit+rfbNameBytes), name...)
 	init[rfbInit+rfbNameBytes-1] = byte(len(name))
 	for _, step := range []struct {
@@ -235,12 +237,12 @@ func networks(t *testing.T, cloud *Cloud) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{strings.ReplaceAll(path.Base(r.URL.Path), "-", "_"): []any{}})
+		fmt.Fprintf(w, `{%q: []}`, strings.ReplaceAll(path.Base(r.URL.Path), "-", "_"))
 	})}
 	go func() { _ = server.Serve(l) }() // ends with its listener
 	a := adminOf(t, clientOf(t, cloud, false))
 	service := a.create("service", map[string]any{"name": "neutron", "type": "network"})
 	a.create("endpoint", map[string]any{
-		"service_id": service, "interface": "internal", "region_id": region, "url": fmt.Sprintf("http://%s:%d", host, port),
+		"service_id": service, "interface": "internal", "region_id": region, "url": "http://" + net.JoinHostPort(host, strconv.Itoa(port)),
 	})
 }

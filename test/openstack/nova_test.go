@@ -290,12 +290,14 @@ func testMetadata(t *testing.T, n nova, s servers.Server) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer response.Body.Close() //nolint:errcheck // it was read
+		defer response.Body.Close()
 		body, err := io.ReadAll(response.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var out struct{ UUID string }
+		var out struct {
+			UUID string `json:"uuid"`
+		}
 		if response.StatusCode == http.StatusOK {
 			if err := json.Unmarshal(body, &out); err != nil {
 				t.Fatal(err)
@@ -324,7 +326,7 @@ func testScreen(t *testing.T, n nova, s servers.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := clientOf(t, n.cloud, true).HTTP.Get(console.URL) //nolint:noctx // it has a timeout
+	response, err := clientOf(t, n.cloud, true).HTTP.Get(console.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +354,7 @@ func (n nova) screen(host, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer plain.Close() //nolint:errcheck // it was read
+	defer plain.Close()
 	if err := plain.SetDeadline(time.Now().Add(answerWithin)); err != nil {
 		return "", err
 	}

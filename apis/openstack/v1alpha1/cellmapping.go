@@ -29,7 +29,7 @@ type CellMapping struct {
 }
 
 // CellMappingSpec is the desired state of a cell of Nova.
-// +kubebuilder:validation:XValidation:rule="(self.cell == 'cell0') == (!has(self.transportURL) || self.transportURL == '')",message="transportURL is needed for every cell but cell0, which has none"
+// +kubebuilder:validation:XValidation:rule="(self.cell == 'cell0') == (!has(self.transportURL) || size(self.transportURL) == 0)",message="transportURL is needed for every cell but cell0, which has none"
 // +kubebuilder:validation:XValidation:rule="self.cell != 'cell0' || !has(self.disabled) || !self.disabled",message="disabled cannot be set for cell0, in which nothing is placed"
 type CellMappingSpec struct {
 	// Nova that the cell is of. CellMappings of one Nova take turns.

@@ -52,7 +52,8 @@ func (s series) errors() string {
 // Alerts use the companion's own metrics, and those of kube-state-metrics on its pods.
 func Alerts(w workload.Workload, conf common.Monitoring) runtime.Object {
 	s := seriesOf(w)
-	return monitoring.Rules(w.Meta(), conf, slices.Concat(s.ofItself(), s.ofKeys(), s.ofSchemas(), s.ofCredentials(), s.ofKeystone(), s.ofNova())...)
+	return monitoring.Rules(w.Meta(), conf,
+		slices.Concat(s.ofItself(), s.ofKeys(), s.ofSchemas(), s.ofCredentials(), s.ofKeystone(), s.ofNova())...)
 }
 
 // ofItself are alerts on the companion's own pods.

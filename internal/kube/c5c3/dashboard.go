@@ -20,55 +20,55 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 	notTrue := func(kind string) []monitoring.Line {
 		return one(s.of("companion_"+kind+"_condition", "")+" == 0", "{{name}} {{condition}}")
 	}
-	return monitoring.Dashboard(meta, conf, "Companion of "+w.Namespace,
-		monitoring.Panel{Title: "Pods and leaders", Unit: monitoring.Number, Lines: []monitoring.Line{
+	panels := []monitoring.Panel{
+		{Title: "Pods and leaders", Unit: monitoring.Number, Lines: []monitoring.Line{
 			{Expr: s.of("kube_deployment_status_replicas_available", fmt.Sprintf(`,deployment=%q`, w.Name)), Legend: "pods"},
 			{Expr: s.leaders(), Legend: "leaders"},
 		}},
-		monitoring.Panel{Title: "Errors in 15 minutes", Unit: monitoring.Number, Lines: one(s.errors(), "{{controller}}")},
-		monitoring.Panel{
+		{Title: "Errors in 15 minutes", Unit: monitoring.Number, Lines: one(s.errors(), "{{controller}}")},
+		{
 			Title: "Age of keys", Unit: monitoring.Seconds,
 			Lines: one(s.age("companion_key_repository_last_rotation_timestamp_seconds"), "{{name}}"),
 		},
-		monitoring.Panel{
+		{
 			Title: "Until keys rotate (below 0: overdue)", Unit: monitoring.Seconds,
 			Lines: one(left("companion_key_repository_next_rotation_timestamp_seconds"), "{{name}}"),
 		},
-		monitoring.Panel{Title: "Keys", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Keys", Unit: monitoring.Number, Lines: []monitoring.Line{
 			{Expr: s.of("companion_key_repository_keys", ""), Legend: "{{name}}"},
 			{Expr: s.of("companion_key_repository_needed_keys", ""), Legend: "{{name}} needed"},
 			{Expr: increase("companion_key_repository_rotations_total", "1d"), Legend: "{{name}} rotations in a day"},
 		}},
-		monitoring.Panel{
+		{
 			Title: "Since keys were backed up", Unit: monitoring.Seconds,
 			Lines: one(s.age("companion_key_repository_last_backup_timestamp_seconds"), "{{name}}"),
 		},
-		monitoring.Panel{Title: "Conditions of keys that are not true", Unit: monitoring.Number, Lines: notTrue("key_repository")},
-		monitoring.Panel{Title: "Conditions of schemas that are not true", Unit: monitoring.Number, Lines: notTrue("database_sync")},
-		monitoring.Panel{Title: "Schema steps", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Conditions of keys that are not true", Unit: monitoring.Number, Lines: notTrue("key_repository")},
+		{Title: "Conditions of schemas that are not true", Unit: monitoring.Number, Lines: notTrue("database_sync")},
+		{Title: "Schema steps", Unit: monitoring.Number, Lines: []monitoring.Line{
 			{Expr: s.of("companion_database_sync_running", ""), Legend: "{{name}} runs"},
 			{Expr: increase("companion_database_sync_failures_total", "1h"), Legend: "{{name}} {{step}} failed in an hour"},
 		}},
-		monitoring.Panel{
+		{
 			Title: "Since a schema step succeeded", Unit: monitoring.Seconds,
 			Lines: one(s.age("companion_database_sync_last_success_timestamp_seconds"), "{{name}}"),
 		},
-		monitoring.Panel{
+		{
 			Title: "Age of credentials", Unit: monitoring.Seconds,
 			Lines: one(s.age("companion_credential_rotation_last_rotation_timestamp_seconds"), "{{name}}"),
 		},
-		monitoring.Panel{
+		{
 			Title: "Until credentials are replaced (below 0: overdue)", Unit: monitoring.Seconds,
 			Lines: one(left("companion_credential_rotation_next_rotation_timestamp_seconds"), "{{name}}"),
 		},
-		monitoring.Panel{
+		{
 			Title: "Conditions of credentials that are not true", Unit: monitoring.Number, Lines: notTrue("credential_rotation"),
 		},
-		monitoring.Panel{Title: "Credentials and Secrets written in a day", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Credentials and Secrets written in a day", Unit: monitoring.Number, Lines: []monitoring.Line{
 			{Expr: increase("companion_credential_rotation_rotations_total", "1d"), Legend: "{{name}} replaced"},
 			{Expr: increase("companion_secret_aggregate_writes_total", "1d"), Legend: "{{name}} written"},
 		}},
-		monitoring.Panel{Title: "Time for a token of Keystone", Unit: monitoring.Seconds, Lines: []monitoring.Line{
+		{Title: "Time for a token of Keystone", Unit: monitoring.Seconds, Lines: []monitoring.Line{
 			{
 				Expr: fmt.Sprintf("histogram_quantile(0.9, sum by (le) (rate(%s[1h])))",
 					s.of("companion_identity_check_duration_seconds_bucket", "")),
@@ -76,27 +76,37 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 			},
 			{Expr: s.age("companion_identity_check_last_token_timestamp_seconds"), Legend: "since the last token"},
 		}},
-		monitoring.Panel{Title: "What is not as it should be", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "What is not as it should be", Unit: monitoring.Number, Lines: []monitoring.Line{
 			{Expr: s.isFalse("secret_aggregate", "Ready"), Legend: "Secret of {{name}}"},
 			{Expr: s.isFalse("identity_check", "Reachable"), Legend: "tokens of Keystone"},
 			{Expr: s.isFalse("role_assignment", "Available"), Legend: "role assignment {{name}}"},
 			{Expr: s.isFalse("endpoint_region", "Available"), Legend: "region of {{name}}"},
 		}},
-		monitoring.Panel{Title: "Repairs in Keystone, and failed logins, in a day", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Repairs in Keystone, and failed logins, in a day", Unit: monitoring.Number, Lines: []monitoring.Line{
 			{Expr: increase("companion_role_assignment_given_total", "1d"), Legend: "role assignment {{name}}"},
 			{Expr: increase("companion_endpoint_region_writes_total", "1d"), Legend: "region of {{name}}"},
 			{Expr: increase("companion_identity_check_failures_total", "1d"), Legend: "logins that failed"},
 		}},
-		monitoring.Panel{Title: "Conditions of cells that are not true", Unit: monitoring.Number, Lines: notTrue("cell_mapping")},
-		monitoring.Panel{Title: "Hosts of cells, and commands in an hour", Unit: monitoring.Number, Lines: []monitoring.Line{
+	}
+	return monitoring.Dashboard(meta, conf, "Companion of "+w.Namespace, append(panels, s.compute()...)...)
+}
+
+// compute are the panels of what Nova has: cells, and the processes that report to it.
+func (s series) compute() []monitoring.Panel {
+	increase := func(metric, window string) string { return fmt.Sprintf("increase(%s[%s])", s.of(metric, ""), window) }
+	return []monitoring.Panel{
+		{Title: "Conditions of cells that are not true", Unit: monitoring.Number, Lines: []monitoring.Line{
+			{Expr: s.of("companion_cell_mapping_condition", "") + " == 0", Legend: "{{name}} {{condition}}"},
+		}},
+		{Title: "Hosts of cells, and commands in an hour", Unit: monitoring.Number, Lines: []monitoring.Line{
 			{Expr: s.of("companion_cell_mapping_hosts", ""), Legend: "{{name}}"},
 			{Expr: increase("companion_cell_mapping_runs_total", "1h"), Legend: "{{name}} {{command}} {{result}}"},
 		}},
-		monitoring.Panel{Title: "Processes of services", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Processes of services", Unit: monitoring.Number, Lines: []monitoring.Line{
 			{Expr: s.of("companion_service_check_up", ""), Legend: "{{name}} {{binary}} up"},
 			{Expr: s.of("companion_service_check_down", ""), Legend: "{{name}} {{binary}} down"},
 			{Expr: increase("companion_service_check_removed_total", "1d"), Legend: "{{name}} records removed in a day"},
 			{Expr: s.isFalse("service_check", "Ready"), Legend: "{{name}} is not ready"},
 		}},
-	)
+	}
 }

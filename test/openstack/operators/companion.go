@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -109,13 +110,14 @@ func (o *Operators) cellChanges() func(context.Context, reconcile.Request) (bool
 		if err = errors.Join(err, o.Cluster.Client.List(ctx, jobs, client.InNamespace(req.Namespace))); err != nil {
 			return false, err
 		}
-		now := fmt.Sprint(is.Generation)
+		var state strings.Builder
+		fmt.Fprint(&state, is.Generation)
 		for i := range jobs.Items {
 			if metav1.IsControlledBy(&jobs.Items[i], is) {
-				now += " " + jobs.Items[i].ResourceVersion
+				state.WriteString(" " + jobs.Items[i].ResourceVersion)
 			}
 		}
-		before := seen[req]
+		before, now := seen[req], state.String()
 		seen[req] = now
 		return before != now, nil
 	}
