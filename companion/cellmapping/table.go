@@ -23,16 +23,17 @@ const (
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // rows of the table with some header that nova-manage prints, among lines of a log: an error if it is not there from the first line to the
-// last. An address may hold what separates columns.
+// last, or more than once: a log that holds what another run has printed, too, says nothing. An address may hold what separates columns.
 func rows(output, header string) ([][]string, error) {
 	var out [][]string
 	const outside, head, body = 0, 1, 2
-	at := outside
+	at, tables := outside, 0
 	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)
 		switch border := strings.HasPrefix(line, "+-"); {
 		case border && at == body:
-			return out, nil
+			at = outside
+			tables++
 		case border && at == head:
 			at = body
 		case !strings.HasPrefix(line, "|") || !strings.HasSuffix(line, "|"):
@@ -42,7 +43,13 @@ func rows(output, header string) ([][]string, error) {
 			at = head
 		}
 	}
-	return nil, errors.New("there is no whole table in its output")
+	switch {
+	case tables > 1:
+		return nil, errors.New("there are several tables in its output, and one of them is old")
+	case tables == 0 || at != outside:
+		return nil, errors.New("there is no whole table in its output")
+	}
+	return out, nil
 }
 
 func columns(line string) []string {

@@ -71,6 +71,7 @@ func TestCut(t *testing.T) {
 		"Hosts":    printed(t, "hosts", "2026.2"),
 		"Column":   strings.ReplaceAll(whole, "|  False   |", "|"),
 		"UUID":     strings.ReplaceAll(whole, "87a4b83b-", "87a4b83b"),
+		"Older":    printed(t, "no-cells", "2026.2") + whole,
 	} {
 		if got, err := foundCells(text, "cell1"); err == nil {
 			t.Errorf("%s: %v", name, got)

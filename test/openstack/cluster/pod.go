@@ -56,6 +56,14 @@ func (c *Cluster) start(ctx context.Context, name string, owner client.Object, k
 	if err := c.Client.Create(ctx, object); err != nil {
 		return fmt.Errorf("cannot make pod %s: %w", name, err)
 	}
+	// What an earlier pod of that name wrote is not this one's.
+	for _, containers := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
+		for i := range containers {
+			if err := os.Remove(c.Log(object.Namespace, name, containers[i].Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return fmt.Errorf("cannot begin the log of pod %s: %w", name, err)
+			}
+		}
+	}
 	p := &pod{object: object, cluster: c, stop: make(chan struct{}), gone: make(chan struct{}), exit: map[string]int{}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
