@@ -47,7 +47,7 @@ lint: ## Check style, mistakes and import rules (.golangci.yml says which)
 	tool=$$(hack/tools/build.sh golangci-lint) && cd hack/package && "$$tool" run --config ../../.golangci.yml ./...
 
 test: ## Run the tests that need nothing but Go
-	go test ./...
+	go test -timeout 20m ./...
 
 fuzz: ## Fuzz every fuzz target for FUZZTIME (30s)
 	@grep -rEo --include='*_test.go' '^func Fuzz[[:alnum:]_]+' . | sed 's/:func /:/' | sort | while IFS=: read -r file target; do \
@@ -103,7 +103,7 @@ test-package: ## Test packages and chart with the real helm and crossplane CLI, 
 	  go test -count=1 ./hack/chart/... && go -C hack/package test -count=1 ./...
 
 test-webhooks: ## Ask the webhooks of MariaDB's operator, its released program, about every edit of a claim
-	MARIADB_CONTROLLER=$$(hack/tools/build.sh mariadb-controller) && export MARIADB_CONTROLLER && go test -count=1 -v ./test/webhooks
+	MARIADB_CONTROLLER=$$(hack/tools/build.sh mariadb-controller) && export MARIADB_CONTROLLER && go test -count=1 -timeout 30m -v ./test/webhooks
 
 test-platform: ## Test the packages and the chart on a real Crossplane, without Docker: [RUN=TestName]
 	hack/tools/build.sh kubernetes crossplane-core crossplane-core-newest provider-kubernetes helm vault >/dev/null
@@ -141,7 +141,7 @@ node-down: ## Stop it, and remove what it wrote
 	@"$(CACHE)/bin/node-up" -down
 
 test-e2e: ## Order a claim from a real Crossplane on a real node, with the real operators: [RUN=TestName]
-	go test -tags node -count=1 -v -parallel 4 -timeout 60m -run '$(RUN)' ./test/node
+	go test -tags node -count=1 -v -parallel 4 -timeout 90m -run '$(RUN)' ./test/node
 
 crds: ## Fetch the CRDs of the operators that we order from
 	go run ./hack/crds/fetch

@@ -54,6 +54,12 @@ services:
       consoles: {hostname: vnc.example.com, serialHostname: serial.example.com}
     - {name: cell2, disabled: true, conductor: {replicas: 4, cpu: 2, memory: 1Gi}}`,
 		},
+		"HypervisorOfNoNetwork": {
+			reason:  "There is no such network.",
+			spec:    `services: {nova: {cells: [{name: cell1, hypervisorNetworks: [10.0.300.0/8]}]}}`,
+			field:   "spec.services.nova.cells[0].hypervisorNetworks[0]",
+			message: "must be a range of addresses, such as 10.0.1.0/24",
+		},
 		"CellZero": {
 			reason:  "Nova has one of the name.",
 			spec:    `services: {nova: {cells: [{name: cell0}]}}`,
@@ -66,6 +72,46 @@ services:
 			spec:    `services: {nova: {cells: [{name: cell1}]}}`,
 			field:   "spec.services.nova.cells",
 			message: "a cell cannot be removed or renamed: its virtual machines are recorded in it; close it with disabled: true",
+		},
+		"CellMoved": {
+			reason:  "Its database is where it is.",
+			old:     new(`services: {nova: {cells: [{name: cell1}]}}`),
+			spec:    `services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {}}}]}}`,
+			field:   "spec.services.nova.cells[0].infrastructure",
+			message: "infrastructure cannot be added or removed: a cell's data does not move; add another cell",
+		},
+		"CellDatabaseMoved": {
+			reason:  "One of two may not come later either.",
+			old:     new(`services: {nova: {cells: [{name: cell1, infrastructure: {rabbitmq: {}}}]}}`),
+			spec:    `services: {nova: {cells: [{name: cell1, infrastructure: {rabbitmq: {}, mariadb: {}}}]}}`,
+			field:   "spec.services.nova.cells[0].infrastructure.mariadb",
+			message: "mariadb cannot be added or removed: a cell's data does not move; add another cell",
+		},
+		"CellQueueMoved": {
+			reason:  "Hypervisors have its address.",
+			old:     new(`services: {nova: {cells: [{name: cell1, infrastructure: {rabbitmq: {}, mariadb: {}}}]}}`),
+			spec:    `services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {}}}]}}`,
+			field:   "spec.services.nova.cells[0].infrastructure.rabbitmq",
+			message: "rabbitmq cannot be added or removed: hypervisors are told where it is; add another cell",
+		},
+		"CellOfNothing": {
+			reason:  "It would have nothing of its own.",
+			spec:    `services: {nova: {cells: [{name: cell1, infrastructure: {}}]}}`,
+			field:   "spec.services.nova.cells[0].infrastructure",
+			message: "say mariadb: {}, rabbitmq: {}, or both; or leave infrastructure out",
+		},
+		"CellMembers": {
+			reason:  "Each write waits for all.",
+			spec:    `services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {replicas: 11}}}]}}`,
+			field:   "spec.services.nova.cells[0].infrastructure.mariadb",
+			message: "there can be 9 replicas at most: all of them have to agree on each write",
+		},
+		"CellShrinks": {
+			reason:  "Volumes do not.",
+			old:     new(`services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {storageSize: 50Gi}}}]}}`),
+			spec:    `services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {storageSize: 40Gi}}}]}}`,
+			field:   "spec.services.nova.cells[0].infrastructure.mariadb",
+			message: "storageSize cannot shrink",
 		},
 		"DedicatedCluster": {
 			reason:  "Nothing makes one yet.",

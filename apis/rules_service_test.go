@@ -246,7 +246,7 @@ var platformCases = kindCases{
   secretStores: ["ClusterSecretStore/openbao/{namespace}"], gateways: [gateway-system/public/https], ingressClasses: [nginx], exposureNamespaces: [ingress-nginx],
   annotations: ["nginx.ingress.kubernetes.io/proxy-*"], issuers: [ClusterIssuer/letsencrypt], nodeSelectors: [topology.kubernetes.io/zone],
   tolerations: ["dedicated=openstack:NoSchedule"], storageClasses: [fast], monitoringLabels: [prometheus=team-a], s3Endpoints: ["*.example.com:443", "[fd00::1]:9000"],
-  directoryHosts: [ldap.example.com], openIDHosts: ["*"], downloadHosts: ["*.example.com"], storageNetworks: [10.0.0.0/8, "*"], maxima: {replicas: 5, processes: 4, storage: 500Gi, cpu: "16", memory: 64Gi}}]`,
+  directoryHosts: [ldap.example.com], openIDHosts: ["*"], downloadHosts: ["*.example.com"], storageNetworks: [10.0.0.0/8, "*"], hypervisorNetworks: ["fd00::/8"], maxima: {replicas: 5, processes: 4, storage: 500Gi, cpu: "16", memory: 64Gi}}]`,
 		},
 		"LimitOfURL": {
 			reason:  "It is about hosts.",
@@ -258,6 +258,12 @@ var platformCases = kindCases{
 			reason:  "No claim's network lies in it.",
 			spec:    `limits: [{name: a, namespaces: ["*"], storageNetworks: [10.0.300.0/8]}]`,
 			field:   "spec.limits[0].storageNetworks[0]",
+			message: "must be a range of addresses, such as 10.0.1.0/24, or *",
+		},
+		"LimitOfNoHypervisors": {
+			reason:  "There is no such network.",
+			spec:    `limits: [{name: a, namespaces: ["*"], hypervisorNetworks: [10.0.300.0/8]}]`,
+			field:   "spec.limits[0].hypervisorNetworks[0]",
 			message: "must be a range of addresses, such as 10.0.1.0/24, or *",
 		},
 		"LimitOfOtherNamespace": {
@@ -367,7 +373,7 @@ var credentialRotationCases = kindCases{
 			reason:  "Whoever logs in by the copy would be locked out until it is renewed.",
 			spec:    `consumers: [{kind: SecretAggregate, name: clouds}]`,
 			field:   "spec",
-			message: "a SecretAggregate can only be a consumer of an application credential: of a password its copy would be late, since Keystone knows one at a time",
+			message: "a SecretAggregate can only be a consumer of an application credential: of a password its copy would be late, since Keystone knows one at a time, and who is connected to a queue does not read it again",
 		},
 		"CopyOfApplicationCredential": {
 			reason: "The old one is valid until the copy is renewed.",
@@ -381,7 +387,40 @@ var credentialRotationCases = kindCases{
 			reason:  "Who has the password has all roles of its user.",
 			spec:    `roles: [service]`,
 			field:   "spec",
-			message: "roles are those of an application credential: a password has all that its user has",
+			message: "roles are those of an application credential: a password has all that its user has, and a queue has none",
+		},
+		"QueueUser": {
+			reason: "RabbitMQ is not asked by a login of Keystone.",
+			spec:   `{target: QueueUser, userName: null, cloudCredentialsRef: null, queue: {permissions: [{rabbitMQRef: {name: rabbitmq}, vhost: nova}]}}`,
+		},
+		"QueueUserWithLogin": {
+			reason:  "Nobody would log in by it.",
+			spec:    `{target: QueueUser, queue: {permissions: [{rabbitMQRef: {name: rabbitmq}, vhost: nova}]}}`,
+			field:   "spec",
+			message: "userName and cloudCredentialsRef say whose credential it is in Keystone: set both for an ApplicationCredential or a Password, and neither for a QueueUser",
+		},
+		"PasswordOfNobody": {
+			reason:  "Keystone has to be asked as somebody.",
+			spec:    `userName: null`,
+			field:   "spec",
+			message: "userName and cloudCredentialsRef say whose credential it is in Keystone: set both for an ApplicationCredential or a Password, and neither for a QueueUser",
+		},
+		"QueueUserOfNoQueue": {
+			reason:  "It could do nothing.",
+			spec:    `{target: QueueUser, userName: null, cloudCredentialsRef: null}`,
+			field:   "spec",
+			message: "queue says what a QueueUser may do: set it for that target, and for no other",
+		},
+		"QueueOfPassword": {
+			reason:  "It would be ignored.",
+			spec:    `queue: {permissions: [{rabbitMQRef: {name: rabbitmq}, vhost: nova}]}`,
+			field:   "spec",
+			message: "queue says what a QueueUser may do: set it for that target, and for no other",
+		},
+		"AnotherVhost": {
+			reason: "Another cell changes what the user in use may do.",
+			old:    new(`{target: QueueUser, userName: null, cloudCredentialsRef: null, queue: {permissions: [{rabbitMQRef: {name: rabbitmq}, vhost: nova}]}}`),
+			spec:   `{target: QueueUser, userName: null, cloudCredentialsRef: null, queue: {permissions: [{rabbitMQRef: {name: cell}, vhost: nova_cell1}]}}`,
 		},
 		"NoRoles": {
 			reason:  "None would be read as all.",

@@ -177,7 +177,7 @@ services:
   nova:
     metadata: {perCell: true, replicas: 2}
     consoles: {graphical: SPICE, serial: true}
-    scheduler: {externalScheduler: {enabled: true, endpoint: https://cortex.example.com}, discoverHostsSeconds: 60}
+    scheduler: {externalScheduler: {enabled: true, endpoint: https://cortex.example.com}}
     quotas: {instances: -1, cores: 100, memoryMiB: 65536}
     cells:
     - name: cell1
@@ -186,13 +186,6 @@ services:
       disabled: true
       conductor: {replicas: 4}
       infrastructure: {mariadb: {replicas: 3, storageSize: 50Gi}, rabbitmq: {replicas: 3, memory: 2Gi}}`,
-			},
-			"CellMoved": {
-				reason:  "Its database is where it is.",
-				old:     new(`services: {nova: {cells: [{name: cell1}]}}`),
-				spec:    `services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {}}}]}}`,
-				field:   "spec.services.nova.cells[0].infrastructure",
-				message: "infrastructure cannot be added or removed: a cell's data does not move; add another cell",
 			},
 			"EvenMembers": {
 				reason:  "A majority of two is two.",

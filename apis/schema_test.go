@@ -33,9 +33,9 @@ func crds(t testing.TB) map[string]*apiextensionsv1.CustomResourceDefinition {
 
 func TestKinds(t *testing.T) {
 	want := []string{
-		"CellMapping", "ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion", "Glance", "HypervisorCluster",
-		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "Nova", "NovaCell", "Placement", "PlatformConfig", "RoleAssignment",
-		"SecretAggregate", "ServiceCheck", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster", "XStorageCluster",
+		"CellMapping", "ComputeCatalog", "ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion", "Glance", "HypervisorCluster",
+		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "Nova", "NovaCell", "OVNCluster", "Placement", "PlatformConfig", "RaftCluster",
+		"RoleAssignment", "SecretAggregate", "ServiceCheck", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster", "XStorageCluster",
 	}
 	if got := slices.Sorted(maps.Keys(crds(t))); !slices.Equal(got, want) {
 		t.Errorf("kinds:\n got %v\nwant %v", got, want)

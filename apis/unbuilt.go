@@ -20,8 +20,7 @@ var unbuilt = map[string][]string{
 		"spec.services.horizon",
 		"spec.services.neutron",
 		"spec.services.nova.cells[].hypervisorClusterRef",
-		"spec.services.nova.cells[].infrastructure",
-		"spec.services.nova.scheduler.discoverHostsSeconds",
+		"spec.services.nova.quotas.unifiedLimits",
 		"spec.services.nova.scheduler.externalScheduler",
 		"spec.tempest",
 		"status.activePipelines",
@@ -31,6 +30,9 @@ var unbuilt = map[string][]string{
 	},
 	"Glance": {
 		"spec.stores[].ceph",
+	},
+	"Nova": {
+		"spec.quotas.unifiedLimits",
 	},
 }
 

@@ -23,11 +23,13 @@ import (
 	c5c3v1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/cellmapping"
+	"github.com/c5c3/crossplane-cobaltcore/companion/computecatalog"
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/endpointregion"
 	"github.com/c5c3/crossplane-cobaltcore/companion/identitycheck"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
 	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
@@ -46,12 +48,14 @@ type cli struct {
 // controllers are all controllers, by the names of what they reconcile.
 var controllers = map[string]func(ctrl.Manager) error{
 	"cellmapping":        cellmapping.Add,
+	"computecatalog":     computecatalog.Add,
 	"credentialrotation": credentialrotation.Add,
 	"databasesync":       databasesync.Add,
 	"endpointregion":     endpointregion.Add,
 	"identitycheck":      identitycheck.Add,
 	"keyrepository":      keyrepository.Add,
 	"roleassignment":     roleassignment.Add,
+	"raftcluster":        raftcluster.Add,
 	"secretaggregate":    secretaggregate.Add,
 	"servicecheck":       servicecheck.Add,
 }

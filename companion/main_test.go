@@ -27,11 +27,13 @@ import (
 	c5c3v1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/cellmapping"
+	"github.com/c5c3/crossplane-cobaltcore/companion/computecatalog"
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/endpointregion"
 	"github.com/c5c3/crossplane-cobaltcore/companion/identitycheck"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
 	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
@@ -171,11 +173,13 @@ func TestNames(t *testing.T) {
 	})
 	reconcilers := map[string]reconcile.Reconciler{
 		"CellMapping":        &cellmapping.Reconciler{Reader: broken},
+		"ComputeCatalog":     &computecatalog.Reconciler{Reader: broken},
 		"CredentialRotation": &credentialrotation.Reconciler{Reader: broken},
 		"DatabaseSync":       &databasesync.Reconciler{Reader: broken},
 		"EndpointRegion":     &endpointregion.Reconciler{Reader: broken},
 		"IdentityCheck":      &identitycheck.Reconciler{Reader: broken},
 		"KeyRepository":      &keyrepository.Reconciler{Reader: broken},
+		"RaftCluster":        &raftcluster.Reconciler{Reader: broken},
 		"RoleAssignment":     &roleassignment.Reconciler{Reader: broken},
 		"SecretAggregate":    &secretaggregate.Reconciler{Reader: broken},
 		"ServiceCheck":       &servicecheck.Reconciler{Reader: broken},

@@ -33,6 +33,7 @@ type Image struct {
 	Runtime   []string                `json:"runtime,omitempty"`
 	Modules   []string                `json:"modules,omitempty"`
 	Pages     []string                `json:"pages,omitempty"`
+	Suite     string                  `json:"suite,omitempty"`
 	Revisions map[release.Release]int `json:"revisions,omitempty"`
 }
 

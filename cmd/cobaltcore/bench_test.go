@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"path"
 	"testing"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
@@ -13,8 +14,8 @@ import (
 // BenchmarkPreview shows the whole cloud of an example as YAML, in one process: what a portal does for each claim.
 func BenchmarkPreview(b *testing.B) {
 	tuneMemory()
-	for _, name := range []string{"claim", "full", "services"} {
-		claim, err := examples.Files.ReadFile("controlplane/" + name + ".yaml")
+	for _, name := range []string{"controlplane/claim", "controlplane/full", "controlplane/services", "nova/sixteen"} {
+		claim, err := examples.Files.ReadFile(name + ".yaml")
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -22,7 +23,7 @@ func BenchmarkPreview(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.Run(name, func(b *testing.B) {
+		b.Run(path.Base(name), func(b *testing.B) {
 			var out bytes.Buffer
 			for b.Loop() {
 				out.Reset()

@@ -337,6 +337,9 @@ func (c *cluster) run(p *corev1.Pod) int32 {
 	for i := range command {
 		command[i] = strings.ReplaceAll(command[i], "$$", "$") // As the kubelet does.
 	}
+	if command[0] == python { // It is nova-manage, and tells something besides.
+		command = slices.Concat([]string{"nova-manage"}, command[3:])
+	}
 	c.commands = append(c.commands, command[2]+c.nova.about(command))
 	if code := c.exits(command); code != 0 {
 		c.outputs[p.Name] = "An error has occurred:\nmysql+pymysql://nova:hunter2@mariadb refused\nthat is all\n"

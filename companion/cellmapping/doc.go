@@ -28,6 +28,7 @@
 // has it. A search is recorded before it begins and ends with a list of the hosts, however often one of its Jobs fails. One that has found
 // nothing is repeated after a pause that grows, and at once when there is another host. The hosts are listed every hour in any case, and
 // when the cell was changed by others: one may have been removed and come back between two questions, or a backup may have been restored.
+// With the list comes how old the oldest nova-compute of the cell is, by which conductors and APIs speak to all of them.
 //
 // A CellMapping that is deleted leaves the cell in Nova: there are virtual machines in it, and nova-manage cell_v2 delete_cell is for
 // people.

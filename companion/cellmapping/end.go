@@ -24,10 +24,7 @@ func (w *world) judge(res batchjob.Result) *controller.Step {
 	case openstackv1.CellCommandListCells:
 		err = after.learnCells(w.output)
 	case openstackv1.CellCommandListHosts:
-		var hosts []string
-		if hosts, err = hostsOf(w.output, w.open().UUID); err == nil {
-			after.finish(hosts)
-		}
+		err = after.learnHosts(w.output, w.open().UUID)
 	case openstackv1.CellCommandMapCell0, openstackv1.CellCommandCreateCell:
 		note = fmt.Sprintf("made %s known to Nova", w.cell.Spec.Cell)
 		learned.Status.AppliedHash, learned.Status.ListedHash = w.open().Hash, ""
@@ -71,7 +68,7 @@ func (w *world) learnCells(output string) error {
 		s.UUID = found[0].UUID
 	}
 	if s.UUID == "" || before != "" && before != s.UUID { // It is another one than was told, and whose hosts are known.
-		s.HostCount, s.Hosts, s.Search = 0, nil, nil
+		s.HostCount, s.Hosts, s.OldestCompute, s.Search = 0, nil, 0, nil
 		s.AppliedHash, s.ListedHash = "", ""
 	}
 	switch {

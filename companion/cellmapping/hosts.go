@@ -102,14 +102,22 @@ func look(w *world) *controller.Step {
 	return s
 }
 
-// finish ends a search by what was listed.
-func (w *world) finish(hosts []string) {
+// learnHosts ends a search by what was listed.
+func (w *world) learnHosts(output, cell string) error {
+	hosts, err := hostsOf(output, cell)
+	if err != nil {
+		return err
+	}
 	s := &w.cell.Status
+	if s.OldestCompute, err = oldestOf(output); err != nil {
+		return err
+	}
 	s.HostCount = int32(len(hosts)) //nolint:gosec // A list of them is read to its ten thousandth line.
 	s.Hosts = hosts[:min(len(hosts), hostLimit)]
 	if s.Search != nil {
 		s.Search.Time = w.time()
 	}
+	return nil
 }
 
 // reportHosts sets the condition by what the API lists.

@@ -80,7 +80,7 @@ func command(spec *openstackv1.CellMappingSpec, r *run) []string {
 	case openstackv1.CellCommandDiscoverHosts:
 		out = append(out, "discover_hosts", "--cell_uuid", r.UUID, "--by-service")
 	case openstackv1.CellCommandListHosts:
-		out = append(out, "list_hosts", "--cell_uuid", r.UUID)
+		out = []string{python, "-c", listHosts, "cell_v2", "list_hosts", "--cell_uuid", r.UUID}
 	}
 	for i := range out { // Kubernetes would put a variable in place of $(NAME).
 		out[i] = strings.ReplaceAll(out[i], "$", "$$")

@@ -22,7 +22,12 @@ type nova struct {
 	hosts map[string]string
 	// registered are hypervisors: host to the database of its cell.
 	registered map[string]string
+	// versions of hypervisors that are not of this release.
+	versions map[string]int32
 }
+
+// newest is the version of a hypervisor of this release.
+const newest = 74
 
 // services are the records of all hypervisors, as the API lists them.
 func (n *nova) services() []compute.Service {
@@ -111,7 +116,7 @@ func (n *nova) manage(command []string) (code int32, output string) {
 		if at < 0 {
 			return 1, "Cell with uuid " + f["--cell_uuid"] + " was not found.\n"
 		}
-		return 0, n.listHosts(n.cells[at])
+		return 0, n.listHosts(n.cells[at]) + fmt.Sprintf("%s %d\n", oldestIs, n.oldest(n.cells[at]))
 	}
 	return 127, "unknown"
 }
@@ -161,6 +166,24 @@ func (n *nova) discover(c stored) {
 			n.hosts[host] = c.uuid
 		}
 	}
+}
+
+// oldest is the version of the oldest hypervisor that is registered in a cell, 0 if there is none.
+func (n *nova) oldest(c stored) int32 {
+	var out int32
+	for host, database := range n.registered {
+		if !strings.HasSuffix(c.database, "/"+database) {
+			continue
+		}
+		version, is := n.versions[host]
+		if !is {
+			version = newest
+		}
+		if out == 0 || version < out {
+			out = version
+		}
+	}
+	return out
 }
 
 func table(header string, rows [][]string) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +18,7 @@ const (
 	nameLength   = 8
 )
 
-// stage writes a new secret and a new name into the Secret, before anything is made in Keystone.
+// stage writes a new secret and a new name into the Secret, before anything is made of them.
 func stage(w *world) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		value, err := env.RandomText(secretLength, base64.RawURLEncoding.EncodeToString)
@@ -31,11 +30,8 @@ func stage(w *world) controller.Action {
 			return err
 		}
 		rec := w.record
-		rec.Staged, rec.StagedRoles = name, w.roles()
-		if w.rotation.Spec.Target == applicationCredential {
-			rec.Staged = w.prefix() + name
-		}
-		return write(w, rec, map[string]string{stagedKey(w.rotation): value})(ctx, env)
+		rec.Staged, rec.StagedRoles = w.target.staged(w, name), w.roles()
+		return write(w, rec, map[string]string{w.stagedKey(): value})(ctx, env)
 	}
 }
 
@@ -50,28 +46,12 @@ func askKeystone(w *world, do controller.Action) controller.Action {
 	}
 }
 
-func create(w *world) controller.Action {
-	return func(ctx context.Context, _ *controller.Env) error {
-		description := fmt.Sprintf("Made by CredentialRotation %s/%s", w.rotation.Namespace, w.rotation.Name)
-		return w.user.CreateApplicationCredential(ctx, w.record.Staged, description, w.staged(), w.record.StagedRoles)
-	}
-}
-
-func changePassword(w *world) controller.Action {
-	return func(ctx context.Context, _ *controller.Env) error {
-		return w.user.ChangePassword(ctx, w.value(), w.staged())
-	}
-}
-
-func deleteCredential(w *world, id string) controller.Action {
-	return func(ctx context.Context, _ *controller.Env) error { return w.user.DeleteApplicationCredential(ctx, id) }
-}
-
 // promote puts the staged credential into use.
 func promote(w *world, id string) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
-		data := map[string]string{valueKey(w.rotation): w.staged(), stagedKey(w.rotation): ""}
-		if w.rotation.Spec.Target == applicationCredential {
+		idKey, valueKey := w.target.keys()
+		data := map[string]string{valueKey: w.staged(), w.stagedKey(): ""}
+		if idKey != "" {
 			data[idKey] = id
 		}
 		if err := write(w, w.record.replaced(id, w.staged(), w.now), data)(ctx, env); err != nil {

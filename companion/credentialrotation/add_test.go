@@ -33,6 +33,9 @@ func TestUses(t *testing.T) {
 	if got := kind.Secrets(r); !slices.Equal(got, want) {
 		t.Errorf("it is told of changes of %v, want %v", got, want)
 	}
+	if got := kind.Secrets(rotationOf(queueUser)); !slices.Equal(got, want[:1]) {
+		t.Errorf("for a queue user, it is told of changes of %v, want %v", got, want[:1])
+	}
 	for name, tc := range map[string]struct {
 		kind, name string
 		want       bool

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -30,6 +31,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
+)
+
+// Keys of the Secrets of Keystone's two targets.
+const (
+	idKey       = "application_credential_id"
+	secretKey   = "application_credential_secret"
+	passwordKey = "password"
 )
 
 const (
@@ -48,15 +56,20 @@ var scheme = func() *runtime.Scheme {
 			panic(err)
 		}
 	}
+	for _, kind := range []string{"User", "Permission"} {
+		s.AddKnownTypeWithName(brokerKind(kind), &unstructured.Unstructured{})
+		s.AddKnownTypeWithName(brokerKind(kind+"List"), &unstructured.UnstructuredList{})
+	}
 	return s
 }()
 
 // cluster fakes what is around the controller: a Deployment's controller and its pods, which keep the credential that they were started
-// with and log in by it all the time, and Keystone.
+// with and log in by it all the time, Keystone, and a message queue with its operator.
 type cluster struct {
 	t        testing.TB
 	api      client.WithWatch
 	keystone *identitytest.Keystone
+	broker   *broker
 	clock    *clocktesting.FakePassiveClock
 	// random of everything: a run is the same each time.
 	random *rand.ChaCha8
@@ -85,7 +98,7 @@ func newCluster(t testing.TB, rotation *c5c3v1.CredentialRotation, more ...clien
 		t: t, clock: clocktesting.NewFakePassiveClock(time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)),
 		random: rand.NewChaCha8([32]byte{1}), events: events.NewFakeRecorder(10000), logs: &bytes.Buffer{},
 		loaded: map[string]loaded{}, inUse: map[string]bool{},
-		keystone: identitytest.New(map[string]string{userName: first, "nova": "x"}),
+		keystone: identitytest.New(map[string]string{userName: first, "nova": "x"}), broker: newBroker(),
 	}
 	objects := []client.Object{rotation, clouds()}
 	if rotation.Spec.Target == password {
@@ -118,15 +131,21 @@ func initial() *corev1.Secret {
 }
 
 func rotationOf(target string) *c5c3v1.CredentialRotation {
-	return &c5c3v1.CredentialRotation{
+	r := &c5c3v1.CredentialRotation{
 		ObjectMeta: metav1.ObjectMeta{Name: "glance", Namespace: namespace, UID: "rotation-uid", Generation: 1},
 		Spec: c5c3v1.CredentialRotationSpec{
-			Target: target, UserName: userName, SecretName: secretName,
-			CloudCredentialsRef: common.CloudCredentialsReference{SecretName: cloudsName, CloudName: "glance"},
-			IntervalDays:        90, PreRotationDays: new(int32(7)), GracePeriodDays: new(int32(1)),
+			Target: target, SecretName: secretName,
+			IntervalDays: 90, PreRotationDays: new(int32(7)), GracePeriodDays: new(int32(1)),
 			Consumers: []c5c3v1.Consumer{{Kind: "Deployment", Name: "glance"}},
 		},
 	}
+	if target == queueUser {
+		r.Spec.Queue = &c5c3v1.QueueUser{Permissions: []c5c3v1.QueuePermission{permissionIn("glance")}}
+		return r
+	}
+	r.Spec.UserName = userName
+	r.Spec.CloudCredentialsRef = &common.CloudCredentialsReference{SecretName: cloudsName, CloudName: "glance"}
+	return r
 }
 
 func deployment() *appsv1.Deployment {
@@ -210,13 +229,17 @@ func (c *cluster) offered() (loaded, bool) {
 		l := loaded{value: text(s, passwordKey)}
 		return l, l.value != ""
 	}
-	l := loaded{id: text(s, idKey), value: text(s, secretKey)}
+	idKey, valueKey := targets[c.rotation().Spec.Target]().keys()
+	l := loaded{id: text(s, idKey), value: text(s, valueKey)}
 	return l, l.id != "" && l.value != ""
 }
 
 func (c *cluster) accepts(l loaded) bool {
 	if c.rotation().Spec.Target == password {
 		return c.keystone.AcceptsPassword(userName, l.value)
+	}
+	if c.rotation().Spec.Target == queueUser {
+		return c.broker.accepts(l)
 	}
 	return c.keystone.Accepts(l.id, l.value)
 }
@@ -235,8 +258,10 @@ func (c *cluster) check() {
 		}
 		return
 	}
-	if ok && !c.accepts(offered) {
-		c.violatedf("%s: the Secret holds a credential that Keystone does not accept", at)
+	// Before anybody has one, a queue user may be offered that is to get its rights yet: nobody starts by it.
+	early := c.rotation().Spec.Target == queueUser && len(c.loaded) == 0
+	if ok && !c.accepts(offered) && !early {
+		c.violatedf("%s: the Secret holds a credential that is not accepted", at)
 	}
 	for _, pod := range slices.Sorted(maps.Keys(c.loaded)) {
 		if !c.accepts(c.loaded[pod]) {
@@ -308,6 +333,9 @@ func (c *cluster) deployments() {
 		}
 	}
 	credential, ok := c.offered()
+	if c.rotation().Spec.Target == queueUser && len(c.loaded) == 0 { // Who composes them holds them back until then.
+		ok = ok && meta.IsStatusConditionTrue(c.rotation().Status.Conditions, conditionReady)
+	}
 	switch {
 	case len(pods.Items) > int(*d.Spec.Replicas):
 		c.must(c.api.Delete(ctx, &old[0]))
@@ -351,6 +379,7 @@ func (c *cluster) pass(r *Reconciler) time.Duration {
 		c.clock.SetTime(c.clock.Now().Add(max(result.RequeueAfter, time.Second)))
 		c.deployments()
 		c.aggregates()
+		c.operator()
 		c.check()
 	}
 	return 0
@@ -415,6 +444,7 @@ func (c *cluster) place(r *Reconciler) {
 	c.must(c.api.Create(context.Background(), deployment()))
 	for len(c.loaded) < 2 {
 		c.pass(r)
+		c.operator()
 		c.deployments()
 	}
 	c.run(r)

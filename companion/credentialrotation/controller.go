@@ -28,7 +28,11 @@ var kind = controller.Kind[*c5c3v1.CredentialRotation, *world]{
 	Object: &c5c3v1.CredentialRotation{},
 	List:   &c5c3v1.CredentialRotationList{},
 	Secrets: func(r *c5c3v1.CredentialRotation) []string {
-		return []string{string(r.Spec.SecretName), string(r.Spec.CloudCredentialsRef.SecretName)}
+		secrets := []string{string(r.Spec.SecretName)}
+		if cloud := r.Spec.CloudCredentialsRef; cloud != nil {
+			secrets = append(secrets, string(cloud.SecretName))
+		}
+		return secrets
 	},
 	Annotated: true,
 	Consumers: []client.Object{&c5c3v1.SecretAggregate{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}},
@@ -60,6 +64,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // +kubebuilder:rbac:groups=c5c3.io,resources=credentialrotations/status,verbs=get;update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;update
 // +kubebuilder:rbac:groups=c5c3.io,resources=secretaggregates,verbs=get;list;watch
+// +kubebuilder:rbac:groups=rabbitmq.com,resources=users,verbs=list;create;update;delete
+// +kubebuilder:rbac:groups=rabbitmq.com,resources=permissions,verbs=list;create;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
 // +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

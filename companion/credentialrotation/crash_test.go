@@ -14,7 +14,7 @@ import (
 )
 
 // stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them. Of what is written to Keystone, none is
-// left out.
+// left out, and of objects for a queue none whose answer is lost.
 var stride = flag.Int("crash.every", 97, "make every n-th run of TestCrash")
 
 // way to Keystone that goes wrong as the API does.
@@ -69,13 +69,21 @@ func life(t testing.TB, target string, at crash.Point) (*cluster, *crash.API) {
 	}
 	c.place(r)
 	c.untilRotation(r)
-	if target == applicationCredential {
+	switch target {
+	case applicationCredential:
 		c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Roles = []string{"service", "admin"} })
+	case queueUser:
+		c.edit(func(r *c5c3v1.CredentialRotation) {
+			r.Spec.Queue.Permissions = []c5c3v1.QueuePermission{permissionIn("cell"), r.Spec.Queue.Permissions[0]}
+		})
 	}
 	c.untilRotation(r)
 	// What came late is found the next time that it looks.
 	c.days(r, 1.5)
 	c.run(r)
+	if target == queueUser { // What a leader that was late has made of a User that is gone, Kubernetes collects.
+		c.settle(r)
+	}
 	return c, a
 }
 
@@ -116,6 +124,9 @@ func verify(t testing.TB, c *cluster, target string) {
 	if diff := cmp.Diff([]string{"admin", "service"}, c.rolesInUse()); target == applicationCredential && diff != "" {
 		t.Errorf("roles, -want +got:\n%s", diff)
 	}
+	if target == queueUser {
+		c.verifyBroker(t)
+	}
 	s := c.secret()
 	if text(s, stagedPrefix+secretKey)+text(s, stagedPrefix+passwordKey) != "" {
 		t.Error("a staged secret is left behind")
@@ -126,7 +137,7 @@ func verify(t testing.TB, c *cluster, target string) {
 // TestCrash goes through the whole life of a credential once for every call to Kubernetes and Keystone, every way in which it can go
 // wrong, and everything that may be seen after that.
 func TestCrash(t *testing.T) {
-	for _, target := range []string{applicationCredential, password} {
+	for _, target := range []string{applicationCredential, password, queueUser} {
 		t.Run(target, func(t *testing.T) {
 			c, whole := life(t, target, crash.Nowhere)
 			verify(t, c, target)
@@ -134,7 +145,8 @@ func TestCrash(t *testing.T) {
 			var points []crash.Point
 			for i, p := range all {
 				written := whole.Writes[p.Call]
-				if i%*stride == 0 || strings.HasPrefix(written, "Keystone ") || strings.HasSuffix(written, "/"+secretName) && p.Fault != crash.Before {
+				ofQueue := target == queueUser && strings.HasPrefix(written, "*unstructured") && p.Fault == crash.After && !p.Stale
+				if i%*stride == 0 || strings.HasPrefix(written, "Keystone ") || ofQueue || strings.HasSuffix(written, "/"+secretName) && p.Fault != crash.Before {
 					points = append(points, p)
 				}
 			}

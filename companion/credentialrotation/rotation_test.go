@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
@@ -59,6 +61,37 @@ func TestOverlap(t *testing.T) {
 	c.days(r, 1)
 	if c.accepts(old) || !c.accepts(fresh) || c.rotation().Status.Phase != "Idle" || c.rotation().Status.PreviousID != "" {
 		t.Errorf("old %v, new %v, %+v", c.accepts(old), c.accepts(fresh), c.rotation().Status)
+	}
+}
+
+// TestLater: all pods of a consumer that is made after the credential have it, and none is replaced for that; for the next credential they are.
+func TestLater(t *testing.T) {
+	for _, target := range []string{applicationCredential, password, queueUser} {
+		t.Run(target, func(t *testing.T) {
+			c := newCluster(t, rotationOf(target))
+			r := c.sound()
+			for range 8 {
+				c.pass(r)
+			}
+			c.place(r)
+			consumer := func() *appsv1.Deployment {
+				d := &appsv1.Deployment{}
+				c.must(c.api.Get(context.Background(), key("glance"), d))
+				return d
+			}
+			annotation, first := podAnnotationPrefix+secretName, c.rotation().Status.CurrentID
+			d := consumer()
+			if got := d.Spec.Template.Annotations[annotation]; c.podCount != 2 || got != "" || d.Annotations[annotation] != first {
+				t.Errorf("%d pods were started, by a template with %q of a workload with %v; want 2, none and %s", c.podCount, got, d.Annotations, first)
+			}
+			if !meta.IsStatusConditionTrue(c.rotation().Status.Conditions, conditionDistributed) {
+				t.Errorf("not distributed: %s", c.conditions())
+			}
+			c.untilRotation(r)
+			if got, want := consumer().Spec.Template.Annotations[annotation], c.rotation().Status.CurrentID; got != want || want == first || c.podCount != 4 {
+				t.Errorf("then %d pods were started, by a template with %q; want 4 and %q, which is not %q", c.podCount, got, want, first)
+			}
+		})
 	}
 }
 

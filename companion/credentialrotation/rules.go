@@ -16,13 +16,17 @@ const (
 
 	// settle is how long a new credential is in the Secret before pods are restarted for it: a kubelet's view of it may be late.
 	settle = 10 * time.Second
-	// poll is how often it looks for what is not watched.
-	poll = 30 * time.Second
+	// poll is how often it looks for what is not watched, and hurry how often if others are at it.
+	poll  = 30 * time.Second
+	hurry = 2 * time.Second
 )
 
 // rules are asked in this order for the next step; the first that has one decides.
 var rules = []func(*world) *controller.Step{
 	refuse,
+	keep,
+	awaitConsumers,
+	markConsumers,
 	rollConsumers,
 	recordDistribution,
 	mint,
@@ -33,7 +37,8 @@ var rules = []func(*world) *controller.Step{
 	rotate,
 }
 
-// next finds the next step. Workloads and Secrets are watched, Keystone and pods are not.
+// next finds the next step. Workloads and Secrets are watched; Keystone, pods, and objects of queues, whose kinds need not be installed,
+// are not.
 func next(w *world) controller.Step {
 	s := controller.First(rules, w)
 	s.Expected = s.Do != nil
@@ -47,6 +52,9 @@ func next(w *world) controller.Step {
 	default:
 		s.After = controller.Longest
 	}
+	if s.Do == nil && w.unsettled {
+		s.After = min(s.After, hurry)
+	}
 	return s
 }
 
@@ -55,25 +63,67 @@ func refuse(w *world) *controller.Step {
 	switch {
 	case w.state == foreign:
 		return &controller.Step{Name: "NotOurs", Wait: fmt.Sprintf("Secret %s is not touched: %s", name, w.whose)}
-	case w.rotation.Spec.Target == password && w.value() == "":
+	case !w.target.overlaps() && w.value() == "":
+		_, key := w.target.keys()
 		return &controller.Step{Name: "PasswordMissing", Wait: fmt.Sprintf(
-			"Secret %s has to hold the user's present password in its key %s: Keystone lets nobody read it", name, passwordKey)}
+			"Secret %s has to hold the user's present password in its key %s: Keystone lets nobody read it", name, key)}
 	}
 	return nil
 }
 
-// rollConsumers restarts the pods of every consumer in the course of its roll-out: those that carry the annotation were started
+// keep lets the credential in use do what the spec says.
+func keep(w *world) *controller.Step {
+	if !w.usable() {
+		return nil
+	}
+	return w.target.keep(w)
+}
+
+// awaitConsumers records which consumers do not exist while the credential is there. This pass has read the Secret before it looked for
+// them, and writes over the version that it read: what is made later reads this credential or a later one.
+func awaitConsumers(w *world) *controller.Step {
+	if !w.usable() || w.settles() {
+		return nil
+	}
+	var absent []string
+	for _, c := range w.consumers {
+		if c.Template() == nil && !slices.Contains(w.record.Awaited, c.String()) {
+			absent = append(absent, c.String())
+		}
+	}
+	if len(absent) == 0 {
+		return nil
+	}
+	return &controller.Step{Name: "ConsumersAwaited", Do: writeRecord(w, w.record.awaiting(absent))}
+}
+
+// markConsumers notes on a consumer that it was made after the credential, so that a new one is not rolled to have what it has.
+func markConsumers(w *world) *controller.Step {
+	if !w.usable() {
+		return nil
+	}
+	for _, c := range w.consumers {
+		if c.Unnamed(w.annotation()) && !c.Marked(w.annotation(), w.record.ID) && slices.Contains(w.record.Awaited, c.String()) {
+			return &controller.Step{Name: "ConsumerMarked", Do: func(ctx context.Context, env *controller.Env) error {
+				return c.Mark(ctx, env.Client, w.annotation(), w.record.ID)
+			}}
+		}
+	}
+	return nil
+}
+
+// rollConsumers restarts the pods of every other consumer in the course of its roll-out: those that carry the annotation were started
 // after the credential was written, which is the proof that they have it.
 func rollConsumers(w *world) *controller.Step {
 	if !w.usable() {
 		return nil
 	}
 	for _, c := range w.consumers {
-		if c.Template() == nil || c.Named(w.annotation(), w.record.ID) {
+		if c.Template() == nil || c.Named(w.annotation(), w.record.ID) || c.Marked(w.annotation(), w.record.ID) {
 			continue
 		}
-		if from := w.record.Since.Add(settle); w.record.Previous != "" && from.After(w.now) {
-			return &controller.Step{Name: "Settling", Wait: "gives kubelets time to see the new credential", At: from}
+		if w.settles() {
+			return &controller.Step{Name: "Settling", Wait: "gives kubelets time to see the new credential", At: w.record.Since.Add(settle)}
 		}
 		return &controller.Step{
 			Name: "ConsumerRolled", Note: fmt.Sprintf("rolls %s for it to have credential %s", c, w.record.ID),
@@ -85,6 +135,11 @@ func rollConsumers(w *world) *controller.Step {
 	return nil
 }
 
+// settles reports whether a kubelet may still see the credential before this one.
+func (w *world) settles() bool {
+	return w.record.Previous != "" && w.record.Since.Add(settle).After(w.now)
+}
+
 // recordDistribution records that every consumer has the credential.
 func recordDistribution(w *world) *controller.Step {
 	if w.state != intact || w.record.Distributed != nil || w.waitsForConsumers() != "" {
@@ -92,8 +147,8 @@ func recordDistribution(w *world) *controller.Step {
 	}
 	rec := w.record
 	rec.Distributed = &w.now
-	if w.rotation.Spec.Target == password {
-		rec = rec.revoked() // Keystone forgot the old one when it took the new one.
+	if !w.target.overlaps() {
+		rec = rec.revoked() // The old one ended with the making of the new one.
 	}
 	return &controller.Step{
 		Name: "CredentialDistributed", Do: writeRecord(w, rec),
@@ -101,45 +156,24 @@ func recordDistribution(w *world) *controller.Step {
 	}
 }
 
-// mint makes the staged credential in Keystone, and puts it into use when it is there. Both can be done again.
+// mint makes the staged credential, and puts it into use when it is there. Both can be done again.
 func mint(w *world) *controller.Step {
 	if w.record.Staged == "" || w.staged() == "" {
 		return nil
 	}
-	switch {
-	case w.lockedOut:
-		// Logins that fail count against the user. An edit of the Secret wakes it.
-		return &controller.Step{Name: "LockedOut", Wait: w.problem, At: w.now.Add(controller.Longest)}
-	case w.user == nil:
-		return &controller.Step{Name: "KeystoneAwaited", Wait: w.problem}
+	id, s := w.target.mint(w)
+	if s != nil {
+		return s
 	}
-	if w.rotation.Spec.Target == password {
-		if !w.changed {
-			return &controller.Step{Name: "PasswordChanged", Do: askKeystone(w, changePassword(w)), Note: "changed the password in Keystone"}
-		}
-		return &controller.Step{
-			Name: "CredentialReplaced", Do: promote(w, w.record.Staged),
-			Note: fmt.Sprintf("Secret %s holds the new password", w.secret.Name),
-		}
+	return &controller.Step{
+		Name: "CredentialReplaced", Do: promote(w, id),
+		Note: fmt.Sprintf("Secret %s holds %s", w.secret.Name, w.target.title(id)),
 	}
-	if made, ok := w.find("", w.record.Staged); ok {
-		return &controller.Step{
-			Name: "CredentialReplaced", Do: promote(w, made.ID),
-			Note: fmt.Sprintf("Secret %s holds application credential %s", w.secret.Name, made.ID),
-		}
-	}
-	if !slices.Equal(w.record.StagedRoles, w.roles()) { // By another name: who is late may still make the one that was staged.
-		return &controller.Step{Name: "CredentialStaged", Do: stage(w)}
-	}
-	if lacking := w.lacking(); lacking != "" {
-		return &controller.Step{Name: "RolesAwaited", Wait: lacking}
-	}
-	return &controller.Step{Name: "CredentialMade", Do: askKeystone(w, create(w)), Note: "made application credential " + w.record.Staged}
 }
 
 // adopt takes the password that someone has put into the Secret.
 func adopt(w *world) *controller.Step {
-	if w.rotation.Spec.Target != password || w.state == intact {
+	if w.target.overlaps() || w.state == intact {
 		return nil
 	}
 	return &controller.Step{
@@ -148,37 +182,33 @@ func adopt(w *world) *controller.Step {
 	}
 }
 
-// replaceBroken makes another application credential in the place of one that is missing, was edited or is revoked, suspended or
-// not: without one, nothing works.
+// replaceBroken makes another credential in the place of one that is missing, was edited or is revoked, suspended or not: without one,
+// nothing works.
 func replaceBroken(w *world) *controller.Step {
-	if w.rotation.Spec.Target == password || w.usable() {
+	if !w.target.overlaps() || w.usable() {
 		return nil
 	}
-	if w.user == nil {
+	if !w.known {
 		return &controller.Step{Name: "KeystoneAwaited", Wait: w.problem}
 	}
 	s := &controller.Step{Name: "CredentialStaged", Do: stage(w)}
 	switch {
 	case w.gone():
-		s.Warning, s.Note = true, fmt.Sprintf("Keystone has no application credential %s any more: another one takes its place. "+
-			"Deleting a role revokes the application credentials of all users who had it", w.record.ID)
+		s.Warning, s.Note = true, w.target.lost(w.record.ID)
 	case w.state == edited, w.state == unrecorded:
-		s.Warning, s.Note = true, fmt.Sprintf("Secret %s was edited: another application credential takes the place of what it holds",
-			w.secret.Name)
+		s.Warning, s.Note = true, fmt.Sprintf("Secret %s was edited: another credential takes the place of what it holds", w.secret.Name)
 	}
 	return s
 }
 
 // revoke revokes what was condemned, one by one.
 func revoke(w *world) *controller.Step {
-	if w.user == nil {
+	if !w.known {
 		return nil
 	}
 	for _, id := range w.record.Condemned {
 		if _, ok := w.find(id, ""); ok {
-			return &controller.Step{
-				Name: "CredentialRevoked", Do: askKeystone(w, deleteCredential(w, id)), Note: "revoked application credential " + id,
-			}
+			return w.target.revoke(w, id)
 		}
 	}
 	return nil
@@ -187,7 +217,7 @@ func revoke(w *world) *controller.Step {
 // condemn records what nobody uses any more: from then on it is revoked, whoever leads. That the Secret is still as it was when this was
 // proven makes it certain that none of them has come into use.
 func condemn(w *world) *controller.Step {
-	if w.rotation.Spec.Target == password || !w.usable() || w.user == nil || w.record.Distributed == nil {
+	if !w.target.overlaps() || !w.usable() || !w.known || w.record.Distributed == nil {
 		return nil
 	}
 	strays := w.strays()

@@ -61,6 +61,7 @@ func (w *world) phase() string {
 }
 
 func judgeReady(w *world, s controller.Step) condition.State {
+	lacking, what := w.target.lacks(w)
 	switch {
 	case w.usable() && s.Wait != "" && !w.rotation.Spec.Suspend && !w.due().After(w.now):
 		return condition.True("RotationWaits", fmt.Sprintf("credential %s is in use; the rotation that was due at %s waits: %s",
@@ -68,8 +69,8 @@ func judgeReady(w *world, s controller.Step) condition.State {
 	case w.usable() && w.problem != "":
 		return condition.True("KeystoneAwaited", fmt.Sprintf(
 			"credential %s is in use, but could not be replaced now: %s", w.record.ID, w.problem))
-	case w.usable() && w.lacking() != "": // The credential has them no more either.
-		return condition.False("RolesMissing", w.lacking())
+	case w.usable() && lacking != "":
+		return condition.False(lacking, what)
 	case w.usable():
 		return condition.True("CredentialInUse", fmt.Sprintf("credential %s is in use", w.record.ID))
 	case s.Do == nil && s.Wait != "":

@@ -11,7 +11,7 @@ import (
 // TestTimes: a grace of days is of days.
 func TestTimes(t *testing.T) {
 	start := time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
-	w := &world{rotation: rotationOf(applicationCredential), record: record{Since: start, Distributed: &start}}
+	w := &world{rotation: rotationOf(applicationCredential), target: &application{}, record: record{Since: start, Distributed: &start}}
 	w.rotation.Spec.GracePeriodDays = new(int32(3))
 	if got := w.graceEnds().Sub(start); got != 72*time.Hour {
 		t.Errorf("three days of grace are %s", got)
@@ -35,7 +35,7 @@ func TestSettle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.user = nil // Nobody asks Keystone for it.
+	w.known = false // Nobody asks Keystone for it.
 	w.record.ID, w.record.Previous, w.record.Since = "new", w.record.ID, w.now
 	for after, want := range map[time.Duration]string{0: "Settling", 9 * time.Second: "Settling", 10 * time.Second: "ConsumerRolled"} {
 		later := *w
@@ -48,7 +48,7 @@ func TestSettle(t *testing.T) {
 
 // TestAnnotation: pods carry the name of the Secret and the credential's ID.
 func TestAnnotation(t *testing.T) {
-	w := &world{rotation: rotationOf(applicationCredential)}
+	w := &world{rotation: rotationOf(applicationCredential), target: &application{}}
 	if got := w.annotation(); got != "credentials.c5c3.io/glance-credential" {
 		t.Error(got)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,9 +13,7 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/consumer"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
-	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 )
 
 const (
@@ -61,19 +58,27 @@ type world struct {
 	consumers []consumer.Workload
 	copies    []secretCopy
 
-	// user is logged in; problem says why nobody is. It is locked out if no password is left that Keystone accepts.
-	user      *identity.User
-	problem   string
-	lockedOut bool
-	// credentials are the application credentials of this rotation that Keystone has.
-	credentials []identity.ApplicationCredential
-	// changed is set when Keystone accepts the staged password.
-	changed bool
+	target target
+	// known: the credentials of this rotation that are valid are these. Otherwise a problem says why nobody knows, if anybody was asked.
+	known       bool
+	credentials []credential
+	problem     string
+	// unsettled: others are about to do what was asked of them.
+	unsettled bool
 }
 
 // observe reads the world. Nothing comes from a cache: what a pass decides cannot be taken back.
 func observe(ctx context.Context, env *controller.Env, rotation *c5c3v1.CredentialRotation) (*world, error) {
-	w, reader := &world{rotation: rotation, now: env.Clock.Now().UTC().Truncate(time.Second)}, env.Reader // As times in a status are.
+	w, reader := &world{
+		rotation: rotation, target: targets[rotation.Spec.Target](),
+		now: env.Clock.Now().UTC().Truncate(time.Second), // As times in a status are.
+	}, env.Reader
+	secret, err := live.Get(ctx, env.Reader, "Secret", w.key(string(rotation.Spec.SecretName)), &corev1.Secret{})
+	if err != nil {
+		return nil, err
+	}
+	w.judge(secret)
+	// After the Secret: a consumer that is not there yet is made later than what is in it (awaitConsumers).
 	for _, ref := range rotation.Spec.Consumers {
 		if ref.Kind == aggregateKind {
 			c, err := observeCopy(ctx, reader, w.key(string(ref.Name)))
@@ -89,20 +94,10 @@ func observe(ctx context.Context, env *controller.Env, rotation *c5c3v1.Credenti
 		}
 		w.consumers = append(w.consumers, c)
 	}
-	secret, err := live.Get(ctx, env.Reader, "Secret", w.key(string(rotation.Spec.SecretName)), &corev1.Secret{})
-	if err != nil {
-		return nil, err
-	}
-	w.judge(secret)
 	if w.state == foreign {
 		return w, nil
 	}
-	cloud, problem, err := identity.FindCloud(ctx, env.Reader, rotation.Namespace, rotation.Spec.CloudCredentialsRef)
-	if w.problem = problem; err != nil || problem != "" {
-		return w, err
-	}
-	w.ask(ctx, env.Transport, cloud)
-	return w, nil
+	return w, w.target.observe(ctx, env, w)
 }
 
 // judge finds the state of the Secret.
@@ -117,7 +112,7 @@ func (w *world) judge(secret *corev1.Secret) {
 	case rec != nil && rec.Rotation != w.rotation.Name:
 		w.state, w.whose = foreign, "it is that of CredentialRotation "+rec.Rotation
 		return
-	case rec == nil && unreadable == nil && w.rotation.Spec.Target != password && secret.Labels[managedByLabel] != managedBy:
+	case rec == nil && unreadable == nil && w.target.overlaps() && secret.Labels[managedByLabel] != managedBy:
 		w.state, w.whose = foreign, "it was not made by this CredentialRotation. Delete it, or name another Secret"
 		return
 	case rec == nil:
@@ -125,114 +120,45 @@ func (w *world) judge(secret *corev1.Secret) {
 		return
 	}
 	w.record = *rec
+	idKey, _ := w.target.keys()
 	switch {
 	case rec.ID == "":
 		w.state = empty
-	case rec.Digest != digest(rec.ID, w.value()), w.rotation.Spec.Target == applicationCredential && text(secret, idKey) != rec.ID:
+	case rec.Digest != digest(rec.ID, w.value()), idKey != "" && text(secret, idKey) != rec.ID:
 		w.state = edited
 	default:
 		w.state = intact
 	}
 }
 
-// ask asks Keystone for what has to be known. That it does not answer is no error: it is waited for.
-func (w *world) ask(ctx context.Context, keystone identity.Transport, cloud identity.Cloud) {
-	ref := w.rotation.Spec.CloudCredentialsRef
-	switch {
-	case w.rotation.Spec.Target == password:
-		w.askForPassword(ctx, keystone, cloud)
-	case cloud.Username != w.rotation.Spec.UserName:
-		w.problem = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s is of user %q, and only user %s itself can make its application "+
-			"credentials", ref.CloudName, cloud.Username, w.rotation.Spec.UserName)
-	case cloud.ProjectName == "" && cloud.ProjectID == "":
-		w.problem = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s needs a project, which application credentials are for", ref.CloudName)
-	default:
-		w.askForCredentials(ctx, keystone, cloud)
-	}
-}
-
-func (w *world) askForCredentials(ctx context.Context, keystone identity.Transport, cloud identity.Cloud) {
-	user, err := keystone.Login(ctx, cloud)
-	var all []identity.ApplicationCredential
-	if err == nil {
-		all, err = user.ApplicationCredentials(ctx)
-	}
-	if err != nil {
-		w.problem = err.Error()
-		return
-	}
-	w.user = user
-	for _, c := range all {
-		if strings.HasPrefix(c.Name, w.prefix()) {
-			w.credentials = append(w.credentials, c)
-		}
-	}
-}
-
-// askForPassword finds out which password Keystone knows, while one is staged. At no other time, since a login that fails counts
-// against the user.
-func (w *world) askForPassword(ctx context.Context, keystone identity.Transport, cloud identity.Cloud) {
-	if w.record.Staged == "" || w.staged() == "" {
-		return
-	}
-	cloud.Username = w.rotation.Spec.UserName
-	cloud.ProjectName, cloud.ProjectID, cloud.DomainName, cloud.DomainID, cloud.ApplicationCredentialID = "", "", "", "", ""
-	for _, changed := range []bool{false, true} {
-		cloud.Password = w.value()
-		if changed {
-			cloud.Password = w.staged()
-		}
-		user, err := keystone.Login(ctx, cloud)
-		if err == nil {
-			w.user, w.changed, w.problem = user, changed, ""
-			return
-		}
-		w.problem = err.Error()
-		if !identity.IsRefused(err) {
-			return
-		}
-	}
-	w.lockedOut = true
-	w.problem = fmt.Sprintf("Keystone accepts neither the password in Secret %s nor the one that was to come: "+
-		"put the right one into its key %s", w.secret.Name, passwordKey)
-}
-
-// prefix of the names of this rotation's application credentials. Names are unique for a user, and kept when the rotation is made
-// again.
-func (w *world) prefix() string {
-	const readable, digits = 63, 10
-	name := w.rotation.Name
-	return name[:min(len(name), readable)] + "-" + names.Hash(digits, w.rotation.Namespace, name) + "-"
-}
-
-// find an application credential by its ID or name.
-func (w *world) find(id, name string) (identity.ApplicationCredential, bool) {
+// find a credential by its ID or name.
+func (w *world) find(id, name string) (credential, bool) {
 	for _, c := range w.credentials {
-		if id != "" && c.ID == id || name != "" && c.Name == name {
+		if id != "" && c.id == id || name != "" && c.name == name {
 			return c, true
 		}
 	}
-	return identity.ApplicationCredential{}, false
+	return credential{}, false
 }
 
-// strays are the application credentials that are neither in use nor being made.
+// strays are the credentials that are neither in use nor being made.
 func (w *world) strays() []string {
 	var out []string
 	for _, c := range w.credentials {
-		if c.ID != w.record.ID && c.Name != w.record.Staged {
-			out = append(out, c.ID)
+		if c.id != w.record.ID && c.name != w.record.Staged {
+			out = append(out, c.id)
 		}
 	}
 	return out
 }
 
-// gone reports that Keystone no longer has the application credential in use: someone revoked it, or deleted a role that the user had.
+// gone reports that there is no such credential any more as the one in use: someone revoked it, or deleted what it hung on.
 func (w *world) gone() bool {
-	if w.rotation.Spec.Target == password || w.state != intact || w.user == nil {
+	if w.state != intact || !w.known {
 		return false
 	}
-	_, ok := w.find(w.record.ID, "")
-	return !ok
+	c, ok := w.find(w.record.ID, "")
+	return !ok || c.leaving
 }
 
 // usable reports that there is a credential that works, as far as is known.
@@ -260,19 +186,6 @@ func (w *world) waitsForConsumers() string {
 
 // roles are those that an application credential is to be made with, sorted.
 func (w *world) roles() []string { return slices.Sorted(slices.Values(w.rotation.Spec.Roles)) }
-
-// lacking says which roles the user lacks that the credential is to have: no words if it has them all, as far as is known.
-func (w *world) lacking() string {
-	if w.user == nil {
-		return ""
-	}
-	roles := w.user.Lacks(w.roles())
-	if len(roles) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("spec.roles: user %s does not have the role %s in its project: give it by a RoleAssignment",
-		w.rotation.Spec.UserName, strings.Join(roles, " or "))
-}
 
 // due is when the credential is replaced, if nothing holds that back.
 func (w *world) due() time.Time {

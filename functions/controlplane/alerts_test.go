@@ -17,20 +17,9 @@ func TestAlerts(t *testing.T) {
 	ready := func(set string) []string {
 		return []string{"kube_statefulset_status_replicas_ready{statefulset" + set + "}", "kube_statefulset_replicas{statefulset" + set + "}"}
 	}
-	const queue, store = `="rabbitmq-server"`, `=~"valkey-valkey-.*"`
+	const store = `=~"valkey-valkey-.*"`
 	m := derived(t, "{}", bare)
 	want := map[string]monitoringtest.Alert{
-		"QueueWithoutMajority":     asks(critical, "2m", ready(queue)...),
-		"QueueDegraded":            asks(warning, "15m", ready(queue)...),
-		"QueueOutOfMemory":         asks(critical, "2m", "rabbitmq_alarms_memory_used_watermark"),
-		"QueueDiskFull":            asks(critical, "2m", "rabbitmq_alarms_free_disk_space_watermark"),
-		"QueuePartitioned":         asks(critical, "5m", "erlang_vm_dist_node_state", "rabbitmq_build_info"),
-		"QueueCertificateExpiring": asks(warning, "1h", `certmanager_certificate_expiration_timestamp_seconds{name="rabbitmq-tls"}`),
-	}
-	if diff := cmp.Diff(want, monitoringtest.Alerts(t, m.queueAlerts())); diff != "" {
-		t.Errorf("queue (-want +got):\n%s", diff)
-	}
-	want = map[string]monitoringtest.Alert{
 		"StoreDown":           asks(critical, "2m", ready(store)[0]),
 		"StoreDegraded":       asks(warning, "15m", ready(store)...),
 		"StoreWithoutPrimary": asks(critical, "2m", "redis_instance_info", `redis_instance_info{role="master"}`),

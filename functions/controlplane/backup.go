@@ -2,14 +2,10 @@ package controlplane
 
 import (
 	"cmp"
-	"encoding/json"
 	"reflect"
 	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
@@ -47,9 +43,10 @@ func (m *model) backups() mariadb.Backup {
 	if v := want.StagingStorage; v != nil {
 		b.StagingSize, b.StagingClass = string(v.StorageSize), string(cmp.Or(v.StorageClass, m.platform.StorageClass))
 	}
+	const digits = 8
 	name := mariaDBName
 	if b.Restarts = sameFixed(m.databaseWas.backup, b.Fixed()); !b.Restarts {
-		name += "-" + hashOf(b.Fixed())
+		name += "-" + names.HashOf(digits, b.Fixed())
 	}
 	b.Meta = m.meta(name)
 	return b
@@ -82,26 +79,4 @@ func withoutEmpty(v any) any {
 		}
 	}
 	return out
-}
-
-func hashOf(v any) string {
-	const digits = 8
-	// Maps of strings are written in the order of their keys, and never fail.
-	text, _ := json.Marshal(v) //nolint:errchkjson // See above.
-	return names.Hash(digits, string(text))
-}
-
-// longestGap is the longest time between two of a hundred consecutive times of a schedule, counted from a fixed day.
-func longestGap(schedule common.Cron) time.Duration {
-	const samples = 100
-	s, err := cron.ParseStandard(string(schedule))
-	if err != nil {
-		return 0
-	}
-	longest := time.Duration(0)
-	for i, at := 0, s.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)); i < samples && !at.IsZero(); i++ {
-		next := s.Next(at)
-		longest, at = max(longest, next.Sub(at)), next
-	}
-	return longest
 }

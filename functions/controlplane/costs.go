@@ -71,6 +71,11 @@ func (m *model) parts() []part {
 	return out
 }
 
+// partOf are the members of a server of a service's own.
+func partOf(field string, s common.Members) part {
+	return part{field: field, replicas: s.Replicas, resources: s.Resources, short: true, storage: s.StorageSize}
+}
+
 // A maximum bounds what parts cost.
 type maximum struct {
 	// unit is what is counted, as it stands behind the number, field the part's field that says it, or short that of a short part.

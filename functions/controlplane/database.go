@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 const (
@@ -76,27 +77,22 @@ func (m *model) server() (mariadb.Server, error) {
 	if err != nil {
 		return mariadb.Server{}, err
 	}
-	s := mariadb.Server{
+	s := openstack.KeepServer(mariadb.Server{
 		Meta:         m.meta(mariaDBName),
 		Replicas:     m.databaseReplicas(),
 		RootSecret:   mariaDBName + "-root",
 		StorageSize:  string(m.databaseStorage()),
-		StorageClass: keptClass(was.server, string(cmp.Or(db.StorageClass, m.platform.StorageClass))),
+		StorageClass: string(cmp.Or(db.StorageClass, m.platform.StorageClass)),
 		Resources:    res,
 		Placement:    db.Placement,
 		Issuer:       internalCA,
 		Image:        image,
 		Exporter:     exporter,
-		PullSecrets:  pullSecretsOf(was.server, m.images.PullSecrets),
+		PullSecrets:  m.images.PullSecrets,
 		BufferPool:   mariadb.BufferPool(m.databaseMemory()),
 		Connections:  m.connections(),
-	}
-	if was.modern() {
-		s.Transfer = &mariadb.Transfer{Cache: mariadb.GaleraCache(bytes(m.databaseStorage())), Threads: mariadb.Threads(res)}
-	}
-	if was.primary >= int64(s.Replicas) {
-		s.Replicas, s.Primary = was.replicas, new(int64(0))
-	}
+		Transfer:     &mariadb.Transfer{Cache: mariadb.GaleraCache(bytes(m.databaseStorage())), Threads: mariadb.Threads(res)},
+	}, was.server)
 	if m.proxy.leads {
 		s.MaxScale = maxScaleName
 	}
@@ -211,7 +207,7 @@ func (m *model) checkRoot() error {
 // rootSecret is the Secret with root's password: generated, or that of the backup. It is filled once: the password of a database that is
 // there stays what it is, also where the claim is made again and says nothing of a backup.
 func (m *model) rootSecret(meta object.Meta) compose.Resource {
-	out := compose.Resource{Name: rootSecretResource, Object: secret.Generated(meta, "root", nil), Retain: true}
+	out := compose.Resource{Name: rootSecretResource, Object: secret.Generated(meta, meta.Name, "root", nil), Retain: true}
 	if given := m.root.given; given != nil {
 		out.Object = secret.Given(meta, "root", m.secrets.Source(string(given.Name)), string(given.Key))
 		out.After = m.copied(m.spec.Infrastructure.MariaDB.RestoreFrom.RootPasswordSecretRef)
@@ -235,12 +231,4 @@ func bytes(s controlplanev1.StorageSize) int64 {
 		return 0
 	}
 	return q.Value()
-}
-
-func (m *model) pullSecrets() object.List {
-	var out object.List
-	for _, n := range m.images.PullSecrets {
-		out = append(out, object.Map{"name": string(n)})
-	}
-	return out
 }

@@ -3,6 +3,7 @@ package controlplane
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -89,6 +90,11 @@ func (m *model) podSecurity() string {
 	if m.databaseReplicas() > 1 || m.proxy.replicas > 0 || m.locks() {
 		return "baseline"
 	}
+	for _, s := range m.services {
+		if s.databases != nil && slices.ContainsFunc(s.databases(m, s), func(members int32) bool { return members > 1 }) {
+			return "baseline"
+		}
+	}
 	return "restricted"
 }
 
@@ -110,7 +116,7 @@ func companionController(m *model) ([]compose.Stage, error) {
 	}
 	var prometheus []string
 	if m.monitoring.Enabled {
-		prometheus = m.neighbours.monitoring
+		prometheus = workload.Names(m.neighbours.Monitoring)
 	}
 	names := []string{"companion-account", "companion-role", "companion-role-binding"}
 	var access compose.Stage
@@ -121,7 +127,7 @@ func companionController(m *model) ([]compose.Stage, error) {
 		{Name: "companion", Object: c5c3.Deployment(w, image)},
 		{Name: "companion-service", Object: c5c3.Service(w)},
 		{Name: "companion-disruption-budget", Object: w.DisruptionBudget()},
-		{Name: "companion-network-policy", Object: c5c3.Network(w, prometheus, m.neighbours.apiServer, m.publicAddresses()...)},
+		{Name: "companion-network-policy", Object: c5c3.Network(w, prometheus, m.neighbours.APIServerPorts, m.publicAddresses()...)},
 	}
 	return []compose.Stage{access, run}, nil
 }

@@ -8,51 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
-
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
-// TestDiskLimit: the operator's own number would hold a queue on a small volume back from its first message on, and a share of the memory
-// does not count beside it.
+// TestDiskLimit: in each size, a queue's volume has room for what its members may have in memory.
 func TestDiskLimit(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason  string
-		res     *common.Resources
-		storage string
-		want    string
-	}{
-		"Memory": {"What is in memory has to find room on the disk.", resources("1", "1Gi", "2Gi"), "10Gi", "disk_free_limit.absolute = 2147483648\n"},
-		"Volume": {"A limit beyond the volume holds everything back.", resources("1", "4Gi", "4Gi"), "1Gi", "disk_free_limit.absolute = 357913941\n"},
-		"NoLimit": {
-			"Nobody knows how much that is: the operator's own holds.", &common.Resources{}, "10Gi", "",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := diskLimit(tc.res, tc.storage); got != tc.want {
-				t.Errorf("%s got %q, want %q", tc.reason, got, tc.want)
-			}
-		})
-	}
 	for name, s := range sizes {
+		m := derived(t, "{size: "+name+"}", bare)
 		want := fmt.Sprintf("disk_free_limit.absolute = %d\n", s.messagingResources.Limits.Memory.Value())
-		if got := diskLimit(s.messagingResources, s.messagingStorage); got != want {
+		if got, _ := at(m.cluster("").Object().Object, "spec", "rabbitmq", "additionalConfig").(string); !strings.HasSuffix(got, want) {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
-	}
-}
-
-// TestGuaranteed: a member is given all the memory that it reckons with.
-func TestGuaranteed(t *testing.T) {
-	given := resources("1", "1Gi", "2Gi")
-	got := guaranteed(given)
-	if got.Requests.Memory.String() != "2Gi" || got.Requests.CPU.String() != "1" || given.Requests.Memory.String() != "1Gi" {
-		t.Errorf("got %v of %v", got.Requests, given.Requests)
-	}
-	if got := guaranteed(&common.Resources{Limits: given.Limits}); got.Requests.Memory.String() != "2Gi" {
-		t.Errorf("without requests: %v", got.Requests)
-	}
-	if none := (&common.Resources{}); guaranteed(none) != none {
-		t.Error("without a limit there is nothing to set aside")
 	}
 }
 

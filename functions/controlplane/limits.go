@@ -42,6 +42,7 @@ var (
 	openIDHosts        = row{"openIDHosts", func(l *platformv1.Limit) []string { return texts(l.OpenIDHosts) }, limit.Hosts}
 	downloadHosts      = row{"downloadHosts", func(l *platformv1.Limit) []string { return texts(l.DownloadHosts) }, hostsOrAny}
 	storageNetworks    = row{"storageNetworks", func(l *platformv1.Limit) []string { return texts(l.StorageNetworks) }, limit.Network}
+	hypervisorNetworks = row{"hypervisorNetworks", func(l *platformv1.Limit) []string { return texts(l.HypervisorNetworks) }, limit.Network}
 )
 
 // A mention is something outside that a spec names.

@@ -154,6 +154,14 @@ func TestDeniedByDefault(t *testing.T) {
 			"{services: {glance: {stores: [{name: a, rbd: {secretRef: {name: ceph}}}]}}}",
 			"spec.services.glance.stores[0].rbd.networks", "any network", "storageNetworks: ['*']", "storageNetworks: [0.0.0.0/0]",
 		},
+		"hypervisors": {
+			"{services: {nova: {hypervisorNetworks: [10.1.0.0/16]}}}",
+			"spec.services.nova.hypervisorNetworks", "10.1.0.0/16", "hypervisorNetworks: [10.0.0.0/8]", "hypervisorNetworks: [10.1.0.0/24], storageNetworks: ['*']",
+		},
+		"a cell's hypervisors": {
+			"{services: {nova: {cells: [{name: a}, {name: b, hypervisorNetworks: ['fd00::/64']}]}}}",
+			"spec.services.nova.cells[1].hypervisorNetworks", "fd00::/64", "hypervisorNetworks: ['fd00::/16']", "hypervisorNetworks: [10.0.0.0/8]",
+		},
 		"images of a host": {
 			"{services: {glance: {import: {methods: [web-download], webDownload: {allowedHosts: [images.example.com]}}}}}",
 			"spec.services.glance.import.webDownload.allowedHosts", "images.example.com", "downloadHosts: ['*.example.com']", "downloadHosts: [example.com]",

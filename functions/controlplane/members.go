@@ -19,10 +19,8 @@ type queueMembers struct {
 	storage, class string
 }
 
-// queueMembers finds the members of RabbitMQ. Its operator neither takes members away nor shrinks volumes nor moves them to another class
-// (https://github.com/rabbitmq/cluster-operator, internal/controller/reconcile_scale_down.go, internal/scaling/scaling.go).
+// queueMembers finds the members of RabbitMQ.
 func (m *model) queueMembers() error {
-	const field = "spec.infrastructure.rabbitmq"
 	r := m.spec.Infrastructure.RabbitMQ
 	m.queue = queueMembers{
 		replicas: ptr.Deref(r.Replicas, m.size.messaging),
@@ -33,24 +31,37 @@ func (m *model) queueMembers() error {
 	if !m.messaging() || !seen.Exists() {
 		return nil
 	}
-	if is, _ := seen.Int("spec", "replicas"); int64(m.queue.replicas) < is {
-		if r.Replicas != nil {
-			return invalid.Field(field+".replicas", "the queue has %d members, and its operator takes none away; say %d here", is, is)
+	is, _ := seen.Int("spec", "replicas")
+	was := queueMembers{
+		replicas: int32(is), //nolint:gosec // nine at most
+		storage:  seen.String("spec", "persistence", "storage"), class: seen.Keep(m.queue.class, "spec", "persistence", "storageClassName"),
+	}
+	var err error
+	m.queue, err = m.queue.keep("spec.infrastructure.rabbitmq", r.Replicas, r.Storage, was)
+	return err
+}
+
+// keep what its operator does not change: it neither takes members away nor shrinks volumes nor moves them to another class
+// (https://github.com/rabbitmq/cluster-operator, internal/controller/reconcile_scale_down.go, internal/scaling/scaling.go).
+func (q queueMembers) keep(field string, replicas *int32, said controlplanev1.Storage, was queueMembers) (queueMembers, error) {
+	if q.replicas < was.replicas {
+		if replicas != nil {
+			return q, invalid.Field(field+".replicas", "the queue has %d members, and its operator takes none away; say %d here",
+				was.replicas, was.replicas)
 		}
-		m.queue.replicas = int32(is) //nolint:gosec // nine at most
+		q.replicas = was.replicas
 	}
-	if is := seen.String("spec", "persistence", "storage"); smaller(m.queue.storage, is) {
-		if r.StorageSize != nil {
-			return invalid.Field(field+".storageSize", "the queue's volumes have %s and cannot shrink; say %s here", is, is)
+	if smaller(q.storage, was.storage) {
+		if said.StorageSize != nil {
+			return q, invalid.Field(field+".storageSize", "the queue's volumes have %s and cannot shrink; say %s here", was.storage, was.storage)
 		}
-		m.queue.storage = is
+		q.storage = was.storage
 	}
-	class := seen.Keep(m.queue.class, "spec", "persistence", "storageClassName")
-	if r.StorageClass != "" && string(r.StorageClass) != class {
-		return keepsClass(field, class)
+	if said.StorageClass != "" && string(said.StorageClass) != was.class {
+		return q, keepsClass(field, was.class)
 	}
-	m.queue.class = class
-	return nil
+	q.class = was.class
+	return q, nil
 }
 
 // storeMembers are the members of Valkey.

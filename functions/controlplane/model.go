@@ -68,7 +68,7 @@ type model struct {
 	// seen is what is observed.
 	seen observe.State
 	// neighbours are who reaches in from other namespaces.
-	neighbours neighbours
+	neighbours common.Neighbours
 	// queue and store are the members of RabbitMQ and of Valkey.
 	queue queueMembers
 	store storeMembers

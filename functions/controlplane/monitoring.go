@@ -18,11 +18,10 @@ func monitored(m *model) ([]compose.Stage, error) {
 	}
 	stage = append(stage, companion...)
 	if m.messaging() {
+		c := m.cluster("")
 		stage = append(stage,
-			compose.Resource{Name: "messaging-monitor", Object: monitoring.ServiceTLS(
-				m.meta(rabbitMQName), m.monitoring, "prometheus-tls", queuePods, monitoring.Authority{Secret: queueTLS, Host: m.queueHost()},
-			)},
-			compose.Resource{Name: "messaging-alerts", Object: m.queueAlerts()},
+			compose.Resource{Name: "messaging-monitor", Object: c.Monitor(m.monitoring)},
+			compose.Resource{Name: "messaging-alerts", Object: c.Alerts(m.monitoring, "infrastructure.rabbitmq")},
 		)
 	}
 	if m.locks() {
@@ -39,7 +38,7 @@ func (m *model) databaseMonitoring() compose.Stage {
 	}
 	if m.backsUp() {
 		// Once more than is due, and as long as one may take.
-		alerts.BackupAge = longestGap(m.spec.Infrastructure.MariaDB.Backup.Schedule) + m.backupTimeout()
+		alerts.BackupAge = mariadb.LongestGap(m.spec.Infrastructure.MariaDB.Backup.Schedule) + m.backupTimeout()
 	}
 	stage := compose.Stage{{Name: "database-alerts", Object: alerts.Object(m.monitoring)}}
 	if alerts.Metrics && len(m.monitoring.Labels) > 0 {

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -51,18 +53,22 @@ func (m *model) novaSpec(s *serviceState) novav1.NovaSpec {
 		Placement: n.Placement,
 		Queue:     m.queueSpec(),
 		API:       m.process(n.API),
-		Scheduler: m.process(&scheduler.Process),
-		Conductor: m.process(n.Conductor),
+		Scheduler: m.daemon(&scheduler.Process),
+		Conductor: m.daemon(n.Conductor),
 		UWSGI:     s.processes(),
 		Consoles:  consoles.Consoles,
 		Quotas:    n.Quotas,
 		Archive:   ptr.Deref(n.Archive, common.Archive{}),
+		Flavors:   n.Flavors, Aggregates: n.Aggregates,
 	}
 	if !metadata.PerCell {
 		out.Metadata = new(m.process(&metadata.Process))
 	}
 	for _, c := range novaCells(n) {
-		cell := novav1.Cell{Name: c.Name, Disabled: c.Disabled, Conductor: m.process(c.Conductor, n.Conductor)}
+		cell := novav1.Cell{Name: c.Name, Disabled: c.Disabled, Conductor: m.daemon(c.Conductor, n.Conductor)}
+		if cell.HypervisorNetworks = c.HypervisorNetworks; len(cell.HypervisorNetworks) == 0 {
+			cell.HypervisorNetworks = n.HypervisorNetworks
+		}
 		if metadata.PerCell {
 			cell.Metadata = new(m.process(c.Metadata, &metadata.Process))
 		}
@@ -75,6 +81,99 @@ func (m *model) novaSpec(s *serviceState) novav1.NovaSpec {
 			cell.Consoles.SerialExposure = m.at(own.SerialHostname, "serial-"+c.Name)
 		}
 		out.Cells = append(out.Cells, cell)
+	}
+	m.cellServers(s, &out)
+	return out
+}
+
+// cellServers are those of the cells that have some to themselves. What is above the cells connects to their databases, too.
+func (m *model) cellServers(s *serviceState, nova *novav1.NovaSpec) {
+	var told map[string]map[string]any
+	for i, c := range novaCells(m.spec.Services.Nova) {
+		if c.Infrastructure == nil {
+			continue
+		}
+		if told == nil {
+			told = toldCells(s)
+		}
+		m.serversOf(s, nova, &nova.Cells[i], c, serversTold(told[c.Name]))
+	}
+}
+
+func (m *model) serversOf(
+	s *serviceState, nova *novav1.NovaSpec, cell *novav1.Cell, c controlplanev1.NovaCell, was novav1.CellInfrastructure,
+) {
+	cell.Infrastructure = &novav1.CellInfrastructure{Neighbours: m.neighbours}
+	if said := c.Infrastructure.MariaDB; said != nil {
+		const others, rollOut = 100, 2
+		own := m.ownDatabase(c.Name, said, was.Database, others+rollOut*(connectionsAbove(s, nova)+connectionsIn(s, nova, *cell)))
+		cell.Infrastructure.Database, cell.Database = own, m.ownDatabaseAddress(c.Name, own)
+	}
+	if said := c.Infrastructure.RabbitMQ; said != nil {
+		// What cannot be is refused by checkCellServers.
+		cell.Infrastructure.Queue, _ = m.ownQueue("", said, was.Queue)
+		cell.Queue = m.ownQueueAddress(c.Name)
+	}
+}
+
+// toldCells are what Nova was told of each cell, by name. They are read once for all cells: it is most of what is observed of Nova.
+func toldCells(s *serviceState) map[string]map[string]any {
+	out := map[string]map[string]any{}
+	for _, told := range s.seen.List("spec", "cells") {
+		cell, _ := told.(map[string]any)
+		name, _ := cell["name"].(string)
+		out[name] = cell
+	}
+	return out
+}
+
+// serversTold are a cell's own servers, as Nova was told of the cell.
+func serversTold(cell map[string]any) novav1.CellInfrastructure {
+	var out novav1.CellInfrastructure
+	if cell["infrastructure"] == nil {
+		return out
+	}
+	// What was composed can be read again.
+	if data, err := json.Marshal(cell["infrastructure"]); err == nil {
+		_ = json.Unmarshal(data, &out)
+	}
+	return out
+}
+
+// checkCellServers refuses what a cell's own servers cannot become: they come and go with their cell.
+func (m *model) checkCellServers(s *serviceState) error {
+	spec, told := m.novaSpec(s), toldCells(s)
+	var errs []error
+	for i, c := range novaCells(m.spec.Services.Nova) {
+		field, was := s.field(fmt.Sprintf(".cells[%d].infrastructure", i)), serversTold(told[c.Name])
+		said := ptr.Deref(c.Infrastructure, controlplanev1.CellInfrastructure{})
+		for _, server := range []struct {
+			name      string
+			was, said bool
+		}{{"mariadb", was.Database != nil, said.MariaDB != nil}, {"rabbitmq", was.Queue != nil, said.RabbitMQ != nil}} {
+			if server.was != server.said && told[c.Name] != nil {
+				errs = append(errs, invalid.Field(field+"."+server.name, "it cannot be added or removed: a cell's data does not move, and "+
+					"hypervisors are told where its queue is; leave it as it was, and add another cell"))
+			}
+		}
+		if said.MariaDB != nil {
+			errs = append(errs, checkOwnDatabase(field+".mariadb", spec.Cells[i].Infrastructure.Database, was.Database, said.MariaDB))
+		}
+		if said.RabbitMQ != nil {
+			_, err := m.ownQueue(field+".rabbitmq", said.RabbitMQ, was.Queue)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// novaDatabases are those of the cells that have their own.
+func novaDatabases(m *model, s *serviceState) []int32 {
+	var out []int32
+	for _, c := range m.novaSpec(s).Cells {
+		if c.Infrastructure != nil && c.Infrastructure.Database != nil {
+			out = append(out, c.Infrastructure.Database.Replicas)
+		}
 	}
 	return out
 }
@@ -91,6 +190,14 @@ func (m *model) process(said ...*common.Process) common.Process {
 	r := m.size.apiResources.Requests
 	return processOver(common.Process{
 		Replicas: new(m.size.api), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
+	}, said)
+}
+
+// daemon is what is said of a daemon, the first first, over what the size gives one.
+func (m *model) daemon(said ...*common.Process) common.Process {
+	r := m.size.daemonResources.Requests
+	return processOver(common.Process{
+		Replicas: new(m.size.daemons), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
 	}, said)
 }
 
@@ -117,7 +224,7 @@ func (m *model) queueSpec() common.Queue {
 		RabbitMQRef: common.LocalReference{Name: rabbitMQName},
 		Host:        m.queueHost(),
 		Port:        common.QueuePort,
-		CASecretRef: common.SecretKeyReference{Name: queueTLS, Key: certificate.CAKey},
+		CASecretRef: common.SecretKeyReference{Name: common.ObjectName(rabbitmq.TLSSecret(rabbitMQName)), Key: certificate.CAKey},
 	}
 }
 
@@ -126,10 +233,43 @@ func checkNova(m *model, s *serviceState, r release.Release) error {
 	spec := s.spec()
 	spec.Workload, spec.MemoryField = openstack.Shape(m.process(n.API), n.Placement), "api.memory"
 	errs := []error{
-		m.checkQueue(s), m.checkOther(s, placementv1.ServiceName), spec.Check(s.field(""), s.name, r), m.checkCells(s),
+		m.checkQueue(s), m.checkOther(s, placementv1.ServiceName), spec.Check(s.field(""), s.name, r), m.checkCells(s), m.checkCellServers(s),
+		checkProcesses(s, n), checkAggregates(s, n.Aggregates), checkFlavors(s, n.Flavors),
 	}
 	if a := n.Archive; a != nil && a.Schedule != "" {
 		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
+	}
+	return errors.Join(errs...)
+}
+
+// checkProcesses refuses what is said of a process and leaves it no room, as Nova does.
+func checkProcesses(s *serviceState, n *controlplanev1.Nova) error {
+	var errs []error
+	check := func(field string, said *common.Process) {
+		if said != nil {
+			errs = append(errs, openstack.CheckProcess(s.field(field), *said))
+		}
+	}
+	if n.API != nil { // How much memory it needs is a question of all services.
+		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *n.API))
+	}
+	check(".conductor", n.Conductor)
+	if n.Scheduler != nil {
+		check(".scheduler", &n.Scheduler.Process)
+	}
+	if n.Metadata != nil {
+		check(".metadata", &n.Metadata.Process)
+	}
+	if n.Consoles != nil {
+		check(".consoles", &n.Consoles.Process)
+	}
+	for i, c := range n.Cells {
+		in := fmt.Sprintf(".cells[%d]", i)
+		check(in+".conductor", c.Conductor)
+		check(in+".metadata", c.Metadata)
+		if c.Consoles != nil {
+			check(in+".consoles", &c.Consoles.Process)
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -175,6 +315,15 @@ func novaPods(m *model, s *serviceState) []part {
 		add(in+".conductor", &c.Conductor, 1)
 		add(in+".metadata", c.Metadata, 1)
 		add(in+".consoles", &c.Consoles.Process, proxiesOf(spec.Consoles))
+		if own := c.Infrastructure; own != nil {
+			in := s.field(in + ".infrastructure.")
+			if own.Database != nil {
+				out = append(out, partOf(in+"mariadb", own.Database.Members))
+			}
+			if own.Queue != nil {
+				out = append(out, partOf(in+"rabbitmq", own.Queue.Members))
+			}
+		}
 	}
 	// The same number for every API, said once.
 	return append(out, part{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes})
@@ -192,23 +341,43 @@ func proxiesOf(c novav1.Consoles) int32 {
 	return out
 }
 
-// novaConnections is how many Nova opens at most. What is above the cells looks into each cell's database, besides that of the API and
-// cell0; a daemon's worker keeps a pool for each database (https://docs.openstack.org/oslo.db/latest/reference/opts.html).
+// novaConnections is how many Nova opens at most to the shared server.
 func novaConnections(m *model, s *serviceState) int64 {
-	const pool = 5
 	spec := m.novaSpec(s)
-	workers := func(p common.Process) int64 { return int64(*p.Replicas) * int64(openstack.Workers(p)) * pool }
-	threads := func(p common.Process) int64 { return int64(*p.Replicas) * s.threads() / int64(*s.workload.Replicas) }
-	above := threads(spec.API) + workers(spec.Scheduler) + workers(spec.Conductor)
-	if spec.Metadata != nil {
-		above += threads(*spec.Metadata)
-	}
-	out := above * int64(2+len(spec.Cells)) //nolint:mnd // the API's and cell0
+	databases, out := int64(2), int64(0) //nolint:mnd // the API's and cell0
 	for _, c := range spec.Cells {
-		out += workers(c.Conductor) + int64(*c.Consoles.Replicas)*int64(proxiesOf(spec.Consoles))*pool
-		if c.Metadata != nil {
-			out += threads(*c.Metadata)
+		if c.Infrastructure == nil || c.Infrastructure.Database == nil {
+			databases++
+			out += connectionsIn(s, &spec, c)
 		}
+	}
+	return out + databases*connectionsAbove(s, &spec)
+}
+
+// pool is how many connections a daemon, one process in each pod, keeps for each database
+// (https://docs.openstack.org/oslo.db/latest/reference/opts.html).
+const pool = 5
+
+func daemonsOf(p common.Process) int64 { return int64(*p.Replicas) * pool }
+
+func (s *serviceState) threadsOf(p common.Process) int64 {
+	return int64(*p.Replicas) * s.threads() / int64(*s.workload.Replicas)
+}
+
+// connectionsAbove is how many what is above the cells opens to each database: it looks into every cell's.
+func connectionsAbove(s *serviceState, spec *novav1.NovaSpec) int64 {
+	out := s.threadsOf(spec.API) + daemonsOf(spec.Scheduler) + daemonsOf(spec.Conductor)
+	if spec.Metadata != nil {
+		out += s.threadsOf(*spec.Metadata)
+	}
+	return out
+}
+
+// connectionsIn is how many a cell's own processes open to its database.
+func connectionsIn(s *serviceState, spec *novav1.NovaSpec, c novav1.Cell) int64 {
+	out := daemonsOf(c.Conductor) + int64(*c.Consoles.Replicas)*int64(proxiesOf(spec.Consoles))*pool
+	if c.Metadata != nil {
+		out += s.threadsOf(*c.Metadata)
 	}
 	return out
 }
@@ -224,6 +393,16 @@ func novaHosts(m *model, s *serviceState) []host {
 		)
 	}
 	return out
+}
+
+func novaMentions(path string, value any) []mention {
+	switch v := value.(type) {
+	case controlplanev1.Nova:
+		return each(&hypervisorNetworks, path+".hypervisorNetworks", v.HypervisorNetworks)
+	case controlplanev1.NovaCell:
+		return each(&hypervisorNetworks, path+".hypervisorNetworks", v.HypervisorNetworks)
+	}
+	return nil
 }
 
 // novaReport is what is known of the cells.

@@ -81,6 +81,30 @@ func TestNovaProcesses(t *testing.T) {
 	}
 }
 
+// TestHypervisorNetworks: a cell's hypervisors are in the networks that it names, or in those of the service.
+func TestHypervisorNetworks(t *testing.T) {
+	const open = "{domain: example.com, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], hypervisorNetworks: [10.0.0.0/8, 'fd00::/8']}]}"
+	for name, tc := range map[string]struct {
+		reason, more string
+		want         map[string][]common.CIDR
+	}{
+		"none": {"Nobody says where they are.", "", map[string][]common.CIDR{"cell1": nil}},
+		"one":  {"The first cell has those of the service.", ", hypervisorNetworks: [10.0.0.0/16]", map[string][]common.CIDR{"cell1": {"10.0.0.0/16"}}},
+		"cells": {
+			"One says otherwise.", ", hypervisorNetworks: [10.0.0.0/16], cells: [{name: a}, {name: b, hypervisorNetworks: ['fd00::/64', 10.1.0.0/24]}]",
+			map[string][]common.CIDR{"a": {"10.0.0.0/16"}, "b": {"fd00::/64", "10.1.0.0/24"}},
+		},
+	} {
+		got := map[string][]common.CIDR{}
+		for _, c := range novaOf(t, compute(tc.more), open).Cells {
+			got[c.Name] = c.HypervisorNetworks
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
+	}
+}
+
 // TestNovaTold: it is told the queue, its addresses, and how consoles are reached.
 func TestNovaTold(t *testing.T) {
 	const open = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}, limits: [{name: a, namespaces: ['*'], domains: ['*']}]}"
@@ -131,18 +155,27 @@ func TestNovaTold(t *testing.T) {
 func TestNovaRefused(t *testing.T) {
 	const exposed = "{domain: example.com, queueIssuer: queues, exposure: {type: GatewayAPI, gateway: {name: a, namespace: b}}}"
 	for name, tc := range map[string]struct{ spec, platform, field, words string }{
-		"no placement": {"{services: {nova: {enabled: true}}}", queued, "spec.services.placement.enabled", "cannot do without placement"},
-		"no queue":     {strings.Replace(compute(""), "{", "{infrastructure: {rabbitmq: {enabled: false}}, ", 1), queued, "spec.infrastructure.rabbitmq.enabled", "needs the message queue"},
-		"no issuer":    {compute(""), bare, "spec.services.nova.enabled", "queueIssuer of the PlatformConfig"},
-		"option":       {compute(", config: {scheduler: {max_attemptz: 3}}"), queued, "spec.services.nova.config.scheduler.max_attemptz", ""},
-		"image":        {compute(", image: {tag: 1.0.0}"), queued, "spec.services.nova.image.tag", ""},
-		"memory":       {compute(", api: {memory: 128Mi}, uwsgi: {processes: 4}"), queued, "spec.services.nova.api.memory", "4 uWSGI processes"},
-		"schedule":     {compute(", archive: {schedule: '0 0 30 2 *'}"), queued, "spec.services.nova.archive.schedule", ""},
-		"metadata":     {compute(", cells: [{name: a}, {name: b, metadata: {replicas: 1}}]"), queued, "spec.services.nova.cells[1].metadata", "perCell"},
-		"same host":    {compute(", cells: [{name: a}, {name: b, consoles: {hostname: console-a.cloud.tenant-a.example.com}}]"), exposed, "spec.services.nova.cells[1].consoles.hostname", "consoles of a is reached"},
-		"other domain": {compute(", cells: [{name: a, consoles: {hostname: a.example.org}}]"), exposed, "spec.services.nova.cells[0].consoles.hostname", "does not lie below"},
-		"replicas":     {compute(", cells: [{name: a}, {name: b, conductor: {replicas: 10}}]"), "{domain: example.com, queueIssuer: queues}", "spec.services.nova.cells[1].conductor.replicas", "10 replicas"},
-		"processes":    {compute(", api: {memory: 8Gi}, uwsgi: {processes: 9}"), "{domain: example.com, queueIssuer: queues}", "spec.services.nova.uwsgi.processes", "9 processes"},
+		"no placement":       {"{services: {nova: {enabled: true}}}", queued, "spec.services.placement.enabled", "cannot do without placement"},
+		"no queue":           {strings.Replace(compute(""), "{", "{infrastructure: {rabbitmq: {enabled: false}}, ", 1), queued, "spec.infrastructure.rabbitmq.enabled", "needs the message queue"},
+		"no issuer":          {compute(""), bare, "spec.services.nova.enabled", "queueIssuer of the PlatformConfig"},
+		"option":             {compute(", config: {scheduler: {max_attemptz: 3}}"), queued, "spec.services.nova.config.scheduler.max_attemptz", ""},
+		"image":              {compute(", image: {tag: 1.0.0}"), queued, "spec.services.nova.image.tag", ""},
+		"memory":             {compute(", api: {memory: 128Mi}, uwsgi: {processes: 4}"), queued, "spec.services.nova.api.memory", "4 uWSGI processes"},
+		"schedule":           {compute(", archive: {schedule: '0 0 30 2 *'}"), queued, "spec.services.nova.archive.schedule", ""},
+		"metadata":           {compute(", cells: [{name: a}, {name: b, metadata: {replicas: 1}}]"), queued, "spec.services.nova.cells[1].metadata", "perCell"},
+		"scheduler room":     {compute(", scheduler: {memory: 64Mi}"), queued, "spec.services.nova.scheduler.memory", "needs 128Mi"},
+		"no amount":          {compute(", conductor: {memory: plenty}"), queued, "spec.services.nova.conductor.memory", "is no amount"},
+		"no amount here":     {compute(", api: {cpu: much}"), queued, "spec.services.nova.api.cpu", "is no amount"},
+		"conductor room":     {compute(", conductor: {memory: 64Mi}"), queued, "spec.services.nova.conductor.memory", "needs 128Mi"},
+		"metadata room":      {compute(", metadata: {memory: 64Mi}"), queued, "spec.services.nova.metadata.memory", "needs 128Mi"},
+		"consoles room":      {compute(", consoles: {memory: 64Mi}"), queued, "spec.services.nova.consoles.memory", "needs 128Mi"},
+		"cell room":          {compute(", cells: [{name: a}, {name: b, conductor: {memory: 64Mi}}]"), queued, "spec.services.nova.cells[1].conductor.memory", "needs 128Mi"},
+		"cell metadata room": {compute(", metadata: {perCell: true}, cells: [{name: a, metadata: {memory: 64Mi}}]"), queued, "spec.services.nova.cells[0].metadata.memory", "needs 128Mi"},
+		"cell consoles room": {compute(", cells: [{name: a, consoles: {memory: 64Mi}}]"), queued, "spec.services.nova.cells[0].consoles.memory", "needs 128Mi"},
+		"same host":          {compute(", cells: [{name: a}, {name: b, consoles: {hostname: console-a.cloud.tenant-a.example.com}}]"), exposed, "spec.services.nova.cells[1].consoles.hostname", "consoles of a is reached"},
+		"other domain":       {compute(", cells: [{name: a, consoles: {hostname: a.example.org}}]"), exposed, "spec.services.nova.cells[0].consoles.hostname", "does not lie below"},
+		"replicas":           {compute(", cells: [{name: a}, {name: b, conductor: {replicas: 10}}]"), "{domain: example.com, queueIssuer: queues}", "spec.services.nova.cells[1].conductor.replicas", "10 replicas"},
+		"processes":          {compute(", api: {memory: 8Gi}, uwsgi: {processes: 9}"), "{domain: example.com, queueIssuer: queues}", "spec.services.nova.uwsgi.processes", "9 processes"},
 		"memory in all": {
 			compute(", consoles: {memory: 40Gi, serial: true}, cells: [{name: a}, {name: b}]"), "{domain: example.com, queueIssuer: queues}",
 			"spec.services.nova.cells[0].consoles.memory", "with 4 × 40Gi here",
@@ -189,14 +222,14 @@ func TestNovaConnections(t *testing.T) {
 		return novaConnections(m, m.services[2])
 	}
 	const processes = ", uwsgi: {processes: 3, threads: 2}"
-	// Two pods each: six threads of both APIs, a pool of five for each of two workers of both daemons, in three databases; then one cell's
+	// Two pods each: six threads of both APIs, a pool of five for each of both daemons, in three databases; then one cell's
 	// conductors, and two proxies with a pool each.
-	if got, want := of(processes), int64(3*2*(6+6+10+10)+2*10+2*5); got != want {
+	if got, want := of(processes), int64(3*2*(6+6+5+5)+2*5+2*5); got != want {
 		t.Errorf("%d connections, want %d", got, want)
 	}
 	// The metadata API of a cell stays in its database.
 	const perCell = ", metadata: {perCell: true}, consoles: {graphical: None}, cells: [{name: a}, {name: b}]"
-	if got, want := of(processes+perCell), int64(4*2*(6+10+10)+2*(2*10+2*6)); got != want {
+	if got, want := of(processes+perCell), int64(4*2*(6+5+5)+2*(2*5+2*6)); got != want {
 		t.Errorf("%d connections, want %d", got, want)
 	}
 }

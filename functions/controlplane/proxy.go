@@ -9,6 +9,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // proxy is what becomes of the database's proxy.
@@ -76,6 +77,6 @@ func (m *model) maxScale() (mariadb.Proxy, error) {
 	return mariadb.Proxy{
 		Meta: m.meta(maxScaleName), Server: mariaDBName, Replicas: m.proxy.replicas, Port: mariaDBPort, Issuer: internalCA,
 		Image: image, Resources: m.size.proxyResources, Placement: m.spec.Infrastructure.MariaDB.Placement,
-		Exporter: exporter, PullSecrets: pullSecretsOf(was, m.images.PullSecrets),
+		Exporter: exporter, PullSecrets: openstack.PullSecretsOf(was, m.images.PullSecrets),
 	}, err
 }

@@ -37,8 +37,11 @@ var inside = map[string][]string{
 		"Federation.Provider", "KORC.BootstrapResources",
 		"Storage.DefaultStore", "Store.Name", "Store.Description", "FileStore.AccessMode", "Import.Methods", "Import.ConvertTo",
 		"Consoles.Graphical", "NovaCell.Name",
+		"Flavor.Name", "Flavor.ID", "Flavor.Description", "Flavor.Projects", "HostAggregate.Name", "HostAggregate.AvailabilityZone",
 	},
-	"the hosts that it is about are held": {"WebDownload.AllowedSchemes"},
+	"the scheduler compares it, or the hypervisor reads it, in a cloud of the tenant's own": {"Flavor.ExtraSpecs", "HostAggregate.Metadata"},
+	"it is a hypervisor of the tenant's own cloud, and is only named":                       {"HostAggregate.Hosts"},
+	"the hosts that it is about are held":                                                   {"WebDownload.AllowedSchemes"},
 	"it is a time": {
 		"Backup.Schedule", "CredentialKeys.RotationSchedule", "Fernet.RotationSchedule", "TrustFlush.Schedule", "Archive.Schedule",
 	},

@@ -20,7 +20,7 @@ import (
 func TestRows(t *testing.T) {
 	rows := []row{
 		registries, hostDomains, secretStores, gateways, ingressClasses, exposureNamespaces, annotations, issuers, nodeSelectors, tolerations,
-		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, downloadHosts, storageNetworks,
+		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, downloadHosts, storageNetworks, hypervisorNetworks,
 	}
 	byField := map[string]row{}
 	for _, r := range rows {
@@ -68,8 +68,6 @@ func TestNotBuilt(t *testing.T) {
 	}
 	for field, said := range map[string]string{
 		"cells[0].hypervisorClusterRef":       "cells: [{name: a, hypervisorClusterRef: {namespace: b, name: c}}]",
-		"cells[1].infrastructure":             "cells: [{name: a}, {name: b, infrastructure: {rabbitmq: {replicas: 3}}}]",
-		"scheduler.discoverHostsSeconds":      "scheduler: {discoverHostsSeconds: 60}",
 		"scheduler.externalScheduler.enabled": "scheduler: {externalScheduler: {enabled: true}}",
 	} {
 		_, err := derive(input(t, "{services: {nova: {enabled: true, "+said+"}}}", bare, nil))

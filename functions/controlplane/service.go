@@ -14,7 +14,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -57,6 +56,8 @@ type service struct {
 	connections func(*model, *serviceState) int64
 	// hosts are the public host names that it has besides its API's. Nil: none.
 	hosts func(*model, *serviceState) []host
+	// databases are how many members each database of its own has. Nil: it has none.
+	databases func(*model, *serviceState) []int32
 	// report repeats in the claim's status what it reports besides what every service does. Nil: nothing.
 	report func(*serviceState, *controlplanev1.ControlPlaneClusterStatus)
 }
@@ -162,7 +163,7 @@ func (m *model) serviceSpec(s *serviceState) common.ServiceSpec {
 			MariaDBRef:  common.LocalReference{Name: mariaDBName},
 			Host:        m.databaseHost(),
 			Port:        mariaDBPort,
-			CASecretRef: common.SecretKeyReference{Name: mariaDBName + "-ca-bundle", Key: certificate.CAKey},
+			CASecretRef: m.databaseCA(),
 			Galera:      m.databaseReplicas() > 1,
 		},
 		Cache:          common.Cache{Servers: m.cacheServers()},

@@ -62,6 +62,7 @@ var services = []*service{
 			}
 			return order{enabled: true, basics: n.Service, workload: novaAPI(n), uwsgi: n.UWSGI}
 		},
-		build: nova, check: checkNova, pods: novaPods, connections: novaConnections, hosts: novaHosts, report: novaReport,
+		build: nova, check: checkNova, pods: novaPods, connections: novaConnections, hosts: novaHosts, report: novaReport, mentions: novaMentions,
+		databases: novaDatabases,
 	},
 }

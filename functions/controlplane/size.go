@@ -13,6 +13,9 @@ type size struct {
 	// api is the number of pods of each API, and their resources.
 	api          int32
 	apiResources *common.Resources
+	// daemons is the number of pods of what listens to the message queue, of which each has one process.
+	daemons         int32
+	daemonResources *common.Resources
 	// database is the number of members; maxScale the number of proxies, 0 for none.
 	database          int32
 	databaseStorage   string
@@ -40,6 +43,7 @@ type size struct {
 var sizes = map[string]size{
 	controlplanev1.SizeDevelopment: {
 		api: 1, apiResources: resources("100m", "512Mi", "1Gi"),
+		daemons: 1, daemonResources: resources("100m", "512Mi", "512Mi"),
 		database: 1, databaseStorage: "10Gi", databaseResources: resources("250m", "1Gi", "1Gi"), connections: 1024,
 		maxScale: 0, proxyResources: resources("50m", "128Mi", "512Mi"),
 		messaging: 1, messagingStorage: "5Gi", messagingResources: resources("200m", "1Gi", "1Gi"),
@@ -48,6 +52,7 @@ var sizes = map[string]size{
 	},
 	controlplanev1.SizeSmall: {
 		api: 2, apiResources: resources("250m", "512Mi", "1Gi"),
+		daemons: 2, daemonResources: resources("250m", "512Mi", "512Mi"),
 		database: 3, databaseStorage: "20Gi", databaseResources: resources("500m", "2Gi", "2Gi"), connections: 2048,
 		maxScale: 0, proxyResources: resources("100m", "256Mi", "1Gi"),
 		messaging: 3, messagingStorage: "10Gi", messagingResources: resources("500m", "2Gi", "2Gi"),
@@ -56,6 +61,7 @@ var sizes = map[string]size{
 	},
 	controlplanev1.SizeMedium: {
 		api: 3, apiResources: resources("500m", "1Gi", "2Gi"),
+		daemons: 4, daemonResources: resources("350m", "512Mi", "512Mi"),
 		database: 3, databaseStorage: "100Gi", databaseResources: resources("2", "8Gi", "8Gi"), connections: 4096,
 		maxScale: 2, proxyResources: resources("250m", "512Mi", "2Gi"),
 		messaging: 3, messagingStorage: "20Gi", messagingResources: resources("1", "4Gi", "4Gi"),
@@ -64,6 +70,7 @@ var sizes = map[string]size{
 	},
 	controlplanev1.SizeLarge: {
 		api: 5, apiResources: resources("1", "2Gi", "4Gi"),
+		daemons: 8, daemonResources: resources("500m", "1Gi", "1Gi"),
 		database: 3, databaseStorage: "500Gi", databaseResources: resources("8", "32Gi", "32Gi"), connections: 10000,
 		maxScale: 3, proxyResources: resources("1", "1Gi", "4Gi"),
 		messaging: 3, messagingStorage: "50Gi", messagingResources: resources("4", "16Gi", "16Gi"),

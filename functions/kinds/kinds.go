@@ -7,6 +7,7 @@ import (
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/catalog"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
@@ -14,6 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/keystone"
 	"github.com/c5c3/crossplane-cobaltcore/functions/nova"
 	"github.com/c5c3/crossplane-cobaltcore/functions/novacell"
+	"github.com/c5c3/crossplane-cobaltcore/functions/ovn"
 	"github.com/c5c3/crossplane-cobaltcore/functions/placement"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
@@ -28,5 +30,6 @@ func Runners() map[string]function.Runner {
 		glancev1.GroupVersionKind.GroupKind().String():    glance.New(),
 		novav1.GroupVersionKind.GroupKind().String():      nova.New(),
 		novacellv1.GroupVersionKind.GroupKind().String():  novacell.New(),
+		ovnv1.GroupVersionKind.GroupKind().String():       ovn.New(),
 	}
 }

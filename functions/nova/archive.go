@@ -6,7 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
@@ -23,19 +25,13 @@ nova-manage db purge --all-cells --before "$before" || [ $? -eq 3 ]
 	return service.Single(archive, w.CronJob(pod, string(m.spec.Archive.Schedule), m.spec.Archive.Suspend)), nil
 }
 
-// jobs lets Jobs reach what the API does: the databases of all cells, and for the check before an upgrade, Keystone and Placement.
+// jobs lets the check before an upgrade reach Keystone and what it looks up there, besides the databases, which all Jobs reach.
 func jobs(m *model) ([]compose.Stage, error) {
-	outbound, err := m.Outbound()
+	keystone, err := workload.PortOf(string(m.Spec.Identity.InternalURL))
 	if err != nil {
-		return nil, err
+		return nil, invalid.Field("spec.identity.internalURL", "%s", err)
 	}
-	w := m.JobWorkload()
-	pods := w.Selector()
-	delete(pods, componentLabel)
-	selector := metav1.LabelSelector{MatchLabels: pods, MatchExpressions: []metav1.LabelSelectorRequirement{
-		{Key: componentLabel, Operator: metav1.LabelSelectorOpIn, Values: []string{archive, w.Component}},
-	}}
-	return service.Single("jobs-network-policy", workload.NetworkPolicy(m.Meta(m.Sub("jobs")), selector, nil, outbound)), nil
+	pods := metav1.LabelSelector{MatchLabels: m.CheckWorkload().Selector()}
+	outbound := []workload.Flow{{Ports: []int32{keystone}}, compute.Peers(compute.AskedByCheck())}
+	return service.Single("jobs-network-policy", workload.NetworkPolicy(m.Meta(m.Sub("jobs")), pods, nil, outbound)), nil
 }
-
-const componentLabel = "app.kubernetes.io/component"

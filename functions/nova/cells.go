@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
@@ -53,7 +54,8 @@ func (m *model) cell(c *novav1.Cell) *novacellv1.NovaCell {
 			ServiceSpec: s, Placement: m.spec.Placement, Cell: c.Name, Disabled: c.Disabled,
 			NovaRef: common.LocalReference{Name: common.ObjectName(m.Name)}, NovaDatabase: m.spec.Database, NovaQueue: m.spec.Queue,
 			Identity: m.spec.Identity, Queue: m.cellQueue(c), Conductor: c.Conductor, Metadata: c.Metadata,
-			UWSGI: m.uwsgi, Consoles: m.spec.Consoles, Proxies: c.Consoles,
+			HypervisorNetworks: c.HypervisorNetworks, UWSGI: m.uwsgi, Consoles: m.spec.Consoles, Proxies: c.Consoles,
+			Infrastructure: c.Infrastructure,
 		},
 	}
 }
@@ -62,6 +64,16 @@ func (m *model) cellDatabase(c *novav1.Cell) common.Database {
 	return *cmp.Or(c.Database, &m.spec.Database)
 }
 func (m *model) cellQueue(c *novav1.Cell) common.Queue { return *cmp.Or(c.Queue, &m.spec.Queue) }
+
+// vhosts are those of the cells: whoever reads a cell's address fills in Nova's own user.
+func (m *model) vhosts() []c5c3v1.QueuePermission {
+	var out []c5c3v1.QueuePermission
+	for i := range m.spec.Cells {
+		c := &m.spec.Cells[i]
+		out = append(out, c5c3v1.QueuePermission{RabbitMQRef: m.cellQueue(c).RabbitMQRef, Vhost: compute.CellName(c.Name)})
+	}
+	return out
+}
 
 // authorities are those of the cells' own servers, at which pods that read of a cell find it.
 func (m *model) authorities() []service.Volume {
@@ -105,6 +117,15 @@ func (m *model) startWithCells() {
 			m.Annotate(annotation+"-disabled", disabled)
 		}
 	}
+}
+
+// oldestCompute is the oldest of all cells.
+func (m *model) oldestCompute() compute.Oldest {
+	out := compute.Oldest{Known: true}
+	for _, c := range m.spec.Cells {
+		out = out.And(compute.OldestOf(m.seen, cellResource(c.Name)))
+	}
+	return out
 }
 
 // upToDate says that Nova knows a cell as it is desired.

@@ -50,7 +50,7 @@ var apiDatabase = service.Database{
 		Sync:      apiSync,
 		Expand:    apiSync,
 		Check:     []openstackv1.Argument{"nova-status", "upgrade", "check"},
-		LogsIn:    true,
+		Logins:    compute.Logins(compute.AskedByCheck()),
 		Version:   []openstackv1.Argument{"nova-manage", "api_db", "version"},
 		Empty:     "None",
 		Revisions: "nova-api",
@@ -67,6 +67,8 @@ const (
 	scheduler      = "scheduler"
 	metadata       = "metadata"
 	archive        = "archive"
+
+	offersComponent = "flavors-and-aggregates"
 )
 
 // pods are what comes before those of each process.
@@ -102,6 +104,9 @@ var graph = service.Graph(
 	service.Own[*model]{Component: compose.Component[*model]{
 		Name: "services", Needs: []string{"api", conductor, scheduler, "catalog"}, Build: services,
 	}},
+	service.Own[*model]{Component: compose.Component[*model]{
+		Name: offersComponent, Needs: []string{"api", "catalog"}, Enabled: (*model).offers, Build: offers,
+	}},
 	service.Own[*model]{Component: compose.Component[*model]{Name: archive, Needs: []string{"api"}, Build: archival}},
 )
 
@@ -132,25 +137,28 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 		return nil, err
 	}
 	m.Accounts = []service.Account{{Resource: "metadata", Secret: m.Sub(compute.MetadataSecret), User: metadata}}
-	m.Logins = compute.Logins()
-	m.Borrowers = m.cellWorkloads()
-	if n := len(m.Borrowers); n > mostBorrowers {
-		return nil, invalid.Field("spec.cells",
-			"%d conductors and metadata APIs of cells are more than can share a credential, which are %d; have one metadata API above the cells",
-			n, mostBorrowers)
-	}
+	m.Logins = compute.Logins(compute.Asked())
+	m.CredentialConsumers = m.cellWorkloads()
 	m.Env = compute.WSGIEnv(m.Service, m.Name)
+	m.Vhosts = m.vhosts()
 	m.Volumes = m.authorities()
-	m.Reaches = []workload.Flow{{Ports: m.peers()}}
+	m.Peers = []workload.Flow{compute.Peers(compute.Asked())}
+	if ports := m.servers(); len(ports) > 0 {
+		m.Reaches = []workload.Flow{{Ports: ports}}
+	}
+	m.Jobs = []string{archive}
 	m.Processes = m.processes()
 	m.Options = m.options()
 	m.startWithCells()
+	for annotation, version := range compute.Pin(m.seen, "deployment", m.oldestCompute(), m.Effective) {
+		m.Annotate(annotation, version)
+	}
 	return m, m.Render()
 }
 
-// peers are the ports of what Nova uses inside of the cluster: Cinder, Placement, Glance, Neutron, and the cells' own servers.
-func (m *model) peers() []int32 {
-	ports := []int32{8776, 8778, 9292, 9696}
+// servers are the ports of the cells' own servers, where they are others than those of Nova's.
+func (m *model) servers() []int32 {
+	var ports []int32
 	for i := range m.spec.Cells {
 		for _, port := range []int32{m.cellDatabase(&m.spec.Cells[i]).Port, m.cellQueue(&m.spec.Cells[i]).Port} {
 			if port != m.spec.Database.Port && port != m.spec.Queue.Port && !slices.Contains(ports, port) {
@@ -184,12 +192,12 @@ func setDefaults(s *novav1.NovaSpec) {
 	}
 }
 
-// mostBorrowers is how many workloads of cells a CredentialRotation takes besides Nova's own.
-const mostBorrowers = 28
-
 // checkProcesses refuses daemons that have no room.
 func checkProcesses(s *novav1.NovaSpec) error {
-	errs := []error{service.CheckProcess("spec.scheduler", s.Scheduler), service.CheckProcess("spec.conductor", s.Conductor)}
+	errs := []error{
+		service.CheckAmounts("spec.api", s.API),
+		service.CheckProcess("spec.scheduler", s.Scheduler), service.CheckProcess("spec.conductor", s.Conductor),
+	}
 	if s.Metadata != nil {
 		errs = append(errs, service.CheckProcess("spec.metadata", *s.Metadata))
 	}
@@ -202,14 +210,14 @@ func (m *model) processes() []service.Process {
 		compute.Daemon(m.Service, service.Process{
 			Process: m.spec.Conductor, Name: conductor, Title: "Nova's conductor above the cells", Command: []string{"nova-conductor"},
 			Outage: "no virtual machine is started or moved",
-		}),
+		}, compute.Asked()),
 		compute.Daemon(m.Service, service.Process{
 			Process: m.spec.Scheduler, Name: scheduler, Title: "Nova's scheduler", Command: []string{"nova-scheduler"},
 			Outage: "no virtual machine gets a hypervisor",
-		}),
+		}, compute.AskedByScheduler()),
 	}
 	if p := m.spec.Metadata; p != nil {
-		api := compute.Metadata(m.Name, *p)
+		api := compute.Metadata(m.Name, *p, m.hypervisors())
 		api.Server = m.Serve(m.seen, api, compute.MetadataModule)
 		api.Env = append(api.Env, compute.WSGIEnv(m.Service, m.Sub(metadata))...)
 		out = append(out, api)
@@ -217,13 +225,23 @@ func (m *model) processes() []service.Process {
 	return out
 }
 
+// hypervisors are the networks of all cells'.
+func (m *model) hypervisors() []common.CIDR {
+	var out []common.CIDR
+	for _, c := range m.spec.Cells {
+		out = append(out, c.HypervisorNetworks...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // options are those of what is above the cells.
 func (m *model) options() oslo.Config {
 	c := compute.Options(m.Service, m.spec.Consoles).Merge(oslo.Config{
 		"api":       {"local_metadata_per_cell": m.spec.Metadata == nil},
-		"conductor": {"workers": int(service.Workers(m.spec.Conductor))},
+		"conductor": {"workers": compute.Workers},
 		"scheduler": {
-			"workers": int(service.Workers(m.spec.Scheduler)),
+			"workers": compute.Workers,
 			// Of those who look for hypervisors at once, all but one fail: the companion does, one search at a time.
 			"discover_hosts_in_cells_interval": -1,
 		},

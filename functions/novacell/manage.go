@@ -11,9 +11,10 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// Environment variables with the passwords of Nova's accounts.
+// Environment variables with Nova's accounts, whose user of the queue changes with its password.
 const (
 	novaPassword      = "NOVA_DATABASE_PASSWORD"
+	novaQueueUser     = "NOVA_QUEUE_USERNAME"
 	novaQueuePassword = "NOVA_QUEUE_PASSWORD" //nolint:gosec // the name of a variable
 )
 
@@ -33,11 +34,12 @@ func (m *model) manage() {
 	db := m.spec.Database
 	own := mariadb.URL(compute.App, novaPassword, db.Host, db.Port, compute.CellName(m.spec.Cell), address.DatabaseCA)
 	queue := rabbitmq.Transport{
-		User: compute.App, PasswordVar: novaQueuePassword, Hosts: []string{m.spec.Queue.Host}, Port: m.spec.Queue.Port,
+		UserVar: novaQueueUser, PasswordVar: novaQueuePassword, Hosts: []string{m.spec.Queue.Host}, Port: m.spec.Queue.Port,
 		Vhost: compute.CellName(m.spec.Cell), CAFile: address.QueueCA,
 	}.URL()
 	m.JobEnv = []corev1.EnvVar{
 		workload.SecretEnv(novaPassword, compute.Secret(m.nova, compute.DatabaseSecret), secret.PasswordKey),
+		workload.SecretEnv(novaQueueUser, compute.Secret(m.nova, compute.QueueSecret), secret.UsernameKey),
 		workload.SecretEnv(novaQueuePassword, compute.Secret(m.nova, compute.QueueSecret), secret.PasswordKey),
 		{Name: oslo.MustEnvName("api_database", "connection"), Value: api},
 		{Name: oslo.MustEnvName("database", "connection"), Value: own},

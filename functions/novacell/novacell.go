@@ -13,6 +13,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
@@ -50,6 +52,20 @@ var pods = []string{"schema", "certificate", "queue"}
 // the release before, too.
 var graph = service.Graph(
 	definition(""),
+	service.Own[*model]{Before: "database", For: "database", Component: compose.Component[*model]{
+		Name: databaseComponent, Build: databaseServer, Enabled: func(m *model) bool { return m.ownDatabase() != nil },
+	}},
+	service.Own[*model]{Before: "database", Component: compose.Component[*model]{
+		Name: backupComponent, Needs: []string{databaseComponent}, Build: databaseBackup,
+		Enabled: func(m *model) bool { return m.ownDatabase() != nil && m.ownDatabase().Backup != nil },
+	}},
+	service.Own[*model]{Before: "queue", For: "queue", Component: compose.Component[*model]{
+		Name: queueComponent, Build: queueServer, Enabled: func(m *model) bool { return m.ownQueue() != nil },
+	}},
+	service.Own[*model]{Component: compose.Component[*model]{
+		Name: watchComponent, Follows: []string{databaseComponent, queueComponent}, Build: serverMonitoring,
+		Enabled: func(m *model) bool { return m.Monitored() && m.spec.Infrastructure != nil },
+	}},
 	service.Own[*model]{Component: service.Daemon[*model](conductor, pods)},
 	service.Own[*model]{Component: service.Daemon[*model](metadata, pods, conductor)},
 	service.Own[*model]{Component: service.Daemon[*model](vnc.name, pods, conductor)},
@@ -89,10 +105,15 @@ func derive(in function.Input[novacellv1.NovaCell]) (*model, error) {
 	}
 	m.Workload.Resources = service.Resources(m.spec.Conductor)
 	m.Credential = compute.Secret(m.nova, compute.CredentialSecret)
-	m.Logins = compute.Logins()
-	m.Guests = []service.Guest{m.guest()}
-	m.Reaches = []workload.Flow{{Ports: peers}}
+	m.Logins = compute.Logins(compute.Asked())
+	m.Grantees = []service.Grantee{m.grantee()}
 	m.manage()
+	if m.ownDatabase() != nil {
+		m.DatabasePods = mariadb.Pods(m.databaseName())
+	}
+	if m.ownQueue() != nil {
+		m.QueuePods = rabbitmq.Pods(m.queueName())
+	}
 	m.Processes = m.processes()
 	m.Options = m.options()
 	return m, m.Render()
@@ -107,9 +128,6 @@ func checkProcesses(s *novacellv1.NovaCellSpec) error {
 	return errors.Join(errs...)
 }
 
-// peers are the ports of the services that a cell's processes use: Cinder, Placement, Glance, Neutron.
-var peers = []int32{8776, 8778, 9292, 9696}
-
 // setDefaults repeats the defaults of the schema, for callers that do not go through an API server.
 func setDefaults(s *novacellv1.NovaCellSpec) {
 	if s.Consoles.Graphical == "" {
@@ -123,14 +141,11 @@ func setDefaults(s *novacellv1.NovaCellSpec) {
 	}
 }
 
-// guest is the user of Nova, who reads of every cell. A server of the cell's own does not have it yet.
-func (m *model) guest() service.Guest {
-	g := service.Guest{User: compute.App}
+// grantee is the user of Nova, who reads of every cell. A server of the cell's own does not have it yet.
+func (m *model) grantee() service.Grantee {
+	g := service.Grantee{User: compute.App}
 	if m.spec.Database.MariaDBRef != m.spec.NovaDatabase.MariaDBRef {
 		g.DatabaseSecret = compute.Secret(m.nova, compute.DatabaseSecret)
-	}
-	if m.spec.Queue.RabbitMQRef != m.spec.NovaQueue.RabbitMQRef {
-		g.QueueSecret = compute.Secret(m.nova, compute.QueueSecret)
 	}
 	return g
 }
@@ -140,9 +155,10 @@ func (m *model) processes() []service.Process {
 	out := []service.Process{compute.Daemon(m.Service, service.Process{
 		Process: m.spec.Conductor, Name: conductor, Title: "the conductor of Nova's cell " + m.spec.Cell,
 		Outage: "no virtual machine of the cell changes", Command: []string{"nova-conductor"},
-	})}
+		Annotations: compute.Pin(m.seen, conductor, compute.OldestOf(m.seen, mapping), m.Effective),
+	}, compute.Asked())}
 	if p := m.spec.Metadata; p != nil {
-		api := compute.Metadata(m.nova, *p)
+		api := compute.Metadata(m.nova, *p, m.spec.HypervisorNetworks)
 		api.Title += " of cell " + m.spec.Cell
 		api.Server = m.Serve(m.seen, api, compute.MetadataModule)
 		api.Env = append(api.Env, compute.WSGIEnv(m.Service, m.Sub(metadata))...)
@@ -166,7 +182,7 @@ func (m *model) options() oslo.Config {
 	return compute.Options(m.Service, m.spec.Consoles).Merge(oslo.Config{
 		"DEFAULT":          {"ssl_only": true, "cert": m.CertificateFile(), "key": m.KeyFile()},
 		"api":              {"local_metadata_per_cell": m.spec.Metadata != nil},
-		"conductor":        {"workers": int(service.Workers(m.spec.Conductor))},
+		"conductor":        {"workers": compute.Workers},
 		"filter_scheduler": {"track_instance_changes": false},
 		"workarounds":      {"disable_group_policy_check_upcall": true},
 		"vnc":              {"novncproxy_host": listen, "novncproxy_port": novav1.VNCPort},
@@ -193,6 +209,8 @@ func status(m *model, plan compose.Plan) any {
 	if o, ok := m.seen.Get(mapping); ok {
 		hosts, _ := o.Int("status", "hostCount")
 		out.UUID, out.ComputeNodes = o.String("status", "uuid"), int32(hosts) //nolint:gosec // hypervisors are thousands
+		oldest, _ := o.Int("status", "oldestCompute")
+		out.OldestCompute = int32(oldest) //nolint:gosec // versions are counted by hand
 	}
 	return out
 }

@@ -21,20 +21,21 @@ type console struct {
 	port          int32
 	// ready is how a proxy is found to work. One that serves no pages answers no request without a token.
 	ready workload.Check
-	// hypervisors are the ports that it connects to there.
+	// hypervisors are the ports that it connects to there: libvirt gives a screen the lowest that is free, so that these are enough for 1024
+	// virtual machines on one; serial ports are nova-compute's own ([serial_console] port_range).
 	hypervisors workload.Range
 }
 
 var (
-	screens = workload.Range{First: 5900, Last: 65535}
+	screens = workload.Range{First: 5900, Last: 6923}
 	vnc     = console{
-		"vnc", "nova-novncproxy", novav1.VNCPort, workload.HTTPS(service.ProcessPort, "/vnc_lite.html"), screens,
+		"vnc", "nova-novncproxy", novav1.VNCPort, workload.HTTPS(service.ProcessPort, compute.VNCPage), screens,
 	}
 	spice = console{
-		"spice", "nova-spicehtml5proxy", novav1.SPICEPort, workload.HTTPS(service.ProcessPort, "/spice_auto.html"), screens,
+		"spice", "nova-spicehtml5proxy", novav1.SPICEPort, workload.HTTPS(service.ProcessPort, compute.SPICEPage), screens,
 	}
 	serial = console{
-		"serial", "nova-serialproxy", novav1.SerialPort, workload.TCP(service.ProcessPort), workload.Range{First: 10000, Last: 65535},
+		"serial", "nova-serialproxy", novav1.SerialPort, workload.TCP(service.ProcessPort), workload.Range{First: 10000, Last: 20000},
 	}
 )
 
@@ -53,13 +54,17 @@ func (m *model) proxies() []console {
 	return out
 }
 
+// proxy reaches the hypervisors in the networks that the cell names, and nobody else.
 func (m *model) proxy(c console) service.Process {
-	return service.Process{
+	p := service.Process{
 		Process: m.spec.Proxies.Process, Name: c.name, Title: "the console proxy " + c.name + " of Nova's cell " + m.spec.Cell,
 		Outage: "nobody sees the screens of the cell's virtual machines", Command: []string{c.program},
 		Port: c.port, Exposure: m.exposure(c), Ready: c.ready, Mercy: compute.Mercy,
-		Reaches: []workload.Flow{{Anywhere: true, Ranges: []workload.Range{c.hypervisors}}},
 	}
+	if networks := service.Strings(m.spec.HypervisorNetworks); len(networks) > 0 {
+		p.Reaches = []workload.Flow{{Blocks: networks, Ranges: []workload.Range{c.hypervisors}}}
+	}
+	return p
 }
 
 func (m *model) exposure(c console) *common.ServiceExposure {

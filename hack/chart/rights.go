@@ -53,9 +53,7 @@ var inObjects = map[schema.GroupKind]bool{
 	{Group: "k8s.mariadb.com", Kind: "MariaDB"}:         true,
 	{Group: "k8s.mariadb.com", Kind: "User"}:            true,
 	{Group: "openstack.c5c3.io", Kind: "KeyRepository"}: true,
-	{Group: "rabbitmq.com", Kind: "Permission"}:         true,
 	{Group: "rabbitmq.com", Kind: "RabbitmqCluster"}:    true,
-	{Group: "rabbitmq.com", Kind: "User"}:               true,
 	{Group: "rabbitmq.com", Kind: "Vhost"}:              true,
 }
 

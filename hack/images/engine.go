@@ -87,7 +87,7 @@ func (e engine) build(ctx context.Context, j *job, o options) error {
 	}
 	base := o.base
 	if base == "" {
-		if base, err = e.base(ctx, o.suite); err != nil {
+		if base, err = e.base(ctx, j.suite); err != nil {
 			return fmt.Errorf("cannot make a Debian to build on: %w", err)
 		}
 	}

@@ -11,6 +11,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -49,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.StringVar(&o.release, "release", "", "OpenStack release; empty: the newest")
 	flags.StringVar(&o.source, "source", "", "a git work tree of the service, in the place of its released version")
 	flags.StringVar(&o.name, "name", "", "name and tag of the image of a folder")
-	flags.StringVar(&o.suite, "suite", "bookworm", "the Debian that is built on")
+	flags.StringVar(&o.suite, "suite", "", "the Debian that is built on; empty: that of the image's row")
 	flags.StringVar(&o.base, "base", "", "image that is built on; empty: the public Debian, for buildah one made by mmdebstrap")
 	flags.StringVar(&o.engine, "engine", "", "podman or buildah; empty: the first of them that there is")
 	flags.StringVar(&o.out, "out", "", "OCI image layout; empty: images/oci in the cache")
@@ -127,14 +128,20 @@ type job struct {
 	// sources are a git work tree, commit is what it has checked out; empty: the released version.
 	sources, commit string
 	labels, args    map[string]string
+	// suite is the Debian that it is built on.
+	suite string
 }
+
+// bookworm is the Debian that images are built on whose row names none.
+const bookworm = "bookworm"
 
 // planOf says what an image is built of: one of the table, or with -name that of a folder.
 func planOf(ctx context.Context, name string, o options) (*job, error) {
 	if o.name == "" {
 		return plan(ctx, name, o)
 	}
-	j := &job{reference: "localhost/" + o.name, files: map[string]string{}, labels: map[string]string{}, args: map[string]string{}}
+	j := &job{suite: cmp.Or(o.suite, bookworm), reference: "localhost/" + o.name, files: map[string]string{},
+		labels: map[string]string{}, args: map[string]string{}}
 	entries, err := os.ReadDir(name)
 	if err != nil {
 		return nil, err
@@ -168,6 +175,7 @@ func plan(ctx context.Context, name string, o options) (*job, error) {
 	if j.files["Containerfile"], err = j.image.Containerfile(); err != nil {
 		return j, err
 	}
+	j.suite = cmp.Or(o.suite, j.image.Suite, bookworm)
 	j.args["RUNTIME"] = strings.Join(j.image.Runtime, " ")
 	if j.image.Package != "" {
 		if err := j.service(ctx, o); err != nil {

@@ -3,10 +3,11 @@
 extract.py SERVICE RELEASE ROW   with the Python of a virtual environment that has the service. ROW is that of services.toml, as JSON.
 
 The option lists are those of oslo-config-generator, but its output says of a type only what it is called. So this reads the
-option objects: item types, patterns and lengths survive. Three things are in no list:
+option objects: item types, patterns and lengths survive. Four things are in no list:
   - what modules register when they are imported, found in cfg.CONF after importing all of them;
   - the options of keystoneauth's plugins, which a service registers when it sees auth_type;
-  - auth_type itself, in some groups that load a plugin.
+  - auth_type itself, in some groups that load a plugin;
+  - the classes that some options name.
 """
 
 import contextlib
@@ -163,6 +164,21 @@ class Options:
             self.groups.setdefault(group, {}).update(out[template])
         return out
 
+    def add_classes(self, classes):
+        """Notes which classes an option may name: those that a function of the service finds in its own package.
+
+        Each row is the option, module:function, and what the option calls a class: by its name, or by its path, as it does the function.
+        """
+        for option, (function, calls) in classes.items():
+            group, _, name = option.rpartition(".")
+            module, _, attribute = function.partition(":")
+            found = getattr(importlib.import_module(module), attribute)()
+            if calls == "name":
+                names = {c.__name__ for c in found}
+            else:
+                names = {f"{c.__module__}.{c.__name__}" for c in found} | {f"{module}.{attribute}"}
+            self.groups[group][name]["classes"] = sorted(names)
+
     def add_auth(self):
         from keystoneauth1 import loading
 
@@ -198,6 +214,7 @@ def main(service, release, row):
     if "templates" in row:
         out["templates"] = options.take_templates(row["templates"], row["instance"], row["groups"])
     options.add_auth()
+    options.add_classes(row.get("classes", {}))
     return {**out, "groups": options.groups, "policies": policies(service)}
 
 

@@ -36,13 +36,15 @@ var folders = []folder{
 	{"glance", namespaced, "definition.yaml", []string{"glance.openstack.c5c3.io_glances.yaml"}},
 	{"nova", namespaced, "definition.yaml", []string{"nova.openstack.c5c3.io_novas.yaml"}},
 	{"novacell", namespaced, "definition.yaml", []string{"nova.openstack.c5c3.io_novacells.yaml"}},
+	{"ovn", namespaced, "definition.yaml", []string{"ovn.c5c3.io_ovnclusters.yaml"}},
 	{"platform", plain, "crd.yaml", []string{"crossplane.c5c3.io_platformconfigs.yaml"}},
 	{"openstack", plain, "crd.yaml", []string{
-		"openstack.c5c3.io_cellmappings.yaml", "openstack.c5c3.io_databasesyncs.yaml", "openstack.c5c3.io_endpointregions.yaml",
-		"openstack.c5c3.io_identitychecks.yaml", "openstack.c5c3.io_keyrepositories.yaml", "openstack.c5c3.io_roleassignments.yaml",
+		"openstack.c5c3.io_cellmappings.yaml", "openstack.c5c3.io_computecatalogs.yaml", "openstack.c5c3.io_databasesyncs.yaml",
+		"openstack.c5c3.io_endpointregions.yaml", "openstack.c5c3.io_identitychecks.yaml", "openstack.c5c3.io_keyrepositories.yaml",
+		"openstack.c5c3.io_roleassignments.yaml",
 		"openstack.c5c3.io_servicechecks.yaml",
 	}},
-	{"c5c3", plain, "crd.yaml", []string{"c5c3.io_credentialrotations.yaml", "c5c3.io_secretaggregates.yaml"}},
+	{"c5c3", plain, "crd.yaml", []string{"c5c3.io_credentialrotations.yaml", "c5c3.io_raftclusters.yaml", "c5c3.io_secretaggregates.yaml"}},
 }
 
 func main() {

@@ -113,9 +113,9 @@ var scenes = func() map[string][]scene {
 			if i < 2 {
 				state = up
 			}
-			out = append(out, `erlang_vm_dist_node_state{instance="`+pair[:1]+`",peer="`+pair[1:]+`"} `+state+"x100")
+			out = append(out, `erlang_vm_dist_node_state{pod="rabbitmq-server-0",instance="`+pair[:1]+`",peer="`+pair[1:]+`"} `+state+"x100")
 		}
-		return append(out, `rabbitmq_build_info{instance="a"} 1x100`, `rabbitmq_build_info{instance="b"} 1x100`, `rabbitmq_build_info{instance="c"} 1x100`)
+		return append(out, `rabbitmq_build_info{pod="rabbitmq-server-0",instance="a"} 1x100`, `rabbitmq_build_info{pod="rabbitmq-server-0",instance="b"} 1x100`, `rabbitmq_build_info{pod="rabbitmq-server-0",instance="c"} 1x100`)
 	}
 	failed, failedToo := "keystone-bootstrap-a", "keystone-trust-flush-1"
 	backup := `{job_name="mariadb-8e401227-20260101013000"`
@@ -186,6 +186,7 @@ var scenes = func() map[string][]scene {
 		"EndpointNotInRegion":       condition("companion_endpoint_region_condition", "Available"),
 		"CellNotReady":              condition("companion_cell_mapping_condition", "Ready"),
 		"HostsNotMapped":            condition("companion_cell_mapping_condition", "HostsMapped"),
+		"ComputeCatalogNotReady":    condition("companion_compute_catalog_condition", "Ready"),
 		"ProcessesDown":             condition("companion_service_check_condition", "Ready"),
 
 		"DatabaseDown": databaseDown, "DatabaseDegraded": databaseDegraded, "DatabaseProxyDown": proxyDown,
@@ -225,11 +226,11 @@ var scenes = func() map[string][]scene {
 		},
 		"QueueDegraded": queueDegraded,
 		"QueueOutOfMemory": {
-			raised("One is.", "", `rabbitmq_alarms_memory_used_watermark{instance="a"} 0x100`, `rabbitmq_alarms_memory_used_watermark{instance="b"} 1x100`),
-			silent("None is.", `rabbitmq_alarms_memory_used_watermark{instance="a"} 0x100`),
+			raised("One is.", "", `rabbitmq_alarms_memory_used_watermark{pod="rabbitmq-server-0",instance="a"} 0x100`, `rabbitmq_alarms_memory_used_watermark{pod="rabbitmq-server-0",instance="b"} 1x100`),
+			silent("None is.", `rabbitmq_alarms_memory_used_watermark{pod="rabbitmq-server-0",instance="a"} 0x100`),
 		},
 		"QueueDiskFull": {
-			raised("One is.", "", `rabbitmq_alarms_free_disk_space_watermark{instance="a"} 1x100`), silent("None is.", `rabbitmq_alarms_free_disk_space_watermark{instance="a"} 0x100`),
+			raised("One is.", "", `rabbitmq_alarms_free_disk_space_watermark{pod="rabbitmq-server-0",instance="a"} 1x100`), silent("None is.", `rabbitmq_alarms_free_disk_space_watermark{pod="rabbitmq-server-0",instance="a"} 0x100`),
 		},
 		"QueuePartitioned": {
 			raised("One sees nobody.", "", links("1", "3")...), raised("Nobody sees anybody.", "", links("1", "1")...), silent("All see all.", links("3", "3")...),
@@ -246,9 +247,18 @@ var scenes = func() map[string][]scene {
 			silent("Somebody else's.", room("storage-mariadb-0", 1)...),
 		}
 	}
-	for title, name := range map[string]string{"Keystone": "keystone", "Placement": "placement", "Glance": "glance"} {
+	archived := "nova-archive-29384750"
+	scenes["NovaJobFailed"] = []scene{
+		raised("The last has given up.", archived, job(archived, "1", "failed")...), silent("It succeeded.", job(archived, "1", "complete")...),
+		silent("A later one succeeded.", slices.Concat(job(archived, "1", "failed"), job("nova-archive-29384751", "2", "complete"))...),
+	}
+	for title, name := range map[string]string{
+		"Keystone": "keystone", "Placement": "placement", "Glance": "glance", "Nova": "nova", "NovaConductor": "nova-conductor",
+		"NovaScheduler": "nova-scheduler", "NovaMetadata": "nova-metadata", "NovaCell": "nova-cell1", "NovaCellConductor": "nova-cell1-conductor",
+		"NovaCellMetadata": "nova-west-metadata", "NovaCellVnc": "nova-cell1-vnc", "NovaCellSpice": "nova-cell1-spice", "NovaCellSerial": "nova-west-serial",
+	} {
 		there, wanted := deployment(name), `kube_deployment_spec_replicas{deployment="`+name+`"} 3x100`
-		if title == "Glance" {
+		if slices.Contains([]string{"Glance", "NovaConductor", "NovaScheduler", "NovaCellConductor"}, title) {
 			there, wanted = `kube_statefulset_status_replicas_available{statefulset="`+name+`"}`, `kube_statefulset_replicas{statefulset="`+name+`"} 3x100`
 		}
 		scenes[title+"Down"] = []scene{
@@ -256,6 +266,11 @@ var scenes = func() map[string][]scene {
 		}
 		scenes[title+"Degraded"] = []scene{raised("One is missing.", name, there+" 2x100", wanted), silent("All are there.", there+" 3x100", wanted)}
 		scenes[title+"CertificateExpiring"] = expiring(name + "-tls")
+	}
+	delete(scenes, "NovaCellDown") // It has no pods of its own.
+	delete(scenes, "NovaCellDegraded")
+	for _, process := range []string{"Conductor", "Scheduler", "Metadata", "CellConductor", "CellMetadata", "CellVnc", "CellSpice", "CellSerial"} {
+		delete(scenes, "Nova"+process+"CertificateExpiring") // The certificate is the service's.
 	}
 	return scenes
 }()

@@ -84,7 +84,7 @@ var flips = map[string]func(*rapid.T, *world){
 			return
 		}
 		w.xr, status = maps.Clone(w.xr), maps.Clone(status)
-		w.xr["status"], status["lastValidSpec"] = status, rapid.SampledFrom(tampered).Draw(t, "last valid spec")
+		w.xr["status"], status["lastValidSpec"] = status, rapid.SampledFrom(w.tampered()).Draw(t, "last valid spec")
 	},
 	"another spec":    anotherSpec,
 	"an invalid edit": invalidEdit,

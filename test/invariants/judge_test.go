@@ -2,6 +2,7 @@ package invariants
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -15,7 +16,7 @@ import (
 // TestJudge: the judge of the emitted graph finds nothing in what random claims on random platforms become.
 func TestJudge(t *testing.T) {
 	t.Parallel()
-	judged := 0
+	judged, withCells := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		if judged == clouds {
 			return
@@ -28,6 +29,9 @@ func TestJudge(t *testing.T) {
 		if spec["secretStore"] == nil {
 			spec["secretStore"] = object{"name": "store", "kind": "ClusterSecretStore"}
 		}
+		if rapid.IntRange(0, 2).Draw(t, "with Nova") == 0 {
+			withNova(claim["spec"].(object), spec)
+		}
 		r, err := preview.Run(marshalYAML(t, claim), marshalYAML(t, platform), kinds.Runners())
 		if refused := (*preview.Refused)(nil); errors.As(err, &refused) {
 			t.Skipf("the claim is refused: %v", err)
@@ -39,11 +43,36 @@ func TestJudge(t *testing.T) {
 			cloud.Objects = append(cloud.Objects, judge.Object{Stage: o.Stage, Manifest: o.Manifest.AsMap()})
 		}
 		judged++
+		if slices.ContainsFunc(r.Objects, func(o preview.Object) bool { return o.Kind == "CellMapping" }) {
+			withCells++
+		}
 		for _, finding := range judge.Judge(cloud) {
 			t.Error(finding)
 		}
 	})
-	t.Logf("%d clouds were judged", judged)
+	t.Logf("%d clouds were judged, %d with cells of Nova", judged, withCells)
+}
+
+// withNova orders Nova, as the claim says it if it says anything, with what it cannot do without: a claim seldom has all of that by chance.
+func withNova(claim, platform object) {
+	platform["queueIssuer"] = "queues"
+	services := under(claim, "services")
+	for _, service := range []string{"nova", "placement"} {
+		under(services, service)["enabled"] = true
+	}
+	if infrastructure, ok := claim["infrastructure"].(object); ok {
+		delete(infrastructure, "rabbitmq")
+	}
+}
+
+// under is what lies under a field, and is made if nothing does.
+func under(o object, field string) object {
+	in, ok := o[field].(object)
+	if !ok {
+		in = object{}
+		o[field] = in
+	}
+	return in
 }
 
 // clouds is how many clouds are judged: each takes as long as a hundred states of a history.

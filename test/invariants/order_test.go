@@ -116,21 +116,40 @@ var orders = map[string][]order{
 	},
 	"Placement": clientOrders,
 	"Nova": append(slices.Clone(clientOrders),
-		order{first: `CredentialRotation.*`, then: `DatabaseSync.*`, why: "the check before an upgrade logs in with it"},
+		order{first: `CredentialRotation.* .*-credential`, then: `DatabaseSync.*`, why: "the check before an upgrade logs in with it"},
 		order{first: `DatabaseSync.*`, then: `CellMapping.*`, why: "cells are recorded there"},
 		order{first: `CellMapping.*`, then: `NovaCell.*`, why: "cell0 is the first"},
 		order{first: `NovaCell.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "who has read which cells there are does not look again"},
-		order{first: `(Vhost|User|Permission)\.rabbitmq\.com .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
-		order{first: `ExternalSecret.* .*-queue`, then: `(Vhost|User|Permission)\.rabbitmq\.com .*`, why: "the account has that password"},
+		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
 		order{first: `(Deployment\.apps nova|StatefulSet\.apps .*|Service nova|Endpoint\.openstack\.k-orc\.cloud .*)`, then: `ServiceCheck.*`, why: "it asks it"},
+		order{first: `(Deployment\.apps nova|Service nova|Endpoint\.openstack\.k-orc\.cloud .*)`, then: `ComputeCatalog.*`, why: "it asks Nova, where Keystone's catalog says it is"},
 		order{first: `(Deployment\.apps|Service) nova`, then: `CronJob\.batch .*`, why: "there is nothing to archive before"},
 	),
 	"NovaCell": {
-		{first: `ExternalSecret.* .*-queue`, then: `((Vhost|User|Permission)\.rabbitmq\.com|ConfigMap) .*`, why: "the account has that password, and pods read all of them"},
+		{first: `ExternalSecret\.external-secrets\.io mariadb-.*-root`, then: `MariaDB\..*`, why: "its root has that password"},
+		{first: `Certificate\.cert-manager\.io rabbitmq-.*`, then: `RabbitmqCluster\..*`, why: "it listens with it"},
+		{first: `(MariaDB|RabbitmqCluster)\..*`, then: `(PrometheusRule|ServiceMonitor)\.monitoring.* (mariadb|rabbitmq)-.*`, exists: true, why: "alerts on what is not there would fire"},
+		{first: `MariaDB\..*`, then: `((Database|User|Grant)\.k8s\.mariadb\.com|PhysicalBackup\..*) .*`, why: "they are in it, where it is the cell's own"},
+		{first: `ExternalSecret.* .*-database`, then: `ConfigMap .*`, why: "pods read both"},
+		{first: `RabbitmqCluster\..*`, then: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, why: "they are in it, where it is the cell's own"},
+		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `CredentialRotation.*`, why: "the companion writes its Secret"},
 		{first: `DatabaseSync.*`, then: `(StatefulSet|Deployment)\.apps .*`, why: "there are no tables before"},
 		{first: `DatabaseSync.*`, then: `CellMapping.*`, why: "hypervisors are looked for in its tables"},
-		{first: `(Vhost|User|Permission)\.rabbitmq\.com .*`, then: `CellMapping.*`, why: "whoever knows the cell speaks to it there"},
-		{first: `(Vhost|User|Permission)\.rabbitmq\.com .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
+		{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `CellMapping.*`, why: "whoever knows the cell speaks to it there"},
+		{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
+	},
+	"OVNCluster": {
+		{first: `((Role|RoleBinding)\.rbac|NetworkPolicy\.networking).* [^-]+-companion`, then: `RaftCluster.*`, why: "the companion asks its members"},
+		{first: `Issuer.* .*-self-signed`, then: `Certificate.* [^-]+-ca`, why: "it is signed by it"},
+		{first: `Certificate.* [^-]+-ca`, then: `Issuer.* [^-]+-ca`, why: "it signs with it"},
+		{first: `Issuer.* [^-]+-ca`, then: `Certificate.* .*-tls`, why: "they are signed by it"},
+		{first: `Certificate.* .*-tls`, then: `(RaftCluster|StatefulSet|Deployment).*`, why: "they show it"},
+		{first: `ConfigMap .*-scripts-.*`, then: `(StatefulSet|Deployment)\.apps .*`, why: "their pods run them"},
+		{first: `RaftCluster.* [^-]+-northbound`, then: `(ConfigMap [^-]+-northbound-state|StatefulSet\.apps [^-]+-northbound)`, why: "volumes may be left of a cluster that it knows"},
+		{first: `RaftCluster.* [^-]+-southbound`, then: `(ConfigMap [^-]+-southbound-state|StatefulSet\.apps [^-]+-southbound)`, why: "volumes may be left of a cluster that it knows"},
+		{first: `(ConfigMap [^-]+-northbound-state|Service [^-]+-northbound)`, then: `StatefulSet\.apps [^-]+-northbound`, why: "its pods mount it, and have their names by it"},
+		{first: `(ConfigMap [^-]+-southbound-state|Service [^-]+-southbound)`, then: `StatefulSet\.apps [^-]+-southbound`, why: "its pods mount it, and have their names by it"},
+		{first: `StatefulSet\.apps .*`, then: `Deployment\.apps .*`, why: "it connects to them"},
 	},
 	"Glance": append(slices.Clone(clientOrders),
 		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-store`, why: "the companion writes its Secret"},
@@ -147,7 +166,7 @@ var serviceOrders = []order{
 	{first: `ConfigMap .*-config-.*`, then: `DatabaseSync.*`, why: "its Jobs mount it"},
 	{first: `Certificate.* [^-]+-tls`, then: `(Deployment|StatefulSet)\.apps .*`, why: "it serves it"},
 	{first: `Certificate.* [^-]+-tls`, then: `(HTTPRoute|BackendTLSPolicy).*`, why: "clients are told its authority"},
-	{first: `SecretAggregate.* [^-]+-clouds`, then: `CredentialRotation.*`, why: "it logs in with it"},
+	{first: `SecretAggregate.* [^-]+-clouds`, then: `CredentialRotation.* .*-(credential|korc)`, why: "it logs in with it"},
 }
 
 // clientOrders are those of every service that logs in to Keystone.
@@ -157,7 +176,7 @@ var clientOrders = []order{
 	{first: `ExternalSecret.* .*-user`, then: `ConfigMap .*-config-.*`, why: "pods read all of them"},
 	{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `CredentialRotation.*`, why: "the companion writes its Secret"},
 	{first: `User\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to it"},
-	{first: `RoleAssignment.*`, then: `CredentialRotation.*`, why: "a credential has the roles that its user had when it was made"},
+	{first: `RoleAssignment.*`, then: `CredentialRotation.* .*-credential`, why: "a credential has the roles that its user had when it was made"},
 	{first: `DatabaseSync.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "there are no tables before"},
 	{first: `CredentialRotation.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in with it"},
 	{first: `((Deployment|StatefulSet)\.apps|Service) .*`, then: `(Service|Endpoint)\.openstack\.k-orc\.cloud .*`, why: "whoever finds it in the catalog asks it"},
@@ -167,7 +186,7 @@ var clientOrders = []order{
 // ordersOf are those of a kind.
 func ordersOf(subject string) []order {
 	switch subject {
-	case "ControlPlane", "IdentityCatalog": // Neither is a service.
+	case "ControlPlane", "IdentityCatalog", "OVNCluster": // None is a service.
 		return orders[subject]
 	case "NovaCell": // It logs in as another one.
 		return append(slices.DeleteFunc(slices.Clone(serviceOrders), func(o order) bool {
@@ -257,16 +276,23 @@ func settledWorlds(t *testing.T) map[string]settled {
 	// What no claim orders yet.
 	for _, kind := range []string{"Nova", "NovaCell"} {
 		for _, file := range []string{"small", "medium"} {
-			add(file+"'s "+kind, kind, &simulate.World{XR: composite(t, kind, file), Kinds: kinds.Runners()})
+			add(file+"'s "+kind, kind, &simulate.World{XR: composite(t, novas.apiVersion, kind, "nova", file), Kinds: kinds.Runners()})
 		}
+	}
+	for _, file := range []string{"small", "large"} {
+		add(file+"'s OVNCluster", "OVNCluster", &simulate.World{XR: composite(t, ovns.apiVersion, "OVNCluster", "ovn", file), Kinds: kinds.Runners()})
 	}
 	return out
 }
 
 // composite is one that its function's tests compose.
-func composite(t *testing.T, kind, file string) *structpb.Struct {
+func composite(t *testing.T, apiVersion, kind, name, file string) *structpb.Struct {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../functions", strings.ToLower(kind), "testdata", file+".yaml"))
+	folder := strings.ToLower(kind)
+	if kind == ovns.kind {
+		folder = ovns.folder
+	}
+	text, err := os.ReadFile(filepath.Join("../../functions", folder, "testdata", file+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +301,7 @@ func composite(t *testing.T, kind, file string) *structpb.Struct {
 		t.Fatal(err)
 	}
 	xr, err := structpb.NewStruct(object{
-		"apiVersion": novas.apiVersion, "kind": kind, "metadata": object{"name": "nova", "namespace": "cloud"}, "spec": spec,
+		"apiVersion": apiVersion, "kind": kind, "metadata": object{"name": name, "namespace": "cloud"}, "spec": spec,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -114,6 +114,9 @@ var mistakes = map[string]map[string]mistake{
 	},
 	// Its function refuses nothing that its definition takes.
 	"IdentityCatalog": {},
+	"OVNCluster": {
+		"too little memory": in("32Mi", "spec.northbound.memory: 32Mi cannot hold a process", "northbound", "memory"),
+	},
 	"Keystone": {
 		"a directory's option that is not one": in(directory(object{"nonsense": "x"}), "spec.identityBackends[0].ldap.options.nonsense: ", "identityBackends"),
 	},
@@ -153,7 +156,7 @@ var serviceMistakes = map[string]mistake{
 // mistakes are those that a kind's function refuses.
 func (s *subject) mistakes() map[string]mistake {
 	own, known := mistakes[s.name]
-	if s.claimed || known && len(own) == 0 {
+	if s.claimed || known && len(own) == 0 || s.name == "OVNCluster" { // It is no service of OpenStack's.
 		return own
 	}
 	out := maps.Clone(serviceMistakes)
@@ -230,6 +233,17 @@ func invalidEdit(t *rapid.T, w *world) {
 var tampered = []any{
 	"text", 1.5, nil, list{}, object{}, object{"openStackRelease": 7.0}, object{"openStackRelease": "1999.1"}, object{"services": "none"},
 	object{"size": "huge", "deletionPolicy": object{}}, object{"claimRef": object{"namespace": "another", "name": "one"}},
+}
+
+// tampered are those of a kind. A server prunes the fields that a kind does not have, and an OVNCluster has none of these.
+func (w *world) tampered() []any {
+	if w.name != "OVNCluster" {
+		return tampered
+	}
+	return slices.DeleteFunc(slices.Clone(tampered), func(v any) bool {
+		o, ok := v.(object)
+		return ok && len(o) > 0
+	})
 }
 
 // tryGarbage damages a world's request anywhere. What no API server holds must not crash a function either: it is an error, or

@@ -23,6 +23,7 @@ import (
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
@@ -84,6 +85,11 @@ var constraints = map[string]constraint{
 	"metadata.cpu": cores, "metadata.memory": memory,
 	"consoles.cpu": cores, "consoles.memory": memory,
 	"proxies.cpu": cores, "proxies.memory": memory,
+	"northbound.cpu": cores, "northbound.memory": memory,
+	"southbound.cpu": cores, "southbound.memory": memory,
+	"northd.cpu": cores, "northd.memory": memory,
+	"mariadb.cpu": cores, "mariadb.memory": memory,
+	"rabbitmq.cpu": cores, "rabbitmq.memory": memory,
 	"identityBackends[].domain": sample("employees", "Partners_2", "a"),
 	"exposure":                  {fix: reachable}, "serialExposure": {fix: reachable},
 	"spec": {fix: func(o object) {
@@ -138,11 +144,23 @@ var constraints = map[string]constraint{
 	"stores[].s3.endpoint": sample("https://s3.example.com", "http://[fd00::1]:9000"),
 	"rbd.user":             sample("glance", "images.eu"),
 	"networks[]":           sample("10.0.1.0/24", "fd00::/64"),
+	"hypervisorNetworks[]": sample("10.0.2.0/24", "fd01::/64"),
 	"import": {fix: func(o object) {
 		if methods, _ := o["methods"].(list); !slices.Contains(methods, "web-download") {
 			delete(o, "webDownload")
 		}
 	}},
+
+	// Flavors have IDs of their own, and hosts are in one zone.
+	"flavors[]": {fix: func(o object) {
+		if _, ok := o["id"]; ok {
+			o["id"] = o["name"]
+		}
+		if o["private"] != true {
+			delete(o, "projects")
+		}
+	}},
+	"aggregates[].availabilityZone": sample("az-east"),
 
 	// What the platform offers, and what else only a function can find out.
 	"spec.cluster": sample(object{"ref": object{"name": "east"}}, object{"ref": object{"name": "here"}}),
@@ -300,13 +318,18 @@ var (
 		folder: "novacell", apiVersion: "nova.openstack.c5c3.io/v1alpha1", kind: "NovaCell", service: "nova",
 		new: func() any { return &novacellv1.NovaCell{} },
 	}
+	ovns = &definedKind{
+		folder: "ovn", apiVersion: "ovn.c5c3.io/v1alpha1", kind: "OVNCluster",
+		new: func() any { return &ovnv1.OVNCluster{} },
+		fix: majorities,
+	}
 	platforms = &definedKind{
 		folder: "platform", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "PlatformConfig",
 		new: func() any { return &platformv1.PlatformConfig{} },
 	}
 )
 
-var definedKinds = []*definedKind{claims, keystones, catalogs, placements, glances, novas, novacells, platforms}
+var definedKinds = []*definedKind{claims, keystones, catalogs, placements, glances, novas, novacells, ovns, platforms}
 
 func init() { //nolint:gochecknoinits // the table refers to itself
 	for _, k := range definedKinds {
@@ -343,6 +366,22 @@ func reachable(o object) {
 		delete(o, "routing")
 		if _, ok := o["ingressController"]; !ok {
 			o["ingressController"] = "other"
+		}
+	}
+}
+
+// majorities are those of 1, 3 and 5 members, in pods that have room for a process.
+func majorities(spec object) {
+	for _, part := range []string{"northbound", "southbound", "northd"} {
+		o, ok := spec[part].(object)
+		if !ok {
+			continue
+		}
+		if n, ok := o["replicas"].(int64); ok && part != "northd" {
+			o["replicas"] = n%3*2 + 1
+		}
+		if _, ok := o["memory"]; ok {
+			o["memory"] = "1Gi"
 		}
 	}
 }

@@ -87,8 +87,15 @@ var subjects = []*subject{
 		name:      "NovaCell",
 		runner:    kinds.Runners()["NovaCell.nova.openstack.c5c3.io"],
 		draw:      drawService(novacells, "nova-cell1", "n-c", "compute.eu-a"),
-		keep:      []string{"target", "cell"},
+		keep:      []string{"target", "cell", "database", "queue"}, // Its Nova says where its servers are, once.
 		revisions: []string{"config-"},
+	},
+	{
+		name:      "OVNCluster",
+		runner:    kinds.Runners()["OVNCluster.ovn.c5c3.io"],
+		draw:      drawService(ovns, "ovn", "o", "networks.eu"),
+		keep:      []string{"target", "clusterDomain", "northbound", "southbound"},
+		revisions: []string{"scripts-"},
 	},
 }
 

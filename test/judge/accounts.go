@@ -11,6 +11,8 @@ import (
 var (
 	// databaseURL is how SQLAlchemy is told of a database; the password is a variable (https://docs.sqlalchemy.org/en/20/core/engines.html).
 	databaseURL = regexp.MustCompile(`^mysql\+\w+://([^:/@]+):\$\((\w+)\)@([^:/]+):\d+/([^?]+)`)
+	// queueURL is how oslo.messaging is told of a virtual host (https://docs.openstack.org/oslo.messaging/latest/reference/transport.html).
+	queueURL = regexp.MustCompile(`^rabbit://([^:/@]+):\$\((\w+)\)@([^:/]+):\d+/([^?]+)`)
 	// cloudLogin is a login by password in a clouds.yaml.
 	cloudLogin = regexp.MustCompile(`username: "?([^"\n]+?)"?\n\s*password: \{\{ *\.(\w+)`)
 	// userFlag is an argument that names a user, for a password in the environment.
@@ -25,6 +27,7 @@ func (w *world) checkAccounts() {
 		}
 		for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
 			w.checkDatabaseLogin(p, c)
+			w.checkQueueLogin(p, c)
 			w.checkUserFlag(p, c)
 		}
 	}
@@ -58,14 +61,8 @@ func (w *world) checkDatabaseLogin(p *pod, c corev1.Container) {
 		if m == nil {
 			continue
 		}
-		user, variable, database := m[1], m[2], m[4]
-		var secret secretName
-		var key string
-		for _, v := range c.Env {
-			if v.Name == variable && v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil {
-				secret, key = secretName{p.place, v.ValueFrom.SecretKeyRef.Name}, v.ValueFrom.SecretKeyRef.Key
-			}
-		}
+		user, from, database := m[1], m[2], m[4]
+		secret, key := variable(c, p.place, from)
 		account, granted, exists := false, false, false
 		for _, o := range w.objects {
 			if o.place != p.place {
@@ -85,6 +82,56 @@ func (w *world) checkDatabaseLogin(p *pod, c corev1.Container) {
 			w.foundf("%s: container %s uses database %s as %s, for which there is no Database or no Grant.", p, c.Name, database, user)
 		}
 	}
+}
+
+// checkQueueLogin holds that the user of a virtual host is one that is made in the queue, with this password, and with rights there.
+func (w *world) checkQueueLogin(p *pod, c corev1.Container) {
+	for _, e := range c.Env {
+		m := queueURL.FindStringSubmatch(e.Value)
+		if m == nil {
+			continue
+		}
+		vhost := m[4]
+		secret, _ := variable(c, p.place, m[2])
+		named, key := variable(c, p.place, strings.TrimSuffix(strings.TrimPrefix(m[1], "$("), ")"))
+		queue, _, _ := strings.Cut(m[3], ".")
+		if !w.hasQueueUser(p.place, secret, queue, "") {
+			w.foundf("%s: container %s logs in to %s with %s, of which nobody makes a user there.", p, c.Name, queue, secret)
+		}
+		if named != secret || key != "username" {
+			w.foundf("%s: container %s logs in to %s as %s with %s, which is somebody else's.", p, c.Name, queue, m[1], secret)
+		}
+		exists := slices.ContainsFunc(w.objects, func(o object) bool {
+			return o.place == p.place && o.is("Vhost.rabbitmq.com") && text(o.manifest, "spec", "name") == vhost &&
+				text(o.manifest, "spec", "rabbitmqClusterReference", "name") == queue
+		})
+		if !exists || !w.hasQueueUser(p.place, secret, queue, vhost) {
+			w.foundf("%s: container %s uses virtual host %s of %s with %s, for which there is no Vhost or no permission.",
+				p, c.Name, vhost, queue, secret)
+		}
+	}
+}
+
+// hasQueueUser reports whether the companion makes a user of the Secret in a queue, with rights in a virtual host if one is named
+// (apis/c5c3/v1alpha1, the target QueueUser).
+func (w *world) hasQueueUser(where place, secret secretName, queue, vhost string) bool {
+	return slices.ContainsFunc(w.objects, func(o object) bool {
+		return o.place == where && o.is("CredentialRotation.c5c3.io") && text(o.manifest, "spec", "target") == "QueueUser" &&
+			text(o.manifest, "spec", "secretName") == secret.name &&
+			slices.ContainsFunc(list(o.manifest, "spec", "queue", "permissions"), func(permission any) bool {
+				return text(permission, "rabbitMQRef", "name") == queue && (vhost == "" || text(permission, "vhost") == vhost)
+			})
+	})
+}
+
+// variable is where the value of an environment variable comes from.
+func variable(c corev1.Container, where place, name string) (secret secretName, key string) {
+	for _, v := range c.Env {
+		if v.Name == name && v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil {
+			return secretName{where, v.ValueFrom.SecretKeyRef.Name}, v.ValueFrom.SecretKeyRef.Key
+		}
+	}
+	return secretName{}, ""
 }
 
 func (w *world) checkUserFlag(p *pod, c corev1.Container) {

@@ -42,12 +42,13 @@ var told = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)^OIDCRedirectURI$`),    // a browser goes there
 	regexp.MustCompile(`^trusted_dashboard$`),      // the same
 	regexp.MustCompile(`^public_endpoint$`),        // answers refer to it
+	regexp.MustCompile(`^compute_link_prefix$`),    // the same
 	regexp.MustCompile(`^www_authenticate_uri$`),   // who has no token is sent there
 	regexp.MustCompile(`^ServerName$`),
 }
 
 // spoken are the addresses that a container speaks to. What comes to an end mounts the files of its service, and speaks to what its
-// arguments and environment name: a schema is changed without directories and caches.
+// arguments and environment name, and to Keystone if it has a login: a schema is changed without directories, caches and messages.
 func (w *world) spoken(p *pod, c corev1.Container) []address {
 	var out []address
 	args := slices.Concat(c.Command, c.Args)
@@ -57,20 +58,30 @@ func (w *world) spoken(p *pod, c corev1.Container) []address {
 		}
 	}
 	for _, e := range c.Env {
-		out = append(out, addresses(e.Value)...)
-	}
-	if p.replicas == nil {
-		return out
+		for _, a := range addresses(e.Value) {
+			if p.replicas != nil || a.scheme != messaging {
+				out = append(out, a)
+			}
+		}
 	}
 	for _, m := range w.mounts(p, c) {
 		for line := range strings.SplitSeq(m.value.content, "\n") {
-			if words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '=' }); len(words) > 0 && !isTold(words[0]) {
-				out = append(out, addresses(line)...)
+			words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '=' })
+			if len(words) == 0 || isTold(words[0]) || p.replicas == nil && (words[0] != authURL || len(logins(c)) == 0) {
+				continue
 			}
+			out = append(out, addresses(line)...)
 		}
 	}
 	return out
 }
+
+// messaging is the scheme of a message queue. What comes to an end calls nobody by it: it needs the address to read records that refer
+// to it, and oslo.messaging connects with the first call (nova/cmd/manage.py, oslo_messaging/_drivers/impl_rabbit.py).
+const messaging = "rabbit"
+
+// authURL is the option of keystoneauth that says where to log in.
+const authURL = "auth_url"
 
 func isTold(option string) bool {
 	return slices.ContainsFunc(told, func(r *regexp.Regexp) bool { return r.MatchString(option) })
@@ -123,6 +134,9 @@ func (w *world) deriveFlows() {
 			for _, a := range w.spoken(p, c) {
 				w.needAddress(p, a, "it is told of "+a.String())
 			}
+			w.needFromCatalog(p, c)
+			w.needCells(p, c)
+			w.needHypervisors(p, c)
 		}
 		if p.spec.AutomountServiceAccountToken == nil || *p.spec.AutomountServiceAccountToken {
 			w.needAPIServer(p, "it has a token of the API server")
@@ -141,6 +155,7 @@ func (w *world) deriveFrom(o object) {
 				if strings.HasSuffix(o.group, "c5c3.io") {
 					for _, p := range w.controllers(o) {
 						w.need(p.String(), q.to, q.port, o.String()+" makes it log in")
+						w.needType(p, asks(o), o.String()+" makes it ask")
 					}
 				}
 				if !w.routed(q.to) {
@@ -151,6 +166,9 @@ func (w *world) deriveFrom(o object) {
 	}
 	if spec, ok := at(o.manifest, "spec").(fields); ok && strings.HasSuffix(o.group, "c5c3.io") && spec["target"] == nil {
 		for _, v := range spec {
+			if strings.Contains(str(v), filledIn) {
+				continue
+			}
 			for _, p := range w.controllers(o) {
 				for _, a := range addresses(str(v)) {
 					w.needAddress(p, a, o.String()+" makes it look there")
@@ -393,7 +411,10 @@ func lets(s side, policies []policy, port int, other peer) bool {
 
 func (h half) meets(port int) bool {
 	return len(h.ports) == 0 || slices.ContainsFunc(h.ports, func(p networkingv1.NetworkPolicyPort) bool {
-		return (p.Protocol == nil || *p.Protocol == corev1.ProtocolTCP) && (p.Port == nil || p.Port.IntValue() == port)
+		if p.Protocol != nil && *p.Protocol != corev1.ProtocolTCP {
+			return false
+		}
+		return p.Port == nil || p.Port.IntValue() == port || p.EndPort != nil && p.Port.IntValue() <= port && port <= int(*p.EndPort)
 	})
 }
 
@@ -439,6 +460,7 @@ func (w *world) checkSuperfluous(all []policy) {
 				if len(h.ports) == 0 {
 					w.foundf("Rule %d of what %s lets out is about all ports.", i, p.object)
 				}
+				w.checkNetworks(p, h)
 				for _, n := range h.ports {
 					if len(h.peers) == 0 && n.Port.IntValue() != 53 && !w.leaves(from, n.Port.IntValue(), p) {
 						w.foundf("%s lets %s out to port %d of everything, which nothing needs.", p.object, from, n.Port.IntValue())
@@ -510,7 +532,7 @@ func (w *world) checkFromOutside(rule string, to *pod, h half, port int) {
 	allowed := map[string]bool{}
 	unknown := false
 	for f := range w.needed {
-		if role, ok := strings.CutPrefix(f.from, "outside: "); ok && f.to == to.String() && f.port == port {
+		if role, ok := strings.CutPrefix(f.from, "outside: "); ok && f.to == to.String() && f.port == port && role != ofHypervisors {
 			names := w.namespacesOf(role)
 			unknown = unknown || len(names) == 0
 			for _, n := range names {
@@ -522,8 +544,9 @@ func (w *world) checkFromOutside(rule string, to *pod, h half, port int) {
 		w.foundf("%s lets everybody to port %d of %s; only %v needs it.", rule, port, to, slices.Sorted(maps.Keys(allowed)))
 	}
 	for _, peer := range h.peers {
-		if peer.IPBlock != nil {
-			w.foundf("%s is about addresses.", rule)
+		_, byHypervisors := w.needed[flow{outsider(ofHypervisors), to.String(), port}]
+		if b := peer.IPBlock; b != nil && (!byHypervisors || !slices.Contains(w.hypervisors(), b.CIDR)) {
+			w.foundf("%s lets network %s to port %d of %s, which nothing there needs.", rule, b.CIDR, port, to)
 		}
 		if s := peer.NamespaceSelector; s != nil && !allowed[nameOnly(s)] {
 			w.foundf("%s lets namespace %q to port %d of %s, which nothing there needs.", rule, nameOnly(s), port, to)

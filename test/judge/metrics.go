@@ -47,7 +47,8 @@ var exported = map[string][]string{
 		"companion_endpoint_region_writes_total",
 		"companion_cell_mapping_condition", "companion_cell_mapping_hosts", "companion_cell_mapping_runs_total",
 		"companion_service_check_condition", "companion_service_check_up", "companion_service_check_down",
-		"companion_service_check_removed_total",
+		"companion_service_check_removed_total", "companion_compute_catalog_condition", "companion_compute_catalog_changes_total",
+		"companion_raft_cluster_condition", "companion_raft_cluster_leaders", "companion_raft_cluster_members",
 	},
 }
 

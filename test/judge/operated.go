@@ -33,6 +33,11 @@ var operators = map[string]func(w *world, o object){
 	"ServiceMonitor.monitoring.coreos.com": nothing,
 	"PrometheusRule.monitoring.coreos.com": nothing,
 	"Usage.protection.crossplane.io":       nothing,
+	// github.com/rabbitmq/messaging-topology-operator v1.19.1 and v1.20.1, internal/controller: they are made in the queue by its management
+	// API, and of none of them comes a pod or a Service. Up to 1.19 the operator keeps a copy of a User's Secret, which nobody reads.
+	"Vhost.rabbitmq.com":      nothing,
+	"User.rabbitmq.com":       nothing,
+	"Permission.rabbitmq.com": nothing,
 }
 
 // ownGroups end the groups of kinds that make nothing but what tables say, or of which all is emitted.
@@ -47,6 +52,7 @@ const (
 	ofPrometheus      = "monitoring"
 	ofKORC            = "korc"
 	ofExposure        = "exposure"
+	ofHypervisors     = "hypervisors"
 	anywhere          = "anywhere"
 )
 
@@ -367,6 +373,10 @@ var asked = map[string][]ask{
 		{path: "resources.limits.memory", why: "resources"},
 		{path: "terminationGracePeriodSeconds", why: "an end of its drain"},
 		{path: "affinity.podAntiAffinity", why: "members on different nodes", many: true},
+	},
+	"Vhost": {
+		{path: "defaultQueueType", want: "quorum", why: "queues that outlive the loss of a member"},
+		{path: "deletionPolicy", why: "an end of its messages that someone has decided"},
 	},
 	"Valkey": {
 		{path: "tls.enabled", want: true, why: "TLS"}, {path: "tls.certManager.issuer.name", why: "a certificate of our own authority"},

@@ -151,7 +151,9 @@ var podRules = []podRule{
 	}},
 	{says: "has a probe that does not speak TLS to a port that does, or the other way", container: probeSchemeDiffers},
 	{says: "stops before it is out of the Services, and has no reason to", container: func(p *pod, c corev1.Container) bool {
-		return p.replicas != nil && (c.Lifecycle == nil || c.Lifecycle.PreStop == nil) && stopsAtOnce[c.Name] == "" && !isInit(p, c)
+		// No Service leads to pods without ports.
+		return p.replicas != nil && len(p.ports) > 0 && (c.Lifecycle == nil || c.Lifecycle.PreStop == nil) &&
+			stopsAtOnce[c.Name] == "" && !isInit(p, c)
 	}},
 	{says: "is killed before its requests are finished", pod: func(p *pod) bool {
 		return p.replicas != nil && drains(p) && ptr.Deref(p.spec.TerminationGracePeriodSeconds, 30) < int64(longestStop(p))
@@ -295,7 +297,8 @@ func listensElsewhere(p *pod, c corev1.Container) bool {
 		n := int(cp.ContainerPort)
 		named := slices.Contains(listens[c.Name], n)
 		for _, t := range slices.Concat(c.Args, slices.Collect(maps.Values(p.files))) {
-			named = named || strings.Contains(t, fmt.Sprint(":", n)) || strings.Contains(t, fmt.Sprint("Listen ", n))
+			named = named || strings.Contains(t, fmt.Sprint(":", n)) || strings.Contains(t, fmt.Sprint("Listen ", n)) ||
+				strings.Contains(t, fmt.Sprintf("_port = %d\n", n))
 		}
 		if !named {
 			return true

@@ -88,10 +88,13 @@ func (w *world) addSecrets(o object) {
 			w.make(o.place, text(spec, "secretName")+"-restore", o.String(), nil)
 		}
 	case o.is("CredentialRotation.c5c3.io"):
-		// apis/c5c3/v1alpha1: the keys of both targets.
+		// apis/c5c3/v1alpha1: the keys of each target.
 		keys := map[string]value{"application_credential_id": {is: credentialID}, "application_credential_secret": {is: credentialSecret}}
 		if text(spec, "target") == "Password" {
 			keys = map[string]value{"password": {is: password, of: text(spec, "userName")}, "username": {is: userName}}
+		}
+		if text(spec, "target") == "QueueUser" {
+			keys = map[string]value{"password": {is: password, of: text(spec, "secretName")}, "username": {is: userName}}
 		}
 		w.make(o.place, text(spec, "secretName"), o.String(), keys)
 	}

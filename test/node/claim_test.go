@@ -66,7 +66,7 @@ func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstruc
 	}
 	started := time.Now()
 	apply(ctx, t, claim)
-	ready, stop := context.WithTimeout(ctx, 8*time.Minute)
+	ready, stop := context.WithTimeout(ctx, 15*time.Minute)
 	defer stop()
 	if err := cluster.WaitCondition(ready, claim.GroupVersionKind(), client.ObjectKeyFromObject(claim), "Ready"); err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func testDelete(ctx context.Context, t *testing.T, claim *unstructured.Unstructu
 	if err := cluster.Client.Delete(ctx, claim); err != nil {
 		t.Fatal(err)
 	}
-	eventually(ctx, t, 4*time.Minute, func() error { return left(ctx, claim, namespace) })
+	eventually(ctx, t, 8*time.Minute, func() error { return left(ctx, claim, namespace) })
 	t.Logf("nothing is left after %.0f s", time.Since(started).Seconds())
 	if err := seen.Check(); err != nil {
 		t.Error(err)

@@ -38,6 +38,7 @@ platformConfig:
       namespaces: ["tenant-*"]
       ingressClasses: [none]
       s3Endpoints: ["s3.object-store.svc:443"]
+      hypervisorNetworks: [10.244.0.0/16]
 `
 
 // system is Crossplane's namespace.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +41,8 @@ type fault struct {
 	timeout time.Duration
 	// lossless: no request may be lost. Schema: it is meant to change the database's.
 	lossless, schema bool
+	// loses is what the names of requests that may be lost begin with; absent: any may, unless it is lossless.
+	loses []string
 }
 
 // keystonePods are those of Keystone's API.
@@ -161,6 +165,12 @@ func (b *broken) suffer(ctx context.Context, t *testing.T, f fault) string {
 			t.Errorf("with a second pod, nobody should have noticed")
 		}
 	}
+	for _, what := range slices.Sorted(maps.Keys(counts.by)) {
+		t.Logf("lost: %d × %s", counts.by[what], what)
+		if len(f.loses) > 0 && !slices.ContainsFunc(f.loses, func(may string) bool { return strings.HasPrefix(what, may) }) {
+			t.Errorf("%d × %s was lost, which is none of what this may lose: %s", counts.by[what], what, strings.Join(f.loses, ", "))
+		}
+	}
 	if !back.After(from) {
 		back = from
 	}
@@ -192,7 +202,7 @@ func (b *broken) recovered(ctx context.Context, since time.Time, timeout time.Du
 	}
 	var well time.Time
 	for {
-		err := b.well(ctx)
+		err := errors.Join(b.load.answered(since), b.well(ctx))
 		now := time.Now()
 		switch {
 		case err != nil:

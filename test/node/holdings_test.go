@@ -102,14 +102,14 @@ func holdings(ctx context.Context, t *testing.T, namespace string) map[string]st
 	return out
 }
 
-// tables is what the names of checksums of tables begin with.
+// tables is what the names of checksums of Keystone's tables begin with.
 const tables = "keystone."
 
-// checksums are those of all tables of Keystone's database: that of a table is the sum of its rows'.
+// checksums are those of all tables of Keystone's database, and of what Nova knows of its cells: that of a table is the sum of its rows'.
 func checksums(ctx context.Context, t *testing.T, namespace string, out map[string]string) {
 	t.Helper()
-	const text = "SET SESSION group_concat_max_len = 100000; SELECT CONCAT('CHECKSUM TABLE ', GROUP_CONCAT('" + tables + "', table_name)) INTO @all " +
-		"FROM information_schema.tables WHERE table_schema = 'keystone'; EXECUTE IMMEDIATE @all"
+	const text = "SET SESSION group_concat_max_len = 100000; SELECT CONCAT('CHECKSUM TABLE ', GROUP_CONCAT(table_schema, '.', table_name)) INTO @all " +
+		"FROM information_schema.tables WHERE table_schema = 'keystone' OR table_name IN ('cell_mappings', 'host_mappings'); EXECUTE IMMEDIATE @all"
 	for line := range strings.Lines(sql(ctx, t, namespace, text)) {
 		table, sum, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		out[table] = sum
@@ -119,16 +119,22 @@ func checksums(ctx context.Context, t *testing.T, namespace string, out map[stri
 // sql asks a member of MariaDB, as root, on the pod itself.
 func sql(ctx context.Context, t *testing.T, namespace, text string) string {
 	t.Helper()
+	return inPod(ctx, t, namespace, "mariadb-0", "mariadb", text, "bash", "-c", `mariadb -u root -p"$MARIADB_ROOT_PASSWORD" -N -B`)
+}
+
+// inPod runs a command in a container, and returns what it says.
+func inPod(ctx context.Context, t *testing.T, namespace, pod, container, input string, command ...string) string {
+	t.Helper()
 	folder, err := node.Folder()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(folder, "bin", "kubectl"), "--kubeconfig="+cluster.Kubeconfig, "exec", "-i", "-n", namespace,
-		"mariadb-0", "-c", "mariadb", "--", "bash", "-c", `mariadb -u root -p"$MARIADB_ROOT_PASSWORD" -N -B`)
-	cmd.Stdin = strings.NewReader(text)
+	args := append([]string{"--kubeconfig=" + cluster.Kubeconfig, "exec", "-i", "-n", namespace, pod, "-c", container, "--"}, command...)
+	cmd := exec.CommandContext(ctx, filepath.Join(folder, "bin", "kubectl"), args...)
+	cmd.Stdin = strings.NewReader(input)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("cannot ask the database: %v\n%s", err, out)
+		t.Fatalf("cannot run %s in %s: %v\n%s", command[0], pod, err, out)
 	}
 	return string(out)
 }

@@ -5,6 +5,7 @@ package node_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -27,11 +28,15 @@ type load struct {
 	now    counts
 	last   time.Time // the last answer
 	tokens []string  // the oldest first
+	// begun is when the last of the other requests began that was answered, by its name.
+	begun map[string]time.Time
 }
 
 // counts say what became of requests.
 type counts struct {
 	issued, validated, others, lost int
+	// by is how many were lost, by what was asked.
+	by map[string]int
 	// first are the first errors, each with its time; from and to are the times of the first and the last one.
 	first    []string
 	from, to time.Time
@@ -84,7 +89,10 @@ const (
 func startLoad(ctx context.Context, t *testing.T, namespace string, others ...request) *load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(ctx)
-	l := &load{cancel: cancel, last: time.Now()}
+	l := &load{cancel: cancel, last: time.Now(), begun: map[string]time.Time{}}
+	for _, r := range others {
+		l.begun[r.what] = time.Time{}
+	}
 	for i := range loadClients {
 		c := login(ctx, t, namespace)
 		c.provider.HTTPClient.Timeout = loadTimeout
@@ -96,7 +104,10 @@ func startLoad(ctx context.Context, t *testing.T, namespace string, others ...re
 		c.provider.HTTPClient.Timeout = loadTimeout
 		l.done.Go(func() {
 			for ; ctx.Err() == nil; pause(ctx) {
-				l.count(ctx, r.what, r.send(ctx, c))
+				began := time.Now()
+				if l.count(ctx, r.what, r.send(ctx, c)) {
+					l.note(r.what, began)
+				}
 			}
 		})
 	}
@@ -141,6 +152,10 @@ func (l *load) count(ctx context.Context, what string, err error) bool {
 			l.now.from = now
 		}
 		l.now.to = now
+		if l.now.by == nil {
+			l.now.by = map[string]int{}
+		}
+		l.now.by[what]++
 		if n := len(l.now.outages); n == 0 || !l.now.outages[n-1].to.IsZero() {
 			l.now.outages = append(l.now.outages, outage{from: l.last})
 		}
@@ -200,6 +215,26 @@ func (l *load) steady(d time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return time.Since(l.last) < loadTimeout && time.Since(l.now.to) > d
+}
+
+// note notes that a request was answered, and when it began.
+func (l *load) note(what string, began time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begun[what] = began
+}
+
+// answered is no error if of each of the other requests one was answered that began after a time: whatever began before it has come to its
+// end, too, since each client sends one after the other.
+func (l *load) answered(since time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, what := range slices.Sorted(maps.Keys(l.begun)) {
+		if l.begun[what].Before(since) {
+			return fmt.Errorf("nobody has yet been able to %s again", what)
+		}
+	}
+	return nil
 }
 
 // stop ends the load, and returns what has happened since the last take.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ const (
 	glancePods    = "app.kubernetes.io/name=glance,app.kubernetes.io/component=api"
 )
 
-// processFaults are those of the processes of every service besides Keystone.
+// processFaults are those of the processes of Placement and Glance.
 var processFaults = []fault{
 	{name: "a pod of Placement is deleted", strike: remove(placementPods, 1, nil), lossless: true},
 	{name: "a pod of Placement is killed", strike: remove(placementPods, 1, new(int64))},
@@ -39,8 +40,9 @@ var processFaults = []fault{
 // TestServices: one claim becomes a cloud with every service that is built. What is put into each is there after whatever goes wrong.
 func TestServices(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Minute)
 	defer cancel()
+	seen := watchFlows(ctx, t)
 	claim := order(ctx, t, "testdata/services.yaml")
 	b := &broken{claim: claim, namespace: instance(ctx, t, claim)}
 	c := login(ctx, t, b.namespace)
@@ -48,13 +50,19 @@ func TestServices(t *testing.T) {
 	t.Run("Import", func(t *testing.T) { testImport(ctx, t, c) })
 	t.Run("Placement", func(t *testing.T) { testPlacement(ctx, t, c) })
 	t.Run("Restricted", func(t *testing.T) { testRestricted(ctx, t, b.namespace) })
+	t.Run("Broker", func(t *testing.T) { testBroker(ctx, t, b.namespace) })
+	port := networks(ctx, t, c)
+	c = login(ctx, t, b.namespace) // of an older token, services remember a catalog without it
+	m := hypervise(ctx, t, c, claim, b.namespace, kept.id, port)
+	t.Run("Nova", func(t *testing.T) { testNova(ctx, t, c, m) })
 	usage(ctx, t, b.namespace)
-	b.requests = []request{
-		{"list resource providers", listProviders},
-		{"download an image", kept.download},
-		{"upload an image", uploadSome},
-	}
-	b.sufferAll(ctx, t, processFaults)
+	b.requests = append(m.requests(),
+		request{"list resource providers", listProviders},
+		request{"download an image", kept.download},
+		request{"upload an image", uploadSome},
+	)
+	b.sufferAll(ctx, t, slices.Concat(processFaults, novaFaults))
+	t.Run("NetworkPolicies", func(t *testing.T) { seen.checkRefused(ctx, t, b.namespace, m.strange) })
 	t.Run("Delete", func(t *testing.T) { testDelete(ctx, t, claim, b.namespace) })
 }
 

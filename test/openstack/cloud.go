@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
@@ -77,6 +80,7 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	c.cancel = cancel
 	c.Operators = operators.New(alive, c.Cluster, public, o.Programs.MariaDBOperator)
 	c.world.Reconcile = func(desired []map[string]any) error { return c.Operators.Reconcile(alive, desired) }
+	c.world.Reports = func(kind, name string) map[string]any { return c.reports(alive, kind, name) }
 	c.world.Remove = func(gone []map[string]any) error { return c.Operators.Remove(alive, gone) }
 	for name, data := range o.Secrets {
 		if err := c.Operators.SetSecret(ctx, result.Namespace, name, data); err != nil {
@@ -99,6 +103,18 @@ func (c *Cloud) Change(claim []byte) error {
 	}
 	c.world.XR.Fields["spec"] = next.XR.GetFields()["spec"]
 	return c.converge()
+}
+
+// Follow lets the functions draw their conclusions from what the companion has reported since.
+func (c *Cloud) Follow() error { return c.world.Refresh(func(simulate.Step) {}) }
+
+// reports is what the companion finds out, which no fake knows.
+func (c *Cloud) reports(ctx context.Context, kind, name string) map[string]any {
+	m := &openstackv1.CellMapping{}
+	if kind != "CellMapping" || c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, m) != nil {
+		return nil
+	}
+	return map[string]any{"oldestCompute": int64(m.Status.OldestCompute)}
 }
 
 func (c *Cloud) converge() error { return c.world.Run(func(simulate.Step) {}) }

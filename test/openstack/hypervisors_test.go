@@ -3,6 +3,7 @@
 package openstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
@@ -28,27 +32,50 @@ const hypervisorUser = 42424
 
 // hypervisor is a nova-compute with a driver whose virtual machines are not there. It is configured as a real one is: it knows the queue of
 // its cell, and no database.
-type hypervisor struct {
-	// cell it belongs to, and where the screens of its virtual machines are.
-	cell, screen string
-	// console is the public address of its cell's proxy.
-	console string
+type hypervisor struct { //nolint:recvcheck // it is a value once it listens
+	// cell it belongs to, and where the screens of its virtual machines are, and their serial ports.
+	cell, screen, serial string
+	// consoles are those of its cell, whose proxies' host names end with the domain.
+	consoles novav1.Consoles
+	domain   string
+	// queue is that of its cell. Empty: that of all cells.
+	queue string
 }
 
 // host is what Nova knows it by.
 func (h hypervisor) host() string { return "compute-" + h.cell }
 
-// hypervisorConf is its configuration: its host, its console, and Keystone, once for each of the services that it asks.
+// listen starts what its virtual machines would listen with.
+func (h *hypervisor) listen(t *testing.T, cloud *Cloud) {
+	t.Helper()
+	serve := show
+	if h.consoles.Graphical == novav1.SPICE {
+		serve = showSPICE
+	}
+	h.screen = serveConsoles(t, cloud, 5900, "screens-"+h.cell, func(c net.Conn) error { return serve(c, h.cell) })
+	h.serial = serveConsoles(t, cloud, 10000, "serial-"+h.cell, func(c net.Conn) error { return echo(c, h.cell) })
+}
+
+// options are those that follow from the consoles of its cell.
+func (h hypervisor) options(t *testing.T) string {
+	t.Helper()
+	at := func(what string) *common.ServiceExposure {
+		return &common.ServiceExposure{Hostname: common.Hostname(what + "-" + h.cell + "." + h.domain)}
+	}
+	text, err := compute.HypervisorConsoles(h.consoles, at("console"), at("serial")).Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// hypervisorConf is its configuration: its host, and Keystone, once for each of the services that it asks.
 const hypervisorConf = `[DEFAULT]
 host = %[1]s
 compute_driver = fake.PredictableNodeUUIDDriver
 state_path = /var/lib/nova
 instances_path = /var/lib/nova
 use_stderr = true
-[vnc]
-enabled = true
-server_listen = 127.0.0.1
-novncproxy_base_url = %[2]s/vnc_lite.html
 [oslo_messaging_rabbit]
 rabbit_quorum_queue = true
 rabbit_transient_quorum_queue = true
@@ -78,14 +105,16 @@ func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conf := fmt.Sprintf(hypervisorConf, h.host(), h.console)
+	queue, err := cloud.Operators.Secret(ctx, ns, "nova-"+h.cell+"-queue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := fmt.Sprintf(hypervisorConf, h.host()) + h.options(t)
 	env := []corev1.EnvVar{
-		{Name: "SCREEN", Value: h.screen},
-		{Name: "QUEUE_PASSWORD", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: "nova-" + h.cell + "-queue"}, Key: "password",
-		}}},
+		{Name: "SCREEN", Value: h.screen}, {Name: "SERIAL", Value: h.serial},
+		ofQueue("QUEUE_USERNAME", h.cell, "username"), ofQueue("QUEUE_PASSWORD", h.cell, "password"),
 		{Name: "OS_DEFAULT__TRANSPORT_URL", Value: rabbitmq.Transport{
-			User: "nova_" + h.cell, PasswordVar: "QUEUE_PASSWORD", Hosts: []string{"rabbitmq." + ns + ".svc"}, Port: 5671,
+			UserVar: "QUEUE_USERNAME", PasswordVar: "QUEUE_PASSWORD", Hosts: []string{cmp.Or(h.queue, "rabbitmq") + "." + ns + ".svc"}, Port: 5671,
 			Vhost: "nova_" + h.cell, CAFile: "/etc/nova/authorities.crt",
 		}.URL()},
 	}
@@ -107,7 +136,10 @@ func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
 			ObjectMeta: metav1.ObjectMeta{Name: h.host(), Namespace: ns},
 			Spec: appsv1.StatefulSetSpec{
 				ServiceName: h.host(), Selector: &metav1.LabelSelector{MatchLabels: labels},
-				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+				// Another user of the queue replaces the pod.
+				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{
+					Labels: labels, Annotations: map[string]string{"queue-user": string(queue["username"])},
+				}, Spec: corev1.PodSpec{
 					SecurityContext: &corev1.PodSecurityContext{
 						RunAsUser: new(int64(hypervisorUser)), RunAsGroup: new(int64(hypervisorUser)), FSGroup: new(int64(hypervisorUser)),
 					},
@@ -133,6 +165,13 @@ func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
 	}
 }
 
+// ofQueue is a variable with what the user of a cell's queue is now.
+func ofQueue(name, cell, key string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+		LocalObjectReference: corev1.LocalObjectReference{Name: "nova-" + cell + "-queue"}, Key: key,
+	}}}
+}
+
 // authorities of what services listen with, and of the queue.
 func authorities(t *testing.T, cloud *Cloud) string {
 	t.Helper()
@@ -155,10 +194,10 @@ const (
 	rfbNameBytes = 4
 )
 
-// screens listens as VNC servers do, and returns the address. Each tells its name, and is black.
-func screens(t *testing.T, cloud *Cloud, name string) (address string) {
+// serveConsoles listens at a port of a hypervisor, and returns the address.
+func serveConsoles(t *testing.T, cloud *Cloud, port int, name string, serve func(net.Conn) error) (address string) {
 	t.Helper()
-	l, err := cloud.Cluster.Listen(5900, "screens-"+name+"."+cloud.Namespace)
+	l, err := cloud.Cluster.Listen(port, name+"."+cloud.Namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,13 +207,13 @@ func screens(t *testing.T, cloud *Cloud, name string) (address string) {
 			if err != nil {
 				return
 			}
-			go func() { _ = show(conn, name) }() // the other end knows
+			go func() { _ = serve(conn) }() // the other end knows
 		}
 	}()
 	return l.Addr().String()
 }
 
-// show is the server's side of a handshake.
+// show is the server's side of a handshake. It tells the screen's name, which is black.
 func show(conn net.Conn, name string) error {
 	defer conn.Close()
 	init := append(make([]byte, rfbInit+rfbNameBytes), name...)

@@ -46,15 +46,8 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (int, error) {
 	wanted := install.Wanted{Releases: release.Releases()}
 	if *service != "" {
-		s, err := find(*service)
-		if err != nil {
+		if err := narrow(&wanted); err != nil {
 			return 0, err
-		}
-		wanted.Ceph = s.ceph
-		if flag.Lookup("test.run").Value.String() == "" {
-			if err := flag.Set("test.run", "^Test"+s.name); err != nil {
-				return 0, err
-			}
 		}
 	}
 	root, err := filepath.Abs("../..")
@@ -72,6 +65,22 @@ func run(m *testing.M) (int, error) {
 	}
 	ctrl.SetLogger(logr.Discard())
 	return m.Run(), nil
+}
+
+// narrow leaves what the tests of one service need.
+func narrow(wanted *install.Wanted) error {
+	s, err := find(*service)
+	if err != nil {
+		return err
+	}
+	wanted.Ceph = s.ceph
+	if s.alone {
+		wanted.Releases = nil
+	}
+	if flag.Lookup("test.run").Value.String() == "" {
+		return flag.Set("test.run", "^Test"+s.name)
+	}
+	return nil
 }
 
 // progress is where clouds tell what happens, each line with its time.

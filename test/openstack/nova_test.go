@@ -27,11 +27,13 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/services"
 	"golang.org/x/net/websocket"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
@@ -52,28 +54,6 @@ func TestNova(t *testing.T) {
 	}
 }
 
-// TestNovaUpgrade: a Nova goes from one SLURP release to the next, while clients make, list and delete virtual machines in both cells. No
-// request fails, and hypervisors follow after it.
-func TestNovaUpgrade(t *testing.T) {
-	t.Parallel()
-	n := startNova(t, before, "-up")
-	load := serversUsed(t, n)
-	load.more(t, 10)
-	upgrade(t, n.cloud, of(t, "machines.yaml", after, "-up"), after, "keystone", "placement", "glance")
-	for _, schema := range []string{"nova-api", "nova-cell0", "nova-cell1", "nova-cell2"} {
-		checkContracted(t, n.cloud, schema, after)
-	}
-	checkImages(t, n.cloud, novav1.ServiceName, after)
-	load.more(t, 20)
-	load.stop(t)
-	t.Log(load)
-	for _, h := range n.hypervisors {
-		h.run(t, n.cloud, after)
-	}
-	testComputeServices(t, n)
-	testServers(t, n)
-}
-
 // nova is a Nova with a hypervisor in each cell, and a client of it at its internal address.
 type nova struct {
 	*gophercloud.ServiceClient
@@ -83,10 +63,16 @@ type nova struct {
 	flavor, image string
 }
 
-// startNova runs a claim, and what its hypervisors are.
+// startNova runs a claim whose screens are by VNC, and what its hypervisors are.
 func startNova(t *testing.T, r release.Release, end string) nova {
 	t.Helper()
-	ctx, cloud := context.Background(), start(t, of(t, "machines.yaml", r, end), nil)
+	return startNovaAs(t, of(t, "machines.yaml", r, end), r, end, novav1.Consoles{Graphical: novav1.VNC}, "")
+}
+
+// startNovaAs does so with another claim, with the consoles that it orders, and a second cell that has a queue of that name.
+func startNovaAs(t *testing.T, claim []byte, r release.Release, end string, consoles novav1.Consoles, queue string) nova {
+	t.Helper()
+	ctx, cloud := context.Background(), start(t, claim, nil)
 	networks(t, cloud)
 	provider, ends := administrator(t, cloud)
 	c, err := openstack.NewComputeV2(provider, ends)
@@ -102,36 +88,51 @@ func startNova(t *testing.T, r release.Release, end string) nova {
 	}
 	n.flavor = flavor.ID
 	for _, cell := range []string{"cell1", "cell2"} {
-		h := hypervisor{cell: cell, screen: screens(t, cloud, cell), console: "https://console-" + cell + ".machines" + end + ".tenant-a.example.com"}
+		h := hypervisor{cell: cell, consoles: consoles, domain: "machines" + end + ".tenant-a.example.com"}
+		h.listen(t, cloud)
+		if cell == "cell2" {
+			h.queue = queue
+		}
 		n.hypervisors = append(n.hypervisors, h)
 		h.run(t, cloud, r)
 	}
 	n.up(t)
 	cloud.Operators.Forward(2 * time.Minute) // the companion asks Nova once a minute
 	for _, h := range n.hypervisors {
-		n.mapped(t, h)
+		n.mapped(t, h, r)
 	}
 	return n
 }
 
-// mapped waits until a hypervisor is one of its cell, and of no other.
-func (n nova) mapped(t *testing.T, h hypervisor) {
+// mapped waits until a hypervisor is one of its cell, and of no other, and its version is known.
+func (n nova) mapped(t *testing.T, h hypervisor, r release.Release) {
 	t.Helper()
+	if err := n.knows(h, r, operators.Timeout); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// knows waits until the companion knows a hypervisor as the only one of its cell, and its version.
+func (n nova) knows(h hypervisor, r release.Release, within time.Duration) error {
 	m := &openstackv1.CellMapping{}
-	err := n.cloud.Cluster.Wait(context.Background(), operators.Timeout, "the mapping of "+h.host(), func(ctx context.Context) (bool, error) {
+	err := n.cloud.Cluster.Wait(context.Background(), within, "the mapping of "+h.host(), func(ctx context.Context) (bool, error) {
 		key := client.ObjectKey{Namespace: n.cloud.Namespace, Name: novacellv1.Name(novav1.ServiceName, h.cell)}
 		err := n.cloud.Cluster.Client.Get(ctx, key, m)
-		return slices.Equal(m.Status.Hosts, []string{h.host()}) && m.Status.HostCount == 1, err
+		return slices.Equal(m.Status.Hosts, []string{h.host()}) && m.Status.HostCount == 1 &&
+			int64(m.Status.OldestCompute) == compute.Version(r), err
 	})
 	if err != nil {
-		t.Fatalf("%v\n%+v", err, m.Status)
+		return fmt.Errorf("%w\n%+v", err, m.Status)
 	}
+	return nil
 }
 
 // processes report, each by a name that its next pod has, too.
 var processes = []string{
-	"nova-compute compute-cell1", "nova-compute compute-cell2", "nova-conductor nova-cell1-conductor-0",
-	"nova-conductor nova-cell2-conductor-0", "nova-conductor nova-conductor-0", "nova-scheduler nova-scheduler-0",
+	"nova-compute compute-cell1", "nova-compute compute-cell2",
+	"nova-conductor nova-cell1-conductor-0", "nova-conductor nova-cell1-conductor-1",
+	"nova-conductor nova-cell2-conductor-0", "nova-conductor nova-cell2-conductor-1",
+	"nova-conductor nova-conductor-0", "nova-conductor nova-conductor-1", "nova-scheduler nova-scheduler-0", "nova-scheduler nova-scheduler-1",
 }
 
 // up waits until all processes report, and no others ever did.
@@ -267,6 +268,26 @@ func (n nova) list(ctx context.Context, prefix string) ([]servers.Server, error)
 	return servers.ExtractServers(page)
 }
 
+// said is the end of what the pods of a component have written.
+func (n nova) said(t *testing.T, component string) string {
+	t.Helper()
+	const most = 4000
+	ctx, pods, out := context.Background(), &corev1.PodList{}, ""
+	if err := n.cloud.Cluster.Client.List(ctx, pods, client.InNamespace(n.cloud.Namespace), client.MatchingLabels{
+		"app.kubernetes.io/name": novav1.ServiceName, componentLabel: component,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pods.Items {
+		text, err := n.cloud.Cluster.Output(ctx, &p, p.Spec.Containers[0].Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out += p.Name + " says:\n" + text[max(0, len(text)-most):] + "\n"
+	}
+	return out
+}
+
 // testMetadata: a virtual machine is told what it is, if the agent beside it vouches for which one it is.
 func testMetadata(t *testing.T, n nova, s servers.Server) {
 	secret, err := n.cloud.Operators.Secret(context.Background(), n.cloud.Namespace, "nova-metadata-secret")
@@ -306,7 +327,7 @@ func testMetadata(t *testing.T, n nova, s servers.Server) {
 		return response.StatusCode, out.UUID
 	}
 	if status, uuid := ask(secret["password"]); status != http.StatusOK || uuid != s.ID {
-		t.Errorf("%s is told by %d that it is %s, want %s", s.Name, status, uuid, s.ID)
+		t.Errorf("%s is told by %d that it is %s, want %s\n%s", s.Name, status, uuid, s.ID, n.said(t, "metadata"))
 	}
 	if status, _ := ask([]byte("guessed")); status != http.StatusForbidden {
 		t.Errorf("a signature with another secret: got %d, want 403", status)
@@ -335,21 +356,28 @@ func testScreen(t *testing.T, n nova, s servers.Server) {
 	}
 	path := page.Query().Get("path") // ?token=…
 	want := strings.TrimPrefix(s.Host, "compute-")
-	if got, err := n.screen(page.Host, path); err != nil || got != want {
+	if got, err := n.console(page.Host, path, "", look); err != nil || got != want {
 		t.Errorf("the screen is that of %q, %v; want %q", got, err, want)
 	}
-	if got, err := n.screen(page.Host, "?token=00000000-0000-0000-0000-000000000000"); !errors.Is(err, io.EOF) {
+	if got, err := n.console(page.Host, "?token="+guessed, "", look); !errors.Is(err, io.EOF) {
 		t.Errorf("a guessed token leads to %q, %v; want nothing", got, err)
 	}
 }
 
-// screen opens a websocket as a browser does that was given a page of the same host, and returns the name of the screen behind it.
-func (n nova) screen(host, path string) (string, error) {
+// guessed is a token of nobody's.
+const guessed = "00000000-0000-0000-0000-000000000000"
+
+// console opens a websocket as a browser does that was given a page of the same host, with a cookie or without one, and returns what is
+// heard behind it.
+func (n nova) console(host, path, cookie string, talk func(io.ReadWriter) (string, error)) (string, error) {
 	config, err := websocket.NewConfig("wss://"+host+"/"+path, "https://"+host)
 	if err != nil {
 		return "", err
 	}
 	config.Protocol = []string{"binary"}
+	if cookie != "" {
+		config.Header.Set("Cookie", cookie)
+	}
 	plain, err := n.cloud.Cluster.Dial(context.Background(), "tcp", host+":443")
 	if err != nil {
 		return "", err
@@ -365,7 +393,7 @@ func (n nova) screen(host, path string) (string, error) {
 		return "", err
 	}
 	conn.PayloadType = websocket.BinaryFrame
-	return look(conn)
+	return talk(conn)
 }
 
 // serversUsed: two clients, each with a cell, make, list and delete virtual machines.

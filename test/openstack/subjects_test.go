@@ -18,6 +18,8 @@ type subject struct {
 	name string
 	// ceph: it needs a Ceph, which is installed and run only if the subject is asked for.
 	ceph bool
+	// alone: nothing of OpenStack's runs in it, so that nothing of it is installed.
+	alone bool
 }
 
 // subjects are all of them.
@@ -29,6 +31,7 @@ var subjects = []subject{
 	{name: "Keystone"},
 	{name: "MariaDB"},
 	{name: "Nova"},
+	{name: "OVN", alone: true},
 	{name: "Placement"},
 	{name: "Pods"},
 	{name: "UWSGI"},

@@ -15,10 +15,10 @@ type Nova struct {
 	// The API.
 	// +optional
 	API *common.Process `json:"api,omitempty"`
-	// The scheduler.
+	// The scheduler: one process in each pod, so that more work takes more pods.
 	// +optional
 	Scheduler *NovaScheduler `json:"scheduler,omitempty"`
-	// The conductor above the cells.
+	// The conductor above the cells: one process in each pod, so that more work takes more pods.
 	// +optional
 	Conductor *common.Process `json:"conductor,omitempty"`
 	// The metadata API that virtual machines ask.
@@ -27,6 +27,12 @@ type Nova struct {
 	// Ways to the screens of virtual machines.
 	// +optional
 	Consoles *NovaConsoles `json:"consoles,omitempty"`
+	// Networks of hypervisors: where consoles reach screens, and where the metadata API is asked from. Absent: neither is let through.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +kubebuilder:example={"10.0.0.0/16"}
+	// +optional
+	HypervisorNetworks []common.CIDR `json:"hypervisorNetworks,omitempty"`
 	// Cells besides cell0. Absent: cell1.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -42,6 +48,18 @@ type Nova struct {
 	// Processes of each pod of an API.
 	// +optional
 	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
+	// Sizes of virtual machines. One that is taken out is removed if it was made here; what runs goes on.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Flavors []common.Flavor `json:"flavors,omitempty"`
+	// Groups of hypervisors, and their availability zones. One that is taken out is removed if it was made here and has no others' hosts.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Aggregates []common.HostAggregate `json:"aggregates,omitempty"`
 }
 
 // NovaScheduler chooses hosts.
@@ -50,11 +68,6 @@ type NovaScheduler struct {
 	// Scheduler outside of Nova that has the last word. It needs an image that is patched for it. Absent: Cortex, if that is enabled.
 	// +optional
 	ExternalScheduler *ExternalScheduler `json:"externalScheduler,omitempty"`
-	// How often new hypervisors are looked for, in seconds. Absent: 300.
-	// +kubebuilder:validation:Minimum=30
-	// +kubebuilder:validation:Maximum=86400
-	// +optional
-	DiscoverHostsSeconds *int32 `json:"discoverHostsSeconds,omitempty"`
 }
 
 // ExternalScheduler is asked for the order of hosts.
@@ -96,7 +109,13 @@ type NovaCell struct {
 	// The HypervisorCluster that runs its virtual machines, if that allows the claim's namespace. Absent: none yet.
 	// +optional
 	HypervisorClusterRef *common.ClaimReference `json:"hypervisorClusterRef,omitempty"`
-	// Its conductor.
+	// Networks of its hypervisors. Absent: those of the service.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +kubebuilder:example={"10.0.0.0/16"}
+	// +optional
+	HypervisorNetworks []common.CIDR `json:"hypervisorNetworks,omitempty"`
+	// Its conductor: one process in each pod, so that more work takes more pods. Absent: as the one above the cells.
 	// +optional
 	Conductor *common.Process `json:"conductor,omitempty"`
 	// Its metadata API, if metadata.perCell says so.
@@ -121,7 +140,11 @@ type CellConsoles struct {
 	SerialHostname common.Hostname `json:"serialHostname,omitempty"`
 }
 
-// CellInfrastructure is a cell's own. Everything that it does not say is as that of the control plane, backups included.
+// CellInfrastructure is a cell's own. Everything that it does not say is as that of the control plane, backups included, which go below
+// cells/<cell> in its bucket. There is no proxy in front of a cell's database.
+// +kubebuilder:validation:XValidation:rule="has(self.mariadb) || has(self.rabbitmq)",message="say mariadb: {}, rabbitmq: {}, or both; or leave infrastructure out"
+// +kubebuilder:validation:XValidation:rule="has(self.mariadb) == has(oldSelf.mariadb)",message="mariadb cannot be added or removed: a cell's data does not move; add another cell",fieldPath=".mariadb"
+// +kubebuilder:validation:XValidation:rule="has(self.rabbitmq) == has(oldSelf.rabbitmq)",message="rabbitmq cannot be added or removed: hypervisors are told where it is; add another cell",fieldPath=".rabbitmq"
 type CellInfrastructure struct {
 	// Database.
 	// +optional
@@ -133,6 +156,7 @@ type CellInfrastructure struct {
 
 // Members are the pods of something that keeps data, in short.
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas % 2 == 1",message="replicas must be odd: a majority has to agree"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas <= 9",message="there can be 9 replicas at most: all of them have to agree on each write"
 type Members struct {
 	common.Process `json:",inline"`
 	Storage        `json:",inline"`

@@ -36,9 +36,9 @@ type NovaSpec struct {
 	Queue common.Queue `json:"queue"`
 	// The API.
 	API common.Process `json:"api"`
-	// The scheduler.
+	// The scheduler: one process in each pod, so that more work takes more pods.
 	Scheduler common.Process `json:"scheduler"`
-	// The conductor above the cells.
+	// The conductor above the cells: one process in each pod, so that more work takes more pods.
 	Conductor common.Process `json:"conductor"`
 	// The metadata API, unless each cell has its own.
 	// +optional
@@ -61,6 +61,18 @@ type NovaSpec struct {
 	// Removal of what was deleted from the databases.
 	// +optional
 	Archive common.Archive `json:"archive,omitempty"`
+	// Sizes of virtual machines.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Flavors []common.Flavor `json:"flavors,omitempty"`
+	// Groups of hypervisors.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Aggregates []common.HostAggregate `json:"aggregates,omitempty"`
 }
 
 // Consoles are the ways to the screens of virtual machines.
@@ -92,13 +104,35 @@ type Cell struct {
 	// Its message queue. Absent: that of what is above the cells.
 	// +optional
 	Queue *common.Queue `json:"queue,omitempty"`
-	// Its conductor.
+	// Those of the two that the cell has to itself. Absent: somebody else runs them.
+	// +optional
+	Infrastructure *CellInfrastructure `json:"infrastructure,omitempty"`
+	// Its conductor: one process in each pod, so that more work takes more pods.
 	Conductor common.Process `json:"conductor"`
 	// Its metadata API. Absent: there is one above the cells.
 	// +optional
 	Metadata *common.Process `json:"metadata,omitempty"`
 	// Its console proxies.
 	Consoles CellConsoles `json:"consoles"`
+	// Networks of its hypervisors: where consoles reach screens, and where the metadata API is asked from. Absent: neither is let through.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +kubebuilder:example={"10.0.0.0/16"}
+	// +optional
+	HypervisorNetworks []common.CIDR `json:"hypervisorNetworks,omitempty"`
+}
+
+// CellInfrastructure is what a cell has to itself.
+type CellInfrastructure struct {
+	// Its database server.
+	// +optional
+	Database *common.DatabaseServer `json:"database,omitempty"`
+	// Its message queue.
+	// +optional
+	Queue *common.QueueServer `json:"queue,omitempty"`
+	// Who reaches them.
+	// +optional
+	Neighbours common.Neighbours `json:"neighbours,omitempty"`
 }
 
 // CellConsoles are the console proxies of a cell.

@@ -50,8 +50,17 @@ type NovaCellSpec struct {
 	Identity common.Identity `json:"identity"`
 	// Its message queue.
 	Queue common.Queue `json:"queue"`
-	// Its conductor.
+	// Servers that it has to itself. Absent: somebody else runs those of its database and its queue.
+	// +optional
+	Infrastructure *novav1.CellInfrastructure `json:"infrastructure,omitempty"`
+	// Its conductor: one process in each pod, so that more work takes more pods.
 	Conductor common.Process `json:"conductor"`
+	// Networks of its hypervisors: where consoles reach screens, and where its metadata API is asked from. Absent: neither is let through.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +kubebuilder:example={"10.0.0.0/16"}
+	// +optional
+	HypervisorNetworks []common.CIDR `json:"hypervisorNetworks,omitempty"`
 	// Its metadata API. Absent: there is one above the cells.
 	// +optional
 	Metadata *common.Process `json:"metadata,omitempty"`
@@ -75,4 +84,7 @@ type NovaCellStatus struct {
 	// Hypervisors that Nova has mapped to it.
 	// +optional
 	ComputeNodes int32 `json:"computeNodes,omitempty"`
+	// Version that the oldest nova-compute has recorded, by which others speak to it. 0: there is none.
+	// +optional
+	OldestCompute int32 `json:"oldestCompute,omitempty"`
 }

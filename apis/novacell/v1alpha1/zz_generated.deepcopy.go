@@ -6,6 +6,7 @@ package v1alpha1
 
 import (
 	commonv1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	novav1alpha1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -46,7 +47,17 @@ func (in *NovaCellSpec) DeepCopyInto(out *NovaCellSpec) {
 	out.NovaQueue = in.NovaQueue
 	in.Identity.DeepCopyInto(&out.Identity)
 	out.Queue = in.Queue
+	if in.Infrastructure != nil {
+		in, out := &in.Infrastructure, &out.Infrastructure
+		*out = new(novav1alpha1.CellInfrastructure)
+		(*in).DeepCopyInto(*out)
+	}
 	in.Conductor.DeepCopyInto(&out.Conductor)
+	if in.HypervisorNetworks != nil {
+		in, out := &in.HypervisorNetworks, &out.HypervisorNetworks
+		*out = make([]commonv1alpha1.CIDR, len(*in))
+		copy(*out, *in)
+	}
 	if in.Metadata != nil {
 		in, out := &in.Metadata, &out.Metadata
 		*out = new(commonv1alpha1.Process)

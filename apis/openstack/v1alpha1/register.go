@@ -12,7 +12,7 @@ var GroupVersion = schema.GroupVersion{Group: "openstack.c5c3.io", Version: "v1a
 // AddToScheme makes the kinds of this package known to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
-		&CellMapping{}, &CellMappingList{}, &DatabaseSync{}, &DatabaseSyncList{},
+		&CellMapping{}, &CellMappingList{}, &ComputeCatalog{}, &ComputeCatalogList{}, &DatabaseSync{}, &DatabaseSyncList{},
 		&EndpointRegion{}, &EndpointRegionList{}, &IdentityCheck{}, &IdentityCheckList{},
 		&KeyRepository{}, &KeyRepositoryList{}, &RoleAssignment{}, &RoleAssignmentList{}, &ServiceCheck{}, &ServiceCheckList{})
 	metav1.AddToGroupVersion(s, GroupVersion)

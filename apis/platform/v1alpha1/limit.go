@@ -123,6 +123,11 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	StorageNetworks []NetworkPattern `json:"storageNetworks,omitempty"`
+	// Networks of hypervisors, whose screens consoles may reach: 10.0.0.0/8 allows every network in it.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	HypervisorNetworks []NetworkPattern `json:"hypervisorNetworks,omitempty"`
 	// What a claim may cost at most. What is absent here and in every other limit of the namespace has a default.
 	// +optional
 	Maxima Maxima `json:"maxima,omitempty"`

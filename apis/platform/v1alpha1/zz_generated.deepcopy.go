@@ -168,6 +168,11 @@ func (in *Limit) DeepCopyInto(out *Limit) {
 		*out = make([]NetworkPattern, len(*in))
 		copy(*out, *in)
 	}
+	if in.HypervisorNetworks != nil {
+		in, out := &in.HypervisorNetworks, &out.HypervisorNetworks
+		*out = make([]NetworkPattern, len(*in))
+		copy(*out, *in)
+	}
 	in.Maxima.DeepCopyInto(&out.Maxima)
 }
 

@@ -1,5 +1,5 @@
 // Package compute asks Nova's API which of its processes report, and removes the records of those that are gone
-// (https://docs.openstack.org/api-ref/compute/#compute-services-os-services).
+// (https://docs.openstack.org/api-ref/compute/#compute-services-os-services). It makes flavors and host aggregates.
 package compute
 
 import (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ func (k *Kind[T, W]) Add(mgr ctrl.Manager, changes ...func(*Env) error) error {
 	name := strings.ToLower(k.Name)
 	env := &Env{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Transport: identity.TLS, Public: identity.TLS,
+		Dial:   (&net.Dialer{}).DialContext,
 		Events: mgr.GetEventRecorder(name), Clock: clock.RealClock{}, Started: time.Now(), Random: rand.Reader,
 	}
 	for _, change := range changes {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,8 @@ type Env struct {
 	Reader client.Reader
 	// Transport is the way to Keystone, and Public the one that clients outside have.
 	Transport, Public identity.Transport
+	// Dial connects to what speaks no HTTP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Output returns the last lines that a container of a pod has written.
 	Output func(ctx context.Context, pod *corev1.Pod, container string) (string, error)
 	// Events records Kubernetes events.

@@ -21,7 +21,7 @@ var reports = map[string][]string{
 	"rbac.authorization.k8s.io":      {"Role", "RoleBinding"},
 	"protection.crossplane.io":       {"Usage Ready"},
 	"k8s.mariadb.com":                {"MariaDB Ready", "MaxScale Ready", "Database Ready", "User Ready", "Grant Ready", "PhysicalBackup Complete"},
-	"rabbitmq.com":                   {"RabbitmqCluster AllReplicasReady ClusterAvailable ReconcileSuccess", "Vhost Ready", "User Ready", "Permission Ready"},
+	"rabbitmq.com":                   {"RabbitmqCluster AllReplicasReady ClusterAvailable ReconcileSuccess", "Vhost Ready"},
 	"cache.cs.sap.com":               {"Valkey status.state=Ready"},
 	"external-secrets.io":            {"ExternalSecret Ready", "PushSecret Ready", "SecretStore Ready"},
 	"generators.external-secrets.io": {"Password"},
@@ -35,9 +35,10 @@ var reports = map[string][]string{
 	"nova.openstack.c5c3.io":         {"Nova Ready", "NovaCell Ready"},
 	"openstack.c5c3.io": {
 		"KeyRepository Ready", "DatabaseSync Ready", "EndpointRegion Available", "IdentityCheck Reachable", "RoleAssignment Available",
-		"CellMapping Ready", "ServiceCheck Ready",
+		"CellMapping Ready", "ComputeCatalog Ready", "ServiceCheck Ready",
 	},
-	"c5c3.io": {"CredentialRotation Ready", "SecretAggregate Ready"},
+	"ovn.c5c3.io": {"OVNCluster Ready"},
+	"c5c3.io":     {"CredentialRotation Ready", "RaftCluster Ready", "SecretAggregate Ready"},
 }
 
 // report writes it into an object; without is left out.
@@ -99,7 +100,7 @@ func TestReports(t *testing.T) {
 						t.Errorf("it is ready without %s", without)
 					}
 				}
-				if rule.ClusterScoped != (kind.Kind == "Namespace") || rule.Composite != strings.HasSuffix(group, ".openstack.c5c3.io") {
+				if rule.ClusterScoped != (kind.Kind == "Namespace") || rule.Composite != (strings.HasSuffix(group, ".openstack.c5c3.io") || group == "ovn.c5c3.io") {
 					t.Errorf("cluster-scoped %t, composite %t", rule.ClusterScoped, rule.Composite)
 				}
 			})

@@ -6,6 +6,7 @@ import (
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 )
 
@@ -45,8 +46,6 @@ var rules = table(
 
 	// Its messaging topology operator reports a generation only once it succeeds.
 	row("rabbitmq.com", "Vhost", atGeneration(conditions("Ready"))),
-	row("rabbitmq.com", "User", atGeneration(conditions("Ready"))),
-	row("rabbitmq.com", "Permission", atGeneration(conditions("Ready"))),
 
 	// The Valkey operator reports a state.
 	row("cache.cs.sap.com", "Valkey", atGeneration(when("status.state", "Ready"))),
@@ -85,7 +84,9 @@ var rules = table(
 	row(glancev1.Group, "Glance", composite()),
 	row(novav1.Group, "Nova", composite()),
 	row(novav1.Group, "NovaCell", composite()),
+	row(ovnv1.Group, "OVNCluster", composite()),
 	row("openstack.c5c3.io", "CellMapping", conditions("Ready")),
+	row("openstack.c5c3.io", "ComputeCatalog", conditions("Ready")),
 	row("openstack.c5c3.io", "ServiceCheck", conditions("Ready")),
 	row("openstack.c5c3.io", "KeyRepository", conditions("Ready")),
 	row("openstack.c5c3.io", "DatabaseSync", databaseSync()),
@@ -93,6 +94,7 @@ var rules = table(
 	row("openstack.c5c3.io", "IdentityCheck", conditions("Reachable")),
 	row("openstack.c5c3.io", "RoleAssignment", conditions("Available")),
 	row("c5c3.io", "CredentialRotation", conditions("Ready")),
+	row("c5c3.io", "RaftCluster", conditions("Ready")),
 	row("c5c3.io", "SecretAggregate", conditions("Ready")),
 )
 

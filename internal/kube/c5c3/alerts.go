@@ -223,6 +223,12 @@ func (s series) ofNova() []monitoring.Alert {
 			Action:  "Its condition HostsMapped names the host; look at which database that registers in, and whether its cell has a CellMapping.",
 		},
 		{
+			Name: "ComputeCatalogNotReady", Severity: monitoring.Warning, For: "30m",
+			Expr:    s.isFalse("compute_catalog", "Ready"),
+			Summary: "Flavors or host aggregates of ComputeCatalog {{ $labels.name }} are not as they are desired.",
+			Action:  "Its condition Ready names the flavor or aggregate and what Nova answers.",
+		},
+		{
 			Name: "ProcessesDown", Severity: monitoring.Warning, For: "15m",
 			Expr:    s.isFalse("service_check", "Ready"),
 			Summary: "ServiceCheck {{ $labels.name }}: a process does not report, or the service does not answer.",

@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring/monitoringtest"
@@ -72,7 +73,8 @@ func TestRights(t *testing.T) {
 		return out
 	}
 	consumers := []openstackv1.Consumer{{Kind: "Deployment", Name: "a"}, {Kind: "StatefulSet", Name: "b"}, {Kind: "DaemonSet", Name: "c"}}
-	role, _ := Grant(object.Meta{}, KeyRepository(object.Meta{}, openstackv1.KeyRepositorySpec{SecretName: "keys", Consumers: consumers}))
+	role, _ := Grant(object.Meta{}, KeyRepository(object.Meta{}, openstackv1.KeyRepositorySpec{SecretName: "keys", Consumers: consumers}),
+		CredentialRotation(object.Meta{}, c5c3v1.CredentialRotationSpec{Queue: &c5c3v1.QueueUser{}}))
 	want := of(slices.Concat(Access(companion)[1].(*rbacv1.Role).Rules, role.(*rbacv1.Role).Rules))
 	if diff := cmp.Diff(want, of(Rights())); diff != "" {
 		t.Errorf("(-what the companion is granted +what may be):\n%s", diff)
@@ -162,6 +164,8 @@ func TestAlerts(t *testing.T) {
 		"CellNotReady":   isFalse(warning, "15m", "cell_mapping", "Ready"),
 		"HostsNotMapped": isFalse(warning, "30m", "cell_mapping", "HostsMapped"),
 		"ProcessesDown":  isFalse(warning, "15m", "service_check", "Ready"),
+
+		"ComputeCatalogNotReady": isFalse(warning, "30m", "compute_catalog", "Ready"),
 	}
 	got := monitoringtest.Alerts(t, Alerts(companion, common.Monitoring{}).(*unstructured.Unstructured))
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -2,6 +2,7 @@ package c5c3
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -88,15 +89,26 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 			{Expr: increase("companion_identity_check_failures_total", "1d"), Legend: "logins that failed"},
 		}},
 	}
-	return monitoring.Dashboard(meta, conf, "Companion of "+w.Namespace, append(panels, s.compute()...)...)
+	return monitoring.Dashboard(meta, conf, "Companion of "+w.Namespace, slices.Concat(panels, s.compute(), s.networks())...)
 }
 
-// compute are the panels of what Nova has: cells, and the processes that report to it.
+// networks are the panels of the clusters of databases that the companion remembers.
+func (s series) networks() []monitoring.Panel {
+	return []monitoring.Panel{{Title: "Members of raft clusters", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Expr: s.of("companion_raft_cluster_members", ""), Legend: "{{name}} {{state}} members"},
+		{Expr: s.of("companion_raft_cluster_leaders", ""), Legend: "{{name}} leaders"},
+		{Expr: s.of("companion_raft_cluster_condition", "") + " == 0", Legend: "{{name}} not {{condition}}"},
+	}}}
+}
+
+// compute are the panels of what Nova has: cells, the processes that report to it, flavors and aggregates.
 func (s series) compute() []monitoring.Panel {
 	increase := func(metric, window string) string { return fmt.Sprintf("increase(%s[%s])", s.of(metric, ""), window) }
 	return []monitoring.Panel{
-		{Title: "Conditions of cells that are not true", Unit: monitoring.Number, Lines: []monitoring.Line{
+		{Title: "Conditions of cells, and of flavors and aggregates, that are not true", Unit: monitoring.Number, Lines: []monitoring.Line{
 			{Expr: s.of("companion_cell_mapping_condition", "") + " == 0", Legend: "{{name}} {{condition}}"},
+			{Expr: s.of("companion_compute_catalog_condition", "") + " == 0", Legend: "{{name}} {{condition}} of flavors and aggregates"},
+			{Expr: increase("companion_compute_catalog_changes_total", "1h"), Legend: "{{name}} changes of flavors and aggregates in an hour"},
 		}},
 		{Title: "Hosts of cells, and commands in an hour", Unit: monitoring.Number, Lines: []monitoring.Line{
 			{Expr: s.of("companion_cell_mapping_hosts", ""), Legend: "{{name}}"},

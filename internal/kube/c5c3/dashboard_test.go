@@ -17,7 +17,7 @@ import (
 // Words of a panel and of a line: a legend names labels, too.
 var (
 	title  = regexp.MustCompile(`^[A-Z][A-Za-z0-9 ,:()]+$`)
-	legend = regexp.MustCompile(`^(\{\{(name|binary|command|condition|controller|result|step)\}\}|[A-Za-z ]+)+$`)
+	legend = regexp.MustCompile(`^(\{\{(name|binary|command|condition|controller|result|state|step)\}\}|[A-Za-z ]+)+$`)
 )
 
 // TestDashboard: each panel says what it shows, in which unit, and which line is which; no two show the same. What someone is told of can be
@@ -46,7 +46,7 @@ func TestDashboard(t *testing.T) {
 	if err := json.Unmarshal([]byte(conf.Data["companion-dashboard.json"]), &page); err != nil {
 		t.Fatal(err)
 	}
-	if conf.Name != "companion-dashboard" || page.Title != "Companion of cloud" || len(page.Panels) != 20 {
+	if conf.Name != "companion-dashboard" || page.Title != "Companion of cloud" || len(page.Panels) != 21 {
 		t.Errorf("%s: %q with %d panels", conf.Name, page.Title, len(page.Panels))
 	}
 	titles, exprs := map[string]bool{}, map[string]bool{}

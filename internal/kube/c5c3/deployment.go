@@ -32,15 +32,16 @@ var rules = []rbacv1.PolicyRule{
 	{
 		APIGroups: []string{"openstack.c5c3.io"},
 		Resources: []string{
-			"keyrepositories", "cellmappings", "databasesyncs", "endpointregions", "identitychecks", "roleassignments", "servicechecks",
+			"keyrepositories", "cellmappings", "computecatalogs", "databasesyncs", "endpointregions", "identitychecks", "roleassignments",
+			"servicechecks",
 		},
 		Verbs: []string{"get", "list", "watch"},
 	},
 	{
 		APIGroups: []string{"openstack.c5c3.io"},
 		Resources: []string{
-			"keyrepositories/status", "cellmappings/status", "databasesyncs/status", "endpointregions/status", "identitychecks/status",
-			"roleassignments/status", "servicechecks/status",
+			"keyrepositories/status", "cellmappings/status", "computecatalogs/status", "databasesyncs/status", "endpointregions/status",
+			"identitychecks/status", "roleassignments/status", "servicechecks/status",
 		},
 		Verbs: []string{"get", "update"},
 	},
@@ -52,11 +53,11 @@ var rules = []rbacv1.PolicyRule{
 		Verbs: []string{"get"},
 	},
 	{
-		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations", "secretaggregates"},
+		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations", "raftclusters", "secretaggregates"},
 		Verbs: []string{"get", "list", "watch"},
 	},
 	{
-		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations/status", "secretaggregates/status"},
+		APIGroups: []string{"c5c3.io"}, Resources: []string{"credentialrotations/status", "raftclusters/status", "secretaggregates/status"},
 		Verbs: []string{"get", "update"},
 	},
 	// Keys, credentials and aggregates are Secrets. What is to be made has no name that a rule could choose it by
@@ -112,7 +113,7 @@ func Rights() []rbacv1.PolicyRule {
 	for _, resource := range workloads {
 		all.rolled[resource] = set{"any": true}
 	}
-	out := slices.Clone(rules)
+	out := slices.Concat(rules, queueUsers)
 	for _, r := range all.rules() {
 		r.ResourceNames = nil
 		out = append(out, r)

@@ -16,14 +16,29 @@ import (
 
 // Grant names what the companion may read and write for the sake of objects that it reconciles: Secrets and the workloads that it rolls.
 // They are the objects of one service, which composes the Role beside them; what the companion may do with things that have no name yet
-// is in Access. Rights on a name include watching it, and nothing else of its kind: a list or a watch has to choose it by metadata.name
-// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
+// is in Access, but for users of queues, which few services have. Rights on a name include watching it, and nothing else of its kind: a
+// list or a watch has to choose it by metadata.name (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
 func Grant(meta object.Meta, objects ...runtime.Object) (role, binding runtime.Object) {
 	g := granted{read: set{}, written: set{}, rolled: map[string]set{}}
 	for _, o := range objects {
 		g.add(o)
 	}
-	return roleOf(meta, g.rules()), bindingOf(meta, meta.Name)
+	rules := g.rules()
+	if slices.ContainsFunc(objects, makesQueueUsers) {
+		rules = append(rules, queueUsers...)
+	}
+	return roleOf(meta, rules), bindingOf(meta, meta.Name)
+}
+
+// queueUsers are users of message queues, whose names are random. Of their Secrets, the companion makes them and no more.
+var queueUsers = []rbacv1.PolicyRule{
+	{APIGroups: []string{"rabbitmq.com"}, Resources: []string{"users"}, Verbs: []string{"list", "create", "update", "delete"}},
+	{APIGroups: []string{"rabbitmq.com"}, Resources: []string{"permissions"}, Verbs: []string{"list", "create", "delete"}},
+}
+
+func makesQueueUsers(o runtime.Object) bool {
+	r, ok := o.(*c5c3v1.CredentialRotation)
+	return ok && r.Spec.Queue != nil
 }
 
 // workloads are the kinds that a consumer may be of, and what the API calls them.
@@ -63,6 +78,8 @@ func (g granted) add(o runtime.Object) {
 		if o.Spec.CloudCredentialsRef != nil {
 			g.cloud(*o.Spec.CloudCredentialsRef)
 		}
+	case *openstackv1.ComputeCatalog:
+		g.cloud(o.Spec.CloudCredentialsRef)
 	case *openstackv1.ServiceCheck:
 		g.cloud(o.Spec.CloudCredentialsRef)
 	case *openstackv1.IdentityCheck:
@@ -76,9 +93,13 @@ func (g granted) add(o runtime.Object) {
 		for _, s := range o.Spec.Sources {
 			g.read.add(string(s.SecretKeyRef.Name))
 		}
+	case *c5c3v1.RaftCluster:
+		g.read.add(string(o.Spec.ClientSecretName))
 	case *c5c3v1.CredentialRotation:
 		g.written.add(string(o.Spec.SecretName))
-		g.cloud(o.Spec.CloudCredentialsRef)
+		if o.Spec.CloudCredentialsRef != nil {
+			g.cloud(*o.Spec.CloudCredentialsRef)
+		}
 		for _, c := range o.Spec.Consumers {
 			g.roll(c.Kind, string(c.Name))
 		}

@@ -63,10 +63,21 @@ func TestGrant(t *testing.T) {
 		"Rotation": {
 			reason: "The login is read. A SecretAggregate that copies the credential is not rolled.",
 			objects: []runtime.Object{CredentialRotation(object.Meta{}, c5c3v1.CredentialRotationSpec{
-				SecretName: "korc", CloudCredentialsRef: clouds,
+				SecretName: "korc", CloudCredentialsRef: &clouds,
 				Consumers: []c5c3v1.Consumer{{Kind: "SecretAggregate", Name: "korc-clouds"}, {Kind: "DaemonSet", Name: "agent"}},
 			})},
 			want: []rbacv1.PolicyRule{read("clouds", "korc"), write("korc"), rule("apps", "daemonsets", []string{"agent"}, "patch")},
+		},
+		"QueueUser": {
+			reason: "Users have random names; what is in their Secrets is not read back. Of users of its own, no other rotation makes any.",
+			objects: []runtime.Object{CredentialRotation(object.Meta{}, c5c3v1.CredentialRotationSpec{
+				SecretName: "nova-queue", Queue: &c5c3v1.QueueUser{}, Consumers: []c5c3v1.Consumer{{Kind: "StatefulSet", Name: "nova-conductor"}},
+			})},
+			want: []rbacv1.PolicyRule{
+				read("nova-queue"), write("nova-queue"), rule("apps", "statefulsets", []string{"nova-conductor"}, "patch"),
+				rule("rabbitmq.com", "users", nil, "list", "create", "update", "delete"),
+				rule("rabbitmq.com", "permissions", nil, "list", "create", "delete"),
+			},
 		},
 		"Logins": {
 			reason: "Who only logs in writes nothing.",
@@ -92,6 +103,16 @@ func TestGrant(t *testing.T) {
 		"Services": {
 			reason:  "Records are removed by a login; pods and StatefulSets it reads anyway.",
 			objects: []runtime.Object{&openstackv1.ServiceCheck{Spec: openstackv1.ServiceCheckSpec{CloudCredentialsRef: clouds}}},
+			want:    []rbacv1.PolicyRule{read("clouds")},
+		},
+		"Flavors": {
+			reason:  "Flavors are made by a login.",
+			objects: []runtime.Object{&openstackv1.ComputeCatalog{Spec: openstackv1.ComputeCatalogSpec{CloudCredentialsRef: clouds}}},
+			want:    []rbacv1.PolicyRule{read("clouds")},
+		},
+		"Raft": {
+			reason:  "Members are asked with a client's certificate; StatefulSets it reads anyway.",
+			objects: []runtime.Object{RaftCluster(object.Meta{}, c5c3v1.RaftClusterSpec{ClientSecretName: "clouds"})},
 			want:    []rbacv1.PolicyRule{read("clouds")},
 		},
 		"Schema": {

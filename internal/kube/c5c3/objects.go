@@ -44,6 +44,11 @@ func CellMapping(meta object.Meta, spec openstackv1.CellMappingSpec) *openstackv
 	return &openstackv1.CellMapping{TypeMeta: kind(openstackAPI, "CellMapping"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
+// ComputeCatalog makes flavors and host aggregates.
+func ComputeCatalog(meta object.Meta, spec openstackv1.ComputeCatalogSpec) *openstackv1.ComputeCatalog {
+	return &openstackv1.ComputeCatalog{TypeMeta: kind(openstackAPI, "ComputeCatalog"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
 // ServiceCheck makes regular questions for a service's processes.
 func ServiceCheck(meta object.Meta, spec openstackv1.ServiceCheckSpec) *openstackv1.ServiceCheck {
 	return &openstackv1.ServiceCheck{TypeMeta: kind(openstackAPI, "ServiceCheck"), ObjectMeta: objectMeta(meta), Spec: spec}
@@ -57,6 +62,11 @@ func SecretAggregate(meta object.Meta, spec c5c3v1.SecretAggregateSpec) *c5c3v1.
 // CredentialRotation makes a credential that is replaced regularly.
 func CredentialRotation(meta object.Meta, spec c5c3v1.CredentialRotationSpec) *c5c3v1.CredentialRotation {
 	return &c5c3v1.CredentialRotation{TypeMeta: kind(c5c3API, "CredentialRotation"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
+// RaftCluster makes the memory of a database's cluster.
+func RaftCluster(meta object.Meta, spec c5c3v1.RaftClusterSpec) *c5c3v1.RaftCluster {
+	return &c5c3v1.RaftCluster{TypeMeta: kind(c5c3API, "RaftCluster"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
 func kind(apiVersion, name string) metav1.TypeMeta {

@@ -334,7 +334,7 @@ func TestSpecs(t *testing.T) {
 	meta, clouds := object.Meta{Name: "x", Namespace: "cloud"}, common.CloudCredentialsReference{SecretName: "clouds", CloudName: "admin"}
 	check := openstackv1.IdentityCheckSpec{CloudCredentialsRef: clouds}
 	role, region := openstackv1.RoleAssignmentSpec{CloudCredentialsRef: clouds}, openstackv1.EndpointRegionSpec{CloudCredentialsRef: clouds}
-	rotation := c5c3v1.CredentialRotationSpec{SecretName: "s", CloudCredentialsRef: clouds}
+	rotation := c5c3v1.CredentialRotationSpec{SecretName: "s", CloudCredentialsRef: &clouds}
 	aggregate := c5c3v1.SecretAggregateSpec{TargetSecretName: "s"}
 	keys, schema := openstackv1.KeyRepositorySpec{SecretName: "s"}, openstackv1.DatabaseSyncSpec{}
 	schema.Template.Spec.ServiceAccountName = "s"

@@ -23,6 +23,7 @@ func TestAlerts(t *testing.T) {
 	set := func(name string) string { return `{statefulset="` + name + `"}` }
 	const (
 		volumes = `{persistentvolumeclaim=~"storage-db-[0-9]+"}`
+		members = `{instance=~"db-[0-9]+([.].*)?"}`
 		jobs    = `job_name=~"db(-[0-9a-f]+)?-[0-9]{14}"`
 	)
 	always := map[string]monitoringtest.Alert{
@@ -38,10 +39,10 @@ func TestAlerts(t *testing.T) {
 	}
 	metrics := map[string]monitoringtest.Alert{
 		"DatabaseConnectionsExhausting": asks(warning, "10m",
-			"mysql_global_status_threads_connected", "mysql_global_variables_max_connections"),
-		"DatabaseMetricsMissing": asks(warning, "15m", "mysql_up"),
+			"mysql_global_status_threads_connected"+members, "mysql_global_variables_max_connections"+members),
+		"DatabaseMetricsMissing": asks(warning, "15m", "mysql_up"+members),
 	}
-	cluster := map[string]monitoringtest.Alert{"DatabaseClusterSplit": asks(critical, "10m", "mysql_global_status_wsrep_cluster_size")}
+	cluster := map[string]monitoringtest.Alert{"DatabaseClusterSplit": asks(critical, "10m", "mysql_global_status_wsrep_cluster_size"+members)}
 	proxy := map[string]monitoringtest.Alert{
 		"DatabaseProxyDown": asks(critical, "2m", "kube_statefulset_status_replicas_ready"+set("door")),
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -114,4 +115,19 @@ func (b Backup) Object() *unstructured.Unstructured {
 		"tolerations":    object.Tolerations(b.Tolerations),
 		"resources":      object.Resources(b.Resources),
 	}), serverUser))
+}
+
+// LongestGap is the longest time between two of a hundred consecutive times of a schedule, counted from a fixed day.
+func LongestGap(schedule common.Cron) time.Duration {
+	const samples = 100
+	s, err := cron.ParseStandard(string(schedule))
+	if err != nil {
+		return 0
+	}
+	longest := time.Duration(0)
+	for i, at := 0, s.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)); i < samples && !at.IsZero(); i++ {
+		next := s.Next(at)
+		longest, at = max(longest, next.Sub(at)), next
+	}
+	return longest
 }

@@ -127,17 +127,20 @@ func (a Alerts) ofVolumes() []monitoring.Alert {
 }
 
 func (a Alerts) ofServer() []monitoring.Alert {
+	// By its pod's name alone, as Monitor says it, or by its whole name, as the operator's own monitor does.
+	members := fmt.Sprintf(`,instance=~"%s-[0-9]+([.].*)?"`, a.Meta.Name)
 	alerts := []monitoring.Alert{
 		{
 			Name: "DatabaseConnectionsExhausting", Severity: monitoring.Warning, For: "10m",
-			Expr:    a.of("mysql_global_status_threads_connected", "") + " / " + a.of("mysql_global_variables_max_connections", "") + " > 0.8",
+			Expr: a.of("mysql_global_status_threads_connected", members) + " / " +
+				a.of("mysql_global_variables_max_connections", members) + " > 0.8",
 			Summary: "Four fifths of the connections that member {{ $labels.instance }} takes are open.",
 			Action: "Look at who holds them (SHOW PROCESSLIST). " +
 				"The number follows the claim's size, its pods and infrastructure.mariadb.resources.",
 		},
 		{
 			Name: "DatabaseMetricsMissing", Severity: monitoring.Warning, For: "15m",
-			Expr:    a.of("mysql_up", "") + " == 0",
+			Expr:    a.of("mysql_up", members) + " == 0",
 			Summary: "The exporter cannot read the metrics of member {{ $labels.instance }}: other alerts on it cannot fire.",
 			Action:  "Look at the log of the exporter (Deployment " + a.Meta.Name + "-metrics).",
 		},
@@ -145,7 +148,7 @@ func (a Alerts) ofServer() []monitoring.Alert {
 	if a.Members > 1 {
 		alerts = append(alerts, monitoring.Alert{
 			Name: "DatabaseClusterSplit", Severity: monitoring.Critical, For: "10m",
-			Expr:    fmt.Sprintf("%s < %d", a.of("mysql_global_status_wsrep_cluster_size", ""), a.Members),
+			Expr:    fmt.Sprintf("%s < %d", a.of("mysql_global_status_wsrep_cluster_size", members), a.Members),
 			Summary: "Member {{ $labels.instance }} sees {{ $value }} members of its Galera cluster, fewer than there are to be.",
 			Action:  "Look at the MariaDB's condition GaleraReady, and at the members' logs: who is alone takes no writes.",
 		})

@@ -5,6 +5,7 @@ package names
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"strings"
 )
 
@@ -33,6 +34,13 @@ func instance(digits int, namespace, name string) string {
 		prefix = strings.TrimRight(prefix[:limit-len(suffix)], "-")
 	}
 	return prefix + suffix
+}
+
+// HashOf is the hash of a value of maps, lists and what is in them.
+func HashOf(n int, v any) string {
+	// Maps of strings are written in the order of their keys, and never fail.
+	text, _ := json.Marshal(v) //nolint:errchkjson // See above.
+	return Hash(n, string(text))
 }
 
 // Hash is the first n hex digits (64 at most) of the SHA-256 of the parts, in which ("a", "bc") and ("ab", "c") differ.

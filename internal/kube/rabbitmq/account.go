@@ -1,4 +1,5 @@
-// Package rabbitmq makes objects of RabbitMQ's messaging topology operator: a service's virtual host with its account.
+// Package rabbitmq makes objects of RabbitMQ's messaging topology operator: a service's virtual host, and the users that the companion
+// makes.
 //
 // The operator speaks to the queue's management API. Where that listens with TLS only, the operator has to trust its certificate, and
 // knows no authorities but those of its own image (https://www.rabbitmq.com/kubernetes/operator/tls-topology-operator).
@@ -12,7 +13,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
-const apiVersion = "rabbitmq.com/v1beta1"
+// Group and Version of the operator's API.
+const (
+	Group   = "rabbitmq.com"
+	Version = "v1beta1"
+)
+
+const apiVersion = Group + "/" + Version
 
 // everything is the expression of a permission that matches the name of every queue and exchange.
 const everything = ".*"
@@ -45,14 +52,14 @@ func (a Account) VirtualHost() *unstructured.Unstructured {
 func Watched() object.Map { return object.Map{"rabbitmq.com/topology-operator": "true"} }
 
 // User makes the user. Up to 1.19 the operator reads the Secret once, and then keeps a Secret of its own, <name>-user-credentials: a
-// password that is changed later reaches the queue by another User only. It deletes the user with the object, whatever else is to stay.
+// password that is changed later reaches the queue by another User only. It deletes the user with the object, which ends its connections.
 func (a Account) User() *unstructured.Unstructured {
 	return a.object("User", object.Map{"importCredentialsSecret": object.Map{"name": a.Secret}})
 }
 
 // Permission gives the user everything in the virtual host. Until both exist, the operator tries again.
 //
-// It names the user and not the User: of the latter the operator makes itself the owner, and fails where Crossplane is one already.
+// It names the user and not the User: of the latter the operator makes the User the one controller.
 func (a Account) Permission() *unstructured.Unstructured {
 	return a.object("Permission", object.Map{
 		"vhost": a.vhost(),

@@ -92,28 +92,28 @@ spec:
 
 // TestURL: the forms that oslo.messaging 16.1 to 17.3 were seen to take apart as they were meant.
 func TestURL(t *testing.T) {
-	glance := rabbitmq.Transport{User: "glance", PasswordVar: "QUEUE_PASSWORD", Hosts: []string{"rabbitmq.cloud.svc"}, Port: 5671, Vhost: "glance"}
+	glance := rabbitmq.Transport{UserVar: "QUEUE_USERNAME", PasswordVar: "QUEUE_PASSWORD", Hosts: []string{"rabbitmq.cloud.svc"}, Port: 5671, Vhost: "glance"}
 	for name, tc := range map[string]struct {
 		reason string
 		change func(*rabbitmq.Transport)
 		want   string
 	}{
-		"plain": {"One host.", func(*rabbitmq.Transport) {}, "rabbit://glance:$(QUEUE_PASSWORD)@rabbitmq.cloud.svc:5671/glance"},
+		"plain": {"One host.", func(*rabbitmq.Transport) {}, "rabbit://$(QUEUE_USERNAME):$(QUEUE_PASSWORD)@rabbitmq.cloud.svc:5671/glance"},
 		"TLS": {
 			"The authority is named where the address is.", func(t *rabbitmq.Transport) { t.CAFile = "/etc/ca/ca.crt" },
-			"rabbit://glance:$(QUEUE_PASSWORD)@rabbitmq.cloud.svc:5671/glance?ssl=true&ssl_ca_file=%2Fetc%2Fca%2Fca.crt",
+			"rabbit://$(QUEUE_USERNAME):$(QUEUE_PASSWORD)@rabbitmq.cloud.svc:5671/glance?ssl=true&ssl_ca_file=%2Fetc%2Fca%2Fca.crt",
 		},
 		"several": {
 			"Each host has the credentials.", func(t *rabbitmq.Transport) { t.Hosts = []string{"a", "b"} },
-			"rabbit://glance:$(QUEUE_PASSWORD)@a:5671,glance:$(QUEUE_PASSWORD)@b:5671/glance",
+			"rabbit://$(QUEUE_USERNAME):$(QUEUE_PASSWORD)@a:5671,$(QUEUE_USERNAME):$(QUEUE_PASSWORD)@b:5671/glance",
 		},
 		"IPv6": {
 			"A port needs brackets before it.", func(t *rabbitmq.Transport) { t.Hosts = []string{"fd00::1"} },
-			"rabbit://glance:$(QUEUE_PASSWORD)@[fd00::1]:5671/glance",
+			"rabbit://$(QUEUE_USERNAME):$(QUEUE_PASSWORD)@[fd00::1]:5671/glance",
 		},
 		"names": {
-			"Nothing in a name ends it, not even a dollar.", func(t *rabbitmq.Transport) { t.User, t.Vhost = "no@va:$,", "c/ell 1?" },
-			"rabbit://no%40va%3A%24%2C:$(QUEUE_PASSWORD)@rabbitmq.cloud.svc:5671/c%2Fell%201%3F",
+			"Nothing in a name ends it, not even a dollar.", func(t *rabbitmq.Transport) { t.Vhost = "c/ell:$,@ 1?" },
+			"rabbit://$(QUEUE_USERNAME):$(QUEUE_PASSWORD)@rabbitmq.cloud.svc:5671/c%2Fell%3A%24%2C%40%201%3F",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,13 +131,13 @@ func TestURLNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[ -~]{1,12}`)
 		want := rabbitmq.Transport{
-			User: name.Draw(t, "user"), PasswordVar: "P", Hosts: []string{"a"}, Port: 1, Vhost: name.Draw(t, "vhost"), CAFile: name.Draw(t, "file"),
+			UserVar: "U", PasswordVar: "P", Hosts: []string{"a"}, Port: 1, Vhost: name.Draw(t, "vhost"), CAFile: name.Draw(t, "file"),
 		}
-		u, err := url.Parse(strings.Replace(want.URL(), "$(P)", "secret", 1))
+		u, err := url.Parse(strings.NewReplacer("$(U)", "user-1", "$(P)", "secret").Replace(want.URL()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{want.User, "/" + want.Vhost, want.CAFile}, []string{u.User.Username(), u.Path, u.Query().Get("ssl_ca_file")}); diff != "" {
+		if diff := cmp.Diff([]string{"user-1", "/" + want.Vhost, want.CAFile}, []string{u.User.Username(), u.Path, u.Query().Get("ssl_ca_file")}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", want.URL(), diff)
 		}
 	})

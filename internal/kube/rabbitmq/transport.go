@@ -10,8 +10,9 @@ import (
 
 // Transport is how a service reaches its virtual host.
 type Transport struct {
-	// User, and the environment variable that holds the password: letters and digits, as all are that we generate, since nobody escapes it.
-	User, PasswordVar string
+	// UserVar and PasswordVar are the environment variables that hold both: letters, digits and hyphens, as in all that we generate, since
+	// nobody escapes them.
+	UserVar, PasswordVar string
 	// Hosts of the queue, which are asked in turn until one answers, and their port.
 	Hosts []string
 	Port  int32
@@ -21,13 +22,13 @@ type Transport struct {
 	CAFile string
 }
 
-// URL is the transport_url of oslo.messaging, in which Kubernetes replaces $(PasswordVar). What it says of TLS goes before the
-// configuration file, and so holds for each of several queues
+// URL is the transport_url of oslo.messaging, in which Kubernetes replaces $(UserVar) and $(PasswordVar). What it says of TLS goes before
+// the configuration file, and so holds for each of several queues
 // (https://docs.openstack.org/oslo.messaging/latest/reference/transport.html).
 func (t Transport) URL() string {
 	hosts := make([]string, len(t.Hosts))
 	for i, h := range t.Hosts {
-		hosts[i] = fmt.Sprintf("%s:$(%s)@%s", escape(t.User), t.PasswordVar, net.JoinHostPort(h, strconv.Itoa(int(t.Port))))
+		hosts[i] = fmt.Sprintf("$(%s):$(%s)@%s", t.UserVar, t.PasswordVar, net.JoinHostPort(h, strconv.Itoa(int(t.Port))))
 	}
 	out := "rabbit://" + strings.Join(hosts, ",") + "/" + escape(t.Vhost)
 	if t.CAFile != "" {

@@ -20,7 +20,7 @@ func TestObjects(t *testing.T) {
 	objecttest.Run(t, map[string]objecttest.Case{
 		"generated": {
 			Reason: "A password is made once, of letters and digits, and outlives the object that asks for it.",
-			Got:    []runtime.Object{secret.Generator(meta), secret.Generated(meta, "keystone", object.Map{"watched": "true"})},
+			Got:    []runtime.Object{secret.Generator(meta), secret.Generated(meta, "passwords", "keystone", object.Map{"watched": "true"})},
 			Want: `
 apiVersion: generators.external-secrets.io/v1alpha1
 kind: Password
@@ -45,7 +45,7 @@ spec:
       generatorRef:
         apiVersion: generators.external-secrets.io/v1alpha1
         kind: Password
-        name: keystone-database
+        name: passwords
   refreshPolicy: CreatedOnce
   target:
     creationPolicy: Orphan

@@ -27,9 +27,9 @@ func Generator(meta object.Meta) *unstructured.Unstructured {
 	})
 }
 
-// Generated makes a Secret with a password of the generator of the same name, and a user name. It is filled once and stays
-// when the ExternalSecret goes. A Secret that is gone is not made again, until the ExternalSecret is. Labels are the Secret's.
-func Generated(meta object.Meta, username string, labels object.Map) *unstructured.Unstructured {
+// Generated makes a Secret with a password of a generator, and a user name. It is filled once and stays when the ExternalSecret
+// goes. A Secret that is gone is not made again, until the ExternalSecret is. Labels are the Secret's.
+func Generated(meta object.Meta, generator, username string, labels object.Map) *unstructured.Unstructured {
 	template := object.Map{
 		"engineVersion": "v2",
 		"data": object.Map{
@@ -50,7 +50,7 @@ func Generated(meta object.Meta, username string, labels object.Map) *unstructur
 		"dataFrom": object.List{object.Map{"sourceRef": object.Map{"generatorRef": object.Map{
 			"apiVersion": "generators.external-secrets.io/v1alpha1",
 			"kind":       "Password",
-			"name":       meta.Name,
+			"name":       generator,
 		}}}},
 	})
 }

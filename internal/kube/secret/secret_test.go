@@ -20,9 +20,9 @@ func spec(o interface{ UnstructuredContent() map[string]any }) map[string]any {
 	return s
 }
 
-// TestGenerated: the password is made once, by the generator of the same name, and outlives the object that asks for it.
+// TestGenerated: the password is made once, by the generator, and outlives the object that asks for it.
 func TestGenerated(t *testing.T) {
-	s := spec(Generated(meta, "keystone", object.Map{"watched": "true"}))
+	s := spec(Generated(meta, meta.Name, "keystone", object.Map{"watched": "true"}))
 	if s["refreshPolicy"] != "CreatedOnce" {
 		t.Errorf("refreshPolicy %v: a password that changes locks everybody out", s["refreshPolicy"])
 	}

@@ -2,7 +2,9 @@ package workload
 
 import (
 	"maps"
+	"net"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -10,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
 
@@ -32,6 +35,43 @@ type Flow struct {
 
 // Range is all ports from the first to the last.
 type Range struct{ First, Last int32 }
+
+// Names of namespaces, as a Flow has them.
+func Names(namespaces []common.NamespaceName) []string {
+	var out []string
+	for _, n := range namespaces {
+		out = append(out, string(n))
+	}
+	return out
+}
+
+// Ours are the labels of the pods of services and of the companion.
+func Ours() map[string]string {
+	return map[string]string{"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": "crossplane-cobaltcore"}
+}
+
+// From are the flows of pods of several kinds, known by their labels, to ports.
+func From(pods []map[string]string, ports []int32) []Flow {
+	out := make([]Flow, len(pods))
+	for i, labels := range pods {
+		out[i] = Flow{Pods: labels, Ports: ports}
+	}
+	return out
+}
+
+// HTTPSPort is the port of host:port, or that of https.
+func HTTPSPort(endpoint string) int32 {
+	const https = 443
+	_, port, err := net.SplitHostPort(endpoint)
+	if err != nil {
+		return https
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return https
+	}
+	return int32(n)
+}
 
 // private are the networks that no address of the Internet is in (https://www.iana.org/assignments/iana-ipv4-special-registry,
 // https://www.iana.org/assignments/iana-ipv6-special-registry), those that embed addresses of the other protocol among them.

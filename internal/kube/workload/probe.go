@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -24,8 +25,10 @@ type pace struct{ period, timeout, failures int32 }
 var (
 	requests = timing{startup: pace{2, 5, 60}, readiness: pace{5, 5, 2}, liveness: pace{10, 5, 6}}
 	commands = timing{startup: pace{10, 10, 30}, readiness: pace{30, 10, 2}, liveness: pace{60, 10, 3}}
-	// connections cost no more to look at than requests.
-	connections = timing{startup: pace{5, 5, 60}, readiness: pace{10, 5, 3}, liveness: pace{10, 5, 6}}
+	// Connections cost no more to look at than requests.
+	looks = timing{startup: pace{5, 5, 60}, readiness: pace{10, 5, 3}, liveness: pace{10, 5, 6}}
+	// A client that lost its queue waits for longer and longer before it tries again, up to half a minute.
+	attached = timing{startup: pace{10, 10, 60}, readiness: pace{30, 10, 2}, liveness: pace{60, 10, 5}}
 )
 
 // HTTPS asks a path at a named port. The certificate is not verified.
@@ -54,8 +57,23 @@ func Exec(command ...string) Check {
 // while it works. The kernel lists them with ports in hexadecimal digits, and 01 for one that is established
 // (https://docs.kernel.org/networking/proc_net_tcp.html).
 func Connected(port int32) Check {
-	check := Exec("grep", "-q", fmt.Sprintf(":%04X 01 ", port), "/proc/net/tcp", "/proc/net/tcp6")
-	check.timing = connections
+	check := Exec(append([]string{"grep", "-q", connected(port)}, connections...)...)
+	check.timing = looks
+	return check
+}
+
+// connections are where the kernel lists them, and connected is what the line of one to a port has.
+var connections = []string{"/proc/net/tcp", "/proc/net/tcp6"}
+
+func connected(port int32) string { return fmt.Sprintf(":%04X 01 ", port) }
+
+// Attached finds a daemon to work that is connected to its message queue, and one that could not be: it fails only while the queue takes
+// connections and the daemon has none. The first is so when a thread is gone that would connect again, or when the pod still has a password
+// of before; a new process helps then. While the queue itself is away, it would not.
+func Attached(host string, port int32) Check {
+	check := Exec("bash", "-c", fmt.Sprintf("grep -q '%s' %s || ! timeout 5 bash -c '</dev/tcp/%s/%d'",
+		connected(port), strings.Join(connections, " "), host, port))
+	check.timing = attached
 	return check
 }
 
@@ -63,6 +81,12 @@ func Connected(port int32) Check {
 // process that ends is restarted anyway.
 func Readiness(c *corev1.Container, check Check) {
 	c.ReadinessProbe = check.probe(check.timing.readiness)
+}
+
+// Liveness gives a container the two probes after which it is restarted: it has to work once after its start, and from then on.
+func Liveness(c *corev1.Container, check Check) {
+	c.StartupProbe = check.probe(check.timing.startup)
+	c.LivenessProbe = check.probe(check.timing.liveness)
 }
 
 func (check Check) probe(p pace) *corev1.Probe {
@@ -74,9 +98,8 @@ func (check Check) probe(p pace) *corev1.Probe {
 // Probe gives a container the three probes of a check. None may depend on the database or on another service: restarting a pod does not
 // fix those.
 func Probe(c *corev1.Container, check Check) {
-	c.StartupProbe = check.probe(check.timing.startup)
-	c.ReadinessProbe = check.probe(check.timing.readiness)
-	c.LivenessProbe = check.probe(check.timing.liveness)
+	Readiness(c, check)
+	Liveness(c, check)
 }
 
 // Probes of an API container that serves https at a named port.

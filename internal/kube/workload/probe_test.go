@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +48,41 @@ func TestProbe(t *testing.T) {
 				t.Errorf("%d, %d and %d s of failures are tolerated", tolerated(c.ReadinessProbe), tolerated(c.LivenessProbe), tolerated(c.StartupProbe))
 			}
 		})
+	}
+}
+
+// TestAttached: a daemon is restarted that has no connection to a queue which takes them, and no other.
+func TestAttached(t *testing.T) {
+	queue, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := int32(queue.Addr().(*net.TCPAddr).Port)
+	defer func() { _ = queue.Close() }()
+	ask := func(t *testing.T) error {
+		t.Helper()
+		c := corev1.Container{}
+		Liveness(&c, Attached("127.0.0.1", port))
+		if diff := cmp.Diff(c.StartupProbe.Exec, c.LivenessProbe.Exec); diff != "" || c.ReadinessProbe != nil {
+			t.Errorf("the start asks something else (-start +later):\n%s", diff)
+		}
+		command := c.LivenessProbe.Exec.Command
+		return exec.Command(command[0], command[1:]...).Run()
+	}
+	if err := ask(t); err == nil {
+		t.Error("a daemon without a connection is left alone, while the queue takes connections")
+	}
+	client, err := net.Dial("tcp", queue.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(t); err != nil {
+		t.Errorf("a daemon that is connected is restarted: %v", err)
+	}
+	_ = client.Close()
+	_ = queue.Close()
+	if err := ask(t); err != nil {
+		t.Errorf("a daemon is restarted while the queue is away: %v", err)
 	}
 }
 

@@ -37,6 +37,7 @@ var statuses = table(
 	row("glance.openstack.c5c3.io", "Glance", composite),
 	row("nova.openstack.c5c3.io", "Nova", composite),
 	row("nova.openstack.c5c3.io", "NovaCell", composite),
+	row("ovn.c5c3.io", "OVNCluster", composite),
 
 	// https://github.com/crossplane-contrib/provider-kubernetes, internal/controller/*/object: only Synced reports the generation.
 	row("kubernetes.crossplane.io", "Object", managed),
@@ -55,8 +56,6 @@ var statuses = table(
 
 	// https://github.com/rabbitmq/messaging-topology-operator, internal/controller: the same.
 	row("rabbitmq.com", "Vhost", topology),
-	row("rabbitmq.com", "User", topologyUser),
-	row("rabbitmq.com", "Permission", topology),
 
 	// https://github.com/SAP/component-operator-runtime, pkg/component: both do.
 	row("cache.cs.sap.com", "Valkey", valkey),
@@ -90,6 +89,7 @@ var statuses = table(
 
 	// Our companion: the package of each kind.
 	row("openstack.c5c3.io", "CellMapping", cellMapping),
+	row("openstack.c5c3.io", "ComputeCatalog", dated("Ready", "UpToDate", "Nova has everything as the spec says")),
 	row("openstack.c5c3.io", "ServiceCheck", serviceCheck),
 	row("openstack.c5c3.io", "KeyRepository", keyRepository),
 	row("openstack.c5c3.io", "DatabaseSync", databaseSync),
@@ -97,6 +97,7 @@ var statuses = table(
 	row("openstack.c5c3.io", "IdentityCheck", identityCheck),
 	row("openstack.c5c3.io", "RoleAssignment", dated("Available", "Given", "the role is given")),
 	row("c5c3.io", "CredentialRotation", credentialRotation),
+	row("c5c3.io", "RaftCluster", raftCluster),
 	row("c5c3.io", "SecretAggregate", secretAggregate),
 )
 
@@ -215,13 +216,6 @@ func topology(v view) status {
 	return status{
 		"observedGeneration": v.generation(), "conditions": []any{v.condition("Ready", "SuccessfulCreateOrUpdate", "")},
 	}
-}
-
-// topologyUser is a user whose name nobody fakes to read in its Secret.
-func topologyUser(v view) status {
-	out := topology(v)
-	out["username"], out["credentials"] = v.name(), map[string]any{"name": v.name() + "-user-credentials"}
-	return out
 }
 
 func valkey(v view) status {
@@ -353,6 +347,22 @@ func credentialRotation(v view) status {
 	return status{
 		"observedGeneration": v.generation(), "currentID": "id-of-" + v.name(), "lastRotation": v.first("lastRotation"),
 		"conditions": []any{v.current("Ready", "CredentialInUse", "credential id-of-"+v.name()+" is in use")},
+	}
+}
+
+// raftCluster is one of as many members as there may be, whose ID is made of its database's name unless it is known.
+func raftCluster(v view) status {
+	id := v.text("status", "clusterID")
+	if id == "" {
+		id = fmt.Sprintf("00000000-0000-4000-8000-%012x", sha256.Sum256([]byte(v.text("spec", "database"))))[:36]
+	}
+	leader := v.text("spec", "statefulSetName") + "-0"
+	return status{
+		"observedGeneration": v.generation(), "clusterID": id, "leader": leader,
+		"conditions": []any{
+			v.current("Ready", "InQuorum", "every pod is a member, and "+leader+" leads"),
+			v.current("SameCluster", "SameCluster", "every pod is of cluster "+id),
+		},
 	}
 }
 

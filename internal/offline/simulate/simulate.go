@@ -43,6 +43,10 @@ type World struct {
 	// the cluster. Nil: nobody has anything to do.
 	Remove func(gone []map[string]any) error
 
+	// Reports is what the owner of an object reports of it that nobody fakes: fields of its status, which may change while nothing else
+	// does (Refresh). Nil: nothing.
+	Reports func(kind, name string) map[string]any
+
 	children map[string]*World // nested composite resources, by resource name
 	made     map[string]made   // by resource name
 }
@@ -166,14 +170,67 @@ func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth 
 		if xr, ok := nested[name]; ok {
 			o = encoded.Of(xr)
 		}
-		o, err := Finish(o)
-		if err != nil {
-			return fmt.Errorf("cannot make %s ready: %w", name, err)
+		if err := w.finish(name, body, o); err != nil {
+			return err
 		}
-		w.Observed[name] = o
-		w.made[name] = made{desired: body, observed: o}
 	}
 	return nil
+}
+
+// finish lets an object be ready as its owner leaves it.
+func (w *World) finish(name string, desired, existing encoded.Struct) error {
+	o, err := Finish(existing)
+	if err == nil && w.Reports != nil {
+		o, err = reported(o, w.Reports)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot make %s ready: %w", name, err)
+	}
+	w.Observed[name] = o
+	w.made[name] = made{desired: desired, observed: o}
+	return nil
+}
+
+// Refresh takes over what the owners of objects report by now, from the innermost composite resource to this one, and lets each of the
+// functions draw its conclusions.
+func (w *World) Refresh(visit func(Step)) error {
+	for _, name := range slices.Sorted(maps.Keys(w.made)) {
+		existing := Exist(w.made[name].desired)
+		if child := w.children[name]; child != nil {
+			if err := child.Refresh(visit); err != nil {
+				return err
+			}
+			existing = encoded.Of(child.XR)
+		} else if !ofKind(existing, w.Reports) {
+			continue
+		}
+		if err := w.finish(name, w.made[name].desired, existing); err != nil {
+			return err
+		}
+	}
+	return w.Run(visit)
+}
+
+// ofKind says whether the owner of an object reports something of it.
+func ofKind(o encoded.Struct, reports func(kind, name string) map[string]any) bool {
+	o = bare(o)
+	return reports != nil && len(reports(o.At("kind").Text(), o.At("metadata", "name").Text())) > 0
+}
+
+// reported is an object with what its owner reports besides.
+func reported(o encoded.Struct, reports func(kind, name string) map[string]any) (encoded.Struct, error) {
+	if seen, ok := wrapper.Observed(o); ok && wrapper.Is(o) {
+		inner, err := reported(seen, reports)
+		return wrapper.WithObserved(o, inner), err
+	}
+	for field, value := range reports(o.At("kind").Text(), o.At("metadata", "name").Text()) {
+		s, err := encode.Struct(map[string]any{"value": value})
+		if err != nil {
+			return nil, err
+		}
+		o = o.With(s.At("value"), "status", field)
+	}
+	return o, nil
 }
 
 // compose runs the worlds of all nested composite resources that are not up to date at once, because none of them waits for another: what
@@ -285,7 +342,7 @@ func (w *World) child(name string, xr *structpb.Struct) *World {
 	c := w.children[name]
 	if c == nil {
 		kind := compose.KindOf(xr).GroupKind().String()
-		c = &World{Kinds: w.Kinds, Required: w.Nested[kind], Nested: w.Nested, Reconcile: w.Reconcile, Remove: w.Remove}
+		c = &World{Kinds: w.Kinds, Required: w.Nested[kind], Nested: w.Nested, Reconcile: w.Reconcile, Remove: w.Remove, Reports: w.Reports}
 		w.children[name] = c
 	}
 	c.XR = xr

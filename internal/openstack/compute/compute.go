@@ -5,6 +5,7 @@ package compute
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,14 +16,20 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // App is what every cell is a part of.
 const App = novav1.ServiceName
 
-// Mercy is how long a daemon may go on with what it does while a pod stops: its own graceful shutdown takes so long.
+// Mercy is how long a process may go on with what it does while a pod stops.
 const Mercy = 60 * time.Second
+
+// Workers is how many processes a daemon has in each pod: one, which ends when it is told to, in every release. With several, the first
+// one of 2026.1's conductor ends by an error before it has told the others (nova.service.Service.stop reads rpcserver_alt, which only they
+// have), and the kernel ends them with it, whatever they were doing. More work takes more pods, which also go one after the other.
+const Workers = 1
 
 // APIDatabase and Cell0Database are Nova's own databases.
 const (
@@ -33,7 +40,7 @@ const (
 // Cell0 is where Nova keeps what was never placed.
 const Cell0 = "cell0"
 
-// CellName is what the database of a cell is called, its virtual host, and the user of both.
+// CellName is what the database of a cell is called, its user, and its virtual host.
 func CellName(cell string) string { return App + "_" + cell }
 
 // Names of Secrets of a Nova that its cells read.
@@ -48,8 +55,55 @@ const (
 // Secret is the name of one of them.
 func Secret(nova, which string) string { return nova + "-" + which }
 
-// Logins are the groups by which Nova's processes log in. In [glance] and [keystone] they pass on the tokens of users.
-func Logins() []string { return []string{"service_user", "placement", "neutron", "cinder"} }
+// Services that Nova's processes find in the catalog, each by the group of options that says how.
+const (
+	placement = "placement"
+	glance    = "glance"
+	neutron   = "neutron"
+	cinder    = "cinder"
+)
+
+// ports of those services.
+var ports = map[string]int32{cinder: 8776, placement: 8778, glance: 9292, neutron: 9696}
+
+// Asked are the services that conductors and the API ask.
+func Asked() []string { return []string{glance, placement, neutron, cinder} }
+
+// AskedByScheduler are the scheduler's: of Neutron it asks where a network with segments reaches.
+func AskedByScheduler() []string { return []string{placement, neutron} }
+
+// AskedByCheck are those of the check before an upgrade, which asks Placement and Cinder which versions they speak.
+// https://docs.openstack.org/nova/latest/cli/nova-status.html
+func AskedByCheck() []string { return []string{placement, cinder} }
+
+// askedByMetadata: of Neutron it asks for the security groups of virtual machines.
+func askedByMetadata() []string { return []string{neutron} }
+
+// Logins are the groups of options by which a process logs in that asks these services. All but Placement are shown the token of
+// [service_user] beside that of the request (nova.service_auth.get_auth_plugin); Glance is asked by tokens of users alone.
+func Logins(asked []string) []string {
+	const serviceUser = "service_user"
+	var out []string
+	if slices.ContainsFunc(asked, func(s string) bool { return s != placement }) {
+		out = append(out, serviceUser)
+	}
+	for _, s := range asked {
+		if s != glance {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Peers are the ports of services that a process asks.
+func Peers(asked []string) workload.Flow {
+	var f workload.Flow
+	for _, s := range asked {
+		f.Ports = append(f.Ports, ports[s])
+	}
+	slices.Sort(f.Ports)
+	return f
+}
 
 // ManageDatabase makes and upgrades a cell's database. Its migrations look up availability zones in the API's.
 // https://docs.openstack.org/nova/latest/cli/nova-manage.html
@@ -74,7 +128,7 @@ func Options(s *service.Service, consoles novav1.Consoles) oslo.Config {
 	ca := s.AuthOptions()["cafile"]
 	adapter := oslo.Options{"region_name": s.Spec.Region, "valid_interfaces": "internal"}
 	peer := oslo.Options{"region_name": s.Spec.Region, "valid_interfaces": "internal", "cafile": ca}
-	return oslo.Config{
+	return consoleOptions(consoles).Merge(oslo.Config{
 		"cache":        s.CacheOptions(),
 		"service_user": {"send_service_user_token": true},
 		"placement":    adapter,
@@ -84,23 +138,45 @@ func Options(s *service.Service, consoles novav1.Consoles) oslo.Config {
 		"keystone":     peer,
 		// What processes say to hypervisors follows from the oldest of them.
 		"upgrade_levels": {"compute": "auto"},
-		"vnc":            {"enabled": consoles.Graphical == novav1.VNC},
-		"spice":          {"enabled": consoles.Graphical == novav1.SPICE},
-		"serial_console": {"enabled": consoles.Serial},
-	}
+	})
 }
 
 // Daemon completes a process that listens to the message queue. It is known by its pod's name, also after a roll-out: a name that nobody
-// has any more counts as an old version, and holds upgrades up.
-func Daemon(s *service.Service, p service.Process) service.Process {
-	p.Stateful, p.LogsIn, p.Mercy = true, true, Mercy
-	p.Ready = workload.Connected(s.Spec.Queue.Port)
-	p.Env = append(workload.Self(), corev1.EnvVar{Name: hostEnv, Value: "$(" + workload.NameEnv + ")"})
+// has any more counts as an old version, and holds upgrades up. It asks these services.
+func Daemon(s *service.Service, p service.Process, asked []string) service.Process {
+	p.Stateful, p.Mercy = true, Mercy
+	p.Ready, p.Alive = workload.Connected(s.Spec.Queue.Port), workload.Attached(s.Spec.Queue.Host, s.Spec.Queue.Port)
+	p.Logins, p.Reaches = Logins(asked), append(p.Reaches, Peers(asked))
+	p.Env = append(workload.Self(),
+		corev1.EnvVar{Name: hostEnv, Value: "$(" + workload.NameEnv + ")"},
+		corev1.EnvVar{Name: gracefulEnv, Value: strconv.Itoa(int(Mercy.Seconds()))},
+	)
+	if s.Has("DEFAULT", managerTimeout) {
+		p.Env = append(p.Env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", managerTimeout), Value: strconv.Itoa(managerSeconds(s.Effective))})
+	}
 	return p
 }
 
-// hostEnv is what a process is recorded as.
-var hostEnv = oslo.MustEnvName("DEFAULT", "host")
+// hostEnv is what a process is recorded as, gracefulEnv how long what it does may take when it is told to end: 60 s up to 2025.2, and 180 s
+// since, which is longer than the pod's grace.
+var (
+	hostEnv     = oslo.MustEnvName("DEFAULT", "host")
+	gracefulEnv = oslo.MustEnvName("DEFAULT", "graceful_shutdown_timeout")
+)
+
+// managerTimeout is how long a daemon waits besides, since 2026.1 (nova.conductor.manager.ConductorManager.graceful_shutdown).
+const managerTimeout = "manager_shutdown_timeout"
+
+// managerSeconds is that time. 2026.1 sleeps for all of it (160 s), whatever there is to do, and does not have to: calls that have begun
+// have been waited for. Later releases wait for them here, until there are none, and keep 20 s of it to close the pools of threads that
+// calls need: with less, those that have begun fail. It is shorter than what the process has in all.
+func managerSeconds(r release.Release) int {
+	const first, rest = "2026.1", 10
+	if r == first {
+		return 0
+	}
+	return int(Mercy.Seconds()) - rest
+}
 
 // WSGIEnv is what an application of WSGI needs besides. All pods of one are recorded as one, since their names do not stay. The first file
 // is that of Nova's pipelines, which comes with the image.
@@ -111,12 +187,14 @@ func WSGIEnv(s *service.Service, host string) []corev1.EnvVar {
 	}
 }
 
-// Metadata is the metadata API. Requests of virtual machines come signed, by a proxy beside them that has the same secret.
-func Metadata(nova string, p common.Process) service.Process {
+// Metadata is the metadata API. Requests of virtual machines come signed, by a proxy on their hypervisor that has the same secret.
+func Metadata(nova string, p common.Process, hypervisors []common.CIDR) service.Process {
+	asked := askedByMetadata()
 	return service.Process{
 		Process: p, Name: "metadata", Title: "Nova's metadata API",
 		Outage: "virtual machines that start get neither keys nor user data",
-		Port:   novav1.MetadataPort, LogsIn: true, Mercy: Mercy, Ready: workload.HTTPS(service.ProcessPort, "/"),
+		Port:   novav1.MetadataPort, Clients: service.Strings(hypervisors), Logins: Logins(asked), Reaches: []workload.Flow{Peers(asked)},
+		Mercy: Mercy, Ready: workload.HTTPS(service.ProcessPort, "/"),
 		Env: []corev1.EnvVar{
 			workload.SecretEnv(oslo.MustEnvName("neutron", "metadata_proxy_shared_secret"), Secret(nova, MetadataSecret), "password"),
 		},

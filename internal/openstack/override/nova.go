@@ -8,7 +8,7 @@ const (
 	absent      = "the control plane has no such service"
 	debugger    = "a debugger at another host runs whatever it likes"
 	backdoor    = "whoever reaches it runs whatever they like"
-	processes   = "how many processes a pod has follows from its memory, and how many pods there are has a field"
+	processes   = "a pod has one process, which ends as it should when it is told to, and how many pods there are has a field"
 	vendor      = "what virtual machines are told comes from Nova alone, which would reach any address from inside the cluster"
 	limits      = "Nova keeps limits itself or asks Keystone for them"
 	graceful    = "how long a process may take to end follows from how long its pod may"
@@ -114,13 +114,13 @@ var nova = table{
 	"privsep_osbrick": {every: ours(hypervisors)},
 	"quota": {
 		"cores":     use("quotas.cores", limits),
-		"driver":    use("quotas.unifiedLimits", limits),
+		"driver":    ours("Nova keeps the limits itself"),
 		"instances": use("quotas.instances", limits),
 		"ram":       use("quotas.memoryMiB", limits),
 	},
 	"remote_debug": {every: ours(debugger)},
 	"scheduler": {
-		"discover_hosts_in_cells_interval": use("scheduler.discoverHostsSeconds", "one process at a time may look for new hypervisors"),
+		"discover_hosts_in_cells_interval": ours("the companion looks for new hypervisors: one process at a time may"),
 		"workers":                          use("scheduler", processes),
 	},
 	"serial_console": {

@@ -102,8 +102,10 @@ func (s scope) check(known *registry.Registry, group, option string, raw []byte,
 	if allowUnknown && len(known.Lookup(group, option)) == 0 {
 		return nil
 	}
-	_, err = known.CheckOption(group, option, value)
-	return err
+	if _, err = known.CheckOption(group, option, value); err != nil || allowUnknown {
+		return err
+	}
+	return known.CheckClasses(group, option, value)
 }
 
 // set writes an option under its present name, whatever deprecated name or case of its group the tenant used: our own options

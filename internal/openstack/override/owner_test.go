@@ -222,6 +222,37 @@ func TestNova(t *testing.T) {
 	}
 }
 
+// TestClasses: the scheduler starts with the filters that a claim names, and what is not in Nova's own package is for an image that has it.
+func TestClasses(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, in, want string }{
+		"Unknown": {
+			"Nova's scheduler does not start with a filter that it has not.", "{config: {filter_scheduler: {enabled_filters: [ComputeFiltr]}}}",
+			"spec.services.nova.config.filter_scheduler.enabled_filters: [filter_scheduler] enabled_filters names ComputeFiltr, which nova 2025.2 does not have: " +
+				"did you mean ComputeFilter?",
+		},
+		"Patched": {
+			reason: "A patched image has more.",
+			in:     "{allowUnknown: true, config: {filter_scheduler: {available_filters: [ours.filters.all], enabled_filters: [OurFilter]}}}",
+		},
+		"Type": {
+			"The value has to be one, whatever the image.", "{allowUnknown: true, config: {filter_scheduler: {enabled_filters: [null]}}}",
+			"spec.services.nova.config.filter_scheduler.enabled_filters: [filter_scheduler] enabled_filters must be a list, but in item 1 it has no value: " +
+				"give it one, or leave it out",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Options("nova", "2025.2", overrides(t, tc.in), "spec.services.nova")
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestStores: a store's group has the options of its driver, by whatever case, and what its fields say is theirs in every one of them.
 func TestStores(t *testing.T) {
 	const at = "spec.services.glance.config."

@@ -212,10 +212,10 @@ var fields = map[string]map[string]string{"every service": {
 	"swift1.store_description": "stores",
 }, "nova": {
 	"DEFAULT.metadata_workers": "uwsgi.processes", "DEFAULT.osapi_compute_workers": "uwsgi.processes", "api.local_metadata_per_cell": "metadata.perCell",
-	"conductor.workers": "conductor", "quota.cores": "quotas.cores", "quota.driver": "quotas.unifiedLimits",
+	"conductor.workers": "conductor", "quota.cores": "quotas.cores",
 	"quota.instances": "quotas.instances", "quota.ram": "quotas.memoryMiB", "scheduler.workers": "scheduler",
-	"scheduler.discover_hosts_in_cells_interval": "scheduler.discoverHostsSeconds", "serial_console.enabled": "consoles.serial",
-	"spice.enabled": "consoles.graphical", "vnc.enabled": "consoles.graphical",
+	"serial_console.enabled": "consoles.serial",
+	"spice.enabled":          "consoles.graphical", "vnc.enabled": "consoles.graphical",
 }}
 
 var fieldsOfDirectories = map[string]string{

@@ -59,6 +59,8 @@ type Option struct {
 	Removal *Removal `json:"removal"`
 	// Deprecated are the names that the option had before, and that the service still reads.
 	Deprecated []Name `json:"deprecated"`
+	// Classes are those of the service's own package that the value may name; empty: it names none, or nobody knows which there are.
+	Classes []string `json:"classes"`
 }
 
 // Name is where an option stands in a configuration file.

@@ -20,6 +20,7 @@ const (
 	MariaDBExporter  = "mariadb-exporter"
 	MaxScale         = "maxscale"
 	MaxScaleExporter = "maxscale-exporter"
+	OVN              = "ovn"
 	RabbitMQ         = "rabbitmq"
 )
 
@@ -43,6 +44,7 @@ var others = map[string]image{
 	MariaDBExporter:  {"docker.io", "prom/mysqld-exporter", "v0.15.1"},
 	MaxScale:         {"docker-registry2.mariadb.com", "mariadb/maxscale", "23.08.5"},
 	MaxScaleExporter: {"docker-registry2.mariadb.com", "mariadb/maxscale-prometheus-exporter-ubi", "v0.0.1"},
+	OVN:              {"ghcr.io", "c5c3/ovn", Version},
 	RabbitMQ:         {"docker.io", "library/rabbitmq", "4.1.3-management"},
 }
 

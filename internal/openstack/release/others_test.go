@@ -16,6 +16,7 @@ func TestOthers(t *testing.T) {
 		MariaDBExporter:  "docker.io/prom/mysqld-exporter",
 		MaxScale:         "docker-registry2.mariadb.com/mariadb/maxscale",
 		MaxScaleExporter: "docker-registry2.mariadb.com/mariadb/maxscale-prometheus-exporter-ubi",
+		OVN:              "ghcr.io/c5c3/ovn",
 		RabbitMQ:         "docker.io/library/rabbitmq",
 	}
 	tag := regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+(-[a-z]+)?$`)

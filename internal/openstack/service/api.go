@@ -26,7 +26,7 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 		{Name: s.pods()},
 		{Name: serviceResource, Object: w.Service(workload.Port(portName, s.Port))},
 		{Name: "disruption-budget", Object: w.DisruptionBudget()},
-		{Name: "network-policy", Object: w.NetworkPolicy(s.Inbound(), outbound)},
+		{Name: "network-policy", Object: w.NetworkPolicy(s.Inbound(), append(outbound, s.Peers...))},
 	}
 	if s.Stateful {
 		stage[0].Object = w.StatefulSet(m.APIPod(), s.Claims...)
@@ -102,7 +102,16 @@ func (s *Service) inbound(port int32, e *common.ServiceExposure) []workload.Flow
 
 // Outbound is where the pods go: the database, the queue, the cache and Keystone, and what the service has of its own.
 func (s *Service) Outbound() ([]workload.Flow, error) {
-	ports := []int32{s.Spec.Database.Port}
+	var ports []int32
+	var out []workload.Flow
+	server := func(pods map[string]string, port int32) {
+		if pods == nil {
+			ports = append(ports, port)
+			return
+		}
+		out = append(out, workload.Flow{Pods: pods, Ports: []int32{port}})
+	}
+	server(s.DatabasePods, s.Spec.Database.Port)
 	add := func(field, address string) error {
 		port, err := workload.PortOf(address)
 		if err != nil {
@@ -114,10 +123,10 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 		return nil
 	}
 	if s.Queue {
-		ports = append(ports, s.Spec.Queue.Port)
+		server(s.QueuePods, s.Spec.Queue.Port)
 	}
-	for i, server := range s.Spec.Cache.Servers {
-		if err := add(fmt.Sprintf("spec.cache.servers[%d]", i), "memcached://"+string(server)); err != nil {
+	for i, address := range s.Spec.Cache.Servers {
+		if err := add(fmt.Sprintf("spec.cache.servers[%d]", i), "memcached://"+string(address)); err != nil {
 			return nil, err
 		}
 	}
@@ -126,5 +135,8 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 			return nil, err
 		}
 	}
-	return append([]workload.Flow{{Ports: ports}}, s.Reaches...), nil
+	if len(ports) > 0 { // No ports would be all of them.
+		out = append([]workload.Flow{{Ports: ports}}, out...)
+	}
+	return append(out, s.Reaches...), nil
 }

@@ -60,8 +60,8 @@ type Schema struct {
 	Sync, Expand, Contract, OnlineMigrations []openstackv1.Step
 	// Check refuses an upgrade: it ends with 0, with 1 if there are warnings, or with more. Empty: there is none.
 	Check []openstackv1.Argument
-	// LogsIn says that a command logs in to Keystone.
-	LogsIn bool
+	// Logins are the groups of options by which a command logs in to Keystone. None: no command does.
+	Logins []string
 	// Unchecked are releases whose check refuses every upgrade.
 	Unchecked []release.Release
 	// Version prints the revision of the schema, and Empty for that of an empty database.

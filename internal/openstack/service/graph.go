@@ -40,7 +40,7 @@ func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
 		{Name: "credentials", Build: Credentials[M]},
 		{Name: "certificate", Build: Certificate[M]},
 		{Name: "database", Needs: []string{"credentials"}, Build: DatabaseAccount[M]},
-		{Name: queue, Needs: []string{"credentials"}, Build: QueueAccount[M]},
+		{Name: queue, Needs: []string{access}, Build: QueueAccount[M]},
 		{Name: identity, Needs: []string{access, "credentials"}, Build: User[M]},
 		{Name: "config", Needs: []string{access, "credentials"}, Build: Config[M]},
 		{
@@ -58,7 +58,7 @@ func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
 		{Name: catalog, Needs: []string{api}, Build: Catalog[M]},
 		{Name: monitoring, Build: Alerts[M], Enabled: func(m M) bool { return m.Base().Monitored() }},
 	}
-	if slices.ContainsFunc(d.Databases, func(d Database) bool { return d.Schema.LogsIn }) {
+	if slices.ContainsFunc(d.Databases, func(d Database) bool { return len(d.Schema.Logins) > 0 }) {
 		// Its Jobs' pods do not start without the credential.
 		schema := &graph[find(graph, "schema")]
 		schema.Needs = append(schema.Needs, identity)

@@ -36,7 +36,7 @@ func TestGraph(t *testing.T) {
 		},
 		"Queue": {
 			"It has its virtual host before it serves.", &Definition{Module: "example:application", Queue: true}, nil,
-			map[string]string{"api": "schema certificate queue", "queue": "credentials"},
+			map[string]string{"api": "schema certificate queue", "queue": "companion-access"},
 		},
 		"NoAPI": {
 			"There is nothing to expose.", &Definition{Queue: true}, []Own[*Service]{own("daemon", "", "", "schema", "queue")},

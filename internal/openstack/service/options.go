@@ -6,6 +6,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
 )
 
 // authToken is the group of the middleware that checks the tokens of requests.
@@ -14,6 +15,12 @@ const authToken = "keystone_authtoken"
 
 // Computed are the options that are not the tenant's: those that every service has, and the service's own.
 func (s *Service) Computed() oslo.Config { return s.options().Merge(s.Options) }
+
+// Has says whether the service has an option in the release that is in effect.
+func (s *Service) Has(group, option string) bool {
+	known, err := registry.For(s.App, string(s.Effective))
+	return err == nil && len(known.Lookup(group, option)) > 0
+}
 
 // options are those that every service has, without secrets: those are environment variables.
 func (s *Service) options() oslo.Config {

@@ -2,7 +2,9 @@ package service
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -32,16 +34,22 @@ type Process struct {
 	Server  *workload.UWSGI
 	// Stateful says that pods have names that stay, such as those by which others know them. Without, their names are new in each roll-out.
 	Stateful bool
-	// LogsIn says that it logs in to Keystone.
-	LogsIn bool
+	// Logins are the groups of options by which it logs in to Keystone. None: it does not.
+	Logins []string
 	// Port that it is reached at, by https. 0: by nobody.
 	Port int32
 	// Exposure says how it is reached from outside. Nil: it is not.
 	Exposure *common.ServiceExposure
+	// Clients are the networks that it is reached from besides: 10.0.0.0/24.
+	Clients []string
 	// Ready is how a pod is found to work. One that is reached from elsewhere is restarted, too, if it does not.
 	Ready workload.Check
+	// Alive is how a pod that nobody reaches is found to need a restart, which Ready may not say: it may be somebody else's fault.
+	Alive workload.Check
 	// Mercy is how long it may go on with what it does while a pod stops.
 	Mercy time.Duration
+	// Annotations of its pods say what they started with, besides those of all pods.
+	Annotations map[string]string
 	// Env and Mounts are those of its pods alone, Reaches is where they go besides where all pods do.
 	Env     []corev1.EnvVar
 	Mounts  []Volume
@@ -54,8 +62,27 @@ func (p Process) file() string { return p.Name + ".ini" }
 // resource of what a process consists of besides its workload.
 func (p Process) resource(what string) string { return p.Name + "-" + what }
 
-// CheckProcess refuses a limit that ends a daemon as it starts. Others have as many workers as their memory holds.
+// CheckAmounts refuses what is no amount: a resource that someone renders or makes by hand went by no schema.
+func CheckAmounts(field string, p common.Process) error {
+	var errs []error
+	if p.CPU != nil {
+		if _, err := resource.ParseQuantity(p.CPU.String()); err != nil {
+			errs = append(errs, invalid.Field(field+".cpu", "%q is no amount; write one such as 500m", p.CPU.String()))
+		}
+	}
+	if p.Memory != "" {
+		if _, err := resource.ParseQuantity(string(p.Memory)); err != nil {
+			errs = append(errs, invalid.Field(field+".memory", "%q is no amount; write one such as 1Gi", p.Memory))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// CheckProcess refuses a limit that ends a daemon as it starts. Applications of WSGI have as many workers as their memory holds.
 func CheckProcess(field string, p common.Process) error {
+	if err := CheckAmounts(field, p); err != nil {
+		return err
+	}
 	limit := amount(Resources(p), func(r *common.Resources) *common.ResourceAmounts { return r.Limits })
 	if limit == nil || limit.Value() >= least {
 		return nil
@@ -73,12 +100,16 @@ func (s *Service) Serve(seen observe.State, p Process, module string) *workload.
 // Resources are what a pod of a process gets.
 func Resources(p common.Process) *common.Resources {
 	requests, limits := common.ResourceAmounts{}, common.ResourceAmounts{}
+	// What is no amount is refused by CheckAmounts, with a sentence.
 	if p.CPU != nil {
-		requests.CPU = new(resource.MustParse(p.CPU.String()))
+		if q, err := resource.ParseQuantity(p.CPU.String()); err == nil {
+			requests.CPU = &q
+		}
 	}
 	if p.Memory != "" {
-		requests.Memory = new(resource.MustParse(string(p.Memory)))
-		limits.Memory = requests.Memory
+		if q, err := resource.ParseQuantity(string(p.Memory)); err == nil {
+			requests.Memory, limits.Memory = &q, &q
+		}
 	}
 	out := &common.Resources{}
 	if requests != (common.ResourceAmounts{}) {
@@ -94,10 +125,6 @@ func Resources(p common.Process) *common.Resources {
 func Shape(p common.Process, on common.Placement) *common.Workload {
 	return &common.Workload{Replicas: p.Replicas, Resources: Resources(p), Placement: on}
 }
-
-// Workers is how many worker processes a daemon has: as many as its memory holds comfortably. Its own default is one for each CPU of the
-// node.
-func Workers(p common.Process) int32 { return Processes(Resources(p)) }
 
 // Daemon is a component that runs a process, by its name. One that the instance does not have is switched off.
 func Daemon[M Instance](name string, needs []string, rollsAfter ...string) compose.Component[M] {
@@ -147,7 +174,7 @@ func (s *Service) run(p Process) ([]compose.Stage, error) {
 	w := s.ProcessWorkload(p)
 	var in []workload.Flow
 	if p.Port > 0 {
-		in = s.inbound(p.Port, p.Exposure)
+		in = p.inbound()
 	}
 	stage := compose.Stage{
 		{Name: p.Name},
@@ -172,6 +199,20 @@ func (s *Service) run(p Process) ([]compose.Stage, error) {
 	return stages, nil
 }
 
+// inbound is who reaches a process: users by its exposure, and its clients. Nobody else of its namespace has a reason to.
+func (p Process) inbound() []workload.Flow {
+	ports := []int32{p.Port}
+	var in []workload.Flow
+	if e := p.Exposure; e != nil && e.Type != exposure.None {
+		from := exposure.Namespaces(e)
+		in = append(in, workload.Flow{Anywhere: len(from) == 0, Namespaces: from, Ports: ports})
+	}
+	if len(p.Clients) > 0 {
+		in = append(in, workload.Flow{Blocks: p.Clients, Ports: ports})
+	}
+	return in
+}
+
 // ProcessPod is a pod of a process.
 func (s *Service) ProcessPod(p Process) workload.Pod {
 	command := p.Command
@@ -181,12 +222,16 @@ func (s *Service) ProcessPod(p Process) workload.Pod {
 	pod := s.Pod(s.imageFor(p.Name), s.Files, command)
 	pod.GraceSeconds = workload.Grace(p.Mercy)
 	pod.Annotations = s.Annotations
+	if len(p.Annotations) > 0 {
+		pod.Annotations = maps.Clone(p.Annotations)
+		maps.Copy(pod.Annotations, s.Annotations)
+	}
 	c := &pod.Containers[0]
 	if p.Server != nil {
 		c.VolumeMounts = append(c.VolumeMounts, workload.MountFile("config", s.Path(p.file()), p.file()))
 	}
-	if p.LogsIn {
-		s.logIn(&pod, s.Logins...)
+	if len(p.Logins) > 0 {
+		s.logIn(&pod, p.Logins...)
 	}
 	if s.Queue {
 		c.Env = append(c.Env, s.processName(p.Name))
@@ -197,6 +242,7 @@ func (s *Service) ProcessPod(p Process) workload.Pod {
 	c.Env = append(c.Env, p.Env...)
 	if p.Port == 0 {
 		workload.Readiness(c, p.Ready)
+		workload.Liveness(c, p.Alive)
 		return pod
 	}
 	s.SecretVolume(serverTLS, s.Sub(serverTLS), certificate.CertKey, certificate.KeyKey).mount(&pod)

@@ -3,6 +3,7 @@ package service
 import (
 	corev1 "k8s.io/api/core/v1"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
@@ -11,7 +12,11 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-const queuePasswordEnv = "QUEUE_PASSWORD"
+// Environment variables with the user of the queue, which changes with its password.
+const (
+	queueUserEnv     = "QUEUE_USERNAME"
+	queuePasswordEnv = "QUEUE_PASSWORD"
+)
 
 // queueOptions are those of the message queue, of which all that share a virtual host have to have the same: queues that outlive the loss
 // of a member, also those of answers, and streams for what goes to everybody, which want a prefetch count. Nobody takes notifications,
@@ -33,10 +38,11 @@ func (s *Service) queueSecret() string { return s.Sub("queue") }
 func (s *Service) queueEnv() []corev1.EnvVar {
 	q := s.Spec.Queue
 	url := rabbitmq.Transport{
-		User: s.user(), PasswordVar: queuePasswordEnv, Hosts: []string{q.Host}, Port: q.Port, Vhost: s.user(),
+		UserVar: queueUserEnv, PasswordVar: queuePasswordEnv, Hosts: []string{q.Host}, Port: q.Port, Vhost: s.user(),
 		CAFile: s.Path(queueCA, string(q.CASecretRef.Key)),
 	}.URL()
 	return []corev1.EnvVar{
+		workload.SecretEnv(queueUserEnv, s.queueSecret(), secret.UsernameKey),
 		workload.SecretEnv(queuePasswordEnv, s.queueSecret(), secret.PasswordKey),
 		{Name: oslo.MustEnvName("DEFAULT", "transport_url"), Value: url},
 	}
@@ -48,26 +54,26 @@ func (s *Service) processName(process string) corev1.EnvVar {
 	return corev1.EnvVar{Name: oslo.MustEnvName("oslo_messaging_rabbit", "processname"), Value: s.Sub(process)}
 }
 
-// QueueAccount is the virtual host on the shared message queue, and the account there. Messages are data while the pods that they are for
-// are away.
+// QueueAccount is the virtual host on the shared message queue, and the user there, which is another one regularly. Messages are data while
+// the pods that they are for are away. A user is none, but who is connected elsewhere goes on with it, until the service is ordered again.
 func QueueAccount[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
-	own := rabbitmq.Account{
-		Meta: s.Meta(ObjectName(s.user())), Vhost: s.user(), Login: s.user(), Cluster: string(s.Spec.Queue.RabbitMQRef.Name),
-		Secret: s.queueSecret(), DeleteData: s.Spec.DeletionPolicy == common.DeletionPolicyDelete,
+	retained := s.Spec.DeletionPolicy != common.DeletionPolicyDelete
+	vhost := rabbitmq.Account{
+		Meta: s.Meta(ObjectName(s.user())), Vhost: s.user(), Cluster: string(s.Spec.Queue.RabbitMQRef.Name), DeleteData: !retained,
 	}
-	stage := compose.Stage{
-		{Name: "queue-vhost", Object: own.VirtualHost(), Retain: true},
-		{Name: "queue-user", Object: own.User(), Retain: true},
-		{Name: "queue-permission", Object: own.Permission(), Retain: true},
+	own := c5c3v1.QueuePermission{RabbitMQRef: s.Spec.Queue.RabbitMQRef, Vhost: s.user()}
+	user := &c5c3v1.QueueUser{
+		Permissions: append([]c5c3v1.QueuePermission{own}, s.Vhosts...), DeletionPolicy: common.DeletionPolicyRetain,
 	}
-	for _, g := range s.Guests {
-		guest := own
-		guest.Meta, guest.Login, guest.Secret = s.Meta(s.Sub(g.User)), g.User, g.QueueSecret
-		if g.QueueSecret != "" {
-			stage = append(stage, compose.Resource{Name: "queue-user-" + g.User, Object: guest.User(), Retain: true})
-		}
-		stage = append(stage, compose.Resource{Name: "queue-permission-" + g.User, Object: guest.Permission(), Retain: true})
+	if !retained {
+		user.DeletionPolicy = common.DeletionPolicyDelete
 	}
-	return []compose.Stage{stage}, nil
+	credential := s.rotation(s.queueSecret(), s.Spec.Identity.CredentialRotation, c5c3v1.CredentialRotationSpec{
+		Target: "QueueUser", Queue: user, Consumers: consumersOf(s.Consumers()),
+	})
+	return []compose.Stage{{
+		{Name: "queue-vhost", Object: vhost.VirtualHost(), Retain: true},
+		{Name: "queue-credential", Object: credential},
+	}}, nil
 }

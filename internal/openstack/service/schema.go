@@ -32,8 +32,10 @@ func DatabaseSchema[M Instance](m M) ([]compose.Stage, error) {
 // schema is how the schema of one database is made.
 func (s *Service) schema(of Schema) (openstackv1.DatabaseSyncSpec, error) {
 	pod := s.JobPod(s.SchemaImage, s.SchemaFiles, nil)
-	if of.LogsIn {
-		s.logIn(&pod, s.Logins...)
+	jobs := s.JobWorkload()
+	if len(of.Logins) > 0 {
+		s.logIn(&pod, of.Logins...)
+		jobs = s.CheckWorkload()
 	}
 	revisions, err := revision.Known(cmp.Or(of.Revisions, s.App))
 	if err != nil {
@@ -60,9 +62,14 @@ func (s *Service) schema(of Schema) (openstackv1.DatabaseSyncSpec, error) {
 			AllowUnknown: s.Spec.AllowUnknown,
 		},
 		Consumers: s.Consumers(),
-		Template:  s.JobWorkload().Template(pod),
+		Template:  jobs.Template(pod),
 	}, nil
 }
 
 // JobWorkload is that of Jobs which reach the database alone.
 func (s *Service) JobWorkload() workload.Workload { return s.Workload.With(s.Sub("schema"), "schema") }
+
+// CheckWorkload is that of Jobs which look at other services, too, before they change a schema.
+func (s *Service) CheckWorkload() workload.Workload {
+	return s.Workload.With(s.Sub("schema"), "schema-check")
+}

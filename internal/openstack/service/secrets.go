@@ -14,7 +14,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 )
 
@@ -28,24 +27,21 @@ type Account struct {
 	Labels object.Map
 }
 
-// Credentials are the passwords of the accounts of the databases and of the queue, of the service's user in Keystone, and of the service's
-// own accounts.
+// Credentials are the passwords of the account of the databases, of the service's user in Keystone, and of the service's own accounts. They
+// come from one generator: what it makes is another password each time.
 func Credentials[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
 	accounts := []Account{{"database", s.Sub("database"), s.user(), mariadb.Watched()}}
 	if s.registered() {
 		accounts = append(accounts, Account{"user", s.userSecret(), s.App, nil})
 	}
-	if s.Queue {
-		accounts = append(accounts, Account{"queue", s.queueSecret(), s.user(), rabbitmq.Watched()})
-	}
-	var stage compose.Stage
+	passwords := s.Meta(accounts[0].Secret)
+	stage := compose.Stage{{Name: accounts[0].Resource + "-generator", Object: secret.Generator(passwords)}}
 	for _, a := range append(accounts, s.Accounts...) {
 		meta := s.Meta(a.Secret)
-		stage = append(stage,
-			compose.Resource{Name: a.Resource + "-generator", Object: secret.Generator(meta)},
-			compose.Resource{Name: a.Resource + "-secret", Object: secret.Generated(meta, a.User, a.Labels), Retain: true},
-		)
+		stage = append(stage, compose.Resource{
+			Name: a.Resource + "-secret", Object: secret.Generated(meta, passwords.Name, a.User, a.Labels), Retain: true,
+		})
 		if store := s.Spec.SecretStore; store != nil {
 			stage = append(stage, compose.Resource{
 				Name:   a.Resource + "-backup",
@@ -95,15 +91,15 @@ func DatabaseAccount[M Instance](m M) ([]compose.Stage, error) {
 			stage = append(stage, compose.Resource{Name: "database-user", Object: own.User(), Retain: true})
 		}
 		stage = append(stage, compose.Resource{Name: s.databaseResource("database-grant", i), Object: a.Grant(), Retain: true})
-		for _, g := range s.Guests {
-			guest := mariadb.Account{
+		for _, g := range s.Grantees {
+			grantee := mariadb.Account{
 				Meta: s.Meta(s.Sub(g.User)), Login: g.User, Server: a.Server, Schema: a.Schema, Secret: g.DatabaseSecret,
 			}
 			if g.DatabaseSecret != "" && i == 0 {
-				stage = append(stage, compose.Resource{Name: "database-user-" + g.User, Object: guest.User(), Retain: true})
+				stage = append(stage, compose.Resource{Name: "database-user-" + g.User, Object: grantee.User(), Retain: true})
 			}
 			name := s.databaseResource("database-grant-"+g.User, i)
-			stage = append(stage, compose.Resource{Name: name, Object: guest.Grant(), Retain: true})
+			stage = append(stage, compose.Resource{Name: name, Object: grantee.Grant(), Retain: true})
 		}
 	}
 	return []compose.Stage{stage}, nil
@@ -114,14 +110,14 @@ func (s *Service) served() bool {
 	return s.Module != "" || slices.ContainsFunc(s.Processes, func(p Process) bool { return p.Port > 0 })
 }
 
-// Guest is the user of another service who may do everything in the databases and the virtual host of this one.
-type Guest struct {
+// Grantee is the user of another service who may do everything in the databases of this one.
+type Grantee struct {
 	User string
-	// DatabaseSecret and QueueSecret hold the password where the server, or the queue, does not have the user yet.
-	DatabaseSecret, QueueSecret string
+	// DatabaseSecret holds the password where the server does not have the user yet.
+	DatabaseSecret string
 }
 
-// user of the databases and of the queue.
+// user of the databases, and the name of the virtual host.
 func (s *Service) user() string { return cmp.Or(s.User, s.App) }
 
 func (s *Service) databaseServer() string { return string(s.Spec.Database.MariaDBRef.Name) }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
@@ -81,8 +82,11 @@ type Service struct {
 	Accounts []Account
 	// Clients are the namespaces that the API is used from, besides its own and those of the exposure.
 	Clients []string
-	// Reaches is where pods go, besides the database, the cache and Keystone.
-	Reaches []workload.Flow
+	// DatabasePods and QueuePods are the labels of the servers' pods where these are the service's own: its pods reach no others. Nil: theirs
+	// is shared, and who may use it is said there.
+	DatabasePods, QueuePods map[string]string
+	// Reaches is where pods go, besides the database, the cache and Keystone, and Peers where only those of the API do.
+	Reaches, Peers []workload.Flow
 	// Annotations of the API's pods say what they started with.
 	Annotations map[string]string
 	// Rules of access are the service's own where the tenant has none of that name.
@@ -93,10 +97,12 @@ type Service struct {
 	Logins []string
 	// Credential is the Secret of the application credential of another service, by which this one logs in. Empty: it has its own.
 	Credential string
-	// Borrowers are workloads of other services that log in by the credential of this one.
-	Borrowers []openstackv1.Consumer
-	// Guests may use the databases and the virtual host, too.
-	Guests []Guest
+	// CredentialConsumers are workloads of other services that log in by the credential of this one.
+	CredentialConsumers []openstackv1.Consumer
+	// Grantees may use the databases, too.
+	Grantees []Grantee
+	// Vhosts are virtual hosts of other services that the user of the queue may use, too, on whatever queue.
+	Vhosts []c5c3v1.QueuePermission
 	// JobEnv and JobVolumes are what Jobs have, besides or in place of what all pods have.
 	JobEnv     []corev1.EnvVar
 	JobVolumes []Volume
@@ -195,7 +201,7 @@ func (s *Service) Consumers() []openstackv1.Consumer {
 
 // loggedIn are those that use the credential.
 func (s *Service) loggedIn() []openstackv1.Consumer {
-	return s.consumers(func(p Process) bool { return p.LogsIn })
+	return s.consumers(func(p Process) bool { return len(p.Logins) > 0 })
 }
 
 func (s *Service) consumers(which func(Process) bool) []openstackv1.Consumer {

@@ -63,11 +63,8 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 			}),
 		})
 	}
-	var consumers []c5c3v1.Consumer
-	for _, c := range slices.Concat(s.loggedIn(), s.Borrowers) {
-		consumers = append(consumers, c5c3v1.Consumer{Kind: c.Kind, Name: c.Name})
-	}
-	credential := s.ApplicationCredential(s.credentialSecret(), s.App, s.Cloud(), s.Spec.Identity.CredentialRotation, consumers...)
+	credential := s.ApplicationCredential(s.credentialSecret(), s.App, s.Cloud(), s.Spec.Identity.CredentialRotation,
+		consumersOf(slices.Concat(s.loggedIn(), s.CredentialConsumers))...)
 	credential.Spec.Roles = roles
 	return []compose.Stage{
 		{{Name: "user", Object: user}, {Name: "clouds", Object: clouds}},
@@ -80,17 +77,26 @@ func User[M Instance](m M) ([]compose.Stage, error) {
 func (s *Service) ApplicationCredential(
 	name, user string, cloud common.CloudCredentialsReference, r common.Rotation, consumers ...c5c3v1.Consumer,
 ) *c5c3v1.CredentialRotation {
-	return c5c3.CredentialRotation(s.Meta(name), c5c3v1.CredentialRotationSpec{
-		Target:              "ApplicationCredential",
-		UserName:            user,
-		CloudCredentialsRef: cloud,
-		SecretName:          common.ObjectName(name),
-		IntervalDays:        r.IntervalDays,
-		PreRotationDays:     r.PreRotationDays,
-		GracePeriodDays:     r.GracePeriodDays,
-		Suspend:             r.Suspend,
-		Consumers:           consumers,
+	return s.rotation(name, r, c5c3v1.CredentialRotationSpec{
+		Target: "ApplicationCredential", UserName: user, CloudCredentialsRef: &cloud, Consumers: consumers,
 	})
+}
+
+// rotation is a credential that is replaced when its time is over, in a Secret of that name.
+func (s *Service) rotation(name string, r common.Rotation, spec c5c3v1.CredentialRotationSpec) *c5c3v1.CredentialRotation {
+	spec.SecretName = common.ObjectName(name)
+	spec.IntervalDays, spec.PreRotationDays, spec.GracePeriodDays = r.IntervalDays, r.PreRotationDays, r.GracePeriodDays
+	spec.Suspend = r.Suspend
+	return c5c3.CredentialRotation(s.Meta(name), spec)
+}
+
+// consumersOf a credential are workloads.
+func consumersOf(workloads []openstackv1.Consumer) []c5c3v1.Consumer {
+	var out []c5c3v1.Consumer
+	for _, c := range workloads {
+		out = append(out, c5c3v1.Consumer{Kind: c.Kind, Name: c.Name})
+	}
+	return out
 }
 
 // Login is by what a user logs in, with the password.

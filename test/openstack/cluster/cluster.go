@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,6 +34,7 @@ import (
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
 )
 
@@ -66,6 +68,12 @@ func Scheme() (*runtime.Scheme, error) {
 	for _, kind := range []string{"Domain", "Endpoint", "Group", "Project", "Role", "Service", "User"} {
 		s.AddKnownTypeWithName(schema.FromAPIVersionAndKind(korc.APIVersion, kind), &unstructured.Unstructured{})
 	}
+	// And it makes users of message queues.
+	queues := schema.GroupVersion{Group: rabbitmq.Group, Version: rabbitmq.Version}
+	for _, kind := range []string{"User", "Permission"} {
+		s.AddKnownTypeWithName(queues.WithKind(kind), &unstructured.Unstructured{})
+		s.AddKnownTypeWithName(queues.WithKind(kind+"List"), &unstructured.UnstructuredList{})
+	}
 	return s, errors.Join(clientgoscheme.AddToScheme(s), openstackv1.AddToScheme(s), c5c3v1.AddToScheme(s))
 }
 
@@ -80,9 +88,10 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 		pods: map[types.UID]*pod{},
 	}
 	c.Client = fake.NewClientBuilder().WithScheme(scheme).
-		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{}, &c5c3v1.CredentialRotation{},
+		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{},
+			&c5c3v1.CredentialRotation{}, &c5c3v1.RaftCluster{},
 			&openstackv1.EndpointRegion{}, &openstackv1.IdentityCheck{}, &openstackv1.RoleAssignment{},
-			&openstackv1.CellMapping{}, &openstackv1.ServiceCheck{},
+			&openstackv1.CellMapping{}, &openstackv1.ComputeCatalog{}, &openstackv1.ServiceCheck{},
 			&appsv1.DaemonSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.Pod{}).
 		WithInterceptorFuncs(interceptor.Funcs{Create: initialize}).Build()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -136,6 +145,43 @@ func (c *Cluster) Stop() {
 	}
 	c.network.close()
 	c.done.Wait()
+}
+
+// Kill ends a pod at once, as a node does that loses power: no hook runs, and no process hears of it. It returns when nothing of it runs.
+func (c *Cluster) Kill(namespace, name string) error {
+	p, err := c.running(namespace, name)
+	if err == nil {
+		p.kill()
+	}
+	return err
+}
+
+// Exec runs a command in the first container of a pod, and returns what it writes.
+func (c *Cluster) Exec(ctx context.Context, namespace, name string, command ...string) (string, error) {
+	p, err := c.running(namespace, name)
+	if err != nil {
+		return "", err
+	}
+	p.mu.Lock()
+	containers := slices.Clone(p.containers) // the first one holds the network
+	p.mu.Unlock()
+	if len(containers) < 2 || containers[1] == nil || !containers[1].Running() {
+		return "", fmt.Errorf("no container of pod %s runs", name)
+	}
+	out, err := containers[1].Exec(ctx, command...)
+	return string(out), err
+}
+
+// running is a pod that is not being stopped.
+func (c *Cluster) running(namespace, name string) (*pod, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.pods {
+		if p.object.Namespace == namespace && p.object.Name == name && !p.stopping.Load() {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("no pod %s runs", name)
 }
 
 // Apply makes an object be as it is desired. What others own is kept: annotations of a pod template, and the status.

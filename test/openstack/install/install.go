@@ -14,6 +14,8 @@ type Programs struct {
 	Services map[release.Release]string
 	// Brokers is the root of a Debian with RabbitMQ and Valkey.
 	Brokers string
+	// Network is the root of a Debian with OVN.
+	Network string
 	// Ceph is the root of a Debian with Ceph's servers: empty where it was not asked for.
 	Ceph string
 	// MariaDBOperator and ObjectStore are programs of hack/tools: mariadb-operator, which makes backups, and versitygw, which speaks S3.
@@ -22,6 +24,7 @@ type Programs struct {
 
 // Wanted is what to install besides what every cloud needs.
 type Wanted struct {
+	// Releases of OpenStack. None: nothing but networks.
 	Releases []release.Release
 	Ceph     bool
 }
@@ -39,7 +42,10 @@ func All(ctx context.Context, root string, w Wanted, log io.Writer) (*Programs, 
 		}
 		p.Services[r] = venv
 	}
-	var errs [4]error
+	var errs [5]error
+	if p.Network, errs[4] = network.install(ctx, log); len(w.Releases) == 0 {
+		return p, errs[4]
+	}
 	p.Brokers, errs[0] = brokers.install(ctx, log)
 	if w.Ceph {
 		p.Ceph, errs[1] = ceph.install(ctx, log)

@@ -25,9 +25,11 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/cellmapping"
+	"github.com/c5c3/crossplane-cobaltcore/companion/computecatalog"
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
 )
@@ -65,8 +67,13 @@ func (o *Operators) companion(ctx context.Context) {
 		Client: api, Reader: api, Transport: o.transport, Output: o.Cluster.Output, Events: recorder, Clock: clock{o},
 	}
 	services := &servicecheck.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
+	rafts := &raftcluster.Reconciler{Client: api, Reader: api, Dial: o.Cluster.Dial, Events: recorder, Clock: clock{o}}
+	offers := &computecatalog.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	o.administration(ctx)
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, rafts, &c5c3v1.RaftClusterList{}))
+	o.Cluster.Loop(ctx, pass, o.topology)
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.dueOr(cells, o.cellChanges()), &openstackv1.CellMappingList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.dueOr(offers, o.edits()), &openstackv1.ComputeCatalogList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(services), &openstackv1.ServiceCheckList{}))
 	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, credentials, &c5c3v1.CredentialRotationList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, secrets, &c5c3v1.SecretAggregateList{}))
@@ -136,6 +143,18 @@ func ready(o client.Object, conditions []metav1.Condition) bool {
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == o.GetGeneration()
 }
 
+// raftCluster waits until the companion has looked for the cluster, of which there may be no member yet.
+func (o *Operators) raftCluster(ctx context.Context, u *unstructured.Unstructured) error {
+	if err := o.apply(ctx, u); err != nil {
+		return err
+	}
+	r := &c5c3v1.RaftCluster{}
+	return o.Cluster.Wait(ctx, Timeout, "the members of "+u.GetName(), func(ctx context.Context) (bool, error) {
+		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), r)
+		return r.Status.ObservedGeneration == r.Generation, err
+	})
+}
+
 // keyRepository waits until the companion has made the keys.
 func (o *Operators) keyRepository(ctx context.Context, u *unstructured.Unstructured) error {
 	if err := o.apply(ctx, u); err != nil {
@@ -156,7 +175,8 @@ func (o *Operators) credentialRotation(ctx context.Context, u *unstructured.Unst
 	r := &c5c3v1.CredentialRotation{}
 	err := o.Cluster.Wait(ctx, Timeout, "the credential of "+u.GetName(), func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), r)
-		return ready(r, r.Status.Conditions), err
+		// Virtual hosts may come later, of what needs the Secret to begin with.
+		return ready(r, r.Status.Conditions) || r.Spec.Queue != nil && r.Status.CurrentID != "", err
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %+v", err, r.Status.Conditions)
@@ -212,4 +232,22 @@ func (o *Operators) cellMapping(ctx context.Context, u *unstructured.Unstructure
 func (o *Operators) serviceCheck(ctx context.Context, u *unstructured.Unstructured) error {
 	c := &openstackv1.ServiceCheck{}
 	return o.available(ctx, u, c, "Ready", func() []metav1.Condition { return c.Status.Conditions })
+}
+
+// computeCatalog waits until Nova has the flavors and aggregates as they are desired.
+func (o *Operators) computeCatalog(ctx context.Context, u *unstructured.Unstructured) error {
+	c := &openstackv1.ComputeCatalog{}
+	return o.available(ctx, u, c, "Ready", func() []metav1.Condition { return c.Status.Conditions })
+}
+
+// edits wakes who reconciles ComputeCatalogs for what it watches: their specs.
+func (o *Operators) edits() func(context.Context, reconcile.Request) (bool, error) {
+	seen := map[reconcile.Request]int64{}
+	return func(ctx context.Context, req reconcile.Request) (bool, error) {
+		is := &openstackv1.ComputeCatalog{}
+		err := o.Cluster.Client.Get(ctx, req.NamespacedName, is)
+		before, now := seen[req], is.Generation
+		seen[req] = now
+		return before != now, err
+	}
 }

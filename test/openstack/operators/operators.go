@@ -78,6 +78,7 @@ var owners = []owner{
 	{"ConfigMap", (*Operators).configMap},
 	{"CredentialRotation.c5c3.io", (*Operators).credentialRotation},
 	{"SecretAggregate.c5c3.io", (*Operators).secretAggregate},
+	{"RaftCluster.c5c3.io", (*Operators).raftCluster},
 	{"Service", (*Operators).apply},
 	{"PersistentVolumeClaim", nil}, // a folder, made with the first pod
 	{"StatefulSet.apps", (*Operators).statefulSet},
@@ -112,6 +113,7 @@ var owners = []owner{
 	{"IdentityCheck.openstack.c5c3.io", (*Operators).identityCheck},
 	{"RoleAssignment.openstack.c5c3.io", (*Operators).roleAssignment},
 	{"ServiceCheck.openstack.c5c3.io", (*Operators).serviceCheck},
+	{"ComputeCatalog.openstack.c5c3.io", (*Operators).computeCatalog},
 }
 
 // unsupported is of kinds whose owners are not here: nothing would come of them.
@@ -218,6 +220,11 @@ func (o *Operators) typed(u *unstructured.Unstructured) (client.Object, error) {
 		return nil, fmt.Errorf("%T is no object", made)
 	}
 	return object, nil
+}
+
+// Apply writes an object of a kind that has a type, and waits for nothing.
+func (o *Operators) Apply(ctx context.Context, u *unstructured.Unstructured) error {
+	return o.apply(ctx, u)
 }
 
 func (o *Operators) apply(ctx context.Context, u *unstructured.Unstructured) error {

@@ -189,6 +189,8 @@ func (o *Operators) manage(ctx context.Context, u *unstructured.Unstructured, pa
 	return err
 }
 
+var errNotFound = errors.New("not found")
+
 // RabbitMQ makes a request of the management API of a broker, as its administrator, and returns the answer: path is what follows /api/.
 func (o *Operators) RabbitMQ(ctx context.Context, namespace, name, method, path string, body any) ([]byte, error) {
 	u, err := o.Find("RabbitmqCluster.rabbitmq.com", namespace, name)
@@ -224,6 +226,9 @@ func (o *Operators) RabbitMQ(ctx context.Context, namespace, name, method, path 
 	}
 	defer response.Body.Close() //nolint:errcheck // it was read
 	out, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode == http.StatusNotFound {
+		return nil, fmt.Errorf("%w in RabbitMQ: %s", errNotFound, path)
+	}
 	if err == nil && response.StatusCode > 299 {
 		err = fmt.Errorf("rabbitmq answers %s to %s %s: %s", response.Status, method, path, strings.TrimSpace(string(out)))
 	}

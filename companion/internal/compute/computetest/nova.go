@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
 )
@@ -26,6 +27,12 @@ type Nova struct {
 	deleted  []compute.Service
 	down     bool
 	refusal  string
+
+	flavors    []common.Flavor
+	aggregates []compute.Aggregate
+	// made numbers what is made, and pinned are hosts whose virtual machines cannot leave their zone.
+	made   int
+	pinned []string
 }
 
 // New is a Nova whose API a Keystone knows.
@@ -95,6 +102,7 @@ func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusUnauthorized, "unauthorized", "This server could not verify that you are authorized.")
 	case n.refusal != "":
 		fail(w, http.StatusForbidden, "forbidden", n.refusal)
+	case n.catalog(w, r, path):
 	case path[0] != "os-services" || r.Header.Get("X-Openstack-Nova-Api-Version") != "2.53":
 		fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
 	case r.Method == http.MethodGet && len(path) == 1:

@@ -1,0 +1,117 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// A RaftCluster remembers which cluster the members of an OVSDB database form, and asks each of them how it is. As long as it knows of a
+// cluster, nobody creates another one.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
+// +kubebuilder:printcolumn:name="Database",type=string,JSONPath=`.spec.database`
+// +kubebuilder:printcolumn:name="Leader",type=string,JSONPath=`.status.leader`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].message`,priority=1
+type RaftCluster struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Desired state.
+	Spec RaftClusterSpec `json:"spec"`
+	// Observed state.
+	// +optional
+	Status RaftClusterStatus `json:"status,omitempty"`
+}
+
+// RaftClusterSpec is the desired state of a RaftCluster.
+// +kubebuilder:validation:XValidation:rule="self.database == oldSelf.database && self.statefulSetName == oldSelf.statefulSetName",message="database and statefulSetName cannot be changed: the cluster that is known is theirs"
+type RaftClusterSpec struct {
+	// Database, as its schema is called.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
+	Database string `json:"database"`
+	// StatefulSet whose pods are the members. There need not be one yet.
+	StatefulSetName common.ObjectName `json:"statefulSetName"`
+	// Domain of the pods' names: ovn-nb.cloud.svc.cluster.local.
+	Domain common.Hostname `json:"domain"`
+	// Port that clients reach each member at, by TLS.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port"`
+	// Secret with a client's certificate: tls.crt, tls.key, and the authority ca.crt.
+	ClientSecretName common.ObjectName `json:"clientSecretName"`
+	// How often it asks, in seconds.
+	// +kubebuilder:validation:Minimum=5
+	// +kubebuilder:validation:Maximum=300
+	// +kubebuilder:default=10
+	// +optional
+	IntervalSeconds int32 `json:"intervalSeconds,omitempty"`
+}
+
+// States of a member.
+const (
+	MemberJoined      = "Joined"
+	MemberJoining     = "Joining"
+	MemberLeft        = "Left"
+	MemberForeign     = "Foreign"
+	MemberUnreachable = "Unreachable"
+)
+
+// RaftClusterStatus is the observed state of a RaftCluster.
+type RaftClusterStatus struct {
+	// Generation of the spec that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Conditions: Ready (a majority agrees, and every pod of the StatefulSet is a member that keeps up), SameCluster (no pod is a member of
+	// another cluster).
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// ID of the cluster, once it is known. It never changes.
+	// +kubebuilder:validation:MaxLength=36
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+	// Pod that leads. Absent: none, as far as the members say.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Leader string `json:"leader,omitempty"`
+	// What each pod of the StatefulSet says.
+	// +kubebuilder:validation:MaxItems=9
+	// +listType=map
+	// +listMapKey=pod
+	// +optional
+	Members []RaftMember `json:"members,omitempty"`
+}
+
+// RaftMember is what a pod says.
+type RaftMember struct {
+	// Name of the pod.
+	// +kubebuilder:validation:MaxLength=253
+	Pod string `json:"pod"`
+	// Joined: it is a member of the cluster and in touch with the others. Joining: not yet, or not any more in touch. Left: it serves no such
+	// database. Foreign: it is a member of another cluster. Unreachable: it does not answer.
+	// +kubebuilder:validation:Enum=Joined;Joining;Left;Foreign;Unreachable
+	State string `json:"state"`
+	// Its ID as a server, which is new when it has lost its volume.
+	// +kubebuilder:validation:MaxLength=36
+	// +optional
+	ServerID string `json:"serverID,omitempty"`
+	// What else is to be said, such as why it cannot be reached.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// RaftClusterList is a list of RaftClusters.
+// +kubebuilder:object:root=true
+type RaftClusterList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []RaftCluster `json:"items"`
+}

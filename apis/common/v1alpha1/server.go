@@ -1,0 +1,116 @@
+package v1alpha1
+
+// Members are the pods of a server that keeps data, with every field filled in.
+type Members struct {
+	// Number of members.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9
+	Replicas int32 `json:"replicas"`
+	// Size of each volume.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	StorageSize string `json:"storageSize"`
+	// Storage class of the volumes. Absent: the cluster's default class.
+	// +optional
+	StorageClass ObjectName `json:"storageClass,omitempty"`
+	// Resources of each member.
+	// +optional
+	Resources *Resources `json:"resources,omitempty"`
+	Placement `json:",inline"`
+	// Image that they run. Absent: that of the operator.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	Image string `json:"image,omitempty"`
+}
+
+// DatabaseServer is a MariaDB of a service's own: one server, or a Galera cluster.
+type DatabaseServer struct {
+	Members `json:",inline"`
+	// Connections that it takes.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	Connections int64 `json:"connections"`
+	// Serve Prometheus metrics.
+	// +optional
+	Metrics bool `json:"metrics,omitempty"`
+	// Image of what serves them. Absent: that of the operator.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	ExporterImage string `json:"exporterImage,omitempty"`
+	// Regular backups. Absent: there are none.
+	// +optional
+	Backup *DatabaseBackup `json:"backup,omitempty"`
+}
+
+// DatabaseBackup says when a database is backed up and where to.
+type DatabaseBackup struct {
+	// When a full backup is made.
+	Schedule Cron `json:"schedule"`
+	// How long backups are kept, in days.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3650
+	RetentionDays int32 `json:"retentionDays"`
+	// Name of the bucket.
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=63
+	Bucket string `json:"bucket"`
+	// Host and port of the object store.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=260
+	Endpoint string `json:"endpoint"`
+	// Region of the bucket.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Region string `json:"region,omitempty"`
+	// Path in the bucket, which nobody else has.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=260
+	Prefix string `json:"prefix"`
+	// Secret with the keys access-key-id and secret-access-key, in the workload namespace.
+	CredentialsSecretRef SecretReference `json:"credentialsSecretRef"`
+	// The object store's certificate is signed by the authority in the Secret's key ca.crt.
+	// +optional
+	PrivateCA bool `json:"privateCA,omitempty"`
+	// Size of the volume in which a backup is assembled. Absent: it is on the disk of the member's node.
+	// +kubebuilder:validation:MaxLength=20
+	// +optional
+	StagingSize string `json:"stagingSize,omitempty"`
+	// Storage class of that volume. Absent: the cluster's default class.
+	// +optional
+	StagingClass ObjectName `json:"stagingClass,omitempty"`
+}
+
+// QueueServer is a RabbitMQ of a service's own.
+type QueueServer struct {
+	Members `json:",inline"`
+	// Issuer of its certificate, whose authority the operator of virtual hosts trusts.
+	IssuerRef IssuerReference `json:"issuerRef"`
+	// DNS domain of its cluster.
+	ClusterDomain Hostname `json:"clusterDomain"`
+}
+
+// Neighbours are who reaches servers from other namespaces, and whom these reach.
+type Neighbours struct {
+	// Namespaces of MariaDB's operator.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=set
+	// +optional
+	MariaDBOperator []NamespaceName `json:"mariadbOperator,omitempty"`
+	// Namespaces of RabbitMQ's operators.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=set
+	// +optional
+	RabbitMQOperators []NamespaceName `json:"rabbitmqOperators,omitempty"`
+	// Namespaces of Prometheus.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=set
+	// +optional
+	Monitoring []NamespaceName `json:"monitoring,omitempty"`
+	// Ports that the API server listens on.
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=65535
+	// +listType=set
+	// +optional
+	APIServerPorts []int32 `json:"apiServerPorts,omitempty"`
+}

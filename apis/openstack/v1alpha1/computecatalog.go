@@ -1,0 +1,127 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// A ComputeCatalog makes flavors and host aggregates in Nova, keeps them as they are desired, and removes those that are taken out of it,
+// if it has made them. Nothing in Nova changes when the object itself is deleted.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].message`
+type ComputeCatalog struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Desired state.
+	Spec ComputeCatalogSpec `json:"spec"`
+	// Observed state.
+	// +optional
+	Status ComputeCatalogStatus `json:"status,omitempty"`
+}
+
+// ComputeCatalogSpec is the desired state of a catalog.
+type ComputeCatalogSpec struct {
+	// How Nova is reached, as an administrator.
+	CloudCredentialsRef common.CloudCredentialsReference `json:"cloudCredentialsRef"`
+	// Sizes of virtual machines.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Flavors []common.Flavor `json:"flavors,omitempty"`
+	// Groups of hypervisors.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Aggregates []common.HostAggregate `json:"aggregates,omitempty"`
+}
+
+// ComputeCatalogStatus is the observed state of a catalog.
+type ComputeCatalogStatus struct {
+	// Generation of the spec that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Conditions: Ready (Nova has everything as the spec says, but for hypervisors that do not report yet).
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// What was made of flavors. It is recorded before it is made, so that what was made is removed, and nothing else.
+	// +kubebuilder:validation:MaxItems=128
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Flavors []FlavorRecord `json:"flavors,omitempty"`
+	// What was made of aggregates.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Aggregates []AggregateRecord `json:"aggregates,omitempty"`
+}
+
+// FlavorRecord is what was made of a flavor.
+type FlavorRecord struct {
+	// Name of the flavor.
+	// +kubebuilder:validation:MaxLength=100
+	Name string `json:"name"`
+	// Its ID in Nova, once it is known.
+	// +kubebuilder:validation:MaxLength=255
+	// +optional
+	ID string `json:"id,omitempty"`
+	// It was not there before.
+	// +optional
+	Made bool `json:"made,omitempty"`
+	// Keys of extra specs that were added.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=255
+	// +listType=set
+	// +optional
+	ExtraSpecs []string `json:"extraSpecs,omitempty"`
+	// Projects that were let in.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=64
+	// +listType=set
+	// +optional
+	Projects []string `json:"projects,omitempty"`
+}
+
+// AggregateRecord is what was made of an aggregate.
+type AggregateRecord struct {
+	// Name of the aggregate.
+	// +kubebuilder:validation:MaxLength=100
+	Name string `json:"name"`
+	// Its number in Nova, once it is known.
+	// +optional
+	ID int64 `json:"id,omitempty"`
+	// It was not there before.
+	// +optional
+	Made bool `json:"made,omitempty"`
+	// Hypervisors that were added.
+	// +kubebuilder:validation:MaxItems=512
+	// +kubebuilder:validation:items:MaxLength=253
+	// +listType=set
+	// +optional
+	Hosts []string `json:"hosts,omitempty"`
+	// Keys of metadata that were added.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=255
+	// +listType=set
+	// +optional
+	Metadata []string `json:"metadata,omitempty"`
+}
+
+// ComputeCatalogList is a list of ComputeCatalogs.
+// +kubebuilder:object:root=true
+type ComputeCatalogList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ComputeCatalog `json:"items"`
+}

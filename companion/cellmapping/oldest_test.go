@@ -1,0 +1,48 @@
+package cellmapping
+
+import (
+	"testing"
+	"time"
+)
+
+// TestOldestOf: the version is said once, or it is not known. A run that does not say it is one that failed.
+func TestOldestOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason, output string
+		want           int32
+		fails          bool
+	}{
+		"Some":     {reason: "the line stands after the table", output: "+---+\noldest nova-compute: 68\n", want: 68},
+		"None":     {reason: "there is no nova-compute", output: "oldest nova-compute: 0", want: 0},
+		"Nothing":  {reason: "the pod was killed before", output: "+---+\n", fails: true},
+		"Twice":    {reason: "one of the two is of another run", output: "oldest nova-compute: 68\noldest nova-compute: 72\n", fails: true},
+		"Negative": {reason: "no version is less than 0", output: "oldest nova-compute: -1\n", fails: true},
+		"Word":     {reason: "that is no version", output: "oldest nova-compute: None\n", fails: true},
+		"Large":    {reason: "it has no room", output: "oldest nova-compute: 4294967296\n", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := oldestOf(c.output)
+			if (err != nil) != c.fails || got != c.want {
+				t.Errorf("%s: got %d, %v; want %d", c.reason, got, err, c.want)
+			}
+		})
+	}
+}
+
+// TestOldestCompute: it follows the oldest hypervisor of the cell, when one comes and when the last old one is replaced.
+func TestOldestCompute(t *testing.T) {
+	c := newCluster(t, mapping("cell1"), mapping("cell2"), clouds(), secret())
+	c.nova.register("compute-1", "cell1")
+	c.nova.register("compute-2", "cell1")
+	c.nova.register("compute-3", "cell2")
+	c.nova.versions = map[string]int32{"compute-2": 68}
+	r := c.sound()
+	oldest := func(cell string, want int32) func() bool {
+		return func() bool { return c.cell(cell).Status.OldestCompute == want }
+	}
+	c.until(r, "the old one of cell1", oldest("cell1", 68))
+	c.until(r, "that of cell2", oldest("cell2", newest))
+	c.nova.versions = nil
+	c.clock.SetTime(c.clock.Now().Add(anyway + time.Minute))
+	c.until(r, "no old one", oldest("cell1", newest))
+}

@@ -1,0 +1,107 @@
+package computecatalog
+
+import (
+	"context"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+)
+
+func (w *world) aggregateRecord(name string) openstackv1.AggregateRecord {
+	for _, r := range w.catalog.Status.Aggregates {
+		if r.Name == name {
+			return r
+		}
+	}
+	return openstackv1.AggregateRecord{Name: name}
+}
+
+// aggregate plans for one that is desired, and returns its record.
+func (w *world) aggregate(p *plan, want common.HostAggregate, record openstackv1.AggregateRecord) openstackv1.AggregateRecord {
+	is, ok := w.aggregates[want.Name]
+	if !ok {
+		p.change(func(ctx context.Context) error {
+			return w.nova.MakeAggregate(ctx, want.Name, want.AvailabilityZone)
+		}, "made aggregate %s", want.Name)
+		return openstackv1.AggregateRecord{Name: want.Name, Made: true}
+	}
+	if record.ID != 0 && record.ID != int64(is.ID) {
+		record = openstackv1.AggregateRecord{Name: want.Name} // Somebody else has made another one.
+	}
+	record.ID = int64(is.ID)
+	if zone := want.AvailabilityZone; zone != "" && zone != is.AvailabilityZone {
+		p.change(func(ctx context.Context) error { return w.nova.SetZone(ctx, is, zone) }, "put aggregate %s into zone %s", is.Name, zone)
+	}
+	w.metadata(p, want, is, &record)
+	w.members(p, want, is, &record)
+	return record
+}
+
+// metadata plans for what is desired of it, and for what is so no longer.
+func (w *world) metadata(p *plan, want common.HostAggregate, is compute.Aggregate, record *openstackv1.AggregateRecord) {
+	values := map[string]string{}
+	for key, value := range want.Metadata {
+		if now, ok := is.Metadata[key]; !ok || now != value {
+			values[key] = string(value)
+		}
+	}
+	desired, there, before := keys(want.Metadata), keys(is.Metadata), setOf(record.Metadata)
+	for key := range before {
+		if there[key] && !desired[key] {
+			values[key] = ""
+		}
+	}
+	if len(values) > 0 {
+		p.change(func(ctx context.Context) error { return w.nova.SetMetadata(ctx, is, values) }, "set metadata of aggregate %s", is.Name)
+	}
+	record.Metadata = sorted(added(desired, there, before))
+}
+
+// members plans for its hosts. One that has not reported is waited for.
+func (w *world) members(p *plan, want common.HostAggregate, is compute.Aggregate, record *openstackv1.AggregateRecord) {
+	desired, there, before := map[string]bool{}, setOf(is.Hosts), setOf(record.Hosts)
+	for _, host := range want.Hosts {
+		if !there[host] && !w.hosts[host] {
+			p.missing = append(p.missing, host)
+			continue
+		}
+		desired[host] = true
+	}
+	for _, host := range sorted(before) {
+		if there[host] && !desired[host] {
+			plan := p.remove
+			if is.AvailabilityZone != "" {
+				plan = p.leave
+			}
+			plan(func(ctx context.Context) error { return w.nova.RemoveHost(ctx, is, host) }, "removed host %s from aggregate %s", host, is.Name)
+		}
+	}
+	for _, host := range sorted(desired) {
+		if !there[host] {
+			p.change(func(ctx context.Context) error { return w.nova.AddHost(ctx, is, host) }, "added host %s to aggregate %s", host, is.Name)
+		}
+	}
+	record.Hosts = sorted(added(desired, there, before))
+}
+
+// removeAggregate plans for one that is not desired any more, and says whether there is anything left to remember. It is deleted when
+// nobody is in it; with hosts that others have added, it is theirs.
+func (w *world) removeAggregate(p *plan, record *openstackv1.AggregateRecord) bool {
+	is, ok := w.aggregates[record.Name]
+	if !ok || record.ID != 0 && record.ID != int64(is.ID) {
+		return false
+	}
+	w.members(p, common.HostAggregate{}, is, record)
+	switch {
+	case len(record.Hosts) > 0:
+		return true // It is looked at again when they have gone.
+	case !record.Made:
+		w.metadata(p, common.HostAggregate{}, is, record)
+		return len(record.Metadata) > 0
+	case len(is.Hosts) == 0:
+		p.remove(func(ctx context.Context) error { return w.nova.DeleteAggregate(ctx, is) }, "deleted aggregate %s", is.Name)
+		return true
+	}
+	return false
+}

@@ -1,0 +1,170 @@
+package computecatalog
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity/identitytest"
+)
+
+const (
+	namespace = "team-a-prod-12345"
+	name      = "nova"
+	password  = "correct-horse-battery" // What must never be told.
+)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, openstackv1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	return s
+}()
+
+type specs = map[string]common.ComputeProperty
+
+// cluster is what is around the controller.
+type cluster struct {
+	t      testing.TB
+	api    client.WithWatch
+	nova   *computetest.Nova
+	events *events.FakeRecorder
+	// ended is called after each pass.
+	ended func()
+}
+
+func newCluster(t testing.TB, flavors []common.Flavor, aggregates []common.HostAggregate) *cluster {
+	t.Helper()
+	c := &openstackv1.ComputeCatalog{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Generation: 1},
+		Spec:       openstackv1.ComputeCatalogSpec{Flavors: flavors, Aggregates: aggregates},
+	}
+	c.Spec.CloudCredentialsRef.SecretName, c.Spec.CloudCredentialsRef.CloudName = "clouds", "admin"
+	out := &cluster{
+		t: t, nova: computetest.New(identitytest.New(map[string]string{"admin": password})), events: events.NewFakeRecorder(10000),
+		api:   crash.NewServer(scheme, []client.Object{&openstackv1.ComputeCatalog{}}, c, identitytest.Clouds(namespace, "clouds", password)),
+		ended: func() {},
+	}
+	out.report("east-1", "east-2", "west-1")
+	return out
+}
+
+// report makes hypervisors report, and no others.
+func (c *cluster) report(hosts ...string) {
+	var all []compute.Service
+	for _, host := range hosts {
+		all = append(all, compute.Service{ID: "id-of-" + host, Binary: compute.Compute, Host: host, Up: true})
+	}
+	c.nova.Set(all...)
+}
+
+func (c *cluster) reconciler(api client.Client, way http.RoundTripper) *Reconciler {
+	return &Reconciler{
+		Client: api, Reader: api, Events: c.events, Clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)),
+		Transport: func([]byte) (http.RoundTripper, error) { return way, nil },
+	}
+}
+
+func (c *cluster) sound() *Reconciler { return c.reconciler(c.api, c.nova) }
+
+// run reconciles until the controller rests, or has waited three times.
+func (c *cluster) run(r *Reconciler) {
+	c.t.Helper()
+	waited := 0
+	for range 30 {
+		result, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}})
+		c.ended()
+		if err == nil && result.RequeueAfter == controller.Poll {
+			waited++
+		}
+		if waited == 3 || err == nil && result.RequeueAfter == every {
+			return
+		}
+	}
+	c.t.Fatal("does not come to rest")
+}
+
+func (c *cluster) catalog() *openstackv1.ComputeCatalog {
+	c.t.Helper()
+	out := &openstackv1.ComputeCatalog{}
+	if err := c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, out); err != nil {
+		c.t.Fatal(err)
+	}
+	return out
+}
+
+// edit changes the spec, as a claim's edit does.
+func (c *cluster) edit(change func(*openstackv1.ComputeCatalogSpec)) {
+	c.t.Helper()
+	o := c.catalog()
+	change(&o.Spec)
+	o.Generation++
+	if err := c.api.Update(context.Background(), o); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// state is the condition, in short.
+func (c *cluster) state() string {
+	got := meta.FindStatusCondition(c.catalog().Status.Conditions, conditionReady)
+	if got == nil {
+		return ""
+	}
+	return string(got.Status) + " " + got.Reason + ": " + got.Message
+}
+
+// size is a flavor of one core.
+func size(name string, change func(*common.Flavor)) common.Flavor {
+	f := common.Flavor{Name: name, VCPUs: 1, MemoryMiB: 512}
+	if change != nil {
+		change(&f)
+	}
+	return f
+}
+
+// are the names of what Nova has, with what matters of it.
+func (c *cluster) flavors() map[string]common.Flavor {
+	out := map[string]common.Flavor{}
+	for _, f := range c.nova.Flavors() {
+		if len(f.ExtraSpecs) == 0 {
+			f.ExtraSpecs = nil
+		}
+		out[f.Name] = f
+	}
+	return out
+}
+
+func (c *cluster) aggregates() map[string]common.HostAggregate {
+	out := map[string]common.HostAggregate{}
+	for _, g := range c.nova.Aggregates() {
+		if len(g.Metadata) == 0 {
+			g.Metadata = nil
+		}
+		if len(g.Hosts) == 0 {
+			g.Hosts = nil
+		}
+		slices.Sort(g.Hosts)
+		out[g.Name] = g.HostAggregate
+	}
+	return out
+}

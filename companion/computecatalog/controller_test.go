@@ -1,0 +1,310 @@
+package computecatalog
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+)
+
+const (
+	upToDate = "True UpToDate: Nova has everything as the spec says"
+	isThere  = ", which Nova cannot change: give the one that is wanted another name, or delete the one that is there"
+)
+
+// zone is an aggregate that is an availability zone.
+func zone(name, zone string, hosts ...string) common.HostAggregate {
+	return common.HostAggregate{Name: name, AvailabilityZone: zone, Hosts: hosts}
+}
+
+// foreign is what somebody else has made.
+var (
+	foreignFlavor    = common.Flavor{Name: "foreign", ID: "f", VCPUs: 8, MemoryMiB: 8192, ExtraSpecs: specs{"theirs": "1"}}
+	foreignAggregate = compute.Aggregate{ID: 77, HostAggregate: common.HostAggregate{
+		Name: "foreign", Hosts: []string{"west-1"}, Metadata: specs{"theirs": "1"},
+	}}
+)
+
+// TestCatalog: what Nova has in the end, of what it had and what is ordered, one order after the other.
+func TestCatalog(t *testing.T) {
+	type (
+		spec       = openstackv1.ComputeCatalogSpec
+		flavors    = []common.Flavor
+		aggregates = []common.HostAggregate
+	)
+	private := func(projects ...string) func(*common.Flavor) {
+		return func(f *common.Flavor) { f.Private, f.Projects = true, projects }
+	}
+	for name, tc := range map[string]struct {
+		reason     string
+		prepare    func(*cluster)
+		orders     []spec
+		flavors    []common.Flavor
+		aggregates []common.HostAggregate
+		state      string
+	}{
+		"Nothing": {reason: "There may be nothing in it.", orders: []spec{{}}, state: upToDate},
+		"Flavors": {
+			reason: "They are made with everything.",
+			orders: []spec{{Flavors: flavors{
+				size("small", nil),
+				{
+					Name: "large", ID: "42", Description: "For databases", VCPUs: 16, MemoryMiB: 65536, DiskGiB: 40, EphemeralGiB: 100, SwapMiB: 1024,
+					Private: true, Projects: []string{"p1", "p2"}, ExtraSpecs: specs{"hw:cpu_policy": "dedicated"},
+				},
+			}}},
+			flavors: flavors{
+				{
+					Name: "large", ID: "42", Description: "For databases", VCPUs: 16, MemoryMiB: 65536, DiskGiB: 40, EphemeralGiB: 100, SwapMiB: 1024,
+					Private: true, Projects: []string{"p1", "p2"}, ExtraSpecs: specs{"hw:cpu_policy": "dedicated"},
+				},
+				{Name: "small", ID: "id-1", VCPUs: 1, MemoryMiB: 512},
+			},
+			state: upToDate,
+		},
+		"FlavorChanged": {
+			reason: "What can be changed is: nothing that others have added is removed.",
+			orders: []spec{
+				{Flavors: flavors{size("small", func(f *common.Flavor) {
+					f.Description, f.ExtraSpecs = "before", specs{"changed": "1", "removed": "1"}
+				}), size("own", private("p1", "p2"))}},
+				{Flavors: flavors{size("small", func(f *common.Flavor) { f.ExtraSpecs = specs{"changed": "2", "added": "1"} }), size("own", private("p2", "p3"))}},
+			},
+			flavors: flavors{
+				{Name: "own", ID: "id-2", VCPUs: 1, MemoryMiB: 512, Private: true, Projects: []string{"p2", "p3"}},
+				{Name: "small", ID: "id-1", VCPUs: 1, MemoryMiB: 512, ExtraSpecs: specs{"changed": "2", "added": "1"}},
+			},
+			state: upToDate,
+		},
+		"FlavorRemoved": {
+			reason: "What was made goes. What was there only loses what was added to it.",
+			prepare: func(c *cluster) {
+				c.nova.SetFlavors(foreignFlavor, common.Flavor{Name: "kept", ID: "k", VCPUs: 1, MemoryMiB: 512, ExtraSpecs: specs{"theirs": "1"}})
+			},
+			orders: []spec{
+				{Flavors: flavors{size("small", nil), size("kept", func(f *common.Flavor) { f.ExtraSpecs = specs{"theirs": "1", "ours": "1"} })}}, {},
+			},
+			flavors: flavors{foreignFlavor, {Name: "kept", ID: "k", VCPUs: 1, MemoryMiB: 512, ExtraSpecs: specs{"theirs": "1"}}},
+			state:   upToDate,
+		},
+		"AnotherSize": {
+			reason: "It cannot be changed, and nobody else's is deleted. The others are made.",
+			prepare: func(c *cluster) {
+				c.nova.SetFlavors(common.Flavor{Name: "small", ID: "s", VCPUs: 2, MemoryMiB: 512, DiskGiB: 1})
+			},
+			orders:  []spec{{Flavors: flavors{size("small", nil), size("smaller", nil)}}},
+			flavors: flavors{{Name: "small", ID: "s", VCPUs: 2, MemoryMiB: 512, DiskGiB: 1}, {Name: "smaller", ID: "id-1", VCPUs: 1, MemoryMiB: 512}},
+			state:   "False Conflict: flavor small is there with vcpus 2 rather than 1, diskGiB 1 rather than 0" + isThere,
+		},
+		"AnotherAccess": {
+			reason:  "Neither can this.",
+			prepare: func(c *cluster) { c.nova.SetFlavors(common.Flavor{Name: "small", ID: "s", VCPUs: 1, MemoryMiB: 512}) },
+			orders:  []spec{{Flavors: flavors{size("small", func(f *common.Flavor) { f.ID = "t"; f.Private = true })}}},
+			flavors: flavors{{Name: "small", ID: "s", VCPUs: 1, MemoryMiB: 512}},
+			state:   "False Conflict: flavor small is there with id s rather than t, private false rather than true" + isThere,
+		},
+		"Aggregates": {
+			reason: "They are made with everything.",
+			orders: []spec{{Aggregates: aggregates{
+				zone("east", "az-east", "east-1", "east-2"), {Name: "ssd", Hosts: []string{"east-1"}, Metadata: specs{"ssd": "true"}},
+			}}},
+			aggregates: aggregates{
+				zone("east", "az-east", "east-1", "east-2"), {Name: "ssd", Hosts: []string{"east-1"}, Metadata: specs{"ssd": "true"}},
+			},
+			state: upToDate,
+		},
+		"HostMissing": {
+			reason:     "It is waited for, and holds nothing up.",
+			orders:     []spec{{Aggregates: aggregates{zone("east", "az-east", "east-1", "east-3")}}},
+			aggregates: aggregates{zone("east", "az-east", "east-1")},
+			state:      "True HostsMissing: Nova has everything as the spec says, but for hosts that have not reported yet: east-3",
+		},
+		"HostMoved": {
+			reason: "It leaves one zone before it comes into another.",
+			orders: []spec{
+				{Aggregates: aggregates{zone("a", "az-a"), zone("b", "az-b", "east-1")}}, {Aggregates: aggregates{zone("a", "az-a", "east-1"), zone("b", "az-b")}},
+			},
+			aggregates: aggregates{zone("a", "az-a", "east-1"), zone("b", "az-b")},
+			state:      upToDate,
+		},
+		"HostPinned": {
+			reason: "Its virtual machines were ordered where they are.",
+			orders: []spec{
+				{Aggregates: aggregates{zone("a", "az-a"), zone("b", "az-b", "east-1")}},
+				{Aggregates: aggregates{zone("a", "az-a", "east-1", "east-2"), zone("b", "az-b")}},
+			},
+			prepare:    func(c *cluster) { c.nova.Pin("east-1") },
+			aggregates: aggregates{zone("a", "az-a", "east-2"), zone("b", "az-b", "east-1")},
+			state: "False NovaRefuses: cannot remove host east-1 from aggregate b: Nova answers 409: Cannot remove host from aggregate: instances need to move.; " +
+				"cannot add host east-1 to aggregate a: Nova answers 409: One or more hosts already in availability zone(s) [az-b].",
+		},
+		"AggregateChanged": {
+			reason: "Zone, metadata and hosts are changed; what others have added stays.",
+			prepare: func(c *cluster) {
+				c.nova.SetAggregates(compute.Aggregate{ID: 5, HostAggregate: common.HostAggregate{
+					Name: "east", Hosts: []string{"west-1"}, Metadata: specs{"theirs": "1"},
+				}})
+			},
+			orders: []spec{
+				{Aggregates: aggregates{{Name: "east", Hosts: []string{"east-1", "west-1"}, Metadata: specs{"removed": "1"}}}},
+				{Aggregates: aggregates{{Name: "east", AvailabilityZone: "az", Hosts: []string{"east-2"}, Metadata: specs{"added": "1"}}}},
+			},
+			aggregates: aggregates{{
+				Name: "east", AvailabilityZone: "az", Hosts: []string{"east-2", "west-1"}, Metadata: specs{"theirs": "1", "added": "1"},
+			}},
+			state: upToDate,
+		},
+		"AggregateRemoved": {
+			reason:  "What was made goes with its hosts. What was there only loses what was added to it.",
+			prepare: func(c *cluster) { c.nova.SetAggregates(foreignAggregate) },
+			orders: []spec{
+				{Aggregates: aggregates{zone("east", "az-east", "east-1"), {Name: "foreign", Hosts: []string{"east-2"}, Metadata: specs{"ours": "1"}}}}, {},
+			},
+			aggregates: aggregates{foreignAggregate.HostAggregate},
+			state:      upToDate,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, nil, nil)
+			if tc.prepare != nil {
+				tc.prepare(c)
+			}
+			for _, order := range tc.orders {
+				c.edit(func(s *openstackv1.ComputeCatalogSpec) { s.Flavors, s.Aggregates = order.Flavors, order.Aggregates })
+				c.run(c.sound())
+			}
+			flavors, aggregates := map[string]common.Flavor{}, map[string]common.HostAggregate{}
+			for _, f := range tc.flavors {
+				flavors[f.Name] = f
+			}
+			for _, g := range tc.aggregates {
+				aggregates[g.Name] = g
+			}
+			if diff := cmp.Diff(flavors, c.flavors(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s flavors (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(aggregates, c.aggregates(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s aggregates (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.state, c.state()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if last := c.catalog(); last.Status.ObservedGeneration != last.Generation {
+				t.Errorf("generation %d of %d", last.Status.ObservedGeneration, last.Generation)
+			}
+		})
+	}
+}
+
+// TestRepaired: what somebody removes comes back, and what he makes in its place is his.
+func TestRepaired(t *testing.T) {
+	c := newCluster(t, []common.Flavor{size("small", nil)}, []common.HostAggregate{zone("east", "az-east", "east-1")})
+	c.run(c.sound())
+	c.nova.SetFlavors()
+	c.nova.SetAggregates()
+	c.run(c.sound())
+	if diff := cmp.Diff(map[string]common.HostAggregate{"east": zone("east", "az-east", "east-1")}, c.aggregates(), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("aggregates (-want +got):\n%s", diff)
+	}
+	if _, ok := c.flavors()["small"]; !ok {
+		t.Error("the flavor does not come back")
+	}
+	theirs := common.Flavor{Name: "small", ID: "theirs", VCPUs: 1, MemoryMiB: 512}
+	c.nova.SetFlavors(theirs)
+	c.nova.SetAggregates(compute.Aggregate{ID: 99, HostAggregate: zone("east", "az-east", "east-1")})
+	c.run(c.sound())
+	c.edit(func(s *openstackv1.ComputeCatalogSpec) { s.Flavors, s.Aggregates = nil, nil })
+	c.run(c.sound())
+	if diff := cmp.Diff(map[string]common.Flavor{"small": theirs}, c.flavors()); diff != "" {
+		t.Errorf("flavors (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]common.HostAggregate{"east": zone("east", "az-east", "east-1")}, c.aggregates()); diff != "" {
+		t.Errorf("aggregates (-want +got):\n%s", diff)
+	}
+}
+
+// TestLeft: an aggregate that others have put hosts into is theirs when it is taken out.
+func TestLeft(t *testing.T) {
+	c := newCluster(t, nil, []common.HostAggregate{zone("east", "az-east", "east-1")})
+	c.run(c.sound())
+	all := c.nova.Aggregates()
+	all[0].Hosts = append(all[0].Hosts, "west-1")
+	c.nova.SetAggregates(all...)
+	c.edit(func(s *openstackv1.ComputeCatalogSpec) { s.Aggregates = nil })
+	c.run(c.sound())
+	if diff := cmp.Diff(map[string]common.HostAggregate{"east": zone("east", "az-east", "west-1")}, c.aggregates()); diff != "" {
+		t.Errorf("aggregates (-want +got):\n%s", diff)
+	}
+	if s := c.catalog().Status; len(s.Aggregates) != 0 || c.state() != upToDate {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestUnavailable: that Nova does not answer, or does not want to, is said; a hypervisor that comes is added.
+func TestUnavailable(t *testing.T) {
+	c := newCluster(t, nil, []common.HostAggregate{zone("east", "az-east", "east-9")})
+	c.nova.SetDown(true)
+	c.run(c.sound())
+	if got := c.state(); got != "False NovaUnavailable: cannot list flavors: Nova answers 503" {
+		t.Error(got)
+	}
+	c.nova.SetDown(false)
+	c.nova.Refuse("Policy doesn't allow it.")
+	c.run(c.sound())
+	if got := c.state(); got != "False NovaUnavailable: cannot list flavors: Nova answers 403: Policy doesn't allow it." {
+		t.Error(got)
+	}
+	c.nova.Refuse("")
+	c.run(c.sound())
+	c.report("east-9")
+	c.run(c.sound())
+	if got := c.state(); got != upToDate || len(c.aggregates()["east"].Hosts) != 1 {
+		t.Error(got, c.aggregates())
+	}
+}
+
+// TestWarns: what Nova refuses again and again is told once.
+func TestWarns(t *testing.T) {
+	c := newCluster(t, nil, []common.HostAggregate{zone("b", "az-b", "east-1")})
+	c.nova.SetAggregates(compute.Aggregate{ID: 7, HostAggregate: zone("a", "az-a", "east-1")})
+	for range 3 {
+		c.run(c.sound())
+	}
+	told := 0
+	for len(c.events.Events) > 0 {
+		if e := <-c.events.Events; strings.HasPrefix(e, "Warning "+refused) {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("%d warnings: %s", told, c.state())
+	}
+}
+
+// TestOrder: a host leaves one zone before it comes into another, and any other aggregate after: it is never without what says who may use
+// it.
+func TestOrder(t *testing.T) {
+	for _, tc := range []struct{ a, b, want string }{
+		{"az-a", "az-b", "removed host east-1 from aggregate a, added host east-1 to aggregate b"},
+		{"", "", "added host east-1 to aggregate b, removed host east-1 from aggregate a"},
+	} {
+		c := newCluster(t, nil, []common.HostAggregate{zone("a", tc.a, "east-1"), zone("b", tc.b)})
+		c.run(c.sound())
+		c.edit(func(s *openstackv1.ComputeCatalogSpec) {
+			s.Aggregates = []common.HostAggregate{zone("a", tc.a), zone("b", tc.b, "east-1")}
+		})
+		c.run(c.sound())
+		told := ""
+		for len(c.events.Events) > 0 {
+			told = <-c.events.Events
+		}
+		if told != "Normal Changed "+tc.want {
+			t.Errorf("%s, want %s", told, tc.want)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package computecatalog
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+// stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them. Of what is written, none is left out.
+var stride = flag.Int("crash.every", 11, "make every n-th run of TestCrash")
+
+// life orders flavors and aggregates, changes them, sees them removed by somebody else, and takes them out, beside what others have.
+func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+	t.Helper()
+	c := newCluster(t, nil, nil)
+	c.nova.SetFlavors(foreignFlavor)
+	c.nova.SetAggregates(foreignAggregate)
+	a := crash.New(c.api, at)
+	// Nothing is made that nobody would remove.
+	a.Written = func() {
+		recorded := map[string]bool{foreignFlavor.Name: true}
+		for _, r := range c.catalog().Status.Flavors {
+			recorded[r.Name] = r.Made
+		}
+		for _, f := range c.nova.Flavors() {
+			if !recorded[f.Name] {
+				t.Errorf("flavor %s is there, and no record of it", f.Name)
+			}
+		}
+		hosts := map[string]bool{"foreign west-1": true}
+		for _, r := range c.catalog().Status.Aggregates {
+			for _, host := range r.Hosts {
+				hosts[r.Name+" "+host] = true
+			}
+		}
+		for _, g := range c.nova.Aggregates() {
+			for _, host := range g.Hosts {
+				if !hosts[g.Name+" "+host] {
+					t.Errorf("aggregate %s has host %s, and no record of it", g.Name, host)
+				}
+			}
+		}
+	}
+	a.Meanwhile = func() { c.run(c.sound()) }
+	c.ended = a.PassEnded
+	r := c.reconciler(a.Client(), a.HTTP(c.nova))
+	for _, step := range []struct {
+		do         func(*openstackv1.ComputeCatalogSpec)
+		flavors    []common.Flavor
+		aggregates []common.HostAggregate
+	}{
+		{
+			do: func(s *openstackv1.ComputeCatalogSpec) {
+				s.Flavors = []common.Flavor{size("small", func(f *common.Flavor) { f.ExtraSpecs = specs{"k": "1"} })}
+				s.Aggregates = []common.HostAggregate{zone("a", "az-a", "east-1"), zone("b", "az-b"), {Name: "foreign", Hosts: []string{"east-2"}}}
+			},
+			flavors: []common.Flavor{size("small", func(f *common.Flavor) { f.ExtraSpecs = specs{"k": "1"} })},
+			aggregates: []common.HostAggregate{
+				zone("a", "az-a", "east-1"), zone("b", "az-b"), {Name: "foreign", Hosts: []string{"east-2", "west-1"}, Metadata: specs{"theirs": "1"}},
+			},
+		},
+		{
+			do: func(s *openstackv1.ComputeCatalogSpec) {
+				s.Flavors = []common.Flavor{size("small", func(f *common.Flavor) { f.ExtraSpecs = specs{"l": "2"} })}
+				s.Aggregates = []common.HostAggregate{zone("a", "az-a"), zone("b", "az-b", "east-1")}
+			},
+			flavors:    []common.Flavor{size("small", func(f *common.Flavor) { f.ExtraSpecs = specs{"l": "2"} })},
+			aggregates: []common.HostAggregate{zone("a", "az-a"), zone("b", "az-b", "east-1"), foreignAggregate.HostAggregate},
+		},
+		{
+			do: func(*openstackv1.ComputeCatalogSpec) {
+				c.nova.SetFlavors(foreignFlavor)
+				c.nova.SetAggregates(foreignAggregate)
+			},
+			flavors:    []common.Flavor{size("small", func(f *common.Flavor) { f.ExtraSpecs = specs{"l": "2"} })},
+			aggregates: []common.HostAggregate{zone("a", "az-a"), zone("b", "az-b", "east-1"), foreignAggregate.HostAggregate},
+		},
+		{
+			do:         func(s *openstackv1.ComputeCatalogSpec) { s.Flavors, s.Aggregates = nil, nil },
+			aggregates: []common.HostAggregate{foreignAggregate.HostAggregate},
+		},
+	} {
+		c.edit(step.do)
+		c.run(r)
+		c.run(c.sound()) // What a pass missed that saw the past is found the next time that someone looks.
+		flavors, aggregates := map[string]common.Flavor{foreignFlavor.Name: foreignFlavor}, map[string]common.HostAggregate{}
+		for _, f := range step.flavors {
+			flavors[f.Name] = f
+		}
+		for _, g := range step.aggregates {
+			aggregates[g.Name] = g
+		}
+		ids := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".ID" }, cmp.Ignore())
+		if diff := cmp.Diff(flavors, c.flavors(), cmpopts.EquateEmpty(), ids); diff != "" {
+			t.Errorf("flavors (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(aggregates, c.aggregates(), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("aggregates (-want +got):\n%s", diff)
+		}
+		if got := c.state(); got != upToDate {
+			t.Error(got)
+		}
+	}
+	return c, a
+}
+
+// TestCrash goes through a life once for every call to Kubernetes, Keystone and Nova and every way in which it can go wrong.
+func TestCrash(t *testing.T) {
+	_, whole := life(t, crash.Nowhere)
+	all := whole.Points()
+	var points []crash.Point
+	for i, p := range all {
+		if i%*stride == 0 || whole.Writes[p.Call] != "" {
+			points = append(points, p)
+		}
+	}
+	crash.Run(t, points, func(t *testing.T, p crash.Point) {
+		c, _ := life(t, p)
+		if s := c.catalog().Status; len(s.Flavors)+len(s.Aggregates) > 0 {
+			t.Errorf("what is left is recorded: %+v", s)
+		}
+	})
+	t.Logf("%d calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(all))
+}

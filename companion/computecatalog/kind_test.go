@@ -1,0 +1,18 @@
+package computecatalog
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
+)
+
+// TestKind: what it is told of, and what it warns of.
+func TestKind(t *testing.T) {
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Warns: []string{"Ready"},
+		Metrics: []string{
+			"companion_compute_catalog_changes_total",
+			"companion_compute_catalog_condition",
+		},
+	})
+}

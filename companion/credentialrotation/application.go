@@ -1,0 +1,123 @@
+package credentialrotation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+)
+
+// application is an application credential of a user in Keystone, which only that user can make.
+type application struct {
+	// user is logged in; nil: the world has a problem.
+	user *identity.User
+}
+
+func (*application) keys() (id, value string) {
+	return "application_credential_id", "application_credential_secret"
+}
+
+func (*application) overlaps() bool { return true }
+
+func (*application) staged(w *world, random string) string { return prefix(w) + random }
+
+// prefix of the names of a rotation's application credentials. Names are unique for a user, and kept when the rotation is made again.
+func prefix(w *world) string {
+	const readable, digits = 63, 10
+	name := w.rotation.Name
+	return name[:min(len(name), readable)] + "-" + names.Hash(digits, w.rotation.Namespace, name) + "-"
+}
+
+func (a *application) observe(ctx context.Context, env *controller.Env, w *world) error {
+	spec := w.rotation.Spec
+	cloud, problem, err := identity.FindCloud(ctx, env.Reader, w.rotation.Namespace, *spec.CloudCredentialsRef)
+	if w.problem = problem; err != nil || problem != "" {
+		return err
+	}
+	switch {
+	case cloud.Username != spec.UserName:
+		w.problem = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s is of user %q, and only user %s itself can make its application "+
+			"credentials", spec.CloudCredentialsRef.CloudName, cloud.Username, spec.UserName)
+	case cloud.ProjectName == "" && cloud.ProjectID == "":
+		w.problem = fmt.Sprintf("spec.cloudCredentialsRef: cloud %s needs a project, which application credentials are for",
+			spec.CloudCredentialsRef.CloudName)
+	default:
+		w.problem = a.list(ctx, env, w, cloud)
+	}
+	return nil
+}
+
+// list logs in and lists what there is: the problem, if that fails.
+func (a *application) list(ctx context.Context, env *controller.Env, w *world, cloud identity.Cloud) string {
+	user, err := env.Transport.Login(ctx, cloud)
+	var all []identity.ApplicationCredential
+	if err == nil {
+		all, err = user.ApplicationCredentials(ctx)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	a.user, w.known = user, true
+	for _, c := range all {
+		if strings.HasPrefix(c.Name, prefix(w)) {
+			w.credentials = append(w.credentials, credential{id: c.ID, name: c.Name})
+		}
+	}
+	return ""
+}
+
+func (a *application) mint(w *world) (string, *controller.Step) {
+	if a.user == nil {
+		return "", &controller.Step{Name: "KeystoneAwaited", Wait: w.problem}
+	}
+	if made, ok := w.find("", w.record.Staged); ok {
+		return made.id, nil
+	}
+	if !slices.Equal(w.record.StagedRoles, w.roles()) { // By another name: who is late may still make the one that was staged.
+		return "", &controller.Step{Name: "CredentialStaged", Do: stage(w)}
+	}
+	if _, lacking := a.lacks(w); lacking != "" {
+		return "", &controller.Step{Name: "RolesAwaited", Wait: lacking}
+	}
+	return "", &controller.Step{
+		Name: "CredentialMade", Note: "made application credential " + w.record.Staged,
+		Do: askKeystone(w, func(ctx context.Context, _ *controller.Env) error {
+			description := fmt.Sprintf("Made by CredentialRotation %s/%s", w.rotation.Namespace, w.rotation.Name)
+			return a.user.CreateApplicationCredential(ctx, w.record.Staged, description, w.staged(), w.record.StagedRoles)
+		}),
+	}
+}
+
+// keep: a credential has the roles that it was made with for ever.
+func (*application) keep(*world) *controller.Step { return nil }
+
+// lacks says which roles the user lacks that the credential is to have. What the user lost, the credential has no more either.
+func (a *application) lacks(w *world) (reason, why string) {
+	if a.user == nil {
+		return "", ""
+	}
+	roles := a.user.Lacks(w.roles())
+	if len(roles) == 0 {
+		return "", ""
+	}
+	return "RolesMissing", fmt.Sprintf("spec.roles: user %s does not have the role %s in its project: give it by a RoleAssignment",
+		w.rotation.Spec.UserName, strings.Join(roles, " or "))
+}
+
+func (a *application) revoke(w *world, id string) *controller.Step {
+	return &controller.Step{
+		Name: "CredentialRevoked", Note: "revoked " + a.title(id),
+		Do: askKeystone(w, func(ctx context.Context, _ *controller.Env) error { return a.user.DeleteApplicationCredential(ctx, id) }),
+	}
+}
+
+func (*application) title(id string) string { return "application credential " + id }
+
+func (a *application) lost(id string) string {
+	return fmt.Sprintf("Keystone has no %s any more: another one takes its place. "+
+		"Deleting a role revokes the application credentials of all users who had it", a.title(id))
+}

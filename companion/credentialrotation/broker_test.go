@@ -1,0 +1,235 @@
+package credentialrotation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+)
+
+func brokerKind(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "rabbitmq.com", Version: "v1beta1", Kind: kind}
+}
+
+// permissionIn a virtual host, on a queue of its own if it is that of the cell.
+func permissionIn(vhost string) c5c3v1.QueuePermission {
+	p := c5c3v1.QueuePermission{Vhost: vhost}
+	p.RabbitMQRef.Name = "rabbitmq"
+	if vhost == "cell" {
+		p.RabbitMQRef.Name = "cell"
+	}
+	return p
+}
+
+// broker is what RabbitMQ knows, on all queues.
+type broker struct {
+	// users are passwords by queue and name, granted are virtual hosts by the same.
+	users   map[[2]string]string
+	granted map[[2]string]map[string]bool
+	// vhosts that there are. Who has a credential has to be able to use those in needs.
+	vhosts, needs map[string]bool
+	// away: no queue answers.
+	away bool
+}
+
+const operatorFinalizer = "deletion.finalizers.rabbitmq.com"
+
+func newBroker() *broker {
+	return &broker{
+		users: map[[2]string]string{{"rabbitmq", "theirs"}: "x"}, granted: map[[2]string]map[string]bool{},
+		vhosts: map[string]bool{"glance": true, "cell": true}, needs: map[string]bool{"glance": true},
+	}
+}
+
+// accepts says that somebody can log in by a credential, and use what the service needs.
+func (b *broker) accepts(l loaded) bool {
+	for vhost := range b.needs {
+		at := [2]string{string(permissionIn(vhost).RabbitMQRef.Name), l.id}
+		if l.value == "" || b.users[at] != l.value || !b.granted[at][vhost] {
+			return false
+		}
+	}
+	return true
+}
+
+// operator does what RabbitMQ's messaging topology operator does with its objects, and Kubernetes with those whose owner is gone.
+// https://github.com/rabbitmq/messaging-topology-operator/tree/v1.19.1/internal/controller
+func (c *cluster) operator() {
+	ctx := context.Background()
+	for _, kind := range []string{"User", "Permission"} {
+		for _, u := range c.brokerObjects(kind) {
+			c.garbage(u)
+			if c.api.Get(ctx, client.ObjectKeyFromObject(u), u) != nil {
+				continue
+			}
+			err := errors.New("connection refused")
+			switch {
+			case c.broker.away:
+			case u.GetDeletionTimestamp() != nil:
+				c.broker.delete(u)
+				u.SetFinalizers(nil)
+				c.must(c.api.Update(ctx, u))
+				continue
+			default:
+				err = c.declare(u)
+			}
+			if u.GetDeletionTimestamp() == nil {
+				c.report(u, err)
+			}
+		}
+	}
+	secrets := &corev1.SecretList{}
+	c.must(c.api.List(ctx, secrets))
+	for i := range secrets.Items {
+		c.garbage(&secrets.Items[i])
+	}
+}
+
+func (c *cluster) brokerObjects(kind string) []*unstructured.Unstructured {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(brokerKind(kind + "List"))
+	c.must(c.api.List(context.Background(), list, client.InNamespace(namespace)))
+	out := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		out[i] = &list.Items[i]
+	}
+	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return out
+}
+
+// garbage is collected: what is owned by nobody any more.
+func (c *cluster) garbage(o client.Object) {
+	ctx := context.Background()
+	owners := map[types.UID]bool{}
+	for _, u := range c.brokerObjects("User") {
+		owners[u.GetUID()] = true
+	}
+	rotation := &c5c3v1.CredentialRotation{}
+	if c.api.Get(ctx, key("glance"), rotation) == nil {
+		owners[rotation.UID] = true
+	}
+	for _, by := range o.GetOwnerReferences() {
+		if !owners[by.UID] && o.GetDeletionTimestamp() == nil {
+			c.must(c.api.Delete(ctx, o))
+			return
+		}
+	}
+}
+
+// declare makes in the broker what an object says.
+func (c *cluster) declare(u *unstructured.Unstructured) error {
+	queue, _, _ := unstructured.NestedString(u.Object, "spec", "rabbitmqClusterReference", "name")
+	if u.GetKind() == "User" {
+		name, _, _ := unstructured.NestedString(u.Object, "spec", "importCredentialsSecret", "name")
+		s := &corev1.Secret{}
+		if err := c.api.Get(context.Background(), key(name), s); err != nil {
+			return fmt.Errorf("could not find password secret %s", name)
+		}
+		if s.Labels["rabbitmq.com/topology-operator"] != "true" {
+			return fmt.Errorf("could not see password secret %s", name)
+		}
+		c.must(unstructured.SetNestedField(u.Object, string(s.Data["username"]), "status", "username"))
+		c.broker.users[[2]string{queue, string(s.Data["username"])}] = string(s.Data["password"])
+		return nil
+	}
+	user, _, _ := unstructured.NestedString(u.Object, "spec", "user")
+	vhost, _, _ := unstructured.NestedString(u.Object, "spec", "vhost")
+	at := [2]string{queue, user}
+	if c.broker.users[at] == "" || !c.broker.vhosts[vhost] {
+		return errors.New("Error 400 (bad_request): vhost_or_user_not_found")
+	}
+	if c.broker.granted[at] == nil {
+		c.broker.granted[at] = map[string]bool{}
+	}
+	c.broker.granted[at][vhost] = true
+	return nil
+}
+
+// delete ends in the broker what an object stood for.
+func (b *broker) delete(u *unstructured.Unstructured) {
+	queue, _, _ := unstructured.NestedString(u.Object, "spec", "rabbitmqClusterReference", "name")
+	if u.GetKind() == "User" {
+		name, _, _ := unstructured.NestedString(u.Object, "status", "username")
+		delete(b.users, [2]string{queue, name})
+		delete(b.granted, [2]string{queue, name})
+		return
+	}
+	user, _, _ := unstructured.NestedString(u.Object, "spec", "user")
+	vhost, _, _ := unstructured.NestedString(u.Object, "spec", "vhost")
+	delete(b.granted[[2]string{queue, user}], vhost)
+}
+
+// report writes an object's status, as the operator does.
+func (c *cluster) report(u *unstructured.Unstructured, err error) {
+	condition := map[string]any{"type": "Ready", "status": "True", "reason": "SuccessfulCreateOrUpdate", "message": ""}
+	if err != nil {
+		condition["status"], condition["reason"], condition["message"] = "False", "FailedCreateOrUpdate", err.Error()
+	}
+	before := u.DeepCopy()
+	u.SetFinalizers([]string{operatorFinalizer})
+	c.must(unstructured.SetNestedSlice(u.Object, []any{condition}, "status", "conditions"))
+	c.must(unstructured.SetNestedField(u.Object, u.GetGeneration(), "status", "observedGeneration"))
+	if !cmp.Equal(before.Object, u.Object) {
+		c.must(c.api.Update(context.Background(), u))
+	}
+}
+
+// verifyBroker checks that nothing is left but the user in use, and what is not ours.
+func (c *cluster) verifyBroker(t testing.TB) {
+	t.Helper()
+	offered, _ := c.offered()
+	users, granted := map[[2]string]string{{"rabbitmq", "theirs"}: "x"}, map[[2]string]map[string]bool{}
+	for _, p := range c.rotation().Spec.Queue.Permissions {
+		at := [2]string{string(p.RabbitMQRef.Name), offered.id}
+		users[at] = offered.value
+		if granted[at] == nil {
+			granted[at] = map[string]bool{}
+		}
+		granted[at][p.Vhost] = true
+	}
+	maps.DeleteFunc(c.broker.granted, func(_ [2]string, vhosts map[string]bool) bool { return len(vhosts) == 0 })
+	if diff := cmp.Diff(users, c.broker.users); diff != "" {
+		t.Errorf("users in RabbitMQ (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(granted, c.broker.granted); diff != "" {
+		t.Errorf("what they may (-want +got):\n%s", diff)
+	}
+	var secrets []string
+	list := &corev1.SecretList{}
+	c.must(c.api.List(context.Background(), list, client.MatchingLabels{rotationLabel: "glance"}))
+	for _, s := range list.Items {
+		secrets = append(secrets, s.Name)
+	}
+	var wanted []string
+	for at := range users {
+		if at[1] == offered.id {
+			wanted = append(wanted, offered.id+"-"+at[0])
+		}
+	}
+	slices.Sort(wanted)
+	slices.Sort(secrets)
+	if diff := cmp.Diff(wanted, secrets); diff != "" {
+		t.Errorf("Secrets of Users (-want +got):\n%s", diff)
+	}
+}
+
+// settle lets the world go on until nothing is left to do.
+func (c *cluster) settle(r *Reconciler) {
+	c.t.Helper()
+	for range 5 {
+		c.run(r)
+		c.operator()
+	}
+}

@@ -1,0 +1,309 @@
+package credentialrotation
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
+)
+
+// Labels of the objects of a rotation: its name, and that of the queue user.
+const (
+	rotationLabel  = "c5c3.io/credential-rotation"
+	queueUserLabel = "c5c3.io/queue-user"
+)
+
+// queue is a user of message queues, of a name that no other has ever had. It is what RabbitMQ's messaging topology operator makes of
+// objects: on each queue a User, which owns the Secret that the operator reads its password in, and Permissions. So they go with the User,
+// and of the Secret nothing is read back: it is there if a Permission is, which is made after it.
+//
+// Another User of the same name would race with what is left of the one before: when its Permission goes, the operator takes the right away
+// from whoever has the name. A User that is gone is replaced by one of another name.
+type queue struct {
+	// users and permissions of the rotation, by the names of the objects.
+	users, permissions map[string]*unstructured.Unstructured
+}
+
+func (*queue) keys() (id, value string) { return "username", "password" }
+
+func (*queue) overlaps() bool { return true }
+
+// staged is a name in RabbitMQ, of objects, and the value of a label, which has 63 letters at most.
+func (*queue) staged(w *world, random string) string {
+	const letters = 63
+	name := strings.ReplaceAll(w.rotation.Name, ".", "-")
+	return strings.TrimRight(name[:min(len(name), letters-1-len(random))], "-") + "-" + random
+}
+
+func (q *queue) observe(ctx context.Context, env *controller.Env, w *world) error {
+	var err error
+	if q.users, err = q.list(ctx, env.Reader, w, "User"); err != nil {
+		return err
+	}
+	if q.permissions, err = q.list(ctx, env.Reader, w, "Permission"); err != nil {
+		return err
+	}
+	w.known = true
+	for _, name := range slices.Sorted(maps.Keys(q.users)) {
+		u := q.users[name]
+		id, leaving := u.GetLabels()[queueUserLabel], u.GetDeletionTimestamp() != nil
+		i := slices.IndexFunc(w.credentials, func(c credential) bool { return c.id == id })
+		if i < 0 {
+			i, w.credentials = len(w.credentials), append(w.credentials, credential{id: id, name: id, leaving: true})
+		}
+		w.credentials[i].leaving = w.credentials[i].leaving && leaving // On every queue.
+		w.unsettled = w.unsettled || leaving
+	}
+	for _, id := range []string{w.record.ID, w.record.Staged} {
+		w.unsettled = w.unsettled || id != "" && q.awaits(w, id, true) != ""
+	}
+	return nil
+}
+
+func (*queue) list(ctx context.Context, reader client.Reader, w *world, kind string) (map[string]*unstructured.Unstructured, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: rabbitmq.Group, Version: rabbitmq.Version, Kind: kind + "List"})
+	err := reader.List(ctx, list, client.InNamespace(w.rotation.Namespace), client.MatchingLabels{rotationLabel: labelOf(w)})
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the %ss of RabbitMQ's messaging topology operator: %w", kind, err)
+	}
+	out := map[string]*unstructured.Unstructured{}
+	for i := range list.Items {
+		out[list.Items[i].GetName()] = &list.Items[i]
+	}
+	return out, nil
+}
+
+// labelOf a rotation is its name, or what stands for it.
+func labelOf(w *world) string {
+	const letters, digits = 63, 20
+	if name := w.rotation.Name; len(name) <= letters {
+		return name
+	}
+	return names.Hash(digits, w.rotation.Name)
+}
+
+// order is what one queue is asked for: a user, and what it may do.
+type order struct {
+	user        *unstructured.Unstructured
+	permissions []*unstructured.Unstructured
+}
+
+// orders of a user, for each queue, in the order of the spec.
+func (*queue) orders(w *world, id string) []order {
+	var clusters []common.ObjectName
+	permissions := map[common.ObjectName][]*unstructured.Unstructured{}
+	users := map[common.ObjectName]*unstructured.Unstructured{}
+	for _, p := range w.rotation.Spec.Queue.Permissions {
+		cluster := p.RabbitMQRef.Name
+		a := rabbitmq.Account{Meta: metaOf(w, id, id+"-"+string(cluster)), Vhost: p.Vhost, Login: id, Cluster: string(cluster)}
+		a.Secret = a.Meta.Name
+		if users[cluster] == nil {
+			clusters, users[cluster] = append(clusters, cluster), a.User()
+			users[cluster].SetOwnerReferences(owners(w))
+		}
+		const digits = 8
+		a.Meta.Name += "-" + names.Hash(digits, p.Vhost)
+		permissions[cluster] = append(permissions[cluster], a.Permission())
+	}
+	out := make([]order, len(clusters))
+	for i, c := range clusters {
+		out[i] = order{users[c], permissions[c]}
+	}
+	return out
+}
+
+func metaOf(w *world, id, name string) object.Meta {
+	return object.Meta{Name: name, Namespace: w.rotation.Namespace, Labels: map[string]string{
+		"app.kubernetes.io/part-of": "openstack", managedByLabel: managedBy, rotationLabel: labelOf(w), queueUserLabel: id,
+	}}
+}
+
+// owners of a User: the rotation, if it is to be deleted with it.
+func owners(w *world) []metav1.OwnerReference {
+	if w.rotation.Spec.Queue.DeletionPolicy != common.DeletionPolicyDelete {
+		return nil
+	}
+	return []metav1.OwnerReference{{
+		APIVersion: "c5c3.io/v1alpha1", Kind: "CredentialRotation", Name: w.rotation.Name, UID: w.rotation.UID,
+	}}
+}
+
+// ensure is the next step for a user to be ordered as the spec says. Nil: it is.
+func (q *queue) ensure(w *world, id, password string) *controller.Step {
+	wanted := map[string]bool{}
+	for _, o := range q.orders(w, id) {
+		user := q.users[o.user.GetName()]
+		wanted[o.user.GetName()] = true
+		switch {
+		case user == nil:
+			return &controller.Step{
+				Name: "QueueUserOrdered", Do: createAll(o.user), Note: fmt.Sprintf("orders %s by User %s", q.title(id), o.user.GetName()),
+			}
+		case user.GetDeletionTimestamp() != nil:
+			continue
+		case !equality.Semantic.DeepEqual(user.GetOwnerReferences(), o.user.GetOwnerReferences()):
+			owned := user.DeepCopy()
+			owned.SetOwnerReferences(o.user.GetOwnerReferences())
+			return &controller.Step{Name: "QueueUserOwned", Do: func(ctx context.Context, env *controller.Env) error {
+				return env.Client.Update(ctx, owned)
+			}}
+		}
+		for _, p := range o.permissions {
+			wanted[p.GetName()] = true
+			if q.permissions[p.GetName()] == nil {
+				return q.permit(w, id, password, user, p)
+			}
+		}
+	}
+	for _, all := range []map[string]*unstructured.Unstructured{q.permissions, q.users} {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			o := all[name]
+			if o.GetLabels()[queueUserLabel] == id && !wanted[name] && o.GetDeletionTimestamp() == nil {
+				return &controller.Step{
+					Name: "QueueUserRestricted", Do: controller.Delete(o, metav1.DeletePropagationBackground),
+					Note: fmt.Sprintf("deletes %s %s, which spec.queue.permissions does not have any more", o.GetKind(), name),
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// permit makes a Permission, and before that the Secret of the User, which may be there already.
+func (q *queue) permit(w *world, id, password string, user, permission *unstructured.Unstructured) *controller.Step {
+	by := []metav1.OwnerReference{{
+		APIVersion: user.GetAPIVersion(), Kind: user.GetKind(), Name: user.GetName(), UID: user.GetUID(),
+	}}
+	meta := metaOf(w, id, user.GetName())
+	for label, value := range rabbitmq.Watched() {
+		meta.Labels[label] = fmt.Sprint(value)
+	}
+	idKey, valueKey := q.keys()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels, OwnerReferences: by},
+		Type:       corev1.SecretTypeOpaque,
+		Data:       map[string][]byte{idKey: []byte(id), valueKey: []byte(password)},
+	}
+	permission.SetOwnerReferences(by)
+	vhost, _, _ := unstructured.NestedString(permission.Object, "spec", "vhost")
+	return &controller.Step{
+		Name: "QueueUserPermitted", Do: createAll(secret, permission),
+		Note: fmt.Sprintf("gives %s the virtual host %s", q.title(id), vhost),
+	}
+}
+
+// createAll creates objects, one after the other. One that is there is as it was to be made: nobody else makes any of that name.
+func createAll(objects ...client.Object) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		for _, o := range objects {
+			if err := env.Client.Create(ctx, o); client.IgnoreAlreadyExists(err) != nil {
+				return fmt.Errorf("cannot make %s: %w", o.GetName(), err)
+			}
+		}
+		return nil
+	}
+}
+
+// awaits says what the operator has not done yet of what a user is to be: no words if everything is done.
+func (q *queue) awaits(w *world, id string, permissions bool) string {
+	for _, o := range q.orders(w, id) {
+		cluster, _, _ := unstructured.NestedString(o.user.Object, "spec", "rabbitmqClusterReference", "name")
+		if why := unready(q.users[o.user.GetName()]); why != "" {
+			return fmt.Sprintf("RabbitMQ's messaging topology operator has not made user %s in RabbitmqCluster %s yet: User %s %s",
+				id, cluster, o.user.GetName(), why)
+		}
+		for _, p := range o.permissions {
+			if why := unready(q.permissions[p.GetName()]); why != "" && permissions {
+				vhost, _, _ := unstructured.NestedString(p.Object, "spec", "vhost")
+				return fmt.Sprintf("RabbitMQ's messaging topology operator has not given user %s the virtual host %s of RabbitmqCluster %s yet: "+
+					"Permission %s %s", id, vhost, cluster, p.GetName(), why)
+			}
+		}
+	}
+	return ""
+}
+
+// unready says why an object of the operator does not stand for what it says in the queue: no words if it does.
+func unready(u *unstructured.Unstructured) string {
+	if u == nil {
+		return "does not exist"
+	}
+	if u.GetDeletionTimestamp() != nil {
+		return "is being deleted"
+	}
+	seen, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range conditions {
+		condition, _ := c.(map[string]any)
+		switch {
+		case condition["type"] != "Ready":
+		case condition["status"] == "True" && seen >= u.GetGeneration():
+			return ""
+		default:
+			return fmt.Sprintf("is not ready: %v", condition["message"])
+		}
+	}
+	return "is not ready"
+}
+
+// mint: a user in use may do everything that the next one may, before that takes its place. The first has nobody to take the place of, and
+// whoever is to make a virtual host may need its Secret to begin with: it is not ready, but there.
+func (q *queue) mint(w *world) (string, *controller.Step) {
+	id := w.record.Staged
+	if s := q.ensure(w, id, w.staged()); s != nil {
+		return "", s
+	}
+	others := slices.ContainsFunc(w.credentials, func(c credential) bool { return c.id != id })
+	if why := q.awaits(w, id, others || w.record.ID != ""); why != "" {
+		return "", &controller.Step{Name: "QueueAwaited", Wait: why}
+	}
+	return id, nil
+}
+
+func (q *queue) keep(w *world) *controller.Step { return q.ensure(w, w.record.ID, w.value()) }
+
+func (q *queue) lacks(w *world) (reason, why string) {
+	if !w.usable() {
+		return "", ""
+	}
+	if why = q.awaits(w, w.record.ID, true); why != "" {
+		return "QueueAwaited", why
+	}
+	return "", ""
+}
+
+func (q *queue) revoke(_ *world, id string) *controller.Step {
+	for _, name := range slices.Sorted(maps.Keys(q.users)) {
+		u := q.users[name]
+		if u.GetLabels()[queueUserLabel] == id && u.GetDeletionTimestamp() == nil {
+			return &controller.Step{
+				Name: "CredentialRevoked", Do: controller.Delete(u, metav1.DeletePropagationBackground),
+				Note: fmt.Sprintf("revoked %s by deleting User %s", q.title(id), name),
+			}
+		}
+	}
+	return &controller.Step{
+		Name: "RevocationWaits", Wait: fmt.Sprintf("RabbitMQ's messaging topology operator has not deleted user %s yet", id),
+	}
+}
+
+func (*queue) title(id string) string { return "queue user " + id }
+
+func (q *queue) lost(id string) string {
+	return fmt.Sprintf("the User of %s was deleted: another one takes its place", q.title(id))
+}

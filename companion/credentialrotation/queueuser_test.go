@@ -1,0 +1,252 @@
+package credentialrotation
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+)
+
+// TestQueueUser: until the grace is over there are two users, of which each may do everything; then there is one.
+func TestQueueUser(t *testing.T) {
+	c, r := start(t, rotationOf(queueUser))
+	old, _ := c.offered()
+	if s := c.secret(); len(s.Data) != 2 || !strings.HasPrefix(old.id, "glance-") || len(old.id) != len("glance-")+16 || !c.accepts(old) {
+		t.Errorf("keys %d, user %s", len(s.Data), old.id)
+	}
+	c.days(r, 83)
+	fresh, _ := c.offered()
+	if fresh.id == old.id || fresh.value == old.value || !c.accepts(old) || !c.accepts(fresh) {
+		t.Errorf("another one %v, the old one is accepted: %v, the new one: %v", fresh.id != old.id, c.accepts(old), c.accepts(fresh))
+	}
+	c.days(r, 1.1)
+	c.settle(r)
+	if c.accepts(old) || !c.accepts(fresh) {
+		t.Errorf("the old one is accepted: %v, the new one: %v", c.accepts(old), c.accepts(fresh))
+	}
+	c.verifyBroker(t)
+	c.checkSaid()
+	for _, v := range c.violations {
+		t.Error(v)
+	}
+}
+
+// TestQueueAway: nothing is replaced before its successor works everywhere, and nothing counts as revoked before it is.
+func TestQueueAway(t *testing.T) {
+	c, r := start(t, rotationOf(queueUser))
+	old, _ := c.offered()
+	c.clock.SetTime(c.clock.Now().Add(83 * day))
+	c.broker.away = true
+	for range 20 {
+		c.pass(r)
+	}
+	if now, _ := c.offered(); now != old || !c.accepts(old) {
+		t.Error("it is replaced by one that does not work")
+	}
+	if got := c.condition(conditionReady); !strings.Contains(got.Message, "has not made user glance-") && !strings.Contains(got.Message, "connection refused") {
+		t.Errorf("%v", got)
+	}
+	c.broker.away = false
+	for range 40 {
+		c.pass(r)
+	}
+	fresh, _ := c.offered()
+	if fresh == old {
+		t.Fatalf("does not go on: %s", c.conditions())
+	}
+	c.broker.away = true
+	c.clock.SetTime(c.clock.Now().Add(2 * day))
+	for range 20 {
+		c.pass(r)
+	}
+	if got := c.condition(conditionRevoked); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "has not deleted user "+old.id+" yet") {
+		t.Errorf("%v", got)
+	}
+	c.broker.away = false
+	c.settle(r)
+	c.verifyBroker(t)
+	for _, v := range c.violations {
+		t.Error(v)
+	}
+}
+
+// TestVirtualHosts: another cell, also one on a queue of its own, and one less, change what the user in use may do, and not who it is.
+func TestVirtualHosts(t *testing.T) {
+	c, r := start(t, rotationOf(queueUser))
+	before, _ := c.offered()
+	c.broker.vhosts = map[string]bool{"glance": true, "second": true}
+	for _, tc := range []struct {
+		reason string
+		vhosts []string
+		waits  string
+	}{
+		{"One more on the same queue.", []string{"glance", "second"}, ""},
+		{"One on another queue, which comes later.", []string{"glance", "second", "cell"}, "has not given user " + before.id + " the virtual host cell of RabbitmqCluster cell yet"},
+		{"The first has gone.", []string{"second", "cell"}, ""},
+		{"So has the other queue.", []string{"glance"}, ""},
+	} {
+		c.broker.needs = map[string]bool{}
+		c.edit(func(r *c5c3v1.CredentialRotation) {
+			r.Spec.Queue.Permissions = nil
+			for _, vhost := range tc.vhosts {
+				r.Spec.Queue.Permissions = append(r.Spec.Queue.Permissions, permissionIn(vhost))
+			}
+		})
+		for range 20 {
+			c.pass(r)
+		}
+		if got := c.condition(conditionReady); (tc.waits != "") != (got.Status == metav1.ConditionFalse) || !strings.Contains(got.Message, tc.waits) {
+			t.Errorf("%s: %v", tc.reason, got)
+		}
+		if tc.waits != "" {
+			c.broker.vhosts["cell"] = true
+		}
+		c.settle(r)
+		if now, _ := c.offered(); now != before {
+			t.Errorf("%s: it is another user", tc.reason)
+		}
+		c.verifyBroker(t)
+		if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue {
+			t.Errorf("%s: %v", tc.reason, got)
+		}
+	}
+}
+
+// TestFirstQueueUser: whoever makes a virtual host may have to read the Secret before, which is there, and not ready.
+func TestFirstQueueUser(t *testing.T) {
+	c := newCluster(t, rotationOf(queueUser))
+	r := c.sound()
+	c.broker.vhosts = map[string]bool{}
+	for range 30 {
+		c.pass(r)
+	}
+	if _, ok := c.offered(); !ok {
+		t.Error("there is no Secret")
+	}
+	if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || got.Reason != "QueueAwaited" {
+		t.Errorf("%v", got)
+	}
+	c.broker.vhosts["glance"] = true
+	c.place(r)
+	if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestQueueUserDeleted: one whose User somebody deleted is replaced by one of another name, since what is left of it takes rights away from
+// whoever has the name.
+func TestQueueUserDeleted(t *testing.T) {
+	c, r := start(t, rotationOf(queueUser))
+	old, _ := c.offered()
+	c.must(c.api.Delete(context.Background(), c.brokerObjects("User")[0]))
+	for range 40 {
+		c.pass(r)
+	}
+	c.violations = nil
+	c.days(r, 1.1)
+	c.settle(r)
+	if now, _ := c.offered(); now.id == old.id || !c.accepts(now) {
+		t.Errorf("another one %v, accepted %v", now.id != old.id, c.accepts(now))
+	}
+	c.verifyBroker(t)
+	if said := c.said(); !strings.Contains(said, "Warning CredentialStaged the User of queue user "+old.id+" was deleted") {
+		t.Error(said)
+	}
+}
+
+// TestQueueUserOwned: the users go with the rotation if that is what is wanted, and stay otherwise.
+func TestQueueUserOwned(t *testing.T) {
+	for policy, left := range map[string]int{"Retain": 1, "Delete": 0} {
+		t.Run(policy, func(t *testing.T) {
+			c, r := start(t, rotationOf(queueUser))
+			for _, now := range []string{"Delete", "Retain", policy} {
+				c.edit(func(r *c5c3v1.CredentialRotation) { r.Spec.Queue.DeletionPolicy = now })
+				c.run(r)
+			}
+			c.must(c.api.Delete(context.Background(), c.rotation()))
+			for range 3 {
+				c.operator()
+			}
+			if got := len(c.brokerObjects("User")); got != left {
+				t.Errorf("%d Users are left, want %d", got, left)
+			}
+			if got := len(c.broker.users); got != left+1 {
+				t.Errorf("RabbitMQ has %d users, want %d: %v", got, left+1, c.broker.users)
+			}
+		})
+	}
+}
+
+// TestQueueUserNames: a name fits wherever it stands.
+func TestQueueUserNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{rotation: rotationOf(queueUser), target: &queue{}}
+		w.rotation.Name = rapid.StringMatching(`[a-z0-9]([-a-z0-9]{0,60}[a-z0-9])?(\.[a-z0-9]{1,40})?`).Draw(t, "name")
+		id := w.target.staged(w, "0123456789abcdef")
+		if len(id) > 63 || strings.Contains(id, ".") || strings.Contains(id, "--0123456789abcdef") || !strings.HasSuffix(id, "-0123456789abcdef") {
+			t.Errorf("%s: %s", w.rotation.Name, id)
+		}
+		if l := labelOf(w); len(l) > 63 {
+			t.Errorf("%s: label %s", w.rotation.Name, l)
+		}
+	})
+}
+
+// TestQueueUserHistories: whatever people and the queue do, and in whatever order, no pod has a user that RabbitMQ does not accept, and in
+// the end there is one.
+func TestQueueUserHistories(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c, r := start(t, rotationOf(queueUser))
+		c.violations = nil
+		for range rapid.IntRange(1, 12).Draw(rt, "moves") {
+			switch move := rapid.SampledFrom([]string{"days", "rotate", "away", "back", "passes", "hold", "free", "cell", "no cell", "leader"}).Draw(rt, "move"); move {
+			case "days":
+				c.clock.SetTime(c.clock.Now().Add(day * 40))
+			case "rotate":
+				c.edit(func(r *c5c3v1.CredentialRotation) {
+					r.Annotations = map[string]string{rotateAnnotation: r.Status.CurrentID}
+				})
+			case "away", "back":
+				c.broker.away = move == "away"
+			case "hold", "free":
+				c.noRollout = move == "hold"
+			case "cell", "no cell":
+				c.edit(func(r *c5c3v1.CredentialRotation) {
+					r.Spec.Queue.Permissions = []c5c3v1.QueuePermission{permissionIn("glance"), permissionIn("cell")}
+					if move == "no cell" {
+						r.Spec.Queue.Permissions = r.Spec.Queue.Permissions[:1]
+					}
+				})
+			case "leader":
+				r = c.sound()
+			}
+			for range rapid.IntRange(0, 15).Draw(rt, "passes") {
+				c.pass(r)
+			}
+		}
+		c.broker.away, c.noRollout = false, false
+		for range 4 {
+			for range 40 {
+				c.pass(r)
+			}
+			c.clock.SetTime(c.clock.Now().Add(2 * day))
+		}
+		c.settle(r)
+		if len(c.violations) > 0 {
+			rt.Errorf("%s", strings.Join(slices.Compact(c.violations), "\n"))
+		}
+		offered, _ := c.offered()
+		for pod, l := range c.loaded {
+			if diff := cmp.Diff(offered.id, l.id); diff != "" {
+				rt.Errorf("pod %s (-Secret +pod):\n%s", pod, diff)
+			}
+		}
+		c.verifyBroker(t)
+	})
+}

@@ -1,0 +1,229 @@
+package compute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/aggregates"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// catalogMicroversion is the first with which Nova refuses extra specs that it does not understand; flavors have their description and
+// extra specs since before.
+const catalogMicroversion = "2.86"
+
+// catalog is the API as flavors and aggregates are spoken of.
+func (a *API) catalog() *gophercloud.ServiceClient {
+	out := *a.client
+	out.Microversion = catalogMicroversion
+	return &out
+}
+
+// Flavors are all that there are, without the projects of those that are private.
+// https://docs.openstack.org/api-ref/compute/#flavors
+func (a *API) Flavors(ctx context.Context) ([]common.Flavor, error) {
+	pages, err := flavors.ListDetail(a.catalog(), flavors.ListOpts{AccessType: flavors.AllAccess}).AllPages(ctx)
+	if err != nil {
+		return nil, explain("list flavors", err)
+	}
+	list, err := flavors.ExtractFlavors(pages)
+	if err != nil {
+		return nil, errors.New("cannot list flavors: Nova's answer is none")
+	}
+	out := make([]common.Flavor, len(list))
+	for i, f := range list {
+		out[i] = common.Flavor{
+			ID: f.ID, Name: f.Name, Description: f.Description, Private: !f.IsPublic,
+			VCPUs: int32(f.VCPUs), MemoryMiB: int32(f.RAM), DiskGiB: int32(f.Disk), //nolint:gosec // Nova's own numbers have 31 bits.
+			EphemeralGiB: int32(f.Ephemeral), SwapMiB: int32(f.Swap), //nolint:gosec // as above
+			ExtraSpecs: properties(f.ExtraSpecs),
+		}
+	}
+	return out, nil
+}
+
+// Projects are those that may use a private flavor.
+func (a *API) Projects(ctx context.Context, id string) ([]string, error) {
+	pages, err := flavors.ListAccesses(a.catalog(), id).AllPages(ctx)
+	if err != nil {
+		return nil, explain("list the projects of flavor "+id, err)
+	}
+	list, err := flavors.ExtractAccesses(pages)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the projects of flavor %s: Nova's answer is none", id)
+	}
+	var out []string
+	for _, access := range list {
+		out = append(out, access.TenantID)
+	}
+	return out, nil
+}
+
+// MakeFlavor makes a flavor with its extra specs. Its projects are let in by AddProject.
+func (a *API) MakeFlavor(ctx context.Context, f common.Flavor) error {
+	made, err := flavors.Create(ctx, a.catalog(), flavors.CreateOpts{
+		Name: f.Name, ID: f.ID, Description: f.Description, IsPublic: new(!f.Private), VCPUs: int(f.VCPUs), RAM: int(f.MemoryMiB),
+		Disk: new(int(f.DiskGiB)), Ephemeral: new(int(f.EphemeralGiB)), Swap: new(int(f.SwapMiB)),
+	}).Extract()
+	if err != nil {
+		return explain("make flavor "+f.Name, err)
+	}
+	if len(f.ExtraSpecs) == 0 {
+		return nil
+	}
+	return a.SetExtraSpecs(ctx, f.Name, made.ID, f.ExtraSpecs)
+}
+
+// description is that of a flavor, which may be none any more.
+type description string
+
+// ToFlavorUpdateMap is the body of the request.
+func (d description) ToFlavorUpdateMap() (map[string]any, error) {
+	return map[string]any{"flavor": map[string]any{"description": text(string(d))}}, nil
+}
+
+// text is a text, or null.
+func text(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// Describe changes the description of a flavor.
+func (a *API) Describe(ctx context.Context, name, id, as string) error {
+	return failure("describe flavor "+name, flavors.Update(ctx, a.catalog(), id, description(as)).Err)
+}
+
+// SetExtraSpecs adds and changes extra specs of a flavor.
+func (a *API) SetExtraSpecs(ctx context.Context, name, id string, specs map[string]common.ComputeProperty) error {
+	return failure("set extra specs of flavor "+name, flavors.CreateExtraSpecs(ctx, a.catalog(), id, flavors.ExtraSpecsOpts(texts(specs))).Err)
+}
+
+// UnsetExtraSpec removes one.
+func (a *API) UnsetExtraSpec(ctx context.Context, name, id, key string) error {
+	return removal("remove extra spec "+key+" of flavor "+name, flavors.DeleteExtraSpec(ctx, a.catalog(), id, key).Err)
+}
+
+// AddProject lets a project use a private flavor.
+func (a *API) AddProject(ctx context.Context, name, id, project string) error {
+	err := flavors.AddAccess(ctx, a.catalog(), id, flavors.AddAccessOpts{Tenant: project}).Err
+	return failure("let project "+project+" use flavor "+name, err)
+}
+
+// RemoveProject does so no longer.
+func (a *API) RemoveProject(ctx context.Context, name, id, project string) error {
+	err := flavors.RemoveAccess(ctx, a.catalog(), id, flavors.RemoveAccessOpts{Tenant: project}).Err
+	return removal("take flavor "+name+" from project "+project, err)
+}
+
+// DeleteFlavor deletes a flavor. Virtual machines keep a copy of theirs.
+func (a *API) DeleteFlavor(ctx context.Context, name, id string) error {
+	return removal("delete flavor "+name, flavors.Delete(ctx, a.catalog(), id).Err)
+}
+
+// Aggregate is a host aggregate and its number.
+type Aggregate struct {
+	common.HostAggregate
+	ID int
+}
+
+// zoneKey is the metadata in which Nova keeps an aggregate's zone.
+const zoneKey = "availability_zone"
+
+// Aggregates are all that there are.
+// https://docs.openstack.org/api-ref/compute/#host-aggregates-os-aggregates
+func (a *API) Aggregates(ctx context.Context) ([]Aggregate, error) {
+	pages, err := aggregates.List(a.catalog()).AllPages(ctx)
+	if err != nil {
+		return nil, explain("list aggregates", err)
+	}
+	list, err := aggregates.ExtractAggregates(pages)
+	if err != nil {
+		return nil, errors.New("cannot list aggregates: Nova's answer is none")
+	}
+	out := make([]Aggregate, len(list))
+	for i, g := range list {
+		delete(g.Metadata, zoneKey)
+		out[i] = Aggregate{ID: g.ID, HostAggregate: common.HostAggregate{
+			Name: g.Name, AvailabilityZone: g.AvailabilityZone, Hosts: g.Hosts, Metadata: properties(g.Metadata),
+		}}
+	}
+	return out, nil
+}
+
+// MakeAggregate makes an aggregate without hosts.
+func (a *API) MakeAggregate(ctx context.Context, name, zone string) error {
+	err := aggregates.Create(ctx, a.catalog(), aggregates.CreateOpts{Name: name, AvailabilityZone: zone}).Err
+	return failure("make aggregate "+name, err)
+}
+
+// SetZone gives an aggregate another zone.
+func (a *API) SetZone(ctx context.Context, g Aggregate, zone string) error {
+	err := aggregates.Update(ctx, a.catalog(), g.ID, aggregates.UpdateOpts{AvailabilityZone: zone}).Err
+	return failure("put aggregate "+g.Name+" into zone "+zone, err)
+}
+
+// SetMetadata sets keys of an aggregate's metadata, and removes those whose value is empty.
+func (a *API) SetMetadata(ctx context.Context, g Aggregate, values map[string]string) error {
+	metadata := map[string]any{}
+	for key, value := range values {
+		metadata[key] = text(value)
+	}
+	err := aggregates.SetMetadata(ctx, a.catalog(), g.ID, aggregates.SetMetadataOpts{Metadata: metadata}).Err
+	return failure("set the metadata of aggregate "+g.Name, err)
+}
+
+// AddHost adds a hypervisor.
+func (a *API) AddHost(ctx context.Context, g Aggregate, host string) error {
+	err := aggregates.AddHost(ctx, a.catalog(), g.ID, aggregates.AddHostOpts{Host: host}).Err
+	return failure("add host "+host+" to aggregate "+g.Name, err)
+}
+
+// RemoveHost removes one. That it is not known is an error: the aggregate names it still.
+func (a *API) RemoveHost(ctx context.Context, g Aggregate, host string) error {
+	err := aggregates.RemoveHost(ctx, a.catalog(), g.ID, aggregates.RemoveHostOpts{Host: host}).Err
+	return failure("remove host "+host+" from aggregate "+g.Name, err)
+}
+
+// DeleteAggregate deletes an aggregate without hosts.
+func (a *API) DeleteAggregate(ctx context.Context, g Aggregate) error {
+	return removal("delete aggregate "+g.Name, aggregates.Delete(ctx, a.catalog(), g.ID).Err)
+}
+
+// failure makes a sentence of an error, if it is one.
+func failure(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return explain(what, err)
+}
+
+// removal does so of the error of a removal. That there is nothing to remove is none.
+func removal(what string, err error) error {
+	if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+		return nil
+	}
+	return failure(what, err)
+}
+
+func properties(values map[string]string) map[string]common.ComputeProperty {
+	out := map[string]common.ComputeProperty{}
+	for key, value := range values {
+		out[key] = common.ComputeProperty(value)
+	}
+	return out
+}
+
+func texts(values map[string]common.ComputeProperty) map[string]string {
+	out := map[string]string{}
+	for key, value := range values {
+		out[key] = string(value)
+	}
+	return out
+}

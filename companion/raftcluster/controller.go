@@ -1,0 +1,70 @@
+package raftcluster
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+)
+
+// Conditions of a cluster.
+const (
+	conditionReady = "Ready"
+	conditionSame  = "SameCluster"
+)
+
+var (
+	metrics = controller.NewMetrics("raft_cluster")
+	counts  = metrics.Gauge("members", "Number of pods by what they are.", "state")
+	led     = metrics.Gauge("leaders", "1 as long as a member leads.")
+)
+
+// kind asks again and again: neither members nor their StatefulSet are watched.
+var kind = controller.Kind[*c5c3v1.RaftCluster, *world]{
+	Name:       "RaftCluster",
+	Object:     &c5c3v1.RaftCluster{},
+	Observe:    observe,
+	Next:       next,
+	Conditions: func(c *c5c3v1.RaftCluster) *[]metav1.Condition { return &c.Status.Conditions },
+	Warns:      []string{conditionReady, conditionSame},
+	Metrics:    metrics,
+	Measure:    measure,
+}
+
+func measure(c *c5c3v1.RaftCluster) {
+	counts.DeletePartialMatch(prometheus.Labels{"namespace": c.Namespace, "name": c.Name})
+	states := map[string]float64{}
+	for _, m := range c.Status.Members {
+		states[m.State]++
+	}
+	for state, n := range states {
+		counts.WithLabelValues(c.Namespace, c.Name, state).Set(n)
+	}
+	leads := 0.0
+	if c.Status.Leader != "" {
+		leads = 1
+	}
+	led.WithLabelValues(c.Namespace, c.Name).Set(leads)
+}
+
+// Reconciler reconciles RaftClusters.
+type Reconciler controller.Env
+
+// Reconcile asks every member once, and reports.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	return kind.Reconcile(ctx, (*controller.Env)(r), req)
+}
+
+// Add adds the controller to a manager.
+//
+// +kubebuilder:rbac:groups=c5c3.io,resources=raftclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=c5c3.io,resources=raftclusters/status,verbs=get;update
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+func Add(mgr ctrl.Manager) error { return kind.Add(mgr) }

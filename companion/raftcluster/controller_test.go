@@ -1,0 +1,289 @@
+package raftcluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+const (
+	namespace = "team-a-prod-12345"
+	name      = "ovn-northbound"
+	domain    = "ovn-northbound.team-a-prod-12345.svc.cluster.local"
+	ours      = "618fd7fb-82e8-49fc-90d9-73be342a6e86"
+	another   = "4faed963-70cf-4947-8764-ec65f8ef37fa"
+)
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, c5c3v1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	return s
+}()
+
+// cluster is what is around the controller.
+type cluster struct {
+	t       *testing.T
+	api     client.WithWatch
+	members *members
+	clock   *clocktesting.FakePassiveClock
+	events  *events.FakeRecorder
+}
+
+// newCluster is one of so many pods, of which the RaftCluster knows this ID. A number below 0: there is no StatefulSet.
+func newCluster(t *testing.T, pods int32, id string, objects ...client.Object) *cluster {
+	t.Helper()
+	m := newMembers(t)
+	r := &c5c3v1.RaftCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, Generation: 1},
+		Spec: c5c3v1.RaftClusterSpec{
+			Database: "OVN_Northbound", StatefulSetName: name, Domain: domain, Port: 6641, ClientSecretName: "client", IntervalSeconds: 10,
+		},
+		Status: c5c3v1.RaftClusterStatus{ClusterID: id},
+	}
+	objects = append(objects, r)
+	if pods >= 0 {
+		objects = append(objects, &appsv1.StatefulSet{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Spec: appsv1.StatefulSetSpec{Replicas: &pods},
+		})
+	}
+	return &cluster{
+		t: t, members: m, api: crash.NewServer(scheme, []client.Object{&c5c3v1.RaftCluster{}}, append(objects, m.secret())...),
+		clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)), events: events.NewFakeRecorder(1000),
+	}
+}
+
+func (c *cluster) pass(api client.Client) (reconcile.Result, error) {
+	c.clock.SetTime(c.clock.Now().Add(time.Minute))
+	r := &Reconciler{Client: api, Reader: api, Dial: c.members.dial, Events: c.events, Clock: c.clock}
+	return r.Reconcile(context.Background(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}})
+}
+
+func (c *cluster) status() c5c3v1.RaftClusterStatus {
+	c.t.Helper()
+	o := &c5c3v1.RaftCluster{}
+	if err := c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+		c.t.Fatal(err)
+	}
+	return o.Status
+}
+
+func TestReconcile(t *testing.T) {
+	pod := func(i int) string { return fmt.Sprintf("%s-%d", name, i) }
+	const noDatabase = `{"rows":[]}`
+	for title, tc := range map[string]struct {
+		reason string
+		pods   int32
+		known  string
+		says   []string // of each pod; empty: it does not answer
+		id     string
+		leader string
+		states []string
+		ready  metav1.Condition
+		same   metav1.ConditionStatus
+		after  time.Duration
+	}{
+		"No StatefulSet": {
+			reason: "It is made once the companion has looked.", pods: -1,
+			ready: metav1.Condition{Status: "False", Reason: "NoMembers", Message: "StatefulSet ovn-northbound has no pods yet"}, after: soon,
+		},
+		"Created": {
+			reason: "The first member has created the cluster.", pods: 1, says: []string{serving(ours, "a", true, true, 3)},
+			id: ours, leader: pod(0), states: []string{"Joined"}, same: "True", after: soon,
+			ready: metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 1 pods are members, and ovn-northbound-0 leads"},
+		},
+		"Starting": {
+			reason: "Nothing is written down that nobody says.", pods: 1, says: []string{""}, states: []string{"Unreachable"}, same: "True", after: soon,
+			ready: metav1.Condition{Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not answer; nobody leads"},
+		},
+		"Whole": {
+			reason: "Three members, and the second leads.", pods: 3, known: ours, id: ours, leader: pod(1), same: "True", after: 10 * time.Second,
+			says:   []string{serving(ours, "a", false, true, 9), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
+			states: []string{"Joined", "Joined", "Joined"},
+			ready:  metav1.Condition{Status: "True", Reason: "InQuorum", Message: "all 3 pods are members, and ovn-northbound-1 leads"},
+		},
+		"Joining": {
+			reason: "One has lost its volume, and joins.", pods: 3, known: ours, id: ours, leader: pod(1), same: "True", after: soon,
+			says:   []string{serving("", "d", false, false, 0), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
+			states: []string{"Joining", "Joined", "Joined"},
+			ready:  metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-0 is not in touch with a majority"},
+		},
+		"Left": {
+			reason: "It serves the database no more.", pods: 3, known: ours, id: ours, leader: pod(0), same: "True", after: soon,
+			says:   []string{serving(ours, "a", true, true, 9), serving(ours, "b", false, true, 10), noDatabase},
+			states: []string{"Joined", "Joined", "Left"},
+			ready:  metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is no member any more"},
+		},
+		"Behind": {
+			reason: "It is in touch and does not keep up.", pods: 3, known: ours, id: ours, leader: pod(0), same: "True", after: soon,
+			says:   []string{serving(ours, "a", true, true, 5000), serving(ours, "b", false, true, 4999), serving(ours, "c", false, true, 99)},
+			states: []string{"Joined", "Joined", "Joined"},
+			ready:  metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is 4901 entries behind"},
+		},
+		"No majority": {
+			reason: "Two are gone.", pods: 3, known: ours, id: ours, same: "True", after: soon,
+			says: []string{serving(ours, "a", false, false, 9), "", ""}, states: []string{"Joining", "Unreachable", "Unreachable"},
+			ready: metav1.Condition{
+				Status: "False", Reason: "NoLeader",
+				Message: "ovn-northbound-0 is not in touch with a majority; ovn-northbound-1 does not answer; ovn-northbound-2 does not answer; nobody leads",
+			},
+		},
+		"Another cluster": {
+			reason: "It is told of and not followed, even if it leads one of its own.", pods: 3, known: ours, id: ours, leader: pod(1), same: "False", after: soon,
+			says:   []string{serving(another, "x", true, true, 3), serving(ours, "b", true, true, 10), serving(ours, "c", false, true, 8)},
+			states: []string{"Foreign", "Joined", "Joined"},
+			ready:  metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is of another cluster"},
+		},
+		"Nothing but another": {
+			reason: "The only member was created anew: what is known stays.", pods: 1, known: ours, id: ours, same: "False", after: soon,
+			says: []string{serving(another, "x", true, true, 3)}, states: []string{"Foreign"},
+			ready: metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is of another cluster; nobody leads"},
+		},
+		"Two at first": {
+			reason: "Which of them is ours, nobody can say.", pods: 2, same: "False", after: soon,
+			says: []string{serving(another, "x", true, true, 3), serving(ours, "b", true, true, 3)}, states: []string{"Foreign", "Foreign"},
+			ready: metav1.Condition{
+				Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is of another cluster; ovn-northbound-1 is of another cluster; nobody leads",
+			},
+		},
+		"Refuses": {
+			reason: "Its answer is an error.", pods: 1, known: ours, id: ours, says: []string{`{"error":"unknown database"}`}, states: []string{"Unreachable"},
+			same: "True", after: soon,
+			ready: metav1.Condition{Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not answer; nobody leads"},
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			c := newCluster(t, tc.pods, tc.known)
+			for i, rows := range tc.says {
+				if rows != "" {
+					c.members.says(pod(i), rows)
+				}
+			}
+			result, err := c.pass(c.api)
+			if err != nil || result.RequeueAfter != tc.after {
+				t.Errorf("%s asks again after %s (%v), want %s", tc.reason, result.RequeueAfter, err, tc.after)
+			}
+			s := c.status()
+			var states []string
+			for _, m := range s.Members {
+				states = append(states, m.State)
+			}
+			if diff := cmp.Diff(tc.states, states); diff != "" || s.ClusterID != tc.id || s.Leader != tc.leader || s.ObservedGeneration != 1 {
+				t.Errorf("%s cluster %q, leader %q, states (-want +got):\n%s", tc.reason, s.ClusterID, s.Leader, diff)
+			}
+			got := *meta.FindStatusCondition(s.Conditions, conditionReady)
+			if diff := cmp.Diff(tc.ready, metav1.Condition{Status: got.Status, Reason: got.Reason, Message: got.Message}); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if same := meta.FindStatusCondition(s.Conditions, conditionSame); same != nil && same.Status != tc.same || same == nil && tc.same != "" {
+				t.Errorf("%s SameCluster is %+v, want %s", tc.reason, same, tc.same)
+			}
+		})
+	}
+}
+
+// TestCredentials: without a certificate nobody is asked, and what the Secret holds is not told.
+func TestCredentials(t *testing.T) {
+	for title, tc := range map[string]struct {
+		change func(*corev1.Secret)
+		want   string
+	}{
+		"No key":       {func(s *corev1.Secret) { s.Data["tls.key"] = []byte("correct-horse") }, "Secret client does not hold a client's certificate, its key and the authority ca.crt"},
+		"No authority": {func(s *corev1.Secret) { delete(s.Data, "ca.crt") }, "Secret client does not hold a client's certificate, its key and the authority ca.crt"},
+		"No Secret":    {nil, "Secret client does not exist"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			c := newCluster(t, 1, "")
+			s := &corev1.Secret{}
+			if err := c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: "client"}, s); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			if tc.change == nil {
+				err = c.api.Delete(context.Background(), s)
+			} else {
+				tc.change(s)
+				err = c.api.Update(context.Background(), s)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.pass(c.api); err != nil {
+				t.Fatal(err)
+			}
+			if got := meta.FindStatusCondition(c.status().Conditions, conditionReady); got.Message != tc.want || c.members.asked != 0 {
+				t.Errorf("%q, %d asked; want %q", got.Message, c.members.asked, tc.want)
+			}
+		})
+	}
+}
+
+// TestCrash: wherever it fails, and with another leader beside it, the first cluster that is known stays the one, whoever shows another.
+func TestCrash(t *testing.T) {
+	life := func(t *testing.T, at crash.Point) *crash.API {
+		t.Helper()
+		c := newCluster(t, 1, "")
+		first := name + "-0"
+		c.members.says(first, serving(ours, "a", true, true, 3))
+		a := crash.New(c.api, at)
+		a.Meanwhile = func() { _, _ = c.pass(c.api) }
+		for range 3 {
+			_, _ = c.pass(a.Client())
+			a.PassEnded()
+		}
+		if s := c.status(); s.ClusterID != ours {
+			t.Errorf("cluster %q, want %s", s.ClusterID, ours)
+		}
+		c.members.says(first, serving(another, "x", true, true, 3))
+		for range 3 {
+			_, _ = c.pass(a.Client())
+			a.PassEnded()
+		}
+		if s := c.status(); s.ClusterID != ours || s.Leader != "" || !meta.IsStatusConditionFalse(s.Conditions, conditionSame) {
+			t.Errorf("it followed another cluster: %+v", s)
+		}
+		return a
+	}
+	whole := life(t, crash.Nowhere)
+	crash.Run(t, whole.Points(), func(t *testing.T, p crash.Point) { life(t, p) })
+	t.Logf("%d calls, %d of them writes", whole.Calls, len(whole.Writes))
+}
+
+// TestEvents: that the cluster is known is told once.
+func TestEvents(t *testing.T) {
+	c := newCluster(t, 1, "")
+	c.members.says(name+"-0", serving(ours, "a", true, true, 3))
+	for range 3 {
+		if _, err := c.pass(c.api); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := 0
+	for len(c.events.Events) > 0 {
+		if strings.Contains(<-c.events.Events, "the cluster is "+ours+" from now on") {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("told %d times, want once", told)
+	}
+}

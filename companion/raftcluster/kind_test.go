@@ -1,0 +1,19 @@
+package raftcluster
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
+)
+
+// TestKind: what it is told of, and what it warns of.
+func TestKind(t *testing.T) {
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Warns: []string{"Ready", "SameCluster"},
+		Metrics: []string{
+			"companion_raft_cluster_condition",
+			"companion_raft_cluster_leaders",
+			"companion_raft_cluster_members",
+		},
+	})
+}

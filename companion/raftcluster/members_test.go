@@ -1,0 +1,120 @@
+package raftcluster
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// members are fake servers of OVSDB, by the names of their pods. One that is not there refuses connections.
+type members struct {
+	t *testing.T
+	// identity is the certificate of all, and of their client; authority signed it.
+	identity  tls.Certificate
+	authority []byte
+
+	mu    sync.Mutex
+	rows  map[string]string // what each answers: the rows of its table Database, in JSON
+	asked int
+}
+
+func newMembers(t *testing.T) *members {
+	t.Helper()
+	m := &members{t: t, rows: map[string]string{}}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		DNSNames: []string{"*." + domain}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.identity = tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}
+	m.authority = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
+	return m
+}
+
+// secret is what they are asked by.
+func (m *members) secret() *corev1.Secret {
+	key, err := x509.MarshalPKCS8PrivateKey(m.identity.PrivateKey)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "client"}, Data: map[string][]byte{
+		"tls.crt": m.authority, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), "ca.crt": m.authority,
+	}}
+}
+
+// says sets what a member answers.
+func (m *members) says(pod, rows string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rows[pod] = rows
+}
+
+func (m *members) dial(_ context.Context, _, address string) (net.Conn, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked++
+	pod, _, _ := strings.Cut(address, ".")
+	rows, ok := m.rows[pod]
+	if !ok {
+		return nil, errors.New("connection refused")
+	}
+	if address != pod+"."+domain+":6641" {
+		m.t.Errorf("%s is asked", address)
+	}
+	here, there := net.Pipe()
+	go m.serve(there, rows)
+	return here, nil
+}
+
+func (m *members) serve(conn net.Conn, rows string) {
+	authority := x509.NewCertPool()
+	authority.AppendCertsFromPEM(m.authority)
+	secure := tls.Server(conn, &tls.Config{
+		Certificates: []tls.Certificate{m.identity}, ClientCAs: authority, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
+	})
+	defer conn.Close()
+	var question struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params []any           `json:"params"`
+	}
+	if err := json.NewDecoder(secure).Decode(&question); err != nil {
+		return
+	}
+	if question.Method != "transact" || question.Params[0] != "_Server" || !strings.Contains(fmt.Sprint(question.Params[1]), "[[name == OVN_Northbound]]") {
+		m.t.Errorf("it is asked %+v", question)
+	}
+	// A server may ask whether its client is there before it answers.
+	fmt.Fprintf(secure, `{"id":"echo","method":"echo","params":[]}{"id":%s,"result":[%s],"error":null}`, question.ID, rows)
+	_, _ = io.Copy(io.Discard, secure) // until its client goes
+}
+
+// serving is the answer of a member of a cluster.
+func serving(cluster, server string, leader, connected bool, index int) string {
+	return fmt.Sprintf(`{"rows":[{"model":"clustered","cid":%s,"sid":["uuid",%q],"leader":%t,"connected":%t,"index":%d}]}`,
+		map[bool]string{true: fmt.Sprintf(`["uuid",%q]`, cluster), false: `["set",[]]`}[cluster != ""], server, leader, connected, index)
+}

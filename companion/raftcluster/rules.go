@@ -1,0 +1,187 @@
+package raftcluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+)
+
+// soon is how often it asks as long as not all is well.
+const soon = 2 * time.Second
+
+// lagLimit is how many entries of the log a member may be behind the first: writes go on while members are asked.
+const lagLimit = 1000
+
+// next decides.
+func next(w *world) controller.Step {
+	switch {
+	case w.limited > 0:
+		return controller.Step{After: w.limited}
+	case w.problem != "":
+		return controller.Step{After: controller.Poll, Status: func() { w.ready(condition.False("NoCredentials", w.problem)) }}
+	case len(w.pods) == 0:
+		return controller.Step{After: soon, Status: func() {
+			w.cluster.Status.Members, w.cluster.Status.Leader = nil, ""
+			w.ready(condition.False("NoMembers", "StatefulSet "+string(w.cluster.Spec.StatefulSetName)+" has no pods yet"))
+		}}
+	}
+	s := controller.Step{After: soon, Status: w.report}
+	if id, ok := w.discovered(); ok {
+		s.Name, s.Note = "Recorded", "the cluster is "+id+" from now on"
+		s.Status = func() { w.cluster.Status.ClusterID = id; w.report() }
+	}
+	if w.wrong() == "" {
+		s.After = time.Duration(w.cluster.Spec.IntervalSeconds) * time.Second
+	}
+	return s
+}
+
+// discovered is the ID of the cluster, if none is known and every pod that is of one is of the same.
+func (w *world) discovered() (string, bool) {
+	if w.cluster.Status.ClusterID != "" {
+		return "", false
+	}
+	ids := w.ids()
+	return strings.Join(ids, ""), len(ids) == 1
+}
+
+// ids are those of all clusters that pods are of, sorted.
+func (w *world) ids() []string {
+	var out []string
+	for _, p := range w.pods {
+		if p.database != nil && p.database.cluster != "" {
+			out = append(out, p.database.cluster)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// report sets the status of the answers.
+func (w *world) report() {
+	s := &w.cluster.Status
+	s.Members, s.Leader = nil, ""
+	for _, p := range w.pods {
+		s.Members = append(s.Members, w.member(p))
+		if p.database != nil && p.database.leader && p.database.connected && p.database.cluster == s.ClusterID {
+			s.Leader = p.name
+		}
+	}
+	if foreign := w.foreign(); len(foreign) > 0 {
+		w.set(conditionSame, condition.False("OtherCluster", fmt.Sprintf(
+			"%s, and not of %s: it is not followed; save what it holds, then delete its volume and its pod, so that it joins",
+			strings.Join(foreign, ", "), said(s.ClusterID))))
+	} else {
+		w.set(conditionSame, condition.True("SameCluster", "no pod is of another cluster"))
+	}
+	if wrong := w.wrong(); wrong != "" {
+		w.ready(condition.False(w.reason(), wrong))
+		return
+	}
+	w.ready(condition.True("InQuorum", fmt.Sprintf("all %d pods are members, and %s leads", len(w.pods), s.Leader)))
+}
+
+func said(id string) string {
+	if id == "" {
+		return "one that is known"
+	}
+	return id
+}
+
+// member is what a pod's answer means.
+func (w *world) member(p pod) c5c3v1.RaftMember {
+	out := c5c3v1.RaftMember{Pod: p.name}
+	switch d := p.database; {
+	case p.err != nil:
+		out.State, out.Message = c5c3v1.MemberUnreachable, condition.Cut(p.err.Error(), 1024)
+		return out
+	case d == nil:
+		out.State = c5c3v1.MemberLeft
+		return out
+	case d.cluster != "" && d.cluster != w.cluster.Status.ClusterID:
+		out.State = c5c3v1.MemberForeign
+	case d.connected && d.cluster != "":
+		out.State = c5c3v1.MemberJoined
+	default:
+		out.State = c5c3v1.MemberJoining
+	}
+	out.ServerID = p.database.server
+	return out
+}
+
+// foreign says which pods are of another cluster than the one that is known.
+func (w *world) foreign() []string {
+	var out []string
+	for _, p := range w.pods {
+		if w.member(p).State == c5c3v1.MemberForeign {
+			out = append(out, p.name+" is of cluster "+p.database.cluster)
+		}
+	}
+	return out
+}
+
+// wrong says what keeps the cluster from being whole, if anything does.
+func (w *world) wrong() string {
+	var out []string
+	for _, p := range w.pods {
+		switch m := w.member(p); m.State {
+		case c5c3v1.MemberUnreachable:
+			out = append(out, p.name+" does not answer")
+		case c5c3v1.MemberLeft:
+			out = append(out, p.name+" is no member any more")
+		case c5c3v1.MemberForeign:
+			out = append(out, p.name+" is of another cluster")
+		case c5c3v1.MemberJoining:
+			out = append(out, p.name+" is not in touch with a majority")
+		default:
+			if lag := w.newest() - p.database.index; lag > lagLimit {
+				out = append(out, fmt.Sprintf("%s is %d entries behind", p.name, lag))
+			}
+		}
+	}
+	if !w.led() {
+		out = append(out, "nobody leads")
+	}
+	return strings.Join(out, "; ")
+}
+
+// reason is the word for what is wrong.
+func (w *world) reason() string {
+	switch {
+	case len(w.foreign()) > 0:
+		return "OtherCluster"
+	case !w.led():
+		return "NoLeader"
+	}
+	return "MembersMissing"
+}
+
+// led reports whether a member of the cluster leads.
+func (w *world) led() bool {
+	return slices.ContainsFunc(w.pods, func(p pod) bool {
+		return w.member(p).State == c5c3v1.MemberJoined && p.database.leader
+	})
+}
+
+// newest is the last entry of the log that a member has.
+func (w *world) newest() int64 {
+	var out int64
+	for _, p := range w.pods {
+		if p.database != nil && w.member(p).State != c5c3v1.MemberForeign {
+			out = max(out, p.database.index)
+		}
+	}
+	return out
+}
+
+func (w *world) ready(s condition.State) { w.set(conditionReady, s) }
+
+func (w *world) set(name string, s condition.State) {
+	w.cluster.Status.ObservedGeneration = w.cluster.Generation
+	condition.Set(&w.cluster.Status.Conditions, name, w.cluster.Generation, w.now, s)
+}

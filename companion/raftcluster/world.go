@@ -1,0 +1,103 @@
+package raftcluster
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+)
+
+// world is what is found out of a cluster.
+type world struct {
+	cluster *c5c3v1.RaftCluster
+	now     time.Time
+	// limited is how long nobody may ask, problem why nobody can.
+	limited time.Duration
+	problem string
+	// pods are those of the StatefulSet, each with its answer. There is no StatefulSet: none.
+	pods []pod
+}
+
+// pod is what one of the StatefulSet's says.
+type pod struct {
+	name string
+	// database is what it says of its database, nil if it has none. Err: it does not answer.
+	database *database
+	err      error
+}
+
+// observe reads the world.
+func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster) (*world, error) {
+	w := &world{cluster: c, now: env.Clock.Now()}
+	if w.limited = env.Limit(client.ObjectKeyFromObject(c), time.Second); w.limited > 0 {
+		return w, nil
+	}
+	key := client.ObjectKey{Namespace: c.Namespace, Name: string(c.Spec.StatefulSetName)}
+	set, err := live.Get(ctx, env.Reader, "StatefulSet", key, &appsv1.StatefulSet{})
+	if err != nil || set == nil {
+		return w, err
+	}
+	config, problem, err := credentials(ctx, env.Reader, c)
+	if err != nil || problem != "" {
+		w.problem = problem
+		return w, err
+	}
+	w.pods = make([]pod, ptr.Deref(set.Spec.Replicas, 1))
+	var all sync.WaitGroup
+	for i := range w.pods {
+		p := &w.pods[i]
+		p.name = fmt.Sprintf("%s-%d", set.Name, i)
+		all.Go(func() { p.database, p.err = query(ctx, env, c, p.name, config.Clone()) })
+	}
+	all.Wait()
+	return w, nil
+}
+
+// credentials are what members are asked by.
+func credentials(ctx context.Context, reader client.Reader, c *c5c3v1.RaftCluster) (config *tls.Config, problem string, err error) {
+	name := string(c.Spec.ClientSecretName)
+	s, err := live.Get(ctx, reader, "Secret", client.ObjectKey{Namespace: c.Namespace, Name: name}, &corev1.Secret{})
+	if err != nil {
+		return nil, "", err
+	}
+	if s == nil {
+		return nil, "Secret " + name + " does not exist", nil
+	}
+	pair, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey])
+	authority := x509.NewCertPool()
+	if err != nil || !authority.AppendCertsFromPEM(s.Data["ca.crt"]) {
+		why := "Secret " + name + " does not hold a client's certificate, its key and the authority ca.crt"
+		return nil, why, nil //nolint:nilerr // it is told, without what is in it
+	}
+	return &tls.Config{RootCAs: authority, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, "", nil
+}
+
+// query asks one pod.
+func query(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name string, config *tls.Config) (*database, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	config.ServerName = name + "." + string(c.Spec.Domain)
+	conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(config.ServerName, strconv.Itoa(int(c.Spec.Port))))
+	if err != nil {
+		return nil, fmt.Errorf("cannot connect: %w", err)
+	}
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("cannot connect by TLS: %w", err)
+	}
+	return ask(ctx, secure, c.Spec.Database)
+}

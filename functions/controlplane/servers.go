@@ -1,0 +1,133 @@
+package controlplane
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// A part of a service may have a database and a queue to itself, which it composes: what the claim says of them is laid over what the
+// control plane's own have. They are of the same authorities, so that whoever trusts those trusts these.
+
+// ownDatabase is the database server of a part, as far as it is there as it was told last (nil: it is not). It takes so many connections.
+func (m *model) ownDatabase(
+	part string, said *controlplanev1.Members, was *common.DatabaseServer, connections int64,
+) *common.DatabaseServer {
+	i := m.spec.Infrastructure.MariaDB
+	given := ptr.Deref(i.StorageSize, storageSize(m.size.databaseStorage))
+	if was != nil && bytes(storageSize(was.StorageSize)) > bytes(given) {
+		given = storageSize(was.StorageSize)
+	}
+	res := merge.Over(openstack.Resources(said.Process), m.databaseResources())
+	out := &common.DatabaseServer{
+		Members: m.ownMembers(said, m.databaseReplicas(), string(given), i.StorageClass, res, i.Placement, release.MariaDB),
+		Metrics: m.databaseMetrics(),
+	}
+	if was != nil {
+		out.StorageClass = was.StorageClass
+	}
+	out.Connections = mariadb.Connections(max(m.size.connections, connections), mariadb.Memory(res))
+	if out.Metrics {
+		out.ExporterImage = m.imageOf(release.MariaDBExporter)
+	}
+	if b := i.Backup; b != nil {
+		out.Backup = &common.DatabaseBackup{
+			Schedule: b.Schedule, RetentionDays: b.RetentionDays, Bucket: b.S3.Bucket, Endpoint: b.S3.Endpoint, Region: b.S3.Region,
+			Prefix: joined(b.S3.Prefix, "cells", part), CredentialsSecretRef: b.S3.CredentialsSecretRef, PrivateCA: b.S3.PrivateCA,
+		}
+		if v := b.StagingStorage; v != nil {
+			out.Backup.StagingSize, out.Backup.StagingClass = string(v.StorageSize), cmp.Or(v.StorageClass, m.platform.StorageClass)
+		}
+	}
+	return out
+}
+
+// ownQueue is the message queue of a part, with what it may not be.
+func (m *model) ownQueue(field string, said *controlplanev1.Members, was *common.QueueServer) (*common.QueueServer, error) {
+	r := m.spec.Infrastructure.RabbitMQ
+	res := merge.Over(openstack.Resources(said.Process), m.queueResources())
+	out := &common.QueueServer{
+		Members: m.ownMembers(said, ptr.Deref(r.Replicas, m.size.messaging),
+			string(ptr.Deref(r.StorageSize, storageSize(m.size.messagingStorage))),
+			r.StorageClass, res, r.Placement, release.RabbitMQ),
+		IssuerRef: m.queueIssuer(), ClusterDomain: common.Hostname(m.clusterDomain()),
+	}
+	if was == nil {
+		return out, nil
+	}
+	q, err := queueMembers{out.Replicas, out.StorageSize, string(out.StorageClass)}.keep(field, said.Replicas, said.Storage,
+		queueMembers{was.Replicas, was.StorageSize, string(was.StorageClass)})
+	out.Replicas, out.StorageSize, out.StorageClass = q.replicas, q.storage, common.ObjectName(q.class)
+	return out, err
+}
+
+func (m *model) ownMembers(
+	said *controlplanev1.Members, replicas int32, storage string, class common.ObjectName, res *common.Resources,
+	on common.Placement, image string,
+) common.Members {
+	return common.Members{
+		Replicas:     ptr.Deref(said.Replicas, replicas),
+		StorageSize:  string(ptr.Deref(said.StorageSize, storageSize(storage))),
+		StorageClass: cmp.Or(said.StorageClass, class, m.platform.StorageClass),
+		Resources:    res,
+		Placement:    on,
+		Image:        m.imageOf(image),
+	}
+}
+
+// imageOf is the image of what an operator runs. An image that cannot be is the control plane's own, too, which says so.
+func (m *model) imageOf(name string) string {
+	image, _ := m.thirdPartyImage(name)
+	return image
+}
+
+// checkOwnDatabase refuses what a database that is there cannot become.
+func checkOwnDatabase(field string, want, was *common.DatabaseServer, said *controlplanev1.Members) error {
+	if was == nil {
+		return nil
+	}
+	errs := []error{
+		checkCluster(field+".replicas", was.Replicas, want.Replicas, "add another cell"),
+		checkVolumes(field+".storageSize", storageSize(was.StorageSize), storageSize(want.StorageSize)),
+	}
+	if said.StorageClass != "" && said.StorageClass != was.StorageClass {
+		errs = append(errs, keepsClass(field, string(was.StorageClass)))
+	}
+	return errors.Join(errs...)
+}
+
+// ownDatabaseAddress is where a part's own database is reached.
+func (m *model) ownDatabaseAddress(part string, s *common.DatabaseServer) *common.Database {
+	name := mariaDBName + "-" + part
+	host := name
+	if s.Replicas > 1 {
+		host += "-primary"
+	}
+	return &common.Database{
+		MariaDBRef: common.LocalReference{Name: common.ObjectName(name)}, Host: fmt.Sprintf("%s.%s.svc", host, m.instance), Port: mariaDBPort,
+		CASecretRef: m.databaseCA(), Galera: s.Replicas > 1,
+	}
+}
+
+// ownQueueAddress is the same of a queue.
+func (m *model) ownQueueAddress(part string) *common.Queue {
+	out, name := m.queueSpec(), rabbitMQName+"-"+part
+	out.RabbitMQRef.Name, out.Host = common.ObjectName(name), rabbitmq.ClusterHost(name, m.instance)
+	return &out
+}
+
+// databaseCA is where the authority of all databases' certificates is.
+func (m *model) databaseCA() common.SecretKeyReference {
+	return common.SecretKeyReference{Name: mariaDBName + "-ca-bundle", Key: certificate.CAKey}
+}

@@ -1,0 +1,129 @@
+package controlplane
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+)
+
+// apart is a claim with a cell that has a database and a queue to itself, of which more is said.
+func apart(mariadb, rabbitmq string) string {
+	return compute(", cells: [{name: near}, {name: far, infrastructure: {mariadb: {" + mariadb + "}, rabbitmq: {" + rabbitmq + "}}}]")
+}
+
+// TestOwnServers: what the claim does not say of a cell's own servers is as the control plane's own are, backups and authorities included,
+// and the other cells know nothing of them.
+func TestOwnServers(t *testing.T) {
+	const backup = `{infrastructure: {mariadb: {replicas: 5, nodeSelector: {disk: fast}, backup: {schedule: "0 1 * * *", retentionDays: 7,
+		s3: {bucket: abc, endpoint: "s3:9000", prefix: cloud, credentialsSecretRef: {name: s3}}, stagingStorage: {storageSize: 1Gi}}},
+		rabbitmq: {storageClass: slow}}, ` // of a size that nothing else says
+	n := novaOf(t, backup+apart("storageSize: 7Gi, memory: 4Gi", "replicas: 1, storageClass: quick")[1:], queued)
+	if near := n.Cells[0]; near.Infrastructure != nil || near.Database != nil || near.Queue != nil {
+		t.Errorf("the other cell is told %+v", near)
+	}
+	far := n.Cells[1]
+	if diff := cmp.Diff(&common.Database{
+		MariaDBRef: common.LocalReference{Name: "mariadb-far"}, Host: "mariadb-far-primary." + instance + ".svc", Port: 3306,
+		CASecretRef: n.Database.CASecretRef, Galera: true,
+	}, far.Database); diff != "" {
+		t.Errorf("database (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(&common.Queue{
+		RabbitMQRef: common.LocalReference{Name: "rabbitmq-far"}, Host: "rabbitmq-far." + instance + ".svc", Port: 5671, CASecretRef: n.Queue.CASecretRef,
+	}, far.Queue); diff != "" {
+		t.Errorf("queue (-want +got):\n%s", diff)
+	}
+	db, queue := far.Infrastructure.Database, far.Infrastructure.Queue
+	want := common.Members{
+		Replicas: 5, StorageSize: "7Gi", Resources: resources("500m", "4Gi", "4Gi"),
+		Placement: common.Placement{NodeSelector: map[string]common.LabelValue{"disk": "fast"}},
+	}
+	if diff := cmp.Diff(want, db.Members); diff != "" {
+		t.Errorf("members of the database (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(&common.DatabaseBackup{
+		Schedule: "0 1 * * *", RetentionDays: 7, Bucket: "abc", Endpoint: "s3:9000", Prefix: "cloud/cells/far",
+		CredentialsSecretRef: common.SecretReference{Name: "tenant-s3"}, StagingSize: "1Gi",
+	}, db.Backup); diff != "" {
+		t.Errorf("backup (-want +got):\n%s", diff)
+	}
+	want = common.Members{Replicas: 1, StorageSize: "10Gi", StorageClass: "quick", Resources: resources("500m", "2Gi", "2Gi")}
+	if diff := cmp.Diff(want, queue.Members); diff != "" {
+		t.Errorf("members of the queue (-want +got):\n%s", diff)
+	}
+	if queue.IssuerRef != (common.IssuerReference{Name: "queues", Kind: "ClusterIssuer"}) || queue.ClusterDomain != "cluster.local" {
+		t.Errorf("the queue's certificate is of %v in %s", queue.IssuerRef, queue.ClusterDomain)
+	}
+	if diff := cmp.Diff([]common.NamespaceName{"mariadb-operator"}, far.Infrastructure.Neighbours.MariaDBOperator); diff != "" {
+		t.Errorf("neighbours (-want +got):\n%s", diff)
+	}
+}
+
+// TestOwnServersCost: they are counted, with their volumes, and hold the namespace to the standard that their pods pass.
+func TestOwnServersCost(t *testing.T) {
+	parts := map[string]part{}
+	for _, p := range derived(t, apart("replicas: 3, storageSize: 7Gi", "memory: 9Gi"), queued).parts() {
+		parts[p.field] = p
+	}
+	db, queue := parts["spec.services.nova.cells[1].infrastructure.mariadb"], parts["spec.services.nova.cells[1].infrastructure.rabbitmq"]
+	if db.replicas != 3 || db.storage != "7Gi" || queue.replicas != 3 || queue.resources.Limits.Memory.String() != "9Gi" || queue.storage != "10Gi" {
+		t.Errorf("the database is %+v, the queue %+v", db, queue)
+	}
+	const alone = "{size: development, infrastructure: {valkey: {enabled: false}}, "
+	for mariadb, want := range map[string]string{"": "restricted", "replicas: 3": "baseline"} {
+		if got := derived(t, alone+apart(mariadb, "")[1:], queued).podSecurity(); got != want {
+			t.Errorf("{%s}: pods are held to %s, want %s", mariadb, got, want)
+		}
+	}
+	shared, own := derived(t, compute(", cells: [{name: near}, {name: far}]"), queued), derived(t, apart("", ""), queued)
+	if a, b := shared.connectionsOf(shared.services[2]), own.connectionsOf(own.services[2]); b >= a {
+		t.Errorf("with a database of its own a cell opens %d connections to the shared one, without %d", b, a)
+	}
+}
+
+// TestOwnServersKept: what their operators do not change is refused where the claim asks for it, and stays where it does not.
+func TestOwnServersKept(t *testing.T) {
+	told := novaOf(t, apart("storageSize: 30Gi, storageClass: fast", "replicas: 3, storageSize: 30Gi, storageClass: fast"), queued)
+	data, err := json.Marshal(told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := observedAs(t, novav1.ServiceName, string(data))
+	m, err := derive(input(t, apart("", ""), queued, seen))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range m.services {
+		if s.name != novav1.ServiceName {
+			continue
+		}
+		own := m.novaSpec(s).Cells[1].Infrastructure
+		for name, got := range map[string]common.Members{"database": own.Database.Members, "queue": own.Queue.Members} {
+			if got.Replicas != 3 || got.StorageSize != "30Gi" || got.StorageClass != "fast" {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+	}
+	const at = "spec.services.nova.cells[1].infrastructure."
+	for name, tc := range map[string]struct{ spec, field, words string }{
+		"one alone":         {apart("replicas: 1", ""), at + "mariadb.replicas", "add another cell"},
+		"smaller database":  {apart("storageSize: 20Gi", ""), at + "mariadb.storageSize", "cannot shrink"},
+		"database's class":  {apart("storageClass: slow", ""), at + "mariadb.storageClass", "class fast"},
+		"fewer of a queue":  {apart("", "replicas: 1"), at + "rabbitmq.replicas", "takes none away"},
+		"smaller queue":     {apart("", "storageSize: 20Gi"), at + "rabbitmq.storageSize", "cannot shrink"},
+		"queue's class":     {apart("", "storageClass: slow"), at + "rabbitmq.storageClass", "class fast"},
+		"database given up": {compute(", cells: [{name: near}, {name: far, infrastructure: {rabbitmq: {}}}]"), at + "mariadb", "add another cell"},
+		"queue given up":    {compute(", cells: [{name: near}, {name: far, infrastructure: {mariadb: {}}}]"), at + "rabbitmq", "add another cell"},
+		"one of its own": {
+			compute(", cells: [{name: near, infrastructure: {mariadb: {}}}, {name: far, infrastructure: {mariadb: {}, rabbitmq: {}}}]"),
+			"spec.services.nova.cells[0].infrastructure.mariadb", "add another cell",
+		},
+	} {
+		_, err := derive(input(t, tc.spec, queued, seen))
+		checkRefused(t, name, err, tc.field, tc.words)
+	}
+}

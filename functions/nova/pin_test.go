@@ -1,0 +1,41 @@
+package nova
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// TestPinned: who speaks to hypervisors is replaced when the oldest of all cells is another one, until none is of an earlier release.
+func TestPinned(t *testing.T) {
+	w, _ := kind.Ready(t, "medium")
+	oldest := int64(0)
+	w.Reports = func(kind, _ string) map[string]any {
+		if kind != "NovaCell" {
+			return nil
+		}
+		return map[string]any{"uuid": "00000000-0000-4000-8000-000000000001", "oldestCompute": oldest}
+	}
+	for _, c := range []struct {
+		reason string
+		oldest int64
+		want   string
+	}{
+		{"there is no hypervisor", 0, ""}, {"one is of 2025.1", 68, "68"}, {"all are of 2026.1", 72, ""}, {"one is ahead", 74, ""},
+	} {
+		oldest = c.oldest
+		if err := w.Refresh(func(simulate.Step) {}); err != nil {
+			t.Fatal(err)
+		}
+		desired := kind.Desired(t, w)
+		for _, resource := range []string{"deployment", "conductor", "scheduler"} {
+			got, _, err := unstructured.NestedString(desired[resource], "spec", "template", "metadata", "annotations", novav1.Group+"/oldest-compute")
+			if err != nil || desired[resource] == nil || got != c.want {
+				t.Errorf("%s: %s is pinned to %q, %v; want %q", c.reason, resource, got, err, c.want)
+			}
+		}
+	}
+}

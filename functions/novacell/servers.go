@@ -1,0 +1,193 @@
+package novacell
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// Components of a cell's own servers, and the resources that are them. What they hold goes with them if data is to be deleted: operators
+// let databases, virtual hosts and users go whose server is gone, so that nothing here has to go first.
+const (
+	databaseComponent = "database-server"
+	backupComponent   = "database-server-backup"
+	queueComponent    = "queue-server"
+	watchComponent    = "server-monitoring"
+)
+
+func (m *model) ownDatabase() *common.DatabaseServer {
+	if m.spec.Infrastructure == nil {
+		return nil
+	}
+	return m.spec.Infrastructure.Database
+}
+
+func (m *model) ownQueue() *common.QueueServer {
+	if m.spec.Infrastructure == nil {
+		return nil
+	}
+	return m.spec.Infrastructure.Queue
+}
+
+// databaseName and queueName are what the cell's own servers are called.
+func (m *model) databaseName() string { return string(m.spec.Database.MariaDBRef.Name) }
+func (m *model) queueName() string    { return string(m.spec.Queue.RabbitMQRef.Name) }
+
+// clients are the pods that use the cell's own servers: those of the cell, and of its Nova. Other services, and other cells, have no
+// business there.
+func (m *model) clients() []map[string]string {
+	var out []map[string]string
+	for _, instance := range []string{m.nova, m.Name} {
+		labels := workload.Ours()
+		labels["app.kubernetes.io/instance"] = instance
+		out = append(out, labels)
+	}
+	return out
+}
+
+// databaseServer is the cell's MariaDB, and who reaches it.
+func databaseServer(m *model) ([]compose.Stage, error) {
+	root := m.Meta(m.databaseName() + "-root")
+	first := compose.Stage{
+		{Name: "root-generator", Object: secret.Generator(root)},
+		{Name: "root-secret", Object: secret.Generated(root, root.Name, "root", nil), Retain: true},
+	}
+	if store := m.Spec.SecretStore; store != nil {
+		// Backups of the database are opened by the password of their time: a new one does not take its place.
+		first = append(first, compose.Resource{Name: "root-backup", Object: secret.BackupOnce(root, *store, m.Namespace)})
+	}
+	for _, p := range m.network().Policies(m.Meta) {
+		first = append(first, compose.Resource{Name: p.Name + "-network-policy", Object: p.Object})
+	}
+	jobs := m.Sub("jobs")
+	first = append(first, compose.Resource{Name: "jobs-network-policy", Object: m.JobWorkload().With(jobs, "schema").NetworkPolicy(
+		nil, []workload.Flow{{Pods: mariadb.Pods(m.databaseName()), Ports: []int32{m.spec.Database.Port}}},
+	)})
+	return []compose.Stage{first, {{Name: databaseComponent, Object: m.server(root.Name).Object(), Retain: true}}}, nil
+}
+
+// server is MariaDB, as the control plane's own is.
+func (m *model) server(root string) mariadb.Server {
+	own := m.ownDatabase()
+	was, _ := m.seen.Get(databaseComponent)
+	return service.KeepServer(mariadb.Server{
+		Meta:         m.Meta(m.databaseName()),
+		Replicas:     own.Replicas,
+		RootSecret:   root,
+		StorageSize:  own.StorageSize,
+		StorageClass: string(own.StorageClass),
+		Resources:    own.Resources,
+		Placement:    own.Placement,
+		Issuer:       string(m.spec.IssuerRef.Name),
+		Image:        own.Image,
+		Exporter:     mariadb.Exporter{Enabled: own.Metrics, Image: own.ExporterImage, Placement: own.Placement},
+		PullSecrets:  m.Spec.Images.PullSecrets,
+		BufferPool:   mariadb.BufferPool(mariadb.Memory(own.Resources)),
+		Connections:  own.Connections,
+		Transfer:     &mariadb.Transfer{Cache: mariadb.GaleraCache(bytes(own.StorageSize)), Threads: mariadb.Threads(own.Resources)},
+	}, was)
+}
+
+func (m *model) network() mariadb.Network {
+	n := mariadb.Network{
+		Server: m.databaseName(), Members: m.ownDatabase().Replicas, Metrics: m.ownDatabase().Metrics, Clients: m.clients(),
+		Neighbours: m.spec.Infrastructure.Neighbours,
+	}
+	if b := m.ownDatabase().Backup; b != nil {
+		n.Buckets = []int32{workload.HTTPSPort(b.Endpoint)}
+	}
+	return n
+}
+
+// databaseBackup is regular backups of the cell's database. Nothing waits for it. What their operator does not allow to change is part of
+// their name.
+func databaseBackup(m *model) ([]compose.Stage, error) {
+	own := m.ownDatabase()
+	b := mariadb.Backup{
+		Server: m.databaseName(), Cron: string(own.Backup.Schedule), Days: own.Backup.RetentionDays,
+		Bucket: mariadb.Bucket{
+			Name: own.Backup.Bucket, Endpoint: own.Backup.Endpoint, Region: own.Backup.Region, Prefix: own.Backup.Prefix,
+			Secret: string(own.Backup.CredentialsSecretRef.Name), PrivateCA: own.Backup.PrivateCA,
+		},
+		Timeout: m.backupTimeout(), Tolerations: own.Tolerations, Resources: workload.Resources("100m", "256Mi", "2Gi"),
+		StagingSize: own.Backup.StagingSize, StagingClass: string(own.Backup.StagingClass),
+	}
+	const digits = 8
+	suffix := "-" + names.HashOf(digits, b.Fixed())
+	b.Meta = m.Meta(m.databaseName() + suffix)
+	jobs := m.databaseName() + "-backups"
+	return []compose.Stage{{
+		{Name: backupComponent + suffix, Object: b.Object()},
+		{Name: backupComponent + "-network-policy", Object: m.network().Backups(m.Meta(jobs))},
+	}}, nil
+}
+
+func (m *model) backupTimeout() time.Duration {
+	return mariadb.BackupTimeout(bytes(m.ownDatabase().StorageSize))
+}
+
+// queueServer is the cell's RabbitMQ, and who reaches it.
+func queueServer(m *model) ([]compose.Stage, error) {
+	c := m.cluster()
+	policy := c.NetworkPolicy(m.clients(), m.Monitored(), m.spec.Infrastructure.Neighbours)
+	return []compose.Stage{
+		{
+			{Name: queueComponent + "-certificate", Object: c.Certificate()},
+			{Name: queueComponent + "-network-policy", Object: policy},
+		},
+		{
+			{Name: queueComponent, Object: c.Object(), Retain: true},
+			{Name: queueComponent + "-disruption-budget", Object: c.DisruptionBudget()},
+		},
+	}, nil
+}
+
+func (m *model) cluster() rabbitmq.Cluster {
+	return rabbitmq.Cluster{Name: m.queueName(), Meta: m.Meta, QueueServer: *m.ownQueue(), PullSecrets: m.Spec.Images.PullSecrets}
+}
+
+// serverMonitoring is alerts on the cell's own servers, and what brings their metrics to a Prometheus.
+func serverMonitoring(m *model) ([]compose.Stage, error) {
+	const field = "services.nova.cells[].infrastructure."
+	conf := m.Spec.Monitoring
+	var stage compose.Stage
+	if own := m.ownDatabase(); own != nil {
+		meta := m.Meta(m.databaseName())
+		alerts := mariadb.Alerts{Meta: meta, Members: own.Replicas, Metrics: own.Metrics}
+		if own.Backup != nil {
+			alerts.BackupAge = mariadb.LongestGap(own.Backup.Schedule) + m.backupTimeout()
+		}
+		stage = append(stage, compose.Resource{Name: databaseComponent + "-alerts", Object: alerts.Object(conf)})
+		if own.Metrics && len(conf.Labels) > 0 {
+			stage = append(stage, compose.Resource{
+				Name: databaseComponent + "-monitor", Object: mariadb.Monitor(meta, conf, own.Replicas, m.spec.Database.Port),
+			})
+		}
+	}
+	if m.ownQueue() != nil {
+		c := m.cluster()
+		stage = append(stage,
+			compose.Resource{Name: queueComponent + "-monitor", Object: c.Monitor(conf)},
+			compose.Resource{Name: queueComponent + "-alerts", Object: c.Alerts(conf, field+"rabbitmq")},
+		)
+	}
+	return []compose.Stage{stage}, nil
+}
+
+// bytes is the size of a volume, whose form the claim's admission has checked.
+func bytes(size string) int64 {
+	q, err := resource.ParseQuantity(size)
+	if err != nil {
+		return 0
+	}
+	return q.Value()
+}

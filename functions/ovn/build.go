@@ -1,0 +1,214 @@
+package ovn
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+var (
+	//go:embed member.sh
+	memberScript string
+	//go:embed northd.sh
+	northdScript string
+)
+
+const (
+	// userID is that of the image.
+	userID = 42424
+	// electionMilliseconds is after how long without a word from the leader members elect another. It is long enough for one that writes
+	// its whole database into a new file, and for a busy disk.
+	electionMilliseconds = 5000
+	// probeMilliseconds is after how long a client is asked whether it is there. Clients compute for long, and would all come back at once.
+	probeMilliseconds = 60000
+	// mercy is how long a member has to hand over and to end.
+	mercy = 60
+	// leastMemory is below what a process does not start.
+	leastMemory = 64 << 20
+	// retries of the probe at the start, each of ten seconds: a large database is read for minutes.
+	startRetries = 180
+)
+
+// Folders in pods.
+const (
+	scriptsFolder = "/etc/ovn/scripts"
+	stateFolder   = "/etc/ovn/state"
+	tlsFolder     = "/etc/ovn/tls"
+	dataFolder    = "/var/lib/ovn"
+)
+
+// tls is the end of the name of a Secret with a certificate, client the part of what the companion asks by.
+const (
+	tls    = "tls"
+	client = "client"
+)
+
+func (m *model) secret(part string) string { return m.sub(part + "-" + tls) }
+
+// companionAccess lets the companion read what it asks the members by, and reach them.
+func (m *model) companionAccess() ([]compose.Stage, error) {
+	role, binding := c5c3.Grant(m.meta(m.sub(c5c3.Name)), m.memory(&m.north), m.memory(&m.south))
+	pods := metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": c5c3.Name}}
+	reach := workload.NetworkPolicy(m.meta(m.sub(c5c3.Name)), pods, nil, []workload.Flow{
+		{Pods: m.north.workload.Selector(), Ports: []int32{m.north.port}}, {Pods: m.south.workload.Selector(), Ports: []int32{m.south.port}},
+	})
+	return []compose.Stage{{
+		{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding},
+		{Name: "companion-network-policy", Object: reach},
+	}}, nil
+}
+
+// authority signs for members and clients of this OVNCluster, and for nobody else: who has a certificate of it may write.
+func (m *model) authority() ([]compose.Stage, error) {
+	ca := m.sub("ca")
+	issuer := common.IssuerReference{Name: common.ObjectName(ca), Kind: "Issuer"}
+	leaf := func(part string, dnsNames ...string) compose.Resource {
+		return compose.Resource{Name: part + "-certificate", Object: certificate.Server(m.meta(m.secret(part)), issuer, dnsNames...)}
+	}
+	return []compose.Stage{
+		{{Name: "self-signed", Object: certificate.SelfSigned(m.meta(m.sub("self-signed")))}},
+		{{Name: "ca", Object: certificate.Authority(m.meta(ca), m.sub("self-signed")), Retain: true}},
+		{{Name: "issuer", Object: certificate.CAIssuer(m.meta(ca), ca)}},
+		{
+			leaf(northbound, m.north.names()...), leaf(southbound, m.south.names()...),
+			leaf(northd, fmt.Sprintf("%s.%s.svc", m.sub(northd), m.namespace)), leaf(client, fmt.Sprintf("%s.%s.svc", m.sub(client), m.namespace)),
+		},
+	}, nil
+}
+
+// scripts are what pods run.
+func (m *model) scripts() ([]compose.Stage, error) {
+	return []compose.Stage{{{
+		Name: scriptsRevision(), Revisions: "scripts",
+		Object: m.workload("").ConfigMap(m.sub(scriptsRevision()), map[string]string{"member.sh": memberScript, "northd.sh": northdScript}),
+	}}}, nil
+}
+
+// scriptsRevision changes with what they say.
+func scriptsRevision() string {
+	const digits = 10
+	return "scripts-" + names.Hash(digits, memberScript, northdScript)
+}
+
+// memory is what remembers a database's cluster.
+func (m *model) memory(d *database) *c5c3v1.RaftCluster {
+	return c5c3.RaftCluster(m.meta(d.workload.Name), c5c3v1.RaftClusterSpec{
+		Database: d.schema, StatefulSetName: common.ObjectName(d.workload.Name), Domain: common.Hostname(d.domain), Port: d.port,
+		ClientSecretName: common.ObjectName(m.secret(client)), IntervalSeconds: 10,
+	})
+}
+
+// build is a database. What is known of its cluster comes before its pods: a StatefulSet that is made again finds the volumes that are
+// left.
+func (m *model) build(d *database) ([]compose.Stage, error) {
+	claims, err := d.claims()
+	if err != nil {
+		return nil, err
+	}
+	w := d.workload
+	state := workload.ConfigMap(m.meta(m.sub(d.stateResource())), map[string]string{
+		clusterIDFile: d.id, membersFile: strconv.Itoa(int(d.joined)),
+	})
+	peers := workload.Flow{Pods: w.Selector(), Ports: []int32{d.raft}}
+	return []compose.Stage{
+		{{Name: d.clusterResource(), Object: m.memory(d), Ready: d.looked, Retain: true}},
+		{
+			{Name: d.stateResource(), Object: state},
+			{Name: d.part + "-service", Object: w.HeadlessService(workload.Port("database", d.port), workload.Port("raft", d.raft))},
+			{Name: d.part + "-disruption-budget", Object: w.DisruptionBudget()},
+			{Name: d.part + "-network-policy", Object: w.NetworkPolicy([]workload.Flow{peers, {Ports: []int32{d.port}}}, []workload.Flow{peers})},
+		},
+		{{Name: d.part, Object: w.StatefulSet(m.memberPod(d), claims...), Ready: d.whole}},
+	}, nil
+}
+
+// memberPod is a member.
+func (m *model) memberPod(d *database) workload.Pod {
+	value := func(name, text string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: text} }
+	number := func(name string, n int32) corev1.EnvVar { return value(name, strconv.Itoa(int(n))) }
+	p := m.pod("member.sh", m.secret(d.part))
+	c := &p.Containers[0]
+	c.Env = append(workload.Self(),
+		value("DATABASE", d.schema), value("SCHEMA", "/usr/share/ovn/"+d.file+".ovsschema"), value("NAME", d.workload.Name),
+		value("DOMAIN", d.domain),
+		number("PORT", d.port), number("RAFT_PORT", d.raft), number("ELECTION_MILLISECONDS", electionMilliseconds),
+		number("PROBE_MILLISECONDS", probeMilliseconds), value("DATA", dataFolder), value("STATE", stateFolder), value("TLS", tlsFolder))
+	c.Ports = []corev1.ContainerPort{{Name: "database", ContainerPort: d.port}, {Name: "raft", ContainerPort: d.raft}}
+	c.VolumeMounts = append(c.VolumeMounts, workload.Mount("state", stateFolder), corev1.VolumeMount{Name: "data", MountPath: dataFolder})
+	p.Volumes = append(p.Volumes, workload.ConfigVolume("state", m.sub(d.stateResource())))
+	c.StartupProbe.FailureThreshold = startRetries
+	return p
+}
+
+// northd is what makes the one database of the other.
+func (m *model) northd() ([]compose.Stage, error) {
+	w := m.workload(northd)
+	w.Replicas = ptr.Deref(m.spec.Northd.Replicas, 2) //nolint:mnd // one is active, one waits
+	r, err := resources("spec.northd", m.spec.Northd)
+	if err != nil {
+		return nil, err
+	}
+	w.Resources = r
+	p := m.pod("northd.sh", m.secret(northd))
+	p.Containers[0].Env = []corev1.EnvVar{
+		{Name: "NORTHBOUND", Value: m.north.endpoint()}, {Name: "SOUTHBOUND", Value: m.south.endpoint()}, {Name: "TLS", Value: tlsFolder},
+	}
+	return []compose.Stage{{
+		{Name: northd, Object: w.Deployment(p)},
+		{Name: northd + "-disruption-budget", Object: w.DisruptionBudget()},
+		{Name: northd + "-network-policy", Object: w.NetworkPolicy(nil, []workload.Flow{
+			{Pods: m.north.workload.Selector(), Ports: []int32{m.north.port}}, {Pods: m.south.workload.Selector(), Ports: []int32{m.south.port}},
+		})},
+	}}, nil
+}
+
+// pod is one that runs a script.
+func (m *model) pod(script, secret string) workload.Pod {
+	path := scriptsFolder + "/" + script
+	c := corev1.Container{
+		Name: "ovn", Image: m.image, Command: []string{"sh", path},
+		VolumeMounts: []corev1.VolumeMount{workload.Mount("scripts", scriptsFolder), workload.Mount(tls, tlsFolder)},
+	}
+	workload.Probe(&c, workload.Exec("sh", path, "alive"))
+	// Whoever has no majority is not restarted: that helps nobody.
+	ready := *c.ReadinessProbe
+	ready.ProbeHandler = corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"sh", path, "ready"}}}
+	ready.PeriodSeconds = 10
+	c.ReadinessProbe = &ready
+	return workload.Pod{
+		UserID: userID, Containers: []corev1.Container{c}, GraceSeconds: ptr.To[int64](mercy),
+		Volumes: []corev1.Volume{workload.ConfigVolume("scripts", m.sub(scriptsRevision())), workload.SecretVolume(tls, secret)},
+	}
+}
+
+// resources are what a process gets. It is an error if that cannot hold it.
+func resources(field string, p common.Process) (*common.Resources, error) {
+	if p.CPU == nil {
+		p.CPU = enough.CPU
+	}
+	if p.Memory == "" {
+		p.Memory = enough.Memory
+	}
+	if err := service.CheckAmounts(field, p); err != nil {
+		return nil, err
+	}
+	r := service.Resources(p)
+	if limit := r.Limits.Memory; limit.Value() < leastMemory {
+		return nil, invalid.Field(field+".memory", "%s cannot hold a process; give 64Mi or more", limit)
+	}
+	return r, nil
+}

@@ -1,0 +1,190 @@
+package ovn
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// maxMembers is how many members a database has at most. Certificates name as many, so that none is renewed for another number.
+const maxMembers = 5
+
+// database is one of the two, and how many members it has now.
+type database struct {
+	// part is its component, schema the name of its schema, and file that of the schema's file.
+	part, schema, file string
+	port, raft         int32
+	members            ovnv1.Members
+	workload           workload.Workload
+	// domain of its pods' names.
+	domain string
+	// id of its cluster, as far as it is known.
+	id string
+	// wanted is the number of members that the spec says, and joined that of those which are to be members now: one that is beyond it leaves.
+	wanted, joined int32
+	cluster, set   *observe.Object
+}
+
+// enough is what a pod gets that the spec says nothing of.
+var enough = common.Process{CPU: new(intstr.FromString("100m")), Memory: "512Mi"}
+
+func (m *model) database(part string, members ovnv1.Members, seen observe.State) (database, error) {
+	d := database{
+		part: part, schema: "OVN_Northbound", file: "ovn-nb", port: ovnv1.NorthboundPort, raft: ovnv1.NorthboundRaftPort, members: members,
+	}
+	if part == southbound {
+		d.schema, d.file, d.port, d.raft = "OVN_Southbound", "ovn-sb", ovnv1.SouthboundPort, ovnv1.SouthboundRaftPort
+	}
+	d.workload = m.workload(part)
+	d.domain = fmt.Sprintf("%s.%s.svc.%s", d.workload.Name, m.namespace, m.spec.ClusterDomain)
+	d.wanted = ptr.Deref(members.Replicas, 1)
+	if d.wanted < 1 || d.wanted > maxMembers || d.wanted%2 == 0 {
+		return d, invalid.Field("spec."+part+".replicas", "%d members cannot agree by majority; give 1, 3 or 5", d.wanted)
+	}
+	r, err := resources("spec."+part, members.Process)
+	if err != nil {
+		return d, err
+	}
+	d.workload.Resources = r
+	d.cluster, _ = seen.Get(d.clusterResource())
+	d.set, _ = seen.Get(d.part)
+	state, _ := seen.Get(d.stateResource())
+	// What is known is not forgotten with the object that says so.
+	d.id = cmp.Or(d.cluster.String("status", "clusterID"), state.String("data", clusterIDFile))
+	d.workload.Replicas, d.joined = d.next(state.String("data", membersFile))
+	return d, nil
+}
+
+// Files of a member's state.
+const (
+	clusterIDFile = "cluster-id"
+	membersFile   = "members"
+)
+
+// next is how many pods there are to be now, and how many of them are to be members.
+//
+// As long as nobody knows of a cluster there is one pod, which creates it. Then all that are wanted join. Members leave one by one, those
+// with the highest numbers first, each while all others are in touch; its pod goes when it has left, since nobody else can let it leave.
+func (d *database) next(asked string) (pods, joined int32) {
+	now, _ := d.set.Int("spec", "replicas")
+	pods = int32(now) //nolint:gosec // a handful
+	switch {
+	case d.id == "":
+		pods = max(pods, 1)
+		return pods, pods
+	case pods <= d.wanted:
+		return d.wanted, d.wanted
+	}
+	last := pods - 1
+	switch {
+	case d.state(last) == c5c3v1.MemberLeft:
+		return last, last
+	case asked == strconv.Itoa(int(last)), d.verdict().Ready:
+		return pods, last
+	}
+	return pods, pods
+}
+
+// state is what the pod of a number says.
+func (d *database) state(number int32) string {
+	for _, v := range d.cluster.List("status", "members") {
+		if member, _ := v.(map[string]any); member["pod"] == d.pod(number) {
+			s, _ := member["state"].(string)
+			return s
+		}
+	}
+	return ""
+}
+
+func (d *database) pod(number int32) string { return fmt.Sprintf("%s-%d", d.workload.Name, number) }
+
+// verdict is that on the cluster.
+func (d *database) verdict() ready.Verdict {
+	if !d.cluster.Exists() {
+		return ready.Wait("NotRemembered", "nobody knows of the cluster yet")
+	}
+	rule, _ := ready.For(schema.GroupKind{Group: "c5c3.io", Kind: "RaftCluster"})
+	return rule.Check(d.cluster)
+}
+
+// whole is the verdict on the StatefulSet: all pods are there, and members.
+func (d *database) whole(set *observe.Object) ready.Verdict {
+	rule, _ := ready.For(schema.GroupKind{Group: "apps", Kind: "StatefulSet"})
+	switch v := rule.Check(set); {
+	case d.id != "" && d.joined > d.wanted:
+		return ready.Wait("Leaving", "it has %d members and leaves one by one until there are %d", d.joined, d.wanted)
+	case !v.Ready:
+		return v
+	case d.id == "":
+		return ready.Wait("NotRemembered", "nobody knows of the cluster yet")
+	}
+	return d.verdict()
+}
+
+// seen is the verdict on the memory of the cluster, before there is one: the companion has looked.
+func (d *database) looked(o *observe.Object) ready.Verdict {
+	if seen, ok := o.Int("status", "observedGeneration"); ok && seen == o.Generation() {
+		return ready.Yes
+	}
+	return ready.Wait("NotObserved", "the companion has not looked for a cluster yet")
+}
+
+// clusterResource and stateResource are the composed resources of what is known of the cluster, and of what its members are told.
+func (d *database) clusterResource() string { return d.part + "-cluster" }
+func (d *database) stateResource() string   { return d.part + "-state" }
+
+// endpoint is the addresses of all members that are wanted.
+func (d *database) endpoint() string {
+	var out []string
+	for i := range d.wanted {
+		out = append(out, fmt.Sprintf("ssl:%s.%s:%d", d.pod(i), d.domain, d.port))
+	}
+	return strings.Join(out, ",")
+}
+
+// names are those in the certificate of the members.
+func (d *database) names() []string {
+	var out []string
+	for i := range int32(maxMembers) {
+		out = append(out, d.pod(i)+"."+d.domain)
+	}
+	return out
+}
+
+func (d *database) status() ovnv1.DatabaseStatus {
+	out := ovnv1.DatabaseStatus{Endpoint: d.endpoint(), ClusterID: d.id, Leader: d.cluster.String("status", "leader")}
+	for i := range d.workload.Replicas {
+		if d.state(i) == c5c3v1.MemberJoined {
+			out.Members++
+		}
+	}
+	return out
+}
+
+// claim is the volume of a member.
+func (d *database) claims() ([]workload.Claim, error) {
+	size, err := resource.ParseQuantity(cmp.Or(string(d.members.StorageSize), "5Gi"))
+	if err != nil {
+		return nil, invalid.Field("spec."+d.part+".storageSize", "%s", err)
+	}
+	c := workload.Claim{Name: "data", Size: size, Class: string(d.members.StorageClass)}
+	out, err := workload.Fixed(d.set.List("spec", "volumeClaimTemplates"), c)
+	if err != nil {
+		return nil, invalid.Field("spec."+d.part+".storageSize", "%s", err)
+	}
+	return out, nil
+}

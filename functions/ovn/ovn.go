@@ -1,0 +1,129 @@
+// Package ovn composes one OVNCluster: the two databases of virtual networks, each a cluster of members that agree by raft, and northd,
+// which makes the one of the other.
+package ovn
+
+import (
+	"cmp"
+	"strings"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// New returns the function of OVNCluster composite resources.
+func New() function.Runner {
+	return function.Kind[ovnv1.OVNCluster, *model]{Graph: graph, Derive: derive, Place: place, Status: status}
+}
+
+// graph is what an OVNCluster consists of, and what needs what. An upgrade goes from the databases to northd: what it writes into the
+// southbound one has to have a place there.
+var graph = compose.Graph[*model]{
+	{Name: "companion-access", Build: (*model).companionAccess},
+	{Name: "authority", Build: (*model).authority},
+	{Name: "scripts", Build: (*model).scripts},
+	{
+		Name: northbound, Needs: []string{"companion-access", "authority", "scripts"}, Version: (*model).version,
+		Build: func(m *model) ([]compose.Stage, error) { return m.build(&m.north) },
+	},
+	{
+		Name: southbound, Needs: []string{"companion-access", "authority", "scripts"}, Version: (*model).version,
+		Build: func(m *model) ([]compose.Stage, error) { return m.build(&m.south) },
+	},
+	{
+		Name: northd, Needs: []string{"authority", "scripts", northbound, southbound}, RollsAfter: []string{northbound, southbound},
+		Version: (*model).version, Build: (*model).northd,
+	},
+	{Name: "monitoring", Build: (*model).alerts, Enabled: func(m *model) bool { return m.spec.Monitoring.Enabled }},
+}.MustValidate()
+
+// Components, which are named as what runs in them.
+const (
+	northbound = "northbound"
+	southbound = "southbound"
+	northd     = "northd"
+)
+
+// model is everything that builders read, derived once.
+type model struct {
+	name, namespace string
+	generation      int64
+	spec            ovnv1.OVNClusterSpec
+	// previous is the status of the last call.
+	previous ovnv1.OVNClusterStatus
+	image    string
+	// north and south are the databases.
+	north, south database
+}
+
+func derive(in function.Input[ovnv1.OVNCluster]) (*model, error) {
+	x := &in.XR
+	m := &model{name: x.Name, namespace: x.Namespace, generation: x.Generation, spec: x.Spec, previous: x.Status}
+	m.spec.ClusterDomain = cmp.Or(m.spec.ClusterDomain, "cluster.local")
+	o := release.Override{Registry: m.spec.Images.Registry}
+	if i := m.spec.Image; i != nil {
+		o.Repository, o.Tag, o.Digest = i.Repository, i.Tag, i.Digest
+	}
+	var err error
+	if m.image, err = release.ImageFor(release.OVN, "", o); err != nil {
+		return nil, invalid.Field("spec.image", "%s", err)
+	}
+	if m.north, err = m.database(northbound, m.spec.Northbound, in.Seen); err != nil {
+		return nil, err
+	}
+	m.south, err = m.database(southbound, m.spec.Southbound, in.Seen)
+	return m, err
+}
+
+// version that runs, as its image says.
+func (m *model) version() string {
+	if _, digest, ok := strings.Cut(m.image, "@"); ok {
+		return digest
+	}
+	_, tag, _ := strings.Cut(m.image[strings.LastIndex(m.image, "/")+1:], ":")
+	return tag
+}
+
+// sub is the name of an object of a part.
+func (m *model) sub(part string) string { return m.name + "-" + part }
+
+func (m *model) meta(name string) object.Meta {
+	return object.Meta{Name: name, Namespace: m.namespace, Labels: m.workload("").Labels()}
+}
+
+// workload is that of a part.
+func (m *model) workload(part string) workload.Workload {
+	w := workload.Workload{
+		Name: m.name, Namespace: m.namespace, App: ovnv1.Name, Instance: m.name, Component: part,
+		Placement: m.spec.Placement, PullSecrets: m.spec.Images.PullSecrets,
+	}
+	if part != "" {
+		w.Name = m.sub(part)
+	}
+	return w
+}
+
+// place says where the objects live.
+func place(m *model) respond.Place {
+	config := string(m.spec.Target.ProviderConfig)
+	return respond.Place{
+		Namespaced: true, Namespace: m.namespace, Prefix: m.name,
+		Management: config, Workload: config, Remote: m.spec.Target.Remote,
+		DeleteData: m.spec.DeletionPolicy == common.DeletionPolicyDelete,
+	}
+}
+
+func status(m *model, plan compose.Plan) any {
+	phase, _ := service.Phase(plan, m.previous.Phase)
+	return ovnv1.OVNClusterStatus{
+		ObservedGeneration: m.generation, Phase: phase, Northbound: m.north.status(), Southbound: m.south.status(),
+		Components: respond.Components(plan, m.previous.Components),
+	}
+}

@@ -1,0 +1,133 @@
+package mariadb
+
+import (
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// Ports of what the operator runs, as its sources name them: pkg/controller/galera/resources, api/v1alpha1 (agent 5555, MaxScale's REST API
+// 8989, exporters 9104 and 9105).
+var (
+	galeraPorts   = []int32{4444, 4567, 4568}
+	serverPort    = []int32{common.DatabasePort}
+	agentPort     = []int32{5555}
+	adminPort     = []int32{AdminPort}
+	metricsPort   = []int32{9104}
+	proxyExporter = []int32{9105}
+)
+
+// Pods are the labels that the operator gives the pods of a server.
+func Pods(name string) map[string]string { return labels("mariadb", name) }
+
+// ExporterPods are those of what serves the metrics of a server, or of a proxy.
+func ExporterPods(name string) map[string]string { return labels("exporter", name+"-metrics") }
+
+// ProxyPods are those of a proxy.
+func ProxyPods(name string) map[string]string { return labels("maxscale", name) }
+
+func labels(app, instance string) map[string]string {
+	return map[string]string{"app.kubernetes.io/name": app, "app.kubernetes.io/instance": instance}
+}
+
+// ServiceJobs are the components of services' Jobs, which the operator has nothing to do with.
+var ServiceJobs = []string{"archive", "bootstrap", "migration", "schema", "schema-check", "trust-flush"}
+
+// OperatorJobs are the pods of Jobs that are not services': backups, restores and recoveries. The operator labels them with little or
+// nothing, so they are known by what Kubernetes itself gives the pods of Jobs.
+func OperatorJobs() []metav1.LabelSelectorRequirement {
+	return []metav1.LabelSelectorRequirement{
+		{Key: batchv1.JobNameLabel, Operator: metav1.LabelSelectorOpExists},
+		{Key: "app.kubernetes.io/component", Operator: metav1.LabelSelectorOpNotIn, Values: ServiceJobs},
+	}
+}
+
+// Network is who reaches a server and what belongs to it, and whom these reach.
+type Network struct {
+	// Server is the name of the MariaDB object, with so many Members, Proxy that of its MaxScale. Empty: there is none.
+	Server  string
+	Members int32
+	Proxy   string
+	// Metrics: there are exporters.
+	Metrics bool
+	// Clients are the labels of the pods that use it, each of a kind of them.
+	Clients []map[string]string
+	// Buckets are the ports of the object stores that it is backed up to, or restored from.
+	Buckets    []int32
+	Neighbours common.Neighbours
+}
+
+// Policy is a network policy, and the name of it.
+type Policy struct {
+	Name   string
+	Object runtime.Object
+}
+
+// Policies let through what each kind of pod needs.
+func (n Network) Policies(meta func(name string) object.Meta) []Policy {
+	var out []Policy
+	add := func(name string, pods metav1.LabelSelector, inbound, outbound []workload.Flow) {
+		out = append(out, Policy{name, workload.NetworkPolicy(meta(name), pods, inbound, outbound)})
+	}
+	monitoring := workload.Names(n.Neighbours.Monitoring)
+	in, open := n.flows()
+	add(n.Server, labelled(Pods(n.Server)), in, open)
+	if n.Metrics {
+		add(n.Server+"-exporter", labelled(ExporterPods(n.Server)),
+			[]workload.Flow{{Namespaces: monitoring, Ports: metricsPort}}, []workload.Flow{{Pods: Pods(n.Server), Ports: serverPort}})
+	}
+	if n.Proxy == "" {
+		return out
+	}
+	add(n.Proxy, labelled(ProxyPods(n.Proxy)),
+		append(workload.From(n.Clients, serverPort),
+			workload.Flow{Namespaces: workload.Names(n.Neighbours.MariaDBOperator), Ports: adminPort},
+			workload.Flow{Pods: ExporterPods(n.Proxy), Ports: adminPort},
+		),
+		[]workload.Flow{{Pods: Pods(n.Server), Ports: serverPort}})
+	if n.Metrics {
+		add(n.Proxy+"-exporter", labelled(ExporterPods(n.Proxy)),
+			[]workload.Flow{{Namespaces: monitoring, Ports: proxyExporter}}, []workload.Flow{{Pods: ProxyPods(n.Proxy), Ports: adminPort}})
+	}
+	return out
+}
+
+// Backups lets the Jobs of the operator reach the server and the object stores.
+func (n Network) Backups(meta object.Meta) runtime.Object {
+	return workload.NetworkPolicy(meta, metav1.LabelSelector{MatchExpressions: OperatorJobs()}, nil, []workload.Flow{
+		{Pods: Pods(n.Server), Ports: serverPort}, {Anywhere: true, Ports: n.Buckets},
+	})
+}
+
+// flows are those of the members. In a cluster they speak to each other, and to the API server, of which the operator's containers beside
+// them ask who they are and who it is that asks them.
+func (n Network) flows() (in, out []workload.Flow) {
+	in = workload.From(n.Clients, serverPort)
+	operator := workload.Flow{Namespaces: workload.Names(n.Neighbours.MariaDBOperator), Ports: serverPort}
+	if n.Proxy != "" {
+		in = append(in, workload.Flow{Pods: ProxyPods(n.Proxy), Ports: serverPort})
+	}
+	if n.Metrics {
+		in = append(in, workload.Flow{Pods: ExporterPods(n.Server), Ports: serverPort})
+	}
+	if len(n.Buckets) > 0 {
+		in = append(in, workload.Flow{Expressions: OperatorJobs(), Ports: serverPort})
+	}
+	if n.Members > 1 {
+		members := workload.Flow{Pods: Pods(n.Server), Ports: galeraPorts}
+		in = append(in, members)
+		operator.Ports = slices.Concat(agentPort, serverPort)
+		out = []workload.Flow{members, {Anywhere: true, Ports: n.Neighbours.APIServerPorts}}
+	}
+	return append(in, operator), out
+}
+
+func labelled(labels map[string]string) metav1.LabelSelector {
+	return metav1.LabelSelector{MatchLabels: labels}
+}

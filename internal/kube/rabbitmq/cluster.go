@@ -1,0 +1,139 @@
+package rabbitmq
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// config is RabbitMQ's own configuration. A part of the members stops rather than have two halves go on; a queue that a client
+// declares without a type is one that outlives the loss of a member, which a classic queue of RabbitMQ 4 does not
+// (https://www.rabbitmq.com/docs/vhosts#node-wide-default-queue-type).
+const config = "cluster_partition_handling = pause_minority\ndefault_queue_type = quorum\n"
+
+// Cluster is a message queue. It listens with TLS only, for its operators, too (docs/design/0020-one-authority-for-queues.md).
+type Cluster struct {
+	// Name of the RabbitmqCluster and, with a suffix, of what its operator makes of it: the StatefulSet <name>-server.
+	Name string
+	// Meta of an object of that name.
+	Meta func(name string) object.Meta
+	common.QueueServer
+	// PullSecrets are the names of Secrets.
+	PullSecrets []common.ObjectName
+}
+
+// ClusterHost is where clients connect to.
+func ClusterHost(name, namespace string) string { return name + "." + namespace + ".svc" }
+
+// TLSSecret names the Secret of the certificate, which holds its authority, too.
+func TLSSecret(name string) string { return name + "-tls" }
+
+func (c Cluster) host() string { return ClusterHost(c.Name, c.Meta(c.Name).Namespace) }
+
+// Certificate is what it listens with.
+func (c Cluster) Certificate() runtime.Object {
+	meta := c.Meta(TLSSecret(c.Name))
+	host, nodes := c.host(), "*."+c.Name+"-nodes."+meta.Namespace+".svc"
+	domain := "." + string(c.ClusterDomain)
+	return certificate.Server(meta, c.IssuerRef, host, host+domain, nodes, nodes+domain)
+}
+
+// Object makes the RabbitmqCluster object.
+func (c Cluster) Object() *unstructured.Unstructured {
+	res, tls := guaranteed(c.Resources), TLSSecret(c.Name)
+	return object.New(apiVersion, "RabbitmqCluster", c.Meta(c.Name), object.With(object.Map{
+		"replicas":          int64(c.Replicas),
+		"delayStartSeconds": int64(0),
+		// The operator's default is a week: a queue that cannot be drained would hold a node back for so long.
+		"terminationGracePeriodSeconds": int64(600),
+		"persistence": object.With(object.Map{"storage": c.StorageSize},
+			object.Map{"storageClassName": string(c.StorageClass)}),
+		"rabbitmq": object.Map{"additionalConfig": config + diskLimit(res, c.StorageSize)},
+		"tls":      object.Map{"secretName": tls, "caSecretName": tls, "disableNonTLSListeners": true},
+		"affinity": c.affinity(),
+	}, object.Map{
+		"resources":        object.Resources(res),
+		"tolerations":      object.Tolerations(c.Tolerations),
+		"image":            c.Image,
+		"imagePullSecrets": c.pullSecrets(),
+	}))
+}
+
+// DisruptionBudget keeps a majority while nodes are drained.
+func (c Cluster) DisruptionBudget() runtime.Object {
+	return workload.DisruptionBudget(c.Meta(c.Name), Pods(c.Name))
+}
+
+// Pods are the labels that the operator gives the pods of a cluster.
+func Pods(name string) map[string]string { return map[string]string{"app.kubernetes.io/name": name} }
+
+// guaranteed sets aside all the memory that a member may use: RabbitMQ reckons with its limit, and its operator warns of less.
+func guaranteed(res *common.Resources) *common.Resources {
+	if res == nil || res.Limits == nil || res.Limits.Memory == nil {
+		return res
+	}
+	out := *res.DeepCopy()
+	if out.Requests == nil {
+		out.Requests = &common.ResourceAmounts{}
+	}
+	out.Requests.Memory = out.Limits.Memory
+	return &out
+}
+
+// diskLimit is how much of the disk has to be free before the queue takes no more: as much as it may have in memory, and has to write to
+// it, but a third of the volume at most, or a small volume would be too full from the first message on. It is set as a number: the
+// operator's default is one, of 2 GB, and a number goes before a share of the memory. How much memory that is the operator says itself,
+// by the limit.
+func diskLimit(res *common.Resources, storage string) string {
+	if res == nil || res.Limits == nil || res.Limits.Memory == nil {
+		return ""
+	}
+	const share = 3
+	limit := res.Limits.Memory.Value()
+	if volume, err := resource.ParseQuantity(storage); err == nil {
+		limit = min(limit, volume.Value()/share)
+	}
+	return fmt.Sprintf("disk_free_limit.absolute = %d\n", limit)
+}
+
+// affinity puts members on different nodes, and in different zones, as far as there are some; and on nodes with the labels of a
+// selector, for which the operator has no field. A cluster with fewer nodes than members runs nevertheless.
+func (c Cluster) affinity() object.Map {
+	apart := func(weight int64, topology string) object.Map {
+		return object.Map{"weight": weight, "podAffinityTerm": object.Map{
+			"labelSelector": object.Map{"matchLabels": object.Strings(Pods(c.Name))}, "topologyKey": topology,
+		}}
+	}
+	const node, zone = 100, 50
+	out := object.Map{"podAntiAffinity": object.Map{"preferredDuringSchedulingIgnoredDuringExecution": object.List{
+		apart(node, corev1.LabelHostname), apart(zone, corev1.LabelTopologyZone),
+	}}}
+	var expressions object.List
+	for _, k := range slices.Sorted(maps.Keys(c.NodeSelector)) {
+		expressions = append(expressions, object.Map{"key": k, "operator": "In", "values": object.List{string(c.NodeSelector[k])}})
+	}
+	if expressions != nil {
+		out["nodeAffinity"] = object.Map{"requiredDuringSchedulingIgnoredDuringExecution": object.Map{
+			"nodeSelectorTerms": object.List{object.Map{"matchExpressions": expressions}},
+		}}
+	}
+	return out
+}
+
+func (c Cluster) pullSecrets() object.List {
+	var out object.List
+	for _, n := range c.PullSecrets {
+		out = append(out, object.Map{"name": string(n)})
+	}
+	return out
+}

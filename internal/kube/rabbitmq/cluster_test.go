@@ -1,0 +1,78 @@
+package rabbitmq
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring/monitoringtest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+var resources = workload.Resources
+
+// TestDiskLimit: the operator's own number would hold a queue on a small volume back from its first message on, and a share of the memory
+// does not count beside it.
+func TestDiskLimit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		res     *common.Resources
+		storage string
+		want    string
+	}{
+		"Memory": {"What is in memory has to find room on the disk.", resources("1", "1Gi", "2Gi"), "10Gi", "disk_free_limit.absolute = 2147483648\n"},
+		"Volume": {"A limit beyond the volume holds everything back.", resources("1", "4Gi", "4Gi"), "1Gi", "disk_free_limit.absolute = 357913941\n"},
+		"NoLimit": {
+			"Nobody knows how much that is: the operator's own holds.", &common.Resources{}, "10Gi", "",
+		},
+		"Nothing": {"The same.", nil, "10Gi", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := diskLimit(tc.res, tc.storage); got != tc.want {
+				t.Errorf("%s got %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestGuaranteed: a member is given all the memory that it reckons with.
+func TestGuaranteed(t *testing.T) {
+	given := resources("1", "1Gi", "2Gi")
+	got := guaranteed(given)
+	if got.Requests.Memory.String() != "2Gi" || got.Requests.CPU.String() != "1" || given.Requests.Memory.String() != "1Gi" {
+		t.Errorf("got %v of %v", got.Requests, given.Requests)
+	}
+	if got := guaranteed(&common.Resources{Limits: given.Limits}); got.Requests.Memory.String() != "2Gi" {
+		t.Errorf("without requests: %v", got.Requests)
+	}
+	if none := (&common.Resources{}); guaranteed(none) != none {
+		t.Error("without a limit there is nothing to set aside")
+	}
+	if guaranteed(nil) != nil {
+		t.Error("nothing is said")
+	}
+}
+
+// TestAlerts: who is woken, after how long, and what is asked for it: of this queue, and of none beside it. Somebody is where services
+// stop, and not where one member is missing.
+func TestAlerts(t *testing.T) {
+	const warning, critical, set, pods = "warning", "critical", `{statefulset="queue-server"}`, `{pod=~"queue-server-[0-9]+"}`
+	asks := func(severity, wait string, asks ...string) monitoringtest.Alert {
+		return monitoringtest.Alert{Severity: severity, For: wait, Asks: asks}
+	}
+	ready := []string{"kube_statefulset_status_replicas_ready" + set, "kube_statefulset_replicas" + set}
+	c := Cluster{Name: "queue", Meta: func(name string) object.Meta { return object.Meta{Name: name, Namespace: "cloud"} }}
+	want := map[string]monitoringtest.Alert{
+		"QueueWithoutMajority":     asks(critical, "2m", ready...),
+		"QueueDegraded":            asks(warning, "15m", ready...),
+		"QueueOutOfMemory":         asks(critical, "2m", "rabbitmq_alarms_memory_used_watermark"+pods),
+		"QueueDiskFull":            asks(critical, "2m", "rabbitmq_alarms_free_disk_space_watermark"+pods),
+		"QueuePartitioned":         asks(critical, "5m", "erlang_vm_dist_node_state"+pods, "rabbitmq_build_info"+pods),
+		"QueueCertificateExpiring": asks(warning, "1h", `certmanager_certificate_expiration_timestamp_seconds{name="queue-tls"}`),
+	}
+	if diff := cmp.Diff(want, monitoringtest.Alerts(t, c.Alerts(common.Monitoring{}, "queues"))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

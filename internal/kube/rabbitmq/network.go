@@ -1,0 +1,36 @@
+package rabbitmq
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// Ports of a member (https://www.rabbitmq.com/docs/networking#ports). Tools in a pod speak to their own node only.
+var (
+	amqpPort       = []int32{common.QueuePort}
+	memberPorts    = []int32{4369, 25672}
+	managementPort = []int32{15671}
+	metricsPort    = []int32{15691}
+)
+
+// NetworkPolicy lets through what the members need. Clients are the labels of the pods that use it, each of a kind of them.
+func (c Cluster) NetworkPolicy(clients []map[string]string, monitored bool, n common.Neighbours) runtime.Object {
+	in, out := c.flows(clients, monitored, n)
+	return workload.NetworkPolicy(c.Meta(c.Name), metav1.LabelSelector{MatchLabels: Pods(c.Name)}, in, out)
+}
+
+// flows are those of the members. They find each other by the API server.
+func (c Cluster) flows(clients []map[string]string, monitored bool, n common.Neighbours) (in, out []workload.Flow) {
+	in = append(workload.From(clients, amqpPort), workload.Flow{Namespaces: workload.Names(n.RabbitMQOperators), Ports: managementPort})
+	if monitored {
+		in = append(in, workload.Flow{Namespaces: workload.Names(n.Monitoring), Ports: metricsPort})
+	}
+	if c.Replicas > 1 {
+		members := workload.Flow{Pods: Pods(c.Name), Ports: memberPorts}
+		in, out = append(in, members), append(out, members)
+	}
+	return in, append(out, workload.Flow{Anywhere: true, Ports: n.APIServerPorts})
+}

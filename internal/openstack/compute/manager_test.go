@@ -1,0 +1,21 @@
+package compute
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestManagerSeconds: what a daemon has begun is waited for, before the pools of threads that it needs are closed, and all within the time
+// that it has to end.
+func TestManagerSeconds(t *testing.T) {
+	if got := managerSeconds("2026.1"); got != 0 {
+		t.Errorf("2026.1 sleeps for %d s in which nothing is done, want 0", got)
+	}
+	const pools = 20
+	for _, r := range release.Releases() {
+		if got := managerSeconds(r); r > "2026.1" && (got <= pools || got >= int(Mercy.Seconds())) {
+			t.Errorf("%s: %d s, want more than %d and less than %s", r, got, pools, Mercy)
+		}
+	}
+}

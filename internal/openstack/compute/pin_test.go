@@ -1,0 +1,105 @@
+package compute
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// TestPin: pods are replaced when another hypervisor is the oldest that holds them back, and at no other time.
+func TestPin(t *testing.T) {
+	pinned := map[string]string{pinAnnotation: "68"}
+	for name, c := range map[string]struct {
+		reason      string
+		cells, pods string
+		release     release.Release
+		want        map[string]string
+	}{
+		"None": {
+			reason: "with no hypervisor, a process speaks as its own release does", cells: "{cell: {status: {uuid: u}}}", release: "2026.1",
+		},
+		"New": {
+			reason: "nothing holds them back", cells: "{cell: {status: {uuid: u, oldestCompute: 72}}}", release: "2026.1",
+		},
+		"Newer": {
+			reason: "hypervisors that went ahead hold nobody back", cells: "{cell: {status: {uuid: u, oldestCompute: 74}}}", release: "2026.1",
+		},
+		"Old": {
+			reason: "the new pods will speak as the oldest does", cells: "{cell: {status: {uuid: u, oldestCompute: 68}}}", release: "2026.1", want: pinned,
+		},
+		"Released": {
+			reason: "the last old one has gone: the annotation goes, and the pods with it",
+			cells:  "{cell: {status: {uuid: u, oldestCompute: 72}}}", pods: "68", release: "2026.1",
+		},
+		"Unknown": {
+			reason: "a cell that is not there for a moment replaces nobody", cells: "{}", pods: "68", release: "2026.1", want: pinned,
+		},
+		"NotYet": {reason: "a cell that is being made has none", cells: "{cell: {}}", release: "2026.1"},
+		"Oldest": {
+			reason: "it is that of all cells", release: "2026.1", want: pinned,
+			cells: "{cell: {status: {uuid: u, oldestCompute: 70}}, other: {status: {uuid: v, oldestCompute: 68}}}",
+		},
+		"Empty": {
+			reason: "a cell without hypervisors is none of the oldest", release: "2026.1", want: pinned,
+			cells: "{cell: {status: {uuid: u, oldestCompute: 68}}, other: {status: {uuid: v}}}",
+		},
+		"OneUnknown": {
+			reason: "the other one may have an older one", pods: "68", release: "2026.1", want: pinned,
+			cells: "{cell: {status: {uuid: u, oldestCompute: 72}}, other: {}}",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := map[string]map[string]any{}
+			if err := yaml.Unmarshal([]byte(c.cells), &objects); err != nil {
+				t.Fatal(err)
+			}
+			all := map[string]encoded.Struct{}
+			for cell, o := range objects {
+				all[cell] = object(t, o)
+			}
+			if c.pods != "" {
+				all["pods"] = object(t, map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{
+					"annotations": map[string]any{pinAnnotation: c.pods},
+				}}}})
+			}
+			seen, err := observe.New(all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			oldest := Oldest{Known: true}.And(OldestOf(seen, "cell"))
+			if objects["other"] != nil {
+				oldest = oldest.And(OldestOf(seen, "other"))
+			}
+			if diff := cmp.Diff(c.want, Pin(seen, "pods", oldest, c.release)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// TestVersions: every release has one, and a later one's is larger.
+func TestVersions(t *testing.T) {
+	last := int64(0)
+	for _, r := range release.Releases() {
+		if Version(r) <= last {
+			t.Errorf("nova-compute of %s says that it is %d, after %d", r, Version(r), last)
+		}
+		last = Version(r)
+	}
+}
+
+func object(t *testing.T, o map[string]any) encoded.Struct {
+	t.Helper()
+	o["apiVersion"], o["kind"] = "v1", "Test"
+	body, err := encode.Struct(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}

@@ -1,0 +1,42 @@
+package service
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// TestInbound: a process is reached by whom it is there for, and by nobody else, not even of its own namespace.
+func TestInbound(t *testing.T) {
+	ports := []int32{6080}
+	at := func(kind string, namespaces ...common.NamespaceName) *common.ServiceExposure {
+		return &common.ServiceExposure{Exposure: common.Exposure{Type: kind, AllowedNamespaces: namespaces}}
+	}
+	for name, tc := range map[string]struct {
+		reason  string
+		process Process
+		want    []workload.Flow
+	}{
+		"nobody":      {"It is reached by nobody that is named.", Process{}, nil},
+		"not exposed": {"The claim says that it is not exposed.", Process{Exposure: at(exposure.None, "gateways")}, nil},
+		"exposed": {
+			"Users come by the gateway.", Process{Exposure: at(exposure.GatewayAPI, "gateways")},
+			[]workload.Flow{{Namespaces: []string{"gateways"}, Ports: ports}},
+		},
+		"anywhere": {
+			"Nobody says where the gateway is.", Process{Exposure: at(exposure.GatewayAPI)}, []workload.Flow{{Anywhere: true, Ports: ports}},
+		},
+		"clients": {
+			"They are outside of the cluster.", Process{Clients: []string{"10.0.0.0/24"}}, []workload.Flow{{Blocks: []string{"10.0.0.0/24"}, Ports: ports}},
+		},
+	} {
+		tc.process.Port = 6080
+		if diff := cmp.Diff(tc.want, tc.process.inbound()); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package hypervisor
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestScreen: who looks at a screen is told whose it is.
+func TestScreen(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go Screens(l, "cell1")
+	for range 2 {
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name, err := Look(conn); name != "cell1" || err != nil {
+			t.Errorf("got %q, %v", name, err)
+		}
+		conn.Close()
+	}
+}
+
+func TestNetworks(t *testing.T) {
+	for path, want := range map[string]string{"/v2.0/ports": `{"ports": []}`, "/v2.0/security-groups?id=1": `{"security_groups": []}`} {
+		w := httptest.NewRecorder()
+		Networks(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if diff := cmp.Diff(want, w.Body.String()); diff != "" {
+			t.Errorf("%s: -want +got\n%s", path, diff)
+		}
+	}
+}
+
+// TestFiles: a dollar in a password is no variable of oslo.config's, and no character of one ends the address.
+func TestFiles(t *testing.T) {
+	h := Hypervisor{Host: "compute-cell1", Cell: "cell1", ControlPlane: "cloud", QueueUser: "user", QueuePassword: "a$b@c/d", CredentialSecret: "e$f"}
+	conf := h.files()["nova.conf"]
+	for _, want := range []string{
+		"transport_url = rabbit://user:a$$b%40c%2Fd@rabbitmq.cloud.svc:5671/nova_cell1?",
+		"application_credential_secret = e$$f\n", "auth_url = https://keystone.cloud.svc:5000/v3\n",
+	} {
+		if !strings.Contains(conf, want) {
+			t.Errorf("there is no %q in\n%s", want, conf)
+		}
+	}
+}

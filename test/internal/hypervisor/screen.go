@@ -1,0 +1,76 @@
+package hypervisor
+
+import (
+	"fmt"
+	"io"
+	"net"
+)
+
+// The screen of a virtual machine, as far as it is shown: RFB 3.8 without a password (https://datatracker.ietf.org/doc/html/rfc6143).
+const (
+	rfbVersion   = "RFB 003.008\n"
+	rfbNone      = 1 // the security type
+	rfbTypes     = 2 // bytes of the list of security types: how many there are, and the one
+	rfbResult    = 4
+	rfbInit      = 20
+	rfbNameBytes = 4
+)
+
+// Screens show a name to whoever connects, and are black, until the listener is closed.
+func Screens(l net.Listener, name string) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() { _ = show(conn, name) }() // the other end knows
+	}
+}
+
+// show is the server's side of a handshake.
+func show(conn net.Conn, name string) error {
+	defer conn.Close() //nolint:errcheck // the other end knows
+	init := append(make([]byte, rfbInit+rfbNameBytes), name...)
+	init[rfbInit+rfbNameBytes-1] = byte(len(name)) //nolint:gosec // a short name
+	for _, step := range []struct {
+		tell []byte
+		hear int
+	}{
+		{[]byte(rfbVersion), len(rfbVersion)}, {[]byte{1, rfbNone}, 1}, {make([]byte, rfbResult), 1}, {init, 1},
+	} {
+		if _, err := conn.Write(step.tell); err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(conn, make([]byte, step.hear)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Look is the client's side of a handshake. It returns the name of the screen.
+func Look(conn io.ReadWriter) (name string, err error) {
+	version, types, result := make([]byte, len(rfbVersion)), make([]byte, rfbTypes), make([]byte, rfbResult)
+	init := make([]byte, rfbInit+rfbNameBytes)
+	for _, step := range []struct {
+		hear, tell []byte
+	}{
+		{version, []byte(rfbVersion)}, {types, []byte{rfbNone}}, {result, []byte{1}}, {init, nil},
+	} {
+		if _, err := io.ReadFull(conn, step.hear); err != nil {
+			return "", err
+		}
+		if len(step.tell) == 0 {
+			continue
+		}
+		if _, err := conn.Write(step.tell); err != nil {
+			return "", err
+		}
+	}
+	if string(version) != rfbVersion || types[0] != 1 || types[1] != rfbNone {
+		return "", fmt.Errorf("the screen is of version %q, with the security types %v", version, types)
+	}
+	text := make([]byte, init[len(init)-1])
+	_, err = io.ReadFull(conn, text)
+	return string(text), err
+}

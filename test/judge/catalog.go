@@ -1,0 +1,98 @@
+package judge
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// login is the variable by which a program logs in to Keystone, with the group of options that it is in.
+var login = regexp.MustCompile(`^OS_([A-Z0-9_]+?)__(?:APPLICATION_CREDENTIAL_SECRET|PASSWORD)$`)
+
+// found are the types of the services that a program looks up in the catalog by a login, by its group: OpenStack's programs name the group
+// after what they ask (https://docs.openstack.org/nova/latest/configuration/config.html). By service_user they show who they
+// are beside the token of whoever they ask for; see forUsers.
+var found = map[string]string{
+	"placement": "placement", "neutron": "network", "cinder": "block-storage", "nova": "compute", "glance": "image", "service_user": "image",
+}
+
+// logins are the groups by which a container logs in.
+func logins(c corev1.Container) []string {
+	var out []string
+	for _, e := range c.Env {
+		if m := login.FindStringSubmatch(e.Name); m != nil {
+			out = append(out, strings.ToLower(m[1]))
+		}
+	}
+	return out
+}
+
+// forUsers reports whether a program that has service_user does what users ask for, with all that belongs to a virtual machine: it
+// asks Glance, too, for which there is no other login. Others show who they are to the services that they log in to.
+func forUsers(logins []string) bool {
+	return !slices.ContainsFunc([]string{"placement", "neutron", "cinder"}, func(g string) bool { return !slices.Contains(logins, g) })
+}
+
+// needFromCatalog takes down what a program finds in the catalog.
+func (w *world) needFromCatalog(p *pod, c corev1.Container) {
+	groups := logins(c)
+	for _, group := range groups {
+		if group == "service_user" && !forUsers(groups) {
+			continue
+		}
+		w.needType(p, found[group], "it has a login for "+group)
+	}
+}
+
+// needType takes down that a pod speaks to the services of a type, at their internal addresses.
+func (w *world) needType(p *pod, serviceType, why string) {
+	for _, s := range w.objects {
+		if !s.is("Service.openstack.k-orc.cloud") || serviceType == "" || text(s.manifest, "spec", "resource", "type") != serviceType {
+			continue
+		}
+		for _, e := range w.objects {
+			r := at(e.manifest, "spec", "resource")
+			if e.place != s.place || !e.is("Endpoint.openstack.k-orc.cloud") || text(r, "serviceRef") != s.name ||
+				text(r, "interface") != "internal" {
+				continue
+			}
+			for _, a := range addresses(text(r, "url")) {
+				w.needAddress(p, a, why)
+			}
+		}
+	}
+}
+
+// asks is the type of the service that an object makes the companion ask, besides Keystone (companion/servicecheck, companion/cellmapping).
+func asks(o object) string {
+	if o.kind == "CellMapping" {
+		return "compute"
+	}
+	return text(o.manifest, "spec", "service")
+}
+
+// filledIn is part of an address that is recorded, and that whoever reads the record fills in with its own account
+// (https://docs.openstack.org/nova/latest/admin/cells.html#template-urls-in-cell-mappings).
+const filledIn = "{password}"
+
+// readsCells is the variable of the database in which Nova records its cells: who has it, and goes on, speaks to all of them.
+const readsCells = "OS_API_DATABASE__CONNECTION"
+
+// needCells takes down that what reads the records of cells speaks to their databases and message queues.
+func (w *world) needCells(p *pod, c corev1.Container) {
+	if p.replicas == nil || !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == readsCells }) {
+		return
+	}
+	for _, o := range w.objects {
+		if !o.is("CellMapping.openstack.c5c3.io") || o.place != p.place {
+			continue
+		}
+		for _, field := range []string{"databaseConnection", "transportURL"} {
+			for _, a := range addresses(text(o.manifest, "spec", field)) {
+				w.needAddress(p, a, o.String()+" leads there")
+			}
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package judge_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+)
+
+// egress is where a policy lets out to by a rule: by the first, names are looked up.
+func egress(rule int) []any { return []any{"spec", "egress", rule} }
+
+// TestBreaksOfNova: each of these mistakes is found in what has a message queue, daemons and hypervisors.
+func TestBreaksOfNova(t *testing.T) {
+	whole := example(t, "services.yaml")
+	if found := judge.Judge(whole); len(found) > 0 {
+		t.Fatalf("an example is not good: %q", found)
+	}
+	open := []any{map[string]any{"ports": []any{map[string]any{"port": 8775.0, "protocol": "TCP"}}}}
+	for name, tc := range map[string]struct {
+		reason string
+		breaks breaking
+		want   string
+	}{
+		"MetadataForEverybody": {
+			"Whoever knows the port could ask.", with("NetworkPolicy", "nova-metadata", open, "spec", "ingress"),
+			"lets everybody to port 8775 of Deployment nova-metadata; only [] needs it",
+		},
+		"MetadataForNobody": {
+			"Virtual machines start without keys.", without("NetworkPolicy", "nova-metadata", "spec", "ingress"),
+			"No policy of Deployment nova-metadata lets through outside: hypervisors to port 8775",
+		},
+		"MetadataForOthers": {
+			"No hypervisor is there.", replace("NetworkPolicy", "nova-metadata", "10.20.0.0/16", "10.0.0.0/8"),
+			"lets network 10.0.0.0/8 to port 8775 of Deployment nova-metadata, which nothing there needs",
+		},
+		"ConsolesWithoutScreens": {
+			"Half of the range is missing.", replace("NetworkPolicy", "nova-cell1-vnc", "6923", "6400"),
+			"No policy of Deployment nova-cell1-vnc lets through Deployment nova-cell1-vnc to port 6923 of outside: hypervisors",
+		},
+		"ConsolesToEverything": {
+			"A proxy is a way into other networks.", without("NetworkPolicy", "nova-cell1-vnc", below(egress(2), "to")...),
+			"lets Deployment nova-cell1-vnc out to port 5900 of everything, which nothing needs",
+		},
+		"ConsolesToOthers": {
+			"The same.", replace("NetworkPolicy", "nova-cell1-vnc", "10.20.0.0/16", "10.21.0.0/16"),
+			"NetworkPolicy nova-cell1-vnc lets out to network 10.21.0.0/16, which nobody named",
+		},
+		"NoPlacement": {
+			"Nothing is placed.", replace("NetworkPolicy", "nova-scheduler", "8778", "8777"),
+			"No policy of StatefulSet nova-scheduler lets through StatefulSet nova-scheduler to port 8778 of Deployment placement",
+		},
+		"ImagesForTheScheduler": {
+			"It has no business with images.", replace("NetworkPolicy", "nova-scheduler", "9696", "9292"),
+			"Policies let through StatefulSet nova-scheduler to port 9292 of StatefulSet glance, which nothing needs",
+		},
+		"CheckWithoutKeystone": {
+			"No release would be upgraded.", replace("NetworkPolicy", "nova-jobs", "5000", "5001"),
+			"No policy of DatabaseSync nova-api lets through DatabaseSync nova-api to port 5000 of Deployment keystone",
+		},
+		"QueueForJobs": {
+			"They send no messages.", replace("NetworkPolicy", "nova-jobs", "8776", "5671"),
+			"Policies let through DatabaseSync nova-api to port 5671 of RabbitmqCluster rabbitmq, which nothing needs",
+		},
+		"QueueNotReached": {
+			"It has the hypervisors of every cell do what is asked.", replace("NetworkPolicy", "nova-conductor", "5671", "5672"),
+			"lets through StatefulSet nova-conductor to port 5671 of RabbitmqCluster rabbitmq",
+		},
+		"CompanionWithoutNova": {
+			"It would count no process.", replace("NetworkPolicy", "companion", "8774", "8773"),
+			"No policy of Deployment companion lets through Deployment companion to port 8774 of Deployment nova",
+		},
+		"DaemonForEver": {
+			"It would hang for ever.", without("StatefulSet", "nova-conductor", below(container, "livenessProbe")...),
+			"StatefulSet nova-conductor: container nova has no liveness probe",
+		},
+		"UserNobodyMakes": {
+			"The queue would not let it in.", gone("CredentialRotation", "nova-cell1-queue"),
+			"container nova logs in to rabbitmq with Secret nova-cell1-queue, of which nobody makes a user there",
+		},
+		"PasswordOfAnotherUser": {
+			"The same.", replace("StatefulSet", "nova-cell1-conductor", `"key":"password","name":"nova-cell1-queue"`, `"key":"password","name":"nova-queue"`),
+			"container nova logs in to rabbitmq as $(QUEUE_USERNAME) with Secret nova-queue, which is somebody else's",
+		},
+		"NoPermission": {
+			"Its own user could do nothing.", replace("CredentialRotation", "nova-cell1-queue", `"vhost":"nova_cell1"`, `"vhost":"nova"`),
+			"container nova uses virtual host nova_cell1 of rabbitmq with Secret nova-cell1-queue, for which there is no Vhost or no permission",
+		},
+		"NovaMayNotReadOfTheCell": {
+			"Nova could not speak to the cell.", replace("CredentialRotation", "nova-queue", `"vhost":"nova_cell1"`, `"vhost":"nova"`),
+			"container nova uses virtual host nova_cell1 of rabbitmq with Secret nova-queue, for which there is no Vhost or no permission",
+		},
+		"VhostOfAnotherName": {
+			"It would wait for ever.", with("Vhost", "nova-cell1", "cell1", "spec", "name"),
+			"container nova uses virtual host nova_cell1 of rabbitmq with Secret nova-cell1-queue, for which there is no Vhost or no permission",
+		},
+		"QueuesThatAreLost": {
+			"With the member that they are on.", with("Vhost", "nova", "classic", "spec", "defaultQueueType"),
+			"Vhost nova does not ask for queues that outlive the loss of a member",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := copied(t, whole)
+			tc.breaks(t, &c)
+			found := judge.Judge(c)
+			if !slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, tc.want) }) {
+				t.Errorf("%s Found %d mistakes, want %q:\n%s", tc.reason, len(found), tc.want, strings.Join(found, "\n"))
+			}
+		})
+	}
+}
+
+// TestClosed: where nobody says where hypervisors are, nothing is let through to them or from them, and the judge asks for nothing.
+func TestClosed(t *testing.T) {
+	whole := example(t, "services.yaml")
+	services := whole.Given[0]["spec"].(fields)["services"].(fields)["nova"].(fields)
+	delete(services, "hypervisorNetworks")
+	found := judge.Judge(whole)
+	for _, want := range []string{
+		"NetworkPolicy nova-cell1-vnc lets out to network 10.20.0.0/16, which nobody named",
+		"lets network 10.20.0.0/16 to port 8775 of Deployment nova-metadata, which nothing there needs",
+	} {
+		if !slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, want) }) {
+			t.Errorf("want %q, found:\n%s", want, strings.Join(found, "\n"))
+		}
+	}
+}

@@ -1,0 +1,151 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// testArchive: of what was deleted longer ago than the claim says, the first command of the CronJob leaves nothing outside of the shadow
+// tables, in any cell, and all of it leaves nothing at all. What was deleted since stays, as does what lives.
+func testArchive(t *testing.T, n nova) {
+	ctx := context.Background()
+	var living, fresh, old []string
+	for _, h := range n.hypervisors {
+		for i, of := range []*[]string{&living, &fresh, &old} {
+			id, err := n.create(ctx, h, fmt.Sprintf("archive-%s-%d", h.cell, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			*of = append(*of, id)
+			if err := n.active(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, id := range slices.Concat(fresh, old) {
+		if err := n.delete(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	query := func(statement string) string {
+		t.Helper()
+		out, err := n.cloud.Operators.SQL(ctx, n.cloud.Namespace, "mariadb", statement)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(out)
+	}
+	// Nobody waits for a month: the old ones, of which there is one in each cell, and what lives were there before.
+	for i, h := range n.hypervisors {
+		query(aged("nova_"+h.cell, old[i]))
+		query(aged("nova_"+h.cell, living[i]))
+	}
+	count := func(database, table, column string, ids []string) string {
+		return query(fmt.Sprintf("SELECT COUNT(*) FROM %s.%s WHERE %s IN ('%s')", database, table, column, strings.Join(ids, "', '")))
+	}
+	// where says how many of each are in the tables, in the shadow tables, and in the API's database, of both cells.
+	where := func() map[string]string {
+		out := map[string]string{}
+		for what, ids := range map[string][]string{"living": living, "fresh": fresh, "old": old} {
+			for i, h := range n.hypervisors {
+				in := []string{ids[i]}
+				out[what+" of "+h.cell] = strings.Join([]string{
+					count("nova_"+h.cell, "instances", "uuid", in), count("nova_"+h.cell, "shadow_instances", "uuid", in),
+					count("nova_api", "instance_mappings", "instance_uuid", in),
+				}, " ")
+			}
+		}
+		return out
+	}
+	both := func(living, fresh, old string) map[string]string {
+		out := map[string]string{}
+		for _, h := range n.hypervisors {
+			out["living of "+h.cell], out["fresh of "+h.cell], out["old of "+h.cell] = living, fresh, old
+		}
+		return out
+	}
+	whole := archiveScript(t, n.cloud)
+	archives, _, ok := strings.Cut(whole, "nova-manage db purge")
+	if !ok {
+		t.Fatalf("the script purges nothing:\n%s", whole)
+	}
+	for _, step := range []struct {
+		name, script string
+		want         map[string]string
+	}{
+		{"nothing", "", both("1 0 1", "1 0 1", "1 0 1")},
+		{"archive", archives, both("1 0 1", "1 0 1", "0 1 0")},
+		{"purge", whole, both("1 0 1", "1 0 1", "0 0 0")},
+		{"again", whole, both("1 0 1", "1 0 1", "0 0 0")}, // that there is nothing to do is no failure
+	} {
+		if step.script != "" {
+			runArchive(t, n.cloud, step.name, step.script)
+		}
+		if diff := cmp.Diff(step.want, where()); diff != "" {
+			t.Errorf("after %s: in tables, shadow tables, mappings (-want +got):\n%s", step.name, diff)
+		}
+	}
+	for _, id := range living {
+		if err := n.delete(ctx, id); err != nil {
+			t.Errorf("what lives is still there to be deleted: %v", err)
+		}
+	}
+}
+
+// aged is SQL by which a virtual machine, and if it is deleted its end, was longer ago.
+func aged(database, id string) string {
+	const days = 40
+	var out []string
+	for table, column := range map[string]string{
+		"instances": "uuid", "instance_extra": "instance_uuid", "instance_info_caches": "instance_uuid",
+		"instance_system_metadata": "instance_uuid", "instance_actions": "instance_uuid", "block_device_mapping": "instance_uuid",
+	} {
+		out = append(out, fmt.Sprintf("UPDATE %[1]s.%[2]s SET created_at = created_at - INTERVAL %[3]d DAY, "+
+			"deleted_at = deleted_at - INTERVAL %[3]d DAY WHERE %[4]s = '%[5]s'", database, table, days, column, id))
+	}
+	return strings.Join(out, ";\n")
+}
+
+// archiveJob is a Job as the CronJob makes it.
+func archiveJob(t *testing.T, c *Cloud) *batchv1.Job {
+	t.Helper()
+	cron := &batchv1.CronJob{}
+	u, err := c.Operators.Find("CronJob.batch", c.Namespace, "nova-archive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, cron); err != nil {
+		t.Fatal(err)
+	}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: cron.Name, Namespace: cron.Namespace}, Spec: cron.Spec.JobTemplate.Spec}
+	job.Spec.BackoffLimit = new(int32(0))
+	return job
+}
+
+func archiveScript(t *testing.T, c *Cloud) string {
+	t.Helper()
+	command := archiveJob(t, c).Spec.Template.Spec.Containers[0].Command
+	return command[len(command)-1]
+}
+
+// runArchive runs a part of the script.
+func runArchive(t *testing.T, c *Cloud, name, script string) {
+	t.Helper()
+	job := archiveJob(t, c)
+	job.Name += "-" + name
+	command := job.Spec.Template.Spec.Containers[0].Command
+	command[len(command)-1] = script
+	if err := c.Operators.RunJob(context.Background(), job); err != nil {
+		t.Fatal(err)
+	}
+}

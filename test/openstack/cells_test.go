@@ -1,0 +1,134 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// TestNovaCells: a cell with a database and a queue to itself runs virtual machines as the other one does. While either is away, virtual
+// machines come and go in the other cell, and are listed; the cell comes back by itself.
+func TestNovaCells(t *testing.T) {
+	t.Parallel()
+	const r, end = "2025.2", "-apart"
+	claim := bytes.Replace(of(t, "machines.yaml", r, end), []byte("- name: cell2\n"),
+		[]byte("- {name: cell2, infrastructure: {mariadb: {}, rabbitmq: {}}}\n"), 1)
+	n := startNovaAs(t, claim, r, end, novav1.Consoles{Graphical: novav1.VNC}, "rabbitmq-cell2")
+	ctx, kept := context.Background(), map[string]string{}
+	for _, h := range n.hypervisors {
+		id, err := n.create(ctx, h, "kept-"+h.cell)
+		if err == nil {
+			err = n.active(ctx, id)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept[id] = "ACTIVE"
+	}
+	if diff := cmp.Diff(kept, n.statuses(t)); diff != "" {
+		t.Fatalf("virtual machines of both cells (-want +got):\n%s", diff)
+	}
+	for _, server := range []string{"mariadb-cell2", "rabbitmq-cell2-server"} {
+		t.Run(server, func(t *testing.T) { testCellWithout(t, n, server) })
+	}
+	if diff := cmp.Diff(kept, n.statuses(t)); diff != "" {
+		t.Errorf("virtual machines at the end (-want +got):\n%s", diff)
+	}
+}
+
+// testCellWithout takes a server of the second cell away for a while.
+func testCellWithout(t *testing.T, n nova, server string) {
+	ctx := context.Background()
+	n.scale(t, server, 0)
+	gone := time.Now()
+	for turn := range 3 {
+		begin := time.Now()
+		id, err := n.create(ctx, n.hypervisors[0], fmt.Sprintf("meanwhile-%d", turn))
+		if err == nil {
+			err = n.active(ctx, id)
+		}
+		if err != nil {
+			t.Errorf("%.0f s after %s went: %v", time.Since(gone).Seconds(), server, err)
+			continue
+		}
+		made, listed := time.Since(begin), time.Now()
+		if got := n.statuses(t); got[id] != "ACTIVE" {
+			t.Errorf("a list without %s has %v, and not %s", server, got, id)
+		}
+		t.Logf("without %s: a virtual machine of the other cell after %.1f s, a list after %.1f s", server, made.Seconds(), time.Since(listed).Seconds())
+		if err := n.delete(ctx, id); err != nil {
+			t.Error(err)
+		}
+	}
+	n.scale(t, server, 1)
+	back := time.Now()
+	// What was asked for too early fails; nothing but time may be needed.
+	for {
+		id, err := n.create(ctx, n.hypervisors[1], "again")
+		if err == nil {
+			err = n.active(ctx, id)
+		}
+		if id != "" {
+			if err := n.delete(ctx, id); err != nil {
+				t.Error(err)
+			}
+		}
+		if err == nil {
+			break
+		}
+		if time.Since(back) > patience {
+			t.Fatalf("%.0f s after %s came back: %v", time.Since(back).Seconds(), server, err)
+		}
+		time.Sleep(time.Second)
+	}
+	t.Logf("%s was away for %.0f s; its cell runs virtual machines %.1f s after it came back", server, back.Sub(gone).Seconds(), time.Since(back).Seconds())
+}
+
+// statuses are those of all virtual machines, by their IDs.
+func (n nova) statuses(t *testing.T) map[string]string {
+	t.Helper()
+	page, err := servers.List(n.ServiceClient, nil).AllPages(context.Background())
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	all, err := servers.ExtractServers(page)
+	if err != nil {
+		t.Error(err)
+	}
+	out := map[string]string{}
+	for _, s := range all {
+		out[s.ID] = s.Status
+	}
+	return out
+}
+
+// scale gives a StatefulSet so many pods, and waits for them.
+func (n nova) scale(t *testing.T, name string, replicas int32) {
+	t.Helper()
+	ctx, key := context.Background(), client.ObjectKey{Namespace: n.cloud.Namespace, Name: name}
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: key.Name, Namespace: key.Namespace}}
+	if err := n.cloud.Cluster.Patch(ctx, key, set, func() { set.Spec.Replicas = &replicas }); err != nil {
+		t.Fatal(err)
+	}
+	err := n.cloud.Cluster.Wait(ctx, operators.Timeout, "the pods of "+name, func(ctx context.Context) (bool, error) {
+		err := n.cloud.Cluster.Client.Get(ctx, key, set)
+		return set.Status.ObservedGeneration == set.Generation && set.Status.Replicas == replicas && set.Status.ReadyReplicas == replicas, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,217 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/remoteconsoles"
+
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestNovaConsoles: virtual machines of both cells have a screen by SPICE and a serial console where the claim says so, and those that are
+// deleted leave the databases.
+func TestNovaConsoles(t *testing.T) {
+	for _, r := range []release.Release{"2025.2", newest} {
+		t.Run(string(r), func(t *testing.T) {
+			t.Parallel()
+			n := startNovaAs(t, of(t, "consoles.yaml", r, "-c"+dashed(r)), r, "-c"+dashed(r), novav1.Consoles{Graphical: novav1.SPICE, Serial: true}, "")
+			for _, h := range n.hypervisors {
+				t.Run(h.cell, func(t *testing.T) { testConsoles(t, n, h) })
+			}
+			t.Run("Archive", func(t *testing.T) { testArchive(t, n) })
+		})
+	}
+}
+
+// testConsoles: a virtual machine's addresses lead to its own hypervisor, by their tokens and no others, and there are no more of them
+// than the claim has.
+func testConsoles(t *testing.T, n nova, h hypervisor) {
+	ctx := context.Background()
+	id, err := n.create(ctx, h, "consoles-"+h.cell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.active(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("SPICE", func(t *testing.T) { testSPICE(t, n, h, id) })
+	t.Run("Serial", func(t *testing.T) { testSerial(t, n, h, id) })
+	_, err = n.consoleURL(id, remoteconsoles.ConsoleProtocolVNC, remoteconsoles.ConsoleTypeNoVNC)
+	if !gophercloud.ResponseCodeIs(err, http.StatusBadRequest) {
+		t.Errorf("a screen by VNC, which the claim has not: got %v, want 400", err)
+	}
+	if err := n.delete(ctx, id); err != nil {
+		t.Error(err)
+	}
+}
+
+// consoleURL is where a browser is sent to.
+func (n nova) consoleURL(id string, protocol remoteconsoles.ConsoleProtocol, kind remoteconsoles.ConsoleType) (*url.URL, error) {
+	console, err := remoteconsoles.Create(context.Background(), n.ServiceClient, id, remoteconsoles.CreateOpts{
+		Protocol: protocol, Type: kind,
+	}).Extract()
+	if err != nil {
+		return nil, err
+	}
+	return url.Parse(console.URL)
+}
+
+// testSPICE: there is a page, which keeps the token that it is given in a cookie, and connects to the path websockify.
+// https://gitlab.freedesktop.org/spice/spice-html5/-/blob/master/spice_auto.html
+func testSPICE(t *testing.T, n nova, h hypervisor, id string) {
+	page, err := n.consoleURL(id, remoteconsoles.ConsoleProtocolSPICE, remoteconsoles.ConsoleTypeSPICEHTML5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := clientOf(t, n.cloud, true).HTTP.Get(page.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK || !bytes.Contains(body, []byte("websockify")) {
+		t.Errorf("the page of the console: %s:\n%.300s", response.Status, body)
+	}
+	if got, err := n.console(page.Host, "websockify", "token="+page.Query().Get("token"), linkSPICE); err != nil || got != h.cell {
+		t.Errorf("the screen is that of %q, %v; want %q", got, err, h.cell)
+	}
+	if got, err := n.console(page.Host, "websockify", "token="+guessed, linkSPICE); !closed(err) {
+		t.Errorf("a guessed token leads to %q, %v; want nothing", got, err)
+	}
+}
+
+// testSerial: the address is that of a websocket itself, whoever opens it.
+func testSerial(t *testing.T, n nova, h hypervisor, id string) {
+	at, err := n.consoleURL(id, remoteconsoles.ConsoleProtocolSerial, remoteconsoles.ConsoleTypeSerial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at.Scheme != "wss" {
+		t.Errorf("the address of the serial console is %s, want wss", at)
+	}
+	if got, err := n.console(at.Host, "?token="+at.Query().Get("token"), "", logIn); err != nil || got != h.cell {
+		t.Errorf("the serial console is that of %q, %v; want %q", got, err, h.cell)
+	}
+	if got, err := n.console(at.Host, "?token="+guessed, "", logIn); !closed(err) {
+		t.Errorf("a guessed token leads to %q, %v; want nothing", got, err)
+	}
+}
+
+// closed says that the other end has ended a connection, with what was sent meanwhile read or not.
+func closed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// The link of a SPICE client, as far as it says who answers (https://www.spice-space.org/spice-protocol.html): both sides send a header and
+// a message. Ours has its name where a server has its public key.
+const (
+	spiceMagic  = "REDQ"
+	spiceMajor  = 2
+	spiceMinor  = 2
+	spiceHeader = 16
+	// What a client sends: its connection, its channel, and no capabilities.
+	spiceMess = 18
+	// What a server answers: an error, its key, and no capabilities.
+	spiceError = 4
+	spiceKey   = 162
+	spiceReply = spiceError + spiceKey + 12
+)
+
+// spiceMessage is a message with its header.
+func spiceMessage(body []byte) []byte {
+	out := []byte(spiceMagic)
+	for _, n := range []int{spiceMajor, spiceMinor, len(body)} {
+		out = binary.LittleEndian.AppendUint32(out, uint32(n))
+	}
+	return append(out, body...)
+}
+
+// hearSPICE reads a message of that length.
+func hearSPICE(from io.Reader, length int) ([]byte, error) {
+	message := make([]byte, spiceHeader+length)
+	if _, err := io.ReadFull(from, message); err != nil {
+		return nil, err
+	}
+	if want := spiceMessage(message[spiceHeader:]); !bytes.Equal(want, message) {
+		return nil, fmt.Errorf("the header is %v, want %v", message[:spiceHeader], want[:spiceHeader])
+	}
+	return message[spiceHeader:], nil
+}
+
+// showSPICE is the server's side.
+func showSPICE(conn net.Conn, name string) error {
+	defer conn.Close()
+	if _, err := hearSPICE(conn, spiceMess); err != nil {
+		return err
+	}
+	reply := make([]byte, spiceReply)
+	copy(reply[spiceError:], name)
+	_, err := conn.Write(spiceMessage(reply))
+	return err
+}
+
+// linkSPICE is the client's side. It returns the name of the screen.
+func linkSPICE(conn io.ReadWriter) (name string, err error) {
+	if _, err := conn.Write(spiceMessage(make([]byte, spiceMess))); err != nil {
+		return "", err
+	}
+	reply, err := hearSPICE(conn, spiceReply)
+	if err != nil {
+		return "", err
+	}
+	if code := binary.LittleEndian.Uint32(reply); code != 0 {
+		return "", fmt.Errorf("the screen answers with the error %d", code)
+	}
+	return strings.TrimRight(string(reply[spiceError:spiceError+spiceKey]), "\x00"), nil
+}
+
+const loginPrompt = " login: "
+
+// echo is what a terminal without a shell does.
+func echo(conn net.Conn, name string) error {
+	defer conn.Close()
+	if _, err := io.WriteString(conn, name+loginPrompt); err != nil {
+		return err
+	}
+	_, err := io.Copy(conn, conn)
+	return err
+}
+
+// logIn waits for the prompt, types a name, and sees it. It returns the name of the terminal.
+func logIn(conn io.ReadWriter) (name string, err error) {
+	const user = "root\r"
+	var heard []byte
+	for one := make([]byte, 1); !bytes.HasSuffix(heard, []byte(loginPrompt)); heard = append(heard, one...) {
+		if _, err := io.ReadFull(conn, one); err != nil {
+			return "", err
+		}
+	}
+	if _, err := io.WriteString(conn, user); err != nil {
+		return "", err
+	}
+	typed := make([]byte, len(user))
+	if _, err := io.ReadFull(conn, typed); err != nil {
+		return "", err
+	}
+	if string(typed) != user {
+		return "", fmt.Errorf("typed %q, and see %q", user, typed)
+	}
+	return strings.TrimSuffix(string(heard), loginPrompt), nil
+}

@@ -1,0 +1,298 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/aggregates"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/projects"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// offered is what a claim says of flavors and aggregates, with the ID of a project.
+const offered = `
+      flavors:
+      - name: c1-small
+        vcpus: 1
+        memoryMiB: 64
+        description: Small machines
+        extraSpecs: {"aggregate_instance_extra_specs:ssd": "true", "hw:boot_menu": "false"}
+      - name: c1-large
+        id: "42"
+        vcpus: 4
+        memoryMiB: 256
+        diskGiB: 1
+        ephemeralGiB: 2
+        swapMiB: 16
+        private: true
+        projects: [%s]
+      aggregates:
+      - name: east
+        availabilityZone: az-east
+        hosts: [compute-cell1]
+        metadata: {ssd: "true"}
+      - name: west
+        availabilityZone: az-west
+        hosts: [compute-cell2, compute-later]
+      - name: tenant_filter_tests
+`
+
+// edited is what it says then.
+const edited = `
+      flavors:
+      - name: c1-small
+        vcpus: 1
+        memoryMiB: 64
+        extraSpecs: {"aggregate_instance_extra_specs:ssd": "false"}
+      aggregates:
+      - name: east
+        availabilityZone: az-east
+        metadata: {rack: "7"}
+      - name: west
+        availabilityZone: az-west
+        hosts: [compute-cell1, compute-cell2]
+`
+
+// TestNovaFlavors: a real Nova has the flavors and aggregates of a claim, and virtual machines are made by them. What somebody deletes comes back,
+// what an edit takes out goes, and what Nova refuses is told in its words.
+func TestNovaFlavors(t *testing.T) {
+	t.Parallel()
+	const r release.Release = "2025.2"
+	ctx, n := context.Background(), startNova(t, r, "-flavors")
+	claim := func(more string) []byte {
+		before := string(of(t, "machines.yaml", r, "-flavors"))
+		return []byte(strings.Replace(before, "\n      - name: cell2\n", "\n      - name: cell2"+more, 1))
+	}
+	provider, ends := administrator(t, n.cloud)
+	keystone, err := openstack.NewIdentityV3(provider, ends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := projects.List(keystone, projects.ListOpts{Name: "service"}).AllPages(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := projects.ExtractProjects(page)
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	project := found[0].ID
+	if err := n.cloud.Change(claim(fmt.Sprintf(offered, project))); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{
+		"flavor c1-large":               "4 256 1 2 16 public=false map[] [" + project + "]",
+		"flavor c1-small":               "1 64 0 0 0 public=true map[aggregate_instance_extra_specs:ssd:true hw:boot_menu:false] Small machines",
+		"flavor tiny":                   "1 64 0 0 0 public=true map[]",
+		"aggregate east":                "az-east [compute-cell1] map[availability_zone:az-east ssd:true]",
+		"aggregate tenant_filter_tests": " [] map[]",
+		"aggregate west":                "az-west [compute-cell2] map[availability_zone:az-west]",
+	}
+	n.offers(t, "ordered", all)
+
+	machine := n.createIn(t, "c1-small", "az-west")
+	if s, err := servers.Get(ctx, n.ServiceClient, machine).Extract(); err != nil || s.Host != "compute-cell2" {
+		t.Errorf("a virtual machine of zone az-west is on %q, %v; want compute-cell2", s.Host, err)
+	}
+	n.testRefused(t)
+
+	for _, g := range n.aggregates(t) {
+		if g.Name != "east" {
+			continue
+		}
+		if err := aggregates.RemoveHost(ctx, n.ServiceClient, g.ID, aggregates.RemoveHostOpts{Host: "compute-cell1"}).Err; err != nil {
+			t.Fatal(err)
+		}
+		if err := aggregates.Delete(ctx, n.ServiceClient, g.ID).ExtractErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := flavors.Delete(ctx, n.ServiceClient, "42").ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	n.cloud.Operators.Forward(2 * time.Minute) // the companion looks once a minute
+	n.offers(t, "after somebody deleted an aggregate and a flavor", all)
+
+	if err := n.cloud.Change(claim(edited)); err != nil {
+		t.Fatal(err)
+	}
+	n.offers(t, "edited", map[string]string{
+		"flavor c1-small": "1 64 0 0 0 public=true map[aggregate_instance_extra_specs:ssd:false]",
+		"flavor tiny":     "1 64 0 0 0 public=true map[]",
+		"aggregate east":  "az-east [] map[availability_zone:az-east rack:7]",
+		"aggregate west":  "az-west [compute-cell1 compute-cell2] map[availability_zone:az-west]",
+	})
+	if err := n.delete(ctx, machine); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.cloud.Change(claim("\n")); err != nil {
+		t.Fatal(err)
+	}
+	n.offers(t, "with nothing left in the claim", map[string]string{"flavor tiny": "1 64 0 0 0 public=true map[]"})
+}
+
+// testRefused: a host does not leave the zone in which its virtual machine was ordered, and Nova says so.
+func (n nova) testRefused(t *testing.T) {
+	t.Helper()
+	edit := func(hosts ...string) {
+		t.Helper()
+		c := n.offer(t)
+		for i, g := range c.Spec.Aggregates {
+			if g.Name == "west" {
+				c.Spec.Aggregates[i].Hosts = hosts
+			}
+		}
+		c.Generation++
+		if err := n.cloud.Cluster.Client.Update(context.Background(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := func(reason string) (message string) {
+		t.Helper()
+		err := n.cloud.Cluster.Wait(context.Background(), time.Minute, "the companion's word", func(context.Context) (bool, error) {
+			c := n.offer(t)
+			is := apimeta.FindStatusCondition(c.Status.Conditions, "Ready")
+			if is == nil {
+				is = &metav1.Condition{}
+			}
+			message = is.Message
+			return is.Reason == reason && is.ObservedGeneration == c.Generation, nil
+		})
+		if err != nil {
+			t.Fatalf("%v: it says %q", err, message)
+		}
+		return message
+	}
+	before := n.offer(t).Spec.Aggregates[1].Hosts
+	edit()
+	if got := said("NovaRefuses"); !strings.HasPrefix(got, "cannot remove host compute-cell2 from aggregate west: Nova answers 409: ") {
+		t.Error(got)
+	} else {
+		t.Log(got)
+	}
+	edit(before...)
+	said("HostsMissing")
+}
+
+// offer is the companion's object.
+func (n nova) offer(t *testing.T) *openstackv1.ComputeCatalog {
+	t.Helper()
+	c := &openstackv1.ComputeCatalog{}
+	if err := n.cloud.Cluster.Client.Get(context.Background(), client.ObjectKey{Namespace: n.cloud.Namespace, Name: "nova"}, c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// createIn makes a virtual machine in a zone, and waits until it runs.
+func (n nova) createIn(t *testing.T, flavor, zone string) (id string) {
+	t.Helper()
+	ctx := context.Background()
+	for _, f := range n.flavors(t) {
+		if f.Name != flavor {
+			continue
+		}
+		s, err := servers.Create(ctx, n.ServiceClient, servers.CreateOpts{
+			Name: "in-" + zone, FlavorRef: f.ID, ImageRef: n.image, Networks: "none", AvailabilityZone: zone,
+		}, nil).Extract()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.active(ctx, s.ID); err != nil {
+			t.Fatal(err)
+		}
+		return s.ID
+	}
+	t.Fatalf("there is no flavor %s", flavor)
+	return ""
+}
+
+func (n nova) flavors(t *testing.T) []flavors.Flavor {
+	t.Helper()
+	page, err := flavors.ListDetail(n.ServiceClient, flavors.ListOpts{AccessType: flavors.AllAccess}).AllPages(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := flavors.ExtractFlavors(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func (n nova) aggregates(t *testing.T) []aggregates.Aggregate {
+	t.Helper()
+	page, err := aggregates.List(n.ServiceClient).AllPages(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := aggregates.ExtractAggregates(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// offers waits until Nova has these flavors and aggregates, and no others.
+func (n nova) offers(t *testing.T, when string, want map[string]string) {
+	t.Helper()
+	var got map[string]string
+	err := n.cloud.Cluster.Wait(context.Background(), time.Minute, "flavors and aggregates", func(context.Context) (bool, error) {
+		got = map[string]string{}
+		for _, f := range n.flavors(t) {
+			text := fmt.Sprintf("%d %d %d %d %d public=%t %v", f.VCPUs, f.RAM, f.Disk, f.Ephemeral, f.Swap, f.IsPublic, f.ExtraSpecs)
+			if f.Description != "" {
+				text += " " + f.Description
+			}
+			if !f.IsPublic {
+				text += " " + n.letIn(t, f.ID)
+			}
+			got["flavor "+f.Name] = text
+		}
+		for _, g := range n.aggregates(t) {
+			slices.Sort(g.Hosts)
+			got["aggregate "+g.Name] = fmt.Sprintf("%s %v %v", g.AvailabilityZone, g.Hosts, g.Metadata)
+		}
+		return cmp.Equal(want, got), nil
+	})
+	if err != nil {
+		t.Errorf("%s: %v (-want +got):\n%s", when, err, cmp.Diff(want, got))
+	}
+}
+
+// letIn are the projects that may use a flavor. One that has gone meanwhile has none.
+func (n nova) letIn(t *testing.T, id string) string {
+	t.Helper()
+	page, err := flavors.ListAccesses(n.ServiceClient, id).AllPages(context.Background())
+	if gophercloud.ResponseCodeIs(err, 404) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := flavors.ExtractAccesses(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, access := range all {
+		out = append(out, access.TenantID)
+	}
+	return fmt.Sprint(out)
+}

@@ -1,0 +1,181 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestNovaUpgrade: a Nova goes from one release to another, while clients make, list and delete virtual machines in both cells. No request
+// fails, schemas come before what reads them, conductors before schedulers and schedulers before APIs, and hypervisors follow.
+func TestNovaUpgrade(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string][]release.Release{
+		// Over a release that is skipped.
+		"SLURP": {"2025.1", "2026.1"},
+		"Steps": {"2025.1", "2025.2", "2026.1", "2026.2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			end := "-" + strings.ToLower(name)
+			n := startNova(t, path[0], end)
+			for i, to := range path[1:] {
+				n.upgrade(t, path[i], to, end)
+			}
+			testComputeServices(t, n)
+			testServers(t, n)
+		})
+	}
+}
+
+// schemas of Nova, and of its cells.
+var schemas = []string{"nova-api", "nova-cell0", "nova-cell1", "nova-cell2"}
+
+// upgrade brings it to the next release under load, and then the hypervisors.
+func (n nova) upgrade(t *testing.T, from, to release.Release, end string) {
+	t.Helper()
+	load := serversUsed(t, n)
+	load.more(t, 10)
+	r, begin := watchRollout(t, n.cloud), time.Now()
+	upgrade(t, n.cloud, of(t, "machines.yaml", to, end), to, "keystone", "placement", "glance")
+	for _, s := range schemas {
+		checkContracted(t, n.cloud, s, to)
+	}
+	checkImages(t, n.cloud, novav1.ServiceName, to)
+	took := time.Since(begin)
+	load.more(t, 20)
+	load.stop(t)
+	r.stop()
+	t.Logf("from %s to %s in %.0f s, meanwhile %s", from, to, took.Seconds(), load)
+	r.inOrder(t, chains(t, from, to)...)
+	n.speaks(t, spoken[from])
+	for _, h := range n.hypervisors {
+		h.run(t, n.cloud, to)
+		n.renewed(t, h, to)
+	}
+	load = serversUsed(t, n)
+	if err := n.cloud.Follow(); err != nil {
+		t.Fatal(err)
+	}
+	load.more(t, 10)
+	load.stop(t)
+	t.Logf("hypervisors are of %s, and the pods that were pinned have been replaced; meanwhile %s", to, load)
+	n.speaks(t, spoken[to])
+	n.settled(t)
+}
+
+// spoken is the version of calls to hypervisors in each release.
+var spoken = map[release.Release]string{"2025.1": "6.4", "2025.2": "6.4", "2026.1": "6.5", "2026.2": "6.5"}
+
+// speaks: whoever has found a version of calls to hypervisors has found this one. Conductors above the cells and APIs have.
+func (n nova) speaks(t *testing.T, want string) {
+	t.Helper()
+	ctx, pods := context.Background(), &corev1.PodList{}
+	if err := n.cloud.Cluster.Client.List(ctx, pods, client.InNamespace(n.cloud.Namespace), client.MatchingLabels{
+		"app.kubernetes.io/name": novav1.ServiceName,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, p := range pods.Items {
+		component := p.Labels[componentLabel]
+		if p.DeletionTimestamp != nil || component != "conductor" && component != "api" {
+			continue
+		}
+		text, err := n.cloud.Cluster.Output(ctx, &p, p.Spec.Containers[0].Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range selected.FindAllStringSubmatch(text, -1) {
+			found[p.Labels["app.kubernetes.io/instance"]+" "+component] = true
+			if m[1] != want {
+				t.Errorf("%s speaks to hypervisors by %s, want %s", p.Name, m[1], want)
+			}
+		}
+	}
+	for _, who := range []string{"nova conductor", "nova api"} {
+		if !found[who] {
+			t.Errorf("nobody of %s has found how to speak to hypervisors", who)
+		}
+	}
+}
+
+// selected is what a process writes when it has found one (nova.compute.rpcapi.ComputeAPI._determine_version_cap).
+var selected = regexp.MustCompile(`Automatically selected compute RPC version ([0-9.]+) from`)
+
+// chains are what has to come before what: above the cells nothing runs that is newer than any of their databases and conductors.
+func chains(t *testing.T, from, to release.Release) [][]stage {
+	t.Helper()
+	var tags [2]string
+	for i, r := range []release.Release{from, to} {
+		v, err := r.Version(novav1.ServiceName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tags[i] = v
+	}
+	pods := func(what string) stage { return stage{what, tags[0], tags[1]} }
+	schema := func(name string) stage { return stage{schemaOf(name), "", string(to)} }
+	above := []stage{pods("nova conductor"), pods("nova scheduler"), pods("nova api")}
+	var out [][]stage
+	for _, cell := range []string{"nova-cell1", "nova-cell2"} {
+		for _, first := range []string{"nova-api", "nova-cell0"} {
+			out = append(out, slices.Concat([]stage{schema(first), schema(cell), pods(cell + " conductor")}, above))
+		}
+	}
+	return out
+}
+
+// renewed waits until the companion knows that a hypervisor is of a release. It lists those of a cell once an hour.
+func (n nova) renewed(t *testing.T, h hypervisor, r release.Release) {
+	t.Helper()
+	const tries = 8
+	for range tries {
+		n.cloud.Operators.Forward(61 * time.Minute)
+		if n.knows(h, r, 30*time.Second) == nil {
+			return
+		}
+	}
+	n.mapped(t, h, r)
+}
+
+// settled: nothing is left to do for the next upgrade. Data have been migrated, and Nova's own check finds nothing.
+func (n nova) settled(t *testing.T) {
+	t.Helper()
+	for _, s := range schemas[1:] { // the API's has no such migrations
+		n.manages(t, s, "nova-manage db online_data_migrations")
+	}
+	n.manages(t, schemas[0], "nova-status upgrade check; [ $? -le 1 ]")
+}
+
+// manages runs a command as the Jobs of a schema do.
+func (n nova) manages(t *testing.T, schema, command string) {
+	t.Helper()
+	s := &openstackv1.DatabaseSync{}
+	if err := n.cloud.Cluster.Client.Get(context.Background(), client.ObjectKey{Namespace: n.cloud.Namespace, Name: schema}, s); err != nil {
+		t.Fatal(err)
+	}
+	template := *s.Spec.Template.DeepCopy()
+	template.Spec.Containers[0].Command = []string{"sh", "-c", command}
+	if err := n.cloud.Operators.RunJob(context.Background(), &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", schema, time.Now().UnixMilli()), Namespace: n.cloud.Namespace},
+		Spec:       batchv1.JobSpec{BackoffLimit: new(int32(0)), Template: template},
+	}); err != nil {
+		t.Errorf("%s of %s: %v", command, schema, err)
+	}
+}

@@ -1,0 +1,267 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// election is how long a write may take while another member is elected: twice the timer of five seconds (the members wait for different
+// times, so that one of them wins), and what a busy machine takes.
+const election = 30 * time.Second
+
+// TestOVN: three members of each database and two of northd, as an OVNCluster orders them. Whatever is lost of them, there is one cluster,
+// and it has every row that was acknowledged.
+func TestOVN(t *testing.T) {
+	t.Parallel()
+	n := newOVN(t, 3)
+	began := time.Now()
+	n.converge()
+	t.Logf("ready after %s", time.Since(began).Round(time.Second))
+	nb, sb := n.northbound(), n.southbound()
+	first, leader := nb.members(3)
+	other, _ := sb.members(3)
+	t.Logf("northbound %s, led by member %d; southbound %s", first, leader, other)
+
+	same := func(t *testing.T, count int) {
+		t.Helper()
+		for of, want := range map[ovsdb]string{nb: first, sb: other} {
+			if id, _ := of.members(count); id != want {
+				t.Fatalf("the %s database is of cluster %s, want %s", of.part, id, want)
+			}
+		}
+	}
+
+	t.Run("Northd", func(t *testing.T) { testNorthd(t, nb, sb) })
+	t.Run("Leader", func(t *testing.T) {
+		w := nb.write(t, "leader")
+		w.after(20)
+		_, leader := nb.members(3)
+		n.kill(t, nb.pod(leader))
+		w.after(20)
+		same(t, 3)
+		w.end(3, 0)
+	})
+	t.Run("Volume", func(t *testing.T) {
+		w := nb.write(t, "volume")
+		w.after(10)
+		was, err := nb.asked(0)
+		if err != nil || was == nil {
+			t.Fatal(err)
+		}
+		n.lose(t, nb, 0)
+		n.kill(t, nb.pod(0))
+		w.after(20)
+		same(t, 3)
+		if is, err := nb.asked(0); err != nil || is == nil || is.SID[1] == was.SID[1] {
+			t.Errorf("the first member has joined as %v (%v), and was %v", is, err, was)
+		}
+		// Two members are enough again, which they are only if who was lost does not count any more.
+		n.waitForServers(t, nb, 3)
+		w.end(3, 0)
+	})
+	t.Run("Majority", func(t *testing.T) {
+		w := nb.write(t, "majority")
+		w.after(10)
+		n.kill(t, nb.pod(1))
+		n.kill(t, nb.pod(2))
+		w.after(10)
+		same(t, 3)
+		w.end(3, 0)
+	})
+	t.Run("Certificates", func(t *testing.T) { testRenewal(t, n, nb) })
+	t.Run("Scale", func(t *testing.T) {
+		w := nb.write(t, "scale")
+		for _, count := range []int{5, 3, 1, 3} {
+			began := time.Now()
+			n.scale(count)
+			t.Logf("%d members after %s", count, time.Since(began).Round(time.Second))
+			same(t, count)
+			n.waitForServers(t, nb, count)
+			w.after(5)
+		}
+		w.end(3, 0)
+	})
+}
+
+// kill ends a pod as a node does that loses power.
+func (n *ovnCluster) kill(t *testing.T, pod string) {
+	t.Helper()
+	if err := n.cluster.Kill(ovnNamespace, pod); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lose removes what a member has written, while it runs: what it has open goes with it.
+func (n *ovnCluster) lose(t *testing.T, d ovsdb, i int) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(d.claim(d.pod(i)), "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files in %s: %v", d.claim(d.pod(i)), err)
+	}
+	for _, f := range files {
+		if err := os.RemoveAll(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// waitForServers waits until the cluster counts so many servers, whether they run or not: what each member's own log says.
+func (n *ovnCluster) waitForServers(t *testing.T, d ovsdb, count int) {
+	t.Helper()
+	_, leader := d.members(count)
+	waitFor(t, n.cluster, fmt.Sprintf("%d servers of %s", count, d.part), func() bool {
+		text, err := n.cluster.Exec(context.Background(), ovnNamespace, d.pod(leader), "ovs-appctl", "--target=/tmp/control", "cluster/status", d.schema)
+		return err == nil && serverCount(text) == count
+	})
+}
+
+// testNorthd: what is wanted comes to where nodes read it, and goes on to when the active one of two is gone.
+func testNorthd(t *testing.T, nb, sb ovsdb) {
+	appears := func(name string) {
+		t.Helper()
+		if _, err := nb.transact(0, nb.schema, map[string]any{"op": "insert", "table": "Logical_Switch", "row": map[string]any{"name": name}}); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, nb.cluster, name+" in the southbound database", func() bool {
+			found, err := sb.names(0, "Datapath_Binding", "external_ids")
+			if err != nil {
+				return false
+			}
+			for ids := range found {
+				if strings.Contains(ids, name) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	appears("first")
+}
+
+// testRenewal: members serve a renewed certificate, and know each other by it, without a restart.
+func testRenewal(t *testing.T, n *ovnCluster, nb ovsdb) {
+	w := nb.write(t, "renewal")
+	ctx := context.Background()
+	before, err := n.operators.Secret(ctx, ovnNamespace, "ovn-northbound-tls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := n.operators.Find("Certificate.cert-manager.io", ovnNamespace, "ovn-northbound-tls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.operators.Reconcile(ctx, []map[string]any{u.DeepCopy().Object}); err != nil {
+		t.Fatal(err)
+	}
+	after, err := n.operators.Secret(ctx, ovnNamespace, "ovn-northbound-tls")
+	if err != nil || string(after["tls.crt"]) == string(before["tls.crt"]) {
+		t.Fatalf("the certificate is not a new one: %v", err)
+	}
+	for i := range 3 {
+		waitFor(t, n.cluster, "the new certificate of "+nb.pod(i), func() bool { return nb.served(i) == string(after["tls.crt"]) })
+	}
+	w.after(10)
+	w.end(3, 0)
+}
+
+// writer writes rows without a pause, each once.
+type writer struct {
+	t       *testing.T
+	d       ovsdb
+	prefix  string
+	stop    chan struct{}
+	done    chan struct{}
+	mu      sync.Mutex
+	written []string
+	longest time.Duration
+	retried int
+}
+
+func (d ovsdb) write(t *testing.T, prefix string) *writer {
+	t.Helper()
+	w := &writer{t: t, d: d, prefix: prefix, stop: make(chan struct{}), done: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+func (w *writer) run() {
+	defer close(w.done)
+	member := 0
+	for i := 0; ; i++ {
+		name, began := fmt.Sprintf("%s-%d", w.prefix, i), time.Now()
+		for {
+			select {
+			case <-w.stop:
+				return
+			default:
+			}
+			// A row that is there already is not made again: its acknowledgement was lost.
+			there, err := w.d.names(member, "Logical_Switch", "name")
+			if err == nil && there[name] == 0 {
+				_, err = w.d.transact(member, w.d.schema, map[string]any{
+					"op": "insert", "table": "Logical_Switch", "row": map[string]any{"name": name},
+				})
+			}
+			if err == nil {
+				break
+			}
+			w.mu.Lock()
+			w.retried++
+			w.mu.Unlock()
+			member = (member + 1) % 3 //nolint:mnd // as many as there are at least most of the time
+			time.Sleep(100 * time.Millisecond)
+		}
+		w.mu.Lock()
+		w.written, w.longest = append(w.written, name), max(w.longest, time.Since(began))
+		w.mu.Unlock()
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// after waits until so many more rows are written.
+func (w *writer) after(more int) {
+	w.t.Helper()
+	count := func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.written)
+	}
+	want := count() + more
+	waitFor(w.t, w.d.cluster, fmt.Sprintf("%d rows", want), func() bool { return count() >= want })
+}
+
+// end stops writing, and requires of each of so many members that it has every row that was acknowledged.
+func (w *writer) end(members, lost int) {
+	w.t.Helper()
+	close(w.stop)
+	<-w.done
+	if w.longest > election {
+		w.t.Errorf("a write took %s, want %s at most", w.longest, election)
+	}
+	for i := range members {
+		missing := -1
+		waitFor(w.t, w.d.cluster, "the rows of "+w.d.pod(i), func() bool {
+			there, err := w.d.names(i, "Logical_Switch", "name")
+			if err != nil {
+				return false
+			}
+			missing = 0
+			for _, name := range w.written {
+				if there[name] == 0 {
+					missing++
+				}
+			}
+			return missing <= lost
+		})
+	}
+	w.t.Logf("%d rows written, %d attempts failed, the longest write took %s; all %d members have all of them",
+		len(w.written), w.retried, w.longest.Round(time.Millisecond), members)
+}

@@ -1,0 +1,339 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
+	wired "github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// ovnCluster is an OVNCluster alone, whose function sees what really became of what it composes: as many members as the spec says come and go
+// in several passes.
+type ovnCluster struct {
+	t         *testing.T
+	cluster   *cluster.Cluster
+	operators *operators.Operators
+	world     *simulate.World
+	applied   map[string]string // as it was written last, by the name of the object's kind and its own
+}
+
+const ovnNamespace = "networks"
+
+// real are the kinds whose state the function reads, or that are not ready for several of its passes.
+var actual = map[string]bool{"StatefulSet": true, "Deployment": true, "RaftCluster": true, "ConfigMap": true}
+
+func newOVN(t *testing.T, replicas int) *ovnCluster {
+	t.Helper()
+	public, err := pki.New("public")
+	if err != nil {
+		t.Fatal(err)
+	}
+	xr, err := structpb.NewStruct(map[string]any{
+		"apiVersion": ovnv1.GroupVersion.String(), "kind": ovnv1.GroupVersionKind.Kind,
+		"metadata": map[string]any{"name": ovnv1.Name, "namespace": ovnNamespace, "generation": 1}, "spec": ovnSpec(replicas),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &ovnCluster{t: t, applied: map[string]string{}, world: &simulate.World{XR: xr, Kinds: kinds.Runners()}}
+	image := func(string) (cluster.Image, error) {
+		return cluster.Image{Root: programs.Network, Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}}, nil
+	}
+	if n.cluster, err = cluster.New(t.TempDir(), image, progress()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(func() { cancel(); n.cluster.Stop() })
+	n.operators = operators.New(ctx, n.cluster, public, programs.MariaDBOperator)
+	n.world.Reconcile = func(desired []map[string]any) error { return n.reconcile(ctx, desired) }
+	n.world.Remove = func(gone []map[string]any) error { return n.operators.Remove(ctx, gone) }
+	return n
+}
+
+func ovnSpec(replicas int) map[string]any {
+	members := map[string]any{"replicas": replicas}
+	return map[string]any{
+		"target": map[string]any{"providerConfig": "in-cluster"}, "clusterDomain": "cluster.local", "northbound": members, "southbound": members,
+	}
+}
+
+// reconcile writes what is new, and waits for nothing that becomes ready in several passes.
+func (n *ovnCluster) reconcile(ctx context.Context, desired []map[string]any) error {
+	var others, waits []map[string]any
+	for _, m := range desired {
+		u := &unstructured.Unstructured{Object: m}
+		text, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		switch key := u.GetKind() + "/" + u.GetName(); {
+		case n.applied[key] == string(text):
+		case actual[u.GetKind()]:
+			waits, n.applied[key] = append(waits, m), string(text)
+		default:
+			others, n.applied[key] = append(others, m), string(text)
+		}
+	}
+	if err := n.operators.Reconcile(ctx, others); err != nil {
+		return err
+	}
+	for _, m := range waits {
+		if err := n.operators.Apply(ctx, (&unstructured.Unstructured{Object: m}).DeepCopy()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// converge lets the function see what there is, again and again, until all is ready.
+func (n *ovnCluster) converge() {
+	n.t.Helper()
+	err := n.cluster.Wait(context.Background(), operators.Timeout, "the OVNCluster", func(ctx context.Context) (bool, error) {
+		done, err := n.world.Call(func(simulate.Step) {})
+		if err != nil || done {
+			return done, err
+		}
+		return false, n.look(ctx)
+	})
+	if err != nil {
+		n.t.Fatalf("%v\n%v", err, n.world.XR.GetFields()["status"].GetStructValue().AsMap()["components"])
+	}
+}
+
+// look reads what there is of what the function reads.
+func (n *ovnCluster) look(ctx context.Context) error {
+	for name, o := range n.world.Observed {
+		inner := o
+		if wrapper.Is(o) {
+			inner, _ = wrapper.Observed(o)
+		}
+		kind := inner.At("kind").Text()
+		if !actual[kind] {
+			continue
+		}
+		is, err := n.read(ctx, inner)
+		if err != nil {
+			return err
+		}
+		if wrapper.Is(o) {
+			is = wrapper.WithObserved(o, is)
+		}
+		n.world.Observed[name] = is
+	}
+	return nil
+}
+
+func (n *ovnCluster) read(ctx context.Context, o wired.Struct) (wired.Struct, error) {
+	u := &unstructured.Unstructured{Object: o.Map()}
+	made, err := n.cluster.Client.Scheme().New(u.GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	typed, _ := made.(client.Object)
+	if err := n.cluster.Client.Get(ctx, client.ObjectKey{Namespace: u.GetNamespace(), Name: u.GetName()}, typed); err != nil {
+		return nil, err
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	if err != nil {
+		return nil, err
+	}
+	object["apiVersion"], object["kind"] = u.GetAPIVersion(), u.GetKind()
+	return encode.Struct(object)
+}
+
+// scale changes the number of members of both databases.
+func (n *ovnCluster) scale(replicas int) {
+	n.t.Helper()
+	spec, err := structpb.NewStruct(ovnSpec(replicas))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.world.XR.Fields["spec"] = structpb.NewStructValue(spec)
+	n.converge()
+}
+
+// ovsdb is a database as a client sees it.
+type ovsdb struct {
+	*ovnCluster
+	part, schema string
+	port         int
+}
+
+func (n *ovnCluster) northbound() ovsdb {
+	return ovsdb{n, "northbound", "OVN_Northbound", ovnv1.NorthboundPort}
+}
+
+func (n *ovnCluster) southbound() ovsdb {
+	return ovsdb{n, "southbound", "OVN_Southbound", ovnv1.SouthboundPort}
+}
+
+func (d ovsdb) set() string             { return ovnv1.Name + "-" + d.part }
+func (d ovsdb) pod(i int) string        { return fmt.Sprintf("%s-%d", d.set(), i) }
+func (d ovsdb) claim(pod string) string { return d.cluster.ClaimDir(ovnNamespace, "data-"+pod) }
+
+// transact runs one operation at a member.
+func (d ovsdb) transact(i int, database string, op map[string]any) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	secret, err := d.operators.Secret(ctx, ovnNamespace, ovnv1.Name+"-client-tls")
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(secret[corev1.TLSCertKey], secret[corev1.TLSPrivateKeyKey])
+	if err != nil {
+		return nil, err
+	}
+	authority := x509.NewCertPool()
+	authority.AppendCertsFromPEM(secret["ca.crt"])
+	host := fmt.Sprintf("%s.%s.%s.svc.cluster.local", d.pod(i), d.set(), ovnNamespace)
+	conn, err := d.cluster.Dial(ctx, "tcp", fmt.Sprintf("%s:%d", host, d.port))
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return nil, err
+	}
+	secure := tls.Client(conn, &tls.Config{RootCAs: authority, Certificates: []tls.Certificate{pair}, ServerName: host, MinVersion: tls.VersionTLS12})
+	if err := json.NewEncoder(secure).Encode(map[string]any{"id": 7, "method": "transact", "params": []any{database, op}}); err != nil {
+		return nil, err
+	}
+	for read := json.NewDecoder(secure); ; {
+		var a struct {
+			Method string            `json:"method"`
+			Result []json.RawMessage `json:"result"`
+			Error  json.RawMessage   `json:"error"`
+		}
+		switch err := read.Decode(&a); {
+		case err != nil:
+			return nil, err
+		case a.Method != "":
+		case len(a.Result) == 0 || strings.Contains(string(a.Result[0]), `"error"`):
+			return nil, fmt.Errorf("%s %s", a.Error, a.Result)
+		default:
+			return a.Result[0], nil
+		}
+	}
+}
+
+// served is the certificate that a member serves, in PEM; empty if it does not answer.
+func (d ovsdb) served(i int) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	conn, err := d.cluster.Dial(ctx, "tcp", fmt.Sprintf("%s.%s.%s.svc.cluster.local:%d", d.pod(i), d.set(), ovnNamespace, d.port))
+	if err != nil {
+		return ""
+	}
+	defer conn.Close()
+	var out []byte
+	secure := tls.Client(conn, &tls.Config{
+		InsecureSkipVerify: true,
+		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+			out = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw[0]})
+			return nil
+		},
+	})
+	_ = secure.HandshakeContext(ctx) // it asks for a client's certificate, after it has shown its own
+	return string(out)
+}
+
+// serverCount is how many of them the cluster counts, as cluster/status of one of its members lists them.
+func serverCount(status string) int {
+	_, list, _ := strings.Cut(status, "\nServers:\n")
+	return strings.Count(list, " at ssl:")
+}
+
+// member is what a member says of itself.
+type member struct {
+	Leader    bool     `json:"leader"`
+	Connected bool     `json:"connected"`
+	CID       []string `json:"cid"`
+	SID       []string `json:"sid"`
+}
+
+// asked is what a member says: nil if it has no such database.
+func (d ovsdb) asked(i int) (*member, error) {
+	text, err := d.transact(i, "_Server", map[string]any{
+		"op": "select", "table": "Database", "where": []any{[]any{"name", "==", d.schema}}, "columns": []string{"leader", "connected", "cid", "sid"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out struct {
+		Rows []member `json:"rows"`
+	}
+	if err := json.Unmarshal(text, &out); err != nil || len(out.Rows) == 0 {
+		return nil, err
+	}
+	return &out.Rows[0], nil
+}
+
+// members asks each of the first so many, and requires that all are of one cluster: its ID, and who leads.
+func (d ovsdb) members(count int) (id string, leader int) {
+	d.t.Helper()
+	leader = -1
+	err := d.cluster.Wait(context.Background(), time.Minute, d.part+" to agree", func(context.Context) (bool, error) {
+		ids := map[string]bool{}
+		leader = -1
+		for i := range count {
+			m, err := d.asked(i)
+			if err != nil || m == nil || !m.Connected {
+				return false, nil //nolint:nilerr // not yet
+			}
+			ids[m.CID[1]], id = true, m.CID[1]
+			if m.Leader {
+				leader = i
+			}
+		}
+		if len(ids) > 1 {
+			return false, fmt.Errorf("members of %d clusters: %v", len(ids), ids)
+		}
+		return leader >= 0, nil
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return id, leader
+}
+
+// names are those of the rows of a table, as one member has them.
+func (d ovsdb) names(i int, table, column string) (map[string]int, error) {
+	text, err := d.transact(i, d.schema, map[string]any{"op": "select", "table": table, "where": []any{}, "columns": []string{column}})
+	if err != nil {
+		return nil, err
+	}
+	var out struct {
+		Rows []map[string]any `json:"rows"`
+	}
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, err
+	}
+	names := map[string]int{}
+	for _, r := range out.Rows {
+		names[fmt.Sprint(r[column])]++
+	}
+	return names, nil
+}

@@ -1,0 +1,176 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/instanceactions"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// TestNovaQueueRotation: Nova's and a cell's user of the queue are replaced while virtual machines come and go. No message is lost: each of their
+// actions is there once, and has ended well. Then the old users are gone.
+func TestNovaQueueRotation(t *testing.T) {
+	t.Parallel()
+	n := startNova(t, "2025.2", "-queue")
+	load := actionsCounted(t, n)
+	load.more(t, 5)
+	old := map[string]string{}
+	for _, name := range []string{"nova-queue", "nova-cell1-queue"} {
+		old[name] = n.replaceQueueUser(t, name)
+		load.more(t, 5)
+	}
+	// Its hypervisors are in no consumer's name: they take the new user within the grace, as those of another cluster do.
+	n.hypervisors[0].run(t, n.cloud, "2025.2")
+	n.up(t)
+	load.more(t, 5)
+	n.cloud.Operators.Forward(25 * time.Hour)
+	for name, user := range old {
+		r := n.waitForRotation(t, name, func(r *c5c3v1.CredentialRotation) bool {
+			return apimeta.IsStatusConditionTrue(r.Status.Conditions, "Revoked")
+		})
+		users := n.queueUsers(t)
+		if slices.Contains(users, user) || !slices.Contains(users, r.Status.CurrentID) {
+			t.Errorf("%s: RabbitMQ has the users %v, want %s and not %s", name, users, r.Status.CurrentID, user)
+		}
+	}
+	load.more(t, 10)
+	load.stop(t)
+	t.Logf("meanwhile %s", load)
+}
+
+// replaceQueueUser replaces the user of a rotation, and waits until every consumer has another one.
+func (n nova) replaceQueueUser(t *testing.T, name string) (old string) {
+	t.Helper()
+	r := n.waitForRotation(t, name, func(r *c5c3v1.CredentialRotation) bool {
+		return apimeta.IsStatusConditionTrue(r.Status.Conditions, "Revoked")
+	})
+	old = r.Status.CurrentID
+	if err := n.cloud.Cluster.Patch(context.Background(), client.ObjectKeyFromObject(r), r, func() {
+		r.Annotations = map[string]string{"c5c3.io/rotate": old}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	n.waitForRotation(t, name, func(r *c5c3v1.CredentialRotation) bool {
+		return r.Status.CurrentID != old && apimeta.IsStatusConditionTrue(r.Status.Conditions, "Distributed")
+	})
+	if users := n.queueUsers(t); !slices.Contains(users, old) {
+		t.Errorf("%s: the old user %s has its grace, and is not among %v", name, old, users)
+	}
+	t.Logf("%s: all pods have another user after %.0f s", name, time.Since(begin).Seconds())
+	return old
+}
+
+// waitForRotation waits until a rotation is as it should be.
+func (n nova) waitForRotation(t *testing.T, name string, done func(*c5c3v1.CredentialRotation) bool) *c5c3v1.CredentialRotation {
+	t.Helper()
+	r := &c5c3v1.CredentialRotation{}
+	err := n.cloud.Cluster.Wait(context.Background(), operators.Timeout, "the rotation of "+name, func(ctx context.Context) (bool, error) {
+		err := n.cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: n.cloud.Namespace, Name: name}, r)
+		return done(r), err
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s\n%+v", err, r.Annotations, r.Status)
+	}
+	return r
+}
+
+// queueUsers are the users that RabbitMQ knows.
+func (n nova) queueUsers(t *testing.T) []string {
+	t.Helper()
+	answer, err := n.cloud.Operators.RabbitMQ(context.Background(), n.cloud.Namespace, "rabbitmq", http.MethodGet, "users", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []struct {
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(answer, &all); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, u := range all {
+		out = append(out, u.Name)
+	}
+	return out
+}
+
+// actionsCounted: two clients, each with a cell, make and delete virtual machines, and look whether everything that they asked for was done
+// once.
+func actionsCounted(t *testing.T, n nova) *load {
+	t.Helper()
+	return begin(t, len(n.hypervisors), func(ctx context.Context, client, turn int, try request) error {
+		id := ""
+		if err := try("make a virtual machine", func() (err error) {
+			id, err = n.create(ctx, n.hypervisors[client], fmt.Sprintf("counted-%d-%d", client, turn))
+			return err
+		}); err != nil {
+			return err
+		}
+		return errors.Join(
+			try("see it run", func() error { return n.active(ctx, id) }),
+			try("delete a virtual machine", func() error { return n.delete(ctx, id) }),
+			try("count its actions", func() error { return n.actedSoon(ctx, id, "create", "delete") }),
+		)
+	})
+}
+
+// actedSoon waits for that: Nova writes the end of a deletion after the virtual machine is gone (nova.compute.utils.EventReporter).
+func (n nova) actedSoon(ctx context.Context, id string, want ...string) error {
+	const tries = 20
+	for range tries {
+		if err := n.acted(ctx, id, want...); err == nil {
+			return nil
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	return n.acted(ctx, id, want...)
+}
+
+// acted says what is wrong if a virtual machine has other actions than these, once each, or one that has not ended well.
+func (n nova) acted(ctx context.Context, id string, want ...string) error {
+	page, err := instanceactions.List(n.ServiceClient, id, nil).AllPages(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := instanceactions.ExtractInstanceActions(page)
+	if err != nil {
+		return err
+	}
+	var got, wrong []string
+	for _, a := range all {
+		got = append(got, a.Action)
+		detail, err := instanceactions.Get(ctx, n.ServiceClient, id, a.RequestID).Extract()
+		if err != nil {
+			return err
+		}
+		if detail.Events == nil || len(*detail.Events) == 0 {
+			wrong = append(wrong, a.Action+" has no events")
+			continue
+		}
+		for _, e := range *detail.Events {
+			if e.Result != "Success" || e.FinishTime.IsZero() {
+				wrong = append(wrong, fmt.Sprintf("%s of %s: result %q", e.Event, a.Action, e.Result))
+			}
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(want, got) || len(wrong) > 0 {
+		return fmt.Errorf("it has the actions %v, want %v: %s", got, want, strings.Join(wrong, ", "))
+	}
+	return nil
+}

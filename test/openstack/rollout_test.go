@@ -1,0 +1,144 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// A rollout is what a watch of a cloud saw: which pods came and went, of which version, and when schemas were of another release.
+type rollout struct {
+	cancel func()
+	done   sync.WaitGroup
+
+	mu     sync.Mutex
+	events []happened
+	schema map[string]string // release by name
+}
+
+// happened is that a pod came or went, or that a schema is of a release.
+type happened struct {
+	what, version string
+	gone          bool
+}
+
+// watchRollout watches until the test ends, or finds the order.
+func watchRollout(t *testing.T, c *Cloud) *rollout {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &rollout{schema: map[string]string{}}
+	for _, list := range []client.ObjectList{&corev1.PodList{}, &openstackv1.DatabaseSyncList{}} {
+		w, err := c.Cluster.Client.Watch(ctx, list, client.InNamespace(c.Namespace))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			<-ctx.Done()
+			w.Stop()
+		}()
+		r.done.Go(func() {
+			for e := range w.ResultChan() {
+				r.see(e.Type, e.Object)
+			}
+		})
+	}
+	r.cancel = cancel
+	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *rollout) stop() {
+	r.cancel()
+	r.done.Wait()
+}
+
+// see notes an event.
+func (r *rollout) see(kind watch.EventType, object runtime.Object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch o := object.(type) {
+	case *corev1.Pod:
+		if kind == watch.Modified || o.Labels[componentLabel] == "" {
+			return
+		}
+		_, tag, _ := strings.Cut(o.Spec.Containers[0].Image, ":")
+		what := o.Labels["app.kubernetes.io/instance"] + " " + o.Labels[componentLabel]
+		r.events = append(r.events, happened{what, tag, kind == watch.Deleted})
+	case *openstackv1.DatabaseSync:
+		if now := o.Status.InstalledRelease; now != "" && now != r.schema[o.Name] {
+			r.schema[o.Name] = now
+			r.events = append(r.events, happened{schemaOf(o.Name), now, false})
+		}
+	}
+}
+
+const componentLabel = "app.kubernetes.io/component"
+
+func schemaOf(name string) string { return "schema of " + name }
+
+// first and last are where something happened: -1 if it did not.
+func (r *rollout) first(h happened) int { return slices.Index(r.events, h) }
+func (r *rollout) last(h happened) int {
+	for i, e := range slices.Backward(r.events) {
+		if e == h {
+			return i
+		}
+	}
+	return -1
+}
+
+// A stage of a roll-out is pods of a version in place of another, or a schema of a release.
+type stage struct{ what, from, to string }
+
+// begun is when the first of it came, and ended when none was left of what was before.
+func (r *rollout) begun(s stage) int { return r.first(happened{s.what, s.to, false}) }
+func (r *rollout) ended(s stage) int {
+	if s.from == "" {
+		return r.begun(s)
+	}
+	return max(r.begun(s), r.last(happened{s.what, s.from, true}))
+}
+
+// inOrder finds that each stage of a chain ended before the next one began.
+func (r *rollout) inOrder(t *testing.T, chains ...[]stage) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	wrong := false
+	for _, chain := range chains {
+		for i, s := range chain {
+			if r.begun(s) < 0 || s.from != "" && r.last(happened{s.what, s.from, true}) < 0 {
+				t.Errorf("the %s did not go from %q to %q", s.what, s.from, s.to)
+				wrong = true
+			}
+			if i > 0 && r.begun(s) <= r.ended(chain[i-1]) {
+				t.Errorf("the %s began to be %s before the %s was %s", s.what, s.to, chain[i-1].what, chain[i-1].to)
+				wrong = true
+			}
+		}
+	}
+	if wrong {
+		t.Log(r)
+	}
+}
+
+// String lists what happened.
+func (r *rollout) String() string {
+	var out strings.Builder
+	for _, e := range r.events {
+		fmt.Fprintf(&out, "%s %s, gone: %v\n", e.what, e.version, e.gone)
+	}
+	return out.String()
+}

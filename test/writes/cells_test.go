@@ -1,0 +1,68 @@
+package writes
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+)
+
+// TestCells: with as many cells as there may be, no composite resource has more than 70 objects, and none is larger than an API server
+// takes (etcd's 1.5 MB), no answer larger than gRPC does (4 MiB), each with a wide margin.
+func TestCells(t *testing.T) {
+	claim, err := examples.Files.ReadFile("nova/sixteen.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mostObjects, mostBytes, mostAnswer = 70, 256 << 10, 512 << 10
+	// A metadata API above the cells is what makes Nova itself the largest.
+	m := converge(t, bytes.Replace(claim, []byte("      metadata: {perCell: true}\n"), nil, 1), atOnce)
+	if !m.root.ready {
+		t.Error("it never becomes ready")
+	}
+	t.Logf("%d writes for %d objects, %.1f for each", m.writes, m.objects, float64(m.writes)/float64(m.objects))
+	if most := 17 * m.objects; m.writes > most {
+		t.Errorf("%d writes, %d at most", m.writes, most)
+	}
+	status, err := json.Marshal(m.copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the claim's status has %d bytes", len(status))
+	if len(status) > mostBytes {
+		t.Errorf("the claim's status has %d bytes, %d at most", len(status), mostBytes)
+	}
+	largest := map[string]size{}
+	m.root.measure(t, largest)
+	for kind, s := range largest {
+		t.Logf("%s: %d objects, %d bytes, an answer of %d", kind, s.objects, s.bytes, s.answer)
+		if s.objects > mostObjects || s.bytes > mostBytes || s.answer > mostAnswer {
+			t.Errorf("%s: %d objects, %d bytes, an answer of %d; %d, %d and %d at most", kind, s.objects, s.bytes, s.answer, mostObjects, mostBytes, mostAnswer)
+		}
+	}
+}
+
+// size is what a composite resource measures: how much it composes, how long it is, and how long its function's answer.
+type size struct{ objects, bytes, answer int }
+
+// measure notes the largest of each kind.
+func (x *xr) measure(t *testing.T, largest map[string]size) {
+	t.Helper()
+	text, err := json.Marshal(x.object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, _ := x.object["kind"].(string)
+	is := size{objects: len(x.composed), bytes: len(text)}
+	for name, c := range x.composed {
+		is.answer += len(name) + proto.Size(c.desired.Tree())
+		if c.nested != nil {
+			c.nested.measure(t, largest)
+		}
+	}
+	was := largest[kind]
+	largest[kind] = size{max(was.objects, is.objects), max(was.bytes, is.bytes), max(was.answer, is.answer)}
+}
