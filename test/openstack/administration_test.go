@@ -245,7 +245,7 @@ func testLockout(t *testing.T, cloud *Cloud, c *Client) {
 	root := a.named("users", "name=root&domain_id=default")
 	a.do(http.MethodPatch, "/users/"+root, map[string]any{"user": map[string]any{"options": map[string]any{option: nil}}}, nil)
 	cloud.Operators.Forward(2 * time.Minute)
-	err := cloud.Cluster.Wait(ctx, time.Minute, "the option", func(context.Context) (bool, error) {
+	err := cloud.Cluster.Wait(ctx, 2*time.Minute, "the option", func(context.Context) (bool, error) {
 		var out struct {
 			User struct {
 				Options map[string]any `json:"options"`

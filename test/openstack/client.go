@@ -29,8 +29,10 @@ type Client struct {
 	HTTP  *http.Client
 }
 
-// answerWithin is how long a request may take, on a machine that is busy: longer is a failure.
-const answerWithin = 20 * time.Second
+// answerWithin is how long a request may take: longer is a failure. It is how long gateways wait where nobody says how long
+// (proxy_read_timeout, https://nginx.org/en/docs/http/ngx_http_proxy_module.html), and enough for a Keystone whose pods all read a renewed
+// certificate at the same time, on a machine that is busy.
+const answerWithin = time.Minute
 
 // Client returns a client of the cloud, at the internal or the public address that Keystone was told at its bootstrap.
 func (c *Cloud) Client(ctx context.Context, public bool) (*Client, error) {

@@ -45,7 +45,7 @@ func testCertificate(t *testing.T, cloud *Cloud, c *Client) {
 	if err := cloud.Operators.Reconcile(context.Background(), []map[string]any{u.DeepCopy().Object}); err != nil {
 		t.Fatal(err)
 	}
-	err = cloud.Cluster.Wait(context.Background(), time.Minute, "the renewed certificate", func(context.Context) (bool, error) {
+	err = cloud.Cluster.Wait(context.Background(), 3*time.Minute, "the renewed certificate", func(context.Context) (bool, error) {
 		for range 4 { // every pod
 			if served(t, cloud, c) == before {
 				return false, nil

@@ -43,7 +43,8 @@ func (o *Operators) due(r reconcile.Reconciler) reconcile.Reconciler {
 	return o.dueOr(r, func(context.Context, reconcile.Request) (bool, error) { return false, nil })
 }
 
-// dueOr lets a reconciler be also when it is woken.
+// dueOr lets a reconciler be also when it is woken. What it wants is counted from its start: where the clock is set forward while it works,
+// it is due again, and sees what was done before.
 func (o *Operators) dueOr(r reconcile.Reconciler, woken func(context.Context, reconcile.Request) (bool, error)) reconcile.Reconciler {
 	next := map[reconcile.Request]time.Time{}
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
@@ -51,8 +52,9 @@ func (o *Operators) dueOr(r reconcile.Reconciler, woken func(context.Context, re
 		if err != nil || (!wakes && o.Now().Before(next[req])) {
 			return reconcile.Result{}, err
 		}
+		began := o.Now()
 		result, err := r.Reconcile(ctx, req)
-		next[req] = o.Now().Add(result.RequeueAfter)
+		next[req] = began.Add(result.RequeueAfter)
 		return result, err
 	})
 }
