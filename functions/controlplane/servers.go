@@ -107,9 +107,13 @@ func checkOwnDatabase(field string, want, was *common.DatabaseServer, said *cont
 	return errors.Join(errs...)
 }
 
-// ownDatabaseAddress is where a part's own database is reached.
-func (m *model) ownDatabaseAddress(part string, s *common.DatabaseServer) *common.Database {
-	name := mariaDBName + "-" + part
+// ownName is what a cell's own server of a kind is called. No operator's name of anything that belongs to the control plane's own server
+// begins so, whatever the cell's name: those are mariadb-primary, mariadb-metrics, rabbitmq-nodes and the like.
+func ownName(server, cell string) string { return server + "-cell-" + cell }
+
+// ownDatabaseAddress is where a cell's own database is reached.
+func (m *model) ownDatabaseAddress(cell string, s *common.DatabaseServer) *common.Database {
+	name := ownName(mariaDBName, cell)
 	host := name
 	if s.Replicas > 1 {
 		host += "-primary"
@@ -121,8 +125,8 @@ func (m *model) ownDatabaseAddress(part string, s *common.DatabaseServer) *commo
 }
 
 // ownQueueAddress is the same of a queue.
-func (m *model) ownQueueAddress(part string) *common.Queue {
-	out, name := m.queueSpec(), rabbitMQName+"-"+part
+func (m *model) ownQueueAddress(cell string) *common.Queue {
+	out, name := m.queueSpec(), ownName(rabbitMQName, cell)
 	out.RabbitMQRef.Name, out.Host = common.ObjectName(name), rabbitmq.ClusterHost(name, m.instance)
 	return &out
 }
