@@ -20,6 +20,20 @@ import (
 // A part of a service may have a database and a queue to itself, which it composes: what the claim says of them is laid over what the
 // control plane's own have. They are of the same authorities, so that whoever trusts those trusts these.
 
+// A databaseServer is one that a service has besides that of the control plane.
+type databaseServer struct {
+	server  string
+	members int32
+}
+
+// databasesOf are those of a service.
+func (m *model) databasesOf(s *serviceState) []databaseServer {
+	if s.databases == nil {
+		return nil
+	}
+	return s.databases(m, s)
+}
+
 // ownDatabase is the database server of a part, as far as it is there as it was told last (nil: it is not). It takes so many connections.
 func (m *model) ownDatabase(
 	part string, said *controlplanev1.Members, was *common.DatabaseServer, connections int64,
