@@ -75,6 +75,15 @@ func TestOwnServersCost(t *testing.T) {
 	if db.replicas != 3 || db.storage != "7Gi" || queue.replicas != 3 || queue.resources.Limits.Memory.String() != "9Gi" || queue.storage != "10Gi" {
 		t.Errorf("the database is %+v, the queue %+v", db, queue)
 	}
+	const staged = "{infrastructure: {mariadb: {backup: {s3: {bucket: abc, endpoint: s3, credentialsSecretRef: {name: s3}}, stagingStorage: {storageSize: 300Gi}}}}, "
+	for _, p := range derived(t, staged+apart("", "")[1:], queued).parts() {
+		if p.field == "spec.infrastructure.mariadb.backup.stagingStorage" && p.times != 2 {
+			t.Errorf("there are %d volumes on which copies of two databases are put together", p.times)
+		}
+	}
+	const few = "{domain: example.com, queueIssuer: queues, limits: [{name: few, namespaces: ['*'], s3Endpoints: ['*'], maxima: {storage: 550Gi}}]}"
+	_, err := derive(input(t, staged+apart("", "")[1:], few, nil))
+	checkRefused(t, "staging", err, "spec.infrastructure.mariadb.backup.stagingStorage.storageSize", "with 2 × 300Gi here")
 	const alone = "{size: development, infrastructure: {valkey: {enabled: false}}, "
 	for mariadb, want := range map[string]string{"": "restricted", "replicas: 3": "baseline"} {
 		if got := derived(t, alone+apart(mariadb, "")[1:], queued).podSecurity(); got != want {
