@@ -169,6 +169,9 @@ func TestOwnServersKept(t *testing.T) {
 		"smaller queue":     {apart("", "storageSize: 20Gi"), at + "rabbitmq.storageSize", "cannot shrink"},
 		"queue's class":     {apart("", "storageClass: slow"), at + "rabbitmq.storageClass", "class fast"},
 		"database given up": {compute(", cells: [{name: near}, {name: far, infrastructure: {rabbitmq: {}}}]"), at + "mariadb", "add another cell"},
+		"both given up":     {compute(", cells: [{name: near}, {name: far}]"), at + "mariadb", "add another cell"},
+		"cell given up":     {compute(", cells: [{name: near}]"), "spec.services.nova.cells", "far, which is there"},
+		"cell renamed":      {strings.Replace(apart("", ""), "far", "further", 1), "spec.services.nova.cells", "far, which is there"},
 		"queue given up":    {compute(", cells: [{name: near}, {name: far, infrastructure: {mariadb: {}}}]"), at + "rabbitmq", "add another cell"},
 		"one of its own": {
 			compute(", cells: [{name: near, infrastructure: {mariadb: {}}}, {name: far, infrastructure: {mariadb: {}, rabbitmq: {}}}]"),
@@ -177,5 +180,27 @@ func TestOwnServersKept(t *testing.T) {
 	} {
 		_, err := derive(input(t, tc.spec, queued, seen))
 		checkRefused(t, name, err, tc.field, tc.words)
+	}
+}
+
+// TestOwnServersTakenBack: of a claim that was refused nothing was composed, so that what it asked for can be taken back.
+func TestOwnServersTakenBack(t *testing.T) {
+	const few = "{domain: example.com, queueIssuer: queues, limits: [{name: few, namespaces: ['*'], maxima: {memory: 40Gi}}]}"
+	before := compute(", cells: [{name: near}]")
+	told, err := json.Marshal(novaOf(t, before, few))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := observedAs(t, novav1.ServiceName, string(told))
+	_, err = derive(input(t, apart("memory: 100Gi", ""), few, seen))
+	checkRefused(t, "a cell that costs too much", err, "spec.services.nova.cells[1].infrastructure.mariadb.memory", "of memory in all")
+	for name, spec := range map[string]string{
+		"the cell": before, "its servers": compute(", cells: [{name: near}, {name: far}]"),
+		"its database": compute(", cells: [{name: near}, {name: far, infrastructure: {rabbitmq: {}}}]"),
+		"its name":     strings.Replace(apart("", ""), "far", "further", 1),
+	} {
+		if _, err := derive(input(t, spec, few, seen)); err != nil {
+			t.Errorf("%s cannot be taken back: %v", name, err)
+		}
 	}
 }
