@@ -1,5 +1,10 @@
 package apis_test
 
+import "strings"
+
+// longestKey is of an extra spec, or of an aggregate's metadata.
+var longestKey = strings.Repeat("k", 255)
+
 // computeCatalogCases are those of flavors and aggregates, which claims have in the same words.
 var computeCatalogCases = kindCases{
 	base: `{cloudCredentialsRef: {secretName: nova-clouds, cloudName: nova}}`,
@@ -78,6 +83,29 @@ aggregates:
 			spec:    `aggregates: [{name: a, metadata: {availability_zone: az}}]`,
 			field:   "spec.aggregates[0]",
 			message: "say availabilityZone rather than the key availability_zone of metadata",
+		},
+		"LongestKeys": {
+			reason: "Nova takes them.",
+			spec: `{flavors: [{name: a, vcpus: 1, memoryMiB: 512, extraSpecs: {` + longestKey + `: v}}],
+				aggregates: [{name: a, metadata: {` + longestKey + `: v}}]}`,
+		},
+		"LongKeyOfFlavor": {
+			reason:  "The state has no room for it: of no flavor anything would be known.",
+			spec:    `flavors: [{name: a, vcpus: 1, memoryMiB: 512, extraSpecs: {` + longestKey + `k: v}}]`,
+			field:   "spec.flavors[0].extraSpecs",
+			message: "a key has 1 to 255 characters: Nova takes no other",
+		},
+		"EmptyKeyOfFlavor": {
+			reason:  "Nova takes none.",
+			spec:    `flavors: [{name: a, vcpus: 1, memoryMiB: 512, extraSpecs: {"": v}}]`,
+			field:   "spec.flavors[0].extraSpecs",
+			message: "a key has 1 to 255 characters: Nova takes no other",
+		},
+		"LongKeyOfAggregate": {
+			reason:  "The same of aggregates.",
+			spec:    `aggregates: [{name: a, metadata: {` + longestKey + `k: v}}]`,
+			field:   "spec.aggregates[0].metadata",
+			message: "a key has 1 to 255 characters: Nova takes no other",
 		},
 		"EmptyValue": {
 			reason:  "It removes a key.",

@@ -64,35 +64,28 @@ services:
 			reason:  "Nova has one of the name.",
 			spec:    `services: {nova: {cells: [{name: cell0}]}}`,
 			field:   "spec.services.nova.cells[0].name",
-			message: "cell0 is where Nova keeps what was never placed; choose another name",
+			message: "nova_cell0 and nova_api are databases of Nova's own, and a cell's is called nova_<cell>; choose another name",
 		},
-		"CellRemoved": {
-			reason:  "Virtual machines would be nowhere.",
-			old:     new(`services: {nova: {cells: [{name: cell1}, {name: cell2}]}}`),
-			spec:    `services: {nova: {cells: [{name: cell1}]}}`,
-			field:   "spec.services.nova.cells",
-			message: "a cell cannot be removed or renamed: its virtual machines are recorded in it; close it with disabled: true",
+		"CellAPI": {
+			reason:  "Its database would be that of Nova's API.",
+			spec:    `services: {nova: {cells: [{name: api}]}}`,
+			field:   "spec.services.nova.cells[0].name",
+			message: "nova_cell0 and nova_api are databases of Nova's own, and a cell's is called nova_<cell>; choose another name",
 		},
-		"CellMoved": {
-			reason:  "Its database is where it is.",
-			old:     new(`services: {nova: {cells: [{name: cell1}]}}`),
-			spec:    `services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {}}}]}}`,
-			field:   "spec.services.nova.cells[0].infrastructure",
-			message: "infrastructure cannot be added or removed: a cell's data does not move; add another cell",
+		"CellTakenBack": {
+			reason: "What was refused was never composed; the function refuses to take back what was.",
+			old:    new(`services: {nova: {cells: [{name: cell1}, {name: cell2, infrastructure: {mariadb: {}, rabbitmq: {}}}]}}`),
+			spec:   `services: {nova: {cells: [{name: cell1}]}}`,
 		},
-		"CellDatabaseMoved": {
-			reason:  "One of two may not come later either.",
-			old:     new(`services: {nova: {cells: [{name: cell1, infrastructure: {rabbitmq: {}}}]}}`),
-			spec:    `services: {nova: {cells: [{name: cell1, infrastructure: {rabbitmq: {}, mariadb: {}}}]}}`,
-			field:   "spec.services.nova.cells[0].infrastructure.mariadb",
-			message: "mariadb cannot be added or removed: a cell's data does not move; add another cell",
+		"CellServersTakenBack": {
+			reason: "The same.",
+			old:    new(`services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {}, rabbitmq: {}}}]}}`),
+			spec:   `services: {nova: {cells: [{name: cell1}]}}`,
 		},
-		"CellQueueMoved": {
-			reason:  "Hypervisors have its address.",
-			old:     new(`services: {nova: {cells: [{name: cell1, infrastructure: {rabbitmq: {}, mariadb: {}}}]}}`),
-			spec:    `services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {}}}]}}`,
-			field:   "spec.services.nova.cells[0].infrastructure.rabbitmq",
-			message: "rabbitmq cannot be added or removed: hypervisors are told where it is; add another cell",
+		"CellDatabaseTakenBack": {
+			reason: "The same.",
+			old:    new(`services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {}, rabbitmq: {}}}]}}`),
+			spec:   `services: {nova: {cells: [{name: cell1, infrastructure: {rabbitmq: {}}}]}}`,
 		},
 		"CellOfNothing": {
 			reason:  "It would have nothing of its own.",

@@ -82,5 +82,11 @@ var novaCellCases = kindCases{
 			field:   "spec.cell",
 			message: "cell cannot be changed: its virtual machines are recorded in it",
 		},
+		"CellAPI": {
+			reason:  "Its database would be that of Nova's API.",
+			spec:    `cell: api`,
+			field:   "spec.cell",
+			message: "nova_cell0 and nova_api are databases of Nova's own, and a cell's is called nova_<cell>; choose another name",
+		},
 	},
 }

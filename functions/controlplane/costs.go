@@ -52,7 +52,13 @@ func (m *model) parts() []part {
 	}
 	if b := i.MariaDB.Backup; b != nil && b.StagingStorage != nil {
 		const field = "spec.infrastructure.mariadb.backup.stagingStorage"
-		out = append(out, part{field: field, replicas: 1, storage: string(b.StagingStorage.StorageSize)})
+		databases := 1 // Each is copied to a volume of its own.
+		for _, s := range m.services {
+			databases += len(m.databasesOf(s))
+		}
+		out = append(out, part{
+			field: field, replicas: 1, times: int32(databases), storage: string(b.StagingStorage.StorageSize), //nolint:gosec // 17 at most
+		})
 	}
 	if m.messaging() {
 		out = append(out, part{

@@ -91,7 +91,7 @@ func (m *model) podSecurity() string {
 		return "baseline"
 	}
 	for _, s := range m.services {
-		if s.databases != nil && slices.ContainsFunc(s.databases(m, s), func(members int32) bool { return members > 1 }) {
+		if slices.ContainsFunc(m.databasesOf(s), func(d databaseServer) bool { return d.members > 1 }) {
 			return "baseline"
 		}
 	}

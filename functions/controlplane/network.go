@@ -29,7 +29,7 @@ var (
 	challengePods = map[string]string{"acme.cert-manager.io/http01-solver": "true"}
 )
 
-// serviceJobs are the pods of services' Jobs, which speak to the database alone. The companion makes migrations itself.
+// serviceJobs are the pods of services' Jobs, which speak to databases alone. The companion makes migrations itself.
 var serviceJobs = []metav1.LabelSelectorRequirement{
 	{Key: "app.kubernetes.io/component", Operator: metav1.LabelSelectorOpIn, Values: mariadb.ServiceJobs},
 }
@@ -84,12 +84,34 @@ func policies(m *model) ([]compose.Stage, error) {
 		jobs = append(jobs, workload.Flow{Pods: mariadb.ProxyPods(maxScaleName), Ports: []int32{mariaDBPort}})
 	}
 	add("service-jobs", metav1.LabelSelector{MatchExpressions: serviceJobs}, nil, jobs)
+	for _, s := range m.services {
+		if flows := toDatabases(m.databasesOf(s)); len(flows) > 0 {
+			add(s.name+"-cell-databases", inspectors(s), nil, flows)
+		}
+	}
 	if m.exposure.Type == exposure.Ingress && m.tls.IssuerRef != nil && ptr.Deref(m.tls.Enabled, true) {
 		from := workload.Flow{Namespaces: exposure.Namespaces(&common.ServiceExposure{Exposure: m.exposure}), Ports: challengePort}
 		from.Anywhere = len(from.Namespaces) == 0
 		add("http-challenge", labelled(challengePods), []workload.Flow{from}, nil)
 	}
 	return []compose.Stage{stage}, nil
+}
+
+// inspectors are the pods of those of a service's Jobs that look into all of its databases, whose addresses are in its own records.
+func inspectors(s *serviceState) metav1.LabelSelector {
+	pods := workload.Ours()
+	pods["app.kubernetes.io/instance"] = s.name
+	return metav1.LabelSelector{MatchLabels: pods, MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: "app.kubernetes.io/component", Operator: metav1.LabelSelectorOpIn, Values: s.inspectors},
+	}}
+}
+
+func toDatabases(databases []databaseServer) []workload.Flow {
+	out := make([]workload.Flow, len(databases))
+	for i, d := range databases {
+		out[i] = workload.Flow{Pods: mariadb.Pods(d.server), Ports: []int32{mariaDBPort}}
+	}
+	return out
 }
 
 // isolation denies what no policy lets through. It comes last, when every policy is there that a pod needs.

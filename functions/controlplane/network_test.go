@@ -78,6 +78,10 @@ func TestPolicies(t *testing.T) {
 			},
 		},
 		"ServiceJobs": {"They change schemas.", "{}", bare, "service-jobs", []string{"out " + mariadb + " 3306"}},
+		"Cells": {
+			"Nova's Jobs that look into every cell reach those with a database to themselves.", apart("", ""), queued, "nova-cell-databases",
+			[]string{"out instance=mariadb-cell-far,name=mariadb 3306"},
+		},
 		"Queue": {
 			"Operators come from the namespace of their own manifests.", "{}", bare, "rabbitmq", []string{
 				"in " + ours + " 5671", "in " + queue + " 25672", "in " + queue + " 4369", "in rabbitmq-system/ 15671",

@@ -168,11 +168,11 @@ func (m *model) checkCellServers(s *serviceState) error {
 }
 
 // novaDatabases are those of the cells that have their own.
-func novaDatabases(m *model, s *serviceState) []int32 {
-	var out []int32
+func novaDatabases(m *model, s *serviceState) []databaseServer {
+	var out []databaseServer
 	for _, c := range m.novaSpec(s).Cells {
 		if c.Infrastructure != nil && c.Infrastructure.Database != nil {
-			out = append(out, c.Infrastructure.Database.Replicas)
+			out = append(out, databaseServer{string(c.Database.MariaDBRef.Name), c.Infrastructure.Database.Replicas})
 		}
 	}
 	return out

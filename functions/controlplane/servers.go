@@ -20,6 +20,20 @@ import (
 // A part of a service may have a database and a queue to itself, which it composes: what the claim says of them is laid over what the
 // control plane's own have. They are of the same authorities, so that whoever trusts those trusts these.
 
+// A databaseServer is one that a service has besides that of the control plane.
+type databaseServer struct {
+	server  string
+	members int32
+}
+
+// databasesOf are those of a service.
+func (m *model) databasesOf(s *serviceState) []databaseServer {
+	if s.databases == nil {
+		return nil
+	}
+	return s.databases(m, s)
+}
+
 // ownDatabase is the database server of a part, as far as it is there as it was told last (nil: it is not). It takes so many connections.
 func (m *model) ownDatabase(
 	part string, said *controlplanev1.Members, was *common.DatabaseServer, connections int64,
@@ -107,9 +121,13 @@ func checkOwnDatabase(field string, want, was *common.DatabaseServer, said *cont
 	return errors.Join(errs...)
 }
 
-// ownDatabaseAddress is where a part's own database is reached.
-func (m *model) ownDatabaseAddress(part string, s *common.DatabaseServer) *common.Database {
-	name := mariaDBName + "-" + part
+// ownName is what a cell's own server of a kind is called. No operator's name of anything that belongs to the control plane's own server
+// begins so, whatever the cell's name: those are mariadb-primary, mariadb-metrics, rabbitmq-nodes and the like.
+func ownName(server, cell string) string { return server + "-cell-" + cell }
+
+// ownDatabaseAddress is where a cell's own database is reached.
+func (m *model) ownDatabaseAddress(cell string, s *common.DatabaseServer) *common.Database {
+	name := ownName(mariaDBName, cell)
 	host := name
 	if s.Replicas > 1 {
 		host += "-primary"
@@ -121,8 +139,8 @@ func (m *model) ownDatabaseAddress(part string, s *common.DatabaseServer) *commo
 }
 
 // ownQueueAddress is the same of a queue.
-func (m *model) ownQueueAddress(part string) *common.Queue {
-	out, name := m.queueSpec(), rabbitMQName+"-"+part
+func (m *model) ownQueueAddress(cell string) *common.Queue {
+	out, name := m.queueSpec(), ownName(rabbitMQName, cell)
 	out.RabbitMQRef.Name, out.Host = common.ObjectName(name), rabbitmq.ClusterHost(name, m.instance)
 	return &out
 }

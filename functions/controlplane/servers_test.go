@@ -2,9 +2,11 @@ package controlplane
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
@@ -27,13 +29,13 @@ func TestOwnServers(t *testing.T) {
 	}
 	far := n.Cells[1]
 	if diff := cmp.Diff(&common.Database{
-		MariaDBRef: common.LocalReference{Name: "mariadb-far"}, Host: "mariadb-far-primary." + instance + ".svc", Port: 3306,
+		MariaDBRef: common.LocalReference{Name: "mariadb-cell-far"}, Host: "mariadb-cell-far-primary." + instance + ".svc", Port: 3306,
 		CASecretRef: n.Database.CASecretRef, Galera: true,
 	}, far.Database); diff != "" {
 		t.Errorf("database (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(&common.Queue{
-		RabbitMQRef: common.LocalReference{Name: "rabbitmq-far"}, Host: "rabbitmq-far." + instance + ".svc", Port: 5671, CASecretRef: n.Queue.CASecretRef,
+		RabbitMQRef: common.LocalReference{Name: "rabbitmq-cell-far"}, Host: "rabbitmq-cell-far." + instance + ".svc", Port: 5671, CASecretRef: n.Queue.CASecretRef,
 	}, far.Queue); diff != "" {
 		t.Errorf("queue (-want +got):\n%s", diff)
 	}
@@ -73,6 +75,15 @@ func TestOwnServersCost(t *testing.T) {
 	if db.replicas != 3 || db.storage != "7Gi" || queue.replicas != 3 || queue.resources.Limits.Memory.String() != "9Gi" || queue.storage != "10Gi" {
 		t.Errorf("the database is %+v, the queue %+v", db, queue)
 	}
+	const staged = "{infrastructure: {mariadb: {backup: {s3: {bucket: abc, endpoint: s3, credentialsSecretRef: {name: s3}}, stagingStorage: {storageSize: 300Gi}}}}, "
+	for _, p := range derived(t, staged+apart("", "")[1:], queued).parts() {
+		if p.field == "spec.infrastructure.mariadb.backup.stagingStorage" && p.times != 2 {
+			t.Errorf("there are %d volumes on which copies of two databases are put together", p.times)
+		}
+	}
+	const few = "{domain: example.com, queueIssuer: queues, limits: [{name: few, namespaces: ['*'], s3Endpoints: ['*'], maxima: {storage: 550Gi}}]}"
+	_, err := derive(input(t, staged+apart("", "")[1:], few, nil))
+	checkRefused(t, "staging", err, "spec.infrastructure.mariadb.backup.stagingStorage.storageSize", "with 2 × 300Gi here")
 	const alone = "{size: development, infrastructure: {valkey: {enabled: false}}, "
 	for mariadb, want := range map[string]string{"": "restricted", "replicas: 3": "baseline"} {
 		if got := derived(t, alone+apart(mariadb, "")[1:], queued).podSecurity(); got != want {
@@ -82,6 +93,47 @@ func TestOwnServersCost(t *testing.T) {
 	shared, own := derived(t, compute(", cells: [{name: near}, {name: far}]"), queued), derived(t, apart("", ""), queued)
 	if a, b := shared.connectionsOf(shared.services[2]), own.connectionsOf(own.services[2]); b >= a {
 		t.Errorf("with a database of its own a cell opens %d connections to the shared one, without %d", b, a)
+	}
+}
+
+// TestOwnServersNames: whatever a cell is called, nothing of the control plane's own servers has the name of its servers, and the names that
+// operators derive from the longest are those of labels and hosts.
+func TestOwnServersNames(t *testing.T) {
+	taken := map[string]bool{}
+	for server, suffixes := range map[string][]string{
+		// api/v1alpha1/mariadb_keys.go of mariadb-operator 25.10.4; what is composed beside it: -root, -exporter, -backups.
+		mariaDBName: {
+			"", "-primary", "-secondary", "-internal", "-metrics", "-metrics-config", "-config", "-config-default", "-config-tls", "-ca", "-ca-bundle",
+			"-client-cert", "-server-cert", "-agent-auth", "-root", "-exporter", "-backups", "-connection", "-restore", "-password",
+		},
+		// internal/resource of the cluster operator; what is composed beside it: -tls.
+		rabbitMQName: {"", "-nodes", "-server", "-default-user", "-erlang-cookie", "-plugins-conf", "-server-conf", "-peer-discovery", "-tls"},
+	} {
+		for _, s := range suffixes {
+			taken[server+s] = true
+		}
+	}
+	long := strings.Repeat("a", 20)
+	cells := []string{long}
+	for name := range taken {
+		_, last, _ := strings.Cut(name, "-")
+		cells = append(cells, last, strings.ReplaceAll(last, "-", ""))
+	}
+	for _, cell := range cells {
+		if db, queue := ownName(mariaDBName, cell), ownName(rabbitMQName, cell); taken[db] || taken[queue] {
+			t.Errorf("a cell %q has the servers %s and %s", cell, db, queue)
+		}
+	}
+	for name, suffixes := range map[string][]string{
+		// A revision of a StatefulSet, and a Job of a backup whose name ends with a hash, are the values of labels.
+		ownName(mariaDBName, long):  {"-0123456789", "-01234567-20260102030405", "-metrics-config", "-0-pb-init"},
+		ownName(rabbitMQName, long): {"-server-0123456789", "-erlang-cookie", "-peer-discovery"},
+	} {
+		for _, s := range suffixes {
+			if n := len(name + s); n > validation.LabelValueMaxLength {
+				t.Errorf("%s has %d characters", name+s, n)
+			}
+		}
 	}
 }
 
@@ -117,6 +169,9 @@ func TestOwnServersKept(t *testing.T) {
 		"smaller queue":     {apart("", "storageSize: 20Gi"), at + "rabbitmq.storageSize", "cannot shrink"},
 		"queue's class":     {apart("", "storageClass: slow"), at + "rabbitmq.storageClass", "class fast"},
 		"database given up": {compute(", cells: [{name: near}, {name: far, infrastructure: {rabbitmq: {}}}]"), at + "mariadb", "add another cell"},
+		"both given up":     {compute(", cells: [{name: near}, {name: far}]"), at + "mariadb", "add another cell"},
+		"cell given up":     {compute(", cells: [{name: near}]"), "spec.services.nova.cells", "far, which is there"},
+		"cell renamed":      {strings.Replace(apart("", ""), "far", "further", 1), "spec.services.nova.cells", "far, which is there"},
 		"queue given up":    {compute(", cells: [{name: near}, {name: far, infrastructure: {mariadb: {}}}]"), at + "rabbitmq", "add another cell"},
 		"one of its own": {
 			compute(", cells: [{name: near, infrastructure: {mariadb: {}}}, {name: far, infrastructure: {mariadb: {}, rabbitmq: {}}}]"),
@@ -125,5 +180,27 @@ func TestOwnServersKept(t *testing.T) {
 	} {
 		_, err := derive(input(t, tc.spec, queued, seen))
 		checkRefused(t, name, err, tc.field, tc.words)
+	}
+}
+
+// TestOwnServersTakenBack: of a claim that was refused nothing was composed, so that what it asked for can be taken back.
+func TestOwnServersTakenBack(t *testing.T) {
+	const few = "{domain: example.com, queueIssuer: queues, limits: [{name: few, namespaces: ['*'], maxima: {memory: 40Gi}}]}"
+	before := compute(", cells: [{name: near}]")
+	told, err := json.Marshal(novaOf(t, before, few))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := observedAs(t, novav1.ServiceName, string(told))
+	_, err = derive(input(t, apart("memory: 100Gi", ""), few, seen))
+	checkRefused(t, "a cell that costs too much", err, "spec.services.nova.cells[1].infrastructure.mariadb.memory", "of memory in all")
+	for name, spec := range map[string]string{
+		"the cell": before, "its servers": compute(", cells: [{name: near}, {name: far}]"),
+		"its database": compute(", cells: [{name: near}, {name: far, infrastructure: {rabbitmq: {}}}]"),
+		"its name":     strings.Replace(apart("", ""), "far", "further", 1),
+	} {
+		if _, err := derive(input(t, spec, few, seen)); err != nil {
+			t.Errorf("%s cannot be taken back: %v", name, err)
+		}
 	}
 }

@@ -56,8 +56,10 @@ type service struct {
 	connections func(*model, *serviceState) int64
 	// hosts are the public host names that it has besides its API's. Nil: none.
 	hosts func(*model, *serviceState) []host
-	// databases are how many members each database of its own has. Nil: it has none.
-	databases func(*model, *serviceState) []int32
+	// databases are those that it has besides that of the control plane. Nil: none.
+	databases func(*model, *serviceState) []databaseServer
+	// inspectors are the components of those of its Jobs that look into all of them.
+	inspectors []string
 	// report repeats in the claim's status what it reports besides what every service does. Nil: nothing.
 	report func(*serviceState, *controlplanev1.ControlPlaneClusterStatus)
 }

@@ -63,6 +63,6 @@ var services = []*service{
 			return order{enabled: true, basics: n.Service, workload: novaAPI(n), uwsgi: n.UWSGI}
 		},
 		build: nova, check: checkNova, pods: novaPods, connections: novaConnections, hosts: novaHosts, report: novaReport, mentions: novaMentions,
-		databases: novaDatabases,
+		databases: novaDatabases, inspectors: []string{"archive", "schema-check"},
 	},
 }

@@ -162,7 +162,9 @@ func serverMonitoring(m *model) ([]compose.Stage, error) {
 	var stage compose.Stage
 	if own := m.ownDatabase(); own != nil {
 		meta := m.Meta(m.databaseName())
-		alerts := mariadb.Alerts{Meta: meta, Members: own.Replicas, Metrics: own.Metrics}
+		alerts := mariadb.Alerts{
+			Meta: meta, Field: field + "mariadb", Memory: field + "mariadb.memory", Members: own.Replicas, Metrics: own.Metrics,
+		}
 		if own.Backup != nil {
 			alerts.BackupAge = mariadb.LongestGap(own.Backup.Schedule) + m.backupTimeout()
 		}

@@ -16,10 +16,15 @@ import (
 
 type fields = map[string]any
 
-// example is what an example becomes.
+// example is what an example of a control plane becomes.
 func example(t *testing.T, name string) judge.Cloud {
 	t.Helper()
-	claim, err := examples.Files.ReadFile("controlplane/" + name)
+	return exampleAt(t, "controlplane/"+name)
+}
+
+func exampleAt(t *testing.T, path string) judge.Cloud {
+	t.Helper()
+	claim, err := examples.Files.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

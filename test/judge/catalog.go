@@ -80,16 +80,36 @@ const filledIn = "{password}"
 // readsCells is the variable of the database in which Nova records its cells: who has it, and goes on, speaks to all of them.
 const readsCells = "OS_API_DATABASE__CONNECTION"
 
+// everyCell are the commands that look into the databases of all cells, and come to an end. They send no messages.
+// https://docs.openstack.org/nova/latest/cli/nova-manage.html, https://docs.openstack.org/nova/latest/cli/nova-status.html
+var everyCell = regexp.MustCompile(`--all-cells\b|^nova-status$`)
+
+// runsEverywhere reports whether some command of an object is such a one. It may stand beside the template of the pods that run it.
+func (o object) runsEverywhere() bool {
+	found := false
+	each(o.spec(), nil, func(_ []string, m fields) {
+		found = found || slices.ContainsFunc(slices.Concat(texts(m, "command"), texts(m, "args")), everyCell.MatchString)
+	})
+	return found
+}
+
 // needCells takes down that what reads the records of cells speaks to their databases and message queues.
 func (w *world) needCells(p *pod, c corev1.Container) {
-	if p.replicas == nil || !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == readsCells }) {
+	if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == readsCells }) {
 		return
+	}
+	fields := []string{"databaseConnection", "transportURL"}
+	if p.replicas == nil {
+		if !p.of.runsEverywhere() {
+			return
+		}
+		fields = fields[:1]
 	}
 	for _, o := range w.objects {
 		if !o.is("CellMapping.openstack.c5c3.io") || o.place != p.place {
 			continue
 		}
-		for _, field := range []string{"databaseConnection", "transportURL"} {
+		for _, field := range fields {
 			for _, a := range addresses(text(o.manifest, "spec", field)) {
 				w.needAddress(p, a, o.String()+" leads there")
 			}

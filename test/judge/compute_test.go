@@ -111,6 +111,51 @@ func TestBreaksOfNova(t *testing.T) {
 	}
 }
 
+// TestBreaksOfCells: Jobs that look into every cell reach those with a database to themselves, whose address is in no pod but in Nova's
+// records of its cells.
+func TestBreaksOfCells(t *testing.T) {
+	whole := exampleAt(t, "nova/servers.yaml")
+	if found := judge.Judge(whole); len(found) > 0 {
+		t.Fatalf("an example is not good: %q", found)
+	}
+	const server = "MariaDB mariadb-cell-far"
+	for name, tc := range map[string]struct {
+		reason string
+		breaks breaking
+		want   []string
+	}{
+		"NoPolicy": {
+			"Every upgrade is refused, and nothing is archived.", gone("NetworkPolicy", "nova-cell-databases"), []string{
+				"No policy of DatabaseSync nova-api lets through DatabaseSync nova-api to port 3306 of " + server,
+				"No policy of CronJob nova-archive lets through CronJob nova-archive to port 3306 of " + server,
+			},
+		},
+		"NoArchive": {
+			"Deleted records stay for ever.", replace("NetworkPolicy", "nova-cell-databases", `"archive"`, `"archives"`),
+			[]string{"No policy of CronJob nova-archive lets through CronJob nova-archive to port 3306 of " + server},
+		},
+		"OtherJobs": {
+			"What makes cell0's schema looks into no cell.", replace("NetworkPolicy", "nova-cell-databases", `"archive"`, `"archive","schema"`),
+			[]string{"Policies let through DatabaseSync nova-cell0 to port 3306 of " + server + ", which nothing needs"},
+		},
+		"Conductor": {
+			"It writes into the cell.", with("NetworkPolicy", "nova-conductor", 3307, below(egress(1), "ports", 0, "port")...),
+			[]string{"No policy of StatefulSet nova-conductor lets through StatefulSet nova-conductor to port 3306 of " + server},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := copied(t, whole)
+			tc.breaks(t, &c)
+			found := judge.Judge(c)
+			for _, want := range tc.want {
+				if !slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, want) }) {
+					t.Errorf("%s Found %d mistakes, want %q:\n%s", tc.reason, len(found), want, strings.Join(found, "\n"))
+				}
+			}
+		})
+	}
+}
+
 // TestClosed: where nobody says where hypervisors are, nothing is let through to them or from them, and the judge asks for nothing.
 func TestClosed(t *testing.T) {
 	whole := example(t, "services.yaml")

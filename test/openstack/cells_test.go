@@ -26,7 +26,7 @@ func TestNovaCells(t *testing.T) {
 	const r, end = "2025.2", "-apart"
 	claim := bytes.Replace(of(t, "machines.yaml", r, end), []byte("- name: cell2\n"),
 		[]byte("- {name: cell2, infrastructure: {mariadb: {}, rabbitmq: {}}}\n"), 1)
-	n := startNovaAs(t, claim, r, end, novav1.Consoles{Graphical: novav1.VNC}, "rabbitmq-cell2")
+	n := startNovaAs(t, claim, r, end, novav1.Consoles{Graphical: novav1.VNC}, "rabbitmq-cell-cell2")
 	ctx, kept := context.Background(), map[string]string{}
 	for _, h := range n.hypervisors {
 		id, err := n.create(ctx, h, "kept-"+h.cell)
@@ -41,7 +41,7 @@ func TestNovaCells(t *testing.T) {
 	if diff := cmp.Diff(kept, n.statuses(t)); diff != "" {
 		t.Fatalf("virtual machines of both cells (-want +got):\n%s", diff)
 	}
-	for _, server := range []string{"mariadb-cell2", "rabbitmq-cell2-server"} {
+	for _, server := range []string{"mariadb-cell-cell2", "rabbitmq-cell-cell2-server"} {
 		t.Run(server, func(t *testing.T) { testCellWithout(t, n, server) })
 	}
 	if diff := cmp.Diff(kept, n.statuses(t)); diff != "" {

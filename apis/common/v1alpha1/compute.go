@@ -56,6 +56,7 @@ type Flavor struct {
 	Projects []string `json:"projects,omitempty"`
 	// What is asked of hypervisors besides, as Nova has it: hw:cpu_policy: dedicated. Nova knows which keys there are.
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() > 0 && k.size() <= 255)",message="a key has 1 to 255 characters: Nova takes no other"
 	// +optional
 	ExtraSpecs map[string]ComputeProperty `json:"extraSpecs,omitempty"`
 }
@@ -91,6 +92,7 @@ type HostAggregate struct {
 	Hosts []string `json:"hosts,omitempty"`
 	// What the scheduler compares with flavors and images.
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() > 0 && k.size() <= 255)",message="a key has 1 to 255 characters: Nova takes no other"
 	// +optional
 	Metadata map[string]ComputeProperty `json:"metadata,omitempty"`
 }

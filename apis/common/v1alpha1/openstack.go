@@ -113,7 +113,7 @@ type Identity struct {
 	AdminCloudRef CloudCredentialsReference `json:"adminCloudRef"`
 	// What K-ORC logs in by.
 	KORCCloudRef CloudCredentialsReference `json:"korcCloudRef"`
-	// Replacement of the application credential by which the service logs in.
+	// Replacement of the application credential by which the service logs in, and of its user of the message queue.
 	// +optional
 	CredentialRotation Rotation `json:"credentialRotation,omitempty"`
 }

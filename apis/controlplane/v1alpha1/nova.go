@@ -7,7 +7,6 @@ import (
 
 // Nova is the compute service. Which hypervisors belong to a cell is said by the HypervisorClusters, so that they come and go without a
 // change of the control plane.
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cells) || oldSelf.cells.all(o, has(self.cells) && self.cells.exists(c, c.name == o.name))",message="a cell cannot be removed or renamed: its virtual machines are recorded in it; close it with disabled: true",fieldPath=".cells"
 type Nova struct {
 	Switch           `json:",inline"`
 	common.Service   `json:",inline"`
@@ -33,7 +32,7 @@ type Nova struct {
 	// +kubebuilder:example={"10.0.0.0/16"}
 	// +optional
 	HypervisorNetworks []common.CIDR `json:"hypervisorNetworks,omitempty"`
-	// Cells besides cell0. Absent: cell1.
+	// Cells besides cell0. Absent: cell1. One that is there cannot be removed or renamed: its virtual machines are recorded in it.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=name
@@ -95,13 +94,12 @@ type NovaConsoles struct {
 }
 
 // NovaCell is a group of hypervisors with a conductor of its own. Its processes are those of the service where it does not say otherwise.
-// +kubebuilder:validation:XValidation:rule="has(self.infrastructure) == has(oldSelf.infrastructure)",message="infrastructure cannot be added or removed: a cell's data does not move; add another cell",fieldPath=".infrastructure"
 type NovaCell struct {
 	// Name of the cell.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*$`
-	// +kubebuilder:validation:XValidation:rule="self != 'cell0'",message="cell0 is where Nova keeps what was never placed; choose another name"
+	// +kubebuilder:validation:XValidation:rule="!(self in ['cell0', 'api'])",message="nova_cell0 and nova_api are databases of Nova's own, and a cell's is called nova_<cell>; choose another name"
 	Name string `json:"name"`
 	// Place no new virtual machines in it.
 	// +optional
@@ -124,7 +122,7 @@ type NovaCell struct {
 	// Its console proxies.
 	// +optional
 	Consoles *CellConsoles `json:"consoles,omitempty"`
-	// Database and queue of its own. Absent: in those of the control plane.
+	// Database and queue of its own. Absent: in those of the control plane. What is there does not move, neither into it nor out of it.
 	// +optional
 	Infrastructure *CellInfrastructure `json:"infrastructure,omitempty"`
 }
@@ -143,8 +141,6 @@ type CellConsoles struct {
 // CellInfrastructure is a cell's own. Everything that it does not say is as that of the control plane, backups included, which go below
 // cells/<cell> in its bucket. There is no proxy in front of a cell's database.
 // +kubebuilder:validation:XValidation:rule="has(self.mariadb) || has(self.rabbitmq)",message="say mariadb: {}, rabbitmq: {}, or both; or leave infrastructure out"
-// +kubebuilder:validation:XValidation:rule="has(self.mariadb) == has(oldSelf.mariadb)",message="mariadb cannot be added or removed: a cell's data does not move; add another cell",fieldPath=".mariadb"
-// +kubebuilder:validation:XValidation:rule="has(self.rabbitmq) == has(oldSelf.rabbitmq)",message="rabbitmq cannot be added or removed: hypervisors are told where it is; add another cell",fieldPath=".rabbitmq"
 type CellInfrastructure struct {
 	// Database.
 	// +optional

@@ -173,7 +173,8 @@ type KORC struct {
 	// +listType=set
 	// +optional
 	BootstrapResources []catalogv1.BootstrapResource `json:"bootstrapResources,omitempty"`
-	// Replacement of the application credential that K-ORC logs in to Keystone by. Absent: every 90 days.
+	// Replacement of the application credentials by which K-ORC and the services log in to Keystone, and of the services' users of message
+	// queues. Absent: every 90 days.
 	// +optional
 	CredentialRotation *common.Rotation `json:"credentialRotation,omitempty"`
 }

@@ -93,7 +93,7 @@ type Cell struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*$`
-	// +kubebuilder:validation:XValidation:rule="self != 'cell0'",message="cell0 is where Nova keeps what was never placed; choose another name"
+	// +kubebuilder:validation:XValidation:rule="!(self in ['cell0', 'api'])",message="nova_cell0 and nova_api are databases of Nova's own, and a cell's is called nova_<cell>; choose another name"
 	Name string `json:"name"`
 	// Place no new virtual machines in it.
 	// +optional

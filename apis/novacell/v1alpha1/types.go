@@ -36,6 +36,7 @@ type NovaCellSpec struct {
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cell cannot be changed: its virtual machines are recorded in it"
+	// +kubebuilder:validation:XValidation:rule="!(self in ['cell0', 'api'])",message="nova_cell0 and nova_api are databases of Nova's own, and a cell's is called nova_<cell>; choose another name"
 	Cell string `json:"cell"`
 	// The Nova that it is a cell of.
 	NovaRef common.LocalReference `json:"novaRef"`

@@ -94,3 +94,17 @@ func TestBackupAge(t *testing.T) {
 		}
 	}
 }
+
+// TestAlertedFields: people are told to change the fields that order this server, and no other's.
+func TestAlertedFields(t *testing.T) {
+	a := Alerts{Meta: object.Meta{Name: "db", Namespace: "cloud"}, Field: "cells[].mariadb", Memory: "cells[].mariadb.memory", Members: 1, Metrics: true}
+	text := fmt.Sprint(a.Object(common.Monitoring{}).Object)
+	for _, want := range []string{"Raise cells[].mariadb.storageSize in the claim", "its pods and cells[].mariadb.memory."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nothing says %q in %s", want, text)
+		}
+	}
+	if strings.Contains(text, "infrastructure.mariadb") {
+		t.Errorf("another server's field is named in %s", text)
+	}
+}

@@ -41,6 +41,8 @@ func Monitor(meta object.Meta, conf common.Monitoring, members, port int32) *uns
 type Alerts struct {
 	// Meta of the alerts; its name is also that of the MariaDB object.
 	Meta object.Meta
+	// Field orders the server in a claim, and Memory says there how much it has: people are told to change them.
+	Field, Memory string
 	// Members of the server; more than one are a Galera cluster.
 	Members int32
 	// Proxy: there is a MaxScale of ProxyName.
@@ -111,7 +113,7 @@ func (a Alerts) ofMembers() []monitoring.Alert {
 func (a Alerts) ofVolumes() []monitoring.Alert {
 	volumes := fmt.Sprintf(`,persistentvolumeclaim=~"storage-%s-[0-9]+"`, a.Meta.Name)
 	free := a.of("kubelet_volume_stats_available_bytes", volumes) + " / " + a.of("kubelet_volume_stats_capacity_bytes", volumes)
-	const action = "Raise infrastructure.mariadb.storageSize in the claim: " +
+	action := "Raise " + a.Field + ".storageSize in the claim: " +
 		"the operator enlarges the volumes where their storage class lets it."
 	return []monitoring.Alert{
 		{
@@ -136,7 +138,7 @@ func (a Alerts) ofServer() []monitoring.Alert {
 				a.of("mysql_global_variables_max_connections", members) + " > 0.8",
 			Summary: "Four fifths of the connections that member {{ $labels.instance }} takes are open.",
 			Action: "Look at who holds them (SHOW PROCESSLIST). " +
-				"The number follows the claim's size, its pods and infrastructure.mariadb.resources.",
+				"The number follows the claim's size, its pods and " + a.Memory + ".",
 		},
 		{
 			Name: "DatabaseMetricsMissing", Severity: monitoring.Warning, For: "15m",
