@@ -119,7 +119,7 @@ func (n nova) knows(h hypervisor, r release.Release, within time.Duration) error
 		key := client.ObjectKey{Namespace: n.cloud.Namespace, Name: novacellv1.Name(novav1.ServiceName, h.cell)}
 		err := n.cloud.Cluster.Client.Get(ctx, key, m)
 		return slices.Equal(m.Status.Hosts, []string{h.host()}) && m.Status.HostCount == 1 &&
-			int64(m.Status.OldestCompute) == compute.Version(r), err
+			m.Status.OldestCompute != nil && *m.Status.OldestCompute == computeVersions[r], err
 	})
 	if err != nil {
 		return fmt.Errorf("%w\n%+v", err, m.Status)
