@@ -28,9 +28,9 @@ const (
 	queueUserLabel = "c5c3.io/queue-user"
 )
 
-// queue is a user of message queues. It is what RabbitMQ's messaging topology operator makes of objects: on each queue a User, which owns the
-// Secret that the operator reads its password in, and Permissions. So they go with the User, and of the Secret nothing is read back: it is
-// there if a Permission is that the same User owns, which is made after it.
+// queue is a user of message queues. It is what RabbitMQ's messaging topology operator makes of objects: on each queue a User, which owns
+// the Secret that the operator reads its password in, and Permissions. So they go with the User, and of the Secret nothing is read back: it
+// is there if a Permission is that the same User owns, which is made after it.
 //
 // Another User of the same name meets what is left of the one before: when its Permission goes, the operator takes the right away from
 // whoever has the name. So a user that is gone from all queues is replaced by one of another name. On one of several queues, which keep

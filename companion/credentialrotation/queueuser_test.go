@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
@@ -184,8 +185,8 @@ func TestQueueUserDeletedOnOne(t *testing.T) {
 			if again := c.brokerObjects("User"); len(again) != 2 || again[0].GetName() != users[0].GetName() || again[0].GetUID() == users[0].GetUID() {
 				t.Fatalf("it is not made again: %v", again)
 			}
-			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, " is being deleted with an earlier User") &&
-				!strings.Contains(got.Message, "could not find password secret") {
+			// The User is ready with nobody's Permission: it waits for its Secret, which is made with the first.
+			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "could not find password secret") {
 				t.Errorf("with what is left of the earlier one: %v", got)
 			}
 			for _, spared := range [][]string{{last}, nil} {
@@ -205,6 +206,27 @@ func TestQueueUserDeletedOnOne(t *testing.T) {
 			}
 			c.verifyBroker(t)
 		})
+	}
+}
+
+// TestEarlierUser: a Permission counts if the User that is there owns it.
+func TestEarlierUser(t *testing.T) {
+	for owner, want := range map[types.UID]string{"present": "", "earlier": "is being deleted with an earlier User"} {
+		q, w := &queue{}, &world{rotation: rotationOf(queueUser)}
+		o := q.orders(w, "x")[0]
+		for _, u := range []*unstructured.Unstructured{o.user, o.permissions[0]} {
+			err := unstructured.SetNestedSlice(u.Object, []any{map[string]any{"type": "Ready", "status": "True"}}, "status", "conditions")
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		o.user.SetUID("present")
+		o.permissions[0].SetOwnerReferences([]metav1.OwnerReference{{Kind: "User", Name: o.user.GetName(), UID: owner}})
+		q.users = map[string]*unstructured.Unstructured{o.user.GetName(): o.user}
+		q.permissions = map[string]*unstructured.Unstructured{o.permissions[0].GetName(): o.permissions[0]}
+		if got := q.awaits(w, "x", true); !strings.HasSuffix(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: %q, want %q", owner, got, want)
+		}
 	}
 }
 

@@ -33,7 +33,6 @@ import (
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
@@ -111,6 +110,9 @@ func (n nova) mapped(t *testing.T, h hypervisor, r release.Release) {
 		t.Fatal(err)
 	}
 }
+
+// computeVersions are what nova-compute of each release says of itself.
+var computeVersions = map[release.Release]int32{"2025.1": 68, "2025.2": 70, "2026.1": 72, "2026.2": 74}
 
 // knows waits until the companion knows a hypervisor as the only one of its cell, and its version.
 func (n nova) knows(h hypervisor, r release.Release, within time.Duration) error {
