@@ -68,7 +68,7 @@ func (w *world) learnCells(output string) error {
 		s.UUID = found[0].UUID
 	}
 	if s.UUID == "" || before != "" && before != s.UUID { // It is another one than was told, and whose hosts are known.
-		s.HostCount, s.Hosts, s.OldestCompute, s.Search = 0, nil, 0, nil
+		s.HostCount, s.Hosts, s.OldestCompute, s.Search = 0, nil, nil, nil
 		s.AppliedHash, s.ListedHash = "", ""
 	}
 	switch {

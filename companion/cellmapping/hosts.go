@@ -89,7 +89,14 @@ func look(w *world) *controller.Step {
 	}
 	search := w.wanted()
 	if search == nil {
-		return &controller.Step{After: every, Status: func() { w.report(); w.reportHosts() }}
+		return &controller.Step{After: every, Status: func() {
+			w.report()
+			w.reportHosts()
+			// Where there is no hypervisor nothing is listed, and what is known is that there is none.
+			if s := &w.cell.Status; len(w.hosts) == 0 && s.OldestCompute == nil {
+				s.OldestCompute = new(int32(0))
+			}
+		}}
 	}
 	s := &controller.Step{Name: "HostsSearched", After: controller.AtOnce, Record: true, Status: func() {
 		w.report()
@@ -109,9 +116,11 @@ func (w *world) learnHosts(output, cell string) error {
 		return err
 	}
 	s := &w.cell.Status
-	if s.OldestCompute, err = oldestOf(output); err != nil {
+	oldest, err := oldestOf(output)
+	if err != nil {
 		return err
 	}
+	s.OldestCompute = &oldest
 	s.HostCount = int32(len(hosts)) //nolint:gosec // A list of them is read to its ten thousandth line.
 	s.Hosts = hosts[:min(len(hosts), hostLimit)]
 	if s.Search != nil {

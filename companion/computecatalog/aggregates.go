@@ -21,9 +21,7 @@ func (w *world) aggregateRecord(name string) openstackv1.AggregateRecord {
 func (w *world) aggregate(p *plan, want common.HostAggregate, record openstackv1.AggregateRecord) openstackv1.AggregateRecord {
 	is, ok := w.aggregates[want.Name]
 	if !ok {
-		p.change(func(ctx context.Context) error {
-			return w.nova.MakeAggregate(ctx, want.Name, want.AvailabilityZone)
-		}, "made aggregate %s", want.Name)
+		p.change(func(ctx context.Context) error { return w.makeAggregate(ctx, want) }, "made aggregate %s", want.Name)
 		return openstackv1.AggregateRecord{Name: want.Name, Made: true}
 	}
 	if record.ID != 0 && record.ID != int64(is.ID) {
@@ -36,6 +34,20 @@ func (w *world) aggregate(p *plan, want common.HostAggregate, record openstackv1
 	w.metadata(p, want, is, &record)
 	w.members(p, want, is, &record)
 	return record
+}
+
+// makeAggregate makes one that is recorded as made. If Nova refuses, the record takes that back, as that of a flavor does.
+func (w *world) makeAggregate(ctx context.Context, want common.HostAggregate) error {
+	err := w.nova.MakeAggregate(ctx, want.Name, want.AvailabilityZone)
+	if compute.Refused(err) {
+		w.unmade = true
+		for i, r := range w.catalog.Status.Aggregates {
+			if r.Name == want.Name {
+				w.catalog.Status.Aggregates[i] = openstackv1.AggregateRecord{Name: want.Name}
+			}
+		}
+	}
+	return err
 }
 
 // metadata plans for what is desired of it, and for what is so no longer.

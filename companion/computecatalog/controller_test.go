@@ -1,6 +1,8 @@
 package computecatalog
 
 import (
+	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -227,6 +229,63 @@ func TestRepaired(t *testing.T) {
 		t.Errorf("aggregates (-want +got):\n%s", diff)
 	}
 }
+
+// TestRefusedMakes: what Nova refuses to make is not recorded as made, however often it refuses, so that what somebody else makes under
+// the name is his.
+func TestRefusedMakes(t *testing.T) {
+	ours := size("small", func(f *common.Flavor) { f.ExtraSpecs = specs{"k": "1"} })
+	c := newCluster(t, []common.Flavor{ours}, []common.HostAggregate{zone("east", "az-east")})
+	c.nova.RefuseMakes("Policy doesn't allow it.")
+	for i := range 3 {
+		c.run(c.sound())
+		s := c.catalog().Status
+		if diff := cmp.Diff([]openstackv1.FlavorRecord{{Name: "small"}}, s.Flavors); diff != "" {
+			t.Errorf("run %d (-want +got):\n%s", i, diff)
+		}
+		if diff := cmp.Diff([]openstackv1.AggregateRecord{{Name: "east"}}, s.Aggregates); diff != "" {
+			t.Errorf("run %d (-want +got):\n%s", i, diff)
+		}
+	}
+	if got, want := c.state(), "False NovaRefuses: cannot make flavor small: Nova answers 403: Policy doesn't allow it.; "+
+		"cannot make aggregate east: Nova answers 403: Policy doesn't allow it."; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	theirs := common.Flavor{Name: "small", ID: "theirs", VCPUs: 1, MemoryMiB: 512}
+	c.nova.SetFlavors(theirs)
+	c.nova.SetAggregates(compute.Aggregate{ID: 99, HostAggregate: zone("east", "az-east")})
+	c.run(c.sound())
+	c.edit(func(s *openstackv1.ComputeCatalogSpec) { s.Flavors, s.Aggregates = nil, nil })
+	c.run(c.sound())
+	if diff := cmp.Diff(map[string]common.Flavor{"small": theirs}, c.flavors()); diff != "" {
+		t.Errorf("flavors (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]common.HostAggregate{"east": zone("east", "az-east")}, c.aggregates()); diff != "" {
+		t.Errorf("aggregates (-want +got):\n%s", diff)
+	}
+}
+
+// TestLostAnswer: a request without an answer may have made it: what is there the next time is recorded as made.
+func TestLostAnswer(t *testing.T) {
+	c := newCluster(t, []common.Flavor{size("small", nil)}, nil)
+	lost := 0
+	c.run(c.reconciler(c.api, roundTrip(func(r *http.Request) (*http.Response, error) {
+		answer, err := c.nova.RoundTrip(r)
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/flavors") && lost == 0 {
+			lost++
+			_ = answer.Body.Close()
+			return nil, errors.New("connection reset")
+		}
+		return answer, err
+	})))
+	if r := c.catalog().Status.Flavors[0]; !r.Made || lost != 1 {
+		t.Errorf("%+v, %d lost", r, lost)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+// RoundTrip is itself.
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // TestLeft: an aggregate that others have put hosts into is theirs when it is taken out.
 func TestLeft(t *testing.T) {

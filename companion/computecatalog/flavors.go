@@ -9,6 +9,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 )
 
 func (w *world) flavorRecord(name string) openstackv1.FlavorRecord {
@@ -24,7 +25,7 @@ func (w *world) flavorRecord(name string) openstackv1.FlavorRecord {
 func (w *world) flavor(p *plan, want common.Flavor, record openstackv1.FlavorRecord) openstackv1.FlavorRecord {
 	is, ok := w.flavors[want.Name]
 	if !ok {
-		p.change(func(ctx context.Context) error { return w.nova.MakeFlavor(ctx, want) }, "made flavor %s", want.Name)
+		p.change(func(ctx context.Context) error { return w.makeFlavor(ctx, want) }, "made flavor %s", want.Name)
 		return openstackv1.FlavorRecord{Name: want.Name, Made: true, ExtraSpecs: sorted(keys(want.ExtraSpecs))}
 	}
 	if record.ID != "" && record.ID != is.ID {
@@ -44,6 +45,27 @@ func (w *world) flavor(p *plan, want common.Flavor, record openstackv1.FlavorRec
 	w.extraSpecs(p, want, is, &record)
 	w.projects(p, want, is, &record)
 	return record
+}
+
+// makeFlavor makes one that is recorded as made. If Nova refuses, the record takes that back: whoever makes one of that name later, it is
+// his. A request without an answer may have made it, so that the record stays.
+func (w *world) makeFlavor(ctx context.Context, want common.Flavor) error {
+	id, err := w.nova.MakeFlavor(ctx, want)
+	if err != nil {
+		if compute.Refused(err) {
+			w.unmade = true
+			for i, r := range w.catalog.Status.Flavors {
+				if r.Name == want.Name {
+					w.catalog.Status.Flavors[i] = openstackv1.FlavorRecord{Name: want.Name}
+				}
+			}
+		}
+		return err
+	}
+	if len(want.ExtraSpecs) == 0 {
+		return nil
+	}
+	return w.nova.SetExtraSpecs(ctx, want.Name, id, want.ExtraSpecs)
 }
 
 // differences are what cannot be changed.

@@ -79,7 +79,11 @@ func (w *world) change(all []change) controller.Action {
 		if len(errs) == 0 {
 			return nil
 		}
-		return controller.Refused(refused, sentences{errors.Join(errs...)})
+		refusal := &controller.Refusal{Reason: refused, Message: sentences{errors.Join(errs...)}.Error()}
+		if w.unmade { // Trying again writes that it is made, and that it is not, both of which wake Crossplane.
+			refusal.After = every
+		}
+		return refusal
 	}
 }
 

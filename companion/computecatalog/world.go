@@ -23,6 +23,8 @@ type world struct {
 	aggregates map[string]compute.Aggregate
 	// hosts are the hypervisors that have reported.
 	hosts map[string]bool
+	// unmade: Nova has refused to make something.
+	unmade bool
 }
 
 // observe reads the world. That Nova does not answer is no error: it is waited for.

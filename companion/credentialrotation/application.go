@@ -80,7 +80,7 @@ func (a *application) mint(w *world) (string, *controller.Step) {
 	if !slices.Equal(w.record.StagedRoles, w.roles()) { // By another name: who is late may still make the one that was staged.
 		return "", &controller.Step{Name: "CredentialStaged", Do: stage(w)}
 	}
-	if _, lacking := a.lacks(w); lacking != "" {
+	if lacking := a.without(w, w.roles()); lacking != "" {
 		return "", &controller.Step{Name: "RolesAwaited", Wait: lacking}
 	}
 	return "", &controller.Step{
@@ -95,16 +95,25 @@ func (a *application) mint(w *world) (string, *controller.Step) {
 // keep: a credential has the roles that it was made with for ever.
 func (*application) keep(*world) *controller.Step { return nil }
 
-// lacks says which roles the user lacks that the credential is to have. What the user lost, the credential has no more either.
+// lacks says which roles the user has lost that the credential in use was made with: the credential has them no more either. A role that
+// only the next one is to have, it does not lack.
 func (a *application) lacks(w *world) (reason, why string) {
+	if why = a.without(w, w.record.Roles); why != "" {
+		return "RolesMissing", why
+	}
+	return "", ""
+}
+
+// without says which of these roles the user does not have: no words if it has them all, as far as is known.
+func (a *application) without(w *world, roles []string) string {
 	if a.user == nil {
-		return "", ""
+		return ""
 	}
-	roles := a.user.Lacks(w.roles())
+	roles = a.user.Lacks(roles)
 	if len(roles) == 0 {
-		return "", ""
+		return ""
 	}
-	return "RolesMissing", fmt.Sprintf("spec.roles: user %s does not have the role %s in its project: give it by a RoleAssignment",
+	return fmt.Sprintf("spec.roles: user %s does not have the role %s in its project: give it by a RoleAssignment",
 		w.rotation.Spec.UserName, strings.Join(roles, " or "))
 }
 

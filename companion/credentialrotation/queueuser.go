@@ -2,6 +2,7 @@ package credentialrotation
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,12 +28,14 @@ const (
 	queueUserLabel = "c5c3.io/queue-user"
 )
 
-// queue is a user of message queues, of a name that no other has ever had. It is what RabbitMQ's messaging topology operator makes of
-// objects: on each queue a User, which owns the Secret that the operator reads its password in, and Permissions. So they go with the User,
-// and of the Secret nothing is read back: it is there if a Permission is, which is made after it.
+// queue is a user of message queues. It is what RabbitMQ's messaging topology operator makes of objects: on each queue a User, which owns
+// the Secret that the operator reads its password in, and Permissions. So they go with the User, and of the Secret nothing is read back: it
+// is there if a Permission is that the same User owns, which is made after it.
 //
-// Another User of the same name would race with what is left of the one before: when its Permission goes, the operator takes the right away
-// from whoever has the name. A User that is gone is replaced by one of another name.
+// Another User of the same name meets what is left of the one before: when its Permission goes, the operator takes the right away from
+// whoever has the name. So a user that is gone from all queues is replaced by one of another name. On one of several queues, which keep
+// theirs, its User is made again under the name. Then what the one before owned counts as being deleted: Kubernetes collects it, and only
+// then the Permissions are made again. The Secret has another name for each User.
 type queue struct {
 	// users and permissions of the rotation, by the names of the objects.
 	users, permissions map[string]*unstructured.Unstructured
@@ -71,7 +74,24 @@ func (q *queue) observe(ctx context.Context, env *controller.Env, w *world) erro
 	for _, id := range []string{w.record.ID, w.record.Staged} {
 		w.unsettled = w.unsettled || id != "" && q.awaits(w, id, true) != ""
 	}
+	w.lately = q.young(w)
 	return nil
+}
+
+// young: something was made or deleted a moment ago.
+func (q *queue) young(w *world) bool {
+	for _, all := range []map[string]*unstructured.Unstructured{q.users, q.permissions} {
+		for _, o := range all {
+			at := o.GetCreationTimestamp().Time
+			if gone := o.GetDeletionTimestamp(); gone != nil {
+				at = gone.Time
+			}
+			if w.now.Sub(at).Abs() < prompt {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (*queue) list(ctx context.Context, reader client.Reader, w *world, kind string) (map[string]*unstructured.Unstructured, error) {
@@ -149,23 +169,25 @@ func (q *queue) ensure(w *world, id, password string) *controller.Step {
 	for _, o := range q.orders(w, id) {
 		user := q.users[o.user.GetName()]
 		wanted[o.user.GetName()] = true
+		for _, p := range o.permissions { // Also those of a User that is leaving, with which they go.
+			wanted[p.GetName()] = true
+		}
 		switch {
 		case user == nil:
 			return &controller.Step{
-				Name: "QueueUserOrdered", Do: createAll(o.user), Note: fmt.Sprintf("orders %s by User %s", q.title(id), o.user.GetName()),
+				Name: "QueueUserOrdered", Do: orderUser(o.user), Note: fmt.Sprintf("orders %s by User %s", q.title(id), o.user.GetName()),
 			}
 		case user.GetDeletionTimestamp() != nil:
 			continue
 		case !equality.Semantic.DeepEqual(user.GetOwnerReferences(), o.user.GetOwnerReferences()):
-			owned := user.DeepCopy()
-			owned.SetOwnerReferences(o.user.GetOwnerReferences())
+			own := user.DeepCopy()
+			own.SetOwnerReferences(o.user.GetOwnerReferences())
 			return &controller.Step{Name: "QueueUserOwned", Do: func(ctx context.Context, env *controller.Env) error {
-				return env.Client.Update(ctx, owned)
+				return env.Client.Update(ctx, own)
 			}}
 		}
 		for _, p := range o.permissions {
-			wanted[p.GetName()] = true
-			if q.permissions[p.GetName()] == nil {
+			if q.permissions[p.GetName()] == nil { // One that an earlier User owns has to go first.
 				return q.permit(w, id, password, user, p)
 			}
 		}
@@ -184,12 +206,38 @@ func (q *queue) ensure(w *world, id, password string) *controller.Step {
 	return nil
 }
 
+// orderUser makes a User, whose Secret has a name that no other User's has had: under that of an earlier one, its Secret may still be there
+// and about to be collected, which cannot be seen, since these Secrets are not read.
+func orderUser(user *unstructured.Unstructured) controller.Action {
+	return func(ctx context.Context, env *controller.Env) error {
+		const random = 4
+		end, err := env.RandomText(random, hex.EncodeToString)
+		if err != nil {
+			return err
+		}
+		own := user.DeepCopy()
+		if err := unstructured.SetNestedField(own.Object, user.GetName()+"-"+end, secretOfUser...); err != nil {
+			return err
+		}
+		return createAll(own)(ctx, env)
+	}
+}
+
+// secretOfUser is where a User names its Secret.
+var secretOfUser = []string{"spec", "importCredentialsSecret", "name"}
+
+// owned reports whether a User owns an object. One that another User of its name has owned is about to be collected.
+func owned(o, user *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(by metav1.OwnerReference) bool { return by.UID == user.GetUID() })
+}
+
 // permit makes a Permission, and before that the Secret of the User, which may be there already.
 func (q *queue) permit(w *world, id, password string, user, permission *unstructured.Unstructured) *controller.Step {
 	by := []metav1.OwnerReference{{
 		APIVersion: user.GetAPIVersion(), Kind: user.GetKind(), Name: user.GetName(), UID: user.GetUID(),
 	}}
-	meta := metaOf(w, id, user.GetName())
+	name, _, _ := unstructured.NestedString(user.Object, secretOfUser...)
+	meta := metaOf(w, id, name)
 	for label, value := range rabbitmq.Watched() {
 		meta.Labels[label] = fmt.Sprint(value)
 	}
@@ -207,7 +255,8 @@ func (q *queue) permit(w *world, id, password string, user, permission *unstruct
 	}
 }
 
-// createAll creates objects, one after the other. One that is there is as it was to be made: nobody else makes any of that name.
+// createAll creates objects, one after the other. One that is there is as it was to be made: nobody else makes any of that name. What is
+// left of an earlier User has been seen to be gone, or has another name.
 func createAll(objects ...client.Object) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		for _, o := range objects {
@@ -223,12 +272,18 @@ func createAll(objects ...client.Object) controller.Action {
 func (q *queue) awaits(w *world, id string, permissions bool) string {
 	for _, o := range q.orders(w, id) {
 		cluster, _, _ := unstructured.NestedString(o.user.Object, "spec", "rabbitmqClusterReference", "name")
-		if why := unready(q.users[o.user.GetName()]); why != "" {
+		user := q.users[o.user.GetName()]
+		if why := unready(user); why != "" {
 			return fmt.Sprintf("RabbitMQ's messaging topology operator has not made user %s in RabbitmqCluster %s yet: User %s %s",
 				id, cluster, o.user.GetName(), why)
 		}
 		for _, p := range o.permissions {
-			if why := unready(q.permissions[p.GetName()]); why != "" && permissions {
+			is := q.permissions[p.GetName()]
+			why := unready(is)
+			if is != nil && !owned(is, user) {
+				why = "is being deleted with an earlier User"
+			}
+			if why != "" && permissions {
 				vhost, _, _ := unstructured.NestedString(p.Object, "spec", "vhost")
 				return fmt.Sprintf("RabbitMQ's messaging topology operator has not given user %s the virtual host %s of RabbitmqCluster %s yet: "+
 					"Permission %s %s", id, vhost, cluster, p.GetName(), why)

@@ -5,12 +5,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
 // TestQueueUser: until the grace is over there are two users, of which each may do everything; then there is one.
@@ -157,6 +161,124 @@ func TestQueueUserDeleted(t *testing.T) {
 	c.verifyBroker(t)
 	if said := c.said(); !strings.Contains(said, "Warning CredentialStaged the User of queue user "+old.id+" was deleted") {
 		t.Error(said)
+	}
+}
+
+// TestQueueUserDeletedOnOne: where others have the user still, it is made again under its name, and has its rights again when what the earlier
+// User owned has gone, in whatever order.
+func TestQueueUserDeletedOnOne(t *testing.T) {
+	for _, last := range []string{"Secret", "Permission"} {
+		t.Run(last, func(t *testing.T) {
+			rotation := rotationOf(queueUser)
+			rotation.Spec.Queue.Permissions = append(rotation.Spec.Queue.Permissions, permissionIn("cell"))
+			c, r := start(t, rotation)
+			before, _ := c.offered()
+			users := c.brokerObjects("User")
+			if len(users) != 2 || !strings.HasSuffix(users[0].GetName(), "-cell") {
+				t.Fatalf("%d Users", len(users))
+			}
+			c.broker.spared = []string{"Permission", "Secret"}
+			c.must(c.api.Delete(context.Background(), users[0]))
+			for range 10 {
+				c.pass(r)
+			}
+			if again := c.brokerObjects("User"); len(again) != 2 || again[0].GetName() != users[0].GetName() || again[0].GetUID() == users[0].GetUID() {
+				t.Fatalf("it is not made again: %v", again)
+			}
+			// The User is ready with nobody's Permission: it waits for its Secret, which is made with the first.
+			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "could not find password secret") {
+				t.Errorf("with what is left of the earlier one: %v", got)
+			}
+			for _, spared := range [][]string{{last}, nil} {
+				c.broker.spared = spared
+				c.operator()
+				for range 20 {
+					c.pass(r)
+				}
+			}
+			c.settle(r)
+			at := [2]string{"cell", before.id}
+			if now, _ := c.offered(); now != before || c.broker.users[at] != before.value || !c.broker.granted[at]["cell"] {
+				t.Errorf("the same user: %v, may use the virtual host: %v", now == before, c.broker.granted[at])
+			}
+			if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue {
+				t.Errorf("%v", got)
+			}
+			c.verifyBroker(t)
+		})
+	}
+}
+
+// TestEarlierUser: a Permission counts if the User that is there owns it.
+func TestEarlierUser(t *testing.T) {
+	for owner, want := range map[types.UID]string{"present": "", "earlier": "is being deleted with an earlier User"} {
+		q, w := &queue{}, &world{rotation: rotationOf(queueUser)}
+		o := q.orders(w, "x")[0]
+		for _, u := range []*unstructured.Unstructured{o.user, o.permissions[0]} {
+			err := unstructured.SetNestedSlice(u.Object, []any{map[string]any{"type": "Ready", "status": "True"}}, "status", "conditions")
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		o.user.SetUID("present")
+		o.permissions[0].SetOwnerReferences([]metav1.OwnerReference{{Kind: "User", Name: o.user.GetName(), UID: owner}})
+		q.users = map[string]*unstructured.Unstructured{o.user.GetName(): o.user}
+		q.permissions = map[string]*unstructured.Unstructured{o.permissions[0].GetName(): o.permissions[0]}
+		if got := q.awaits(w, "x", true); !strings.HasSuffix(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: %q, want %q", owner, got, want)
+		}
+	}
+}
+
+// TestQueueRightsLost: that a rotation waits does not hide that the user in use lacks a right.
+func TestQueueRightsLost(t *testing.T) {
+	c, r := start(t, rotationOf(queueUser))
+	c.edit(func(r *c5c3v1.CredentialRotation) {
+		r.Spec.Queue.Permissions = append(r.Spec.Queue.Permissions, permissionIn("missing"))
+		r.Annotations = map[string]string{rotateAnnotation: r.Status.CurrentID}
+	})
+	for range 20 {
+		c.pass(r)
+	}
+	if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || got.Reason != "QueueAwaited" {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestQueueHurry: it looks often as long as RabbitMQ's operator may be at it, and no longer than that.
+func TestQueueHurry(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		age    time.Duration
+		want   time.Duration
+	}{
+		"New":     {"It was made a minute ago.", time.Minute, hurry},
+		"Old":     {"The operator may be away for days.", 2 * time.Minute, poll},
+		"Ahead":   {"Clocks differ by seconds.", -5 * time.Second, hurry},
+		"Too far": {"A clock that is wrong is no reason to hurry until it is right.", -time.Hour, poll},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, r := start(t, rotationOf(queueUser))
+			c.broker.away = true
+			c.operator()
+			for _, kind := range []string{"User", "Permission"} {
+				for _, o := range c.brokerObjects(kind) {
+					o.SetCreationTimestamp(metav1.Time{Time: c.clock.Now().Add(-tc.age)})
+					c.must(c.api.Update(context.Background(), o))
+				}
+			}
+			w, err := observe(context.Background(), (*controller.Env)(r), c.rotation())
+			c.must(err)
+			if s := next(w); s.After != tc.want {
+				t.Errorf("%s %s: looks again after %s, want %s", tc.reason, s.Name, s.After, tc.want)
+			}
+		})
+	}
+	gone := &unstructured.Unstructured{}
+	w := &world{now: time.Unix(1e9, 0)}
+	gone.SetDeletionTimestamp(&metav1.Time{Time: w.now.Add(-time.Second)})
+	if q := (&queue{users: map[string]*unstructured.Unstructured{"x": gone}}); !q.young(w) {
+		t.Error("one that is old and was deleted a second ago is about to go")
 	}
 }
 

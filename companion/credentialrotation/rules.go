@@ -19,6 +19,8 @@ const (
 	// poll is how often it looks for what is not watched, and hurry how often if others are at it.
 	poll  = 30 * time.Second
 	hurry = 2 * time.Second
+	// prompt is how long they take if nothing is wrong. What takes longer may take days, and is no reason to ask every two seconds.
+	prompt = 2 * time.Minute
 )
 
 // rules are asked in this order for the next step; the first that has one decides.
@@ -53,7 +55,7 @@ func next(w *world) controller.Step {
 		s.After = controller.Longest
 	}
 	if s.Do == nil && w.unsettled {
-		s.After = min(s.After, hurry)
+		s.After = min(s.After, map[bool]time.Duration{true: hurry, false: poll}[w.lately])
 	}
 	return s
 }

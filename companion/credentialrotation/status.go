@@ -63,14 +63,14 @@ func (w *world) phase() string {
 func judgeReady(w *world, s controller.Step) condition.State {
 	lacking, what := w.target.lacks(w)
 	switch {
+	case w.usable() && lacking != "": // Whatever else is waited for: who uses it cannot do all that it has to.
+		return condition.False(lacking, what)
 	case w.usable() && s.Wait != "" && !w.rotation.Spec.Suspend && !w.due().After(w.now):
 		return condition.True("RotationWaits", fmt.Sprintf("credential %s is in use; the rotation that was due at %s waits: %s",
 			w.record.ID, w.due().Format(time.RFC3339), s.Wait))
 	case w.usable() && w.problem != "":
 		return condition.True("KeystoneAwaited", fmt.Sprintf(
 			"credential %s is in use, but could not be replaced now: %s", w.record.ID, w.problem))
-	case w.usable() && lacking != "":
-		return condition.False(lacking, what)
 	case w.usable():
 		return condition.True("CredentialInUse", fmt.Sprintf("credential %s is in use", w.record.ID))
 	case s.Do == nil && s.Wait != "":

@@ -63,8 +63,8 @@ type world struct {
 	known       bool
 	credentials []credential
 	problem     string
-	// unsettled: others are about to do what was asked of them.
-	unsettled bool
+	// unsettled: others are about to do what was asked of them. Lately: that was a moment ago.
+	unsettled, lately bool
 }
 
 // observe reads the world. Nothing comes from a cache: what a pass decides cannot be taken back.

@@ -3,7 +3,9 @@ package raftcluster
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -137,7 +139,7 @@ func TestReconcile(t *testing.T) {
 			reason: "It is in touch and does not keep up.", pods: 3, known: ours, id: ours, leader: pod(0), same: "True", after: soon,
 			says:   []string{serving(ours, "a", true, true, 5000), serving(ours, "b", false, true, 4999), serving(ours, "c", false, true, 99)},
 			states: []string{"Joined", "Joined", "Joined"},
-			ready:  metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is 4901 entries behind"},
+			ready:  metav1.Condition{Status: "False", Reason: "MembersMissing", Message: "ovn-northbound-2 is more than 1000 entries behind"},
 		},
 		"No majority": {
 			reason: "Two are gone.", pods: 3, known: ours, id: ours, same: "True", after: soon,
@@ -164,6 +166,21 @@ func TestReconcile(t *testing.T) {
 			ready: metav1.Condition{
 				Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-0 is of another cluster; ovn-northbound-1 is of another cluster; nobody leads",
 			},
+		},
+		"Joiners answer first": {
+			reason: "They show the ID that they were told to join, of a cluster that is lost. It is not written down, and nobody is told to delete anything.",
+			pods:   3, says: []string{"", serving(another, "", false, false, 0), serving(another, "", false, false, 0)}, same: "True", after: soon,
+			states: []string{"Unreachable", "Joining", "Joining"},
+			ready: metav1.Condition{
+				Status: "False", Reason: "NoLeader", Message: "ovn-northbound-0 does not answer; ovn-northbound-1 is not in touch with a majority; " +
+					"ovn-northbound-2 is not in touch with a majority; nobody leads",
+			},
+		},
+		"Joiners beside the first": {
+			reason: "The one that has the data is the one that counts.", pods: 2, id: ours, leader: pod(0), same: "False", after: soon,
+			says:   []string{serving(ours, "a", true, true, 3), serving(another, "", false, false, 0)},
+			states: []string{"Joined", "Foreign"},
+			ready:  metav1.Condition{Status: "False", Reason: "OtherCluster", Message: "ovn-northbound-1 is of another cluster"},
 		},
 		"Refuses": {
 			reason: "Its answer is an error.", pods: 1, known: ours, id: ours, says: []string{`{"error":"unknown database"}`}, states: []string{"Unreachable"},
@@ -285,5 +302,50 @@ func TestEvents(t *testing.T) {
 	}
 	if told != 1 {
 		t.Errorf("told %d times, want once", told)
+	}
+}
+
+// TestSteady: as long as an outage is the same, the status is written once: whatever is written wakes Crossplane.
+func TestSteady(t *testing.T) {
+	c := newCluster(t, 3, ours)
+	index := 5000
+	c.members.says(name+"-1", serving(ours, "b", true, true, index))
+	c.members.says(name+"-2", serving(ours, "c", false, true, 1))
+	c.members.refuse = func() error {
+		c.members.asked++ // Each attempt has another port.
+		return &net.OpError{
+			Op: "read", Net: "tcp", Source: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 40000 + c.members.asked},
+			Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 6641}, Err: syscall.ECONNRESET,
+		}
+	}
+	var first c5c3v1.RaftClusterStatus
+	for i := range 3 {
+		if _, err := c.pass(c.api); err != nil {
+			t.Fatal(err)
+		}
+		index += 7
+		c.members.says(name+"-1", serving(ours, "b", true, true, index))
+		if i == 0 {
+			first = c.status()
+		}
+	}
+	if diff := cmp.Diff(first, c.status()); diff != "" {
+		t.Errorf("the status changes from pass to pass (-first +last):\n%s", diff)
+	}
+	if got, want := first.Members[0].Message, "cannot connect: connection reset by peer"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestExpired: members whose certificates are not valid any more are told of without the time.
+func TestExpired(t *testing.T) {
+	c := newCluster(t, 1, ours)
+	c.members.expire()
+	c.members.says(name+"-0", serving(ours, "a", true, true, 3))
+	if _, err := c.pass(c.api); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.status().Members[0].Message, "cannot connect by TLS: the certificate has expired or is not valid yet"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

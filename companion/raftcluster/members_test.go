@@ -33,26 +33,39 @@ type members struct {
 	mu    sync.Mutex
 	rows  map[string]string // what each answers: the rows of its table Database, in JSON
 	asked int
+	// refuse is how one that is not there does so.
+	refuse func() error
 }
 
 func newMembers(t *testing.T) *members {
 	t.Helper()
-	m := &members{t: t, rows: map[string]string{}}
+	m := &members{t: t, rows: map[string]string{}, refuse: func() error { return errors.New("connection refused") }}
+	m.identity, m.authority = signed(t, time.Now().Add(time.Hour))
+	return m
+}
+
+// expire gives the members a certificate that is not valid any more.
+func (m *members) expire() {
+	m.t.Helper()
+	m.identity, _ = signed(m.t, time.Unix(1, 0))
+}
+
+// signed is a certificate that signs itself.
+func signed(t *testing.T, until time.Time) (tls.Certificate, []byte) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: until, IsCA: true, BasicConstraintsValid: true,
 		DNSNames: []string{"*." + domain}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.identity = tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}
-	m.authority = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
-	return m
+	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
 }
 
 // secret is what they are asked by.
@@ -80,12 +93,25 @@ func (m *members) dial(_ context.Context, _, address string) (net.Conn, error) {
 	pod, _, _ := strings.Cut(address, ".")
 	rows, ok := m.rows[pod]
 	if !ok {
-		return nil, errors.New("connection refused")
+		return nil, m.refuse()
 	}
 	if address != pod+"."+domain+":6641" {
 		m.t.Errorf("%s is asked", address)
 	}
-	here, there := net.Pipe()
+	// A pipe has no buffer: who refuses a certificate while the other still writes would wait for ever.
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer listener.Close()
+	here, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	there, err := listener.Accept()
+	if err != nil {
+		return nil, err
+	}
 	go m.serve(there, rows)
 	return here, nil
 }

@@ -7,13 +7,18 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
 // database is what a server says of one of its databases. https://docs.openvswitch.org/en/latest/ref/ovsdb-server.5/
 type database struct {
-	cluster, server   string
-	leader, connected bool
-	index             int64
+	cluster, server string
+	leader          bool
+	// connected: it is in touch with a majority. One that is joining is not, and has the cluster's ID all the same if its file was made
+	// with it (raft_is_connected() in ovsdb/raft.c, and --cid of ovsdb-tool(1)).
+	connected bool
+	index     int64
 }
 
 // answer is one of JSON-RPC, or a question of the server's. https://www.rfc-editor.org/rfc/rfc7047#section-4
@@ -47,12 +52,12 @@ func ask(ctx context.Context, conn net.Conn, name string) (*database, error) {
 		"columns": []string{"model", "leader", "connected", "cid", "sid", "index"},
 	}}}
 	if err := json.NewEncoder(conn).Encode(question); err != nil {
-		return nil, fmt.Errorf("cannot ask: %w", err)
+		return nil, fmt.Errorf("cannot ask: %s", steady.Words(err))
 	}
 	for read := json.NewDecoder(conn); ; {
 		var a answer
 		if err := read.Decode(&a); err != nil {
-			return nil, fmt.Errorf("cannot read the answer: %w", err)
+			return nil, fmt.Errorf("cannot read the answer: %s", steady.Words(err))
 		}
 		if a.Method != "" { // It asks whether we are there.
 			continue

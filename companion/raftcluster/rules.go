@@ -42,6 +42,9 @@ func next(w *world) controller.Step {
 }
 
 // discovered is the ID of the cluster, if none is known and every pod that is of one is of the same.
+//
+// A pod that only joins does not count: it shows the ID that it was told to join, which may be that of a cluster that is lost. Were that
+// written down, the member that has the data would be the foreign one.
 func (w *world) discovered() (string, bool) {
 	if w.cluster.Status.ClusterID != "" {
 		return "", false
@@ -50,11 +53,11 @@ func (w *world) discovered() (string, bool) {
 	return strings.Join(ids, ""), len(ids) == 1
 }
 
-// ids are those of all clusters that pods are of, sorted.
+// ids are those of all clusters that pods are of and in touch with, sorted.
 func (w *world) ids() []string {
 	var out []string
 	for _, p := range w.pods {
-		if p.database != nil && p.database.cluster != "" {
+		if p.database != nil && p.database.cluster != "" && p.database.connected {
 			out = append(out, p.database.cluster)
 		}
 	}
@@ -103,7 +106,7 @@ func (w *world) member(p pod) c5c3v1.RaftMember {
 	case d == nil:
 		out.State = c5c3v1.MemberLeft
 		return out
-	case d.cluster != "" && d.cluster != w.cluster.Status.ClusterID:
+	case d.cluster != "" && d.cluster != w.cluster.Status.ClusterID && (d.connected || w.cluster.Status.ClusterID != ""):
 		out.State = c5c3v1.MemberForeign
 	case d.connected && d.cluster != "":
 		out.State = c5c3v1.MemberJoined
@@ -139,8 +142,9 @@ func (w *world) wrong() string {
 		case c5c3v1.MemberJoining:
 			out = append(out, p.name+" is not in touch with a majority")
 		default:
-			if lag := w.newest() - p.database.index; lag > lagLimit {
-				out = append(out, fmt.Sprintf("%s is %d entries behind", p.name, lag))
+			// By how many it is changes with every write of a client, and whatever is written into the status wakes Crossplane.
+			if w.newest()-p.database.index > lagLimit {
+				out = append(out, fmt.Sprintf("%s is more than %d entries behind", p.name, lagLimit))
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/live"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
 // world is what is found out of a cluster.
@@ -34,7 +35,8 @@ type world struct {
 // pod is what one of the StatefulSet's says.
 type pod struct {
 	name string
-	// database is what it says of its database, nil if it has none. Err: it does not answer.
+	// database is what it says of its database, nil if it has none. Err: it does not answer; its words are steady, since they are written
+	// into the status.
 	database *database
 	err      error
 }
@@ -92,12 +94,12 @@ func query(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name
 	config.ServerName = name + "." + string(c.Spec.Domain)
 	conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(config.ServerName, strconv.Itoa(int(c.Spec.Port))))
 	if err != nil {
-		return nil, fmt.Errorf("cannot connect: %w", err)
+		return nil, fmt.Errorf("cannot connect: %s", steady.Words(err))
 	}
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("cannot connect by TLS: %w", err)
+		return nil, fmt.Errorf("cannot connect by TLS: %s", steady.Words(err))
 	}
 	return ask(ctx, secure, c.Spec.Database)
 }

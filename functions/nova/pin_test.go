@@ -12,7 +12,7 @@ import (
 // TestPinned: who speaks to hypervisors is replaced when the oldest of all cells is another one, until none is of an earlier release.
 func TestPinned(t *testing.T) {
 	w, _ := kind.Ready(t, "medium")
-	oldest := int64(0)
+	var oldest any = int64(0)
 	w.Reports = func(kind, _ string) map[string]any {
 		if kind != "NovaCell" {
 			return nil
@@ -21,10 +21,12 @@ func TestPinned(t *testing.T) {
 	}
 	for _, c := range []struct {
 		reason string
-		oldest int64
+		oldest any // nil: nobody has looked
 		want   string
 	}{
-		{"there is no hypervisor", 0, ""}, {"one is of 2025.1", 68, "68"}, {"all are of 2026.1", 72, ""}, {"one is ahead", 74, ""},
+		{"there is no hypervisor", int64(0), ""}, {"one is of 2025.1", int64(68), "68"},
+		{"cells are recorded anew, and their hosts were not listed yet", nil, "68"},
+		{"all are of 2026.1", int64(72), ""}, {"one is ahead", int64(74), ""},
 	} {
 		oldest = c.oldest
 		if err := w.Refresh(func(simulate.Step) {}); err != nil {

@@ -209,8 +209,9 @@ func status(m *model, plan compose.Plan) any {
 	if o, ok := m.seen.Get(mapping); ok {
 		hosts, _ := o.Int("status", "hostCount")
 		out.UUID, out.ComputeNodes = o.String("status", "uuid"), int32(hosts) //nolint:gosec // hypervisors are thousands
-		oldest, _ := o.Int("status", "oldestCompute")
-		out.OldestCompute = int32(oldest) //nolint:gosec // versions are counted by hand
+		if oldest, known := o.Int("status", "oldestCompute"); known {
+			out.OldestCompute = new(int32(oldest)) //nolint:gosec // versions are counted by hand
+		}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package novacell
 
 import (
+	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,7 +14,7 @@ import (
 // in the cell speaks to hypervisors by calls, and proxies, with their connections, stay.
 func TestPinned(t *testing.T) {
 	w, _ := kind.Ready(t, "medium")
-	oldest := int64(0)
+	var oldest any = int64(0)
 	w.Reports = func(kind, _ string) map[string]any {
 		if kind != "CellMapping" {
 			return nil
@@ -22,14 +23,20 @@ func TestPinned(t *testing.T) {
 	}
 	for _, c := range []struct {
 		reason string
-		oldest int64
+		oldest any // nil: nobody has looked
 		want   string
 	}{
-		{"there is no hypervisor", 0, ""}, {"one is of 2025.1", 68, "68"}, {"the last of 2025.1 has gone", 70, "70"}, {"all are of 2026.1", 72, ""},
+		{"there is no hypervisor", int64(0), ""}, {"one is of 2025.1", int64(68), "68"},
+		{"the cell is recorded anew, and its hosts were not listed yet", nil, "68"},
+		{"the last of 2025.1 has gone", int64(70), "70"}, {"all are of 2026.1", int64(72), ""},
 	} {
 		oldest = c.oldest
 		if err := w.Refresh(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)
+		}
+		status, _ := w.XR.AsMap()["status"].(map[string]any)
+		if got, known := status["oldestCompute"]; known != (c.oldest != nil) || known && fmt.Sprint(got) != fmt.Sprint(c.oldest) {
+			t.Errorf("%s: the cell says that its oldest is %v, %v", c.reason, got, known)
 		}
 		desired := kind.Desired(t, w)
 		for resource, want := range map[string]string{"conductor": c.want, "spice": ""} {

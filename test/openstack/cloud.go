@@ -114,7 +114,10 @@ func (c *Cloud) reports(ctx context.Context, kind, name string) map[string]any {
 	if kind != "CellMapping" || c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, m) != nil {
 		return nil
 	}
-	return map[string]any{"oldestCompute": int64(m.Status.OldestCompute)}
+	if m.Status.OldestCompute == nil {
+		return map[string]any{"oldestCompute": nil}
+	}
+	return map[string]any{"oldestCompute": int64(*m.Status.OldestCompute)}
 }
 
 func (c *Cloud) converge() error { return c.world.Run(func(simulate.Step) {}) }

@@ -20,10 +20,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
@@ -59,14 +59,32 @@ func (h *hypervisor) listen(t *testing.T, cloud *Cloud) {
 // options are those that follow from the consoles of its cell.
 func (h hypervisor) options(t *testing.T) string {
 	t.Helper()
-	at := func(what string) *common.ServiceExposure {
-		return &common.ServiceExposure{Hostname: common.Hostname(what + "-" + h.cell + "." + h.domain)}
-	}
-	text, err := compute.HypervisorConsoles(h.consoles, at("console"), at("serial")).Render()
+	text, err := h.pages().Render()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// pages are what docs/operations.md says of consoles (Consoles of virtual machines): nova-compute makes the address that a browser is sent
+// to, which is that of the cell's proxy. That takes a page of its own host only, by the scheme of this address, so that a serial console
+// has to say wss.
+func (h hypervisor) pages() oslo.Config {
+	c := h.consoles
+	out := oslo.Config{
+		"vnc": {"enabled": c.Graphical == novav1.VNC}, "spice": {"enabled": c.Graphical == novav1.SPICE}, "serial_console": {"enabled": c.Serial},
+	}
+	at := func(what string) string { return what + "-" + h.cell + "." + h.domain }
+	switch c.Graphical {
+	case novav1.VNC:
+		out["vnc"]["novncproxy_base_url"] = "https://" + at("console") + compute.VNCPage
+	case novav1.SPICE:
+		out["spice"]["html5proxy_base_url"] = "https://" + at("console") + compute.SPICEPage
+	}
+	if c.Serial {
+		out["serial_console"]["base_url"] = "wss://" + at("serial") + "/"
+	}
+	return out
 }
 
 // hypervisorConf is its configuration: its host, and Keystone, once for each of the services that it asks.

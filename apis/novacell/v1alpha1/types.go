@@ -85,7 +85,7 @@ type NovaCellStatus struct {
 	// Hypervisors that Nova has mapped to it.
 	// +optional
 	ComputeNodes int32 `json:"computeNodes,omitempty"`
-	// Version that the oldest nova-compute has recorded, by which others speak to it. 0: there is none.
+	// Version that the oldest nova-compute has recorded, by which others speak to it. 0: there is none. Absent: nobody has looked yet.
 	// +optional
-	OldestCompute int32 `json:"oldestCompute,omitempty"`
+	OldestCompute *int32 `json:"oldestCompute,omitempty"`
 }

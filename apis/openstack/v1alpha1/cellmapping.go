@@ -109,9 +109,10 @@ type CellMappingStatus struct {
 	// +listType=set
 	// +optional
 	Hosts []string `json:"hosts,omitempty"`
-	// Version that the oldest nova-compute of the cell has recorded, by which others speak to it. 0: there is none.
+	// Version that the oldest nova-compute of the cell has recorded, by which others speak to it. 0: there is none. Absent: nobody has
+	// looked yet.
 	// +optional
-	OldestCompute int32 `json:"oldestCompute,omitempty"`
+	OldestCompute *int32 `json:"oldestCompute,omitempty"`
 	// The last time that hosts were looked for.
 	// +optional
 	Search *HostSearch `json:"search,omitempty"`

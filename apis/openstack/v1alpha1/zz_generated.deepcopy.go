@@ -175,6 +175,11 @@ func (in *CellMappingStatus) DeepCopyInto(out *CellMappingStatus) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.OldestCompute != nil {
+		in, out := &in.OldestCompute, &out.OldestCompute
+		*out = new(int32)
+		**out = **in
+	}
 	if in.Search != nil {
 		in, out := &in.Search, &out.Search
 		*out = new(HostSearch)

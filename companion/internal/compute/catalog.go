@@ -64,19 +64,16 @@ func (a *API) Projects(ctx context.Context, id string) ([]string, error) {
 	return out, nil
 }
 
-// MakeFlavor makes a flavor with its extra specs. Its projects are let in by AddProject.
-func (a *API) MakeFlavor(ctx context.Context, f common.Flavor) error {
+// MakeFlavor makes a flavor and returns its ID. Its extra specs are set by SetExtraSpecs, its projects are let in by AddProject.
+func (a *API) MakeFlavor(ctx context.Context, f common.Flavor) (id string, err error) {
 	made, err := flavors.Create(ctx, a.catalog(), flavors.CreateOpts{
 		Name: f.Name, ID: f.ID, Description: f.Description, IsPublic: new(!f.Private), VCPUs: int(f.VCPUs), RAM: int(f.MemoryMiB),
 		Disk: new(int(f.DiskGiB)), Ephemeral: new(int(f.EphemeralGiB)), Swap: new(int(f.SwapMiB)),
 	}).Extract()
 	if err != nil {
-		return explain("make flavor "+f.Name, err)
+		return "", explain("make flavor "+f.Name, err)
 	}
-	if len(f.ExtraSpecs) == 0 {
-		return nil
-	}
-	return a.SetExtraSpecs(ctx, f.Name, made.ID, f.ExtraSpecs)
+	return made.ID, nil
 }
 
 // description is that of a flavor, which may be none any more.

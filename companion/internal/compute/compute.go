@@ -74,19 +74,31 @@ func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 
 // Delete removes a record. That there is none is no error.
 func (a *API) Delete(ctx context.Context, id string) error {
-	err := services.Delete(ctx, a.client, id).Err
-	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
-		return nil
-	}
-	return explain("remove the record of compute service "+id, err)
+	return removal("remove the record of compute service "+id, services.Delete(ctx, a.client, id).Err)
 }
+
+// Refused reports whether Nova said no: nothing came of the request. Of one that got no answer, or an error of the server's, nobody knows.
+func Refused(err error) bool {
+	var f *failed
+	return errors.As(err, &f) && f.code >= http.StatusBadRequest && f.code < http.StatusInternalServerError
+}
+
+// failed is a sentence, and the code of Nova's answer: 0 if there was none.
+type failed struct {
+	sentence string
+	code     int
+}
+
+// Error is the sentence.
+func (f *failed) Error() string { return f.sentence }
 
 // explain makes a sentence of an error: what Nova says, which it wraps in the name of the error.
 func explain(what string, err error) error {
-	text := err.Error()
+	text, code := err.Error(), 0
 	var answer gophercloud.ErrUnexpectedResponseCode
 	if errors.As(err, &answer) {
-		text = fmt.Sprintf("Nova answers %d", answer.Actual)
+		code = answer.Actual
+		text = fmt.Sprintf("Nova answers %d", code)
 		var body map[string]struct {
 			Message string `json:"message"`
 		}
@@ -96,5 +108,5 @@ func explain(what string, err error) error {
 			}
 		}
 	}
-	return fmt.Errorf("cannot %s: %s", what, text)
+	return &failed{fmt.Sprintf("cannot %s: %s", what, text), code}
 }

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,8 +99,9 @@ func (k *Kind[T, W]) take(ctx context.Context, env *Env, o T, s Step) (time.Dura
 		}
 	}
 	if s.Do != nil {
+		before := clone(o)
 		if err := s.Do(ctx, env); err != nil {
-			return k.refused(ctx, env, o, err)
+			return k.refused(ctx, env, before, o, err)
 		}
 		s.After = max(s.After, AtOnce)
 	}
@@ -113,18 +115,17 @@ func (k *Kind[T, W]) take(ctx context.Context, env *Env, o T, s Step) (time.Dura
 	return s.After, nil
 }
 
-// refused reports an error of an Action if that is a Refusal. Any other is given back.
-func (k *Kind[T, W]) refused(ctx context.Context, env *Env, o T, err error) (time.Duration, error) {
+// refused reports an error of an Action if that is a Refusal, with what the Action has set in the status. Any other is given back.
+func (k *Kind[T, W]) refused(ctx context.Context, env *Env, before, o T, err error) (time.Duration, error) {
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
 		return 0, err
 	}
-	before := clone(o)
 	condition.Set(k.Conditions(o), k.Warns[0], o.GetGeneration(), env.Clock.Now(), condition.False(refusal.Reason, refusal.Message))
 	if err := k.report(ctx, env, before, o, Step{}); err != nil {
 		return 0, err
 	}
-	return Poll, refusal.Cause
+	return cmp.Or(refusal.After, Poll), refusal.Cause
 }
 
 // report updates the status if it has changed, and warns of what has become false.

@@ -184,6 +184,16 @@ func TestReconcile(t *testing.T) {
 			want: reconcile.Result{RequeueAfter: Poll}, writes: 1,
 			events: []string{"Warning KeystoneRefuses it is broken"}, state: "False KeystoneRefuses",
 		},
+		"RefusedAgain": {
+			reason: "What the action takes back is written, also if the words are the same as before.", before: with(condition.False("KeystoneRefuses", "it is broken")),
+			next: func(o *object) Step {
+				return Step{Do: func(context.Context, *Env) error {
+					o.Status.ID = "taken back"
+					return &Refusal{Reason: "KeystoneRefuses", Message: errTest.Error(), After: time.Hour}
+				}}
+			},
+			want: reconcile.Result{RequeueAfter: time.Hour}, writes: 1, state: "False KeystoneRefuses",
+		},
 		"RefusedForACause": {
 			reason: "People read why, and it is tried again with a growing pause.", before: with(up),
 			next: func(*object) Step {

@@ -57,8 +57,9 @@ func First[W any](rules []func(W) *Step, w W) Step {
 // Refusal is an error of an Action that people have to read: it becomes the state of the kind's first condition.
 type Refusal struct {
 	Reason, Message string
-	// Cause is retried with a growing pause; nil: the step is tried again after Poll.
+	// Cause is retried with a growing pause; nil: the step is tried again after After, and that is Poll if it is not set.
 	Cause error
+	After time.Duration
 }
 
 // Refused makes a Refusal of an error, if it is one, that is tried again after Poll.

@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
 // Reasons why an address does not answer as Keystone does.
@@ -72,28 +74,16 @@ func unreachable(host string, err error) *Unreachable {
 		certificate *tls.CertificateVerificationError
 		authority   x509.UnknownAuthorityError
 		other       x509.HostnameError
-		invalid     x509.CertificateInvalidError
 	)
 	switch {
 	case errors.As(err, &name):
-		return &Unreachable{NameUnknown, fmt.Sprintf("the name of %s cannot be resolved: %s", host, name.Err)}
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired: // Its own text has the time in it, which is another one each time.
+		return &Unreachable{NameUnknown, fmt.Sprintf("the name of %s cannot be resolved: %s", host, steady.Words(err))}
+	case steady.Expired(err):
 		return &Unreachable{CertificateRefused, fmt.Sprintf("the certificate of %s has expired or is not valid yet", host)}
 	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &other):
 		return &Unreachable{
-			CertificateRefused, fmt.Sprintf("the certificate of %s is not trusted by the system's authorities: %s", host, last(err)),
+			CertificateRefused, fmt.Sprintf("the certificate of %s is not trusted by the system's authorities: %s", host, steady.Words(err)),
 		}
 	}
-	return &Unreachable{ConnectionFailed, fmt.Sprintf("no connection to %s: %s", host, last(err))}
-}
-
-// last is the innermost error, whose text has neither method nor address.
-func last(err error) error {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err
-		}
-		err = inner
-	}
+	return &Unreachable{ConnectionFailed, fmt.Sprintf("no connection to %s: %s", host, steady.Words(err))}
 }

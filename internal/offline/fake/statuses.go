@@ -322,7 +322,7 @@ func cellMapping(v view) status {
 		uuid = fmt.Sprintf("00000000-0000-4000-8000-%012x", sha256.Sum256([]byte(cell)))[:36]
 	}
 	return status{
-		"observedGeneration": v.generation(), "uuid": uuid,
+		"observedGeneration": v.generation(), "uuid": uuid, "oldestCompute": int64(0),
 		"conditions": []any{
 			v.current("Ready", "Mapped", "Nova knows the cell as the spec says"), v.current("HostsMapped", "Mapped", "every host is mapped"),
 		},

@@ -18,13 +18,11 @@ const pinAnnotation = novav1.Group + "/oldest-compute"
 // versions are what nova-compute of each release says of itself (nova.objects.service.SERVICE_VERSION).
 var versions = map[release.Release]int64{"2025.1": 68, "2025.2": 70, "2026.1": 72, "2026.2": 74}
 
-// Version is what nova-compute of a release says of itself.
-func Version(r release.Release) int64 { return versions[r] }
-
 // Oldest is what is known of the oldest nova-compute. 0: there is none.
 type Oldest struct {
 	Version int64
-	// Known: every cell has been asked.
+	// Known: the hosts of every cell were listed, or there are none. That a cell is known to Nova says nothing of its hosts: one that is
+	// recorded anew has those that it had before.
 	Known bool
 }
 
@@ -43,8 +41,8 @@ func OldestOf(seen observe.State, resource string) Oldest {
 	if !ok {
 		return Oldest{}
 	}
-	version, _ := o.Int("status", "oldestCompute")
-	return Oldest{Version: version, Known: o.String("status", "uuid") != ""}
+	version, known := o.Int("status", "oldestCompute")
+	return Oldest{Version: version, Known: known}
 }
 
 // Pin are the annotations of pods that speak to hypervisors, in the release that is in effect. While it is not known which is the oldest,

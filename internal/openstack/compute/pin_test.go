@@ -22,7 +22,7 @@ func TestPin(t *testing.T) {
 		want        map[string]string
 	}{
 		"None": {
-			reason: "with no hypervisor, a process speaks as its own release does", cells: "{cell: {status: {uuid: u}}}", release: "2026.1",
+			reason: "with no hypervisor, a process speaks as its own release does", cells: "{cell: {status: {uuid: u, oldestCompute: 0}}}", release: "2026.1",
 		},
 		"New": {
 			reason: "nothing holds them back", cells: "{cell: {status: {uuid: u, oldestCompute: 72}}}", release: "2026.1",
@@ -47,7 +47,14 @@ func TestPin(t *testing.T) {
 		},
 		"Empty": {
 			reason: "a cell without hypervisors is none of the oldest", release: "2026.1", want: pinned,
-			cells: "{cell: {status: {uuid: u, oldestCompute: 68}}, other: {status: {uuid: v}}}",
+			cells: "{cell: {status: {uuid: u, oldestCompute: 68}}, other: {status: {uuid: v, oldestCompute: 0}}}",
+		},
+		"Again": {
+			reason: "a cell that is recorded anew has the hosts that it had: until they are listed, nobody is replaced", pods: "68", release: "2026.1",
+			cells: "{cell: {status: {uuid: new}}}", want: pinned,
+		},
+		"Listed": {
+			reason: "then they are known", pods: "68", release: "2026.1", cells: "{cell: {status: {uuid: new, oldestCompute: 0}}}",
 		},
 		"OneUnknown": {
 			reason: "the other one may have an older one", pods: "68", release: "2026.1", want: pinned,
@@ -87,10 +94,10 @@ func TestPin(t *testing.T) {
 func TestVersions(t *testing.T) {
 	last := int64(0)
 	for _, r := range release.Releases() {
-		if Version(r) <= last {
-			t.Errorf("nova-compute of %s says that it is %d, after %d", r, Version(r), last)
+		if versions[r] <= last {
+			t.Errorf("nova-compute of %s says that it is %d, after %d", r, versions[r], last)
 		}
-		last = Version(r)
+		last = versions[r]
 	}
 }
 

@@ -26,7 +26,8 @@ type Nova struct {
 	services []compute.Service
 	deleted  []compute.Service
 	down     bool
-	refusal  string
+	// refusal is of every request, and unmakeable of those that make a flavor or an aggregate.
+	refusal, unmakeable string
 
 	flavors    []common.Flavor
 	aggregates []compute.Aggregate
@@ -76,6 +77,13 @@ func (n *Nova) Refuse(message string) {
 	n.refusal = message
 }
 
+// RefuseMakes makes Nova refuse with a message to make flavors and aggregates; none: no longer.
+func (n *Nova) RefuseMakes(message string) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.unmakeable = message
+}
+
 // RoundTrip answers a request without a network.
 func (n *Nova) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasPrefix(r.URL.String(), address) {
@@ -102,6 +110,8 @@ func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusUnauthorized, "unauthorized", "This server could not verify that you are authorized.")
 	case n.refusal != "":
 		fail(w, http.StatusForbidden, "forbidden", n.refusal)
+	case n.unmakeable != "" && r.Method == http.MethodPost && (path[0] == "flavors" || path[0] == "os-aggregates") && len(path) == 1:
+		fail(w, http.StatusForbidden, "forbidden", n.unmakeable)
 	case n.catalog(w, r, path):
 	case path[0] != "os-services" || r.Header.Get("X-Openstack-Nova-Api-Version") != "2.53":
 		fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")

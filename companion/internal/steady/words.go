@@ -1,0 +1,46 @@
+// Package steady says why a connection has failed in words that stay the same as long as the reason does. What is written into a status
+// wakes Crossplane, and the errors of Go's packages have clocks and source ports in them, which are others each time.
+package steady
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"net"
+	"strings"
+)
+
+// Expired reports whether a certificate was refused for the time, which the error's own text has in it.
+func Expired(err error) bool {
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &invalid) && invalid.Reason == x509.Expired
+}
+
+// Words are those of the innermost error, which have neither method nor address, and no time.
+func Words(err error) string {
+	var (
+		name    *net.DNSError
+		timeout net.Error
+	)
+	switch {
+	case Expired(err):
+		return "the certificate has expired or is not valid yet"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		// Which of the two clocks rings first, that of the context or that of the connection, is chance.
+		return "no answer in time"
+	case errors.As(err, &name): // What keeps the server of names from being asked is in its text, with both addresses.
+		parts := strings.Split(name.Err, ": ")
+		return parts[len(parts)-1]
+	}
+	return last(err).Error()
+}
+
+func last(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}
