@@ -57,7 +57,7 @@ func (m *model) parts() []part {
 			databases += len(m.databasesOf(s))
 		}
 		out = append(out, part{
-			field: field, replicas: 1, times: int32(databases), storage: string(b.StagingStorage.StorageSize), //nolint:gosec // 17 at most
+			field: field, replicas: 1, times: int32(databases), storage: string(b.StagingStorage.StorageSize),
 		})
 	}
 	if m.messaging() {
