@@ -5,6 +5,7 @@ package openstack
 import (
 	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -97,11 +98,11 @@ func (n nova) speaks(t *testing.T, want string) {
 		if p.DeletionTimestamp != nil || component != "conductor" && component != "api" {
 			continue
 		}
-		text, err := n.cloud.Cluster.Output(ctx, &p, p.Spec.Containers[0].Name)
+		text, err := os.ReadFile(n.cloud.Cluster.Log(p.Namespace, p.Name, p.Spec.Containers[0].Name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range selected.FindAllStringSubmatch(text, -1) {
+		for _, m := range selected.FindAllStringSubmatch(string(text), -1) {
 			found[p.Labels["app.kubernetes.io/instance"]+" "+component] = true
 			if m[1] != want {
 				t.Errorf("%s speaks to hypervisors by %s, want %s", p.Name, m[1], want)

@@ -97,9 +97,10 @@ func (c *Cluster) deployment(ctx context.Context, d *appsv1.Deployment) error {
 	case len(old) == 0 && len(current) > wanted:
 		current[0].terminate()
 	}
+	counted := d.Generation // the object may be another by now
 	return setStatus(ctx, c, d, func(d *appsv1.Deployment) {
 		s := &d.Status
-		s.ObservedGeneration = d.Generation
+		s.ObservedGeneration = counted
 		s.Replicas, s.UpdatedReplicas = int32(len(pods)), int32(updated)  //nolint:gosec // a handful
 		s.ReadyReplicas, s.AvailableReplicas = int32(ready), int32(ready) //nolint:gosec // a handful
 	})
@@ -156,8 +157,9 @@ func (c *Cluster) statefulSet(ctx context.Context, s *appsv1.StatefulSet) error 
 		}
 	}
 	replace(old, ready == wanted)
+	counted := s.Generation // the object may be another by now
 	return setStatus(ctx, c, s, func(s *appsv1.StatefulSet) {
-		s.Status.ObservedGeneration = s.Generation
+		s.Status.ObservedGeneration = counted
 		s.Status.Replicas, s.Status.ReadyReplicas = int32(len(running)), int32(ready)       //nolint:gosec // a handful
 		s.Status.UpdatedReplicas, s.Status.AvailableReplicas = int32(updated), int32(ready) //nolint:gosec // a handful
 	})
@@ -231,9 +233,10 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 			return err
 		}
 	}
+	counted := d.Generation // the object may be another by now
 	return setStatus(ctx, c, d, func(d *appsv1.DaemonSet) {
 		s := &d.Status
-		s.ObservedGeneration, s.DesiredNumberScheduled, s.CurrentNumberScheduled = d.Generation, 1, 1
+		s.ObservedGeneration, s.DesiredNumberScheduled, s.CurrentNumberScheduled = counted, 1, 1
 		s.NumberReady, s.NumberAvailable, s.UpdatedNumberScheduled = ready, ready, updated
 	})
 }
