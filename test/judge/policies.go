@@ -1,0 +1,333 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// checkFlows holds that policies let through exactly what is needed.
+func (w *world) checkFlows() {
+	w.deriveFlows()
+	policies := w.policies()
+	for _, where := range w.places() {
+		denies := 0
+		for _, p := range policies {
+			if p.place == where && len(p.Spec.PodSelector.MatchLabels)+len(p.Spec.PodSelector.MatchExpressions) == 0 {
+				denies++
+				w.checkDenial(p, policies)
+			}
+		}
+		if denies != 1 {
+			w.foundf("%d policies of namespace %s deny what no other lets through, want one.", denies, where.namespace)
+		}
+	}
+	for f, why := range w.needed {
+		if missing := w.blocked(f, policies); missing != "" {
+			w.foundf("%s lets through %s: %s.", missing, f, why)
+		}
+	}
+	w.checkSuperfluous(policies)
+	for _, p := range policies {
+		if !slices.ContainsFunc(w.pods, func(q *pod) bool { return p.place == q.place && selects(&p.Spec.PodSelector, q.labels) }) {
+			w.foundf("%s is about no pods.", p.object)
+		}
+	}
+}
+
+// checkDenial holds that the policy that denies everything lets nothing through, and cuts nobody off: what lets the traffic of pods
+// through is there before it, or comes with the pods.
+func (w *world) checkDenial(p policy, all []policy) {
+	if len(p.Spec.Ingress)+len(p.Spec.Egress) > 0 {
+		w.foundf("%s is about every pod, and lets something through.", p.object)
+	}
+	for _, q := range all {
+		late := func(pod *pod) bool {
+			return pod.place == q.place && pod.of.stage < q.stage && selects(&q.Spec.PodSelector, pod.labels)
+		}
+		if q.place == p.place && q.stage > p.stage && slices.ContainsFunc(w.pods, late) {
+			w.foundf("%s comes before %s, which lets through what it denies.", p.object, q.object)
+		}
+	}
+}
+
+// places are those with pods.
+func (w *world) places() []place {
+	var out []place
+	for _, p := range w.pods {
+		if !slices.Contains(out, p.place) {
+			out = append(out, p.place)
+		}
+	}
+	return out
+}
+
+type policy struct {
+	object
+	networkingv1.NetworkPolicy
+}
+
+func (w *world) policies() []policy {
+	var out []policy
+	for _, o := range w.objects {
+		if o.is("NetworkPolicy.networking.k8s.io") {
+			p := policy{object: o}
+			into(o.manifest, &p.NetworkPolicy)
+			if len(p.Spec.PolicyTypes) != 2 {
+				w.foundf("%s is about %v only.", o, p.Spec.PolicyTypes)
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (w *world) pod(name string) *pod {
+	i := slices.IndexFunc(w.pods, func(p *pod) bool { return p.String() == name && p.cluster == w.workloads() })
+	if i < 0 {
+		return nil
+	}
+	return w.pods[i]
+}
+
+// of are the policies about a pod.
+func of(p *pod, all []policy) []policy {
+	return slices.DeleteFunc(slices.Clone(all), func(q policy) bool {
+		return q.place != p.place || !selects(&q.Spec.PodSelector, p.labels)
+	})
+}
+
+// blocked says whose policy does not let a flow through; empty if both do.
+func (w *world) blocked(f flow, all []policy) string {
+	from, to := w.pod(f.from), w.pod(f.to)
+	if from != nil {
+		peer := everywhere
+		if to != nil {
+			peer = within(to)
+		}
+		if !lets(egress, of(from, all), f.port, peer) {
+			return "No policy of " + f.from
+		}
+		if !lets(egress, of(from, all), 53, everywhere) {
+			return "No policy about names of " + f.from
+		}
+	}
+	if to == nil {
+		return ""
+	}
+	peers := []peer{}
+	if from != nil {
+		peers = append(peers, within(from))
+	} else if role, ok := strings.CutPrefix(f.from, "outside: "); ok {
+		for _, n := range w.namespacesOf(role) {
+			peers = append(peers, peer{namespace: n})
+		}
+		if len(peers) == 0 {
+			peers = append(peers, everywhere)
+		}
+	}
+	for _, p := range peers {
+		if !lets(ingress, of(to, all), f.port, p) {
+			return "No policy of " + f.to
+		}
+	}
+	return ""
+}
+
+// A peer is the other side of a rule: pods of the same namespace, those of another, or everything.
+type peer struct {
+	pod       *pod
+	namespace string
+}
+
+var everywhere = peer{}
+
+func within(p *pod) peer { return peer{pod: p} }
+
+// A side is one half of a policy.
+type side func(policy) []half
+
+type half struct {
+	ports []networkingv1.NetworkPolicyPort
+	peers []networkingv1.NetworkPolicyPeer
+}
+
+func egress(p policy) []half {
+	var out []half
+	for _, r := range p.Spec.Egress {
+		out = append(out, half{r.Ports, r.To})
+	}
+	return out
+}
+
+func ingress(p policy) []half {
+	var out []half
+	for _, r := range p.Spec.Ingress {
+		out = append(out, half{r.Ports, r.From})
+	}
+	return out
+}
+
+func lets(s side, policies []policy, port int, other peer) bool {
+	return slices.ContainsFunc(policies, func(p policy) bool {
+		return slices.ContainsFunc(s(p), func(h half) bool { return h.meets(port) && h.isAbout(other) })
+	})
+}
+
+func (h half) meets(port int) bool {
+	return len(h.ports) == 0 || slices.ContainsFunc(h.ports, func(p networkingv1.NetworkPolicyPort) bool {
+		if p.Protocol != nil && *p.Protocol != corev1.ProtocolTCP {
+			return false
+		}
+		return p.Port == nil || p.Port.IntValue() == port || p.EndPort != nil && p.Port.IntValue() <= port && port <= int(*p.EndPort)
+	})
+}
+
+func (h half) isAbout(other peer) bool {
+	if len(h.peers) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(h.peers, func(p networkingv1.NetworkPolicyPeer) bool {
+		switch {
+		case p.IPBlock != nil:
+			return other == everywhere
+		case p.NamespaceSelector != nil:
+			return other.namespace != "" && selects(p.NamespaceSelector, map[string]string{corev1.LabelMetadataName: other.namespace})
+		}
+		return other.pod != nil && (p.PodSelector == nil || selects(p.PodSelector, other.pod.labels))
+	})
+}
+
+// checkSuperfluous finds what policies let through that nothing needs.
+func (w *world) checkSuperfluous(all []policy) {
+	for _, to := range w.pods {
+		mine := of(to, all)
+		for _, q := range to.ports {
+			for _, from := range w.pods {
+				f := flow{from.String(), to.String(), q.number}
+				if from.place != to.place || w.needs(f) {
+					continue
+				}
+				if lets(ingress, mine, q.number, within(from)) && lets(egress, of(from, all), q.number, within(to)) {
+					w.foundf("Policies let through %s, which nothing needs.", f)
+				}
+			}
+		}
+		for _, p := range mine {
+			for i, h := range ingress(p) {
+				w.checkHalf(fmt.Sprintf("Rule %d of what %s lets in", i, p.object), to, h)
+			}
+		}
+	}
+	for _, from := range w.pods {
+		for _, p := range of(from, all) {
+			for i, h := range egress(p) {
+				if len(h.ports) == 0 {
+					w.foundf("Rule %d of what %s lets out is about all ports.", i, p.object)
+				}
+				w.checkNetworks(p, h)
+				for _, n := range h.ports {
+					if len(h.peers) == 0 && n.Port.IntValue() != 53 && !w.leaves(from, n.Port.IntValue(), p) {
+						w.foundf("%s lets %s out to port %d of everything, which nothing needs.", p.object, from, n.Port.IntValue())
+					}
+				}
+			}
+		}
+	}
+}
+
+// needs reports whether a flow is needed, or would be if a proxy were removed or put between.
+func (w *world) needs(f flow) bool {
+	if _, ok := w.needed[f]; ok {
+		return true
+	}
+	for _, x := range w.proxied {
+		if _, ok := w.needed[flow{f.from, x.proxy, f.port}]; ok && f.to == x.server {
+			return true // Pods that were told of the server go on with it until they are rolled.
+		}
+	}
+	return false
+}
+
+// clusterPorts are where the servers of a storage cluster are that a field names, whose addresses are in a Secret or a catalog.
+var clusterPorts = map[string][]int{"rbd": {3300, 6789, 6800}, "swift": {443, 8080}}
+
+// leaves reports whether some pod that a policy is about needs a port outside: a policy may be about several kinds.
+func (w *world) leaves(from *pod, port int, p policy) bool {
+	for _, other := range w.pods {
+		if other.place == from.place && selects(&p.Spec.PodSelector, other.labels) {
+			if _, ok := w.needed[flow{other.String(), outsider(anywhere), port}]; ok {
+				return true
+			}
+		}
+	}
+	for _, doc := range w.given {
+		found := false
+		each(doc, nil, func(_ []string, m fields) {
+			for k, v := range m {
+				// Where a provider's metadata lead is at its issuer's port.
+				found = found || slices.Contains(clusterPorts[k], port)
+				for _, a := range addresses(str(v)) {
+					found = found || a.port == port && strings.HasSuffix(strings.ToLower(k), "url") || a.port == port && k == "issuer"
+				}
+			}
+		})
+		if found && from.spec != nil && from.replicas != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// checkHalf finds what a rule lets in from outside that nothing needs, and rules about all ports, or about ports that nobody has.
+func (w *world) checkHalf(rule string, to *pod, h half) {
+	if len(h.ports) == 0 {
+		w.foundf("%s is about all ports.", rule)
+	}
+	for _, n := range h.ports {
+		if to.ports != nil && !to.hasPort(n.Port.IntValue()) {
+			w.foundf("%s is about port %d, which %s does not have.", rule, n.Port.IntValue(), to)
+			continue
+		}
+		w.checkFromOutside(rule, to, h, n.Port.IntValue())
+	}
+}
+
+func (w *world) checkFromOutside(rule string, to *pod, h half, port int) {
+	allowed := map[string]bool{}
+	unknown := false
+	for f := range w.needed {
+		if role, ok := strings.CutPrefix(f.from, "outside: "); ok && f.to == to.String() && f.port == port && role != ofHypervisors {
+			names := w.namespacesOf(role)
+			unknown = unknown || len(names) == 0
+			for _, n := range names {
+				allowed[n] = true
+			}
+		}
+	}
+	if len(h.peers) == 0 && !unknown {
+		w.foundf("%s lets everybody to port %d of %s; only %v needs it.", rule, port, to, slices.Sorted(maps.Keys(allowed)))
+	}
+	for _, peer := range h.peers {
+		_, byHypervisors := w.needed[flow{outsider(ofHypervisors), to.String(), port}]
+		if b := peer.IPBlock; b != nil && (!byHypervisors || !slices.Contains(w.hypervisors(), b.CIDR)) {
+			w.foundf("%s lets network %s to port %d of %s, which nothing there needs.", rule, b.CIDR, port, to)
+		}
+		if s := peer.NamespaceSelector; s != nil && !allowed[nameOnly(s)] {
+			w.foundf("%s lets namespace %q to port %d of %s, which nothing there needs.", rule, nameOnly(s), port, to)
+		}
+	}
+}
+
+// nameOnly is the namespace that a selector is about, if it is about one by its name.
+func nameOnly(s *metav1.LabelSelector) string {
+	if len(s.MatchLabels) != 1 || len(s.MatchExpressions) > 0 {
+		return ""
+	}
+	return s.MatchLabels[corev1.LabelMetadataName]
+}
