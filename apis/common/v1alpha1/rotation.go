@@ -1,7 +1,7 @@
 package v1alpha1
 
-// Rotation says how often a credential in Keystone, or a user of a message queue, is replaced. The one before is revoked when nobody uses it
-// any more.
+// Rotation says how often a credential in Keystone, or a user of a message queue, is replaced. The one before is revoked when nobody uses
+// it any more.
 // +kubebuilder:validation:XValidation:rule="self.preRotationDays < self.intervalDays",message="preRotationDays must be smaller than intervalDays: a new credential would be due before the last one is in use"
 type Rotation struct {
 	// How old a credential gets, in days.
