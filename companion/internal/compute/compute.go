@@ -16,6 +16,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/identity"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
 // microversion is the first that names records by UUID: numbers repeat from cell to cell.
@@ -96,7 +97,9 @@ func (f *failed) Error() string { return f.sentence }
 func explain(what string, err error) error {
 	text, code := err.Error(), 0
 	var answer gophercloud.ErrUnexpectedResponseCode
-	if errors.As(err, &answer) {
+	if lost := steady.Unanswered(err); lost != "" {
+		text = lost
+	} else if errors.As(err, &answer) {
 		code = answer.Actual
 		text = fmt.Sprintf("Nova answers %d", code)
 		var body map[string]struct {

@@ -18,6 +18,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/steady"
 )
 
 // timeout of a call.
@@ -233,7 +235,9 @@ func (u *User) ChangePassword(ctx context.Context, from, to string) error {
 func explain(what string, err error, secrets ...string) error {
 	text := err.Error()
 	var answer gophercloud.ErrUnexpectedResponseCode
-	if errors.As(err, &answer) {
+	if lost := steady.Unanswered(err); lost != "" {
+		text = lost
+	} else if errors.As(err, &answer) {
 		var body struct {
 			Error struct {
 				Message string `json:"message"`

@@ -217,7 +217,7 @@ func TestErrors(t *testing.T) {
 	}{
 		"Down":        {down(), "cannot log in as user glance: Keystone answers 503: Service Unavailable"},
 		"Refused":     {refused, "cannot log in as user glance: the password is not accepted by Keystone, or the user is locked out"},
-		"Unreachable": {unreachable, "connection refused"},
+		"Unreachable": {unreachable, "cannot log in as user glance: no answer from 127.0.0.1:1: connection refused"},
 		"NoCA":        {noCA, "key cacert: it is not PEM"},
 		// Keystone quotes the input.
 		"BadInput":     {u.CreateApplicationCredential(ctx, "x", "", strings.Repeat(password, 20), nil), `Keystone answers 400: Invalid input for field 'secret': "…"`},

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"net/url"
 	"strings"
 )
 
@@ -33,6 +34,19 @@ func Words(err error) string {
 		return parts[len(parts)-1]
 	}
 	return last(err).Error()
+}
+
+// Unanswered says of a request over HTTP that there is no answer, from which host, and why: nothing if there is one, or if it was never sent.
+func Unanswered(err error) string {
+	var sent *url.Error
+	if !errors.As(err, &sent) {
+		return ""
+	}
+	host := "the server"
+	if at, err := url.Parse(sent.URL); err == nil && at.Host != "" {
+		host = at.Host
+	}
+	return "no answer from " + host + ": " + Words(err)
 }
 
 func last(err error) error {
