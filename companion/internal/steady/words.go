@@ -36,7 +36,8 @@ func Words(err error) string {
 	return last(err).Error()
 }
 
-// Unanswered says of a request over HTTP that there is no answer, from which host, and why: nothing if there is one, or if it was never sent.
+// Unanswered says of a request over HTTP that there is no answer, from which host, and why: nothing if there is one, or if it was never
+// sent.
 func Unanswered(err error) string {
 	var sent *url.Error
 	if !errors.As(err, &sent) {
