@@ -19,6 +19,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
@@ -111,7 +112,8 @@ send_service_user_token = true
 // asked are the groups of a nova-compute's configuration that say how it logs in.
 var asked = []string{"service_user", "placement", "glance", "neutron", "cinder"}
 
-// run makes it run the Nova of a release, or another one than so far.
+// run makes it run the Nova of a release, or another one than so far, and returns when nothing is left of that one. Nova calls it up all the
+// while, and what is made on the one that ends fails.
 func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
 	t.Helper()
 	ctx, ns := context.Background(), cloud.Namespace
@@ -179,6 +181,9 @@ func (h hypervisor) run(t *testing.T, cloud *Cloud, r release.Release) {
 			},
 		}),
 	); err != nil {
+		t.Fatal(err)
+	}
+	if err := cloud.Operators.WaitForStatefulSet(ctx, client.ObjectKey{Namespace: ns, Name: h.host()}); err != nil {
 		t.Fatal(err)
 	}
 }

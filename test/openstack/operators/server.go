@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // A server is the pod that an operator makes of its object: the first member, which answers for all.
@@ -91,5 +92,5 @@ func (o *Operators) run(ctx context.Context, s server, services ...string) error
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return o.waitForStatefulSet(ctx, s.namespace, s.name)
+	return o.WaitForStatefulSet(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.name})
 }

@@ -22,13 +22,14 @@ func (o *Operators) statefulSet(ctx context.Context, u *unstructured.Unstructure
 	if err := o.apply(ctx, u); err != nil {
 		return err
 	}
-	return o.waitForStatefulSet(ctx, u.GetNamespace(), u.GetName())
+	return o.WaitForStatefulSet(ctx, client.ObjectKeyFromObject(u))
 }
 
-func (o *Operators) waitForStatefulSet(ctx context.Context, namespace, name string) error {
+// WaitForStatefulSet waits until all pods of a StatefulSet are of its template and ready.
+func (o *Operators) WaitForStatefulSet(ctx context.Context, key client.ObjectKey) error {
 	s := &appsv1.StatefulSet{}
-	return o.Cluster.Wait(ctx, Timeout, "the pods of StatefulSet "+name, func(ctx context.Context) (bool, error) {
-		err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s)
+	return o.Cluster.Wait(ctx, Timeout, "the pods of StatefulSet "+key.Name, func(ctx context.Context) (bool, error) {
+		err := o.Cluster.Client.Get(ctx, key, s)
 		wanted := ptr.Deref(s.Spec.Replicas, 1)
 		return s.Status.ObservedGeneration == s.Generation && s.Status.UpdatedReplicas == wanted && s.Status.ReadyReplicas == wanted, err
 	})
