@@ -187,6 +187,11 @@ func (c *Cluster) running(namespace, name string) (*pod, error) {
 // Apply makes an object be as it is desired. What others own is kept: annotations of a pod template, and the status.
 func (c *Cluster) Apply(ctx context.Context, desired client.Object) error {
 	wanted := templateAnnotations(desired)
+	if template(desired) != nil {
+		annotations := map[string]string{appliedAnnotation: strings.Join(slices.Sorted(maps.Keys(wanted)), ",")}
+		maps.Copy(annotations, desired.GetAnnotations())
+		desired.SetAnnotations(annotations)
+	}
 	// As with server-side apply, nobody who writes at the same time gets in the way.
 	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return c.write(ctx, desired, wanted) }); err != nil {
 		return fmt.Errorf("cannot apply %s %s: %w", desired.GetObjectKind().GroupVersionKind().Kind, desired.GetName(), err)
@@ -196,6 +201,10 @@ func (c *Cluster) Apply(ctx context.Context, desired client.Object) error {
 	}
 	return nil
 }
+
+// appliedAnnotation names the annotations of a pod template that were applied last: one that is not applied any more goes, as with
+// server-side apply.
+const appliedAnnotation = "applied-to-template"
 
 // Delete removes an object, and stops the pods that it owns.
 func (c *Cluster) Delete(ctx context.Context, u *unstructured.Unstructured) error {
@@ -230,6 +239,9 @@ func (c *Cluster) write(ctx context.Context, desired client.Object, wanted map[s
 	desired.SetGeneration(seen.GetGeneration() + 1)
 	if t := template(desired); t != nil {
 		t.Annotations = templateAnnotations(seen) // those of others stay
+		for k := range strings.SplitSeq(seen.GetAnnotations()[appliedAnnotation], ",") {
+			delete(t.Annotations, k)
+		}
 		for k, v := range wanted {
 			metav1.SetMetaDataAnnotation(&t.ObjectMeta, k, v)
 		}
