@@ -74,18 +74,32 @@ services:
 		},
 		"CellTakenBack": {
 			reason: "What was refused was never composed; the function refuses to take back what was.",
-			old:    new(`services: {nova: {cells: [{name: cell1}, {name: cell2, infrastructure: {mariadb: {}, rabbitmq: {}}}]}}`),
-			spec:   `services: {nova: {cells: [{name: cell1}]}}`,
+			old:    new(`services: {nova: {enabled: true, cells: [{name: cell1}, {name: cell2, infrastructure: {mariadb: {}, rabbitmq: {}}}]}}`),
+			spec:   `services: {nova: {enabled: true, cells: [{name: cell1}]}}`,
 		},
 		"CellServersTakenBack": {
 			reason: "The same.",
-			old:    new(`services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {}, rabbitmq: {}}}]}}`),
-			spec:   `services: {nova: {cells: [{name: cell1}]}}`,
+			old:    new(`services: {nova: {enabled: true, cells: [{name: cell1, infrastructure: {mariadb: {}, rabbitmq: {}}}]}}`),
+			spec:   `services: {nova: {enabled: true, cells: [{name: cell1}]}}`,
 		},
 		"CellDatabaseTakenBack": {
 			reason: "The same.",
-			old:    new(`services: {nova: {cells: [{name: cell1, infrastructure: {mariadb: {}, rabbitmq: {}}}]}}`),
-			spec:   `services: {nova: {cells: [{name: cell1, infrastructure: {rabbitmq: {}}}]}}`,
+			old:    new(`services: {nova: {enabled: true, cells: [{name: cell1, infrastructure: {mariadb: {}, rabbitmq: {}}}]}}`),
+			spec:   `services: {nova: {enabled: true, cells: [{name: cell1, infrastructure: {rabbitmq: {}}}]}}`,
+		},
+		"CellGivenUpWhileOff": {
+			reason:  "Nova's database still names it, and the function has nothing to compare with.",
+			old:     new(`services: {nova: {enabled: false, cells: [{name: cell1}, {name: cell2}]}}`),
+			spec:    `services: {nova: {enabled: true, cells: [{name: cell1}]}}`,
+			field:   "spec.services.nova.cells",
+			message: "while Nova is off nobody knows which cells it had: leave their names and whether they have a mariadb or rabbitmq of their own, or change them while it is on",
+		},
+		"CellDatabaseGivenUpWithNova": {
+			reason:  "When it is on again, the cell would be in another database.",
+			old:     new(`services: {nova: {enabled: true, cells: [{name: cell1, infrastructure: {mariadb: {}, rabbitmq: {}}}]}}`),
+			spec:    `services: {nova: {enabled: false, cells: [{name: cell1, infrastructure: {rabbitmq: {}}}]}}`,
+			field:   "spec.services.nova.cells",
+			message: "while Nova is off nobody knows which cells it had: leave their names and whether they have a mariadb or rabbitmq of their own, or change them while it is on",
 		},
 		"CellOfNothing": {
 			reason:  "It would have nothing of its own.",

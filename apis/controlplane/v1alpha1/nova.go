@@ -7,6 +7,7 @@ import (
 
 // Nova is the compute service. Which hypervisors belong to a cell is said by the HypervisorClusters, so that they come and go without a
 // change of the control plane.
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cells) || has(self.enabled) && self.enabled && has(oldSelf.enabled) && oldSelf.enabled || oldSelf.cells.all(o, has(self.cells) && self.cells.exists(c, c.name == o.name && has(c.infrastructure) == has(o.infrastructure) && (!has(c.infrastructure) || has(c.infrastructure.mariadb) == has(o.infrastructure.mariadb) && has(c.infrastructure.rabbitmq) == has(o.infrastructure.rabbitmq))))",message="while Nova is off nobody knows which cells it had: leave their names and whether they have a mariadb or rabbitmq of their own, or change them while it is on",fieldPath=".cells"
 type Nova struct {
 	Switch           `json:",inline"`
 	common.Service   `json:",inline"`
