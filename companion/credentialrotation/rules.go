@@ -55,7 +55,10 @@ func next(w *world) controller.Step {
 		s.After = controller.Longest
 	}
 	if s.Do == nil && w.unsettled {
-		s.After = min(s.After, map[bool]time.Duration{true: hurry, false: poll}[w.lately])
+		s.After = min(s.After, poll)
+	}
+	if s.Do == nil && w.unsettled && w.lately {
+		s.After = min(s.After, hurry)
 	}
 	return s
 }
