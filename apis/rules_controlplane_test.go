@@ -498,5 +498,42 @@ services:
 			field:   "spec.services.keystone.identityBackends[0].ldap",
 			message: "give user and passwordSecretRef together, or neither to log in anonymously",
 		},
+		"EvenMembers": {
+			reason:  "A majority of two is two.",
+			spec:    `services: {neutron: {ovn: {northbound: {replicas: 2}}}}`,
+			field:   "spec.services.neutron.ovn.northbound",
+			message: "replicas must be odd: a majority has to agree",
+		},
+		"OVNWithoutOVN": {
+			reason:  "There is nothing to describe.",
+			spec:    `services: {neutron: {mechanism: OVS, ovn: {}}}`,
+			field:   "spec.services.neutron.ovn",
+			message: "with mechanism OVS there is no OVN; leave ovn out",
+		},
+		"MechanismChanged": {
+			reason:  "Every port says what bound it.",
+			old:     new(`services: {neutron: {}}`),
+			spec:    `services: {neutron: {mechanism: OVS}}`,
+			field:   "spec.services.neutron.mechanism",
+			message: "mechanism cannot be changed: ports stay bound as they are; claim another control plane",
+		},
+		"TenantsWithoutDriver": {
+			reason:  "Neutron would not start.",
+			spec:    `services: {neutron: {ml2: {typeDrivers: [geneve], tenantNetworkTypes: [vxlan]}}}`,
+			field:   "spec.services.neutron.ml2.tenantNetworkTypes",
+			message: "every one of tenantNetworkTypes has to be among typeDrivers",
+		},
+		"VLANsOfNothing": {
+			reason:  "Projects would get no network.",
+			spec:    `services: {neutron: {ml2: {tenantNetworkTypes: [vlan], physicalNetworks: [{name: physnet1}]}}}`,
+			field:   "spec.services.neutron.ml2.physicalNetworks",
+			message: "vlan among tenantNetworkTypes needs a physical network with vlanRanges to take VLANs from",
+		},
+		"DNSServerByName": {
+			reason:  "A virtual machine cannot ask for the name of whom it asks.",
+			spec:    `services: {neutron: {dnsServers: [dns.example.com]}}`,
+			field:   "spec.services.neutron.dnsServers[0]",
+			message: "must be an IP address, such as 10.0.1.1",
+		},
 	},
 }

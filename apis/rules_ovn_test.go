@@ -22,6 +22,18 @@ var ovnClusterCases = kindCases{
 			reason: "Volumes stay where they are.", old: new(`southbound: {storageClass: slow}`), spec: `southbound: {storageClass: fast}`,
 			field: "spec.southbound.storageClass", message: "storageClass cannot be changed: volumes do not move between classes",
 		},
+		"Balanced": {reason: "Each member has an address.", spec: `southbound: {exposure: {type: LoadBalancer}}`},
+		"Ports":    {reason: "Nodes have a name.", spec: `southbound: {exposure: {type: NodePort, nodes: nodes.example.com}}`},
+		"Nowhere": {
+			reason: "A port alone is no address.", spec: `southbound: {exposure: {type: NodePort}}`,
+			field:   "spec.southbound.exposure.nodes",
+			message: "exposure of type NodePort needs nodes: a name or an address at which the nodes are reached, since ports alone are no address",
+		},
+		"Nodes of a balancer": {
+			reason: "They are not asked.", spec: `southbound: {exposure: {type: LoadBalancer, nodes: nodes.example.com}}`,
+			field:   "spec.southbound.exposure.nodes",
+			message: "nodes is how the nodes are reached for exposure of type NodePort; leave it out",
+		},
 		"Domain": {
 			reason: "Members are known by their names.", old: new(`clusterDomain: cluster.local`), spec: `clusterDomain: example.com`,
 			field: "spec.clusterDomain", message: "clusterDomain cannot be changed: members know each other by their names",

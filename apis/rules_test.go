@@ -43,6 +43,7 @@ var allCases = map[string]kindCases{
 	"CellMapping":         cellMappingCases,
 	"ComputeCatalog":      computeCatalogCases,
 	"DatabaseSync":        databaseSyncCases,
+	"Neutron":             neutronCases,
 	"NovaCell":            novaCellCases,
 	"OVNCluster":          ovnClusterCases,
 	"RaftCluster":         raftClusterCases,

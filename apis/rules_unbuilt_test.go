@@ -97,13 +97,13 @@ func below(path string, roots []string) bool {
 
 func TestIsUnbuilt(t *testing.T) {
 	for field, want := range map[string]bool{
-		"spec.services.neutron": true, "spec.services.glance.stores[12].ceph": true, "spec.services.neutron.api": false, "spec.services.keystone": false, "": false,
+		"spec.services.cinder": true, "spec.services.neutron.ovn.relay": false, "spec.services.neutron": false, "spec.services.glance.stores[12].ceph": true, "spec.services.neutron.api": false, "spec.services.keystone": false, "": false,
 	} {
 		if diff := cmp.Diff(want, apis.IsUnbuilt("ControlPlaneCluster", field)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", field, diff)
 		}
 	}
-	if apis.IsUnbuilt("Keystone", "spec.services.neutron") {
+	if apis.IsUnbuilt("Keystone", "spec.services.cinder") {
 		t.Error("a Keystone has no services")
 	}
 }
@@ -187,12 +187,6 @@ services:
       conductor: {replicas: 4}
       infrastructure: {mariadb: {replicas: 3, storageSize: 50Gi}, rabbitmq: {replicas: 3, memory: 2Gi}}`,
 			},
-			"EvenMembers": {
-				reason:  "A majority of two is two.",
-				spec:    `services: {neutron: {ovn: {northbound: {replicas: 2}}}}`,
-				field:   "spec.services.neutron.ovn.northbound",
-				message: "replicas must be odd: a majority has to agree",
-			},
 			"Networks": {
 				reason: "All of it.",
 				spec: `
@@ -212,38 +206,7 @@ services:
       northd: {replicas: 2}
       relay: {replicas: 3}
       ovnImage: {tag: 24.03.4}
-infrastructure: {rabbitmq: {exposure: {type: NodePort}}}`,
-			},
-			"OVNWithoutOVN": {
-				reason:  "There is nothing to describe.",
-				spec:    `services: {neutron: {mechanism: OVS, ovn: {}}}`,
-				field:   "spec.services.neutron.ovn",
-				message: "with mechanism OVS there is no OVN; leave ovn out",
-			},
-			"MechanismChanged": {
-				reason:  "Every port says what bound it.",
-				old:     new(`services: {neutron: {}}`),
-				spec:    `services: {neutron: {mechanism: OVS}}`,
-				field:   "spec.services.neutron.mechanism",
-				message: "mechanism cannot be changed: ports stay bound as they are; claim another control plane",
-			},
-			"TenantsWithoutDriver": {
-				reason:  "Neutron would not start.",
-				spec:    `services: {neutron: {ml2: {typeDrivers: [geneve], tenantNetworkTypes: [vxlan]}}}`,
-				field:   "spec.services.neutron.ml2.tenantNetworkTypes",
-				message: "every one of tenantNetworkTypes has to be among typeDrivers",
-			},
-			"VLANsOfNothing": {
-				reason:  "Projects would get no network.",
-				spec:    `services: {neutron: {ml2: {tenantNetworkTypes: [vlan], physicalNetworks: [{name: physnet1}]}}}`,
-				field:   "spec.services.neutron.ml2.physicalNetworks",
-				message: "vlan among tenantNetworkTypes needs a physical network with vlanRanges to take VLANs from",
-			},
-			"DNSServerByName": {
-				reason:  "A virtual machine cannot ask for the name of whom it asks.",
-				spec:    `services: {neutron: {dnsServers: [dns.example.com]}}`,
-				field:   "spec.services.neutron.dnsServers[0]",
-				message: "must be an IP address, such as 10.0.1.1",
+infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}}}`,
 			},
 			"Backends": {
 				reason: "One of each, with types and backups.",

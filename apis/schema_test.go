@@ -34,7 +34,7 @@ func crds(t testing.TB) map[string]*apiextensionsv1.CustomResourceDefinition {
 func TestKinds(t *testing.T) {
 	want := []string{
 		"CellMapping", "ComputeCatalog", "ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion", "Glance", "HypervisorCluster",
-		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "Nova", "NovaCell", "OVNCluster", "Placement", "PlatformConfig", "RaftCluster",
+		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "Neutron", "Nova", "NovaCell", "OVNCluster", "Placement", "PlatformConfig", "RaftCluster",
 		"RoleAssignment", "SecretAggregate", "ServiceCheck", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster", "XStorageCluster",
 	}
 	if got := slices.Sorted(maps.Keys(crds(t))); !slices.Equal(got, want) {

@@ -21,6 +21,7 @@ const (
 var (
 	metrics = controller.NewMetrics("raft_cluster")
 	counts  = metrics.Gauge("members", "Number of pods by what they are.", "state")
+	nodes   = metrics.Gauge("chassis", "Nodes that have registered: active if they have done what is wanted, else behind.", "state")
 	led     = metrics.Gauge("leaders", "1 as long as a member leads.")
 )
 
@@ -44,6 +45,11 @@ func measure(c *c5c3v1.RaftCluster) {
 	}
 	for state, n := range states {
 		counts.WithLabelValues(c.Namespace, c.Name, state).Set(n)
+	}
+	nodes.DeletePartialMatch(prometheus.Labels{"namespace": c.Namespace, "name": c.Name})
+	if n := c.Status.Chassis; n != nil {
+		nodes.WithLabelValues(c.Namespace, c.Name, "active").Set(float64(n.Active))
+		nodes.WithLabelValues(c.Namespace, c.Name, "behind").Set(float64(n.Registered - n.Active))
 	}
 	leads := 0.0
 	if c.Status.Leader != "" {

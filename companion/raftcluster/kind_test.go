@@ -11,6 +11,7 @@ func TestKind(t *testing.T) {
 	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
 		Warns: []string{"Ready", "SameCluster"},
 		Metrics: []string{
+			"companion_raft_cluster_chassis",
 			"companion_raft_cluster_condition",
 			"companion_raft_cluster_leaders",
 			"companion_raft_cluster_members",

@@ -41,16 +41,40 @@ type row struct {
 
 // ask asks a server for one of its databases, by a connection that it closes. Nil: the server has none of that name.
 func ask(ctx context.Context, conn net.Conn, name string) (*database, error) {
+	results, err := transact(ctx, conn, "_Server", map[string]any{
+		"op": "select", "table": "Database", "where": []any{[]any{"name", "==", name}},
+		"columns": []string{"model", "leader", "connected", "cid", "sid", "index"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var result struct {
+		Rows []row `json:"rows"`
+	}
+	if err := json.Unmarshal(results[0], &result); err != nil {
+		return nil, fmt.Errorf("cannot read its answer: %w", err)
+	}
+	if len(result.Rows) == 0 {
+		return nil, nil //nolint:nilnil // it has none
+	}
+	r := result.Rows[0]
+	if r.Model != "clustered" {
+		return nil, fmt.Errorf("its database is not clustered, but %s", r.Model)
+	}
+	out := &database{cluster: uuid(r.CID), server: uuid(r.SID), leader: r.Leader, connected: r.Connected}
+	_ = json.Unmarshal(r.Index, &out.index) // an empty set, as long as there is none
+	return out, nil
+}
+
+// transact runs operations in one of a server's databases, by a connection that it closes, and gives the result of each.
+func transact(ctx context.Context, conn net.Conn, name string, operations ...any) ([]json.RawMessage, error) {
 	defer conn.Close() //nolint:errcheck // it was read
 	if at, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(at); err != nil {
 			return nil, err
 		}
 	}
-	question := map[string]any{"id": 1, "method": "transact", "params": []any{"_Server", map[string]any{
-		"op": "select", "table": "Database", "where": []any{[]any{"name", "==", name}},
-		"columns": []string{"model", "leader", "connected", "cid", "sid", "index"},
-	}}}
+	question := map[string]any{"id": 1, "method": "transact", "params": append([]any{name}, operations...)}
 	if err := json.NewEncoder(conn).Encode(question); err != nil {
 		return nil, fmt.Errorf("cannot ask: %s", steady.Words(err))
 	}
@@ -62,37 +86,30 @@ func ask(ctx context.Context, conn net.Conn, name string) (*database, error) {
 		if a.Method != "" { // It asks whether we are there.
 			continue
 		}
-		return a.database()
+		return a.results(len(operations))
 	}
 }
 
-func (a answer) database() (*database, error) {
+// results are those of so many operations. An error of any of them is one of all.
+func (a answer) results(operations int) ([]json.RawMessage, error) {
 	if len(a.Error) > 0 && string(a.Error) != "null" {
 		return nil, fmt.Errorf("it answers the error %s", a.Error)
 	}
-	var result struct {
-		Rows  []row  `json:"rows"`
-		Error string `json:"error"`
-	}
-	if len(a.Result) == 0 {
-		return nil, errors.New("its answer is empty")
-	}
-	if err := json.Unmarshal(a.Result[0], &result); err != nil {
-		return nil, fmt.Errorf("cannot read its answer: %w", err)
+	for _, r := range a.Result {
+		var failed struct {
+			Error string `json:"error"`
+		}
+		if err := json.Unmarshal(r, &failed); err == nil && failed.Error != "" {
+			return nil, fmt.Errorf("it answers the error %s", failed.Error)
+		}
 	}
 	switch {
-	case result.Error != "":
-		return nil, fmt.Errorf("it answers the error %s", result.Error)
-	case len(result.Rows) == 0:
-		return nil, nil //nolint:nilnil // it has none
+	case len(a.Result) == 0:
+		return nil, errors.New("its answer is empty")
+	case len(a.Result) < operations:
+		return nil, errors.New("its answer is not complete")
 	}
-	r := result.Rows[0]
-	if r.Model != "clustered" {
-		return nil, fmt.Errorf("its database is not clustered, but %s", r.Model)
-	}
-	out := &database{cluster: uuid(r.CID), server: uuid(r.SID), leader: r.Leader, connected: r.Connected}
-	_ = json.Unmarshal(r.Index, &out.index) // an empty set, as long as there is none
-	return out, nil
+	return a.Result, nil
 }
 
 // uuid is the text of ["uuid", text]; empty for an empty set.

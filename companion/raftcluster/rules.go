@@ -75,6 +75,9 @@ func (w *world) report() {
 			s.Leader = p.name
 		}
 	}
+	if w.chassis != nil || !w.cluster.Spec.CountChassis {
+		s.Chassis = w.chassis
+	}
 	if foreign := w.foreign(); len(foreign) > 0 {
 		w.set(conditionSame, condition.False("OtherCluster", fmt.Sprintf(
 			"%s, and not of %s: it is not followed; save what it holds, then delete its volume and its pod, so that it joins",

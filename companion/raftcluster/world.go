@@ -30,6 +30,8 @@ type world struct {
 	problem string
 	// pods are those of the StatefulSet, each with its answer. There is no StatefulSet: none.
 	pods []pod
+	// chassis are the nodes that have registered. Nil: they are not counted, or nobody could say.
+	chassis *c5c3v1.RaftChassis
 }
 
 // pod is what one of the StatefulSet's says.
@@ -65,7 +67,25 @@ func observe(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster) (*
 		all.Go(func() { p.database, p.err = query(ctx, env, c, p.name, config.Clone()) })
 	}
 	all.Wait()
+	if at := w.reader(); at != "" && c.Spec.CountChassis {
+		// What was counted last stays in the status while nobody can say.
+		w.chassis, _ = registered(ctx, env, c, at, config.Clone(), w.now)
+	}
 	return w, nil
+}
+
+// reader is the pod to read the database at: the one that leads, or else one that is in touch with it.
+func (w *world) reader() string {
+	out := ""
+	for _, p := range w.pods {
+		if p.database == nil || !p.database.connected || p.database.cluster != w.cluster.Status.ClusterID {
+			continue
+		}
+		if out == "" || p.database.leader {
+			out = p.name
+		}
+	}
+	return out
 }
 
 // credentials are what members are asked by.
@@ -91,6 +111,28 @@ func credentials(ctx context.Context, reader client.Reader, c *c5c3v1.RaftCluste
 func query(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name string, config *tls.Config) (*database, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	conn, err := connect(ctx, env, c, name, config)
+	if err != nil {
+		return nil, err
+	}
+	return ask(ctx, conn, c.Spec.Database)
+}
+
+// registered asks one pod for the nodes.
+func registered(
+	ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name string, config *tls.Config, now time.Time,
+) (*c5c3v1.RaftChassis, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	conn, err := connect(ctx, env, c, name, config)
+	if err != nil {
+		return nil, err
+	}
+	return count(ctx, conn, c.Spec.Database, now)
+}
+
+// connect connects to one pod.
+func connect(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name string, config *tls.Config) (net.Conn, error) {
 	config.ServerName = name + "." + string(c.Spec.Domain)
 	conn, err := env.Dial(ctx, "tcp", net.JoinHostPort(config.ServerName, strconv.Itoa(int(c.Spec.Port))))
 	if err != nil {
@@ -101,5 +143,5 @@ func query(ctx context.Context, env *controller.Env, c *c5c3v1.RaftCluster, name
 		_ = conn.Close()
 		return nil, fmt.Errorf("cannot connect by TLS: %s", steady.Words(err))
 	}
-	return ask(ctx, secure, c.Spec.Database)
+	return secure, nil
 }

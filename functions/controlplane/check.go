@@ -67,9 +67,14 @@ func (m *model) checkQueue(s *serviceState) error {
 	return nil
 }
 
+// hasService says whether a service of that name is enabled.
+func (m *model) hasService(name string) bool {
+	return slices.ContainsFunc(m.services, func(o *serviceState) bool { return o.name == name })
+}
+
 // checkOther refuses a service without another one that it cannot do without.
 func (m *model) checkOther(s *serviceState, other string) error {
-	if slices.ContainsFunc(m.services, func(o *serviceState) bool { return o.name == other }) {
+	if m.hasService(other) {
 		return nil
 	}
 	return invalid.Field("spec.services."+other+".enabled", "%s cannot do without %s; say enabled: true, or leave services.%[1]s off",

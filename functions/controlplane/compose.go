@@ -7,6 +7,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
@@ -32,6 +33,7 @@ const (
 	messagingComponent = "messaging"
 	cacheComponent     = "cache"
 	catalogComponent   = "catalog"
+	ovnComponent       = ovnv1.Name
 )
 
 // graph is what a control plane consists of, and what needs what. The phases are those that a tenant reads. Services are in a table of
@@ -69,6 +71,14 @@ var infrastructure = compose.Graph[*model]{
 		Enabled: (*model).locks, Build: locks,
 	},
 	{Name: cacheComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, pullComponent}, Build: cache},
+	{
+		Name: ovnComponent, Phase: common.PhaseInfrastructure, Needs: []string{companionComponent, pullComponent},
+		Enabled: (*model).ovnOrdered, Build: ovn,
+	},
+	{
+		Name: ovnComponent + "-deletion-order", Phase: common.PhaseInfrastructure, Follows: []string{ovnComponent},
+		Enabled: (*model).ovnOrdered, Build: ovnDeletionOrder,
+	},
 }
 
 // aroundIdentity is what is made of the identity service, before the services that log in there.

@@ -71,6 +71,8 @@ func mentions(path string, value any) []mention {
 		return []mention{{&issuers, path, joined(cmp.Or(v.Kind, "ClusterIssuer"), string(v.Name))}}
 	case common.Exposure:
 		return exposureMentions(path, v)
+	case common.MemberExposure:
+		return memberExposureMentions(path, v)
 	case common.Placement:
 		return placementMentions(path, v)
 	case common.MonitoringSettings:
@@ -107,6 +109,18 @@ func exposureMentions(path string, e common.Exposure) []mention {
 		out = append(out, mention{&exposureNamespaces, path + ".allowedNamespaces", string(n)})
 	}
 	return out
+}
+
+// memberExposureMentions are those of addresses outside: whom they let in, and what is said to whoever serves the Services.
+func memberExposureMentions(path string, e common.MemberExposure) []mention {
+	if e.Type == common.ExposureNone {
+		return nil
+	}
+	out := terms(&annotations, path+".annotations", e.Annotations)
+	if len(e.Networks) == 0 {
+		return append(out, mention{&hypervisorNetworks, path + ".networks", anyNetwork})
+	}
+	return append(out, each(&hypervisorNetworks, path+".networks", e.Networks)...)
 }
 
 func placementMentions(path string, p common.Placement) []mention {

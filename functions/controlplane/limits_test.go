@@ -162,6 +162,23 @@ func TestDeniedByDefault(t *testing.T) {
 			"{services: {nova: {cells: [{name: a}, {name: b, hypervisorNetworks: ['fd00::/64']}]}}}",
 			"spec.services.nova.cells[1].hypervisorNetworks", "fd00::/64", "hypervisorNetworks: ['fd00::/16']", "hypervisorNetworks: [10.0.0.0/8]",
 		},
+		"nodes of other clusters": {
+			"{services: {neutron: {ovn: {southbound: {exposure: {type: LoadBalancer, networks: [10.1.0.0/16]}}}}}}",
+			"spec.services.neutron.ovn.southbound.exposure.networks", "10.1.0.0/16", "hypervisorNetworks: [10.0.0.0/8]", "hypervisorNetworks: [10.1.0.0/24]",
+		},
+		"nodes anywhere": {
+			"{services: {neutron: {ovn: {southbound: {exposure: {type: LoadBalancer}}}}}}",
+			"spec.services.neutron.ovn.southbound.exposure.networks", "any network", "hypervisorNetworks: ['*']", "hypervisorNetworks: [0.0.0.0/0]",
+		},
+		"annotations of members": {
+			"{services: {neutron: {ovn: {southbound: {exposure: {type: LoadBalancer, networks: [10.1.0.0/16], annotations: {a: c}}}}}}}",
+			"spec.services.neutron.ovn.southbound.exposure.annotations", "a=c", "hypervisorNetworks: ['*'], annotations: [a=c]",
+			"hypervisorNetworks: ['*'], annotations: [a=b]",
+		},
+		"copies of networks": {
+			"{services: {neutron: {ovn: {backup: {s3: " + s3 + "}}}}}", "spec.services.neutron.ovn.backup.s3.endpoint", "s3.example.com",
+			"s3Endpoints: [s3.example.com]", "s3Endpoints: ['s3.example.com:9000']",
+		},
 		"images of a host": {
 			"{services: {glance: {import: {methods: [web-download], webDownload: {allowedHosts: [images.example.com]}}}}}",
 			"spec.services.glance.import.webDownload.allowedHosts", "images.example.com", "downloadHosts: ['*.example.com']", "downloadHosts: [example.com]",

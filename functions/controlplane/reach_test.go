@@ -16,13 +16,15 @@ var inside = map[string][]string{
 		"ControlPlaneClusterSpec.Size", "ControlPlaneClusterSpec.OpenStackRelease", "ClusterReference.Name", "Storage.StorageSize",
 		"StagingStorage.StorageSize", "FileStore.StorageSize", "Volume.StorageSize",
 	},
-	"it is an amount": {"Process.Memory", "IntOrString.StrVal"},
+	"it is an amount":                                                  {"Process.Memory", "IntOrString.StrVal", "ML2.VNIRange", "PhysicalNetwork.VLANRanges"},
+	"virtual machines ask it, and no pod does":                         {"Networks.DNSServers"},
+	"names of virtual machines end so, which nobody but them asks for": {"Networks.DNSDomain"},
 	"what it is a part of is held as a whole": {
 		"Toleration.Key", "Toleration.Operator", "Toleration.Value", "Toleration.Effect", "Exposure.Type",
 	},
 	"the registry says whose images these are": {"Image.Tag", "Image.Digest", "InfrastructureImage.Tag", "InfrastructureImage.Digest"},
 	"its host is held, and this is the tenant's account there": {
-		"S3.Bucket", "S3.Prefix", "S3.Region", "RestoreFrom.TargetRecoveryTime",
+		"S3.Bucket", "S3.Prefix", "S3.Region", "RestoreFrom.TargetRecoveryTime", "OVNRestoreFrom.TargetRecoveryTime",
 		"S3Store.Bucket", "S3Store.Region", "S3Store.URLFormat", "SwiftStore.Region", "SwiftStore.Container",
 		"LDAP.User", "LDAP.Suffix", "LDAP.UserTreeDN", "LDAP.GroupTreeDN", "Federation.ClientID", "Federation.Scopes",
 	},
@@ -37,13 +39,15 @@ var inside = map[string][]string{
 		"Federation.Provider", "KORC.BootstrapResources",
 		"Storage.DefaultStore", "Store.Name", "Store.Description", "FileStore.AccessMode", "Import.Methods", "Import.ConvertTo",
 		"Consoles.Graphical", "NovaCell.Name",
+		"Neutron.Mechanism", "Networks.ServicePlugins", "Networks.AvailabilityZones",
+		"ML2.TypeDrivers", "ML2.TenantNetworkTypes", "ML2.ExtensionDrivers", "PhysicalNetwork.Name",
 		"Flavor.Name", "Flavor.ID", "Flavor.Description", "Flavor.Projects", "HostAggregate.Name", "HostAggregate.AvailabilityZone",
 	},
 	"the scheduler compares it, or the hypervisor reads it, in a cloud of the tenant's own": {"Flavor.ExtraSpecs", "HostAggregate.Metadata"},
 	"it is a hypervisor of the tenant's own cloud, and is only named":                       {"HostAggregate.Hosts"},
 	"the hosts that it is about are held":                                                   {"WebDownload.AllowedSchemes"},
 	"it is a time": {
-		"Backup.Schedule", "CredentialKeys.RotationSchedule", "Fernet.RotationSchedule", "TrustFlush.Schedule", "Archive.Schedule",
+		"Backup.Schedule", "CredentialKeys.RotationSchedule", "Fernet.RotationSchedule", "TrustFlush.Schedule", "Archive.Schedule", "OVNBackup.Schedule",
 	},
 }
 

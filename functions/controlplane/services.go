@@ -5,6 +5,7 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 )
@@ -64,5 +65,18 @@ var services = []*service{
 		},
 		build: nova, check: checkNova, pods: novaPods, connections: novaConnections, hosts: novaHosts, report: novaReport, mentions: novaMentions,
 		databases: novaDatabases, inspectors: []string{"archive", "schema-check"},
+	},
+	{
+		name: neutronv1.ServiceName, kind: neutronv1.GroupVersionKind, phase: common.PhaseCoreServices,
+		needs: []string{catalogComponent, messagingComponent, ovnComponent},
+		path:  "/networking", internal: neutronv1.InternalURL,
+		ordered: func(s *controlplanev1.Services) order {
+			n := s.Neutron
+			if n == nil || !n.Enabled {
+				return order{}
+			}
+			return order{enabled: true, basics: n.Service, workload: neutronAPI(n), uwsgi: n.UWSGI}
+		},
+		build: neutron, check: checkNeutron, pods: neutronPods, connections: neutronConnections, secrets: networkSecrets,
 	},
 }

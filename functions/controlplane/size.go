@@ -27,6 +27,10 @@ type size struct {
 	messaging          int32
 	messagingStorage   string
 	messagingResources *common.Resources
+	// networks is the number of members of each of OVN's databases.
+	networks          int32
+	networksStorage   string
+	networksResources *common.Resources
 	// locks is the number of members.
 	locks          int32
 	locksStorage   string
@@ -47,6 +51,7 @@ var sizes = map[string]size{
 		database: 1, databaseStorage: "10Gi", databaseResources: resources("250m", "1Gi", "1Gi"), connections: 1024,
 		maxScale: 0, proxyResources: resources("50m", "128Mi", "512Mi"),
 		messaging: 1, messagingStorage: "5Gi", messagingResources: resources("200m", "1Gi", "1Gi"),
+		networks: 1, networksStorage: "5Gi", networksResources: resources("100m", "256Mi", "256Mi"),
 		locks: 1, locksStorage: "1Gi", locksResources: resources("50m", "128Mi", "256Mi"),
 		cache: 1, cacheMemory: "64Mi", companion: 1,
 	},
@@ -56,6 +61,7 @@ var sizes = map[string]size{
 		database: 3, databaseStorage: "20Gi", databaseResources: resources("500m", "2Gi", "2Gi"), connections: 2048,
 		maxScale: 0, proxyResources: resources("100m", "256Mi", "1Gi"),
 		messaging: 3, messagingStorage: "10Gi", messagingResources: resources("500m", "2Gi", "2Gi"),
+		networks: 3, networksStorage: "5Gi", networksResources: resources("250m", "512Mi", "512Mi"),
 		locks: 3, locksStorage: "2Gi", locksResources: resources("100m", "256Mi", "512Mi"),
 		cache: 2, cacheMemory: "256Mi", companion: 2,
 	},
@@ -65,6 +71,7 @@ var sizes = map[string]size{
 		database: 3, databaseStorage: "100Gi", databaseResources: resources("2", "8Gi", "8Gi"), connections: 4096,
 		maxScale: 2, proxyResources: resources("250m", "512Mi", "2Gi"),
 		messaging: 3, messagingStorage: "20Gi", messagingResources: resources("1", "4Gi", "4Gi"),
+		networks: 3, networksStorage: "10Gi", networksResources: resources("500m", "2Gi", "2Gi"),
 		locks: 3, locksStorage: "8Gi", locksResources: resources("200m", "512Mi", "1Gi"),
 		cache: 3, cacheMemory: "1Gi", companion: 2,
 	},
@@ -74,6 +81,7 @@ var sizes = map[string]size{
 		database: 3, databaseStorage: "500Gi", databaseResources: resources("8", "32Gi", "32Gi"), connections: 10000,
 		maxScale: 3, proxyResources: resources("1", "1Gi", "4Gi"),
 		messaging: 3, messagingStorage: "50Gi", messagingResources: resources("4", "16Gi", "16Gi"),
+		networks: 3, networksStorage: "20Gi", networksResources: resources("1", "8Gi", "8Gi"),
 		locks: 3, locksStorage: "16Gi", locksResources: resources("500m", "1Gi", "2Gi"),
 		cache: 3, cacheMemory: "4Gi", companion: 2,
 	},

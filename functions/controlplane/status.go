@@ -31,6 +31,7 @@ func status(m *model, plan compose.Plan) any {
 		},
 		Instance: m.instance,
 		Release:  m.oldest(),
+		OVN:      m.ovnStatus(),
 	}
 	for _, service := range m.services {
 		e := common.Endpoint{Service: service.name, Internal: common.URL(service.endpoints.internal), Live: live(service.seen)}

@@ -5,6 +5,7 @@ import (
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
@@ -13,6 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/functions/glance"
 	"github.com/c5c3/crossplane-cobaltcore/functions/keystone"
+	"github.com/c5c3/crossplane-cobaltcore/functions/neutron"
 	"github.com/c5c3/crossplane-cobaltcore/functions/nova"
 	"github.com/c5c3/crossplane-cobaltcore/functions/novacell"
 	"github.com/c5c3/crossplane-cobaltcore/functions/ovn"
@@ -30,6 +32,7 @@ func Runners() map[string]function.Runner {
 		glancev1.GroupVersionKind.GroupKind().String():    glance.New(),
 		novav1.GroupVersionKind.GroupKind().String():      nova.New(),
 		novacellv1.GroupVersionKind.GroupKind().String():  novacell.New(),
+		neutronv1.GroupVersionKind.GroupKind().String():   neutron.New(),
 		ovnv1.GroupVersionKind.GroupKind().String():       ovn.New(),
 	}
 }

@@ -38,8 +38,10 @@ var definition = service.Definition{
 	// The list of its versions needs neither a login nor the database.
 	HealthPath: "/",
 	Mercy:      compute.Mercy,
-	Queue:      true,
-	Databases:  []service.Database{apiDatabase, compute.ManageDatabase(compute.Cell0Database)},
+	// Properties of images, which requests of virtual machines hold, are read by no release before the one that wrote them.
+	CutsOver:  true,
+	Queue:     true,
+	Databases: []service.Database{apiDatabase, compute.ManageDatabase(compute.Cell0Database)},
 }
 
 // apiDatabase is what cells have in common. Its upgrade is refused by what is found in all cells, before anything is changed: of the tables

@@ -2,10 +2,11 @@ package ovn
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
-	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
 // alerts use the companion's metrics, and those of kube-state-metrics, the kubelet and cert-manager.
@@ -34,6 +35,19 @@ func (m *model) alerts() ([]compose.Stage, error) {
 			Action:  "The RaftCluster's condition Ready names the pod and says what it lacks.",
 		},
 		{
+			Name: "OVNNodesBehind", Severity: monitoring.Warning, For: "15m",
+			Expr:    fmt.Sprintf(`companion_raft_cluster_chassis{%s,state="behind"} > 0`, both),
+			Summary: "{{ $value }} nodes have not done what is wanted: their controllers do not run, or do not reach the database.",
+			Action: "The condition ControllersReady of the OVNCluster names them. Look at ovn-controller there. A node that is gone for good " +
+				"is removed from the southbound database.",
+		},
+		{
+			Name: "OVNMemoryHigh", Severity: monitoring.Warning, For: "15m",
+			Expr:    m.memoryUsed() + " > 0.9",
+			Summary: "Pod {{ $labels.pod }} uses nine tenths of the memory that it may. Beyond that it is ended, and reads all from its file again.",
+			Action:  "Give the members more memory: a database is in memory as a whole. Many nodes are less work for it behind relays.",
+		},
+		{
 			Name: "OVNNorthdDown", Severity: monitoring.Critical, For: "2m",
 			Expr:    "kube_deployment_status_replicas_available" + pods + " == 0",
 			Summary: "No pod of ovn-northd is available: what is changed in networks does not come to nodes.",
@@ -49,9 +63,66 @@ func (m *model) alerts() ([]compose.Stage, error) {
 	alerts = append(alerts, monitoring.VolumesFilling("OVN", m.namespace,
 		fmt.Sprintf("data-(%s|%s)-.+", m.north.workload.Name, m.south.workload.Name), "its member stops writing",
 		"A database is compacted by itself: find out who writes so much, and give its members larger volumes one by one.")...)
+	alerts = append(alerts, m.ofRelays()...)
+	alerts = append(alerts, m.ofSnapshots()...)
 	for _, d := range []struct{ part, name string }{{northbound, "Northbound"}, {southbound, "Southbound"}} {
 		alerts = append(alerts, monitoring.CertificateExpiring("OVN"+d.name+"CertificateExpiring", "The "+d.part+" database's certificate",
 			m.namespace, m.secret(d.part)))
 	}
-	return service.Single("alerts", monitoring.Rules(m.meta(m.name), m.spec.Monitoring, alerts...)), nil
+	if m.relay.asked {
+		alerts = append(alerts, monitoring.CertificateExpiring("OVNRelayCertificateExpiring", "The relays' certificate",
+			m.namespace, m.secret(relay)))
+	}
+	shown, err := m.dashboard()
+	if err != nil {
+		return nil, err
+	}
+	return []compose.Stage{{
+		{Name: "alerts", Object: monitoring.Rules(m.meta(m.name), m.spec.Monitoring, alerts...)}, {Name: "dashboard", Object: shown},
+	}}, nil
+}
+
+// ofRelays are alerts on the copies that nodes read.
+func (m *model) ofRelays() []monitoring.Alert {
+	if !m.relay.asked {
+		return nil
+	}
+	pods := fmt.Sprintf(`{namespace=%q,deployment=%q}`, m.namespace, m.relay.workload.Name)
+	return []monitoring.Alert{
+		{
+			Name: "OVNRelayDown", Severity: monitoring.Critical, For: "2m",
+			Expr:    "kube_deployment_status_replicas_available" + pods + " == 0",
+			Summary: "No relay of the southbound database is available: what is changed in networks does not come to the nodes that read them.",
+			Action:  "Look at the pods' events and logs, then at the southbound database: a relay without its source is not ready.",
+		},
+		{
+			Name: "OVNRelayDegraded", Severity: monitoring.Warning, For: "15m",
+			Expr:    "kube_deployment_status_replicas_available" + pods + " < kube_deployment_spec_replicas" + pods,
+			Summary: "Fewer relays of the southbound database are available than wanted.",
+			Action:  "Look at the pods' events: a node may be full or gone, or an image may not be pulled.",
+		},
+	}
+}
+
+// ofSnapshots are alerts on the Jobs of copies.
+func (m *model) ofSnapshots() []monitoring.Alert {
+	if m.spec.Backup == nil {
+		return nil
+	}
+	// Once more than is due, and as long as one may take.
+	age := (mariadb.LongestGap(m.schedule()) + time.Hour).Round(time.Hour)
+	jobs := fmt.Sprintf(`{namespace=%q,job_name=~"%s-[0-9]+"}`, m.namespace, m.sub(snapshot))
+	const action = "Read the log of the Job's pod; look at the object store and at its credentials."
+	return []monitoring.Alert{
+		{
+			Name: "OVNSnapshotOld", Severity: monitoring.Warning, For: "10m",
+			Expr:    fmt.Sprintf("time() - max(kube_job_status_completion_time%s) > %.0f", jobs, age.Seconds()),
+			Summary: fmt.Sprintf("The last copy of OVN's databases is older than %.0f hours.", age.Hours()), Action: action,
+		},
+		{
+			Name: "OVNSnapshotMissing", Severity: monitoring.Warning, For: fmt.Sprintf("%.0fh", age.Hours()),
+			Expr:    "absent(kube_job_status_completion_time" + jobs + ")",
+			Summary: "There is no copy of OVN's databases.", Action: action,
+		},
+	}
 }

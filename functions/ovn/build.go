@@ -25,16 +25,17 @@ var (
 	memberScript string
 	//go:embed northd.sh
 	northdScript string
+	//go:embed relay.sh
+	relayScript string
+	//go:embed snapshot.sh
+	snapshotScript string
+	//go:embed bucket.sh
+	bucketScript string
 )
 
 const (
 	// userID is that of the image.
 	userID = 42424
-	// electionMilliseconds is after how long without a word from the leader members elect another. It is long enough for one that writes
-	// its whole database into a new file, and for a busy disk.
-	electionMilliseconds = 5000
-	// probeMilliseconds is after how long a client is asked whether it is there. Clients compute for long, and would all come back at once.
-	probeMilliseconds = 60000
 	// mercy is how long a member has to hand over and to end.
 	mercy = 60
 	// leastMemory is below what a process does not start.
@@ -75,40 +76,45 @@ func (m *model) companionAccess() ([]compose.Stage, error) {
 // authority signs for members and clients of this OVNCluster, and for nobody else: who has a certificate of it may write.
 func (m *model) authority() ([]compose.Stage, error) {
 	ca := m.sub("ca")
-	issuer := common.IssuerReference{Name: common.ObjectName(ca), Kind: "Issuer"}
-	leaf := func(part string, dnsNames ...string) compose.Resource {
-		return compose.Resource{Name: part + "-certificate", Object: certificate.Server(m.meta(m.secret(part)), issuer, dnsNames...)}
-	}
 	return []compose.Stage{
 		{{Name: "self-signed", Object: certificate.SelfSigned(m.meta(m.sub("self-signed")))}},
 		{{Name: "ca", Object: certificate.Authority(m.meta(ca), m.sub("self-signed")), Retain: true}},
 		{{Name: "issuer", Object: certificate.CAIssuer(m.meta(ca), ca)}},
 		{
-			leaf(northbound, m.north.names()...), leaf(southbound, m.south.names()...),
-			leaf(northd, fmt.Sprintf("%s.%s.svc", m.sub(northd), m.namespace)), leaf(client, fmt.Sprintf("%s.%s.svc", m.sub(client), m.namespace)),
+			m.leaf(northbound, m.north.names()...), m.leaf(southbound, m.south.names()...),
+			m.leaf(northd, fmt.Sprintf("%s.%s.svc", m.sub(northd), m.namespace)),
+			m.leaf(client, fmt.Sprintf("%s.%s.svc", m.sub(client), m.namespace)),
 		},
 	}, nil
+}
+
+// leaf is a certificate of the authority.
+func (m *model) leaf(part string, hosts ...string) compose.Resource {
+	issuer := common.IssuerReference{Name: common.ObjectName(m.sub("ca")), Kind: "Issuer"}
+	return compose.Resource{Name: part + "-certificate", Object: certificate.Server(m.meta(m.secret(part)), issuer, hosts...)}
 }
 
 // scripts are what pods run.
 func (m *model) scripts() ([]compose.Stage, error) {
 	return []compose.Stage{{{
 		Name: scriptsRevision(), Revisions: "scripts",
-		Object: m.workload("").ConfigMap(m.sub(scriptsRevision()), map[string]string{"member.sh": memberScript, "northd.sh": northdScript}),
+		Object: m.workload("").ConfigMap(m.sub(scriptsRevision()), map[string]string{
+			"member.sh": memberScript, "northd.sh": northdScript, "relay.sh": relayScript, "snapshot.sh": snapshotScript, "bucket.sh": bucketScript,
+		}),
 	}}}, nil
 }
 
 // scriptsRevision changes with what they say.
 func scriptsRevision() string {
 	const digits = 10
-	return "scripts-" + names.Hash(digits, memberScript, northdScript)
+	return "scripts-" + names.Hash(digits, memberScript, northdScript, relayScript, snapshotScript, bucketScript)
 }
 
 // memory is what remembers a database's cluster.
 func (m *model) memory(d *database) *c5c3v1.RaftCluster {
 	return c5c3.RaftCluster(m.meta(d.workload.Name), c5c3v1.RaftClusterSpec{
 		Database: d.schema, StatefulSetName: common.ObjectName(d.workload.Name), Domain: common.Hostname(d.domain), Port: d.port,
-		ClientSecretName: common.ObjectName(m.secret(client)), IntervalSeconds: 10,
+		ClientSecretName: common.ObjectName(m.secret(client)), IntervalSeconds: 10, CountChassis: d.part == southbound,
 	})
 }
 
@@ -122,15 +128,24 @@ func (m *model) build(d *database) ([]compose.Stage, error) {
 	w := d.workload
 	state := workload.ConfigMap(m.meta(m.sub(d.stateResource())), map[string]string{
 		clusterIDFile: d.id, membersFile: strconv.Itoa(int(d.joined)),
+		electionFile: strconv.Itoa(int(d.election())), probeFile: strconv.Itoa(int(d.probe())),
 	})
 	peers := workload.Flow{Pods: w.Selector(), Ports: []int32{d.raft}}
+	in, out := append([]workload.Flow{peers, {Ports: []int32{d.port}}}, d.visitors...), []workload.Flow{peers}
+	if from := m.spec.RestoreFrom; from != nil {
+		store, err := storeFlow("spec.restoreFrom", from.Bucket)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, store)
+	}
 	return []compose.Stage{
 		{{Name: d.clusterResource(), Object: m.memory(d), Ready: d.looked, Retain: true}},
 		{
 			{Name: d.stateResource(), Object: state},
 			{Name: d.part + "-service", Object: w.HeadlessService(workload.Port("database", d.port), workload.Port("raft", d.raft))},
 			{Name: d.part + "-disruption-budget", Object: w.DisruptionBudget()},
-			{Name: d.part + "-network-policy", Object: w.NetworkPolicy([]workload.Flow{peers, {Ports: []int32{d.port}}}, []workload.Flow{peers})},
+			{Name: d.part + "-network-policy", Object: w.NetworkPolicy(in, out)},
 		},
 		{{Name: d.part, Object: w.StatefulSet(m.memberPod(d), claims...), Ready: d.whole}},
 	}, nil
@@ -145,12 +160,17 @@ func (m *model) memberPod(d *database) workload.Pod {
 	c.Env = append(workload.Self(),
 		value("DATABASE", d.schema), value("SCHEMA", "/usr/share/ovn/"+d.file+".ovsschema"), value("NAME", d.workload.Name),
 		value("DOMAIN", d.domain),
-		number("PORT", d.port), number("RAFT_PORT", d.raft), number("ELECTION_MILLISECONDS", electionMilliseconds),
-		number("PROBE_MILLISECONDS", probeMilliseconds), value("DATA", dataFolder), value("STATE", stateFolder), value("TLS", tlsFolder))
+		number("PORT", d.port), number("RAFT_PORT", d.raft),
+		value("BACKLOG_BYTES", strconv.FormatInt(d.backlog(), 10)),
+		value("DATA", dataFolder), value("STATE", stateFolder), value("TLS", tlsFolder))
 	c.Ports = []corev1.ContainerPort{{Name: "database", ContainerPort: d.port}, {Name: "raft", ContainerPort: d.raft}}
 	c.VolumeMounts = append(c.VolumeMounts, workload.Mount("state", stateFolder), corev1.VolumeMount{Name: "data", MountPath: dataFolder})
 	p.Volumes = append(p.Volumes, workload.ConfigVolume("state", m.sub(d.stateResource())))
 	c.StartupProbe.FailureThreshold = startRetries
+	if from := m.spec.RestoreFrom; from != nil {
+		reach(&p, from.Bucket)
+		c.Env = append(c.Env, value("BEFORE", moment(from.TargetRecoveryTime)))
+	}
 	return p
 }
 

@@ -37,6 +37,11 @@ type database struct {
 	// wanted is the number of members that the spec says, and joined that of those which are to be members now: one that is beyond it leaves.
 	wanted, joined int32
 	cluster, set   *observe.Object
+	// doors are where other clusters reach the members, and visitors who comes from there.
+	doors    []entrance
+	visitors []workload.Flow
+	// restoring says where it starts from when it is created, if anywhere.
+	restoring string
 }
 
 // enough is what a pod gets that the spec says nothing of.
@@ -49,7 +54,7 @@ func (m *model) database(part string, members ovnv1.Members, seen observe.State)
 	if part == southbound {
 		d.schema, d.file, d.port, d.raft = "OVN_Southbound", "ovn-sb", ovnv1.SouthboundPort, ovnv1.SouthboundRaftPort
 	}
-	d.workload = m.workload(part)
+	d.workload, d.restoring = m.workload(part), m.restoring()
 	d.domain = fmt.Sprintf("%s.%s.svc.%s", d.workload.Name, m.namespace, m.spec.ClusterDomain)
 	d.wanted = ptr.Deref(members.Replicas, 1)
 	if d.wanted < 1 || d.wanted > maxMembers || d.wanted%2 == 0 {
@@ -73,7 +78,28 @@ func (m *model) database(part string, members ovnv1.Members, seen observe.State)
 const (
 	clusterIDFile = "cluster-id"
 	membersFile   = "members"
+	electionFile  = "election-timer"
+	probeFile     = "inactivity-probe"
 )
+
+const millisecondsPerSecond = 1000
+
+// election is after how many milliseconds without a word from the leader members elect another. It is long enough for one that writes its
+// whole database into a new file, and for a busy disk.
+func (d *database) election() int32 {
+	return cmp.Or(d.members.ElectionTimerSeconds, 5) * millisecondsPerSecond //nolint:mnd // said above
+}
+
+// probe is after how many milliseconds a client is asked whether it is there. Clients compute for long, and would all come back at once.
+func (d *database) probe() int32 {
+	return cmp.Or(d.members.InactivityProbeSeconds, 60) * millisecondsPerSecond //nolint:mnd // said above
+}
+
+// backlog is how many bytes a member keeps at most for another one that does not take them: a quarter of its memory. By itself the server
+// keeps up to 4 GiB (cluster/set-backlog-threshold in ovsdb-server(1)), with which one slow member would end the others.
+func (d *database) backlog() int64 {
+	return d.workload.Resources.Limits.Memory.Value() / 4 //nolint:mnd // said above
+}
 
 // next is how many pods there are to be now, and how many of them are to be members.
 //
@@ -125,8 +151,11 @@ func (d *database) verdict() ready.Verdict {
 func (d *database) whole(set *observe.Object) ready.Verdict {
 	rule, _ := ready.For(schema.GroupKind{Group: "apps", Kind: "StatefulSet"})
 	switch v := rule.Check(set); {
-	case d.id != "" && d.joined > d.wanted:
-		return ready.Wait("Leaving", "it has %d members and leaves one by one until there are %d", d.joined, d.wanted)
+	case d.id != "" && d.workload.Replicas > d.wanted:
+		// One that is asked to leave is a member until the companion has seen that it is none.
+		return ready.Wait("Leaving", "it has %d pods, whose members leave one by one until there are %d", d.workload.Replicas, d.wanted)
+	case !v.Ready && d.id == "" && d.restoring != "":
+		return ready.Wait("Restoring", "%s", d.restoring)
 	case !v.Ready:
 		return v
 	case d.id == "":
@@ -156,17 +185,19 @@ func (d *database) endpoint() string {
 	return strings.Join(out, ",")
 }
 
-// names are those in the certificate of the members.
+// names are those in the certificate of the members: all that there may be, and those that other clusters know them by.
 func (d *database) names() []string {
 	var out []string
 	for i := range int32(maxMembers) {
 		out = append(out, d.pod(i)+"."+d.domain)
 	}
-	return out
+	return append(out, hosts(d.doors)...)
 }
 
 func (d *database) status() ovnv1.DatabaseStatus {
-	out := ovnv1.DatabaseStatus{Endpoint: d.endpoint(), ClusterID: d.id, Leader: d.cluster.String("status", "leader")}
+	out := ovnv1.DatabaseStatus{
+		Endpoint: d.endpoint(), ExternalEndpoint: external(d.doors), ClusterID: d.id, Leader: d.cluster.String("status", "leader"),
+	}
 	for i := range d.workload.Replicas {
 		if d.state(i) == c5c3v1.MemberJoined {
 			out.Members++

@@ -5,10 +5,13 @@
 # never creates: a second cluster would be an empty one that clients take for the first. A restart is no leave: only a member whose number
 # is beyond those that are wanted leaves, and its file with it, since a cluster takes no member back.
 #
-# Variables say what stays: DATABASE, SCHEMA, NAME (of the StatefulSet), DOMAIN (of its pods), PORT (of clients), RAFT_PORT,
-# ELECTION_MILLISECONDS, PROBE_MILLISECONDS, POD_NAME, POD_IP, and the folders DATA, STATE and TLS. What changes are files in STATE:
-# cluster-id, which is empty as long as nobody knows of a cluster, and members, how many are wanted.
+# Variables say what stays: DATABASE, SCHEMA, NAME (of the StatefulSet), DOMAIN (of its pods), PORT (of clients), RAFT_PORT, BACKLOG_BYTES,
+# POD_NAME, POD_IP, and the folders DATA, STATE and TLS. What changes while a member runs are files in STATE: cluster-id, which is empty as
+# long as nobody knows of a cluster; members, how many are wanted; and, in milliseconds, election-timer and inactivity-probe.
+#
+# With the variables of bucket.sh, the cluster is created of a copy.
 set -u
+. "$(dirname "$0")/bucket.sh"
 
 file=$DATA/$DATABASE.db
 control=/tmp/control
@@ -18,6 +21,8 @@ number=${POD_NAME##*-}
 
 say() { echo "member: $*"; }
 wanted() { cat "$STATE/members"; }
+timer() { cat "$STATE/election-timer"; }
+probe() { cat "$STATE/inactivity-probe"; }
 address() { echo "ssl:$NAME-$1.$DOMAIN:$RAFT_PORT"; }
 control() { ovs-appctl --timeout=5 --target="$control" "$@"; }
 
@@ -35,6 +40,7 @@ left() { [ -e "$file" ] && tail -c 1024 "$file" | grep -qaE '"note": ?"left"'; }
 
 # prepare makes the file, if it can be made now.
 prepare() {
+  [ -s "$STATE/inactivity-probe" ] || return 1
   if left; then
     say "removes the file of a member that has left"
     rm -f "$file"
@@ -54,8 +60,15 @@ prepare() {
     say "has no file of cluster $id, of which it is the only member: the data is lost; restore it from a backup"
     return 1
   elif [ "$number" = 0 ]; then
+    from=$SCHEMA
+    if [ -n "${BUCKET:-}" ]; then
+      # Nothing is created without the copy: an empty database would be taken for the one that is missed.
+      from=$DATA/restored.db
+      fetch "$DATABASE" "$from" || { say "cannot restore the database, and creates none" && return 1; }
+    fi
     say "creates the cluster"
-    ovsdb-tool --election-timer="$ELECTION_MILLISECONDS" create-cluster "$file.new" "$SCHEMA" "$(address "$number")" || return 1
+    ovsdb-tool --election-timer="$(timer)" create-cluster "$file.new" "$from" "$(address "$number")" || return 1
+    rm -f "$DATA/restored.db"
   else
     say "waits until the first member's cluster is known"
     return 1
@@ -89,11 +102,47 @@ convert() {
   converted=1
 }
 
+# pace brings the election timer to the one that is wanted, by no more than doubling it at a time: the server takes no larger step.
+pace() {
+  is=$(echo "$1" | sed -n 's/^Election timer: \([0-9]*\).*/\1/p')
+  want=$(timer)
+  [ -n "$is" ] && [ -n "$want" ] && [ "$is" != "$want" ] || return 0
+  [ "$want" -le $((is * 2)) ] || want=$((is * 2))
+  say "changes the election timer from $is to $want milliseconds"
+  control cluster/change-election-timer "$DATABASE" "$want" || true
+}
+
+# settings writes what the server serves, and after how long a client is asked whether it is there.
+settings() {
+  probed=$(probe)
+  databases={}
+  [ ! -e "$file" ] || databases="{\"$file\": {}}"
+  cat >/tmp/server.json <<EOF
+{
+  "remotes": {"pssl:$PORT:$ip": {"inactivity-probe": $probed}, "p$local": {}},
+  "databases": $databases
+}
+EOF
+}
+
+# tell lets northd ask the databases as seldom as they ask it (northd_probe_interval in ovn-nb(5)). The row is northd's, once it has run.
+tell() {
+  [ "$DATABASE" = OVN_Northbound ] || { told=$probed && return 0; }
+  ovsdb-client --timeout=10 transact "$local" "[\"$DATABASE\", {
+    \"op\": \"mutate\", \"table\": \"NB_Global\", \"where\": [], \"mutations\": [
+    [\"options\", \"delete\", [\"set\", [\"northd_probe_interval\"]]],
+    [\"options\", \"insert\", [\"map\", [[\"northd_probe_interval\", \"$probed\"]]]]]}]" | grep -q '"count":1' && told=$probed
+}
+
 # tend looks after the member that runs. It ends with 1 if it has to be started again.
 tend() {
   status=$(control cluster/status "$DATABASE" 2>/dev/null)
   case $status in
   *"Status: cluster member"*)
+    [ "$(probe)" = "$probed" ] || { settings && control ovsdb-server/reload; }
+    # Of what waits for a member that is slow or away, no more is kept than memory has room for: beyond it the connection is closed, and the
+    # member gets a snapshot instead.
+    [ -n "$bounded" ] || ! control cluster/set-backlog-threshold "$DATABASE" 500 "$BACKLOG_BYTES" 2>/dev/null || bounded=1
     if [ "$number" -ge "$(wanted)" ]; then
       say "leaves"
       control cluster/leave "$DATABASE"
@@ -102,9 +151,11 @@ tend() {
       case $status in
       *"Role: leader"*)
         [ -n "$converted" ] || convert
+        [ "$told" = "$probed" ] || tell
+        pace "$status"
         for i in $(seq "$(wanted)" 8); do forget "$status" "$i" 20000; done
         ;;
-      *) converted= ;;
+      *) converted= told= ;;
       esac
     fi
     ;;
@@ -142,18 +193,11 @@ done
 rm -f "$waiting"
 
 case $POD_IP in *:*) ip="[$POD_IP]" ;; *) ip=$POD_IP ;; esac
-databases={}
-[ ! -e "$file" ] || databases="{\"$file\": {}}"
-cat >/tmp/server.json <<EOF
-{
-  "remotes": {"pssl:$PORT:$ip": {"inactivity-probe": $PROBE_MILLISECONDS}, "p$local": {}},
-  "databases": $databases
-}
-EOF
+settings
 ovsdb-server --config-file=/tmp/server.json --unixctl="$control" -vconsole:info -vsyslog:off \
   --private-key="$TLS/tls.key" --certificate="$TLS/tls.crt" --ca-cert="$TLS/ca.crt" &
 server=$!
-stopping= converted=
+stopping= converted= told= bounded=
 trap stop TERM INT
 while kill -0 "$server" 2>/dev/null; do
   sleep 2 &

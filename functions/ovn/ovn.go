@@ -20,7 +20,10 @@ import (
 
 // New returns the function of OVNCluster composite resources.
 func New() function.Runner {
-	return function.Kind[ovnv1.OVNCluster, *model]{Graph: graph, Derive: derive, Place: place, Status: status}
+	return function.Kind[ovnv1.OVNCluster, *model]{
+		Graph: graph, Derive: derive, Place: place, Status: status,
+		Remarks: []function.Remark[*model]{{Type: controllersReady, Verdict: (*model).controllers}},
+	}
 }
 
 // graph is what an OVNCluster consists of, and what needs what. An upgrade goes from the databases to northd: what it writes into the
@@ -29,6 +32,7 @@ var graph = compose.Graph[*model]{
 	{Name: "companion-access", Build: (*model).companionAccess},
 	{Name: "authority", Build: (*model).authority},
 	{Name: "scripts", Build: (*model).scripts},
+	{Name: "exposure", Build: (*model).exposed, Enabled: func(m *model) bool { return len(m.south.doors) > 0 }},
 	{
 		Name: northbound, Needs: []string{"companion-access", "authority", "scripts"}, Version: (*model).version,
 		Build: func(m *model) ([]compose.Stage, error) { return m.build(&m.north) },
@@ -41,6 +45,14 @@ var graph = compose.Graph[*model]{
 		Name: northd, Needs: []string{"authority", "scripts", northbound, southbound}, RollsAfter: []string{northbound, southbound},
 		Version: (*model).version, Build: (*model).northd,
 	},
+	{
+		Name: relay, Needs: []string{"authority", "scripts", southbound}, RollsAfter: []string{southbound},
+		Version: (*model).version, Build: (*model).buildRelay, Enabled: func(m *model) bool { return m.relay.asked },
+	},
+	{
+		Name: snapshot, Needs: []string{"authority", "scripts", northbound, southbound}, Build: (*model).snapshots,
+		Enabled: func(m *model) bool { return m.spec.Backup != nil },
+	},
 	{Name: "monitoring", Build: (*model).alerts, Enabled: func(m *model) bool { return m.spec.Monitoring.Enabled }},
 }.MustValidate()
 
@@ -49,6 +61,7 @@ const (
 	northbound = "northbound"
 	southbound = "southbound"
 	northd     = "northd"
+	relay      = "relay"
 )
 
 // model is everything that builders read, derived once.
@@ -61,6 +74,7 @@ type model struct {
 	image    string
 	// north and south are the databases.
 	north, south database
+	relay        relays
 }
 
 func derive(in function.Input[ovnv1.OVNCluster]) (*model, error) {
@@ -78,7 +92,15 @@ func derive(in function.Input[ovnv1.OVNCluster]) (*model, error) {
 	if m.north, err = m.database(northbound, m.spec.Northbound, in.Seen); err != nil {
 		return nil, err
 	}
-	m.south, err = m.database(southbound, m.spec.Southbound, in.Seen)
+	if m.south, err = m.database(southbound, m.spec.Southbound.Members, in.Seen); err != nil {
+		return nil, err
+	}
+	if err := checkExposure(m.spec.Southbound.Exposure); err != nil {
+		return nil, err
+	}
+	m.south.visitors = visitors(m.spec.Southbound.Exposure, m.south.port)
+	m.south.doors = m.south.entrances(m.spec.Southbound.Exposure, in.Seen)
+	m.relay, err = m.relays(in.Seen)
 	return m, err
 }
 
@@ -122,8 +144,10 @@ func place(m *model) respond.Place {
 
 func status(m *model, plan compose.Plan) any {
 	phase, _ := service.Phase(plan, m.previous.Phase)
+	registered, active, _ := m.chassis()
 	return ovnv1.OVNClusterStatus{
 		ObservedGeneration: m.generation, Phase: phase, Northbound: m.north.status(), Southbound: m.south.status(),
+		Relay: m.relayStatus(), ChassisCount: registered, ActiveControllers: active,
 		Components: respond.Components(plan, m.previous.Components),
 	}
 }

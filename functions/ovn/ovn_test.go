@@ -124,6 +124,16 @@ func TestMembers(t *testing.T) {
 	}
 }
 
+// TestAsked: as long as a pod is there that is to leave, the database is not whole, even if the companion still sees a member in it.
+func TestAsked(t *testing.T) {
+	const id = "618fd7fb-82e8-49fc-90d9-73be342a6e86"
+	in := c5c3v1.MemberJoined
+	d := derived(t, 3, seen{pods: 4, told: 3, id: id, ready: true, states: []string{in, in, in, in}}).north
+	if v := d.whole(d.set); v.Ready || v.Reason != "Leaving" {
+		t.Errorf("%+v, want that it waits for the last one", v)
+	}
+}
+
 // TestRefused: what the schema refuses is refused here, too, for callers without an API server.
 func TestRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -131,7 +141,7 @@ func TestRefused(t *testing.T) {
 		want string
 	}{
 		"Even":   {ovnv1.OVNClusterSpec{Northbound: members(2, "")}, "spec.northbound.replicas: 2 members cannot agree by majority; give 1, 3 or 5"},
-		"Many":   {ovnv1.OVNClusterSpec{Southbound: members(7, "")}, "spec.southbound.replicas: 7 members cannot agree"},
+		"Many":   {ovnv1.OVNClusterSpec{Southbound: ovnv1.Southbound{Members: members(7, "")}}, "spec.southbound.replicas: 7 members cannot agree"},
 		"Memory": {ovnv1.OVNClusterSpec{Northbound: members(3, "32Mi")}, "spec.northbound.memory: 32Mi cannot hold a process"},
 		"Image": {
 			ovnv1.OVNClusterSpec{Image: &common.InfrastructureImage{Tag: "a", Digest: "sha256:b"}}, "spec.image: ",

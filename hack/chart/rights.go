@@ -47,6 +47,7 @@ func granted(k schema.GroupKind) bool {
 var inObjects = map[schema.GroupKind]bool{
 	{Group: "", Kind: "Namespace"}:                      true,
 	{Group: "", Kind: "PersistentVolumeClaim"}:          true,
+	{Group: "c5c3.io", Kind: "RaftCluster"}:             true,
 	{Group: "cache.cs.sap.com", Kind: "Valkey"}:         true,
 	{Group: "k8s.mariadb.com", Kind: "Database"}:        true,
 	{Group: "k8s.mariadb.com", Kind: "Grant"}:           true,

@@ -255,6 +255,7 @@ var scenes = func() map[string][]scene {
 	for title, name := range map[string]string{
 		"Keystone": "keystone", "Placement": "placement", "Glance": "glance", "Nova": "nova", "NovaConductor": "nova-conductor",
 		"NovaScheduler": "nova-scheduler", "NovaMetadata": "nova-metadata", "NovaCell": "nova-cell1", "NovaCellConductor": "nova-cell1-conductor",
+		"Neutron": "neutron", "NeutronMaintenance": "neutron-maintenance", "NeutronPeriodic": "neutron-periodic", "OVNNorthd": "ovn-northd",
 		"NovaCellMetadata": "nova-west-metadata", "NovaCellVnc": "nova-cell1-vnc", "NovaCellSpice": "nova-cell1-spice", "NovaCellSerial": "nova-west-serial",
 	} {
 		there, wanted := deployment(name), `kube_deployment_spec_replicas{deployment="`+name+`"} 3x100`
@@ -272,6 +273,44 @@ var scenes = func() map[string][]scene {
 	for _, process := range []string{"Conductor", "Scheduler", "Metadata", "CellConductor", "CellMetadata", "CellVnc", "CellSpice", "CellSerial"} {
 		delete(scenes, "Nova"+process+"CertificateExpiring") // The certificate is the service's.
 	}
+	for _, name := range []string{"NeutronMaintenance", "NeutronPeriodic", "OVNNorthd"} {
+		delete(scenes, name+"CertificateExpiring") // It shows one to databases alone.
+	}
+	raft := func(metric, at string) string {
+		return "companion_raft_cluster_" + metric + `{name="ovn-southbound"` + at + "} "
+	}
+	scenes["OVNWithoutLeader"] = []scene{
+		raised("Nobody leads.", "ovn-southbound", raft("leaders", "")+"0x100"), silent("One does.", raft("leaders", "")+"1x100"),
+	}
+	for name, condition := range map[string]string{"OVNOtherCluster": "SameCluster", "OVNMembersMissing": "Ready"} {
+		at := raft("condition", `,condition="`+condition+`"`)
+		scenes[name] = []scene{
+			raised("It is not so.", "ovn-southbound", at+"0x100"), silent("It is.", at+"1x100"),
+			silent("Another's is not.", strings.Replace(at, "ovn-southbound", "other", 1)+"0x100"),
+		}
+	}
+	scenes["OVNNodesBehind"] = []scene{
+		raised("One does nothing any more.", "ovn-southbound", raft("chassis", `,state="behind"`)+"1x100"),
+		silent("All do what is wanted.", raft("chassis", `,state="behind"`)+"0x100", raft("chassis", `,state="active"`)+"3x100"),
+	}
+	memory := func(pod string, used int) []string {
+		in := `{pod="` + pod + `",container="ovn"`
+		return []string{
+			"container_memory_working_set_bytes" + in + fmt.Sprintf("} %dx100", used),
+			"kube_pod_container_resource_limits" + in + `,resource="memory"} 100x100`,
+		}
+	}
+	scenes["OVNMemoryHigh"] = []scene{
+		raised("A member's.", "ovn-southbound-1", memory("ovn-southbound-1", 91)...), silent("Room enough.", memory("ovn-southbound-1", 90)...),
+		silent("Somebody else's.", memory("mariadb-0", 99)...),
+	}
+	for name, limit := range map[string]int{"OVNVolumeFilling": 20, "OVNVolumeFull": 5} {
+		scenes[name] = []scene{
+			raised("A member's.", "data-ovn-northbound-1", room("data-ovn-northbound-1", limit-1)...),
+			silent("Room enough.", room("data-ovn-northbound-1", limit)...), silent("Somebody else's.", room("data-mariadb-0", 1)...),
+		}
+	}
+	scenes["OVNNorthboundCertificateExpiring"], scenes["OVNSouthboundCertificateExpiring"] = expiring("ovn-northbound-tls"), expiring("ovn-southbound-tls")
 	return scenes
 }()
 
@@ -404,7 +443,7 @@ func TestAlerts(t *testing.T) {
 
 // what an alert is raised for: the label that reports one from another.
 func what(labels map[string]string) string {
-	for _, l := range []string{"job_name", "persistentvolumeclaim", "name", "controller", "deployment", "statefulset", "instance"} {
+	for _, l := range []string{"job_name", "persistentvolumeclaim", "name", "controller", "deployment", "statefulset", "pod", "instance"} {
 		if labels[l] != "" {
 			return labels[l]
 		}

@@ -140,8 +140,10 @@ func TestEnvironment(t *testing.T) {
 				for _, container := range pod.Containers {
 					for _, e := range container.Env {
 						// keystone-manage bootstrap reads its own (https://docs.openstack.org/keystone/latest/cli/commands.html).
-						// Nova's applications look by theirs which files there are (nova/api/openstack/wsgi_app.py).
-						if !strings.HasPrefix(e.Name, "OS_") || strings.HasPrefix(e.Name, "OS_BOOTSTRAP_") || e.Name == "OS_NOVA_CONFIG_FILES" {
+						// Nova's applications look by theirs which files there are (nova/api/openstack/wsgi_app.py), and so do Neutron's
+						// (neutron/server/__init__.py).
+						own := strings.HasPrefix(e.Name, "OS_BOOTSTRAP_") || strings.HasSuffix(e.Name, "_CONFIG_FILES")
+						if !strings.HasPrefix(e.Name, "OS_") || own {
 							continue
 						}
 						option := optionOf(named, e.Name)

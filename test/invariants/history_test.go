@@ -17,7 +17,7 @@ import (
 )
 
 // histories is how many histories of each kind are tried, unless -rapid.checks says otherwise: together more than 10000 cases.
-const histories = "170"
+const histories = "120"
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -77,13 +77,19 @@ var orders = map[string][]order{
 		{first: `ExternalSecret\.external-secrets\.io tenant-(keycloak-client|ldap-.*)`, then: `Keystone.*`, why: "its pods read them"},
 		{first: `Keystone.*`, then: `IdentityCatalog.*`, why: "K-ORC logs in there"},
 
-		{first: `IdentityCatalog.*`, then: `(Placement|Glance|Nova)\..*`, why: "its user gets a role that is there"},
+		{first: `IdentityCatalog.*`, then: `(Placement|Glance|Nova|Neutron)\..*`, why: "its user gets a role that is there"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-images-s3`, then: `Glance\..*`, why: "its pods read it"},
 		{first: `Placement\..*`, then: `Usage.* placement-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `Glance\..*`, then: `Usage.* glance-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `RabbitmqCluster.*`, then: `Nova\..*`, why: "its virtual hosts are in it"},
 		{first: `Placement\..*`, then: `Nova\..*`, why: "it looks there for room"},
 		{first: `Glance\..*`, then: `Nova\..*`, why: "it starts virtual machines from images"},
+		{first: `Deployment\.apps companion`, then: `OVNCluster\..*`, why: "it remembers its members"},
+		{first: `ExternalSecret\.external-secrets\.io (claim|platform)-pull-.*`, then: `OVNCluster\..*`, why: "its image is pulled with it"},
+		{first: `OVNCluster\..*`, then: `Neutron\..*`, why: "it keeps its networks there"},
+		{first: `OVNCluster\..*`, then: `Usage.* ovn-uses-.*`, exists: true, why: "a Usage looks for its user"},
+		{first: `RabbitmqCluster.*`, then: `Neutron\..*`, why: "its virtual host is in it"},
+		{first: `Neutron\..*`, then: `Usage.* neutron-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `Nova\..*`, then: `Usage.* nova-uses-.*`, exists: true, why: "a Usage looks for its user"},
 
 		{first: `NetworkPolicy\.networking\.k8s\.io (mariadb|rabbitmq|valkey|maxscale|service-jobs)`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "pods would be cut off"},
@@ -125,6 +131,10 @@ var orders = map[string][]order{
 		order{first: `(Deployment\.apps nova|Service nova|Endpoint\.openstack\.k-orc\.cloud .*)`, then: `ComputeCatalog.*`, why: "it asks Nova, where Keystone's catalog says it is"},
 		order{first: `(Deployment\.apps|Service) nova`, then: `CronJob\.batch .*`, why: "there is nothing to archive before"},
 	),
+	"Neutron": append(slices.Clone(clientOrders),
+		order{first: `Certificate.* .*-ovn-tls`, then: `DatabaseSync.*`, why: "the check before an upgrade asks OVN with it"},
+		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
+	),
 	"NovaCell": {
 		{first: `ExternalSecret\.external-secrets\.io mariadb-.*-root`, then: `MariaDB\..*`, why: "its root has that password"},
 		{first: `Certificate\.cert-manager\.io rabbitmq-.*`, then: `RabbitmqCluster\..*`, why: "it listens with it"},
@@ -143,13 +153,15 @@ var orders = map[string][]order{
 		{first: `Issuer.* .*-self-signed`, then: `Certificate.* [^-]+-ca`, why: "it is signed by it"},
 		{first: `Certificate.* [^-]+-ca`, then: `Issuer.* [^-]+-ca`, why: "it signs with it"},
 		{first: `Issuer.* [^-]+-ca`, then: `Certificate.* .*-tls`, why: "they are signed by it"},
-		{first: `Certificate.* .*-tls`, then: `(RaftCluster|StatefulSet|Deployment).*`, why: "they show it"},
-		{first: `ConfigMap .*-scripts-.*`, then: `(StatefulSet|Deployment)\.apps .*`, why: "their pods run them"},
+		{first: `Certificate.* .*-(northbound|southbound|northd|client)-tls`, then: `(RaftCluster|StatefulSet|Deployment|CronJob).*`, why: "they show it"},
+		{first: `Certificate.* .*-relay-tls`, then: `Deployment\.apps .*-relay`, why: "they show it"},
+		{first: `ConfigMap .*-scripts-.*`, then: `((StatefulSet|Deployment)\.apps|CronJob\.batch) .*`, why: "their pods run them"},
 		{first: `RaftCluster.* [^-]+-northbound`, then: `(ConfigMap [^-]+-northbound-state|StatefulSet\.apps [^-]+-northbound)`, why: "volumes may be left of a cluster that it knows"},
 		{first: `RaftCluster.* [^-]+-southbound`, then: `(ConfigMap [^-]+-southbound-state|StatefulSet\.apps [^-]+-southbound)`, why: "volumes may be left of a cluster that it knows"},
 		{first: `(ConfigMap [^-]+-northbound-state|Service [^-]+-northbound)`, then: `StatefulSet\.apps [^-]+-northbound`, why: "its pods mount it, and have their names by it"},
 		{first: `(ConfigMap [^-]+-southbound-state|Service [^-]+-southbound)`, then: `StatefulSet\.apps [^-]+-southbound`, why: "its pods mount it, and have their names by it"},
-		{first: `StatefulSet\.apps .*`, then: `Deployment\.apps .*`, why: "it connects to them"},
+		{first: `StatefulSet\.apps .*`, then: `(Deployment\.apps .*-northd|CronJob\.batch .*)`, why: "it connects to them"},
+		{first: `StatefulSet\.apps .*-southbound`, then: `Deployment\.apps .*-relay`, why: "it copies it"},
 	},
 	"Glance": append(slices.Clone(clientOrders),
 		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-store`, why: "the companion writes its Secret"},
@@ -246,7 +258,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 	}
 	// The example that has everything has all services, too.
 	services := "\nglance:\n  enabled: true\n  stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: images, credentialsSecretRef: {name: images-s3}}}]" +
-		"\nplacement:\n  enabled: true\nnova:\n  enabled: true\nkeystone:"
+		"\nplacement:\n  enabled: true\nnova:\n  enabled: true\nneutron:\n  enabled: true\nkeystone:"
 	for _, file := range []string{"claim", "full"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")
 		if err != nil {

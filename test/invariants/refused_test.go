@@ -125,6 +125,12 @@ var mistakes = map[string]map[string]mistake{
 		"a daemon without room": in("64Mi", "spec.scheduler.memory: 64Mi cannot hold a process", "scheduler", "memory"),
 		"limits in Keystone":    in(object{"unifiedLimits": true}, "spec.quotas.unifiedLimits: ", "quotas"),
 	},
+	"Neutron": {
+		"too little memory":     in("64Mi", "spec.api.memory: 64Mi cannot hold", "api", "memory"),
+		"a worker without room": in("64Mi", "spec.maintenance.memory: 64Mi cannot hold a process", "maintenance", "memory"),
+		"a plugin for agents":   in(list{"router"}, "spec.servicePlugins[0]: ", "servicePlugins"),
+		"OVN that is nowhere":   in("ovn", "spec.ovn.northbound: ", "ovn", "northbound"),
+	},
 	"NovaCell": {
 		"too little memory": in("64Mi", "spec.conductor.memory: 64Mi cannot hold a process", "conductor", "memory"),
 	},

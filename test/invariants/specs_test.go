@@ -21,6 +21,7 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
@@ -72,7 +73,7 @@ var constraints = map[string]constraint{
 	"passwordSecretRef": secretKeys, "caSecretRef": secretKeys, "clientSecretRef": secretKeys, "rootPasswordSecretRef": secretKeys,
 	"credentialsSecretRef": sample(object{"name": ofTenant}, object{"name": longOfTenant}, object{"name": "keystone-admin"}),
 	"pullSecrets":          sample(list{}, list{ofTenant}, list{longOfTenant, "mariadb-root"}),
-	"restoreFrom": {fix: func(o object) {
+	"mariadb.restoreFrom": {fix: func(o object) {
 		if _, ok := o["rootPasswordSecretRef"]; !ok {
 			o["rootPasswordSecretRef"] = object{"name": "old-root", "key": "password"}
 		}
@@ -85,10 +86,15 @@ var constraints = map[string]constraint{
 	"metadata.cpu": cores, "metadata.memory": memory,
 	"consoles.cpu": cores, "consoles.memory": memory,
 	"proxies.cpu": cores, "proxies.memory": memory,
+	"workers.cpu": cores, "workers.memory": memory,
+	"maintenance.cpu": cores, "maintenance.memory": memory,
+	"periodic.cpu": cores, "periodic.memory": memory,
 	"northbound.cpu": cores, "northbound.memory": memory,
 	"southbound.cpu": cores, "southbound.memory": memory,
 	"northd.cpu": cores, "northd.memory": memory,
-	"mariadb.cpu": cores, "mariadb.memory": memory,
+	"relay.cpu": cores, "relay.memory": memory,
+	"southbound.exposure": {fix: reachableMembers},
+	"mariadb.cpu":         cores, "mariadb.memory": memory,
 	"rabbitmq.cpu": cores, "rabbitmq.memory": memory,
 	"identityBackends[].domain": sample("employees", "Partners_2", "a"),
 	"exposure":                  {fix: reachable}, "serialExposure": {fix: reachable},
@@ -148,6 +154,17 @@ var constraints = map[string]constraint{
 	"import": {fix: func(o object) {
 		if methods, _ := o["methods"].(list); !slices.Contains(methods, "web-download") {
 			delete(o, "webDownload")
+		}
+	}},
+
+	// Networks.
+	"mechanism": sample("OVN"), "servicePlugins": sample(list{"ovn-router", "qos"}, list{"trunk"}, list{}),
+	"extensionDrivers": sample(list{"port_security", "dns"}, list{"qos"}), "vlanRanges[]": sample("100:199", "7:7"), "vniRange": sample("1:65536"),
+	"dnsServers[]": sample("192.0.2.53", "2001:db8::53"),
+	"typeDrivers":  sample(list{"geneve", "vlan"}, list{"geneve"}), "tenantNetworkTypes": sample(list{"geneve"}, list{}),
+	"services.neutron": {fix: func(o object) {
+		if ovn, ok := o["ovn"].(object); ok {
+			majorities(ovn)
 		}
 	}},
 
@@ -323,13 +340,18 @@ var (
 		new: func() any { return &ovnv1.OVNCluster{} },
 		fix: majorities,
 	}
+	neutrons = &definedKind{
+		folder: "neutron", apiVersion: "neutron.openstack.c5c3.io/v1alpha1", kind: "Neutron",
+		new: func() any { return &neutronv1.Neutron{} },
+		fix: databases,
+	}
 	platforms = &definedKind{
 		folder: "platform", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "PlatformConfig",
 		new: func() any { return &platformv1.PlatformConfig{} },
 	}
 )
 
-var definedKinds = []*definedKind{claims, keystones, catalogs, placements, glances, novas, novacells, ovns, platforms}
+var definedKinds = []*definedKind{claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, ovns, platforms}
 
 func init() { //nolint:gochecknoinits // the table refers to itself
 	for _, k := range definedKinds {
@@ -370,19 +392,34 @@ func reachable(o object) {
 	}
 }
 
+// reachableMembers completes how members are reached from outside.
+func reachableMembers(o object) {
+	delete(o, "nodes")
+	if o["type"] == "NodePort" {
+		o["nodes"] = "nodes.example.com"
+	}
+}
+
 // majorities are those of 1, 3 and 5 members, in pods that have room for a process.
 func majorities(spec object) {
-	for _, part := range []string{"northbound", "southbound", "northd"} {
+	for _, part := range []string{"northbound", "southbound", "northd", "relay"} {
 		o, ok := spec[part].(object)
 		if !ok {
 			continue
 		}
-		if n, ok := o["replicas"].(int64); ok && part != "northd" {
+		if n, ok := o["replicas"].(int64); ok && strings.HasSuffix(part, "bound") {
 			o["replicas"] = n%3*2 + 1
 		}
 		if _, ok := o["memory"]; ok {
 			o["memory"] = "1Gi"
 		}
+	}
+}
+
+// databases are where OVN's may be.
+func databases(spec object) {
+	if ovn, ok := spec["ovn"].(object); ok {
+		ovn["northbound"], ovn["southbound"] = "ssl:nb-0.nb.cloud.svc:6641,ssl:nb-1.nb.cloud.svc:6641", "ssl:[fd00::1]:6642"
 	}
 }
 

@@ -84,6 +84,13 @@ var subjects = []*subject{
 		revisions: []string{"config-"},
 	},
 	{
+		name:      "Neutron",
+		runner:    kinds.Runners()["Neutron.neutron.openstack.c5c3.io"],
+		draw:      drawService(neutrons, "neutron", "q", "network.eu"),
+		keep:      []string{"target"},
+		revisions: []string{"config-"},
+	},
+	{
 		name:      "NovaCell",
 		runner:    kinds.Runners()["NovaCell.nova.openstack.c5c3.io"],
 		draw:      drawService(novacells, "nova-cell1", "n-c", "compute.eu-a"),

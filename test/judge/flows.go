@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -64,7 +65,11 @@ func (w *world) spoken(p *pod, c corev1.Container) []address {
 	for _, m := range w.mounts(p, c) {
 		for line := range strings.SplitSeq(m.value.content, "\n") {
 			words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '=' })
-			if len(words) == 0 || isTold(words[0]) || p.replicas == nil && (words[0] != authURL || len(logins(c)) == 0) {
+			if len(words) == 0 || isTold(words[0]) {
+				continue
+			}
+			logsIn := words[0] == authURL && len(logins(c)) > 0
+			if p.replicas == nil && !logsIn && !strings.HasPrefix(words[0], ovnOption) {
 				continue
 			}
 			out = append(out, addresses(line)...)
@@ -76,6 +81,10 @@ func (w *world) spoken(p *pod, c corev1.Container) []address {
 // messaging is the scheme of a message queue. What comes to an end calls nobody by it: it needs the address to read records that refer
 // to it, and oslo.messaging connects with the first call (nova/cmd/manage.py, oslo_messaging/_drivers/impl_rabbit.py).
 const messaging = "rabbit"
+
+// ovnOption begins the options that say where OVN's databases are: Neutron's check before an upgrade asks them
+// (neutron/cmd/upgrade_checks/checks.py).
+const ovnOption = "ovn_"
 
 // authURL is the option of keystoneauth that says where to log in.
 const authURL = "auth_url"
@@ -134,6 +143,7 @@ func (w *world) deriveFlows() {
 			w.needFromCatalog(p, c)
 			w.needCells(p, c)
 			w.needHypervisors(p, c)
+			w.needMembers(p, c)
 		}
 		if p.spec.AutomountServiceAccountToken == nil || *p.spec.AutomountServiceAccountToken {
 			w.needAPIServer(p, "it has a token of the API server")
@@ -141,6 +151,21 @@ func (w *world) deriveFlows() {
 	}
 	for _, o := range w.objects {
 		w.deriveFrom(o)
+		if o.is("RaftCluster.c5c3.io") {
+			w.needMembersOf(o)
+		}
+	}
+}
+
+// needMembersOf takes down that the companion asks the members of a cluster of databases (companion/raftcluster).
+func (w *world) needMembersOf(o object) {
+	n, _ := number(o.manifest, "spec", "port")
+	for _, p := range w.controllers(o) {
+		for _, q := range w.pods {
+			if q.place == o.place && q.of.kind == "StatefulSet" && q.of.name == text(o.manifest, "spec", "statefulSetName") {
+				w.need(p.String(), q.String(), n, o.String()+" makes it ask")
+			}
+		}
 	}
 }
 
@@ -230,6 +255,19 @@ func (w *world) routed(to string) bool {
 			return s != nil && slices.ContainsFunc(w.behind(s), func(p *pod) bool { return p.String() == to })
 		})
 	})
+}
+
+// needMembers takes down that members of a cluster of databases reach each other, and object stores that have copies
+// (functions/ovn/member.sh, bucket.sh).
+func (w *world) needMembers(p *pod, c corev1.Container) {
+	for _, e := range c.Env {
+		if e.Name == "ENDPOINT" {
+			w.need(p.String(), outsider(anywhere), portOf(e.Value), "the bucket is there")
+		}
+		if n, err := strconv.Atoi(e.Value); err == nil && e.Name == "RAFT_PORT" {
+			w.need(p.String(), p.String(), n, "its members agree")
+		}
+	}
 }
 
 func (w *world) controllers(o object) []*pod {

@@ -31,9 +31,27 @@ func (w *world) hypervisors() []string {
 	return out
 }
 
+// hypervisorsOf are the networks of those that a pod has to do with: of its cell, if it is one of a cell that people name.
+func (w *world) hypervisorsOf(p *pod) []string {
+	out := w.hypervisors()
+	for _, doc := range w.given {
+		each(doc, nil, func(_ []string, m fields) {
+			for _, cell := range list(m, "cells") {
+				if "nova-"+text(cell, "name") != p.labels["app.kubernetes.io/instance"] {
+					continue
+				}
+				if out = texts(cell, "hypervisorNetworks"); len(out) == 0 {
+					out = texts(m, "hypervisorNetworks")
+				}
+			}
+		})
+	}
+	return out
+}
+
 // needHypervisors takes down what goes on between a control plane and its hypervisors. Where nobody says where they are, nothing does.
 func (w *world) needHypervisors(p *pod, c corev1.Container) {
-	if len(w.hypervisors()) == 0 {
+	if len(w.hypervisorsOf(p)) == 0 {
 		return
 	}
 	for _, word := range slices.Concat(c.Command, c.Args) {

@@ -14,9 +14,12 @@ var exported = map[string][]string{
 		"kube_deployment_status_replicas_available", "kube_deployment_spec_replicas", "kube_statefulset_status_replicas_ready",
 		"kube_statefulset_replicas", "kube_statefulset_status_replicas_available",
 		"kube_job_created", "kube_job_complete", "kube_job_failed", "kube_job_status_failed", "kube_job_status_completion_time",
+		"kube_pod_container_resource_limits",
 	},
 	// https://kubernetes.io/docs/reference/instrumentation/metrics/
 	"kubelet": {"kubelet_volume_stats_available_bytes", "kubelet_volume_stats_capacity_bytes"},
+	// https://github.com/google/cadvisor/blob/master/docs/storage/prometheus.md, which the kubelet serves
+	"cadvisor": {"container_memory_working_set_bytes"},
 	// https://cert-manager.io/docs/devops-tips/prometheus-metrics/
 	"cert-manager": {"certmanager_certificate_expiration_timestamp_seconds"},
 	// https://github.com/prometheus/mysqld_exporter v0.15.1, collector/global_{status,variables}.go, collector/exporter.go
@@ -49,6 +52,7 @@ var exported = map[string][]string{
 		"companion_service_check_condition", "companion_service_check_up", "companion_service_check_down",
 		"companion_service_check_removed_total", "companion_compute_catalog_condition", "companion_compute_catalog_changes_total",
 		"companion_raft_cluster_condition", "companion_raft_cluster_leaders", "companion_raft_cluster_members",
+		"companion_raft_cluster_chassis",
 	},
 }
 

@@ -193,11 +193,16 @@ func physicalBackup(w *world, o object) {
 func bucketJob(w *world, o object, part, bucket string, server *pod) {
 	p := w.operated(o, part, labels.Set{jobLabel: o.name}, nil)
 	w.need(p.String(), server.String(), 3306, "it copies the database")
-	n := 443
-	if _, port, ok := strings.Cut(bucket, ":"); ok {
-		n, _ = strconv.Atoi(port)
+	w.need(p.String(), outsider(anywhere), portOf(bucket), "the bucket is there")
+}
+
+// portOf is the port of an object store, which is that of HTTPS where none is named.
+func portOf(endpoint string) int {
+	if _, port, ok := strings.Cut(endpoint, ":"); ok {
+		n, _ := strconv.Atoi(port)
+		return n
 	}
-	w.need(p.String(), outsider(anywhere), n, "the bucket is there")
+	return schemePorts["https"]
 }
 
 // rabbitMQ: github.com/rabbitmq/cluster-operator v2.20.0, internal/resource/{service,headless_service,default_user_secret}.go,

@@ -172,6 +172,7 @@ var startsAtOnce = map[string]string{
 var stopsAtOnce = map[string]string{
 	"memcached": "what it knows is a cache: a client that does not reach it asks the database",
 	"companion": "nobody asks it anything but its metrics; it gives its lease back when it is told to stop",
+	"ovn":       "clients know every member by its name, and go to another one when it closes their connection",
 }
 
 // listens are the ports that programs listen on by default, by container.
@@ -299,6 +300,9 @@ func listensElsewhere(p *pod, c corev1.Container) bool {
 		for _, t := range slices.Concat(c.Args, slices.Collect(maps.Values(p.files))) {
 			named = named || strings.Contains(t, fmt.Sprint(":", n)) || strings.Contains(t, fmt.Sprint("Listen ", n)) ||
 				strings.Contains(t, fmt.Sprintf("_port = %d\n", n))
+		}
+		for _, e := range c.Env { // A script may listen at what it is told.
+			named = named || e.Value == fmt.Sprint(n)
 		}
 		if !named {
 			return true

@@ -80,6 +80,7 @@ var secretFields = map[string]map[string]meaning{
 	"adminCloudRef.secretName":       {"clouds.yaml": cloudsYAML, "cacert": authority},
 	"korcCloudRef.secretName":        {"clouds.yaml": cloudsYAML, "cacert": authority},
 	"binding.secretName":             {},
+	"spec.clientSecretName":          {"tls.crt": certificate, "tls.key": privateKey, "ca.crt": authority}, // a RaftCluster's
 	"spec.secretName":                {},
 	"spec.targetSecretName":          {},
 }

@@ -127,7 +127,9 @@ func selectsMap(v any, l labels.Set) bool {
 // An address in a text: a Service's, or one outside.
 type address struct {
 	scheme, host string
-	port         int
+	// named is the host as it is written, which is what a certificate has to have.
+	named string
+	port  int
 	// service and pod, where it is one inside.
 	pod, service, namespace string
 }
@@ -140,10 +142,13 @@ func (a address) String() string {
 }
 
 var (
-	inside  = regexp.MustCompile(`(?:([a-z][a-z0-9+]*)://(?:[^/@\s"]*@)?)?((?:[A-Za-z0-9*_-]+\.){2,3}svc)(?:\.cluster\.local)?\b(?::(\d+))?`)
+	inside  = regexp.MustCompile(`(?:([a-z][a-z0-9+]*)://(?:[^/@\s"]*@)?)?((?:[A-Za-z0-9*_-]+\.){2,3}svc)(\.cluster\.local)?\b(?::(\d+))?`)
 	outside = regexp.MustCompile(`([a-z][a-z0-9+]*)://(?:[^/@\s"]*@)?(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(?::(\d+))?`)
 	// endpoint is a text that is nothing but host and port.
 	endpoint = regexp.MustCompile(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?::(\d+))?$`)
+
+	// comments are for people.
+	comments = regexp.MustCompile(`(?m)^\s*#.*$`)
 
 	// schemePorts are where an address leads that names no port (https://www.iana.org/assignments/service-names-port-numbers).
 	schemePorts = map[string]int{"http": 80, "https": 443, "ldap": 389, "ldaps": 636}
@@ -152,12 +157,12 @@ var (
 // addresses are those in a text, in order.
 func addresses(t string) []address {
 	var out []address
-	add := func(scheme, host, port string) {
+	add := func(scheme, host, domain, port string) {
 		n, err := strconv.Atoi(port)
 		if err != nil {
 			n = schemePorts[scheme]
 		}
-		a := address{scheme: scheme, host: host, port: n}
+		a := address{scheme: scheme, host: host, named: host + domain, port: n}
 		if labels := strings.Split(host, "."); labels[len(labels)-1] == "svc" {
 			labels = labels[:len(labels)-1]
 			a.namespace, a.service = labels[len(labels)-1], labels[len(labels)-2]
@@ -167,13 +172,14 @@ func addresses(t string) []address {
 		}
 		out = append(out, a)
 	}
+	t = comments.ReplaceAllString(t, "")
 	for _, m := range inside.FindAllStringSubmatch(t, -1) {
-		add(m[1], m[2], m[3])
+		add(m[1], m[2], m[3], m[4])
 	}
 	for _, m := range outside.FindAllStringSubmatch(t, -1) {
 		host := strings.TrimSuffix(m[2], ".cluster.local")
 		if !strings.HasSuffix(host, ".svc") {
-			add(m[1], m[2], m[3])
+			add(m[1], m[2], "", m[3])
 		}
 	}
 	return out

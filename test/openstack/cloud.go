@@ -12,8 +12,12 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
@@ -110,6 +114,9 @@ func (c *Cloud) Follow() error { return c.world.Refresh(func(simulate.Step) {}) 
 
 // reports is what the companion finds out, which no fake knows.
 func (c *Cloud) reports(ctx context.Context, kind, name string) map[string]any {
+	if kind == "RaftCluster" {
+		return c.raft(ctx, name)
+	}
 	m := &openstackv1.CellMapping{}
 	if kind != "CellMapping" || c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, m) != nil {
 		return nil
@@ -118,6 +125,29 @@ func (c *Cloud) reports(ctx context.Context, kind, name string) map[string]any {
 		return map[string]any{"oldestCompute": nil}
 	}
 	return map[string]any{"oldestCompute": int64(*m.Status.OldestCompute)}
+}
+
+// raft is what the companion has found out of a cluster of databases when all of the pods that there are to be by now are members of it.
+func (c *Cloud) raft(ctx context.Context, name string) map[string]any {
+	key, r, pods := client.ObjectKey{Namespace: c.Namespace, Name: name}, &c5c3v1.RaftCluster{}, &appsv1.StatefulSet{}
+	_ = c.Cluster.Wait(ctx, operators.Timeout, "the members of "+name, func(ctx context.Context) (bool, error) {
+		if err := client.IgnoreNotFound(c.Cluster.Client.Get(ctx, key, pods)); err != nil {
+			return false, err
+		}
+		joined, err := 0, c.Cluster.Client.Get(ctx, key, r)
+		for _, m := range r.Status.Members {
+			if m.State == c5c3v1.MemberJoined {
+				joined++
+			}
+		}
+		return joined >= int(ptr.Deref(pods.Spec.Replicas, 0)), err
+	}) // What is missing is what the function waits for.
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&r.Status)
+	if err != nil {
+		return nil
+	}
+	status["clusterID"] = r.Status.ClusterID // also while there is none
+	return status
 }
 
 func (c *Cloud) converge() error { return c.world.Run(func(simulate.Step) {}) }
@@ -161,6 +191,8 @@ func (c *Cloud) image(ref string) (cluster.Image, error) {
 		return i, fmt.Errorf("%s %s is not installed", name, tag)
 	}
 	switch name {
+	case release.OVN:
+		i.Root, i.Env = c.options.Programs.Network, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	case release.Memcached:
 		i.Entrypoint = []string{"memcached"}
 	case operators.MariaDBImage:

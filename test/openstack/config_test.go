@@ -55,6 +55,14 @@ var files = map[string]struct {
 		unlisted: []string{"oslo_limit"},
 		hidden:   "application_credential_(id|secret)",
 	},
+	"neutron.conf": {
+		namespaces: []string{
+			"neutron", "neutron.db", "neutron.extensions", "neutron.ml2", "neutron.ml2.ovn", "nova.auth", "placement.auth",
+			"keystonemiddleware.auth_token", "oslo.cache", "oslo.concurrency", "oslo.db", "oslo.log", "oslo.messaging", "oslo.middleware",
+			"oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.reports", "oslo.service.service",
+		},
+		hidden: "application_credential_(id|secret)",
+	},
 }
 
 // foreign are files of other programs.

@@ -163,6 +163,26 @@ func (n nova) up(t *testing.T) {
 	}
 }
 
+// replace makes a hypervisor run the Nova of a release, or another one than so far, and returns when that takes part: it has what is made while
+// it starts fail, which it takes for what the one before has not finished
+// (nova.compute.manager.ComputeManager._error_out_instances_whose_build_was_interrupted).
+func (n nova) replace(t *testing.T, h hypervisor, r release.Release) {
+	t.Helper()
+	h.run(t, n.cloud, r)
+	began := time.Now()
+	err := n.cloud.Cluster.Wait(context.Background(), operators.Timeout, "a report of "+h.host(), func(ctx context.Context) (bool, error) {
+		page, err := services.List(n.ServiceClient, services.ListOpts{Host: h.host()}).AllPages(ctx)
+		if err != nil {
+			return false, err
+		}
+		all, err := services.ExtractServices(page)
+		return len(all) == 1 && all[0].UpdatedAt.After(began), err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // testComputeServices: every process reports, and the companion sees the same.
 func testComputeServices(t *testing.T, n nova) {
 	n.up(t)

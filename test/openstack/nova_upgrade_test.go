@@ -66,7 +66,7 @@ func (n nova) upgrade(t *testing.T, from, to release.Release, end string) {
 	r.inOrder(t, chains(t, from, to)...)
 	n.speaks(t, spoken[from])
 	for _, h := range n.hypervisors {
-		h.run(t, n.cloud, to)
+		n.replace(t, h, to)
 		n.renewed(t, h, to)
 	}
 	load = serversUsed(t, n)

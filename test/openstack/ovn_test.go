@@ -5,12 +5,17 @@ package openstack
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // election is how long a write may take while another member is elected: twice the timer of five seconds (the members wait for different
@@ -21,7 +26,7 @@ const election = 30 * time.Second
 // and it has every row that was acknowledged.
 func TestOVN(t *testing.T) {
 	t.Parallel()
-	n := newOVN(t, 3)
+	n := newOVN(t, "networks", 3)
 	began := time.Now()
 	n.converge()
 	t.Logf("ready after %s", time.Since(began).Round(time.Second))
@@ -39,7 +44,11 @@ func TestOVN(t *testing.T) {
 		}
 	}
 
+	t.Run("Exposure", func(t *testing.T) { testExposure(t, n, sb) })
 	t.Run("Northd", func(t *testing.T) { testNorthd(t, nb, sb) })
+	t.Run("Settings", func(t *testing.T) { testSettings(t, n, nb) })
+	t.Run("Chassis", func(t *testing.T) { testChassis(t, n, sb) })
+	t.Run("Relay", func(t *testing.T) { testRelay(t, n, sb) })
 	t.Run("Leader", func(t *testing.T) {
 		w := nb.write(t, "leader")
 		w.after(20)
@@ -85,16 +94,18 @@ func TestOVN(t *testing.T) {
 			t.Logf("%d members after %s", count, time.Since(began).Round(time.Second))
 			same(t, count)
 			n.waitForServers(t, nb, count)
+			testAddresses(t, n, sb, count)
 			w.after(5)
 		}
 		w.end(3, 0)
 	})
+	t.Run("Restore", func(t *testing.T) { testRestore(t, n) })
 }
 
 // kill ends a pod as a node does that loses power.
 func (n *ovnCluster) kill(t *testing.T, pod string) {
 	t.Helper()
-	if err := n.cluster.Kill(ovnNamespace, pod); err != nil {
+	if err := n.cluster.Kill(n.namespace, pod); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -118,7 +129,7 @@ func (n *ovnCluster) waitForServers(t *testing.T, d ovsdb, count int) {
 	t.Helper()
 	_, leader := d.members(count)
 	waitFor(t, n.cluster, fmt.Sprintf("%d servers of %s", count, d.part), func() bool {
-		text, err := n.cluster.Exec(context.Background(), ovnNamespace, d.pod(leader), "ovs-appctl", "--target=/tmp/control", "cluster/status", d.schema)
+		text, err := n.cluster.Exec(context.Background(), n.namespace, d.pod(leader), "ovs-appctl", "--target=/tmp/control", "cluster/status", d.schema)
 		return err == nil && serverCount(text) == count
 	})
 }
@@ -146,22 +157,195 @@ func testNorthd(t *testing.T, nb, sb ovsdb) {
 	appears("first")
 }
 
+// testExposure: a pod that is made again keeps the address of its member.
+func testExposure(t *testing.T, n *ovnCluster, sb ovsdb) {
+	before := testAddresses(t, n, sb, 3)
+	n.kill(t, sb.pod(0))
+	waitFor(t, n.cluster, before[0]+" to lead to "+sb.pod(0)+" again", func() bool { return sb.leadsTo(0, before[0]) })
+	n.converge()
+	if diff := cmp.Diff(before, testAddresses(t, n, sb, 3)); diff != "" {
+		t.Errorf("addresses change with a pod (-was +is):\n%s", diff)
+	}
+}
+
+// testAddresses: the status names an address outside of each of so many members, which leads to it and to nobody else, and which its
+// certificate carries.
+func testAddresses(t *testing.T, n *ovnCluster, sb ovsdb, count int) []string {
+	t.Helper()
+	southbound, _ := n.world.XR.GetFields()["status"].GetStructValue().AsMap()["southbound"].(map[string]any)
+	all := strings.Split(fmt.Sprint(southbound["externalEndpoint"]), ",")
+	if len(all) != count {
+		t.Fatalf("the status names %v, want %d addresses", all, count)
+	}
+	for i, endpoint := range all {
+		waitFor(t, n.cluster, endpoint+" to lead to "+sb.pod(i), func() bool { return sb.leadsTo(i, endpoint) })
+	}
+	return all
+}
+
+// leadsTo reports whether an address outside is a member's.
+func (d ovsdb) leadsTo(i int, endpoint string) bool {
+	inside, err := d.asked(i)
+	if err != nil || inside == nil {
+		return false
+	}
+	host, _, err := net.SplitHostPort(strings.TrimPrefix(endpoint, "ssl:"))
+	if err != nil {
+		return false
+	}
+	outside, err := d.askedAt(host)
+	return err == nil && outside != nil && outside.SID[1] == inside.SID[1]
+}
+
+// testSettings: the election timer and the probes of clients change while the members run, and none of them is replaced.
+func testSettings(t *testing.T, n *ovnCluster, nb ovsdb) {
+	uids := func() (out []string) {
+		for i := range 3 {
+			pod := &corev1.Pod{}
+			if err := n.cluster.Client.Get(context.Background(), client.ObjectKey{Namespace: n.namespace, Name: nb.pod(i)}, pod); err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, string(pod.UID))
+		}
+		return out
+	}
+	before, w := uids(), nb.write(t, "settings")
+	set := func(election, probe int) {
+		spec := ovnSpec(3)
+		spec["northbound"] = map[string]any{"replicas": 3, "electionTimerSeconds": election, "inactivityProbeSeconds": probe}
+		n.order(spec)
+		for i := range 3 {
+			waitFor(t, n.cluster, fmt.Sprintf("an election timer of %d s at %s", election, nb.pod(i)), func() bool {
+				return strings.Contains(nb.status(i, "cluster/status", nb.schema), fmt.Sprintf("\nElection timer: %d000\n", election))
+			})
+		}
+		waitFor(t, n.cluster, "northd's own probe", func() bool {
+			found, err := nb.names(0, "NB_Global", "options")
+			for options := range found {
+				return err == nil && strings.Contains(options, fmt.Sprintf("[northd_probe_interval %d000]", probe))
+			}
+			return false
+		})
+	}
+	set(12, 90) // more than twice
+	set(5, 60)
+	w.end(3, 0)
+	if diff := cmp.Diff(before, uids()); diff != "" {
+		t.Errorf("members were replaced (-was +is):\n%s", diff)
+	}
+}
+
+// testChassis: the status says how many nodes have registered, and which of them do nothing any more. That makes nothing wait.
+func testChassis(t *testing.T, n *ovnCluster, sb ovsdb) {
+	register := func(name string, done int) {
+		t.Helper()
+		_, leader := sb.members(3)
+		_, err := sb.transactAt(sb.host(leader), sb.schema,
+			map[string]any{"op": "insert", "table": "Encap", "uuid-name": "encap", "row": map[string]any{
+				"type": "geneve", "ip": "192.0.2." + fmt.Sprint(len(name)), "chassis_name": name,
+			}},
+			map[string]any{"op": "insert", "table": "Chassis", "uuid-name": "chassis", "row": map[string]any{
+				"name": name, "hostname": name, "encaps": []any{"named-uuid", "encap"},
+			}},
+			map[string]any{"op": "insert", "table": "Chassis_Private", "row": map[string]any{
+				"name": name, "chassis": []any{"named-uuid", "chassis"}, "nb_cfg": done,
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	nb := n.northbound()
+	_, leader := nb.members(3)
+	if _, err := nb.transact(leader, nb.schema, map[string]any{
+		"op": "update", "table": "NB_Global", "where": []any{}, "row": map[string]any{"nb_cfg": 40},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	register("node-of-old", 3)
+	register("node", 40)
+	waitFor(t, n.cluster, "two nodes in the status, of which one does what is wanted", func() bool {
+		if err := n.look(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		n.converge()
+		s := n.world.XR.GetFields()["status"].GetStructValue().AsMap()
+		return s["chassisCount"] == 2.0 && s["activeControllers"] == 1.0
+	})
+}
+
+// testRelay: what is written at a relay comes to the members, and what is written there to the relay; it answers while the member that it
+// reads is gone.
+func testRelay(t *testing.T, n *ovnCluster, sb ovsdb) {
+	status := n.world.XR.GetFields()["status"].GetStructValue().AsMap()["relay"].(map[string]any)
+	host := func(field string) string {
+		host, _, err := net.SplitHostPort(strings.TrimPrefix(fmt.Sprint(status[field]), "ssl:"))
+		if err != nil {
+			t.Fatalf("status.relay is %v: %v", status, err)
+		}
+		return host
+	}
+	inside, outside := host("endpoint"), host("externalEndpoint")
+	write := func(at, name string) error {
+		_, err := sb.transactAt(at, sb.schema, map[string]any{"op": "mutate", "table": "SB_Global", "where": []any{}, "mutations": []any{
+			[]any{"external_ids", "insert", []any{"map", []any{[]any{name, "yes"}}}},
+		}})
+		return err
+	}
+	for _, name := range []string{"inside", "outside"} {
+		at := map[string]string{"inside": inside, "outside": outside}[name]
+		if err := write(at, name); err != nil {
+			t.Fatalf("cannot write at %s: %v", at, err)
+		}
+		for i := range 3 {
+			waitFor(t, n.cluster, "what was written at "+at+" at "+sb.pod(i), func() bool {
+				found, err := sb.names(i, "SB_Global", "external_ids")
+				for ids := range found {
+					return err == nil && strings.Contains(ids, name)
+				}
+				return false
+			})
+		}
+	}
+	_, leader := sb.members(3)
+	n.kill(t, sb.pod(leader))
+	failed := 0
+	for range 50 {
+		if _, err := sb.transactAt(outside, sb.schema, map[string]any{"op": "select", "table": "SB_Global", "where": []any{}}); err != nil {
+			failed++
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if failed > 0 {
+		t.Errorf("%d of 50 reads failed while the member that led was gone", failed)
+	}
+	sb.members(3)
+	switchName := "through-the-relay"
+	nb := n.northbound()
+	if _, err := nb.transact(0, nb.schema, map[string]any{"op": "insert", "table": "Logical_Switch", "row": map[string]any{"name": switchName}}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, n.cluster, switchName+" at a relay", func() bool {
+		text, err := sb.transactAt(outside, sb.schema, map[string]any{"op": "select", "table": "Datapath_Binding", "where": []any{}})
+		return err == nil && strings.Contains(string(text), switchName)
+	})
+}
+
 // testRenewal: members serve a renewed certificate, and know each other by it, without a restart.
 func testRenewal(t *testing.T, n *ovnCluster, nb ovsdb) {
 	w := nb.write(t, "renewal")
 	ctx := context.Background()
-	before, err := n.operators.Secret(ctx, ovnNamespace, "ovn-northbound-tls")
+	before, err := n.operators.Secret(ctx, n.namespace, "ovn-northbound-tls")
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := n.operators.Find("Certificate.cert-manager.io", ovnNamespace, "ovn-northbound-tls")
+	u, err := n.operators.Find("Certificate.cert-manager.io", n.namespace, "ovn-northbound-tls")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := n.operators.Reconcile(ctx, []map[string]any{u.DeepCopy().Object}); err != nil {
 		t.Fatal(err)
 	}
-	after, err := n.operators.Secret(ctx, ovnNamespace, "ovn-northbound-tls")
+	after, err := n.operators.Secret(ctx, n.namespace, "ovn-northbound-tls")
 	if err != nil || string(after["tls.crt"]) == string(before["tls.crt"]) {
 		t.Fatalf("the certificate is not a new one: %v", err)
 	}

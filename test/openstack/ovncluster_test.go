@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,14 +39,13 @@ type ovnCluster struct {
 	operators *operators.Operators
 	world     *simulate.World
 	applied   map[string]string // as it was written last, by the name of the object's kind and its own
+	namespace string
 }
 
-const ovnNamespace = "networks"
+// actual are the kinds whose state the function reads, or that are not ready for several of its passes.
+var actual = map[string]bool{"StatefulSet": true, "Deployment": true, "RaftCluster": true, "ConfigMap": true, "Service": true}
 
-// real are the kinds whose state the function reads, or that are not ready for several of its passes.
-var actual = map[string]bool{"StatefulSet": true, "Deployment": true, "RaftCluster": true, "ConfigMap": true}
-
-func newOVN(t *testing.T, replicas int) *ovnCluster {
+func newOVN(t *testing.T, namespace string, replicas int) *ovnCluster {
 	t.Helper()
 	public, err := pki.New("public")
 	if err != nil {
@@ -53,12 +53,12 @@ func newOVN(t *testing.T, replicas int) *ovnCluster {
 	}
 	xr, err := structpb.NewStruct(map[string]any{
 		"apiVersion": ovnv1.GroupVersion.String(), "kind": ovnv1.GroupVersionKind.Kind,
-		"metadata": map[string]any{"name": ovnv1.Name, "namespace": ovnNamespace, "generation": 1}, "spec": ovnSpec(replicas),
+		"metadata": map[string]any{"name": ovnv1.Name, "namespace": namespace, "generation": 1}, "spec": ovnSpec(replicas),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &ovnCluster{t: t, applied: map[string]string{}, world: &simulate.World{XR: xr, Kinds: kinds.Runners()}}
+	n := &ovnCluster{t: t, namespace: namespace, applied: map[string]string{}, world: &simulate.World{XR: xr, Kinds: kinds.Runners()}}
 	image := func(string) (cluster.Image, error) {
 		return cluster.Image{Root: programs.Network, Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}}, nil
 	}
@@ -69,14 +69,22 @@ func newOVN(t *testing.T, replicas int) *ovnCluster {
 	t.Cleanup(func() { cancel(); n.cluster.Stop() })
 	n.operators = operators.New(ctx, n.cluster, public, programs.MariaDBOperator)
 	n.world.Reconcile = func(desired []map[string]any) error { return n.reconcile(ctx, desired) }
-	n.world.Remove = func(gone []map[string]any) error { return n.operators.Remove(ctx, gone) }
+	n.world.Remove = func(gone []map[string]any) error {
+		for _, m := range gone {
+			u := &unstructured.Unstructured{Object: m}
+			delete(n.applied, u.GetKind()+"/"+u.GetName())
+		}
+		return n.operators.Remove(ctx, gone)
+	}
 	return n
 }
 
 func ovnSpec(replicas int) map[string]any {
-	members := map[string]any{"replicas": replicas}
 	return map[string]any{
-		"target": map[string]any{"providerConfig": "in-cluster"}, "clusterDomain": "cluster.local", "northbound": members, "southbound": members,
+		"target": map[string]any{"providerConfig": "in-cluster"}, "clusterDomain": "cluster.local",
+		"northbound": map[string]any{"replicas": replicas},
+		"southbound": map[string]any{"replicas": replicas, "exposure": map[string]any{"type": "LoadBalancer"}},
+		"relay":      map[string]any{"replicas": 2},
 	}
 }
 
@@ -165,14 +173,29 @@ func (n *ovnCluster) read(ctx context.Context, o wired.Struct) (wired.Struct, er
 }
 
 // scale changes the number of members of both databases.
-func (n *ovnCluster) scale(replicas int) {
+func (n *ovnCluster) scale(replicas int) { n.order(ovnSpec(replicas)) }
+
+// order changes what is wanted, and waits until it is so.
+func (n *ovnCluster) order(want map[string]any) {
 	n.t.Helper()
-	spec, err := structpb.NewStruct(ovnSpec(replicas))
+	n.set(want)
+	n.converge()
+}
+
+// set changes what is wanted.
+func (n *ovnCluster) set(want map[string]any) {
+	n.t.Helper()
+	spec, err := structpb.NewStruct(want)
 	if err != nil {
 		n.t.Fatal(err)
 	}
 	n.world.XR.Fields["spec"] = structpb.NewStructValue(spec)
-	n.converge()
+}
+
+// pass lets the function see what there is once.
+func (n *ovnCluster) pass() error {
+	_, err := n.world.Call(func(simulate.Step) {})
+	return err
 }
 
 // ovsdb is a database as a client sees it.
@@ -190,15 +213,23 @@ func (n *ovnCluster) southbound() ovsdb {
 	return ovsdb{n, "southbound", "OVN_Southbound", ovnv1.SouthboundPort}
 }
 
-func (d ovsdb) set() string             { return ovnv1.Name + "-" + d.part }
-func (d ovsdb) pod(i int) string        { return fmt.Sprintf("%s-%d", d.set(), i) }
-func (d ovsdb) claim(pod string) string { return d.cluster.ClaimDir(ovnNamespace, "data-"+pod) }
+func (d ovsdb) set() string      { return ovnv1.Name + "-" + d.part }
+func (d ovsdb) pod(i int) string { return fmt.Sprintf("%s-%d", d.set(), i) }
+func (d ovsdb) host(i int) string {
+	return fmt.Sprintf("%s.%s.%s.svc.cluster.local", d.pod(i), d.set(), d.namespace)
+}
+func (d ovsdb) claim(pod string) string { return d.cluster.ClaimDir(d.namespace, "data-"+pod) }
 
 // transact runs one operation at a member.
 func (d ovsdb) transact(i int, database string, op map[string]any) (json.RawMessage, error) {
+	return d.transactAt(d.host(i), database, op)
+}
+
+// transactAt runs one operation at a host, whose certificate has to carry that name or address.
+func (d ovsdb) transactAt(host, database string, ops ...map[string]any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	secret, err := d.operators.Secret(ctx, ovnNamespace, ovnv1.Name+"-client-tls")
+	secret, err := d.operators.Secret(ctx, d.namespace, ovnv1.Name+"-client-tls")
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +239,6 @@ func (d ovsdb) transact(i int, database string, op map[string]any) (json.RawMess
 	}
 	authority := x509.NewCertPool()
 	authority.AppendCertsFromPEM(secret["ca.crt"])
-	host := fmt.Sprintf("%s.%s.%s.svc.cluster.local", d.pod(i), d.set(), ovnNamespace)
 	conn, err := d.cluster.Dial(ctx, "tcp", fmt.Sprintf("%s:%d", host, d.port))
 	if err != nil {
 		return nil, err
@@ -218,7 +248,11 @@ func (d ovsdb) transact(i int, database string, op map[string]any) (json.RawMess
 		return nil, err
 	}
 	secure := tls.Client(conn, &tls.Config{RootCAs: authority, Certificates: []tls.Certificate{pair}, ServerName: host, MinVersion: tls.VersionTLS12})
-	if err := json.NewEncoder(secure).Encode(map[string]any{"id": 7, "method": "transact", "params": []any{database, op}}); err != nil {
+	params := []any{database}
+	for _, op := range ops {
+		params = append(params, op)
+	}
+	if err := json.NewEncoder(secure).Encode(map[string]any{"id": 7, "method": "transact", "params": params}); err != nil {
 		return nil, err
 	}
 	for read := json.NewDecoder(secure); ; {
@@ -231,7 +265,7 @@ func (d ovsdb) transact(i int, database string, op map[string]any) (json.RawMess
 		case err != nil:
 			return nil, err
 		case a.Method != "":
-		case len(a.Result) == 0 || strings.Contains(string(a.Result[0]), `"error"`):
+		case len(a.Result) < len(ops) || slices.ContainsFunc(a.Result, func(r json.RawMessage) bool { return strings.Contains(string(r), `"error"`) }):
 			return nil, fmt.Errorf("%s %s", a.Error, a.Result)
 		default:
 			return a.Result[0], nil
@@ -239,11 +273,20 @@ func (d ovsdb) transact(i int, database string, op map[string]any) (json.RawMess
 	}
 }
 
+// status is what a member says to who asks it on its own pod.
+func (d ovsdb) status(i int, command ...string) string {
+	text, err := d.cluster.Exec(context.Background(), d.namespace, d.pod(i), append([]string{"ovs-appctl", "--target=/tmp/control"}, command...)...)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
 // served is the certificate that a member serves, in PEM; empty if it does not answer.
 func (d ovsdb) served(i int) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	conn, err := d.cluster.Dial(ctx, "tcp", fmt.Sprintf("%s.%s.%s.svc.cluster.local:%d", d.pod(i), d.set(), ovnNamespace, d.port))
+	conn, err := d.cluster.Dial(ctx, "tcp", fmt.Sprintf("%s:%d", d.host(i), d.port))
 	if err != nil {
 		return ""
 	}
@@ -276,7 +319,11 @@ type member struct {
 
 // asked is what a member says: nil if it has no such database.
 func (d ovsdb) asked(i int) (*member, error) {
-	text, err := d.transact(i, "_Server", map[string]any{
+	return d.askedAt(d.host(i))
+}
+
+func (d ovsdb) askedAt(host string) (*member, error) {
+	text, err := d.transactAt(host, "_Server", map[string]any{
 		"op": "select", "table": "Database", "where": []any{[]any{"name", "==", d.schema}}, "columns": []string{"leader", "connected", "cid", "sid"},
 	})
 	if err != nil {

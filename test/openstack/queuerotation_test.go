@@ -37,7 +37,7 @@ func TestNovaQueueRotation(t *testing.T) {
 	t.Logf("meanwhile %s", load)
 	// Its hypervisors are in no consumer's name: they take the new user within the grace, as those of another cluster do. What one was making
 	// when it ended has failed, whatever the queue does (nova.compute.manager.ComputeManager._init_instance), so nothing is made meanwhile.
-	n.hypervisors[0].run(t, n.cloud, "2025.2")
+	n.replace(t, n.hypervisors[0], "2025.2")
 	n.up(t)
 	load = actionsCounted(t, n)
 	load.more(t, 5)

@@ -30,6 +30,7 @@ var subjects = []subject{
 	{name: "Glance", ceph: true},
 	{name: "Keystone"},
 	{name: "MariaDB"},
+	{name: "Neutron"},
 	{name: "Nova"},
 	{name: "OVN", alone: true},
 	{name: "Placement"},

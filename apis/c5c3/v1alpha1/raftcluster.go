@@ -50,6 +50,9 @@ type RaftClusterSpec struct {
 	// +kubebuilder:default=10
 	// +optional
 	IntervalSeconds int32 `json:"intervalSeconds,omitempty"`
+	// The database is OVN's southbound one: count the nodes that have registered in it.
+	// +optional
+	CountChassis bool `json:"countChassis,omitempty"`
 }
 
 // States of a member.
@@ -87,6 +90,23 @@ type RaftClusterStatus struct {
 	// +listMapKey=pod
 	// +optional
 	Members []RaftMember `json:"members,omitempty"`
+	// Nodes that have registered in the database, as they were counted last. Absent: they were not.
+	// +optional
+	Chassis *RaftChassis `json:"chassis,omitempty"`
+}
+
+// RaftChassis are nodes that have registered in OVN's southbound database.
+type RaftChassis struct {
+	// Number of nodes.
+	Registered int32 `json:"registered"`
+	// Number of those whose controller has done what is wanted.
+	Active int32 `json:"active"`
+	// Names of the others, the first eight.
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=253
+	// +listType=atomic
+	// +optional
+	Behind []string `json:"behind,omitempty"`
 }
 
 // RaftMember is what a pod says.

@@ -108,3 +108,33 @@ type Target struct {
 	// +optional
 	Remote bool `json:"remote,omitempty"`
 }
+
+// MemberExposure gives each member of something that does not speak HTTP an address outside.
+// +kubebuilder:validation:XValidation:rule="self.type != 'NodePort' || has(self.nodes)",message="exposure of type NodePort needs nodes: a name or an address at which the nodes are reached, since ports alone are no address",fieldPath=".nodes"
+// +kubebuilder:validation:XValidation:rule="self.type == 'NodePort' || !has(self.nodes)",message="nodes is how the nodes are reached for exposure of type NodePort; leave it out",fieldPath=".nodes"
+type MemberExposure struct {
+	// None: only inside the cluster. LoadBalancer and NodePort: a Service of that type for each member.
+	// +kubebuilder:validation:Enum=None;LoadBalancer;NodePort
+	Type string `json:"type"`
+	// Name or IPv4 address at which the cluster's nodes are reached, all of them or some that stay: what the ports of type NodePort are at.
+	// +kubebuilder:example="nodes.example.com"
+	// +optional
+	Nodes Hostname `json:"nodes,omitempty"`
+	// Annotations of the Services, for the controller that serves them.
+	// +kubebuilder:validation:MaxProperties=16
+	// +optional
+	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
+	// Networks from which the members are reached. Absent: any. With type NodePort a node may forward in its own name, so name the nodes'
+	// networks, too.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	Networks []CIDR `json:"networks,omitempty"`
+}
+
+// Types of a MemberExposure.
+const (
+	ExposureNone         = "None"
+	ExposureLoadBalancer = "LoadBalancer"
+	ExposureNodePort     = "NodePort"
+)

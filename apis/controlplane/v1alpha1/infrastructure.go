@@ -194,7 +194,7 @@ type RabbitMQ struct {
 	common.Placement `json:",inline"`
 	// How hypervisors of other clusters reach each member.
 	// +optional
-	Exposure *MemberExposure `json:"exposure,omitempty"`
+	Exposure *common.MemberExposure `json:"exposure,omitempty"`
 }
 
 // Valkey is the key-value store.

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	neutron "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 )
 
 // Neutron is the network service.
@@ -11,30 +12,15 @@ type Neutron struct {
 	Switch           `json:",inline"`
 	common.Service   `json:",inline"`
 	common.Placement `json:",inline"`
+	neutron.Networks `json:",inline"`
 	// What makes the virtual networks: OVN, or Open vSwitch with an agent for each task on each node.
 	// +kubebuilder:validation:Enum=OVN;OVS
 	// +kubebuilder:default=OVN
 	// +optional
 	Mechanism string `json:"mechanism,omitempty"`
-	// Kinds of networks.
-	// +optional
-	ML2 *ML2 `json:"ml2,omitempty"`
 	// OVN's databases.
 	// +optional
 	OVN *OVN `json:"ovn,omitempty"`
-	// What networks can do besides connecting. Absent: routers, QoS, trunks, segments and port forwarding.
-	// +kubebuilder:validation:MaxItems=16
-	// +listType=set
-	// +optional
-	ServicePlugins []ServicePlugin `json:"servicePlugins,omitempty"`
-	// DNS servers that virtual machines get where a subnet names none. They are asked from the nodes.
-	// +kubebuilder:validation:MaxItems=4
-	// +listType=set
-	// +optional
-	DNSServers []IPAddress `json:"dnsServers,omitempty"`
-	// Domain of virtual machines' names. Absent: openstacklocal.
-	// +optional
-	DNSDomain common.Hostname `json:"dnsDomain,omitempty"`
 	// The API.
 	// +optional
 	API *common.Process `json:"api,omitempty"`
@@ -45,87 +31,6 @@ type Neutron struct {
 	// +optional
 	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
 }
-
-// ServicePlugin is something that networks can do.
-// +kubebuilder:validation:MinLength=1
-// +kubebuilder:validation:MaxLength=63
-// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_-]*$`
-type ServicePlugin string
-
-// IPAddress is an address of IPv4 or IPv6.
-// +kubebuilder:validation:MaxLength=39
-// +kubebuilder:validation:XValidation:rule="isIP(self)",message="must be an IP address, such as 10.0.1.1"
-type IPAddress string
-
-// ML2 says which kinds of networks there are.
-// +kubebuilder:validation:XValidation:rule="!has(self.tenantNetworkTypes) || !has(self.typeDrivers) || self.tenantNetworkTypes.all(t, t in self.typeDrivers)",message="every one of tenantNetworkTypes has to be among typeDrivers",fieldPath=".tenantNetworkTypes"
-// +kubebuilder:validation:XValidation:rule="!has(self.tenantNetworkTypes) || !('vlan' in self.tenantNetworkTypes) || has(self.physicalNetworks) && self.physicalNetworks.exists(p, has(p.vlanRanges) && p.vlanRanges.size() > 0)",message="vlan among tenantNetworkTypes needs a physical network with vlanRanges to take VLANs from",fieldPath=".physicalNetworks"
-type ML2 struct {
-	// Kinds of networks that administrators can make. Absent: geneve, vlan and flat; with OVS vxlan for geneve.
-	// +kubebuilder:validation:MaxItems=5
-	// +listType=set
-	// +optional
-	TypeDrivers []NetworkType `json:"typeDrivers,omitempty"`
-	// Kinds of networks that projects get. Absent: geneve; with OVS vxlan.
-	// +kubebuilder:validation:MaxItems=5
-	// +listType=set
-	// +optional
-	TenantNetworkTypes []NetworkType `json:"tenantNetworkTypes,omitempty"`
-	// Extensions of ports and networks.
-	// +kubebuilder:validation:MaxItems=8
-	// +listType=set
-	// +optional
-	ExtensionDrivers []ExtensionDriver `json:"extensionDrivers,omitempty"`
-	// Networks outside that nodes are plugged into. HypervisorClusters say how.
-	// +kubebuilder:validation:MaxItems=16
-	// +listType=map
-	// +listMapKey=name
-	// +optional
-	PhysicalNetworks []PhysicalNetwork `json:"physicalNetworks,omitempty"`
-	// Largest packet between nodes, in bytes, of which tunnels take theirs. Absent: 1500.
-	// +kubebuilder:validation:Minimum=1280
-	// +kubebuilder:validation:Maximum=9216
-	// +optional
-	MTU *int32 `json:"mtu,omitempty"`
-	// Numbers of tunnels: 1:65536.
-	// +optional
-	VNIRange NumberRange `json:"vniRange,omitempty"`
-}
-
-// NetworkType is a kind of network.
-// +kubebuilder:validation:Enum=geneve;vxlan;vlan;flat;local
-type NetworkType string
-
-// ExtensionDriver is an ML2 extension driver.
-// +kubebuilder:validation:Enum=port_security;qos;dns;dns_domain_ports;subnet_dns_publish_fixed_ip;uplink_status_propagation
-type ExtensionDriver string
-
-// PhysicalNetwork is a network outside.
-type PhysicalNetwork struct {
-	// Name of the network, as HypervisorClusters map it.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
-	Name string `json:"name"`
-	// Networks without a VLAN may be made on it.
-	// +optional
-	Flat bool `json:"flat,omitempty"`
-	// VLANs from which projects get theirs: 100:199. Administrators may take any.
-	// +kubebuilder:validation:MaxItems=16
-	// +listType=set
-	// +optional
-	VLANRanges []NumberRange `json:"vlanRanges,omitempty"`
-	// Largest packet on it, in bytes. Absent: that between nodes.
-	// +kubebuilder:validation:Minimum=1280
-	// +kubebuilder:validation:Maximum=9216
-	// +optional
-	MTU *int32 `json:"mtu,omitempty"`
-}
-
-// NumberRange are the numbers from one to another: 100:199.
-// +kubebuilder:validation:MaxLength=17
-// +kubebuilder:validation:Pattern=`^[1-9][0-9]{0,7}:[1-9][0-9]{0,7}$`
-type NumberRange string
 
 // OVN describes what the virtual networks are kept in.
 type OVN struct {
@@ -138,15 +43,59 @@ type OVN struct {
 	// What makes the one of the other.
 	// +optional
 	Northd *common.Process `json:"northd,omitempty"`
-	// Copies of the southbound database for many nodes. Absent: none.
+	// Copies of the southbound database, which nodes read in place of its members: for hundreds of nodes. Absent: none.
 	// +optional
 	Relay *common.Process `json:"relay,omitempty"`
-	// Image of OVN. Absent: as the release says.
+	// Image of OVN and of the server of its databases. Absent: as this version says.
 	// +optional
 	OVNImage *common.InfrastructureImage `json:"ovnImage,omitempty"`
-	// Image of Open vSwitch, for the databases' server. Absent: as the release says.
+	// After how many seconds without a word from the leader of a database another one is elected. More for slow disks; writes wait for as long
+	// when it is lost. It changes while the databases run. Absent: 5.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=60
 	// +optional
-	OVSImage *common.InfrastructureImage `json:"ovsImage,omitempty"`
+	ElectionTimerSeconds int32 `json:"electionTimerSeconds,omitempty"`
+	// After how many seconds of silence a client of a database is asked whether it is there, and given up if it does not say so for as long
+	// again. More for many nodes; it changes while the databases run. Absent: 60.
+	// +kubebuilder:validation:Minimum=5
+	// +kubebuilder:validation:Maximum=600
+	// +optional
+	InactivityProbeSeconds int32 `json:"inactivityProbeSeconds,omitempty"`
+	// Regular copies of both databases. Absent: none. Neutron can write the northbound one again, and the southbound one follows from it; with
+	// many networks that takes long.
+	// +optional
+	Backup *OVNBackup `json:"backup,omitempty"`
+	// Copies that databases are created of, which do not exist yet. What is there is never replaced.
+	// +optional
+	RestoreFrom *OVNRestoreFrom `json:"restoreFrom,omitempty"`
+}
+
+// OVNBackup says when OVN's databases are copied, and where to.
+type OVNBackup struct {
+	// When copies are made.
+	// +kubebuilder:default="0 2 * * *"
+	// +optional
+	Schedule common.Cron `json:"schedule,omitempty"`
+	// How long copies are kept, in days.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3650
+	// +kubebuilder:default=30
+	// +optional
+	RetentionDays int32 `json:"retentionDays,omitempty"`
+	// Bucket that copies go to, with a prefix that nothing else has.
+	S3 S3 `json:"s3"`
+}
+
+// OVNRestoreFrom names copies of OVN's databases.
+type OVNRestoreFrom struct {
+	// Bucket of the copies.
+	S3 S3 `json:"s3"`
+	// Take the newest copies that are no later than this moment (RFC 3339, UTC): 2026-05-01T03:00:00Z. Absent: the newest.
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$`
+	// +kubebuilder:example="2026-05-01T03:00:00Z"
+	// +optional
+	TargetRecoveryTime string `json:"targetRecoveryTime,omitempty"`
 }
 
 // Southbound is the database that nodes read.
@@ -154,21 +103,5 @@ type Southbound struct {
 	Members `json:",inline"`
 	// How nodes of other clusters reach each member.
 	// +optional
-	Exposure *MemberExposure `json:"exposure,omitempty"`
-}
-
-// MemberExposure gives each member of something that does not speak HTTP an address outside.
-type MemberExposure struct {
-	// None: only inside the cluster. LoadBalancer and NodePort: a Service of that type for each member.
-	// +kubebuilder:validation:Enum=None;LoadBalancer;NodePort
-	Type string `json:"type"`
-	// Annotations of the Services, for the controller that serves them.
-	// +kubebuilder:validation:MaxProperties=16
-	// +optional
-	Annotations map[string]common.AnnotationValue `json:"annotations,omitempty"`
-	// Networks from which the members are reached. Absent: any.
-	// +kubebuilder:validation:MaxItems=16
-	// +listType=set
-	// +optional
-	Networks []common.CIDR `json:"networks,omitempty"`
+	Exposure *common.MemberExposure `json:"exposure,omitempty"`
 }

@@ -65,7 +65,7 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	ExposureNamespaces []Pattern `json:"exposureNamespaces,omitempty"`
-	// Annotations of routes and Ingress objects, as <key>, or <key>=<value>: nginx.ingress.kubernetes.io/proxy-*.
+	// Annotations of routes, Ingress objects and Services for other clusters, as <key>, or <key>=<value>: nginx.ingress.kubernetes.io/proxy-*.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional
@@ -123,7 +123,8 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	StorageNetworks []NetworkPattern `json:"storageNetworks,omitempty"`
-	// Networks of hypervisors, whose screens consoles may reach: 10.0.0.0/8 allows every network in it.
+	// Networks of hypervisors, whose screens consoles may reach, and which may reach what is exposed to other clusters: 10.0.0.0/8 allows
+	// every network in it, and * those that a claim leaves open, too.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional

@@ -11,6 +11,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
@@ -48,6 +49,25 @@ type Kind[X, M any] struct {
 	Place func(M) respond.Place
 	// Status is the composite resource's status.
 	Status func(M, compose.Plan) any
+	// Remarks are conditions on what nobody waits for, such as nodes that somebody else looks after.
+	Remarks []Remark[M]
+}
+
+// Remark is a condition on something that is no part of what is composed: it makes nothing wait, and nothing Ready or not.
+type Remark[M any] struct {
+	// Type of the condition.
+	Type string
+	// Verdict is what it says.
+	Verdict func(M) ready.Verdict
+}
+
+// conditionTypes are those of all conditions that the kind's function sets, besides those of all kinds.
+func (k Kind[X, M]) conditionTypes() []string {
+	out := k.Graph.ConditionTypes()
+	for _, r := range k.Remarks {
+		out = append(out, r.Type)
+	}
+	return out
 }
 
 // Runner composes one kind.
@@ -63,12 +83,12 @@ type Runner interface {
 func (k Kind[X, M]) Run(req *wire.Request) (rsp *wire.Response) {
 	defer func() {
 		if r := recover(); r != nil {
-			rsp = respond.Fatal(req, fmt.Errorf("cannot compose: %v; this is a bug of the function", r), k.Graph.ConditionTypes()...)
+			rsp = respond.Fatal(req, fmt.Errorf("cannot compose: %v; this is a bug of the function", r), k.conditionTypes()...)
 		}
 	}()
 	rsp, _, err := k.Explain(req)
 	if rsp == nil {
-		return respond.Fatal(req, err, k.Graph.ConditionTypes()...)
+		return respond.Fatal(req, err, k.conditionTypes()...)
 	}
 	return rsp
 }
@@ -81,7 +101,7 @@ func (k Kind[X, M]) Run(req *wire.Request) (rsp *wire.Response) {
 func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, error) {
 	composed, err := k.compose(req, req.Composite)
 	if err == nil {
-		return respond.Success(req, composed.plan, composed.place, composed.status), composed.plan, nil
+		return composed.remarked(respond.Success(req, composed.plan, composed.place, composed.status)), composed.plan, nil
 	}
 	last, ok := asLastValid(req.Composite)
 	if !invalid.Is(err) || !ok {
@@ -91,14 +111,19 @@ func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, er
 	if again != nil {
 		return nil, compose.Plan{}, err
 	}
-	return respond.Invalid(req, held.plan, held.place, held.status, err), held.plan, err
+	return held.remarked(respond.Invalid(req, held.plan, held.place, held.status, err)), held.plan, err
 }
 
 // composition is what becomes of a composite resource.
 type composition struct {
-	plan   compose.Plan
-	place  respond.Place
-	status encoded.Struct
+	plan    compose.Plan
+	place   respond.Place
+	status  encoded.Struct
+	remarks []respond.Remark
+}
+
+func (c composition) remarked(rsp *wire.Response) *wire.Response {
+	return respond.Remarked(rsp, c.remarks...)
 }
 
 // compose says what becomes of a composite resource, given all else that is requested.
@@ -136,7 +161,11 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 	if spec := encoded.Of(ownSpec(composite)); len(spec) <= maxLastValidSpec {
 		status = status.With(spec.Value(), lastValidSpec)
 	}
-	return composition{plan: plan, place: place, status: status}, nil
+	out := composition{plan: plan, place: place, status: status}
+	for _, r := range k.Remarks {
+		out.remarks = append(out.remarks, respond.Remark{Type: r.Type, Verdict: r.Verdict(m)})
+	}
+	return out, nil
 }
 
 // withoutUnread is a composite resource without what no kind reads, and is most of it.

@@ -30,7 +30,8 @@ func podRollout(available string) *Rollout {
 				return there && image != is[container]
 			})
 		},
-		Fields: [][]string{template},
+		// How long a pod is ready before it counts is said of the template that is rolled out, and would make what runs count for nothing.
+		Fields: [][]string{template, {"spec", "minReadySeconds"}, {"spec", "progressDeadlineSeconds"}},
 		Serving: func(o *observe.Object) bool {
 			n, _ := o.Int("status", available)
 			return n > 0

@@ -5,6 +5,7 @@ import (
 
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
@@ -82,6 +83,7 @@ var rules = table(
 	row(keystonev1.Group, "IdentityCatalog", composite()),
 	row(placementv1.Group, "Placement", composite()),
 	row(glancev1.Group, "Glance", composite()),
+	row(neutronv1.Group, "Neutron", composite()),
 	row(novav1.Group, "Nova", composite()),
 	row(novav1.Group, "NovaCell", composite()),
 	row(ovnv1.Group, "OVNCluster", composite()),

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
@@ -65,6 +66,22 @@ func observedConditions(req *wire.Request) []map[string]*structpb.Value {
 		out = append(out, v.GetStructValue().GetFields())
 	}
 	return out
+}
+
+// Remark is a condition on what nobody waits for.
+type Remark struct {
+	// Type of the condition.
+	Type string
+	// Verdict is what it says.
+	Verdict ready.Verdict
+}
+
+// Remarked adds remarks to a response.
+func Remarked(rsp *wire.Response, remarks ...Remark) *wire.Response {
+	for _, r := range remarks {
+		rsp.Conditions = append(rsp.Conditions, condition(r.Type, r.Verdict.Ready, r.Verdict.Reason, r.Verdict.Message))
+	}
+	return rsp
 }
 
 // partCondition reports how far a component is, with what it waits for.

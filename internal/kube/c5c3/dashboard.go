@@ -97,6 +97,7 @@ func (s series) networks() []monitoring.Panel {
 	return []monitoring.Panel{{Title: "Members of raft clusters", Unit: monitoring.Number, Lines: []monitoring.Line{
 		{Expr: s.of("companion_raft_cluster_members", ""), Legend: "{{name}} {{state}} members"},
 		{Expr: s.of("companion_raft_cluster_leaders", ""), Legend: "{{name}} leaders"},
+		{Expr: s.of("companion_raft_cluster_chassis", ""), Legend: "{{name}} {{state}} nodes"},
 		{Expr: s.of("companion_raft_cluster_condition", "") + " == 0", Legend: "{{name}} not {{condition}}"},
 	}}}
 }

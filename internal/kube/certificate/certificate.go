@@ -2,6 +2,8 @@
 package certificate
 
 import (
+	"net/netip"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -40,16 +42,25 @@ func CAIssuer(meta object.Meta, secretName string) *unstructured.Unstructured {
 	return object.New(apiVersion, "Issuer", meta, object.Map{"ca": object.Map{"secretName": secretName}})
 }
 
-// Server makes a server's certificate, kept in a Secret of the same name.
-func Server(meta object.Meta, issuer common.IssuerReference, dnsNames ...string) *unstructured.Unstructured {
-	return object.New(apiVersion, "Certificate", meta, object.Map{
+// Server makes a server's certificate, kept in a Secret of the same name, for hosts: names or addresses.
+func Server(meta object.Meta, issuer common.IssuerReference, hosts ...string) *unstructured.Unstructured {
+	var dnsNames []string
+	var addresses object.List
+	for _, h := range hosts {
+		if _, err := netip.ParseAddr(h); err == nil {
+			addresses = append(addresses, h)
+		} else {
+			dnsNames = append(dnsNames, h)
+		}
+	}
+	return object.New(apiVersion, "Certificate", meta, object.With(object.Map{
 		"secretName": meta.Name,
 		"dnsNames":   object.Array(dnsNames...),
 		"privateKey": object.Map{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"},
 		// Members of a RabbitMQ or OVN cluster are clients of one another.
 		"usages":    object.Array("digital signature", "server auth", "client auth"),
 		"issuerRef": object.Map{"name": string(issuer.Name), "kind": issuerKind(issuer), "group": "cert-manager.io"},
-	})
+	}, object.Map{"ipAddresses": addresses}))
 }
 
 func issuerKind(i common.IssuerReference) string {

@@ -15,7 +15,7 @@ var statuses = table(
 	// https://github.com/kubernetes/kubernetes, pkg/controller
 	row("", "Namespace", phase("Active")),
 	row("", "ConfigMap", nil),
-	row("", "Service", nil),
+	row("", "Service", service),
 	row("", "ServiceAccount", nil),
 	row("", "PersistentVolumeClaim", nil),
 	row("apps", "Deployment", deployment),
@@ -35,6 +35,7 @@ var statuses = table(
 	row("keystone.openstack.c5c3.io", "IdentityCatalog", composite),
 	row("placement.openstack.c5c3.io", "Placement", composite),
 	row("glance.openstack.c5c3.io", "Glance", composite),
+	row("neutron.openstack.c5c3.io", "Neutron", composite),
 	row("nova.openstack.c5c3.io", "Nova", composite),
 	row("nova.openstack.c5c3.io", "NovaCell", composite),
 	row("ovn.c5c3.io", "OVNCluster", composite),
@@ -143,10 +144,24 @@ func dated(typ, reason, message string) writer {
 
 func phase(p string) writer { return func(view) status { return status{"phase": p} } }
 
+// service of a cluster that has load balancers.
+func service(v view) status {
+	ingress := []any{}
+	if v.text("spec", "type") == "LoadBalancer" {
+		ingress = append(ingress, map[string]any{"ip": "192.0.2.10"}) // https://www.rfc-editor.org/rfc/rfc5737
+	}
+	return status{"loadBalancer": map[string]any{"ingress": ingress}}
+}
+
+// deployment of which a pod counts after some time still has as many of before.
 func deployment(v view) status {
 	n := v.number(1, "spec", "replicas")
+	all := n
+	if v.number(0, "spec", "minReadySeconds") > 0 {
+		all *= 2
+	}
 	return status{
-		"observedGeneration": v.generation(), "replicas": n, "updatedReplicas": n, "readyReplicas": n, "availableReplicas": n,
+		"observedGeneration": v.generation(), "replicas": all, "updatedReplicas": n, "readyReplicas": all, "availableReplicas": n,
 		"conditions": []any{
 			v.condition("Available", "MinimumReplicasAvailable", "Deployment has minimum availability."),
 			v.condition("Progressing", "NewReplicaSetAvailable", fmt.Sprintf("ReplicaSet %q has successfully progressed.", v.name())),
@@ -357,13 +372,17 @@ func raftCluster(v view) status {
 		id = fmt.Sprintf("00000000-0000-4000-8000-%012x", sha256.Sum256([]byte(v.text("spec", "database"))))[:36]
 	}
 	leader := v.text("spec", "statefulSetName") + "-0"
-	return status{
+	out := status{
 		"observedGeneration": v.generation(), "clusterID": id, "leader": leader,
 		"conditions": []any{
 			v.current("Ready", "InQuorum", "every pod is a member, and "+leader+" leads"),
 			v.current("SameCluster", "SameCluster", "every pod is of cluster "+id),
 		},
 	}
+	if v.get("spec", "countChassis") == true {
+		out["chassis"] = map[string]any{"registered": int64(2), "active": int64(2)}
+	}
+	return out
 }
 
 func secretAggregate(v view) status {

@@ -163,7 +163,7 @@ func (w *World) apply(desired map[string]wire.Resource, visit func(Step), depth 
 	}
 	for _, name := range slices.Sorted(maps.Keys(desired)) {
 		body := desired[name].Object
-		if w.isMade(name, body) {
+		if w.isMade(name, body) && !ofKind(body, w.Reports) {
 			continue
 		}
 		o := Exist(body)

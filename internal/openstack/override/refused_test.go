@@ -117,6 +117,46 @@ var taken = map[string]map[string]string{
 		"oslo_messaging_notifications": "driver",
 		"oslo_messaging_rabbit":        "*",
 	},
+	"neutron": {
+		"DEFAULT": "api_extensions_path api_paste_config api_workers auth_strategy backdoor_port backdoor_socket backlog bind_host " +
+			"bind_port client_socket_timeout core_plugin default_availability_zones dns_domain external_dns_driver external_pids " +
+			"global_physnet_mtu graceful_shutdown_timeout host interface_driver ipam_driver max_header_line metadata_proxy_socket " +
+			"my_ip my_ipv6 network_link_prefix network_scheduler_driver notify_nova_on_port_data_changes " +
+			"notify_nova_on_port_status_changes router_scheduler_driver rpc_state_report_workers rpc_workers service_plugins " +
+			"state_path tcp_keepidle use_ssl wsgi_default_pool_size wsgi_keep_alive wsgi_log_format wsgi_server_debug",
+		"agent":           "*",
+		"designate":       "*",
+		"dhcp":            "*",
+		"dns_forwarder":   "*",
+		"fdb":             "*",
+		"ironic":          "*",
+		"macvtap":         "*",
+		"metadata":        "*",
+		"ml2":             "extension_drivers mechanism_drivers path_mtu physical_network_mtus project_network_types tenant_network_types type_drivers",
+		"ml2_type_flat":   "flat_networks",
+		"ml2_type_geneve": "vni_ranges max_header_size",
+		"ml2_type_vlan":   "network_vlan_ranges",
+		"ml2_type_vxlan":  "vni_ranges",
+		"network_log":     "local_output_log_base",
+		"nova":            "*",
+		"oslo_reports":    "file_event_handler log_dir",
+		"ovn": "dns_servers enable_distributed_floating_ip neutron_sync_mode ovn_metadata_enabled ovn_nb_ca_cert ovn_nb_certificate " +
+			"ovn_nb_connection ovn_nb_private_key ovn_sb_ca_cert ovn_sb_certificate ovn_sb_connection ovn_sb_private_key",
+		"ovs":                  "*",
+		"placement":            "*",
+		"privsep":              "*",
+		"privsep_conntrack":    "*",
+		"privsep_dhcp_release": "*",
+		"privsep_link":         "*",
+		"privsep_namespace":    "*",
+		"privsep_ovs_vsctl":    "*",
+		"quotas": "quota_driver quota_floatingip quota_network quota_port quota_router quota_security_group quota_security_group_rule " +
+			"quota_subnet",
+		"securitygroup":     "firewall_driver",
+		"service_providers": "*",
+		"sriov_nic":         "*",
+		"ssl":               "*",
+	},
 	"nova": {
 		"DEFAULT": "api_paste_config backdoor_port backdoor_socket cert client_socket_timeout compute_driver concurrency_backend config_drive_format " +
 			"console_host daemon enabled_apis enabled_ssl_apis graceful_shutdown_timeout host injected_network_template instance_name_template " +
@@ -170,11 +210,12 @@ var taken = map[string]map[string]string{
 var (
 	listed = map[string]table{
 		"every service": everyService, "without queue": withoutQueue, "client": client, "keystone": keystone, "placement": placement, "glance": glance,
-		"queue": queue, "nova": nova,
+		"queue": queue, "nova": nova, "neutron": neutron,
 	}
 	tablesOf = map[string][]string{
 		"keystone": {"keystone", "without queue", "every service"}, "placement": {"placement", "client", "every service"},
 		"glance": {"glance", "without queue", "client", "every service"}, "nova": {"nova", "queue", "client", "every service"},
+		"neutron": {"neutron", "queue", "client", "every service"},
 	}
 )
 
@@ -210,6 +251,31 @@ var fields = map[string]map[string]string{"every service": {
 	"swift1.swift_store_project_id": "stores", "swift1.swift_store_project_name": "stores", "swift1.swift_store_region": "stores",
 	"swift1.swift_store_user": "stores", "file1.store_description": "stores", "rbd1.store_description": "stores", "s31.store_description": "stores",
 	"swift1.store_description": "stores",
+}, "neutron": {
+	"DEFAULT.api_workers":                "uwsgi.processes",
+	"DEFAULT.default_availability_zones": "availabilityZones",
+	"DEFAULT.dns_domain":                 "dnsDomain",
+	"DEFAULT.global_physnet_mtu":         "ml2.mtu",
+	"DEFAULT.service_plugins":            "servicePlugins",
+	"ml2.extension_drivers":              "ml2.extensionDrivers",
+	"ml2.mechanism_drivers":              "mechanism",
+	"ml2.path_mtu":                       "ml2.mtu",
+	"ml2.physical_network_mtus":          "ml2.physicalNetworks",
+	"ml2.project_network_types":          "ml2.tenantNetworkTypes", "ml2.tenant_network_types": "ml2.tenantNetworkTypes",
+	"ml2.type_drivers":                   "ml2.typeDrivers",
+	"ml2_type_flat.flat_networks":        "ml2.physicalNetworks",
+	"ml2_type_geneve.vni_ranges":         "ml2.vniRange",
+	"ml2_type_vlan.network_vlan_ranges":  "ml2.physicalNetworks",
+	"ml2_type_vxlan.vni_ranges":          "ml2.vniRange",
+	"ovn.dns_servers":                    "dnsServers",
+	"ovn.enable_distributed_floating_ip": "distributedFloatingIPs",
+	"quotas.quota_floatingip":            "quotas.floatingIPs",
+	"quotas.quota_network":               "quotas.networks",
+	"quotas.quota_port":                  "quotas.ports",
+	"quotas.quota_router":                "quotas.routers",
+	"quotas.quota_security_group":        "quotas.securityGroups",
+	"quotas.quota_security_group_rule":   "quotas.securityGroupRules",
+	"quotas.quota_subnet":                "quotas.subnets",
 }, "nova": {
 	"DEFAULT.metadata_workers": "uwsgi.processes", "DEFAULT.osapi_compute_workers": "uwsgi.processes", "api.local_metadata_per_cell": "metadata.perCell",
 	"conductor.workers": "conductor", "quota.cores": "quotas.cores",

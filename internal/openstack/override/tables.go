@@ -5,6 +5,7 @@ var services = map[string][]table{
 	"keystone":  {keystone, withoutQueue, everyService},
 	"placement": {placement, client, everyService},
 	"glance":    {glance, withoutQueue, client, everyService},
+	"neutron":   {neutron, queue, client, everyService},
 	"nova":      {nova, queue, client, everyService},
 	directories: {keystoneDomain},
 }

@@ -25,6 +25,12 @@ func TestKnown(t *testing.T) {
 			{Revision: "742c857f1dfb", Releases: []string{"2026.1", "2026.2"}},
 		},
 		"glance": {{Revision: "2024_1_contract01", Releases: all}, {Revision: "2024_1_expand01", Releases: all}},
+		"neutron": {
+			{Revision: "ad80a9f07c5c", Releases: []string{"2025.1"}}, {Revision: "d553edeb540f", Releases: []string{"2025.2"}},
+			{Revision: "b1bca967e19d", Releases: []string{"2026.1"}}, {Revision: "a00aa97899c0", Releases: []string{"2026.2"}},
+			{Revision: "a1b2c3d4e5f6", Releases: []string{"2026.2"}}, {Revision: "bdae3a00c493", Releases: []string{"2026.2"}},
+			{Revision: "c7f8d9e0f1a2", Releases: []string{"2026.2"}},
+		},
 		"nova": {
 			{Revision: "2903cd72dc14", Releases: []string{"2025.1", "2025.2", "2026.1"}},
 			{Revision: "ab450ba04102", Releases: []string{"2026.2"}},

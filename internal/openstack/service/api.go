@@ -22,9 +22,10 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 		return nil, err
 	}
 	w := s.Workload
+	leads := w.Service(workload.Port(portName, s.Port))
 	stage := compose.Stage{
 		{Name: s.pods()},
-		{Name: serviceResource, Object: w.Service(workload.Port(portName, s.Port))},
+		{Name: serviceResource, Object: leads},
 		{Name: "disruption-budget", Object: w.DisruptionBudget()},
 		{Name: "network-policy", Object: w.NetworkPolicy(s.Inbound(), append(outbound, s.Peers...))},
 	}
@@ -32,7 +33,11 @@ func API[M Instance](m M) ([]compose.Stage, error) {
 		stage[0].Object = w.StatefulSet(m.APIPod(), s.Claims...)
 		stage = append(stage, compose.Resource{Name: "pods", Object: w.HeadlessService(workload.Port(portName, s.Port))})
 	} else {
-		stage[0].Object = w.Deployment(m.APIPod())
+		pods := w.Deployment(m.APIPod())
+		if s.CutsOver {
+			s.cutover.roll(pods, leads)
+		}
+		stage[0].Object = pods
 	}
 	return []compose.Stage{stage}, nil
 }

@@ -27,6 +27,8 @@ type Definition struct {
 	ConfigFile string
 	// Stateful says that the API's pods have names and volumes that stay.
 	Stateful bool
+	// CutsOver says that an earlier release cannot read what a later one writes, so that the API goes from one to the other at once.
+	CutsOver bool
 	// Uploads says that bodies of requests and answers are as large, and take as long, as clients like.
 	Uploads bool
 	// Mercy is how long requests may go on while a pod stops.

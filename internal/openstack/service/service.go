@@ -116,6 +116,8 @@ type Service struct {
 	processes int32
 	// running is the image of the pods of a resource while a release is not in effect. Nil: it is.
 	running func(resource string) string
+	// cutover is how the API goes to another release, if it cuts over.
+	cutover cutover
 	// CAConfigMap holds the authority of the API's certificate, for a Gateway. Empty: there is none yet.
 	CAConfigMap string
 
@@ -153,6 +155,11 @@ func (d *Definition) Derive(in Input) (*Service, error) {
 	}
 	if s.Stateful {
 		s.Workload.Headless = s.Sub("pods")
+	}
+	if s.CutsOver {
+		if err := s.deriveCutover(in.Seen); err != nil {
+			return nil, err
+		}
 	}
 	s.Server = s.server(SpeaksIPv6(in.Seen, serviceResource))
 	return s, nil

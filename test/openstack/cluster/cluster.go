@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -55,6 +56,8 @@ type Cluster struct {
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
 
+	changes atomic.Int64
+
 	mu      sync.Mutex
 	pods    map[types.UID]*pod
 	stopped bool  // nothing starts any more
@@ -93,23 +96,69 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 			&openstackv1.EndpointRegion{}, &openstackv1.IdentityCheck{}, &openstackv1.RoleAssignment{},
 			&openstackv1.CellMapping{}, &openstackv1.ComputeCatalog{}, &openstackv1.ServiceCheck{},
 			&appsv1.DaemonSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.Pod{}).
-		WithInterceptorFuncs(interceptor.Funcs{Create: initialize}).Build()
+		WithInterceptorFuncs(c.counting()).Build()
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	for _, reconcile := range []func(context.Context) error{c.deployments, c.statefulSets, c.daemonSets, c.jobs, c.refreshVolumes} {
-		c.Loop(ctx, tick, reconcile)
+		c.Loop(ctx, tick, c.OnChange(reconcile))
 	}
 	return c, nil
 }
 
-// initialize gives an object what an API server gives it, which the fake one does not.
-func initialize(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-	if o.GetUID() == "" {
-		o.SetUID(uuid.NewUUID())
+// Changes is how many writes there were to objects of the cluster: as long as it stays the same, there is nothing new to see.
+func (c *Cluster) Changes() int64 { return c.changes.Load() }
+
+// counting counts writes, and gives new objects what an API server gives them, which the fake one does not.
+func (c *Cluster) counting() interceptor.Funcs {
+	count := func(err error) error { c.changes.Add(1); return err }
+	return interceptor.Funcs{
+		Create: func(ctx context.Context, api client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if o.GetUID() == "" {
+				o.SetUID(uuid.NewUUID())
+			}
+			o.SetGeneration(1)
+			o.SetCreationTimestamp(metav1.Now())
+			return count(api.Create(ctx, o, opts...))
+		},
+		Update: func(ctx context.Context, api client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			return count(api.Update(ctx, o, opts...))
+		},
+		Patch: func(ctx context.Context, api client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			return count(api.Patch(ctx, o, patch, opts...))
+		},
+		Delete: func(ctx context.Context, api client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			return count(api.Delete(ctx, o, opts...))
+		},
+		SubResourceUpdate: func(
+			ctx context.Context, api client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption,
+		) error {
+			return count(api.SubResource(sub).Update(ctx, o, opts...))
+		},
+		SubResourcePatch: func(
+			ctx context.Context, api client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption,
+		) error {
+			return count(api.SubResource(sub).Patch(ctx, o, patch, opts...))
+		},
 	}
-	o.SetGeneration(1)
-	o.SetCreationTimestamp(metav1.Now())
-	return c.Create(ctx, o, opts...)
+}
+
+// quiet is how long a controller does not look while nothing is written: pods start and end besides.
+const quiet = time.Second
+
+// OnChange lets a controller look when something was written, or has not been for a while.
+func (c *Cluster) OnChange(reconcile func(context.Context) error) func(context.Context) error {
+	seen, last := int64(-1), time.Time{}
+	return func(ctx context.Context) error {
+		now := c.Changes()
+		if now == seen && time.Since(last) < quiet {
+			return nil
+		}
+		if err := reconcile(ctx); err != nil {
+			return err
+		}
+		seen, last = now, time.Now()
+		return nil
+	}
 }
 
 // Loop calls a function again and again until the cluster stops.
@@ -191,6 +240,13 @@ func (c *Cluster) Apply(ctx context.Context, desired client.Object) error {
 		annotations := map[string]string{appliedAnnotation: strings.Join(slices.Sorted(maps.Keys(wanted)), ",")}
 		maps.Copy(annotations, desired.GetAnnotations())
 		desired.SetAnnotations(annotations)
+	}
+	if s, ok := desired.(*corev1.Service); ok && s.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		address, err := c.Address(domains(s.Name, s.Namespace)...)
+		if err != nil {
+			return err
+		}
+		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: address}}
 	}
 	// As with server-side apply, nobody who writes at the same time gets in the way.
 	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return c.write(ctx, desired, wanted) }); err != nil {

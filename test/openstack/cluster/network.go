@@ -30,13 +30,14 @@ var numbers atomic.Int32
 // added, so that a reader never sees half of it.
 type network struct {
 	mu        sync.Mutex
-	addresses map[string]string    // by name
-	listeners map[string]io.Closer // by protocol and address
+	addresses map[string]string     // by name
+	listeners map[string]io.Closer  // by protocol and address
+	selectors map[string]labels.Set // of Services, by namespace and name
 	closed    bool
 }
 
 func newNetwork() *network {
-	return &network{addresses: map[string]string{}, listeners: map[string]io.Closer{}}
+	return &network{addresses: map[string]string{}, listeners: map[string]io.Closer{}, selectors: map[string]labels.Set{}}
 }
 
 // newAddress of a pod or of a Service.
@@ -124,13 +125,16 @@ func domains(name, namespace string) []string {
 	return []string{base + ".svc.cluster.local", base + ".svc", base}
 }
 
-// serve makes a Service reachable, once. One without an address of its own is a name for each of its pods, given when they
-// start.
+// serve makes a Service reachable, once, and lead to the pods that it selects now. One without an address of its own is a name for each of
+// its pods, given when they start.
 func (c *Cluster) serve(s *corev1.Service) error {
 	if s.Spec.ClusterIP == corev1.ClusterIPNone {
 		return nil
 	}
 	names := domains(s.Name, s.Namespace)
+	c.network.mu.Lock()
+	c.network.selectors[names[0]] = s.Spec.Selector
+	c.network.mu.Unlock()
 	for _, port := range s.Spec.Ports {
 		address, err := c.Address(names...)
 		if err != nil {
@@ -236,7 +240,9 @@ func (c *Cluster) forward(l net.Listener, s *corev1.Service, target intstr.IntOr
 }
 
 func (c *Cluster) endpoints(s *corev1.Service, target intstr.IntOrString) []string {
-	selector := labels.SelectorFromSet(s.Spec.Selector)
+	c.network.mu.Lock()
+	selector := labels.SelectorFromSet(c.network.selectors[domains(s.Name, s.Namespace)[0]])
+	c.network.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var oldestFirst []*pod

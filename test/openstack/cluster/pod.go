@@ -31,10 +31,12 @@ type pod struct {
 	// ready and stopping decide whether Services lead to it.
 	ready, stopping atomic.Bool
 	cluster         *Cluster
-	stop            chan struct{}
-	once            sync.Once
-	shares          int           // the process whose network it has, if that is not its own
-	gone            chan struct{} // closed when nothing of it runs any more
+	// minReady is how long it has to be ready before it counts, in seconds: what its Deployment said while it was of its template.
+	minReady int32
+	stop     chan struct{}
+	once     sync.Once
+	shares   int           // the process whose network it has, if that is not its own
+	gone     chan struct{} // closed when nothing of it runs any more
 
 	mu         sync.Mutex
 	volumes    map[string]*volume

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -50,7 +51,7 @@ func (c *Cluster) owned(uid types.UID) (running, stopping []*pod) {
 	return running, stopping
 }
 
-// deployments rolls Deployments: one pod more at first, and none is removed before its successor is ready.
+// deployments rolls Deployments: some pods more at first, and none is removed before its successor is available.
 func (c *Cluster) deployments(ctx context.Context) error {
 	list := &appsv1.DeploymentList{}
 	if err := c.Client.List(ctx, list); err != nil {
@@ -71,10 +72,17 @@ func (c *Cluster) deployment(ctx context.Context, d *appsv1.Deployment) error {
 	}
 	wanted := replicasOf(d.Spec.Replicas)
 	pods, _ := c.owned(d.UID)
+	surge := 1
+	if r := d.Spec.Strategy.RollingUpdate; r != nil && r.MaxSurge != nil {
+		if surge, err = intstr.GetScaledValueFromIntOrPercent(r.MaxSurge, wanted, true); err != nil {
+			return err
+		}
+	}
 	var current, old []*pod
-	ready, updated := 0, 0
+	ready, available, updated := 0, 0, 0
 	for _, p := range pods {
 		if p.object.Labels[revisionLabel] == hash {
+			p.minReady = d.Spec.MinReadySeconds
 			current = append(current, p)
 			updated++
 		} else {
@@ -83,16 +91,19 @@ func (c *Cluster) deployment(ctx context.Context, d *appsv1.Deployment) error {
 		if p.ready.Load() {
 			ready++
 		}
+		if p.available() {
+			available++
+		}
 	}
 	switch {
-	case len(current) < wanted && len(pods) < wanted+1:
+	case len(current) < wanted && len(pods) < wanted+surge:
 		template := d.Spec.Template.DeepCopy()
 		metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
 		name := fmt.Sprintf("%s-%s-%s", d.Name, hash, names.Hash(5, fmt.Sprint(numbers.Add(1))))
 		if err := c.start(ctx, name, d, "ReplicaSet", template); err != nil {
 			return err
 		}
-	case len(old) > 0 && (ready > wanted || !old[0].ready.Load()):
+	case len(old) > 0 && (available > wanted || !old[0].available()):
 		old[0].terminate()
 	case len(old) == 0 && len(current) > wanted:
 		current[0].terminate()
@@ -101,10 +112,13 @@ func (c *Cluster) deployment(ctx context.Context, d *appsv1.Deployment) error {
 	return setStatus(ctx, c, d, func(d *appsv1.Deployment) {
 		s := &d.Status
 		s.ObservedGeneration = counted
-		s.Replicas, s.UpdatedReplicas = int32(len(pods)), int32(updated)  //nolint:gosec // a handful
-		s.ReadyReplicas, s.AvailableReplicas = int32(ready), int32(ready) //nolint:gosec // a handful
+		s.Replicas, s.UpdatedReplicas = int32(len(pods)), int32(updated)      //nolint:gosec // a handful
+		s.ReadyReplicas, s.AvailableReplicas = int32(ready), int32(available) //nolint:gosec // a handful
 	})
 }
+
+// available says that a pod counts. As long as it has to wait for that, it does not: nobody asks for a time that passes.
+func (p *pod) available() bool { return p.ready.Load() && p.minReady == 0 }
 
 // statefulSets starts the pods of StatefulSets, and replaces those of an earlier template one by one.
 func (c *Cluster) statefulSets(ctx context.Context) error {
@@ -178,6 +192,7 @@ func replace(old []*pod, allReady bool) {
 func templateOf(s *appsv1.StatefulSet, name, hash string) *corev1.PodTemplateSpec {
 	out := s.Spec.Template.DeepCopy()
 	metav1.SetMetaDataLabel(&out.ObjectMeta, revisionLabel, hash)
+	metav1.SetMetaDataLabel(&out.ObjectMeta, appsv1.StatefulSetPodNameLabel, name)
 	out.Spec.Hostname, out.Spec.Subdomain = name, s.Spec.ServiceName
 	claims(s, name, &out.Spec)
 	return out

@@ -27,8 +27,9 @@ const uv = "uv==0.13.8"
 // clients test a cloud from outside.
 var clients = []string{"python-openstackclient", "tempest"}
 
-// bindings are Debian's Python modules for Ceph, which the package index does not have.
-var bindings = []string{"rados", "rbd"}
+// bindings are Debian's Python modules that the package index does not have: for Ceph, and by which Open vSwitch's looks up names. Some are
+// in Python around what is compiled.
+var bindings = []string{"rados", "rbd", "unbound"}
 
 // Cache is the folder for what is made once: $COBALTCORE_CACHE, or .cache/cobaltcore in the home folder.
 func Cache() (string, error) {
@@ -99,16 +100,26 @@ func requirements(r release.Release) ([]string, error) {
 // bind makes Debian's modules those of a virtual environment, without anything else of Debian's.
 func bind(venv string) error {
 	for _, name := range bindings {
-		modules, err := filepath.Glob("/usr/lib/python3/dist-packages/" + name + ".cpython-*.so")
-		if err != nil || len(modules) != 1 {
-			return fmt.Errorf("cannot find Debian's Python module %s: there are %d", name, len(modules))
+		const all = "/usr/lib/python3/dist-packages/"
+		var modules []string
+		for _, file := range []string{name + ".py", name + ".cpython-*.so", "_" + name + ".cpython-*.so"} {
+			found, err := filepath.Glob(all + file)
+			if err != nil {
+				return err
+			}
+			modules = append(modules, found...)
+		}
+		if !slices.ContainsFunc(modules, func(m string) bool { return strings.HasSuffix(m, ".so") }) {
+			return fmt.Errorf("cannot find Debian's Python module %s: there are %v", name, modules)
 		}
 		folders, err := filepath.Glob(filepath.Join(venv, "lib", "python3*", "site-packages"))
 		if err != nil || len(folders) != 1 {
 			return fmt.Errorf("cannot find the modules of %s: there are %d folders", venv, len(folders))
 		}
-		if err := os.Symlink(modules[0], filepath.Join(folders[0], filepath.Base(modules[0]))); err != nil {
-			return err
+		for _, m := range modules {
+			if err := os.Symlink(m, filepath.Join(folders[0], filepath.Base(m))); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -32,7 +32,7 @@ func (o *Operators) certificate(ctx context.Context, u *unstructured.Unstructure
 		}
 		data = map[string][]byte{"tls.crt": a.Certificate, "tls.key": a.Key, "ca.crt": a.Certificate}
 	case issuer != nil && !isCA:
-		p, err := issuer.Issue(pki.Subject{Hosts: texts(u, "spec", "dnsNames")})
+		p, err := issuer.Issue(pki.Subject{Hosts: append(texts(u, "spec", "dnsNames"), texts(u, "spec", "ipAddresses")...)})
 		if err != nil {
 			return err
 		}

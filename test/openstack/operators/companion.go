@@ -70,15 +70,15 @@ func (o *Operators) companion(ctx context.Context) {
 	rafts := &raftcluster.Reconciler{Client: api, Reader: api, Dial: o.Cluster.Dial, Events: recorder, Clock: clock{o}}
 	offers := &computecatalog.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	o.administration(ctx)
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, rafts, &c5c3v1.RaftClusterList{}))
-	o.Cluster.Loop(ctx, pass, o.topology)
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(rafts), &c5c3v1.RaftClusterList{}))
+	o.Cluster.Loop(ctx, pass, o.Cluster.OnChange(o.topology))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.dueOr(cells, o.cellChanges()), &openstackv1.CellMappingList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.dueOr(offers, o.edits()), &openstackv1.ComputeCatalogList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(services), &openstackv1.ServiceCheckList{}))
-	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, credentials, &c5c3v1.CredentialRotationList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, secrets, &c5c3v1.SecretAggregateList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, keys, &openstackv1.KeyRepositoryList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, schema, &openstackv1.DatabaseSyncList{}))
+	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, o.onChange(credentials), &c5c3v1.CredentialRotationList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(secrets), &c5c3v1.SecretAggregateList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(keys), &openstackv1.KeyRepositoryList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(schema), &openstackv1.DatabaseSyncList{}))
 }
 
 // transport is a way into the cluster for clients that trust one authority.
@@ -106,6 +106,32 @@ func reconcileAll(api client.Client, r reconcile.Reconciler, list client.ObjectL
 			return err
 		})
 	}
+}
+
+// onChange lets a reconciler be called when something in the cluster was written since its last pass, which may be what it watches, or when
+// it wants to, by the companion's clock.
+func (o *Operators) onChange(r reconcile.Reconciler) reconcile.Reconciler {
+	type last struct {
+		changes int64
+		next    time.Time // zero: it waits for a change
+	}
+	passes := map[reconcile.Request]last{}
+	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		changes, began := o.Cluster.Changes(), o.Now()
+		if was, ok := passes[req]; ok && was.changes == changes && (was.next.IsZero() || began.Before(was.next)) {
+			return reconcile.Result{}, nil
+		}
+		result, err := r.Reconcile(ctx, req)
+		if err != nil {
+			delete(passes, req)
+			return result, err
+		}
+		passes[req] = last{changes: changes}
+		if result.RequeueAfter > 0 {
+			passes[req] = last{changes: changes, next: began.Add(result.RequeueAfter)}
+		}
+		return result, nil
+	})
 }
 
 // cellChanges wakes who reconciles CellMappings for what it watches: their specs, and their Jobs.

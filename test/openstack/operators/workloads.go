@@ -69,12 +69,16 @@ func (o *Operators) deployment(ctx context.Context, u *unstructured.Unstructured
 	return o.WaitForDeployment(ctx, client.ObjectKeyFromObject(object))
 }
 
-// WaitForDeployment waits until all pods of a Deployment are of its template and ready.
+// WaitForDeployment waits until all pods of a Deployment are of its template and ready, or, of one whose new pods do not count yet, until
+// all of these are ready beside the earlier ones.
 func (o *Operators) WaitForDeployment(ctx context.Context, key client.ObjectKey) error {
 	d := &appsv1.Deployment{}
 	return o.Cluster.Wait(ctx, Timeout, "the pods of Deployment "+key.Name, func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, key, d)
-		return RolledOut(d), err
+		s := d.Status
+		beside := d.Spec.MinReadySeconds > 0 && s.ObservedGeneration == d.Generation && s.UpdatedReplicas == ptr.Deref(d.Spec.Replicas, 1) &&
+			s.ReadyReplicas-s.AvailableReplicas == s.UpdatedReplicas
+		return beside || RolledOut(d), err
 	})
 }
 

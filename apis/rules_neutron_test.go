@@ -1,0 +1,41 @@
+package apis_test
+
+var neutronCases = kindCases{
+	base: service + `
+queue: {rabbitMQRef: {name: rabbitmq}, host: rabbitmq.cloud.svc, caSecretRef: {name: rabbitmq-tls, key: ca.crt}}
+ovn: {northbound: "ssl:nb-0:6641,ssl:nb-1:6641", southbound: "ssl:sb-0:6642", issuerRef: {name: ovn-ca, kind: Issuer}}
+api: {replicas: 1}
+maintenance: {replicas: 1}
+periodic: {replicas: 1}`,
+	cases: map[string]specCase{
+		"Networks": {
+			reason: "All of it.",
+			spec: `
+ml2:
+  typeDrivers: [geneve, vlan, flat]
+  tenantNetworkTypes: [geneve, vlan]
+  extensionDrivers: [port_security, qos, dns]
+  physicalNetworks: [{name: physnet1, flat: true, vlanRanges: ["100:199"], mtu: 9000}]
+  mtu: 9000
+  vniRange: "1:65536"
+servicePlugins: [ovn-router, qos]
+dnsServers: [10.0.0.53, "fd00::53"]
+dnsDomain: machines.example.com
+distributedFloatingIPs: true
+availabilityZones: [a]
+quotas: {networks: 1, subnets: -1, ports: 0}`,
+		},
+		"NotEncrypted": {
+			reason:  "Whoever is in between could make networks.",
+			spec:    `ovn: {northbound: "tcp:nb-0:6641"}`,
+			field:   "spec.ovn.northbound",
+			message: "should match",
+		},
+		"BelowNothing": {
+			reason:  "-1 is no bound already.",
+			spec:    `quotas: {ports: -2}`,
+			field:   "spec.quotas.ports",
+			message: "should be greater than or equal to -1",
+		},
+	},
+}

@@ -1,0 +1,119 @@
+package raftcluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+)
+
+// node is one that has registered: what it has done, and how long ago. Below 0: it never said anything.
+type node struct {
+	name string
+	done int
+	ago  time.Duration
+}
+
+// nodesAt is what a southbound database answers that wants so much.
+func nodesAt(now time.Time, wanted int, nodes ...node) string {
+	var registered, told []string
+	for _, n := range nodes {
+		registered = append(registered, fmt.Sprintf(`{"name":%q}`, n.name))
+		if n.done >= 0 {
+			told = append(told, fmt.Sprintf(`{"name":%q,"nb_cfg":%d,"nb_cfg_timestamp":%d}`, n.name, n.done, now.Add(-n.ago).UnixMilli()))
+		}
+	}
+	return fmt.Sprintf(`[{"rows":[{"nb_cfg":%d}]},{"rows":[%s]},{"rows":[%s]}]`, wanted, strings.Join(registered, ","), strings.Join(told, ","))
+}
+
+// TestChassis: nodes are counted, and those whose controllers do nothing any more are named.
+func TestChassis(t *testing.T) {
+	long := time.Hour
+	for title, tc := range map[string]struct {
+		reason string
+		wanted int
+		nodes  []node
+		answer string // in place of nodes
+		was    *c5c3v1.RaftChassis
+		want   *c5c3v1.RaftChassis
+	}{
+		"None":   {reason: "No hypervisor is there yet.", want: &c5c3v1.RaftChassis{}},
+		"Done":   {reason: "All have done what is wanted.", wanted: 7, nodes: []node{{"a", 7, long}, {"b", 7, long}}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 2}},
+		"Asked":  {reason: "They were asked this very moment.", wanted: 8, nodes: []node{{"a", 7, long}}, want: &c5c3v1.RaftChassis{Registered: 1, Active: 1}},
+		"At it":  {reason: "It has much to do, and did something not long ago.", wanted: 9, nodes: []node{{"a", 5, time.Minute}}, want: &c5c3v1.RaftChassis{Registered: 1, Active: 1}},
+		"Gone":   {reason: "Its node is off.", wanted: 9, nodes: []node{{"b", 5, long}, {"a", 9, 0}}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 1, Behind: []string{"b"}}},
+		"Silent": {reason: "It registered and did nothing.", wanted: 9, nodes: []node{{"a", -1, 0}}, want: &c5c3v1.RaftChassis{Registered: 1, Behind: []string{"a"}}},
+		"Many": {
+			reason: "The first are named.", wanted: 9, want: &c5c3v1.RaftChassis{Registered: 10, Behind: []string{"a", "b", "c", "d", "e", "f", "g", "h"}},
+			nodes: []node{
+				{"j", 1, long}, {"i", 1, long}, {"h", 1, long}, {"g", 1, long}, {"f", 1, long},
+				{"e", 1, long}, {"d", 1, long}, {"c", 1, long}, {"b", 1, long}, {"a", 1, long},
+			},
+		},
+		"Refused": {
+			reason: "What was counted last stays.", answer: `[{"rows":[]},{"error":"no table"},{"rows":[]}]`,
+			was: &c5c3v1.RaftChassis{Registered: 2, Active: 1}, want: &c5c3v1.RaftChassis{Registered: 2, Active: 1},
+		},
+		"Cut short": {reason: "An answer lacks a part.", answer: `[{"rows":[]}]`, was: &c5c3v1.RaftChassis{Registered: 2}, want: &c5c3v1.RaftChassis{Registered: 2}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			c := newCluster(t, 3, ours)
+			o := &c5c3v1.RaftCluster{}
+			if err := c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+				t.Fatal(err)
+			}
+			o.Spec.Database, o.Spec.CountChassis = "OVN_Southbound", true
+			if err := c.api.Update(context.Background(), o); err != nil {
+				t.Fatal(err)
+			}
+			o.Status.Chassis = tc.was
+			if err := c.api.Status().Update(context.Background(), o); err != nil {
+				t.Fatal(err)
+			}
+			// The first is not in touch with the others: what it has may be old.
+			c.members.says(name+"-0", serving(ours, "a", false, false, 3))
+			c.members.says(name+"-1", serving(ours, "b", false, true, 3))
+			c.members.says(name+"-2", serving(ours, "c", true, true, 3))
+			c.members.nodes = tc.answer
+			if tc.answer == "" {
+				c.members.nodes = nodesAt(c.clock.Now().Add(time.Minute), tc.wanted, tc.nodes...)
+			}
+			if _, err := c.pass(c.api); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, c.status().Chassis); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestReader: nodes are counted where the newest is, and nowhere if nobody is in touch.
+func TestReader(t *testing.T) {
+	member := func(cluster string, leader, connected bool) *database {
+		return &database{cluster: cluster, leader: leader, connected: connected}
+	}
+	for title, tc := range map[string]struct {
+		pods []*database
+		want string
+	}{
+		"Leader":   {[]*database{member(ours, false, true), member(ours, true, true)}, "pod-1"},
+		"Follower": {[]*database{nil, member(ours, false, true)}, "pod-1"},
+		"Alone":    {[]*database{member(ours, true, false)}, ""},
+		"Foreign":  {[]*database{member(another, true, true)}, ""},
+	} {
+		w := &world{cluster: &c5c3v1.RaftCluster{Status: c5c3v1.RaftClusterStatus{ClusterID: ours}}}
+		for i, d := range tc.pods {
+			w.pods = append(w.pods, pod{name: fmt.Sprintf("pod-%d", i), database: d})
+		}
+		if got := w.reader(); got != tc.want {
+			t.Errorf("%s: %q, want %q", title, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package controlplane
+
+import (
+	"cmp"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// neutron is the network service.
+func neutron(m *model, s *serviceState) runtime.Object {
+	n := m.spec.Services.Neutron
+	worker := m.worker(n.Workers)
+	return &neutronv1.Neutron{
+		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
+		Spec: neutronv1.NeutronSpec{
+			ServiceSpec: m.serviceSpec(s), Placement: n.Placement, Networks: n.Networks, Identity: m.identitySpec(), Queue: m.queueSpec(),
+			OVN: m.ovnAt(s), NotifiesNova: m.hasService(novav1.ServiceName),
+			API: m.process(n.API), Maintenance: worker, Periodic: worker, UWSGI: s.processes(),
+		},
+	}
+}
+
+// neutronAPI is what the claim says of the API's pods, in the form of all services.
+func neutronAPI(n *controlplanev1.Neutron) common.Workload {
+	return *openstack.Shape(ptr.Deref(n.API, common.Process{}), n.Placement)
+}
+
+// worker is what is said of one of which one works and another one waits, over what the size gives a daemon.
+func (m *model) worker(said *common.Process) common.Process {
+	const onePlusOne = 2
+	r := m.size.daemonResources.Requests
+	return processOver(common.Process{
+		Replicas: new(min(m.size.daemons, onePlusOne)), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
+	}, []*common.Process{said})
+}
+
+func checkNeutron(m *model, s *serviceState, r release.Release) error {
+	n := m.spec.Services.Neutron
+	spec := s.spec()
+	spec.Workload, spec.MemoryField = openstack.Shape(m.process(n.API), n.Placement), "api.memory"
+	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r), network.Check(s.field(""), n.Networks), m.checkOVN(s.field(".ovn"))}
+	if n.Mechanism == "OVS" {
+		errs = append(errs, invalid.Field(s.field(".mechanism"), "agents are not built yet in this version; say OVN, or leave it out"))
+	}
+	if n.API != nil { // How much memory it needs is a question of all services.
+		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *n.API))
+	}
+	if n.Workers != nil {
+		errs = append(errs, openstack.CheckProcess(s.field(".workers"), *n.Workers))
+	}
+	return errors.Join(errs...)
+}
+
+// neutronPods are those of every process, and of what networks are kept in.
+func neutronPods(m *model, s *serviceState) []part {
+	n := m.spec.Services.Neutron
+	const workers = 2 // of two kinds
+	of := func(field string, p common.Process, times int32) part {
+		return part{field: s.field(field), replicas: *p.Replicas, times: times, resources: openstack.Resources(p), short: true}
+	}
+	out := []part{
+		of(".api", m.process(n.API), 1), of(".workers", m.worker(n.Workers), workers),
+		{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes},
+	}
+	return append(out, m.ovnParts(s.field(".ovn"))...)
+}
+
+// networkSecrets are those with which object stores are reached that have copies of OVN's databases.
+func networkSecrets(s *controlplanev1.Services) []named {
+	if s.Neutron == nil || !s.Neutron.Enabled || s.Neutron.OVN == nil {
+		return nil // What is off needs no Secret.
+	}
+	var out []named
+	add := func(b *controlplanev1.S3, part string) {
+		out = append(out, named{
+			name: &b.CredentialsSecretRef.Name, field: "spec.services.neutron.ovn." + part + ".s3.credentialsSecretRef",
+			keys: mariadb.BucketKeys(b.PrivateCA),
+		})
+	}
+	if b := s.Neutron.OVN.Backup; b != nil {
+		add(&b.S3, "backup")
+	}
+	if r := s.Neutron.OVN.RestoreFrom; r != nil {
+		add(&r.S3, "restoreFrom")
+	}
+	return out
+}
+
+// neutronConnections is how many it opens to the database at most: besides requests, each process of the API does what OVN tells, and each
+// worker has a process above it.
+func neutronConnections(m *model, s *serviceState) int64 {
+	n := m.spec.Services.Neutron
+	api := int64(*s.workload.Replicas) * int64(s.processes().Processes) * pool
+	const kinds, processes = 2, 2
+	return s.threads() + api + kinds*processes*daemonsOf(m.worker(n.Workers))
+}
+
+// ovnOrdered says that virtual networks are made by OVN.
+func (m *model) ovnOrdered() bool {
+	n := m.spec.Services.Neutron
+	return n != nil && n.Enabled
+}
+
+// ovnSaid is what the claim says of it.
+func (m *model) ovnSaid() controlplanev1.OVN {
+	return ptr.Deref(m.spec.Services.Neutron.OVN, controlplanev1.OVN{})
+}
+
+// ovnNodes is where its pods run.
+func (m *model) ovnNodes() common.Placement { return m.spec.Services.Neutron.Placement }
+
+// ovnAt is where its databases are. What the network service was told holds while OVN says nothing.
+func (m *model) ovnAt(s *serviceState) neutronv1.OVN {
+	address := func(part string) string {
+		return cmp.Or(m.ovnSeen().String("status", part, "endpoint"), s.seen.String("spec", "ovn", part))
+	}
+	return neutronv1.OVN{
+		Northbound: address(northbound), Southbound: address(southbound),
+		// OVN's own: who has a certificate of it may write.
+		IssuerRef: common.IssuerReference{Name: ovnv1.Name + "-ca", Kind: "Issuer"},
+	}
+}

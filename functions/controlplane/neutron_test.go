@@ -1,0 +1,205 @@
+package controlplane
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+)
+
+// virtual is Neutron, with more that is said of it.
+func virtual(more string) string { return "{services: {neutron: {enabled: true" + more + "}}}" }
+
+// neutronOf is what Neutron is told of a claim, where something is observed.
+func neutronOf(t *testing.T, spec string, observed map[string]*structpb.Struct) *neutronv1.NeutronSpec {
+	t.Helper()
+	m, err := derive(input(t, spec, queued, observed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &neutron(m, m.services[len(m.services)-1]).(*neutronv1.Neutron).Spec
+}
+
+// TestNeutronProcesses: what is not said of a process is its size's, and what works once is there twice at most.
+func TestNeutronProcesses(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, spec string
+		want         []string
+	}{
+		"nothing": {"As the size has it.", virtual(""), []string{
+			"api 2 × 250m, 512Mi", "maintenance 2 × 250m, 512Mi", "periodic 2 × 250m, 512Mi",
+			"northbound 3 × 250m, 512Mi, 5Gi", "southbound 3 × 250m, 512Mi, 5Gi", "northd 2 × 250m, 512Mi",
+		}},
+		"large": {"The others would only wait.", "{size: large, " + virtual("")[1:], []string{
+			"api 5 × 1, 2Gi", "maintenance 2 × 500m, 1Gi", "periodic 2 × 500m, 1Gi",
+			"northbound 3 × 1, 8Gi, 20Gi", "southbound 3 × 1, 8Gi, 20Gi", "northd 2 × 500m, 1Gi",
+		}},
+		"said": {
+			"The claim's own word comes first.",
+			virtual(", api: {replicas: 4}, workers: {replicas: 1, memory: 1Gi}, ovn: {northbound: {replicas: 1, storageSize: 7Gi}, " +
+				"southbound: {memory: 3Gi, cpu: 2}, northd: {replicas: 3}}"),
+			[]string{
+				"api 4 × 250m, 512Mi", "maintenance 1 × 250m, 1Gi", "periodic 1 × 250m, 1Gi",
+				"northbound 1 × 250m, 512Mi, 7Gi", "southbound 3 × 2, 3Gi, 5Gi", "northd 3 × 250m, 512Mi",
+			},
+		},
+	} {
+		m := derived(t, tc.spec, queued)
+		n, o := neutronOf(t, tc.spec, nil), m.ovnSpec()
+		got := []string{
+			"api " + says(&n.API), "maintenance " + says(&n.Maintenance), "periodic " + says(&n.Periodic),
+			"northbound " + says(&o.Northbound.Process) + ", " + string(o.Northbound.StorageSize),
+			"southbound " + says(&o.Southbound.Process) + ", " + string(o.Southbound.StorageSize), "northd " + says(&o.Northd),
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
+	}
+}
+
+// TestNeutronTold: Neutron is told where OVN's databases are, and goes on with what it was told while OVN says nothing. It tells Nova of
+// ports where there is one.
+func TestNeutronTold(t *testing.T) {
+	const north, south = "ssl:nb-0:6641", "ssl:sb-0:6642"
+	says := structOf(t, fields(t, "{status: {northbound: {endpoint: '"+north+"'}, southbound: {endpoint: '"+south+"'}, chassisCount: 3, activeControllers: 2}}"))
+	told := structOf(t, fields(t, "{spec: {ovn: {northbound: '"+north+"', southbound: '"+south+"'}}}"))
+	want := neutronv1.OVN{Northbound: north, Southbound: south, IssuerRef: common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"}}
+	for name, observed := range map[string]map[string]*structpb.Struct{
+		"OVN says it":      {"ovn": says},
+		"OVN says nothing": {"ovn": structOf(t, map[string]any{}), "neutron": told},
+		"OVN is not seen":  {"neutron": told},
+	} {
+		if diff := cmp.Diff(want, neutronOf(t, virtual(""), observed).OVN); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if n := neutronOf(t, virtual(""), nil); n.NotifiesNova {
+		t.Error("there is no Nova to tell")
+	}
+	both := "{services: {placement: {enabled: true}, glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}]}, " +
+		"nova: {enabled: true}, neutron: {enabled: true}}}"
+	if n := neutronOf(t, both, nil); !n.NotifiesNova {
+		t.Error("Nova is not told of ports")
+	}
+	m, err := derive(input(t, virtual(""), queued, map[string]*structpb.Struct{"ovn": says}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&controlplanev1.OVNStatus{Northbound: north, Southbound: south, ChassisCount: 3, ActiveControllers: 2}, m.ovnStatus()); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	if status := derived(t, virtual(""), queued).ovnStatus(); status != nil {
+		t.Errorf("there is no OVN yet: %v", status)
+	}
+}
+
+// TestOVNSays: what the claim says of OVN comes to it, and its Secrets by the names of their copies, which it waits for.
+func TestOVNSays(t *testing.T) {
+	const s3 = "{bucket: copies, endpoint: 's3.example.com:443', region: west, prefix: clouds/a, credentialsSecretRef: {name: s3}, privateCA: true}"
+	m := derived(t, virtual(", ovn: {southbound: {exposure: {type: NodePort, nodes: nodes.example.com, networks: [10.0.0.0/16]}}, "+
+		"relay: {replicas: 3, cpu: 2}, electionTimerSeconds: 9, inactivityProbeSeconds: 120, backup: {schedule: '0 4 * * *', retentionDays: 7, s3: "+s3+"}, "+
+		"restoreFrom: {targetRecoveryTime: '2026-05-01T03:00:00Z', s3: "+s3+"}}"), "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], "+
+		"s3Endpoints: ['*'], hypervisorNetworks: ['*'], domains: ['*']}]}")
+	got := m.ovnSpec()
+	bucket := ovnv1.Bucket{
+		Bucket: "copies", Endpoint: "s3.example.com:443", Region: "west", Prefix: "clouds/a", PrivateCA: true,
+		CredentialsSecretRef: common.SecretReference{Name: common.ObjectName(m.secrets.Target("s3"))},
+	}
+	relay := common.Process{Replicas: new(int32(3)), CPU: new(intstr.FromInt32(2)), Memory: "512Mi"}
+	want := ovnv1.OVNClusterSpec{
+		Southbound: ovnv1.Southbound{
+			Members:  ovnv1.Members{ElectionTimerSeconds: 9, InactivityProbeSeconds: 120},
+			Exposure: &common.MemberExposure{Type: "NodePort", Nodes: "nodes.example.com", Networks: []common.CIDR{"10.0.0.0/16"}},
+		},
+		Relay:       &relay,
+		Backup:      &ovnv1.Backup{Schedule: "0 4 * * *", RetentionDays: 7, Bucket: bucket},
+		RestoreFrom: &ovnv1.RestoreFrom{TargetRecoveryTime: "2026-05-01T03:00:00Z", Bucket: bucket},
+	}
+	got = ovnv1.OVNClusterSpec{Southbound: got.Southbound, Relay: got.Relay, Backup: got.Backup, RestoreFrom: got.RestoreFrom}
+	south := &got.Southbound.Members
+	*south = ovnv1.Members{ElectionTimerSeconds: south.ElectionTimerSeconds, InactivityProbeSeconds: south.InactivityProbeSeconds}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{m.secrets.Resource(m.secrets.Target("s3"))}, slices.Compact(m.copiesOfOVN())); diff != "" {
+		t.Errorf("it waits for (-want +got):\n%s", diff)
+	}
+	if o := derived(t, virtual(""), queued).ovnSpec(); o.Relay != nil || o.Backup != nil || o.RestoreFrom != nil || o.Southbound.Exposure != nil {
+		t.Errorf("nobody asked for %+v", o)
+	}
+}
+
+// TestOVNStays: volumes that are there stay as they are, whatever another size or another platform would give.
+func TestOVNStays(t *testing.T) {
+	const was = "{clusterDomain: west.local, northbound: {storageSize: 3Gi, storageClass: slow}, southbound: {storageSize: 4Gi}}"
+	m, err := derive(input(t, virtual(""), queued[:len(queued)-1]+", storageClass: fast, clusterDomain: east.local}", observedAs(t, "ovn", was)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := m.ovnSpec()
+	got := []string{
+		string(o.ClusterDomain), string(o.Northbound.StorageSize), string(o.Northbound.StorageClass),
+		string(o.Southbound.StorageSize), string(o.Southbound.StorageClass),
+	}
+	if diff := cmp.Diff([]string{"west.local", "3Gi", "slow", "4Gi", ""}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for said, words := range map[string]string{
+		"northbound: {storageSize: 5Gi}":     "the volumes have 3Gi",
+		"southbound: {storageClass: theirs}": "the cluster's default class",
+	} {
+		part, field := said[:len("northbound")], "storageSize"
+		if part == southbound {
+			field = "storageClass"
+		}
+		open := "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], storageClasses: ['*']}]}"
+		_, err := derive(input(t, virtual(", ovn: {"+said+"}"), open, observedAs(t, "ovn", was)))
+		checkRefused(t, said, err, "spec.services.neutron.ovn."+part+"."+field, words)
+	}
+	if _, err := derive(input(t, virtual(", ovn: {northbound: {storageSize: 3072Mi}}"), queued, observedAs(t, "ovn", was))); err != nil {
+		t.Errorf("the same size in other words: %v", err)
+	}
+}
+
+// TestNeutronRefused: the claim reports what Neutron cannot do.
+func TestNeutronRefused(t *testing.T) {
+	const closed = "{domain: example.com, queueIssuer: queues}"
+	for name, tc := range map[string]struct{ spec, platform, field, words string }{
+		"no queue":         {"{infrastructure: {rabbitmq: {enabled: false}}, " + virtual("")[1:], queued, "spec.infrastructure.rabbitmq.enabled", "needs the message queue"},
+		"no issuer":        {virtual(""), bare, "spec.services.neutron.enabled", "queueIssuer of the PlatformConfig"},
+		"agents":           {virtual(", mechanism: OVS"), queued, "spec.services.neutron.mechanism", "not built yet"},
+		"option":           {virtual(", config: {ovn: {dns_server: a}}"), queued, "spec.services.neutron.config.ovn.dns_server", ""},
+		"memory":           {virtual(", api: {memory: 128Mi}, uwsgi: {processes: 4}"), queued, "spec.services.neutron.api.memory", "4 uWSGI processes"},
+		"no amount":        {virtual(", api: {cpu: much}"), queued, "spec.services.neutron.api.cpu", "is no amount"},
+		"workers' room":    {virtual(", workers: {memory: 64Mi}"), queued, "spec.services.neutron.workers.memory", "needs 128Mi"},
+		"northd's room":    {virtual(", ovn: {northd: {memory: 64Mi}}"), queued, "spec.services.neutron.ovn.northd.memory", "needs 128Mi"},
+		"member's room":    {virtual(", ovn: {southbound: {memory: 64Mi}}"), queued, "spec.services.neutron.ovn.southbound.memory", "needs 128Mi"},
+		"too many members": {virtual(", ovn: {northbound: {replicas: 7}}"), queued, "spec.services.neutron.ovn.northbound.replicas", "1, 3 or 5"},
+		"two members":      {virtual(", ovn: {southbound: {replicas: 2}}"), queued, "spec.services.neutron.ovn.southbound.replicas", "1, 3 or 5"},
+		"plugin":           {virtual(", servicePlugins: [router]"), queued, "spec.services.neutron.servicePlugins[0]", "works with OVN"},
+		"relay's room":     {virtual(", ovn: {relay: {memory: 64Mi}}"), queued, "spec.services.neutron.ovn.relay.memory", "needs 128Mi"},
+		"class":            {virtual(", ovn: {northbound: {storageClass: theirs}}"), closed, "spec.services.neutron.ovn.northbound.storageClass", "no limit"},
+		"storage in all": {
+			virtual(", ovn: {southbound: {storageSize: 100Ti}}"), closed, "spec.services.neutron.ovn.southbound.storageSize", "with 3 × 100Ti here",
+		},
+		"memory in all": {virtual(", workers: {memory: 90Gi}"), closed, "spec.services.neutron.workers.memory", "with 4 × 90Gi here"},
+	} {
+		_, err := derive(input(t, tc.spec, tc.platform, nil))
+		checkRefused(t, name, err, tc.field, tc.words)
+	}
+}
+
+// TestNeutronConnections: each thread of the API has one, each of its processes a pool for what OVN says, and each worker two processes.
+func TestNeutronConnections(t *testing.T) {
+	m := derived(t, virtual(", uwsgi: {processes: 3, threads: 2}"), queued)
+	if got, want := neutronConnections(m, m.services[1]), int64(2*3*2+2*3*5+2*2*2*5); got != want {
+		t.Errorf("%d connections, want %d", got, want)
+	}
+}

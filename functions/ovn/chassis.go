@@ -1,0 +1,39 @@
+package ovn
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+)
+
+// controllersReady is the type of the condition on the nodes. They are looked after with the hypervisors, and nothing here waits for them.
+const controllersReady = "ControllersReady"
+
+// chassis are the nodes that have registered in the southbound database, as the companion counts them. Known: it has.
+func (m *model) chassis() (registered, active int32, known bool) {
+	n, known := m.south.cluster.Int("status", "chassis", "registered")
+	done, _ := m.south.cluster.Int("status", "chassis", "active")
+	return int32(n), int32(done), known //nolint:gosec // nodes
+}
+
+// controllers is the verdict on the nodes.
+func (m *model) controllers() ready.Verdict {
+	registered, active, known := m.chassis()
+	switch {
+	case !known:
+		return ready.Wait("NotCounted", "nobody has counted the nodes yet")
+	case registered == 0:
+		return ready.Verdict{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}
+	case active == registered:
+		return ready.Verdict{Ready: true, Reason: "UpToDate", Message: fmt.Sprintf("all %d nodes have done what is wanted", registered)}
+	}
+	var behind []string
+	for _, v := range m.south.cluster.List("status", "chassis", "behind") {
+		if name, ok := v.(string); ok {
+			behind = append(behind, name)
+		}
+	}
+	return ready.Wait("NodesBehind", "%d of %d nodes have not done what is wanted: %s",
+		registered-active, registered, strings.Join(behind, ", "))
+}

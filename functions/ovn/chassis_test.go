@@ -1,0 +1,55 @@
+package ovn
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encode"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// TestControllers: nodes that do nothing any more are named, and nothing waits for them.
+func TestControllers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		chassis map[string]any
+		want    ready.Verdict
+	}{
+		"Not counted": {nil, ready.Wait("NotCounted", "nobody has counted the nodes yet")},
+		"None":        {map[string]any{"registered": 0, "active": 0}, ready.Verdict{Ready: true, Reason: "NoNodes", Message: "no node has registered yet"}},
+		"All": {
+			map[string]any{"registered": 3, "active": 3},
+			ready.Verdict{Ready: true, Reason: "UpToDate", Message: "all 3 nodes have done what is wanted"},
+		},
+		"Some": {
+			map[string]any{"registered": 3, "active": 1, "behind": []any{"a", "b"}},
+			ready.Wait("NodesBehind", "2 of 3 nodes have not done what is wanted: a, b"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := map[string]any{"apiVersion": "c5c3.io/v1alpha1", "kind": "RaftCluster", "status": map[string]any{}}
+			if tc.chassis != nil {
+				o["status"] = map[string]any{"chassis": tc.chassis}
+			}
+			e, err := encode.Struct(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := function.Input[ovnv1.OVNCluster]{}
+			if in.Seen, err = observe.New(map[string]encoded.Struct{southbound + "-cluster": e}); err != nil {
+				t.Fatal(err)
+			}
+			m, err := derive(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, m.controllers()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,93 @@
+package ovn
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// relayService is the composed resource of the Service before relays.
+const relayService = relay + "-service"
+
+// relays are copies of the southbound database. All are equal, so one Service is in front of them: it needs no member that leads.
+type relays struct {
+	asked    bool
+	workload workload.Workload
+	exposure *common.MemberExposure
+	doors    []entrance
+}
+
+func (m *model) relays(seen observe.State) (relays, error) {
+	asked := m.spec.Relay
+	if asked == nil {
+		return relays{}, nil
+	}
+	w := m.workload(relay)
+	w.Replicas = ptr.Deref(asked.Replicas, 2) //nolint:mnd // one can go
+	r, err := resources("spec.relay", *asked)
+	if err != nil {
+		return relays{}, err
+	}
+	w.Resources = r
+	out := relays{asked: true, workload: w, exposure: m.spec.Southbound.Exposure}
+	if exposes(out.exposure) {
+		e := entrance{workload: w, exposure: out.exposure, resource: relayService, port: ovnv1.SouthboundPort}
+		e.seen, _ = seen.Get(relayService)
+		out.doors = []entrance{e}
+	}
+	return out, nil
+}
+
+// host is the name of the relays' Service.
+func (m *model) relayHost() string {
+	return fmt.Sprintf("%s.%s.svc.%s", m.relay.workload.Name, m.namespace, m.spec.ClusterDomain)
+}
+
+// relayStatus is where nodes find them.
+func (m *model) relayStatus() ovnv1.RelayStatus {
+	if !m.relay.asked {
+		return ovnv1.RelayStatus{}
+	}
+	return ovnv1.RelayStatus{
+		Endpoint:         "ssl:" + net.JoinHostPort(m.relayHost(), strconv.Itoa(ovnv1.SouthboundPort)),
+		ExternalEndpoint: external(m.relay.doors),
+	}
+}
+
+// buildRelay is the relays.
+func (m *model) buildRelay() ([]compose.Stage, error) {
+	w := m.relay.workload
+	p := m.pod("relay.sh", m.secret(relay))
+	c := &p.Containers[0]
+	c.Env = append(workload.Self(),
+		corev1.EnvVar{Name: "DATABASE", Value: m.south.schema}, corev1.EnvVar{Name: "SOURCE", Value: m.south.endpoint()},
+		corev1.EnvVar{Name: "PORT", Value: strconv.Itoa(int(m.south.port))},
+		corev1.EnvVar{Name: "PROBE_MILLISECONDS", Value: strconv.Itoa(int(m.south.probe()))},
+		corev1.EnvVar{Name: "TLS", Value: tlsFolder})
+	c.Ports = []corev1.ContainerPort{{Name: "database", ContainerPort: m.south.port}}
+	c.StartupProbe.FailureThreshold = startRetries
+	service := compose.Resource{Name: relayService, Object: w.Service(workload.Port("database", m.south.port))}
+	for i := range m.relay.doors {
+		service.Object, service.Ready = m.relay.doors[i].service(), m.relay.doors[i].addressed
+	}
+	in := append([]workload.Flow{{Ports: []int32{m.south.port}}}, visitors(m.relay.exposure, m.south.port)...)
+	out := []workload.Flow{{Pods: m.south.workload.Selector(), Ports: []int32{m.south.port}}}
+	hosts := append([]string{m.relayHost(), fmt.Sprintf("%s.%s.svc", w.Name, m.namespace)}, hosts(m.relay.doors)...)
+	return []compose.Stage{
+		{service, m.leaf(relay, hosts...)},
+		{
+			{Name: relay, Object: w.Deployment(p)},
+			{Name: relay + "-disruption-budget", Object: w.DisruptionBudget()},
+			{Name: relay + "-network-policy", Object: w.NetworkPolicy(in, out)},
+		},
+	}, nil
+}

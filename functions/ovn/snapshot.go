@@ -1,0 +1,103 @@
+package ovn
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// snapshot is the name of the CronJob's component, and the end of its name.
+const snapshot = "snapshot"
+
+// bucketFolder is where the authority of an object store lies.
+const bucketFolder = "/etc/ovn/bucket"
+
+// Keys of the Secret with a bucket's credentials.
+const (
+	accessKeyIDKey     = "access-key-id"
+	secretAccessKeyKey = "secret-access-key"
+	bucketCAKey        = "ca.crt"
+)
+
+// snapshots copies both databases into a bucket, again and again. Whoever restores them takes what a moment has of each: northd makes the
+// southbound one as the northbound one says, so they need not be of the very same.
+func (m *model) snapshots() ([]compose.Stage, error) {
+	b := m.spec.Backup
+	w := m.workload(snapshot)
+	r, err := resources("spec.backup", common.Process{})
+	if err != nil {
+		return nil, err
+	}
+	w.Resources = r
+	store, err := storeFlow("spec.backup", b.Bucket)
+	if err != nil {
+		return nil, err
+	}
+	p := m.pod("snapshot.sh", m.secret(client))
+	c := &p.Containers[0]
+	c.StartupProbe, c.LivenessProbe, c.ReadinessProbe = nil, nil, nil // it runs to its end
+	reach(&p, b.Bucket)
+	c.Env = append(c.Env,
+		corev1.EnvVar{Name: "DATABASES", Value: m.north.schema + "=" + m.north.endpoint() + " " + m.south.schema + "=" + m.south.endpoint()},
+		corev1.EnvVar{Name: "DAYS", Value: strconv.Itoa(int(cmp.Or(b.RetentionDays, 30)))}, //nolint:mnd // as the schema says
+		corev1.EnvVar{Name: "TLS", Value: tlsFolder})
+	members := []workload.Flow{
+		{Pods: m.north.workload.Selector(), Ports: []int32{m.north.port}},
+		{Pods: m.south.workload.Selector(), Ports: []int32{m.south.port}}, store,
+	}
+	return []compose.Stage{{
+		{Name: snapshot + "-network-policy", Object: w.NetworkPolicy(nil, members)},
+		{Name: snapshot, Object: w.CronJob(p, string(m.schedule()), false)},
+	}}, nil
+}
+
+// schedule is when copies are made.
+func (m *model) schedule() common.Cron { return cmp.Or(m.spec.Backup.Schedule, "0 2 * * *") }
+
+// storeFlow is the way to an object store.
+func storeFlow(field string, b ovnv1.Bucket) (workload.Flow, error) {
+	f, err := workload.Outside("https://" + b.Endpoint)
+	if err != nil {
+		return f, invalid.Field(field+".endpoint", "%s", err)
+	}
+	return f, nil
+}
+
+// reach lets a pod's script reach a bucket.
+func reach(p *workload.Pod, b ovnv1.Bucket) {
+	name, prefix := string(b.CredentialsSecretRef.Name), strings.Trim(b.Prefix, "/")
+	if prefix != "" {
+		prefix += "/"
+	}
+	c := &p.Containers[0]
+	c.Env = append(c.Env,
+		corev1.EnvVar{Name: "BUCKET", Value: b.Bucket}, corev1.EnvVar{Name: "ENDPOINT", Value: b.Endpoint},
+		corev1.EnvVar{Name: "REGION", Value: cmp.Or(b.Region, "us-east-1")}, corev1.EnvVar{Name: "PREFIX", Value: prefix},
+		workload.SecretEnv("ACCESS_KEY_ID", name, accessKeyIDKey), workload.SecretEnv("SECRET_ACCESS_KEY", name, secretAccessKeyKey))
+	if b.PrivateCA {
+		p.Volumes = append(p.Volumes, workload.SecretVolume("bucket", name, bucketCAKey))
+		c.VolumeMounts = append(c.VolumeMounts, workload.Mount("bucket", bucketFolder))
+		c.Env = append(c.Env, corev1.EnvVar{Name: "BUCKET_CA", Value: bucketFolder + "/" + bucketCAKey})
+	}
+}
+
+// moment is a time as it stands in names of copies.
+func moment(t string) string { return strings.NewReplacer("-", "", ":", "").Replace(t) }
+
+// restoring says where a database that is created starts from, if anywhere.
+func (m *model) restoring() string {
+	from := m.spec.RestoreFrom
+	if from == nil {
+		return ""
+	}
+	return fmt.Sprintf("it is restored from bucket %s; the log of its first pod says how far that is", from.Bucket.Bucket)
+}

@@ -1,0 +1,94 @@
+// Package network is what a Neutron's spec has to say beyond its schema, and what it means: for a claim, so that the claim reports it, and
+// for a Neutron that someone makes by hand.
+package network
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+)
+
+// router is the plugin of routers, which others build on.
+const router = "ovn-router"
+
+// plugins are those of all releases that OVN does the work of, and that ask no agent of another kind, each with the one that it needs.
+// Those for tags, time stamps, revisions, flavors and networks that come by themselves are always there.
+// https://docs.openstack.org/neutron/latest/ovn/ovn_feature_support_matrix.html
+var plugins = map[neutronv1.ServicePlugin]neutronv1.ServicePlugin{
+	router: "", "qos": "", "trunk": "", "segments": "", "port_forwarding": router, "log": "", "network_segment_range": "", "placement": "",
+}
+
+// names are the extensions of which each does what the one before it does, and more: with two of them, each port would get its name twice.
+// https://docs.openstack.org/neutron/latest/admin/config-dns-int.html
+var names = []neutronv1.ExtensionDriver{"dns", "dns_domain_ports", "subnet_dns_publish_fixed_ip"}
+
+// Bounds of the numbers of VLANs and of tunnels, which have 12 and 24 bits.
+const (
+	lastVLAN = 4094
+	lastVNI  = 1<<24 - 1
+)
+
+// Check returns everything with which Neutron would not start, or do something else than it says. Base is the path of the spec.
+func Check(base string, n neutronv1.Networks) error {
+	return errors.Join(checkPlugins(base+".servicePlugins", n.ServicePlugins), checkML2(base+".ml2", ptr.Deref(n.ML2, neutronv1.ML2{})))
+}
+
+func checkPlugins(field string, said []neutronv1.ServicePlugin) error {
+	var errs []error
+	for i, p := range said {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		needs, known := plugins[p]
+		switch {
+		case !known:
+			known := slices.Sorted(maps.Keys(plugins))
+			errs = append(errs, invalid.Field(at, "%q is no plugin that works with OVN; choose from %s", p, join(known)))
+		case needs != "" && !slices.Contains(said, needs):
+			errs = append(errs, invalid.Field(at, "%s needs %s; add it, or leave this out", p, needs))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func checkML2(field string, m neutronv1.ML2) error {
+	var errs []error
+	if m.VNIRange != "" {
+		errs = append(errs, checkRange(field+".vniRange", m.VNIRange, lastVNI, "tunnels"))
+	}
+	for i, p := range m.PhysicalNetworks {
+		for j, r := range p.VLANRanges {
+			errs = append(errs, checkRange(fmt.Sprintf("%s.physicalNetworks[%d].vlanRanges[%d]", field, i, j), r, lastVLAN, "VLANs"))
+		}
+	}
+	unnamed := func(e neutronv1.ExtensionDriver) bool { return !slices.Contains(names, e) }
+	if several := slices.DeleteFunc(slices.Clone(m.ExtensionDrivers), unnamed); len(several) > 1 {
+		errs = append(errs, invalid.Field(field+".extensionDrivers", "each of %s gives ports their names; keep one of them", join(several)))
+	}
+	return errors.Join(errs...)
+}
+
+// checkRange refuses numbers that there are not, and those that go down.
+func checkRange(field string, r neutronv1.NumberRange, last int, of string) error {
+	from, to, _ := strings.Cut(string(r), ":")
+	first, err := strconv.Atoi(from)
+	end, other := strconv.Atoi(to)
+	if err != nil || other != nil || first < 1 || first > end || end > last {
+		return invalid.Field(field, "%q is no range of %s; write one from 1 to %d, the smaller number first, such as 100:199", r, of, last)
+	}
+	return nil
+}
+
+func join[S ~string](items []S) string {
+	out := make([]string, len(items))
+	for i, s := range items {
+		out[i] = string(s)
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,113 @@
+package network
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+)
+
+func TestCheck(t *testing.T) {
+	networks := func(p ...neutronv1.PhysicalNetwork) neutronv1.Networks {
+		return neutronv1.Networks{ML2: &neutronv1.ML2{PhysicalNetworks: p}}
+	}
+	const ranges = "; write one from 1 to 4094, the smaller number first, such as 100:199"
+	for name, tc := range map[string]struct {
+		reason string
+		n      neutronv1.Networks
+		want   string
+	}{
+		"Nothing": {reason: "What is not said is as it should be."},
+		"Plugins": {
+			reason: "Those that are known and have what they need.",
+			n:      neutronv1.Networks{ServicePlugins: []neutronv1.ServicePlugin{"port_forwarding", "ovn-router", "log"}},
+		},
+		"Agents": {
+			"Neutron's own routers want an agent.", neutronv1.Networks{ServicePlugins: []neutronv1.ServicePlugin{"qos", "router"}},
+			`spec.servicePlugins[1]: "router" is no plugin that works with OVN; choose from ` +
+				"log, network_segment_range, ovn-router, placement, port_forwarding, qos, segments, trunk",
+		},
+		"NoRouter": {
+			"Neutron would not start.", neutronv1.Networks{ServicePlugins: []neutronv1.ServicePlugin{"port_forwarding"}},
+			"spec.servicePlugins[0]: port_forwarding needs ovn-router; add it, or leave this out",
+		},
+		"Names": {
+			"Each port would get its name twice.",
+			neutronv1.Networks{ML2: &neutronv1.ML2{ExtensionDrivers: []neutronv1.ExtensionDriver{"dns", "qos", "dns_domain_ports"}}},
+			"spec.ml2.extensionDrivers: each of dns, dns_domain_ports gives ports their names; keep one of them",
+		},
+		"VLANs": {reason: "The last one there is.", n: networks(neutronv1.PhysicalNetwork{VLANRanges: []neutronv1.NumberRange{"1:4094", "7:7"}})},
+		"NoVLAN": {
+			"There are no more.", networks(neutronv1.PhysicalNetwork{}, neutronv1.PhysicalNetwork{VLANRanges: []neutronv1.NumberRange{"1:4095"}}),
+			`spec.ml2.physicalNetworks[1].vlanRanges[0]: "1:4095" is no range of VLANs` + ranges,
+		},
+		"Down": {
+			"No number is in it.", networks(neutronv1.PhysicalNetwork{VLANRanges: []neutronv1.NumberRange{"7:7", "9:8"}}),
+			`spec.ml2.physicalNetworks[0].vlanRanges[1]: "9:8" is no range of VLANs` + ranges,
+		},
+		"Tunnels": {reason: "The last one there is.", n: neutronv1.Networks{ML2: &neutronv1.ML2{VNIRange: "1:16777215"}}},
+		"NoTunnel": {
+			"There are no more.", neutronv1.Networks{ML2: &neutronv1.ML2{VNIRange: "1:16777216"}},
+			`spec.ml2.vniRange: "1:16777216" is no range of tunnels; write one from 1 to 16777215, the smaller number first, such as 100:199`,
+		},
+		"NoNumbers": {
+			"A spec that is made by hand went by no schema.", neutronv1.Networks{ML2: &neutronv1.ML2{VNIRange: "a"}},
+			`spec.ml2.vniRange: "a" is no range of tunnels; write one from 1 to 16777215, the smaller number first, such as 100:199`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := Check("spec", tc.n); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestOptions: what is not said is safe: virtual machines learn nothing of the cluster's DNS, and no network is made without a VLAN where
+// nobody allowed that.
+func TestOptions(t *testing.T) {
+	text, err := Options(neutronv1.Networks{}).Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[DEFAULT]
+core_plugin = ml2
+service_plugins = ovn-router,qos,trunk,segments,port_forwarding
+
+[ml2]
+extension_drivers = port_security,qos,dns
+mechanism_drivers = ovn
+physical_network_mtus = ""
+type_drivers = geneve,vlan,flat
+
+[ml2_type_flat]
+flat_networks = ""
+
+[ml2_type_geneve]
+max_header_size = 38
+vni_ranges = 1:65536
+
+[ml2_type_vlan]
+network_vlan_ranges = ""
+
+[ml2_type_vxlan]
+vni_ranges = 1:65536
+
+[ovn]
+dns_servers = 0.0.0.0,::
+enable_distributed_floating_ip = false
+`
+	if diff := cmp.Diff(want, text); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	said := neutronv1.Networks{ML2: &neutronv1.ML2{TenantNetworkTypes: []neutronv1.NetworkType{"vlan", "geneve"}}}
+	if got := []string{TenantTypes(neutronv1.Networks{}), TenantTypes(said)}; !slices.Equal(got, []string{"geneve", "vlan,geneve"}) {
+		t.Errorf("projects get %q", got)
+	}
+}

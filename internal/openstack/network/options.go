@@ -1,0 +1,116 @@
+package network
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+)
+
+// What there is where nothing is said.
+const defaultVNIs = "1:65536"
+
+var (
+	defaultPlugins    = []neutronv1.ServicePlugin{router, "qos", "trunk", "segments", "port_forwarding"}
+	defaultTypes      = []neutronv1.NetworkType{neutronv1.Geneve, neutronv1.VLAN, neutronv1.Flat}
+	defaultTenant     = []neutronv1.NetworkType{neutronv1.Geneve}
+	defaultExtensions = []neutronv1.ExtensionDriver{"port_security", "qos", "dns"}
+)
+
+// nobody are the addresses by which Neutron tells virtual machines of no DNS server at all. Without an address it would tell them of those
+// of its own pod, which are the cluster's. https://docs.openstack.org/neutron/latest/admin/config-dns-res.html
+var nobody = []string{"0.0.0.0", "::"}
+
+// headerBytes are what OVN writes into the header of a tunnel's packet
+// (https://docs.openstack.org/neutron/latest/install/ovn/manual_install.html).
+const headerBytes = 38
+
+// TenantTypes are the kinds of networks that projects get, as the option says them whose name is another one in some releases.
+func TenantTypes(n neutronv1.Networks) string {
+	return strings.Join(texts(ptr.Deref(n.ML2, neutronv1.ML2{}).TenantNetworkTypes, defaultTenant), ",")
+}
+
+// Options are those of neutron.conf that say which networks there are, and are the same in all releases.
+// https://docs.openstack.org/neutron/latest/configuration/ml2-conf.html
+func Options(n neutronv1.Networks) oslo.Config {
+	ml2 := ptr.Deref(n.ML2, neutronv1.ML2{})
+	c := oslo.Config{
+		"DEFAULT": {"core_plugin": "ml2", "service_plugins": texts(n.ServicePlugins, defaultPlugins)},
+		"ml2": {
+			"mechanism_drivers": []string{"ovn"},
+			"type_drivers":      texts(ml2.TypeDrivers, defaultTypes),
+			"extension_drivers": texts(ml2.ExtensionDrivers, defaultExtensions),
+		},
+		"ml2_type_geneve": {"vni_ranges": []string{string(cmp.Or(ml2.VNIRange, defaultVNIs))}, "max_header_size": headerBytes},
+		"ml2_type_vxlan":  {"vni_ranges": []string{string(cmp.Or(ml2.VNIRange, defaultVNIs))}},
+		"ovn":             {"dns_servers": texts(n.DNSServers, nil), "enable_distributed_floating_ip": n.DistributedFloatingIPs},
+		"quotas":          quotas(ptr.Deref(n.Quotas, neutronv1.Quotas{})),
+	}
+	if len(n.DNSServers) == 0 {
+		c["ovn"]["dns_servers"] = nobody
+	}
+	if ml2.MTU != nil {
+		c["DEFAULT"]["global_physnet_mtu"] = *ml2.MTU
+	}
+	if n.DNSDomain != "" {
+		c["DEFAULT"]["dns_domain"] = n.DNSDomain
+	}
+	if len(n.AvailabilityZones) > 0 {
+		c["DEFAULT"]["default_availability_zones"] = texts(n.AvailabilityZones, nil)
+	}
+	return c.Merge(physical(ml2.PhysicalNetworks))
+}
+
+// physical are the networks outside. None may be made without a VLAN where nothing is said: Neutron alone would allow it on any.
+func physical(networks []neutronv1.PhysicalNetwork) oslo.Config {
+	flat, vlans, mtus := []string{}, []string{}, []string{}
+	for _, p := range networks {
+		if p.Flat {
+			flat = append(flat, p.Name)
+		}
+		if len(p.VLANRanges) == 0 {
+			vlans = append(vlans, p.Name)
+		}
+		for _, r := range p.VLANRanges {
+			vlans = append(vlans, p.Name+":"+string(r))
+		}
+		if p.MTU != nil {
+			mtus = append(mtus, fmt.Sprintf("%s:%d", p.Name, *p.MTU))
+		}
+	}
+	return oslo.Config{
+		"ml2":           {"physical_network_mtus": mtus},
+		"ml2_type_flat": {"flat_networks": flat},
+		"ml2_type_vlan": {"network_vlan_ranges": vlans},
+	}
+}
+
+// quotas are those that are said.
+func quotas(q neutronv1.Quotas) oslo.Options {
+	out := oslo.Options{}
+	for option, limit := range map[string]*int32{
+		"quota_network": q.Networks, "quota_subnet": q.Subnets, "quota_port": q.Ports, "quota_router": q.Routers,
+		"quota_floatingip": q.FloatingIPs, "quota_security_group": q.SecurityGroups, "quota_security_group_rule": q.SecurityGroupRules,
+	} {
+		if limit != nil {
+			out[option] = *limit
+		}
+	}
+	return out
+}
+
+// texts are those that are said, or others where there are none.
+func texts[S ~string](said, others []S) []string {
+	if len(said) == 0 {
+		said = others
+	}
+	out := make([]string, len(said))
+	for i, s := range said {
+		out[i] = string(s)
+	}
+	return out
+}

@@ -1,0 +1,279 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/external"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/provider"
+	virtual "github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestNeutron: the Neutron of every release makes networks that OVN has, by two pods of its API.
+func TestNeutron(t *testing.T) {
+	for _, r := range release.Releases() {
+		t.Run(string(r), func(t *testing.T) {
+			t.Parallel()
+			n := startNeutron(t, r, dashed(r))
+			t.Run("Entries", func(t *testing.T) {
+				testEntries(t, n.cloud, neutronv1.ServiceName, neutronv1.ServiceType, neutronv1.Port, "")
+			})
+			t.Run("Networks", func(t *testing.T) { testNetworks(t, n) })
+			t.Run("Ports", func(t *testing.T) { testPorts(t, n, 100) })
+			t.Run("Credential", func(t *testing.T) { testRotate(t, n.cloud, neutronv1.ServiceName, portsUsed(t, n)) })
+		})
+	}
+}
+
+// TestNeutronPorts: many ports are made at once, by all workers of two pods, and OVN has each of them once.
+func TestNeutronPorts(t *testing.T) {
+	t.Parallel()
+	testPorts(t, startNeutron(t, newest, "-many"), 3000)
+}
+
+// TestNeutronUpgrade: a Neutron goes from one SLURP release to the next while ports are made, and no request fails on the way.
+func TestNeutronUpgrade(t *testing.T) {
+	t.Parallel()
+	n := startNeutron(t, before, "-up")
+	load := portsUsed(t, n)
+	load.more(t, 10)
+	upgrade(t, n.cloud, of(t, "networks.yaml", after, "-up"), after, "keystone", neutronv1.ServiceName)
+	load.more(t, 20)
+	load.stop(t)
+	t.Log(load)
+}
+
+// neutron is a client of a Neutron at its internal address.
+type neutron struct {
+	*gophercloud.ServiceClient
+	cloud *Cloud
+}
+
+func startNeutron(t *testing.T, r release.Release, end string) neutron {
+	t.Helper()
+	cloud := start(t, of(t, "networks.yaml", r, end), nil)
+	provider, ends := administrator(t, cloud)
+	c, err := openstack.NewNetworkV2(provider, ends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return neutron{c, cloud}
+}
+
+// ovn is what a column of a table of a database of OVN's says, of all rows.
+func (n neutron) ovn(t *testing.T, part, table, column string) []string {
+	t.Helper()
+	tool, port := "ovn-nbctl", ovnv1.NorthboundPort
+	if part == "southbound" {
+		tool, port = "ovn-sbctl", ovnv1.SouthboundPort
+	}
+	var at []string
+	for i := range 3 {
+		at = append(at, fmt.Sprintf("ssl:%[1]s-%[2]d.%[1]s.%[3]s.svc.cluster.local:%[4]d", ovnv1.Name+"-"+part, i, n.cloud.Namespace, port))
+	}
+	const keys = "/etc/ovn/tls/"
+	text, err := n.cloud.Cluster.Exec(context.Background(), n.cloud.Namespace, ovnv1.Name+"-"+part+"-0",
+		tool, "--timeout=60", "--db="+strings.Join(at, ","), "-p", keys+"tls.key", "-c", keys+"tls.crt", "-C", keys+"ca.crt",
+		"--format=json", "--data=json", "--columns="+column, "list", table)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	var rows struct {
+		Data [][]any `json:"data"`
+	}
+	_, body, _ := strings.Cut(text, "{")
+	if err := json.Unmarshal([]byte("{"+body), &rows); err != nil {
+		t.Fatalf("%v\n%.400s", err, text)
+	}
+	out := make([]string, len(rows.Data))
+	for i, row := range rows.Data {
+		out[i] = fmt.Sprint(row[0])
+	}
+	slices.Sort(out)
+	return out
+}
+
+// testNetworks: a project has a network of its own, with a router to one outside, and a floating IP. OVN has all of it.
+func testNetworks(t *testing.T, n neutron) {
+	ctx := context.Background()
+	outside := made(t, func() (*virtual.Network, error) {
+		return virtual.Create(ctx, n.ServiceClient, external.CreateOptsExt{
+			External: new(true),
+			CreateOptsBuilder: provider.CreateOptsExt{
+				CreateOptsBuilder: virtual.CreateOpts{Name: "outside"},
+				Segments:          []provider.Segment{{NetworkType: "flat", PhysicalNetwork: "physnet1"}},
+			},
+		}).Extract()
+	})
+	made(t, func() (*subnets.Subnet, error) {
+		return subnets.Create(ctx, n.ServiceClient, subnets.CreateOpts{
+			NetworkID: outside.ID, IPVersion: gophercloud.IPv4, CIDR: "203.0.113.0/24", EnableDHCP: new(false),
+		}).Extract()
+	})
+	own := made(t, func() (*virtual.Network, error) {
+		return virtual.Create(ctx, n.ServiceClient, virtual.CreateOpts{Name: "own"}).Extract()
+	})
+	inside := made(t, func() (*subnets.Subnet, error) {
+		return subnets.Create(ctx, n.ServiceClient, subnets.CreateOpts{
+			NetworkID: own.ID, IPVersion: gophercloud.IPv4, CIDR: "192.0.2.0/24",
+		}).Extract()
+	})
+	router := made(t, func() (*routers.Router, error) {
+		return routers.Create(ctx, n.ServiceClient, routers.CreateOpts{
+			Name: "router", GatewayInfo: &routers.GatewayInfo{NetworkID: outside.ID},
+		}).Extract()
+	})
+	made(t, func() (*routers.InterfaceInfo, error) {
+		return routers.AddInterface(ctx, n.ServiceClient, router.ID, routers.AddInterfaceOpts{SubnetID: inside.ID}).Extract()
+	})
+	port := made(t, func() (*ports.Port, error) {
+		return ports.Create(ctx, n.ServiceClient, ports.CreateOpts{NetworkID: own.ID, Name: "machine"}).Extract()
+	})
+	floating := made(t, func() (*floatingips.FloatingIP, error) {
+		return floatingips.Create(ctx, n.ServiceClient, floatingips.CreateOpts{FloatingNetworkID: outside.ID, PortID: port.ID}).Extract()
+	})
+	switches := n.ovn(t, "northbound", "Logical_Switch", "name")
+	if diff := cmp.Diff(sorted("neutron-"+own.ID, "neutron-"+outside.ID), switches); diff != "" {
+		t.Errorf("networks (-want +got):\n%s", diff)
+	}
+	if got := n.ovn(t, "northbound", "Logical_Router", "name"); !slices.Equal(got, []string{"neutron-" + router.ID}) {
+		t.Errorf("routers: %v", got)
+	}
+	if got := n.ovn(t, "northbound", "Logical_Switch_Port", "name"); !slices.Contains(got, port.ID) {
+		t.Errorf("port %s is not among %v", port.ID, got)
+	}
+	if got := n.ovn(t, "northbound", "NAT", "external_ip"); !slices.Contains(got, floating.FloatingIP) {
+		t.Errorf("floating IP %s is not among %v", floating.FloatingIP, got)
+	}
+	// northd has made of it what nodes read.
+	if got := n.ovn(t, "southbound", "Port_Binding", "logical_port"); !slices.Contains(got, port.ID) {
+		t.Errorf("port %s is not among the bindings %v", port.ID, got)
+	}
+	// A packet of a tunnel has 58 bytes more, and virtual machines learn nothing of the cluster's DNS.
+	if inner, outer := n.mtu(t, own.ID), n.mtu(t, outside.ID); inner != 8942 || outer != 9000 {
+		t.Errorf("MTU %d of its own network, and %d outside", inner, outer)
+	}
+	for _, o := range n.ovn(t, "northbound", "DHCP_Options", "options") {
+		if strings.Contains(o, "dns_server") {
+			t.Errorf("DHCP tells virtual machines %s", o)
+		}
+	}
+}
+
+// mtu of a network.
+func (n neutron) mtu(t *testing.T, network string) int {
+	t.Helper()
+	var got struct {
+		MTU int `json:"mtu"`
+	}
+	if err := virtual.Get(context.Background(), n.ServiceClient, network).ExtractIntoStructPtr(&got, "network"); err != nil {
+		t.Fatal(err)
+	}
+	return got.MTU
+}
+
+// made is what has been made.
+func made[T any](t *testing.T, create func() (*T, error)) *T {
+	t.Helper()
+	out, err := create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func sorted(items ...string) []string { slices.Sort(items); return items }
+
+// testPorts: so many ports are made by clients side by side, and Neutron and OVN have each of them once, with an address of its own.
+func testPorts(t *testing.T, n neutron, count int) {
+	ctx := context.Background()
+	network := made(t, func() (*virtual.Network, error) {
+		return virtual.Create(ctx, n.ServiceClient, virtual.CreateOpts{Name: "many"}).Extract()
+	})
+	made(t, func() (*subnets.Subnet, error) {
+		return subnets.Create(ctx, n.ServiceClient, subnets.CreateOpts{
+			NetworkID: network.ID, IPVersion: gophercloud.IPv4, CIDR: "198.18.0.0/16",
+		}).Extract()
+	})
+	const clients = 4
+	begin, ids, addresses := time.Now(), make([]string, count), make([]string, count)
+	var all sync.WaitGroup
+	for client := range clients {
+		all.Go(func() {
+			for i := client; i < count; i += clients {
+				p, err := ports.Create(ctx, n.ServiceClient, ports.CreateOpts{NetworkID: network.ID, Name: fmt.Sprintf("many-%d", i)}).Extract()
+				if err != nil {
+					t.Errorf("port %d: %v", i, err)
+					return
+				}
+				ids[i], addresses[i] = p.ID, fmt.Sprint(p.FixedIPs)
+			}
+		})
+	}
+	all.Wait()
+	took := time.Since(begin)
+	slices.Sort(ids)
+	slices.Sort(addresses)
+	if n := len(slices.Compact(slices.Clone(addresses))); n != count {
+		t.Errorf("%d ports have %d addresses", count, n)
+	}
+	var got []string
+	for _, name := range n.ovn(t, "northbound", "Logical_Switch_Port", "name") {
+		if _, ours := slices.BinarySearch(ids, name); ours {
+			got = append(got, name)
+		}
+	}
+	if diff := cmp.Diff(ids, got); diff != "" {
+		t.Errorf("ports in OVN (-want +got):\n%s", diff)
+	}
+	t.Logf("%d ports in %.0f s, %.1f a second; OVN has each once", count, took.Seconds(), float64(count)/took.Seconds())
+}
+
+// portsUsed: two clients make, show and delete ports of a network.
+func portsUsed(t *testing.T, n neutron) *load {
+	t.Helper()
+	ctx := context.Background()
+	network := made(t, func() (*virtual.Network, error) {
+		return virtual.Create(ctx, n.ServiceClient, virtual.CreateOpts{Name: "load"}).Extract()
+	})
+	return begin(t, 2, func(ctx context.Context, client, turn int, try request) error {
+		port := &ports.Port{}
+		if err := try("make a port", func() (err error) {
+			port, err = ports.Create(ctx, n.ServiceClient, ports.CreateOpts{
+				NetworkID: network.ID, Name: fmt.Sprintf("load-%d-%d", client, turn),
+			}).Extract()
+			return err
+		}); err != nil {
+			return err
+		}
+		if err := try("show a port", func() error {
+			got, err := ports.Get(ctx, n.ServiceClient, port.ID).Extract()
+			if err == nil && got.Name != port.Name {
+				err = fmt.Errorf("it is called %s, want %s", got.Name, port.Name)
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+		return try("delete a port", func() error { return ports.Delete(ctx, n.ServiceClient, port.ID).ExtractErr() })
+	})
+}
