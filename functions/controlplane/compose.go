@@ -87,7 +87,7 @@ var aroundIdentity = compose.Graph[*model]{
 	// Each of these has brought the network policies of its pods. Services that come later bring theirs with their pods.
 	{
 		Name: "isolation", Phase: common.PhaseCatalog,
-		Needs: []string{"network", companionComponent, cacheComponent, identityService}, Build: isolation,
+		Needs: []string{"network", companionComponent, cacheComponent, identityService}, Follows: []string{ovnComponent}, Build: isolation,
 	},
 	// A Usage looks for its user with a growing backoff, so it is created after it.
 	{Name: "deletion-order", Phase: common.PhaseCatalog, Follows: []string{identityService}, Build: deletionOrder},

@@ -62,6 +62,11 @@ prepare() {
   elif [ "$number" = 0 ]; then
     from=$SCHEMA
     if [ -n "${BUCKET:-}" ]; then
+      # The Secret may be younger than the pod. Only a container that starts anew sees it.
+      if [ -z "${ACCESS_KEY_ID:-}" ] || [ -z "${SECRET_ACCESS_KEY:-}" ] || ! [ -e "${BUCKET_CA:-/}" ]; then
+        say "has no credentials of bucket $BUCKET yet, and creates no database without the copy"
+        exit 1
+      fi
       # Nothing is created without the copy: an empty database would be taken for the one that is missed.
       from=$DATA/restored.db
       fetch "$DATABASE" "$from" || { say "cannot restore the database, and creates none" && return 1; }

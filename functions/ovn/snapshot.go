@@ -90,6 +90,20 @@ func reach(p *workload.Pod, b ovnv1.Bucket) {
 	}
 }
 
+// withoutSecret lets a pod start without a Secret that its script may not need: a member whose database is there asks no bucket for it.
+func withoutSecret(p *workload.Pod, name string) {
+	for _, e := range p.Containers[0].Env {
+		if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == name {
+			e.ValueFrom.SecretKeyRef.Optional = new(true)
+		}
+	}
+	for _, v := range p.Volumes {
+		if v.Secret != nil && v.Secret.SecretName == name {
+			v.Secret.Optional = new(true)
+		}
+	}
+}
+
 // moment is a time as it stands in names of copies.
 func moment(t string) string { return strings.NewReplacer("-", "", ":", "").Replace(t) }
 

@@ -142,7 +142,8 @@ func (a address) String() string {
 }
 
 var (
-	inside  = regexp.MustCompile(`(?:([a-z][a-z0-9+]*)://(?:[^/@\s"]*@)?)?((?:[A-Za-z0-9*_-]+\.){2,3}svc)(\.cluster\.local)?\b(?::(\d+))?`)
+	// inside ends in a cluster's domain or in none.
+	inside  = regexp.MustCompile(`(?:([a-z][a-z0-9+]*)://(?:[^/@\s"]*@)?)?((?:[A-Za-z0-9*_-]+\.){2,3}svc)((?:\.[a-z0-9-]+)*)\b(?::(\d+))?`)
 	outside = regexp.MustCompile(`([a-z][a-z0-9+]*)://(?:[^/@\s"]*@)?(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(?::(\d+))?`)
 	// endpoint is a text that is nothing but host and port.
 	endpoint = regexp.MustCompile(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?::(\d+))?$`)
@@ -177,8 +178,7 @@ func addresses(t string) []address {
 		add(m[1], m[2], m[3], m[4])
 	}
 	for _, m := range outside.FindAllStringSubmatch(t, -1) {
-		host := strings.TrimSuffix(m[2], ".cluster.local")
-		if !strings.HasSuffix(host, ".svc") {
+		if !inside.MatchString(m[2]) {
 			add(m[1], m[2], "", m[3])
 		}
 	}

@@ -29,7 +29,11 @@ type api struct {
 	*fake.FakeMetadataClient
 
 	mu    sync.Mutex
-	asked []string // fields by which was listed and watched
+	asked []string // fields by which was listed
+
+	// watched is closed when the first watch is open. A real API server hands what changed between a list and its watch; the fake's
+	// tracker forgets it.
+	watched chan struct{}
 }
 
 func newAPI(t *testing.T, names ...string) *api {
@@ -42,7 +46,7 @@ func newAPI(t *testing.T, names ...string) *api {
 	for _, n := range names {
 		objects = append(objects, secret(n))
 	}
-	a := &api{FakeMetadataClient: fake.NewSimpleMetadataClient(scheme, objects...)}
+	a := &api{FakeMetadataClient: fake.NewSimpleMetadataClient(scheme, objects...), watched: make(chan struct{})}
 	look := func(action clienttesting.Action) (bool, runtime.Object, error) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -52,6 +56,12 @@ func newAPI(t *testing.T, names ...string) *api {
 		return false, nil, nil
 	}
 	a.PrependReactor("list", "secrets", look)
+	open := sync.OnceFunc(func() { close(a.watched) })
+	a.PrependWatchReactor("secrets", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		w, err := a.Tracker().Watch(action.GetResource(), action.GetNamespace())
+		open()
+		return true, w, err
+	})
 	return a
 }
 
@@ -93,9 +103,10 @@ func woken(t *testing.T, q queue) string {
 	}
 }
 
-// touch changes a Secret.
+// touch changes a Secret that is watched.
 func touch(t *testing.T, a *api, name string) {
 	t.Helper()
+	<-a.watched
 	o := secret(name)
 	o.Annotations = map[string]string{"changed": "true"}
 	if err := a.Tracker().Update(corev1.SchemeGroupVersion.WithResource("secrets"), o, namespace); err != nil {
