@@ -155,6 +155,7 @@ func (w *world) deriveFlows() {
 			w.needMembersOf(o)
 		}
 	}
+	w.needExposed()
 }
 
 // needMembersOf takes down that the companion asks the members of a cluster of databases (companion/raftcluster).
@@ -268,6 +269,37 @@ func (w *world) needMembers(p *pod, c corev1.Container) {
 			w.need(p.String(), p.String(), n, "its members agree")
 		}
 	}
+}
+
+// needExposed takes down what a Service lets in that has an address outside: from the networks that the claim names there, or from anywhere.
+func (w *world) needExposed() {
+	role := anywhere
+	if len(w.exposedTo()) > 0 {
+		role = ofHypervisors
+	}
+	for _, s := range w.services {
+		if t := text(s.of.manifest, "spec", "type"); t != string(corev1.ServiceTypeLoadBalancer) && t != string(corev1.ServiceTypeNodePort) {
+			continue
+		}
+		for _, sp := range s.ports {
+			for _, q := range w.behind(s) {
+				w.need(outsider(role), q.String(), q.target(sp), s.String()+" has an address outside")
+			}
+		}
+	}
+}
+
+// exposedTo are the networks from which people say that members are reached.
+func (w *world) exposedTo() []string {
+	var out []string
+	for _, doc := range w.given {
+		each(doc, nil, func(path []string, m fields) {
+			if !slices.Contains(path, "limits") {
+				out = append(out, texts(m, "exposure", "networks")...)
+			}
+		})
+	}
+	return out
 }
 
 func (w *world) controllers(o object) []*pod {

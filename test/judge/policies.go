@@ -251,7 +251,11 @@ func (w *world) needs(f flow) bool {
 			return true // Pods that were told of the server go on with it until they are rolled.
 		}
 	}
-	return false
+	return slices.ContainsFunc(w.pods, func(server *pod) bool {
+		_, asks := w.needed[flow{f.from, server.String(), f.port}]
+		_, relays := w.needed[flow{f.to, server.String(), f.port}]
+		return asks && relays // What a relay tells, its server tells, too.
+	})
 }
 
 // clusterPorts are where the servers of a storage cluster are that a field names, whose addresses are in a Secret or a catalog.
@@ -315,7 +319,7 @@ func (w *world) checkFromOutside(rule string, to *pod, h half, port int) {
 	}
 	for _, peer := range h.peers {
 		_, byHypervisors := w.needed[flow{outsider(ofHypervisors), to.String(), port}]
-		if b := peer.IPBlock; b != nil && (!byHypervisors || !slices.Contains(w.hypervisors(), b.CIDR)) {
+		if b := peer.IPBlock; b != nil && (!byHypervisors || !slices.Contains(slices.Concat(w.hypervisors(), w.exposedTo()), b.CIDR)) {
 			w.foundf("%s lets network %s to port %d of %s, which nothing there needs.", rule, b.CIDR, port, to)
 		}
 		if s := peer.NamespaceSelector; s != nil && !allowed[nameOnly(s)] {

@@ -2,13 +2,16 @@ package judge
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 )
 
 // A service leads to pods: one of ours by its selector, one of an operator's as the operator's table says.
@@ -60,11 +63,25 @@ func (w *world) behind(s *service) []*pod {
 		return s.to
 	}
 	for _, p := range w.pods {
-		if p.place == s.place && s.selector.AsSelector().Matches(p.labels) {
+		if p.place == s.place && p.selected(s.selector) {
 			s.to = append(s.to, p)
 		}
 	}
 	return s.to
+}
+
+// selected reports whether a Service selects one of these pods. Kubernetes labels each pod of a StatefulSet with its own name
+// (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-name-label).
+func (p *pod) selected(selector labels.Set) bool {
+	if name, ok := selector[appsv1.StatefulSetPodNameLabel]; ok && p.of.kind == "StatefulSet" {
+		n, err := strconv.Atoi(strings.TrimPrefix(name, p.of.name+"-"))
+		if err != nil || n < 0 || n >= ptr.Deref(p.replicas, 1) {
+			return false
+		}
+		selector = maps.Clone(selector)
+		delete(selector, appsv1.StatefulSetPodNameLabel)
+	}
+	return selector.AsSelector().Matches(p.labels)
 }
 
 // target is the port of a pod that a Service's port leads to; 0 if there is none.

@@ -36,15 +36,16 @@ func labels(app, instance string) map[string]string {
 	return map[string]string{"app.kubernetes.io/name": app, "app.kubernetes.io/instance": instance}
 }
 
-// ServiceJobs are the components of services' Jobs, which the operator has nothing to do with.
+// ServiceJobs are the components of services' Jobs that speak to databases.
 var ServiceJobs = []string{"archive", "bootstrap", "migration", "schema", "schema-check", "trust-flush"}
 
-// OperatorJobs are the pods of Jobs that are not services': backups, restores and recoveries. The operator labels them with little or
+// OperatorJobs are the pods of Jobs that are not ours: backups, restores and recoveries. The operator labels them with little or
 // nothing, so they are known by what Kubernetes itself gives the pods of Jobs.
 func OperatorJobs() []metav1.LabelSelectorRequirement {
+	const managedBy = "app.kubernetes.io/managed-by"
 	return []metav1.LabelSelectorRequirement{
 		{Key: batchv1.JobNameLabel, Operator: metav1.LabelSelectorOpExists},
-		{Key: "app.kubernetes.io/component", Operator: metav1.LabelSelectorOpNotIn, Values: ServiceJobs},
+		{Key: managedBy, Operator: metav1.LabelSelectorOpNotIn, Values: []string{workload.Ours()[managedBy]}},
 	}
 }
 
