@@ -28,8 +28,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/remoteconsoles"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
-	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/endpoints"
-	identityservices "github.com/gophercloud/gophercloud/v2/openstack/identity/v3/services"
 	"golang.org/x/net/websocket"
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
@@ -95,9 +93,8 @@ var cells = []string{"cell1", "cell2"}
 // machines are the virtual machines of a control plane, and what they are made of.
 type machines struct {
 	namespace, flavor, image string
-	// hypervisors is the namespace of theirs, and networks the port of the Neutron that they find.
+	// hypervisors is the namespace of theirs.
 	hypervisors string
-	networks    int32
 	// kept is one of each cell, which stays.
 	kept map[string]servers.Server
 	// secret is that of the metadata API and the proxies beside virtual machines.
@@ -106,11 +103,11 @@ type machines struct {
 
 // hypervise runs a hypervisor in each cell, outside of the control plane, and makes a virtual machine there that stays.
 func hypervise(
-	ctx context.Context, t *testing.T, c *cloud, claim *unstructured.Unstructured, namespace, imageID string, networks int32,
+	ctx context.Context, t *testing.T, c *cloud, claim *unstructured.Unstructured, namespace, imageID string,
 ) *machines {
 	t.Helper()
 	m := &machines{
-		namespace: namespace, hypervisors: claim.GetNamespace() + "-hypervisors", networks: networks,
+		namespace: namespace, hypervisors: claim.GetNamespace() + "-hypervisors",
 		image: imageID, kept: map[string]servers.Server{}, secret: secret(ctx, t, namespace, "nova-metadata-secret")["password"],
 	}
 	at := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: m.hypervisors}}
@@ -154,10 +151,9 @@ func hypervise(
 	return m
 }
 
-// strange reports whether a flow is none of the control plane's: one of its hypervisors', which come from outside, or one to the Neutron that
-// they find, which is at no port of a Neutron's.
+// strange reports whether a flow is none of the control plane's: one of its hypervisors', which come from outside.
 func (m *machines) strange(f policy.Flow) bool {
-	return f.From.Pod != nil && f.From.Pod.Namespace == m.hypervisors || f.To.Node && f.Port == m.networks
+	return f.From.Pod != nil && f.From.Pod.Namespace == m.hypervisors
 }
 
 // host is what Nova knows the hypervisor of a cell by.
@@ -203,25 +199,6 @@ func listen(t *testing.T, port int, serve func(net.Listener)) netip.AddrPort {
 	go serve(l)
 	at, _ := l.Addr().(*net.TCPAddr)
 	return at.AddrPort()
-}
-
-// networks runs a Neutron that has nothing, puts it into the catalog, and returns its port.
-func networks(ctx context.Context, t *testing.T, c *cloud) (port int32) {
-	t.Helper()
-	at := listen(t, 0, func(l net.Listener) {
-		server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(hypervisor.Networks)}
-		_ = server.Serve(l) // ends with its listener
-	})
-	service, err := identityservices.Create(ctx, c.identity, identityservices.CreateOpts{Type: "network", Extra: map[string]any{"name": "neutron"}}).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := endpoints.Create(ctx, c.identity, endpoints.CreateOpts{
-		ServiceID: service.ID, Availability: gophercloud.AvailabilityInternal, Region: region, Name: "neutron", URL: "http://" + at.String(),
-	}).Err; err != nil {
-		t.Fatal(err)
-	}
-	return int32(at.Port())
 }
 
 // found waits until the claim says of each cell that it has its hypervisor.

@@ -40,7 +40,7 @@ var processFaults = []fault{
 // TestServices: one claim becomes a cloud with every service that is built. What is put into each is there after whatever goes wrong.
 func TestServices(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Minute)
 	defer cancel()
 	seen := watchFlows(ctx, t)
 	claim := order(ctx, t, "testdata/services.yaml")
@@ -51,17 +51,16 @@ func TestServices(t *testing.T) {
 	t.Run("Placement", func(t *testing.T) { testPlacement(ctx, t, c) })
 	t.Run("Restricted", func(t *testing.T) { testRestricted(ctx, t, b.namespace) })
 	t.Run("Broker", func(t *testing.T) { testBroker(ctx, t, b.namespace) })
-	port := networks(ctx, t, c)
-	c = login(ctx, t, b.namespace) // of an older token, services remember a catalog without it
-	m := hypervise(ctx, t, c, claim, b.namespace, kept.id, port)
+	network := connect(ctx, t, c)
+	m := hypervise(ctx, t, c, claim, b.namespace, kept.id)
 	t.Run("Nova", func(t *testing.T) { testNova(ctx, t, c, m) })
 	usage(ctx, t, b.namespace)
-	b.requests = append(m.requests(),
-		request{"list resource providers", listProviders},
-		request{"download an image", kept.download},
-		request{"upload an image", uploadSome},
-	)
-	b.sufferAll(ctx, t, slices.Concat(processFaults, novaFaults))
+	b.requests = slices.Concat(m.requests(), network, []request{
+		{"list resource providers", listProviders},
+		{"download an image", kept.download},
+		{"upload an image", uploadSome},
+	})
+	b.sufferAll(ctx, t, slices.Concat(processFaults, networkFaults, novaFaults))
 	t.Run("NetworkPolicies", func(t *testing.T) { seen.checkRefused(ctx, t, b.namespace, m.strange) })
 	t.Run("Delete", func(t *testing.T) { testDelete(ctx, t, claim, b.namespace) })
 }
