@@ -503,7 +503,8 @@ func testBroker(ctx context.Context, t *testing.T, namespace string) {
 		t.Errorf("virtual hosts and who may use them: -ordered +in RabbitMQ\n%s", diff)
 	}
 	known := len(rabbitmqctl(ctx, t, namespace, "list_users")) - 1 // its own
-	if hosts := 1 + len(cells); len(want) != hosts || len(users) != hosts || known != hosts {
+	// Neutron's, that of Nova above the cells, and that of each cell.
+	if hosts := 2 + len(cells); len(want) != hosts || len(users) != hosts || known != hosts {
 		t.Errorf("of %d virtual hosts with a user each there are %d, with %d users; RabbitMQ knows %d", hosts, len(want), len(users), known)
 	}
 	t.Logf("virtual hosts and who may use them: %v", got)
