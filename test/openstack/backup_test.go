@@ -12,22 +12,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
 // TestMariaDBBackup: the database is backed up and lost. Restored, it has every row of the backup and none that came later; users log in, and
 // tokens from before are valid.
 func TestMariaDBBackup(t *testing.T) {
 	t.Parallel()
-	const keyID = "backups"
-	var bucket *operators.Bucket
+	store := objectStore{host: "s3.example.com", bucket: "tenant-a", region: "eu-de-1", key: "backups", secret: `"quoted" \and/more+`}
 	cloud := start(t, read(t, "backup.yaml"), func(o *Options) {
-		o.Secrets = map[string]map[string][]byte{"backup-s3": {"access-key-id": []byte(keyID), "secret-access-key": []byte("unchecked")}}
-		o.Prepare = func(c *Cloud) (err error) {
-			bucket, err = c.Operators.Bucket("s3.example.com", "tenant-a", keyID)
-			return err
-		}
+		o.Secrets = map[string]map[string][]byte{"backup-s3": {"access-key-id": []byte(store.key), "secret-access-key": []byte(store.secret)}}
+		o.Prepare = func(c *Cloud) error { return store.start(t, c.Cluster, c.Operators.Public) }
 	})
 	ctx, c := context.Background(), clientOf(t, cloud, false)
 	a := adminOf(t, c)
@@ -40,7 +34,7 @@ func TestMariaDBBackup(t *testing.T) {
 	before := rows(t, cloud)
 	saved := time.Now().UTC().Add(-time.Second)
 	backUp(t, cloud)
-	backups := bucket.Names()
+	backups := store.names(t)
 	if n := len(backups); n != 2 || !strings.HasPrefix(backups[n-1], "cloud/physicalbackup-") || !strings.HasSuffix(backups[n-1], ".xb.gz") {
 		t.Fatalf("the bucket has %q, want the first backup and the one of now, compressed", backups)
 	}

@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -106,12 +105,15 @@ func startGlance(t *testing.T, r release.Release, end string, ceph *operators.Ce
 		t.Fatal(err)
 	}
 	secrets["images-s3"] = map[string][]byte{
-		glancev1.S3AccessKeyIDKey: []byte(objectKey), glancev1.S3SecretAccessKeyKey: []byte(objectSecret), "ca.crt": authority.Certificate,
+		glancev1.S3AccessKeyIDKey: []byte(imageStore.key), glancev1.S3SecretAccessKeyKey: []byte(imageStore.secret),
+		"ca.crt": authority.Certificate,
 	}
 	return start(t, []byte(claim), func(o *Options) {
 		o.Secrets = secrets
 		o.Prepare = func(c *Cloud) error {
-			return errors.Join(objectStore(t, c, authority, "s3"+domain), downloads(c, "downloads"+domain))
+			store := imageStore
+			store.host = "s3" + domain
+			return errors.Join(store.start(t, c.Cluster, authority), downloads(c, "downloads"+domain))
 		}
 	})
 }
@@ -125,42 +127,9 @@ func startCephIfAsked(t *testing.T) *operators.Ceph {
 	return startCeph(t)
 }
 
-// The account of the bucket. With a slash in its secret, Glance 2025.2 writes locations that it cannot read (_update_s3_url of its
-// store_utils.py).
-const (
-	objectKey    = "images"
-	objectSecret = "s3cret+=$%"
-	bucket       = "images"
-)
-
-// objectStore runs an S3 server with a bucket at a host, with a certificate that only its authority's trust.
-func objectStore(t *testing.T, c *Cloud, authority *pki.Authority, host string) error {
-	t.Helper()
-	dir := t.TempDir()
-	pair, err := authority.Issue(pki.Subject{Hosts: []string{host}})
-	if err != nil {
-		return err
-	}
-	address, err := c.Cluster.Address(host)
-	if err != nil {
-		return err
-	}
-	certificate, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err := errors.Join(err, os.WriteFile(certificate, pair.Certificate, 0o600), os.WriteFile(key, pair.Key, 0o600)); err != nil {
-		return err
-	}
-	server := exec.Command(programs.ObjectStore,
-		"-address", address+":443", "-folder", filepath.Join(dir, "data"), "-certificate", certificate, "-key", key, bucket)
-	server.Env = []string{"ROOT_ACCESS_KEY_ID=" + objectKey, "ROOT_SECRET_ACCESS_KEY=" + objectSecret}
-	server.Stdout, server.Stderr = log, log
-	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := server.Start(); err != nil {
-		return err
-	}
-	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
-	return nil
-}
+// imageStore is where Glance keeps images. With a slash in its secret, Glance 2025.2 writes locations that it cannot read (_update_s3_url of
+// its store_utils.py).
+var imageStore = objectStore{bucket: "images", key: "images", secret: "s3cret+=$%"}
 
 // downloads serves the same at every address of a host.
 func downloads(c *Cloud, host string) error {

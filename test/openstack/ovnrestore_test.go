@@ -18,29 +18,25 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 )
 
-const (
-	copiesHost   = "copies.example.com"
-	copiesBucket = "network-copies"
-	copiesSecret = "copies"
-	copiesKey    = "copier"
-)
+// copiesSecret has the account of the bucket.
+const copiesSecret = "copies"
 
 // testRestore: copies in a bucket have every row of their moment, and databases that are created of them have these, and agree. What is
 // there is never replaced, and nothing is created where there is no copy.
 func testRestore(t *testing.T, n *ovnCluster) {
-	bucket, err := n.operators.Bucket(copiesHost, copiesBucket, copiesKey)
-	if err != nil {
+	store := objectStore{host: "copies.example.com", bucket: "network-copies", key: "copier", secret: `"quoted" \and/more+`}
+	if err := store.start(t, n.cluster, n.operators.Public); err != nil {
 		t.Fatal(err)
 	}
 	credentials := map[string][]byte{
-		"access-key-id": []byte(copiesKey), "secret-access-key": []byte(`"quoted" \and/more+`), "ca.crt": n.operators.Public.Certificate,
+		"access-key-id": []byte(store.key), "secret-access-key": []byte(store.secret), "ca.crt": n.operators.Public.Certificate,
 	}
 	if err := n.operators.SetSecret(context.Background(), n.namespace, copiesSecret, credentials); err != nil {
 		t.Fatal(err)
 	}
 	at := func(prefix string) map[string]any {
 		return map[string]any{
-			"bucket": copiesBucket, "endpoint": copiesHost, "prefix": prefix, "privateCA": true,
+			"bucket": store.bucket, "endpoint": store.host, "prefix": prefix, "privateCA": true,
 			"credentialsSecretRef": map[string]any{"name": copiesSecret},
 		}
 	}
@@ -52,7 +48,7 @@ func testRestore(t *testing.T, n *ovnCluster) {
 	w.after(20)
 	w.end(3, 0)
 	n.copyNow(t)
-	names := bucket.Names()
+	names := store.names(t)
 	if len(names) != 2 || !strings.HasPrefix(names[0], "clouds/a/OVN_Northbound/") || !strings.HasPrefix(names[1], "clouds/a/OVN_Southbound/") {
 		t.Fatalf("the bucket has %v", names)
 	}

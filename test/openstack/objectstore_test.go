@@ -1,0 +1,83 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
+)
+
+// objectStore is a server that speaks S3 at a host, with one bucket and one account.
+type objectStore struct {
+	host, bucket, key, secret string
+	// region that clients have to name. Absent: us-east-1.
+	region string
+
+	folder string
+}
+
+// start runs the server until the end of the test, with a certificate of an authority.
+func (s *objectStore) start(t *testing.T, c *cluster.Cluster, authority *pki.Authority) error {
+	t.Helper()
+	s.folder = t.TempDir()
+	pair, err := authority.Issue(pki.Subject{Hosts: []string{s.host}})
+	if err != nil {
+		return err
+	}
+	address, err := c.Address(s.host)
+	if err != nil {
+		return err
+	}
+	certificate, key := filepath.Join(s.folder, "tls.crt"), filepath.Join(s.folder, "tls.key")
+	log, err := os.Create(filepath.Join(s.folder, "log"))
+	if err := errors.Join(err, os.WriteFile(certificate, pair.Certificate, 0o600), os.WriteFile(key, pair.Key, 0o600)); err != nil {
+		return err
+	}
+	server := exec.Command(programs.ObjectStore,
+		"-address", address+":443", "-folder", filepath.Join(s.folder, "data"), "-certificate", certificate, "-key", key,
+		"-region", cmp.Or(s.region, "us-east-1"), s.bucket)
+	server.Env = []string{"ROOT_ACCESS_KEY_ID=" + s.key, "ROOT_SECRET_ACCESS_KEY=" + s.secret}
+	server.Stdout, server.Stderr = log, log
+	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := server.Start(); err != nil {
+		return err
+	}
+	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+	return nil
+}
+
+// names of what is in the bucket, in order.
+func (s *objectStore) names(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	root := filepath.Join(s.folder, "data", "objects", s.bucket)
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && e.Name() == parts:
+			return filepath.SkipDir
+		case e.Type().IsRegular():
+			name, err := filepath.Rel(root, path)
+			out = append(out, name)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// parts is the folder in which the server puts together what comes in parts (versitygw, backend/posix/posix.go).
+const parts = ".sgwtmp"
