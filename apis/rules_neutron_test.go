@@ -31,6 +31,22 @@ quotas: {networks: 1, subnets: -1, ports: 0}`,
 			field:   "spec.ovn.northbound",
 			message: "should match",
 		},
+		"Comparison": {
+			reason: "Somebody asks, and only looks.",
+			spec:   `ovn: {sync: {request: "2026-05-01 after the restore"}}`,
+		},
+		"ComparisonOfNothing": {
+			reason:  "Without a text nobody could tell whether it is answered.",
+			spec:    `ovn: {sync: {request: ""}}`,
+			field:   "spec.ovn.sync.request",
+			message: "should be at least 1 chars long",
+		},
+		"ComparisonThatDeletes": {
+			reason:  "There are two modes.",
+			spec:    `ovn: {sync: {request: a, mode: Migrate}}`,
+			field:   "spec.ovn.sync.mode",
+			message: "supported values",
+		},
 		"BelowNothing": {
 			reason:  "-1 is no bound already.",
 			spec:    `quotas: {ports: -2}`,

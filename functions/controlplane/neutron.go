@@ -13,6 +13,7 @@ import (
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
@@ -129,8 +130,29 @@ func (m *model) ovnAt(s *serviceState) neutronv1.OVN {
 		return cmp.Or(m.ovnSeen().String("status", part, "endpoint"), s.seen.String("spec", "ovn", part))
 	}
 	return neutronv1.OVN{
+		Sync:       m.ovnSaid().Sync,
 		Northbound: address(northbound), Southbound: address(southbound),
 		// OVN's own: who has a certificate of it may write.
 		IssuerRef: common.IssuerReference{Name: ovnv1.Name + "-ca", Kind: "Issuer"},
 	}
+}
+
+// neutronReport is what the last comparison of its database with OVN found.
+func neutronReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatus) {
+	if status.OVN != nil {
+		status.OVN.Sync = network.Answer(s.seen.Map("status", "sync"))
+	}
+}
+
+// networksInSync repeats what the network service says of OVN, where somebody has asked.
+func (m *model) networksInSync() rules.Verdict {
+	if !m.ovnOrdered() || m.ovnSaid().Sync == nil {
+		return rules.Verdict{}
+	}
+	seen, _ := m.seen.Get(neutronv1.ServiceName)
+	c, ok := seen.Condition(neutronv1.InSync)
+	if !ok || c.Reason == "" {
+		return rules.Wait("NotAnswered", "request %q is not answered yet", m.ovnSaid().Sync.Request)
+	}
+	return rules.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }

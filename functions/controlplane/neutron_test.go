@@ -12,6 +12,7 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
 // virtual is Neutron, with more that is said of it.
@@ -97,6 +98,65 @@ func TestNeutronTold(t *testing.T) {
 	}
 	if status := derived(t, virtual(""), queued).ovnStatus(); status != nil {
 		t.Errorf("there is no OVN yet: %v", status)
+	}
+}
+
+// TestNetworksInSync: what is asked of Neutron comes to it, and its answer to the claim.
+func TestNetworksInSync(t *testing.T) {
+	const asks = ", ovn: {sync: {request: first, mode: Repair}}"
+	ovn := structOf(t, fields(t, "{status: {northbound: {endpoint: 'ssl:nb-0:6641'}}}"))
+	answers := structOf(t, fields(t, "{status: {sync: {request: first, mode: Repair, differences: 0, repaired: 2, found: [{kind: Port, missing: 2}]}, "+
+		"conditions: [{type: OVNInSync, status: 'True', reason: Repaired, message: all is well}]}}"))
+	answer := &common.OVNSyncAnswer{
+		Request: "first", Mode: common.OVNSyncRepair, Repaired: 2, Found: []common.OVNDifference{{Kind: "Port", Missing: 2}},
+	}
+	for name, tc := range map[string]struct {
+		reason, spec string
+		observed     map[string]*structpb.Struct
+		verdict      rules.Verdict
+		answer       *common.OVNSyncAnswer
+	}{
+		"NotAsked": {reason: "There is nothing to say.", spec: virtual("")},
+		"Off":      {reason: "Nor of a service that is off.", spec: "{services: {neutron: {enabled: false" + asks + "}}}"},
+		"Asked": {
+			reason: "Neutron has not said anything yet.", spec: virtual(asks),
+			verdict: rules.Verdict{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
+		},
+		"Answered": {
+			reason: "It has.", spec: virtual(asks), observed: map[string]*structpb.Struct{"ovn": ovn, "neutron": answers},
+			verdict: rules.Verdict{Ready: true, Reason: "Repaired", Message: "all is well"}, answer: answer,
+		},
+		"Unreadable": {
+			reason: "What cannot be read is no answer.", spec: virtual(asks),
+			observed: map[string]*structpb.Struct{"ovn": ovn, "neutron": structOf(t, fields(t, "{status: {sync: {request: [a]}}}"))},
+			verdict:  rules.Verdict{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := derive(input(t, tc.spec, queued, tc.observed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.verdict, m.networksInSync()); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+			status := &controlplanev1.ControlPlaneClusterStatus{}
+			if s := m.services[len(m.services)-1]; s.name == neutronv1.ServiceName {
+				status.OVN = m.ovnStatus()
+				neutronReport(s, status)
+			}
+			var got *common.OVNSyncAnswer
+			if status.OVN != nil {
+				got = status.OVN.Sync
+			}
+			if diff := cmp.Diff(tc.answer, got); diff != "" {
+				t.Errorf("%s\nanswer (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+	want := &common.OVNSyncRequest{Request: "first", Mode: common.OVNSyncRepair}
+	if diff := cmp.Diff(want, neutronOf(t, virtual(asks), nil).OVN.Sync); diff != "" {
+		t.Errorf("Neutron is asked (-want +got):\n%s", diff)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
@@ -25,7 +26,10 @@ import (
 
 // New returns the function of Neutron composite resources.
 func New() function.Runner {
-	return function.Kind[neutronv1.Neutron, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: service.Status[*model]}
+	return function.Kind[neutronv1.Neutron, *model]{
+		Graph: graph, Derive: derive, Place: service.Place[*model], Status: status,
+		Remarks: []function.Remark[*model]{{Type: neutronv1.InSync, Verdict: (*model).inSync}},
+	}
 }
 
 // mercy is how long a process may go on with what it does while a pod stops.
@@ -73,6 +77,9 @@ var graph = service.Graph(
 	service.Own[*model]{Component: compose.Component[*model]{Name: "jobs", Build: jobs}, Before: "schema"},
 	service.Own[*model]{Component: service.Daemon[*model](maintenance, pods, "api"), Before: "catalog", For: "catalog"},
 	service.Own[*model]{Component: service.Daemon[*model](periodic, pods, "api"), Before: "catalog", For: "catalog"},
+	service.Own[*model]{Component: compose.Component[*model]{
+		Name: syncComponent, Needs: []string{"api", "catalog"}, Enabled: (*model).asksForSync, Build: sync,
+	}},
 )
 
 // pods are what comes before those of each worker.
@@ -84,10 +91,15 @@ type model struct {
 	spec *neutronv1.NeutronSpec
 	// north and south are members of OVN's databases.
 	north, south member
+	// compared is what the companion says of the last comparison with OVN; nil if nobody has asked for one.
+	compared *observe.Object
 }
 
 func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	m := &model{spec: &in.XR.Spec}
+	if m.asksForSync() {
+		m.compared, _ = in.Seen.Get(syncResource)
+	}
 	var north, south, err error
 	m.north, north = memberOf("spec.ovn.northbound", m.spec.OVN.Northbound)
 	m.south, south = memberOf("spec.ovn.southbound", m.spec.OVN.Southbound)

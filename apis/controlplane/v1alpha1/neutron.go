@@ -68,6 +68,9 @@ type OVN struct {
 	// Copies that databases are created of, which do not exist yet. What is there is never replaced.
 	// +optional
 	RestoreFrom *OVNRestoreFrom `json:"restoreFrom,omitempty"`
+	// Compare what Neutron's database says with what OVN has. The answer is in status.ovn.sync. Absent: nobody has asked.
+	// +optional
+	Sync *common.OVNSyncRequest `json:"sync,omitempty"`
 }
 
 // OVNBackup says when OVN's databases are copied, and where to.

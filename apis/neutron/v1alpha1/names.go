@@ -24,6 +24,9 @@ const (
 	ServiceType = "network"
 )
 
+// InSync is the condition, of a Neutron and of the claim, that OVN has what Neutron's database says, as far as somebody has asked.
+const InSync = "OVNInSync"
+
 // Kinds of networks.
 const (
 	Geneve NetworkType = "geneve"

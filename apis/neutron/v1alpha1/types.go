@@ -65,6 +65,9 @@ type OVN struct {
 	Southbound string `json:"southbound"`
 	// Issuer of the certificates of both, and of their clients.
 	IssuerRef common.IssuerReference `json:"issuerRef"`
+	// Compare what Neutron's database says with what OVN has. Absent: nobody has asked.
+	// +optional
+	Sync *common.OVNSyncRequest `json:"sync,omitempty"`
 }
 
 // Networks say which networks there are and what they can do.
@@ -224,4 +227,7 @@ type Quotas struct {
 // NeutronStatus is the observed state of a Neutron.
 type NeutronStatus struct {
 	common.ServiceStatus `json:",inline"`
+	// What the last comparison of its database with OVN found. Absent: there was none.
+	// +optional
+	Sync *common.OVNSyncAnswer `json:"sync,omitempty"`
 }
