@@ -20,7 +20,7 @@ const (
 	syncResource  = "ovn-sync"
 )
 
-func (m *model) asksForSync() bool { return m.spec.OVN.Sync != nil }
+func (m *model) asksForSync() bool { return m.spec.OVN != nil && m.spec.OVN.Sync != nil }
 
 // sync asks the companion to compare. Nobody waits for the answer, which is no state of what is composed: it is in a condition of its own.
 //

@@ -52,7 +52,7 @@ status:
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &model{spec: &neutronv1.NeutronSpec{OVN: neutronv1.OVN{Sync: tc.asks}}, compared: observed(t, tc.observed)}
+			m := &model{spec: &neutronv1.NeutronSpec{OVN: &neutronv1.OVN{Sync: tc.asks}}, compared: observed(t, tc.observed)}
 			if diff := cmp.Diff(tc.want, m.inSync()); diff != "" {
 				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
 			}

@@ -14,10 +14,9 @@ type Neutron struct {
 	common.Placement `json:",inline"`
 	neutron.Networks `json:",inline"`
 	// What makes the virtual networks: OVN, or Open vSwitch with an agent for each task on each node.
-	// +kubebuilder:validation:Enum=OVN;OVS
 	// +kubebuilder:default=OVN
 	// +optional
-	Mechanism string `json:"mechanism,omitempty"`
+	Mechanism neutron.Mechanism `json:"mechanism,omitempty"`
 	// OVN's databases.
 	// +optional
 	OVN *OVN `json:"ovn,omitempty"`

@@ -126,9 +126,22 @@ func (in *NeutronSpec) DeepCopyInto(out *NeutronSpec) {
 	in.Networks.DeepCopyInto(&out.Networks)
 	in.Identity.DeepCopyInto(&out.Identity)
 	out.Queue = in.Queue
-	in.OVN.DeepCopyInto(&out.OVN)
+	if in.OVN != nil {
+		in, out := &in.OVN, &out.OVN
+		*out = new(OVN)
+		(*in).DeepCopyInto(*out)
+	}
 	in.API.DeepCopyInto(&out.API)
-	in.Maintenance.DeepCopyInto(&out.Maintenance)
+	if in.Maintenance != nil {
+		in, out := &in.Maintenance, &out.Maintenance
+		*out = new(commonv1alpha1.Process)
+		(*in).DeepCopyInto(*out)
+	}
+	if in.RPC != nil {
+		in, out := &in.RPC, &out.RPC
+		*out = new(commonv1alpha1.Process)
+		(*in).DeepCopyInto(*out)
+	}
 	in.Periodic.DeepCopyInto(&out.Periodic)
 	out.UWSGI = in.UWSGI
 }
