@@ -34,7 +34,7 @@ func crds(t testing.TB) map[string]*apiextensionsv1.CustomResourceDefinition {
 func TestKinds(t *testing.T) {
 	want := []string{
 		"CellMapping", "ComputeCatalog", "ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion", "Glance", "HypervisorCluster",
-		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "Neutron", "Nova", "NovaCell", "OVNCluster", "Placement", "PlatformConfig", "RaftCluster",
+		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "Neutron", "Nova", "NovaCell", "OVNCluster", "OVNSync", "Placement", "PlatformConfig", "RaftCluster",
 		"RoleAssignment", "SecretAggregate", "ServiceCheck", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster", "XStorageCluster",
 	}
 	if got := slices.Sorted(maps.Keys(crds(t))); !slices.Equal(got, want) {
@@ -75,6 +75,7 @@ func TestClientSideApply(t *testing.T) {
 var unbounded = map[string]string{
 	"CellMapping.spec.template":  "a pod template, which the API server bounds when the Job is made",
 	"DatabaseSync.spec.template": "a pod template, which the API server bounds when the Job is made",
+	"OVNSync.spec.template":      "a pod template, which the API server bounds when the Job is made",
 }
 
 // TestEveryFieldIsDescribedAndBounded walks every schema. A field without a description helps nobody, and one without a limit

@@ -29,6 +29,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/endpointregion"
 	"github.com/c5c3/crossplane-cobaltcore/companion/identitycheck"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+	"github.com/c5c3/crossplane-cobaltcore/companion/ovnsync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
 	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
@@ -55,6 +56,7 @@ var controllers = map[string]func(ctrl.Manager) error{
 	"identitycheck":      identitycheck.Add,
 	"keyrepository":      keyrepository.Add,
 	"roleassignment":     roleassignment.Add,
+	"ovnsync":            ovnsync.Add,
 	"raftcluster":        raftcluster.Add,
 	"secretaggregate":    secretaggregate.Add,
 	"servicecheck":       servicecheck.Add,

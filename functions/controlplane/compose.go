@@ -15,11 +15,21 @@ import (
 // New returns the function of XControlPlaneCluster composite resources.
 func New() function.Runner {
 	return function.Kind[controlplanev1.ControlPlaneCluster, *model]{
-		Graph:  graph.MustValidate(),
-		Derive: derive,
-		Place:  place,
-		Status: status,
+		Graph:   graph.MustValidate(),
+		Derive:  derive,
+		Place:   place,
+		Status:  status,
+		Remarks: remarks(),
 	}
+}
+
+// remarks are those of all services.
+func remarks() []function.Remark[*model] {
+	var out []function.Remark[*model]
+	for _, row := range services {
+		out = append(out, row.remarks...)
+	}
+	return out
 }
 
 // Names of components that others need.

@@ -13,6 +13,7 @@ import (
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
@@ -24,14 +25,28 @@ import (
 func neutron(m *model, s *serviceState) runtime.Object {
 	n := m.spec.Services.Neutron
 	worker := m.worker(n.Workers)
-	return &neutronv1.Neutron{
+	out := &neutronv1.Neutron{
 		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
 		Spec: neutronv1.NeutronSpec{
 			ServiceSpec: m.serviceSpec(s), Placement: n.Placement, Networks: n.Networks, Identity: m.identitySpec(), Queue: m.queueSpec(),
-			OVN: m.ovnAt(s), NotifiesNova: m.hasService(novav1.ServiceName),
-			API: m.process(n.API), Maintenance: worker, Periodic: worker, UWSGI: s.processes(),
+			Mechanism: cmp.Or(n.Mechanism, neutronv1.ByOVN), NotifiesNova: m.hasService(novav1.ServiceName),
+			API: m.process(n.API), Periodic: worker, UWSGI: s.processes(),
 		},
 	}
+	if m.ovnOrdered() {
+		out.Spec.OVN, out.Spec.Maintenance = m.ovnAt(s), &worker
+	} else {
+		out.Spec.RPC = new(m.answering(n.Workers))
+	}
+	return out
+}
+
+// answering is what agents talk to. All of its pods work, each with three processes (functions/neutron).
+func (m *model) answering(said *common.Process) common.Process {
+	r := m.size.apiResources.Requests
+	return processOver(common.Process{
+		Replicas: new(m.size.daemons), CPU: new(intstr.FromString(r.CPU.String())), Memory: common.Memory(r.Memory.String()),
+	}, []*common.Process{said})
 }
 
 // neutronAPI is what the claim says of the API's pods, in the form of all services.
@@ -52,9 +67,16 @@ func checkNeutron(m *model, s *serviceState, r release.Release) error {
 	n := m.spec.Services.Neutron
 	spec := s.spec()
 	spec.Workload, spec.MemoryField = openstack.Shape(m.process(n.API), n.Placement), "api.memory"
-	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r), network.Check(s.field(""), n.Networks), m.checkOVN(s.field(".ovn"))}
-	if n.Mechanism == "OVS" {
-		errs = append(errs, invalid.Field(s.field(".mechanism"), "agents are not built yet in this version; say OVN, or leave it out"))
+	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r), network.Check(s.field(""), n.Mechanism, n.Networks)}
+	switch {
+	case m.ovnOrdered():
+		errs = append(errs, m.checkOVN(s.field(".ovn")))
+	case n.OVN != nil: // Admission refuses it, too.
+		errs = append(errs, invalid.Field(s.field(".ovn"), "with mechanism OVS there is no OVN; leave ovn out"))
+	}
+	if was := s.seen.String("spec", "mechanism"); was != "" && was != string(cmp.Or(n.Mechanism, neutronv1.ByOVN)) {
+		errs = append(errs, invalid.Field(s.field(".mechanism"), "networks are made by %s, and ports stay bound as they are; say %[1]s here, "+
+			"and claim another control plane for the other one", was))
 	}
 	if n.API != nil { // How much memory it needs is a question of all services.
 		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *n.API))
@@ -72,11 +94,11 @@ func neutronPods(m *model, s *serviceState) []part {
 	of := func(field string, p common.Process, times int32) part {
 		return part{field: s.field(field), replicas: *p.Replicas, times: times, resources: openstack.Resources(p), short: true}
 	}
-	out := []part{
-		of(".api", m.process(n.API), 1), of(".workers", m.worker(n.Workers), workers),
-		{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes},
+	out := []part{of(".api", m.process(n.API), 1), {field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes}}
+	if !m.ovnOrdered() {
+		return append(out, of(".workers", m.worker(n.Workers), 1), of(".workers", m.answering(n.Workers), 1))
 	}
-	return append(out, m.ovnParts(s.field(".ovn"))...)
+	return append(append(out, of(".workers", m.worker(n.Workers), workers)), m.ovnParts(s.field(".ovn"))...)
 }
 
 // networkSecrets are those with which object stores are reached that have copies of OVN's databases.
@@ -104,15 +126,18 @@ func networkSecrets(s *controlplanev1.Services) []named {
 // worker has a process above it.
 func neutronConnections(m *model, s *serviceState) int64 {
 	n := m.spec.Services.Neutron
+	const kinds, processes, answering = 2, 2, 4
+	if !m.ovnOrdered() { // Of what answers agents, three work.
+		return s.threads() + processes*daemonsOf(m.worker(n.Workers)) + answering*daemonsOf(m.answering(n.Workers))
+	}
 	api := int64(*s.workload.Replicas) * int64(s.processes().Processes) * pool
-	const kinds, processes = 2, 2
 	return s.threads() + api + kinds*processes*daemonsOf(m.worker(n.Workers))
 }
 
 // ovnOrdered says that virtual networks are made by OVN.
 func (m *model) ovnOrdered() bool {
 	n := m.spec.Services.Neutron
-	return n != nil && n.Enabled
+	return n != nil && n.Enabled && n.Mechanism != neutronv1.ByOVS
 }
 
 // ovnSaid is what the claim says of it.
@@ -124,13 +149,34 @@ func (m *model) ovnSaid() controlplanev1.OVN {
 func (m *model) ovnNodes() common.Placement { return m.spec.Services.Neutron.Placement }
 
 // ovnAt is where its databases are. What the network service was told holds while OVN says nothing.
-func (m *model) ovnAt(s *serviceState) neutronv1.OVN {
+func (m *model) ovnAt(s *serviceState) *neutronv1.OVN {
 	address := func(part string) string {
 		return cmp.Or(m.ovnSeen().String("status", part, "endpoint"), s.seen.String("spec", "ovn", part))
 	}
-	return neutronv1.OVN{
+	return &neutronv1.OVN{
+		Sync:       m.ovnSaid().Sync,
 		Northbound: address(northbound), Southbound: address(southbound),
 		// OVN's own: who has a certificate of it may write.
 		IssuerRef: common.IssuerReference{Name: ovnv1.Name + "-ca", Kind: "Issuer"},
 	}
+}
+
+// neutronReport is what the last comparison of its database with OVN found.
+func neutronReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatus) {
+	if status.OVN != nil {
+		status.OVN.Sync = network.Answer(s.seen.Map("status", "sync"))
+	}
+}
+
+// networksInSync repeats what the network service says of OVN, where somebody has asked.
+func (m *model) networksInSync() rules.Verdict {
+	if !m.ovnOrdered() || m.ovnSaid().Sync == nil {
+		return rules.Verdict{}
+	}
+	seen, _ := m.seen.Get(neutronv1.ServiceName)
+	c, ok := seen.Condition(neutronv1.InSync)
+	if !ok || c.Reason == "" {
+		return rules.Wait("NotAnswered", "request %q is not answered yet", m.ovnSaid().Sync.Request)
+	}
+	return rules.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }

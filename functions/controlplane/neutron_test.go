@@ -12,6 +12,7 @@ import (
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 )
 
 // virtual is Neutron, with more that is said of it.
@@ -54,7 +55,7 @@ func TestNeutronProcesses(t *testing.T) {
 		m := derived(t, tc.spec, queued)
 		n, o := neutronOf(t, tc.spec, nil), m.ovnSpec()
 		got := []string{
-			"api " + says(&n.API), "maintenance " + says(&n.Maintenance), "periodic " + says(&n.Periodic),
+			"api " + says(&n.API), "maintenance " + says(n.Maintenance), "periodic " + says(&n.Periodic),
 			"northbound " + says(&o.Northbound.Process) + ", " + string(o.Northbound.StorageSize),
 			"southbound " + says(&o.Southbound.Process) + ", " + string(o.Southbound.StorageSize), "northd " + says(&o.Northd),
 		}
@@ -70,7 +71,7 @@ func TestNeutronTold(t *testing.T) {
 	const north, south = "ssl:nb-0:6641", "ssl:sb-0:6642"
 	says := structOf(t, fields(t, "{status: {northbound: {endpoint: '"+north+"'}, southbound: {endpoint: '"+south+"'}, chassisCount: 3, activeControllers: 2}}"))
 	told := structOf(t, fields(t, "{spec: {ovn: {northbound: '"+north+"', southbound: '"+south+"'}}}"))
-	want := neutronv1.OVN{Northbound: north, Southbound: south, IssuerRef: common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"}}
+	want := &neutronv1.OVN{Northbound: north, Southbound: south, IssuerRef: common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"}}
 	for name, observed := range map[string]map[string]*structpb.Struct{
 		"OVN says it":      {"ovn": says},
 		"OVN says nothing": {"ovn": structOf(t, map[string]any{}), "neutron": told},
@@ -97,6 +98,65 @@ func TestNeutronTold(t *testing.T) {
 	}
 	if status := derived(t, virtual(""), queued).ovnStatus(); status != nil {
 		t.Errorf("there is no OVN yet: %v", status)
+	}
+}
+
+// TestNetworksInSync: what is asked of Neutron comes to it, and its answer to the claim.
+func TestNetworksInSync(t *testing.T) {
+	const asks = ", ovn: {sync: {request: first, mode: Repair}}"
+	ovn := structOf(t, fields(t, "{status: {northbound: {endpoint: 'ssl:nb-0:6641'}}}"))
+	answers := structOf(t, fields(t, "{status: {sync: {request: first, mode: Repair, differences: 0, repaired: 2, found: [{kind: Port, missing: 2}]}, "+
+		"conditions: [{type: OVNInSync, status: 'True', reason: Repaired, message: all is well}]}}"))
+	answer := &common.OVNSyncAnswer{
+		Request: "first", Mode: common.OVNSyncRepair, Repaired: 2, Found: []common.OVNDifference{{Kind: "Port", Missing: 2}},
+	}
+	for name, tc := range map[string]struct {
+		reason, spec string
+		observed     map[string]*structpb.Struct
+		verdict      rules.Verdict
+		answer       *common.OVNSyncAnswer
+	}{
+		"NotAsked": {reason: "There is nothing to say.", spec: virtual("")},
+		"Off":      {reason: "Nor of a service that is off.", spec: "{services: {neutron: {enabled: false" + asks + "}}}"},
+		"Asked": {
+			reason: "Neutron has not said anything yet.", spec: virtual(asks),
+			verdict: rules.Verdict{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
+		},
+		"Answered": {
+			reason: "It has.", spec: virtual(asks), observed: map[string]*structpb.Struct{"ovn": ovn, "neutron": answers},
+			verdict: rules.Verdict{Ready: true, Reason: "Repaired", Message: "all is well"}, answer: answer,
+		},
+		"Unreadable": {
+			reason: "What cannot be read is no answer.", spec: virtual(asks),
+			observed: map[string]*structpb.Struct{"ovn": ovn, "neutron": structOf(t, fields(t, "{status: {sync: {request: [a]}}}"))},
+			verdict:  rules.Verdict{Reason: "NotAnswered", Message: `request "first" is not answered yet`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := derive(input(t, tc.spec, queued, tc.observed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.verdict, m.networksInSync()); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", tc.reason, diff)
+			}
+			status := &controlplanev1.ControlPlaneClusterStatus{}
+			if s := m.services[len(m.services)-1]; s.name == neutronv1.ServiceName {
+				status.OVN = m.ovnStatus()
+				neutronReport(s, status)
+			}
+			var got *common.OVNSyncAnswer
+			if status.OVN != nil {
+				got = status.OVN.Sync
+			}
+			if diff := cmp.Diff(tc.answer, got); diff != "" {
+				t.Errorf("%s\nanswer (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+	want := &common.OVNSyncRequest{Request: "first", Mode: common.OVNSyncRepair}
+	if diff := cmp.Diff(want, neutronOf(t, virtual(asks), nil).OVN.Sync); diff != "" {
+		t.Errorf("Neutron is asked (-want +got):\n%s", diff)
 	}
 }
 
@@ -174,7 +234,8 @@ func TestNeutronRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, platform, field, words string }{
 		"no queue":         {"{infrastructure: {rabbitmq: {enabled: false}}, " + virtual("")[1:], queued, "spec.infrastructure.rabbitmq.enabled", "needs the message queue"},
 		"no issuer":        {virtual(""), bare, "spec.services.neutron.enabled", "queueIssuer of the PlatformConfig"},
-		"agents":           {virtual(", mechanism: OVS"), queued, "spec.services.neutron.mechanism", "not built yet"},
+		"OVN of agents":    {virtual(", mechanism: OVS, ovn: {northd: {replicas: 1}}"), queued, "spec.services.neutron.ovn", "there is no OVN"},
+		"DNS of agents":    {virtual(", mechanism: OVS, dnsServers: [192.0.2.53]"), queued, "spec.services.neutron.dnsServers", "by their own configuration"},
 		"option":           {virtual(", config: {ovn: {dns_server: a}}"), queued, "spec.services.neutron.config.ovn.dns_server", ""},
 		"memory":           {virtual(", api: {memory: 128Mi}, uwsgi: {processes: 4}"), queued, "spec.services.neutron.api.memory", "4 uWSGI processes"},
 		"no amount":        {virtual(", api: {cpu: much}"), queued, "spec.services.neutron.api.cpu", "is no amount"},
@@ -201,5 +262,29 @@ func TestNeutronConnections(t *testing.T) {
 	m := derived(t, virtual(", uwsgi: {processes: 3, threads: 2}"), queued)
 	if got, want := neutronConnections(m, m.services[1]), int64(2*3*2+2*3*5+2*2*2*5); got != want {
 		t.Errorf("%d connections, want %d", got, want)
+	}
+	// With agents, periodic workers and what answers agents: three workers below one process.
+	m = derived(t, virtual(", mechanism: OVS, uwsgi: {processes: 3, threads: 2}"), queued)
+	if got, want := neutronConnections(m, m.services[1]), int64(2*3*2+2*2*5+2*4*5); got != want {
+		t.Errorf("%d connections with agents, want %d", got, want)
+	}
+}
+
+// TestNeutronAgents: with agents there is no OVN, and something that they talk to, of which each pod works.
+func TestNeutronAgents(t *testing.T) {
+	spec := virtual(", mechanism: OVS, workers: {replicas: 3}")
+	m := derived(t, spec, queued)
+	n := neutronOf(t, spec, nil)
+	if m.ovnOrdered() || n.OVN != nil || n.Maintenance != nil || n.Mechanism != neutronv1.ByOVS {
+		t.Errorf("there is OVN: %+v", n)
+	}
+	if got := []string{says(n.RPC), says(&n.Periodic)}; !slices.Equal(got, []string{"3 × 250m, 512Mi", "3 × 250m, 512Mi"}) {
+		t.Errorf("what agents talk to, and periodic workers: %v", got)
+	}
+	was := structOf(t, fields(t, "{spec: {mechanism: OVN}}"))
+	_, err := derive(input(t, spec, queued, map[string]*structpb.Struct{"neutron": was}))
+	checkRefused(t, "changed", err, "spec.services.neutron.mechanism", "say OVN here")
+	if _, err := derive(input(t, virtual(""), queued, map[string]*structpb.Struct{"neutron": was})); err != nil {
+		t.Errorf("it stays as it is: %v", err)
 	}
 }

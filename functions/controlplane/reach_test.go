@@ -39,6 +39,7 @@ var inside = map[string][]string{
 		"Federation.Provider", "KORC.BootstrapResources",
 		"Storage.DefaultStore", "Store.Name", "Store.Description", "FileStore.AccessMode", "Import.Methods", "Import.ConvertTo",
 		"Consoles.Graphical", "NovaCell.Name",
+		"OVNSyncRequest.Request", "OVNSyncRequest.Mode",
 		"Neutron.Mechanism", "Networks.ServicePlugins", "Networks.AvailabilityZones",
 		"ML2.TypeDrivers", "ML2.TenantNetworkTypes", "ML2.ExtensionDrivers", "PhysicalNetwork.Name",
 		"Flavor.Name", "Flavor.ID", "Flavor.Description", "Flavor.Projects", "HostAggregate.Name", "HostAggregate.AvailabilityZone",

@@ -12,6 +12,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
@@ -62,6 +63,8 @@ type service struct {
 	inspectors []string
 	// report repeats in the claim's status what it reports besides what every service does. Nil: nothing.
 	report func(*serviceState, *controlplanev1.ControlPlaneClusterStatus)
+	// remarks are conditions of the claim on what it reports, and nobody waits for.
+	remarks []function.Remark[*model]
 }
 
 // An order is what a claim says of a service, as far as every service has it.

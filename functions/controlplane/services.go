@@ -8,6 +8,7 @@ import (
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
 
 // identityService is the service that all others log in at. It is the first of the table, and always there.
@@ -78,5 +79,6 @@ var services = []*service{
 			return order{enabled: true, basics: n.Service, workload: neutronAPI(n), uwsgi: n.UWSGI}
 		},
 		build: neutron, check: checkNeutron, pods: neutronPods, connections: neutronConnections, secrets: networkSecrets,
+		report: neutronReport, remarks: []function.Remark[*model]{{Type: neutronv1.InSync, Verdict: (*model).networksInSync}},
 	},
 }

@@ -1,11 +1,10 @@
-// Package neutron composes one Neutron that makes its networks by OVN: what every service has, and the workers that keep OVN as its
-// database says.
+// Package neutron composes one Neutron: what every service has, and the workers that keep OVN as its database says, or answer agents.
 package neutron
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +15,7 @@ import (
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
@@ -25,7 +25,10 @@ import (
 
 // New returns the function of Neutron composite resources.
 func New() function.Runner {
-	return function.Kind[neutronv1.Neutron, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: service.Status[*model]}
+	return function.Kind[neutronv1.Neutron, *model]{
+		Graph: graph, Derive: derive, Place: service.Place[*model], Status: status,
+		Remarks: []function.Remark[*model]{{Type: neutronv1.InSync, Verdict: (*model).inSync}},
+	}
 }
 
 // mercy is how long a process may go on with what it does while a pod stops.
@@ -61,18 +64,25 @@ var definition = service.Definition{
 const (
 	certificateComponent = "ovn-certificate"
 	maintenance          = "maintenance"
+	rpc                  = "rpc"
 	periodic             = "periodic"
 )
 
-// graph is what a Neutron consists of besides what every service does. It is in the catalog when OVN is kept as it says.
+// graph is what a Neutron consists of besides what every service does. It is in the catalog when OVN is kept as it says, or agents are
+// answered.
 var graph = service.Graph(
 	&definition,
 	service.Own[*model]{
-		Component: compose.Component[*model]{Name: certificateComponent, Build: clientCertificate}, Before: "schema", For: "schema",
+		Component: compose.Component[*model]{Name: certificateComponent, Build: clientCertificate, Enabled: (*model).hasOVN},
+		Before:    "schema", For: "schema",
 	},
-	service.Own[*model]{Component: compose.Component[*model]{Name: "jobs", Build: jobs}, Before: "schema"},
+	service.Own[*model]{Component: compose.Component[*model]{Name: "jobs", Build: jobs, Enabled: (*model).hasOVN}, Before: "schema"},
 	service.Own[*model]{Component: service.Daemon[*model](maintenance, pods, "api"), Before: "catalog", For: "catalog"},
+	service.Own[*model]{Component: service.Daemon[*model](rpc, pods, "api"), Before: "catalog", For: "catalog"},
 	service.Own[*model]{Component: service.Daemon[*model](periodic, pods, "api"), Before: "catalog", For: "catalog"},
+	service.Own[*model]{Component: compose.Component[*model]{
+		Name: syncComponent, Needs: []string{"api", "catalog"}, Enabled: (*model).asksForSync, Build: sync,
+	}},
 )
 
 // pods are what comes before those of each worker.
@@ -84,13 +94,18 @@ type model struct {
 	spec *neutronv1.NeutronSpec
 	// north and south are members of OVN's databases.
 	north, south member
+	// compared is what the companion says of the last comparison with OVN; nil if nobody has asked for one.
+	compared *observe.Object
 }
 
 func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	m := &model{spec: &in.XR.Spec}
-	var north, south, err error
-	m.north, north = memberOf("spec.ovn.northbound", m.spec.OVN.Northbound)
-	m.south, south = memberOf("spec.ovn.southbound", m.spec.OVN.Southbound)
+	if m.asksForSync() {
+		m.compared, _ = in.Seen.Get(syncResource)
+	}
+	m.spec.Mechanism = cmp.Or(m.spec.Mechanism, neutronv1.ByOVN)
+	errs := m.checkMechanism()
+	var err error
 	m.Service, err = definition.Derive(service.Input{
 		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
 		Spec: service.Spec{
@@ -99,8 +114,8 @@ func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 		},
 	})
 	if err = errors.Join(
-		err, north, south, network.Check("spec", m.spec.Networks), service.CheckAmounts("spec.api", m.spec.API),
-		service.CheckProcess("spec.maintenance", m.spec.Maintenance), service.CheckProcess("spec.periodic", m.spec.Periodic),
+		err, errs, network.Check("spec", m.spec.Mechanism, m.spec.Networks), service.CheckAmounts("spec.api", m.spec.API),
+		service.CheckProcess("spec.periodic", m.spec.Periodic),
 	); err != nil {
 		return nil, err
 	}
@@ -108,8 +123,10 @@ func derive(in function.Input[neutronv1.Neutron]) (*model, error) {
 	m.Server.StartTime = true
 	m.Logins = []string{novaGroup, placementGroup}
 	m.Env = append(m.env(), m.workers()...)
-	m.Volumes = []service.Volume{m.SecretVolume(ovnFolder, m.clientSecret(), certificate.CAKey, certificate.CertKey, certificate.KeyKey)}
-	m.Reaches = []workload.Flow{m.databases()}
+	if m.hasOVN() {
+		m.Volumes = []service.Volume{m.SecretVolume(ovnFolder, m.clientSecret(), certificate.CAKey, certificate.CertKey, certificate.KeyKey)}
+		m.Reaches = []workload.Flow{m.databases()}
+	}
 	m.Peers = []workload.Flow{{Ports: []int32{novav1.Port, placementv1.Port}}}
 	m.Processes = m.processes()
 	m.Options = m.options()
@@ -130,7 +147,7 @@ func (m *model) env() []corev1.EnvVar {
 	return append(workload.Self(),
 		corev1.EnvVar{Name: "OS_NEUTRON_CONFIG_FILES", Value: pipelines + ";neutron.conf"},
 		corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "host"), Value: "$(" + workload.NameEnv + ")"},
-		corev1.EnvVar{Name: oslo.MustEnvName("ml2", tenant), Value: network.TenantTypes(m.spec.Networks)},
+		corev1.EnvVar{Name: oslo.MustEnvName("ml2", tenant), Value: network.TenantTypes(m.spec.Mechanism, m.spec.Networks)},
 	)
 }
 
@@ -143,18 +160,26 @@ func (m *model) workers() []corev1.EnvVar {
 	return []corev1.EnvVar{{Name: oslo.MustEnvName("DEFAULT", option), Value: strconv.Itoa(int(m.Server.Processes))}}
 }
 
-// processes are those besides the API. Nothing calls them: there are no agents that would.
+// processes are those besides the API. Nothing calls them, but agents the one that answers agents, by the message queue.
 func (m *model) processes() []service.Process {
-	return []service.Process{
-		m.daemon(service.Process{
-			Process: m.spec.Maintenance, Name: maintenance, Title: "Neutron's maintenance worker",
+	return []service.Process{m.worker(), m.daemon(service.Process{
+		Process: m.spec.Periodic, Name: periodic, Title: "Neutron's periodic worker",
+		Command: []string{"neutron-periodic-workers"}, Outage: "what requests leave behind in the database is not removed",
+	}, member{m.Spec.Database.Host, m.Spec.Database.Port})}
+}
+
+// worker is that of the mechanism.
+func (m *model) worker() service.Process {
+	if m.hasOVN() {
+		return m.daemon(service.Process{
+			Process: *m.spec.Maintenance, Name: maintenance, Title: "Neutron's maintenance worker",
 			Command: []string{"neutron-ovn-maintenance-worker"}, Outage: "what OVN has missed is not made up for",
-		}, m.north),
-		m.daemon(service.Process{
-			Process: m.spec.Periodic, Name: periodic, Title: "Neutron's periodic worker",
-			Command: []string{"neutron-periodic-workers"}, Outage: "what requests leave behind in the database is not removed",
-		}, member{m.Spec.Database.Host, m.Spec.Database.Port}),
+		}, m.north)
 	}
+	return m.daemon(service.Process{
+		Process: *m.spec.RPC, Name: rpc, Title: "What Neutron's agents talk to",
+		Command: []string{"neutron-rpc-server"}, Outage: "agents on nodes learn nothing new, and virtual machines do not start; what there is goes on",
+	}, member{m.Spec.Queue.Host, m.Spec.Queue.Port})
 }
 
 // daemon completes a worker, which keeps a connection to what it works with.
@@ -166,29 +191,15 @@ func (m *model) daemon(p service.Process, with member) service.Process {
 
 // options are those of all processes.
 func (m *model) options() oslo.Config {
-	file := func(name string) string { return m.Path(ovnFolder, name) }
-	return network.Options(m.spec.Networks).Merge(oslo.Config{
+	return network.Options(m.spec.Mechanism, m.spec.Networks).Merge(oslo.Config{
 		"DEFAULT": {
 			"state_path":                         "/tmp",
 			"notify_nova_on_port_status_changes": m.spec.NotifiesNova,
 			"notify_nova_on_port_data_changes":   m.spec.NotifiesNova,
-			// No agents call.
-			"rpc_workers": 0, "rpc_state_report_workers": 0,
 		},
 		"nova":      {"region_name": m.Spec.Region, "endpoint_type": "internal"},
 		"placement": {"region_name": m.Spec.Region, "endpoint_type": "internal"},
-		"ovn": {
-			"ovn_nb_connection":    strings.Split(m.spec.OVN.Northbound, ","),
-			"ovn_sb_connection":    strings.Split(m.spec.OVN.Southbound, ","),
-			"ovn_nb_private_key":   file(certificate.KeyKey),
-			"ovn_sb_private_key":   file(certificate.KeyKey),
-			"ovn_nb_certificate":   file(certificate.CertKey),
-			"ovn_sb_certificate":   file(certificate.CertKey),
-			"ovn_nb_ca_cert":       file(certificate.CAKey),
-			"ovn_sb_ca_cert":       file(certificate.CAKey),
-			"ovn_metadata_enabled": true,
-		},
-	})
+	}).Merge(m.mechanism())
 }
 
 // Groups of options by which other services are asked.

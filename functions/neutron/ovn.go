@@ -1,16 +1,19 @@
 package neutron
 
 import (
+	"errors"
 	"net"
 	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
@@ -55,4 +58,52 @@ func memberOf(field, addresses string) (member, error) {
 // databases are where those of OVN are reached.
 func (m *model) databases() workload.Flow {
 	return workload.Flow{Ports: []int32{m.north.port, m.south.port}}
+}
+
+// hasOVN says that networks are made by OVN, and not by agents.
+func (m *model) hasOVN() bool { return m.spec.Mechanism != neutronv1.ByOVS }
+
+// checkMechanism refuses what does not go with what makes the networks, for callers that do not go through an API server, and finds OVN's
+// databases.
+func (m *model) checkMechanism() error {
+	if !m.hasOVN() {
+		if m.spec.OVN != nil || m.spec.Maintenance != nil || m.spec.RPC == nil {
+			return invalid.Field("spec.mechanism", "with OVS there is no ovn and no maintenance, and agents need rpc to talk to")
+		}
+		return service.CheckProcess("spec.rpc", *m.spec.RPC)
+	}
+	if m.spec.OVN == nil || m.spec.Maintenance == nil || m.spec.RPC != nil {
+		return invalid.Field("spec.mechanism", "OVN needs ovn and maintenance, and there are no agents to talk to rpc")
+	}
+	var north, south error
+	m.north, north = memberOf("spec.ovn.northbound", m.spec.OVN.Northbound)
+	m.south, south = memberOf("spec.ovn.southbound", m.spec.OVN.Southbound)
+	return errors.Join(north, south, service.CheckProcess("spec.maintenance", *m.spec.Maintenance))
+}
+
+// agentWorkers is how many processes of each pod answer agents, besides one for what they report. The API has none of them, but has to know
+// that there are: without, it tells agents nothing (neutron.plugins.ml2.plugin.Ml2Plugin._start_rpc_notifiers).
+const agentWorkers = 2
+
+// mechanism are the options by which what makes the networks is reached.
+func (m *model) mechanism() oslo.Config {
+	if !m.hasOVN() {
+		return oslo.Config{"DEFAULT": {"rpc_workers": agentWorkers, "rpc_state_report_workers": 1}}
+	}
+	file := func(name string) string { return m.Path(ovnFolder, name) }
+	return oslo.Config{
+		// No agents call.
+		"DEFAULT": {"rpc_workers": 0, "rpc_state_report_workers": 0},
+		"ovn": {
+			"ovn_nb_connection":    strings.Split(m.spec.OVN.Northbound, ","),
+			"ovn_sb_connection":    strings.Split(m.spec.OVN.Southbound, ","),
+			"ovn_nb_private_key":   file(certificate.KeyKey),
+			"ovn_sb_private_key":   file(certificate.KeyKey),
+			"ovn_nb_certificate":   file(certificate.CertKey),
+			"ovn_sb_certificate":   file(certificate.CertKey),
+			"ovn_nb_ca_cert":       file(certificate.CAKey),
+			"ovn_sb_ca_cert":       file(certificate.CAKey),
+			"ovn_metadata_enabled": true,
+		},
+	}
 }

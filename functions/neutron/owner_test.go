@@ -12,6 +12,7 @@ import (
 // TestEachOwner: no option that a tenant sets, by whatever name, says something else than what the pods are composed by.
 func TestEachOwner(t *testing.T) {
 	owners := servicetest.Owners[*model]{
+		Tunable: []string{"DEFAULT dhcp_agents_per_network", "DEFAULT l3_ha"},
 		Derive: func(spec []byte) (*model, error) {
 			in := function.Input[neutronv1.Neutron]{}
 			in.XR.Name, in.XR.Namespace = neutronv1.ServiceName, "cloud"
@@ -22,4 +23,5 @@ func TestEachOwner(t *testing.T) {
 		},
 	}
 	owners.Each(t, definition.App, "small", "medium")
+	owners.Each(t, definition.App, "agents")
 }

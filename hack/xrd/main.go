@@ -42,8 +42,7 @@ var folders = []folder{
 	{"openstack", plain, "crd.yaml", []string{
 		"openstack.c5c3.io_cellmappings.yaml", "openstack.c5c3.io_computecatalogs.yaml", "openstack.c5c3.io_databasesyncs.yaml",
 		"openstack.c5c3.io_endpointregions.yaml", "openstack.c5c3.io_identitychecks.yaml", "openstack.c5c3.io_keyrepositories.yaml",
-		"openstack.c5c3.io_roleassignments.yaml",
-		"openstack.c5c3.io_servicechecks.yaml",
+		"openstack.c5c3.io_ovnsyncs.yaml", "openstack.c5c3.io_roleassignments.yaml", "openstack.c5c3.io_servicechecks.yaml",
 	}},
 	{"c5c3", plain, "crd.yaml", []string{"c5c3.io_credentialrotations.yaml", "c5c3.io_raftclusters.yaml", "c5c3.io_secretaggregates.yaml"}},
 }

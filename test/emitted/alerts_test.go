@@ -188,6 +188,8 @@ var scenes = func() map[string][]scene {
 		"HostsNotMapped":            condition("companion_cell_mapping_condition", "HostsMapped"),
 		"ComputeCatalogNotReady":    condition("companion_compute_catalog_condition", "Ready"),
 		"ProcessesDown":             condition("companion_service_check_condition", "Ready"),
+		"NetworksDrifted":           condition("companion_ovn_sync_condition", "InSync"),
+		"ComparisonNotAnswered":     condition("companion_ovn_sync_condition", "Ready"),
 
 		"DatabaseDown": databaseDown, "DatabaseDegraded": databaseDegraded, "DatabaseProxyDown": proxyDown,
 		"DatabaseCertificateExpiring": slices.Concat(expiring("mariadb-server-cert"), expiring("maxscale-listener-cert"), expiring("internal-ca")),

@@ -51,6 +51,7 @@ var exported = map[string][]string{
 		"companion_cell_mapping_condition", "companion_cell_mapping_hosts", "companion_cell_mapping_runs_total",
 		"companion_service_check_condition", "companion_service_check_up", "companion_service_check_down",
 		"companion_service_check_removed_total", "companion_compute_catalog_condition", "companion_compute_catalog_changes_total",
+		"companion_ovn_sync_condition", "companion_ovn_sync_differences", "companion_ovn_sync_runs_total",
 		"companion_raft_cluster_condition", "companion_raft_cluster_leaders", "companion_raft_cluster_members",
 		"companion_raft_cluster_chassis",
 	},

@@ -22,8 +22,11 @@ import (
 	virtual "github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
@@ -39,6 +42,7 @@ func TestNeutron(t *testing.T) {
 			})
 			t.Run("Networks", func(t *testing.T) { testNetworks(t, n) })
 			t.Run("Ports", func(t *testing.T) { testPorts(t, n, 100) })
+			t.Run("Sync", func(t *testing.T) { testSync(t, n, r) })
 			t.Run("Credential", func(t *testing.T) { testRotate(t, n.cloud, neutronv1.ServiceName, portsUsed(t, n)) })
 		})
 	}
@@ -82,18 +86,7 @@ func startNeutron(t *testing.T, r release.Release, end string) neutron {
 // ovn is what a column of a table of a database of OVN's says, of all rows.
 func (n neutron) ovn(t *testing.T, part, table, column string) []string {
 	t.Helper()
-	tool, port := "ovn-nbctl", ovnv1.NorthboundPort
-	if part == "southbound" {
-		tool, port = "ovn-sbctl", ovnv1.SouthboundPort
-	}
-	var at []string
-	for i := range 3 {
-		at = append(at, fmt.Sprintf("ssl:%[1]s-%[2]d.%[1]s.%[3]s.svc.cluster.local:%[4]d", ovnv1.Name+"-"+part, i, n.cloud.Namespace, port))
-	}
-	const keys = "/etc/ovn/tls/"
-	text, err := n.cloud.Cluster.Exec(context.Background(), n.cloud.Namespace, ovnv1.Name+"-"+part+"-0",
-		tool, "--timeout=60", "--db="+strings.Join(at, ","), "-p", keys+"tls.key", "-c", keys+"tls.crt", "-C", keys+"ca.crt",
-		"--format=json", "--data=json", "--columns="+column, "list", table)
+	text, err := n.tool(t, part, "--format=json", "--data=json", "--columns="+column, "list", table)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -110,6 +103,23 @@ func (n neutron) ovn(t *testing.T, part, table, column string) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// tool runs OVN's own for a database, at all of its members.
+func (n neutron) tool(t *testing.T, part string, command ...string) (string, error) {
+	t.Helper()
+	tool, port := "ovn-nbctl", ovnv1.NorthboundPort
+	if part == "southbound" {
+		tool, port = "ovn-sbctl", ovnv1.SouthboundPort
+	}
+	var at []string
+	for i := range 3 {
+		at = append(at, fmt.Sprintf("ssl:%[1]s-%[2]d.%[1]s.%[3]s.svc.cluster.local:%[4]d", ovnv1.Name+"-"+part, i, n.cloud.Namespace, port))
+	}
+	const keys = "/etc/ovn/tls/"
+	return n.cloud.Cluster.Exec(context.Background(), n.cloud.Namespace, ovnv1.Name+"-"+part+"-0", append([]string{
+		tool, "--timeout=60", "--db=" + strings.Join(at, ","), "-p", keys + "tls.key", "-c", keys + "tls.crt", "-C", keys + "ca.crt",
+	}, command...)...)
 }
 
 // testNetworks: a project has a network of its own, with a router to one outside, and a floating IP. OVN has all of it.
@@ -176,6 +186,76 @@ func testNetworks(t *testing.T, n neutron) {
 		if strings.Contains(o, "dns_server") {
 			t.Errorf("DHCP tells virtual machines %s", o)
 		}
+	}
+}
+
+// testSync: a comparison on request finds what somebody did to OVN by hand and nothing else, a repair brings it back, and what is asked twice
+// is answered once.
+func testSync(t *testing.T, n neutron, r release.Release) {
+	ctx := context.Background()
+	ask := func(request, mode string) *common.OVNSyncAnswer {
+		t.Helper()
+		before := string(of(t, "networks.yaml", r, dashed(r)))
+		claim := strings.Replace(before, "\n      ovn:\n", fmt.Sprintf("\n      ovn:\n        sync: {request: %s, mode: %s}\n", request, mode), 1)
+		if err := n.cloud.Change([]byte(claim)); err != nil {
+			t.Fatal(err)
+		}
+		s := &openstackv1.OVNSync{}
+		err := n.cloud.Cluster.Wait(ctx, 5*time.Minute, "the answer", func(ctx context.Context) (bool, error) {
+			err := n.cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: n.cloud.Namespace, Name: neutronv1.ServiceName}, s)
+			a := s.Status.Answer
+			return a != nil && a.Request == request && string(a.Mode) == mode, err
+		})
+		if err != nil {
+			t.Fatalf("%v: %+v", err, s.Status)
+		}
+		t.Logf("%+v", s.Status.Answer)
+		return s.Status.Answer
+	}
+	if a := ask("untouched", "Log"); a.Differences != 0 {
+		t.Errorf("nobody has touched OVN: %+v", a)
+	}
+	network := made(t, func() (*virtual.Network, error) {
+		return virtual.Create(ctx, n.ServiceClient, virtual.CreateOpts{Name: "lost"}).Extract()
+	})
+	port := made(t, func() (*ports.Port, error) {
+		return ports.Create(ctx, n.ServiceClient, ports.CreateOpts{NetworkID: network.ID, Name: "lost"}).Extract()
+	})
+	n.change(t, "lsp-del", port.ID)
+	n.change(t, "ls-add", "neutron-00000000-0000-4000-8000-000000000001")
+	wanted := map[string][2]int32{"Port": {1, 0}, "Network": {0, 1}}
+	a := ask("touched", "Log")
+	for _, d := range a.Found {
+		if want, ok := wanted[d.Kind]; ok && want != [2]int32{d.Missing, d.Extra} {
+			t.Errorf("%+v, want %v", d, want)
+		}
+		delete(wanted, d.Kind)
+	}
+	if len(wanted) > 0 {
+		t.Errorf("%v is not found", wanted)
+	}
+	if slices.Contains(n.ovn(t, "northbound", "Logical_Switch_Port", "name"), port.ID) {
+		t.Error("to look has brought the port back")
+	}
+	if a := ask("touched", "Repair"); a.Differences != 0 || a.Repaired == 0 {
+		t.Errorf("%+v", a)
+	}
+	if !slices.Contains(n.ovn(t, "northbound", "Logical_Switch_Port", "name"), port.ID) {
+		t.Error("the port is not back")
+	}
+	if slices.Contains(n.ovn(t, "northbound", "Logical_Switch", "name"), "neutron-00000000-0000-4000-8000-000000000001") {
+		t.Error("what Neutron does not know is still there")
+	}
+	if a := ask("after", "Log"); a.Differences != 0 {
+		t.Errorf("after a repair: %+v", a)
+	}
+}
+
+// change writes into the northbound database, past Neutron.
+func (n neutron) change(t *testing.T, command ...string) {
+	t.Helper()
+	if text, err := n.tool(t, "northbound", command...); err != nil {
+		t.Fatalf("%v\n%s", err, text)
 	}
 }
 

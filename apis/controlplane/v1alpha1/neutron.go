@@ -14,10 +14,9 @@ type Neutron struct {
 	common.Placement `json:",inline"`
 	neutron.Networks `json:",inline"`
 	// What makes the virtual networks: OVN, or Open vSwitch with an agent for each task on each node.
-	// +kubebuilder:validation:Enum=OVN;OVS
 	// +kubebuilder:default=OVN
 	// +optional
-	Mechanism string `json:"mechanism,omitempty"`
+	Mechanism neutron.Mechanism `json:"mechanism,omitempty"`
 	// OVN's databases.
 	// +optional
 	OVN *OVN `json:"ovn,omitempty"`
@@ -68,6 +67,9 @@ type OVN struct {
 	// Copies that databases are created of, which do not exist yet. What is there is never replaced.
 	// +optional
 	RestoreFrom *OVNRestoreFrom `json:"restoreFrom,omitempty"`
+	// Compare what Neutron's database says with what OVN has. The answer is in status.ovn.sync. Absent: nobody has asked.
+	// +optional
+	Sync *common.OVNSyncRequest `json:"sync,omitempty"`
 }
 
 // OVNBackup says when OVN's databases are copied, and where to.

@@ -267,6 +267,9 @@ type OVNStatus struct {
 	// Nodes whose controller has done what is wanted.
 	// +optional
 	ActiveControllers int32 `json:"activeControllers,omitempty"`
+	// What the last comparison of Neutron's database with OVN found. Absent: there was none.
+	// +optional
+	Sync *common.OVNSyncAnswer `json:"sync,omitempty"`
 }
 
 // TestStatus is the result of a run of Tempest.

@@ -24,6 +24,15 @@ const (
 	ServiceType = "network"
 )
 
+// Mechanisms. With ByOVS, each node has an agent of each kind, which talk to Neutron by the message queue.
+const (
+	ByOVN Mechanism = "OVN"
+	ByOVS Mechanism = "OVS"
+)
+
+// InSync is the condition, of a Neutron and of the claim, that OVN has what Neutron's database says, as far as somebody has asked.
+const InSync = "OVNInSync"
+
 // Kinds of networks.
 const (
 	Geneve NetworkType = "geneve"

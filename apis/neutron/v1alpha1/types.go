@@ -27,6 +27,8 @@ type Neutron struct {
 }
 
 // NeutronSpec is the desired state of a Neutron.
+// +kubebuilder:validation:XValidation:rule="self.mechanism == oldSelf.mechanism",message="mechanism cannot be changed: ports stay bound as they are",fieldPath=".mechanism"
+// +kubebuilder:validation:XValidation:rule="self.mechanism == 'OVN' ? has(self.ovn) && has(self.maintenance) && !has(self.rpc) : !has(self.ovn) && !has(self.maintenance) && has(self.rpc)",message="with mechanism OVN say ovn and maintenance, and with OVS rpc instead",fieldPath=".mechanism"
 type NeutronSpec struct {
 	common.ServiceSpec `json:",inline"`
 	common.Placement   `json:",inline"`
@@ -35,21 +37,34 @@ type NeutronSpec struct {
 	Identity common.Identity `json:"identity"`
 	// Its message queue.
 	Queue common.Queue `json:"queue"`
-	// What its networks are made by.
-	OVN OVN `json:"ovn"`
+	// What makes the virtual networks: OVN, or Open vSwitch with an agent for each task on each node.
+	// +kubebuilder:default=OVN
+	// +optional
+	Mechanism Mechanism `json:"mechanism,omitempty"`
+	// OVN's databases, with the mechanism OVN.
+	// +optional
+	OVN *OVN `json:"ovn,omitempty"`
 	// Nova is told when ports come up, which virtual machines wait for as they start.
 	// +optional
 	NotifiesNova bool `json:"notifiesNova,omitempty"`
 	// The API.
 	API common.Process `json:"api"`
-	// Workers that keep OVN as the database says: one of them works, the others wait.
-	Maintenance common.Process `json:"maintenance"`
+	// Workers that keep OVN as the database says, with the mechanism OVN: one of them works, the others wait.
+	// +optional
+	Maintenance *common.Process `json:"maintenance,omitempty"`
+	// What the agents talk to, with the mechanism OVS.
+	// +optional
+	RPC *common.Process `json:"rpc,omitempty"`
 	// Workers that clean up the database.
 	Periodic common.Process `json:"periodic"`
 	// Processes of each pod of the API.
 	// +optional
 	UWSGI common.UWSGI `json:"uwsgi,omitempty"`
 }
+
+// Mechanism is what makes virtual networks.
+// +kubebuilder:validation:Enum=OVN;OVS
+type Mechanism string
 
 // OVN is where its databases are, and who issues certificates for their clients.
 type OVN struct {
@@ -65,6 +80,9 @@ type OVN struct {
 	Southbound string `json:"southbound"`
 	// Issuer of the certificates of both, and of their clients.
 	IssuerRef common.IssuerReference `json:"issuerRef"`
+	// Compare what Neutron's database says with what OVN has. Absent: nobody has asked.
+	// +optional
+	Sync *common.OVNSyncRequest `json:"sync,omitempty"`
 }
 
 // Networks say which networks there are and what they can do.
@@ -224,4 +242,7 @@ type Quotas struct {
 // NeutronStatus is the observed state of a Neutron.
 type NeutronStatus struct {
 	common.ServiceStatus `json:",inline"`
+	// What the last comparison of its database with OVN found. Absent: there was none.
+	// +optional
+	Sync *common.OVNSyncAnswer `json:"sync,omitempty"`
 }

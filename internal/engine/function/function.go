@@ -57,7 +57,7 @@ type Kind[X, M any] struct {
 type Remark[M any] struct {
 	// Type of the condition.
 	Type string
-	// Verdict is what it says.
+	// Verdict is what it says. Without a reason there is nothing to say.
 	Verdict func(M) ready.Verdict
 }
 
@@ -101,7 +101,7 @@ func (k Kind[X, M]) Run(req *wire.Request) (rsp *wire.Response) {
 func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, error) {
 	composed, err := k.compose(req, req.Composite)
 	if err == nil {
-		return composed.remarked(respond.Success(req, composed.plan, composed.place, composed.status)), composed.plan, nil
+		return composed.remarked(req, respond.Success(req, composed.plan, composed.place, composed.status)), composed.plan, nil
 	}
 	last, ok := asLastValid(req.Composite)
 	if !invalid.Is(err) || !ok {
@@ -111,7 +111,7 @@ func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, er
 	if again != nil {
 		return nil, compose.Plan{}, err
 	}
-	return held.remarked(respond.Invalid(req, held.plan, held.place, held.status, err)), held.plan, err
+	return held.remarked(req, respond.Invalid(req, held.plan, held.place, held.status, err)), held.plan, err
 }
 
 // composition is what becomes of a composite resource.
@@ -122,8 +122,8 @@ type composition struct {
 	remarks []respond.Remark
 }
 
-func (c composition) remarked(rsp *wire.Response) *wire.Response {
-	return respond.Remarked(rsp, c.remarks...)
+func (c composition) remarked(req *wire.Request, rsp *wire.Response) *wire.Response {
+	return respond.Remarked(req, rsp, c.remarks...)
 }
 
 // compose says what becomes of a composite resource, given all else that is requested.

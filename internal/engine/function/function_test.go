@@ -18,6 +18,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
@@ -396,5 +397,35 @@ func TestUnreadableStatus(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the composite resource: -want, +read:\n%s", diff)
+	}
+}
+
+// TestRemarks: a remark is said on both, holds nothing up, and is taken back when there is nothing to say any more.
+func TestRemarks(t *testing.T) {
+	verdict := ready.Verdict{}
+	remarking := function.Kind[thing, thing]{
+		Graph:   compose.Graph[thing]{{Name: "config", Build: build}},
+		Derive:  func(in function.Input[thing]) (thing, error) { return in.XR, nil },
+		Place:   func(thing) respond.Place { return respond.Place{} },
+		Status:  func(thing, compose.Plan) any { return map[string]any{} },
+		Remarks: []function.Remark[thing]{{Type: "WellFed", Verdict: func(thing) ready.Verdict { return verdict }}},
+	}
+	before := map[string]any{"conditions": []any{map[string]any{"type": "WellFed", "status": "False", "reason": "Hungry"}}}
+	for name, tc := range map[string]struct {
+		reason  string
+		status  any
+		verdict ready.Verdict
+		want    string
+	}{
+		"Nothing":   {reason: "Nobody knows of it."},
+		"Something": {reason: "It is said.", verdict: ready.Wait("Hungry", "it is hungry"), want: "False: it is hungry"},
+		"Good":      {reason: "What is good is said, too.", status: before, verdict: ready.Yes, want: "True: "},
+		"NoMore":    {reason: "Crossplane keeps what nobody takes back.", status: before, want: "Unknown: there is nothing any more that this would be about"},
+	} {
+		verdict = tc.verdict
+		rsp := remarking.Run(wire.RequestOf(request(t, map[string]any{"replicas": 1}, tc.status))).Message()
+		if got := said(rsp)["WellFed"]; got != tc.want {
+			t.Errorf("%s: %s\n got %s\nwant %s", name, tc.reason, got, tc.want)
+		}
 	}
 }

@@ -36,7 +36,7 @@ var reports = map[string][]string{
 	"nova.openstack.c5c3.io":         {"Nova Ready", "NovaCell Ready"},
 	"openstack.c5c3.io": {
 		"KeyRepository Ready", "DatabaseSync Ready", "EndpointRegion Available", "IdentityCheck Reachable", "RoleAssignment Available",
-		"CellMapping Ready", "ComputeCatalog Ready", "ServiceCheck Ready",
+		"CellMapping Ready", "ComputeCatalog Ready", "OVNSync Ready", "ServiceCheck Ready",
 	},
 	"ovn.c5c3.io": {"OVNCluster Ready"},
 	"c5c3.io":     {"CredentialRotation Ready", "RaftCluster Ready", "SecretAggregate Ready"},

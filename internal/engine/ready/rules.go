@@ -89,6 +89,7 @@ var rules = table(
 	row(ovnv1.Group, "OVNCluster", composite()),
 	row("openstack.c5c3.io", "CellMapping", conditions("Ready")),
 	row("openstack.c5c3.io", "ComputeCatalog", conditions("Ready")),
+	row("openstack.c5c3.io", "OVNSync", conditions("Ready")),
 	row("openstack.c5c3.io", "ServiceCheck", conditions("Ready")),
 	row("openstack.c5c3.io", "KeyRepository", conditions("Ready")),
 	row("openstack.c5c3.io", "DatabaseSync", databaseSync()),

@@ -76,9 +76,13 @@ type Remark struct {
 	Verdict ready.Verdict
 }
 
-// Remarked adds remarks to a response.
-func Remarked(rsp *wire.Response, remarks ...Remark) *wire.Response {
+// Remarked adds remarks to a response. One without a reason has nothing to say: what was said before is taken back.
+func Remarked(req *wire.Request, rsp *wire.Response, remarks ...Remark) *wire.Response {
 	for _, r := range remarks {
+		if r.Verdict.Reason == "" {
+			rsp.Conditions = append(rsp.Conditions, retired(req, []string{r.Type})...)
+			continue
+		}
 		rsp.Conditions = append(rsp.Conditions, condition(r.Type, r.Verdict.Ready, r.Verdict.Reason, r.Verdict.Message))
 	}
 	return rsp

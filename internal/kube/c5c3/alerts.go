@@ -53,7 +53,7 @@ func (s series) errors() string {
 func Alerts(w workload.Workload, conf common.Monitoring) runtime.Object {
 	s := seriesOf(w)
 	return monitoring.Rules(w.Meta(), conf,
-		slices.Concat(s.ofItself(), s.ofKeys(), s.ofSchemas(), s.ofCredentials(), s.ofKeystone(), s.ofNova())...)
+		slices.Concat(s.ofItself(), s.ofKeys(), s.ofSchemas(), s.ofCredentials(), s.ofKeystone(), s.ofNova(), s.ofNeutron())...)
 }
 
 // ofItself are alerts on the companion's own pods.
@@ -233,6 +233,24 @@ func (s series) ofNova() []monitoring.Alert {
 			Expr:    s.isFalse("service_check", "Ready"),
 			Summary: "ServiceCheck {{ $labels.name }}: a process does not report, or the service does not answer.",
 			Action:  "Its condition Ready names the process and its pod; look at that pod's log, then at its queue and database.",
+		},
+	}
+}
+
+// ofNeutron are alerts on what only a comparison with OVN shows.
+func (s series) ofNeutron() []monitoring.Alert {
+	return []monitoring.Alert{
+		{
+			Name: "NetworksDrifted", Severity: monitoring.Warning, For: "5m",
+			Expr:    s.isFalse("ovn_sync", "InSync"),
+			Summary: "OVN is not as Neutron's database says, as the last comparison of OVNSync {{ $labels.name }} found.",
+			Action:  "Its status.answer names what differs. A request with the mode Repair makes OVN what the database says.",
+		},
+		{
+			Name: "ComparisonNotAnswered", Severity: monitoring.Warning, For: "3h",
+			Expr:    s.isFalse("ovn_sync", "Ready"),
+			Summary: "The comparison of OVNSync {{ $labels.name }} that was asked for has not come to an end for hours.",
+			Action:  "Its condition Ready says what it waits for, and its status.run the last lines that it wrote.",
 		},
 	}
 }

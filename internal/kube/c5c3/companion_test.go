@@ -166,6 +166,9 @@ func TestAlerts(t *testing.T) {
 		"ProcessesDown":  isFalse(warning, "15m", "service_check", "Ready"),
 
 		"ComputeCatalogNotReady": isFalse(warning, "30m", "compute_catalog", "Ready"),
+
+		"NetworksDrifted":       isFalse(warning, "5m", "ovn_sync", "InSync"),
+		"ComparisonNotAnswered": isFalse(warning, "3h", "ovn_sync", "Ready"),
 	}
 	got := monitoringtest.Alerts(t, Alerts(companion, common.Monitoring{}).(*unstructured.Unstructured))
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -121,5 +121,10 @@ func (s series) compute() []monitoring.Panel {
 			{Expr: increase("companion_service_check_removed_total", "1d"), Legend: "{{name}} records removed in a day"},
 			{Expr: s.isFalse("service_check", "Ready"), Legend: "{{name}} is not ready"},
 		}},
+		{Title: "Differences between Neutron and OVN, and comparisons in an hour", Unit: monitoring.Number, Lines: []monitoring.Line{
+			{Expr: s.of("companion_ovn_sync_differences", ""), Legend: "{{name}}"},
+			{Expr: s.of("companion_ovn_sync_condition", "") + " == 0", Legend: "{{name}} not {{condition}}"},
+			{Expr: increase("companion_ovn_sync_runs_total", "1h"), Legend: "{{name}} {{command}} {{result}}"},
+		}},
 	}
 }

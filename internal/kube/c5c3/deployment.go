@@ -32,8 +32,8 @@ var rules = []rbacv1.PolicyRule{
 	{
 		APIGroups: []string{"openstack.c5c3.io"},
 		Resources: []string{
-			"keyrepositories", "cellmappings", "computecatalogs", "databasesyncs", "endpointregions", "identitychecks", "roleassignments",
-			"servicechecks",
+			"keyrepositories", "cellmappings", "computecatalogs", "databasesyncs", "endpointregions", "identitychecks", "ovnsyncs",
+			"roleassignments", "servicechecks",
 		},
 		Verbs: []string{"get", "list", "watch"},
 	},
@@ -41,7 +41,7 @@ var rules = []rbacv1.PolicyRule{
 		APIGroups: []string{"openstack.c5c3.io"},
 		Resources: []string{
 			"keyrepositories/status", "cellmappings/status", "computecatalogs/status", "databasesyncs/status", "endpointregions/status",
-			"identitychecks/status", "roleassignments/status", "servicechecks/status",
+			"identitychecks/status", "ovnsyncs/status", "roleassignments/status", "servicechecks/status",
 		},
 		Verbs: []string{"get", "update"},
 	},
@@ -71,7 +71,7 @@ var rules = []rbacv1.PolicyRule{
 		APIGroups: []string{"external-secrets.io"}, Resources: []string{"pushsecrets", "externalsecrets"},
 		Verbs: []string{"get", "list", "create", "delete"},
 	},
-	// Jobs of schemas and cells: they are made, released, watched and cleared away.
+	// Jobs of schemas, cells and comparisons: they are made, released, watched and cleared away.
 	{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}},
 	// What ran, what it wrote, and which pods have which keys and credentials.
 	{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},

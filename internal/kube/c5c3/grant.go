@@ -78,6 +78,8 @@ func (g granted) add(o runtime.Object) {
 		if o.Spec.CloudCredentialsRef != nil {
 			g.cloud(*o.Spec.CloudCredentialsRef)
 		}
+	case *openstackv1.OVNSync:
+		g.pod(&o.Spec.Template.Spec)
 	case *openstackv1.ComputeCatalog:
 		g.cloud(o.Spec.CloudCredentialsRef)
 	case *openstackv1.ServiceCheck:

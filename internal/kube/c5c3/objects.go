@@ -49,6 +49,11 @@ func ComputeCatalog(meta object.Meta, spec openstackv1.ComputeCatalogSpec) *open
 	return &openstackv1.ComputeCatalog{TypeMeta: kind(openstackAPI, "ComputeCatalog"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
+// OVNSync makes a comparison of Neutron with OVN.
+func OVNSync(meta object.Meta, spec openstackv1.OVNSyncSpec) *openstackv1.OVNSync {
+	return &openstackv1.OVNSync{TypeMeta: kind(openstackAPI, "OVNSync"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
 // ServiceCheck makes regular questions for a service's processes.
 func ServiceCheck(meta object.Meta, spec openstackv1.ServiceCheckSpec) *openstackv1.ServiceCheck {
 	return &openstackv1.ServiceCheck{TypeMeta: kind(openstackAPI, "ServiceCheck"), ObjectMeta: objectMeta(meta), Spec: spec}

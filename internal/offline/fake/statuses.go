@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 
@@ -91,6 +92,7 @@ var statuses = table(
 	// Our companion: the package of each kind.
 	row("openstack.c5c3.io", "CellMapping", cellMapping),
 	row("openstack.c5c3.io", "ComputeCatalog", dated("Ready", "UpToDate", "Nova has everything as the spec says")),
+	row("openstack.c5c3.io", "OVNSync", ovnSync),
 	row("openstack.c5c3.io", "ServiceCheck", serviceCheck),
 	row("openstack.c5c3.io", "KeyRepository", keyRepository),
 	row("openstack.c5c3.io", "DatabaseSync", databaseSync),
@@ -348,6 +350,20 @@ func serviceCheck(v view) status {
 	return status{
 		"observedGeneration": v.generation(), "up": int64(3), "down": int64(0),
 		"conditions": []any{v.current("Ready", "Up", "every process that is known is up")},
+	}
+}
+
+// ovnSync has found nothing.
+func ovnSync(v view) status {
+	answer := status{
+		"request": v.text("spec", "request"), "mode": v.text("spec", "mode"), "time": cmp.Or(v.text("status", "answer", "time"), v.at),
+		"differences": int64(0),
+	}
+	return status{
+		"observedGeneration": v.generation(), "answer": answer,
+		"conditions": []any{
+			v.current("Ready", "Answered", "the request is answered"), v.current("InSync", "InSync", "OVN has what Neutron's database says"),
+		},
 	}
 }
 

@@ -3,6 +3,7 @@
 package network
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,16 +17,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 )
 
-// router is the plugin of routers, which others build on.
-const router = "ovn-router"
-
-// plugins are those of all releases that OVN does the work of, and that ask no agent of another kind, each with the one that it needs.
-// Those for tags, time stamps, revisions, flavors and networks that come by themselves are always there.
-// https://docs.openstack.org/neutron/latest/ovn/ovn_feature_support_matrix.html
-var plugins = map[neutronv1.ServicePlugin]neutronv1.ServicePlugin{
-	router: "", "qos": "", "trunk": "", "segments": "", "port_forwarding": router, "log": "", "network_segment_range": "", "placement": "",
-}
-
 // names are the extensions of which each does what the one before it does, and more: with two of them, each port would get its name twice.
 // https://docs.openstack.org/neutron/latest/admin/config-dns-int.html
 var names = []neutronv1.ExtensionDriver{"dns", "dns_domain_ports", "subnet_dns_publish_fixed_ip"}
@@ -37,19 +28,27 @@ const (
 )
 
 // Check returns everything with which Neutron would not start, or do something else than it says. Base is the path of the spec.
-func Check(base string, n neutronv1.Networks) error {
-	return errors.Join(checkPlugins(base+".servicePlugins", n.ServicePlugins), checkML2(base+".ml2", ptr.Deref(n.ML2, neutronv1.ML2{})))
+func Check(base string, by neutronv1.Mechanism, n neutronv1.Networks) error {
+	errs := []error{
+		checkPlugins(base+".servicePlugins", by, n.ServicePlugins), checkML2(base+".ml2", ptr.Deref(n.ML2, neutronv1.ML2{})),
+	}
+	if by == neutronv1.ByOVS && len(n.DNSServers) > 0 {
+		errs = append(errs, invalid.Field(base+".dnsServers",
+			"with mechanism OVS, agents on nodes tell virtual machines of DNS servers, by their own configuration; leave it out"))
+	}
+	return errors.Join(errs...)
 }
 
-func checkPlugins(field string, said []neutronv1.ServicePlugin) error {
+func checkPlugins(field string, by neutronv1.Mechanism, said []neutronv1.ServicePlugin) error {
 	var errs []error
+	plugins := does(by).plugins
 	for i, p := range said {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		needs, known := plugins[p]
 		switch {
 		case !known:
 			known := slices.Sorted(maps.Keys(plugins))
-			errs = append(errs, invalid.Field(at, "%q is no plugin that works with OVN; choose from %s", p, join(known)))
+			errs = append(errs, invalid.Field(at, "%q is no plugin that works with %s; choose from %s", p, cmp.Or(by, neutronv1.ByOVN), join(known)))
 		case needs != "" && !slices.Contains(said, needs):
 			errs = append(errs, invalid.Field(at, "%s needs %s; add it, or leave this out", p, needs))
 		}

@@ -18,48 +18,63 @@ func TestCheck(t *testing.T) {
 		reason string
 		n      neutronv1.Networks
 		want   string
+		by     neutronv1.Mechanism
 	}{
-		"Nothing": {reason: "What is not said is as it should be."},
+		"Nothing":      {reason: "What is not said is as it should be."},
+		"NothingByOVS": {reason: "So it is with agents.", by: neutronv1.ByOVS},
+		"RoutersByOVS": {
+			reason: "Agents do the work of Neutron's own.", by: neutronv1.ByOVS,
+			n: neutronv1.Networks{ServicePlugins: []neutronv1.ServicePlugin{"router", "port_forwarding"}},
+		},
+		"OVNByOVS": {
+			reason: "There is no OVN.", by: neutronv1.ByOVS, n: neutronv1.Networks{ServicePlugins: []neutronv1.ServicePlugin{"ovn-router"}},
+			want: `spec.servicePlugins[0]: "ovn-router" is no plugin that works with OVS; choose from ` +
+				"log, network_segment_range, placement, port_forwarding, qos, router, segments, trunk",
+		},
+		"DNSByOVS": {
+			reason: "Nobody would be told.", by: neutronv1.ByOVS, n: neutronv1.Networks{DNSServers: []neutronv1.IPAddress{"192.0.2.53"}},
+			want: "spec.dnsServers: with mechanism OVS, agents on nodes tell virtual machines of DNS servers, by their own configuration; leave it out",
+		},
 		"Plugins": {
 			reason: "Those that are known and have what they need.",
 			n:      neutronv1.Networks{ServicePlugins: []neutronv1.ServicePlugin{"port_forwarding", "ovn-router", "log"}},
 		},
 		"Agents": {
-			"Neutron's own routers want an agent.", neutronv1.Networks{ServicePlugins: []neutronv1.ServicePlugin{"qos", "router"}},
-			`spec.servicePlugins[1]: "router" is no plugin that works with OVN; choose from ` +
+			reason: "Neutron's own routers want an agent.", n: neutronv1.Networks{ServicePlugins: []neutronv1.ServicePlugin{"qos", "router"}},
+			want: `spec.servicePlugins[1]: "router" is no plugin that works with OVN; choose from ` +
 				"log, network_segment_range, ovn-router, placement, port_forwarding, qos, segments, trunk",
 		},
 		"NoRouter": {
-			"Neutron would not start.", neutronv1.Networks{ServicePlugins: []neutronv1.ServicePlugin{"port_forwarding"}},
-			"spec.servicePlugins[0]: port_forwarding needs ovn-router; add it, or leave this out",
+			reason: "Neutron would not start.", n: neutronv1.Networks{ServicePlugins: []neutronv1.ServicePlugin{"port_forwarding"}},
+			want: "spec.servicePlugins[0]: port_forwarding needs ovn-router; add it, or leave this out",
 		},
 		"Names": {
-			"Each port would get its name twice.",
-			neutronv1.Networks{ML2: &neutronv1.ML2{ExtensionDrivers: []neutronv1.ExtensionDriver{"dns", "qos", "dns_domain_ports"}}},
-			"spec.ml2.extensionDrivers: each of dns, dns_domain_ports gives ports their names; keep one of them",
+			reason: "Each port would get its name twice.",
+			n:      neutronv1.Networks{ML2: &neutronv1.ML2{ExtensionDrivers: []neutronv1.ExtensionDriver{"dns", "qos", "dns_domain_ports"}}},
+			want:   "spec.ml2.extensionDrivers: each of dns, dns_domain_ports gives ports their names; keep one of them",
 		},
 		"VLANs": {reason: "The last one there is.", n: networks(neutronv1.PhysicalNetwork{VLANRanges: []neutronv1.NumberRange{"1:4094", "7:7"}})},
 		"NoVLAN": {
-			"There are no more.", networks(neutronv1.PhysicalNetwork{}, neutronv1.PhysicalNetwork{VLANRanges: []neutronv1.NumberRange{"1:4095"}}),
-			`spec.ml2.physicalNetworks[1].vlanRanges[0]: "1:4095" is no range of VLANs` + ranges,
+			reason: "There are no more.", n: networks(neutronv1.PhysicalNetwork{}, neutronv1.PhysicalNetwork{VLANRanges: []neutronv1.NumberRange{"1:4095"}}),
+			want: `spec.ml2.physicalNetworks[1].vlanRanges[0]: "1:4095" is no range of VLANs` + ranges,
 		},
 		"Down": {
-			"No number is in it.", networks(neutronv1.PhysicalNetwork{VLANRanges: []neutronv1.NumberRange{"7:7", "9:8"}}),
-			`spec.ml2.physicalNetworks[0].vlanRanges[1]: "9:8" is no range of VLANs` + ranges,
+			reason: "No number is in it.", n: networks(neutronv1.PhysicalNetwork{VLANRanges: []neutronv1.NumberRange{"7:7", "9:8"}}),
+			want: `spec.ml2.physicalNetworks[0].vlanRanges[1]: "9:8" is no range of VLANs` + ranges,
 		},
 		"Tunnels": {reason: "The last one there is.", n: neutronv1.Networks{ML2: &neutronv1.ML2{VNIRange: "1:16777215"}}},
 		"NoTunnel": {
-			"There are no more.", neutronv1.Networks{ML2: &neutronv1.ML2{VNIRange: "1:16777216"}},
-			`spec.ml2.vniRange: "1:16777216" is no range of tunnels; write one from 1 to 16777215, the smaller number first, such as 100:199`,
+			reason: "There are no more.", n: neutronv1.Networks{ML2: &neutronv1.ML2{VNIRange: "1:16777216"}},
+			want: `spec.ml2.vniRange: "1:16777216" is no range of tunnels; write one from 1 to 16777215, the smaller number first, such as 100:199`,
 		},
 		"NoNumbers": {
-			"A spec that is made by hand went by no schema.", neutronv1.Networks{ML2: &neutronv1.ML2{VNIRange: "a"}},
-			`spec.ml2.vniRange: "a" is no range of tunnels; write one from 1 to 16777215, the smaller number first, such as 100:199`,
+			reason: "A spec that is made by hand went by no schema.", n: neutronv1.Networks{ML2: &neutronv1.ML2{VNIRange: "a"}},
+			want: `spec.ml2.vniRange: "a" is no range of tunnels; write one from 1 to 16777215, the smaller number first, such as 100:199`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if err := Check("spec", tc.n); err != nil {
+			if err := Check("spec", tc.by, tc.n); err != nil {
 				got = err.Error()
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -72,7 +87,7 @@ func TestCheck(t *testing.T) {
 // TestOptions: what is not said is safe: virtual machines learn nothing of the cluster's DNS, and no network is made without a VLAN where
 // nobody allowed that.
 func TestOptions(t *testing.T) {
-	text, err := Options(neutronv1.Networks{}).Render()
+	text, err := Options(neutronv1.ByOVN, neutronv1.Networks{}).Render()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +122,7 @@ enable_distributed_floating_ip = false
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	said := neutronv1.Networks{ML2: &neutronv1.ML2{TenantNetworkTypes: []neutronv1.NetworkType{"vlan", "geneve"}}}
-	if got := []string{TenantTypes(neutronv1.Networks{}), TenantTypes(said)}; !slices.Equal(got, []string{"geneve", "vlan,geneve"}) {
+	if got := []string{TenantTypes("", neutronv1.Networks{}), TenantTypes(neutronv1.ByOVN, said)}; !slices.Equal(got, []string{"geneve", "vlan,geneve"}) {
 		t.Errorf("projects get %q", got)
 	}
 }

@@ -15,44 +15,79 @@ import (
 const defaultVNIs = "1:65536"
 
 var (
-	defaultPlugins    = []neutronv1.ServicePlugin{router, "qos", "trunk", "segments", "port_forwarding"}
-	defaultTypes      = []neutronv1.NetworkType{neutronv1.Geneve, neutronv1.VLAN, neutronv1.Flat}
-	defaultTenant     = []neutronv1.NetworkType{neutronv1.Geneve}
+	defaultPlugins    = []neutronv1.ServicePlugin{"qos", "trunk", "segments", "port_forwarding"}
 	defaultExtensions = []neutronv1.ExtensionDriver{"port_security", "qos", "dns"}
 )
 
 // nobody are the addresses by which Neutron tells virtual machines of no DNS server at all. Without an address it would tell them of those
 // of its own pod, which are the cluster's. https://docs.openstack.org/neutron/latest/admin/config-dns-res.html
-var nobody = []string{"0.0.0.0", "::"}
+var nobody = []neutronv1.IPAddress{"0.0.0.0", "::"}
 
 // headerBytes are what OVN writes into the header of a tunnel's packet
 // (https://docs.openstack.org/neutron/latest/install/ovn/manual_install.html).
 const headerBytes = 38
 
 // TenantTypes are the kinds of networks that projects get, as the option says them whose name is another one in some releases.
-func TenantTypes(n neutronv1.Networks) string {
-	return strings.Join(texts(ptr.Deref(n.ML2, neutronv1.ML2{}).TenantNetworkTypes, defaultTenant), ",")
+func TenantTypes(by neutronv1.Mechanism, n neutronv1.Networks) string {
+	return strings.Join(tenantTypes(by, n), ",")
+}
+
+func tenantTypes(by neutronv1.Mechanism, n neutronv1.Networks) []string {
+	return texts(ptr.Deref(n.ML2, neutronv1.ML2{}).TenantNetworkTypes, []neutronv1.NetworkType{does(by).tunnels})
+}
+
+// mechanism is what differs between those that make virtual networks.
+type mechanism struct {
+	// drivers of ML2.
+	drivers []string
+	// router is the plugin of routers, which others build on.
+	router neutronv1.ServicePlugin
+	// tunnels are those of projects where nothing is said.
+	tunnels neutronv1.NetworkType
+	// plugins are those of all releases that it does the work of, each with the one that it needs. Those for tags, time stamps, revisions,
+	// flavors and networks that come by themselves are always there.
+	plugins map[neutronv1.ServicePlugin]neutronv1.ServicePlugin
+}
+
+// mechanisms is what is known of each.
+// https://docs.openstack.org/neutron/latest/ovn/ovn_feature_support_matrix.html, https://docs.openstack.org/neutron/latest/admin/deploy-ovs.html
+var mechanisms = map[neutronv1.Mechanism]mechanism{
+	neutronv1.ByOVN: {
+		drivers: []string{"ovn"}, router: "ovn-router", tunnels: neutronv1.Geneve,
+		plugins: map[neutronv1.ServicePlugin]neutronv1.ServicePlugin{
+			"ovn-router": "", "qos": "", "trunk": "", "segments": "", "port_forwarding": "ovn-router", "log": "", "network_segment_range": "",
+			"placement": "",
+		},
+	},
+	neutronv1.ByOVS: {
+		// Agents learn from the second one which node has which address, so that no packet is sent to all of them.
+		drivers: []string{"openvswitch", "l2population"}, router: "router", tunnels: neutronv1.VXLAN,
+		plugins: map[neutronv1.ServicePlugin]neutronv1.ServicePlugin{
+			"router": "", "qos": "", "trunk": "", "segments": "", "port_forwarding": "router", "log": "", "network_segment_range": "",
+			"placement": "",
+		},
+	},
 }
 
 // Options are those of neutron.conf that say which networks there are, and are the same in all releases.
 // https://docs.openstack.org/neutron/latest/configuration/ml2-conf.html
-func Options(n neutronv1.Networks) oslo.Config {
-	ml2 := ptr.Deref(n.ML2, neutronv1.ML2{})
+func Options(by neutronv1.Mechanism, n neutronv1.Networks) oslo.Config {
+	ml2, of := ptr.Deref(n.ML2, neutronv1.ML2{}), does(by)
+	vnis := []string{string(cmp.Or(ml2.VNIRange, defaultVNIs))}
 	c := oslo.Config{
-		"DEFAULT": {"core_plugin": "ml2", "service_plugins": texts(n.ServicePlugins, defaultPlugins)},
+		"DEFAULT": {
+			"core_plugin":     "ml2",
+			"service_plugins": texts(n.ServicePlugins, append([]neutronv1.ServicePlugin{of.router}, defaultPlugins...)),
+		},
 		"ml2": {
-			"mechanism_drivers": []string{"ovn"},
-			"type_drivers":      texts(ml2.TypeDrivers, defaultTypes),
+			"mechanism_drivers": of.drivers,
+			"type_drivers":      texts(ml2.TypeDrivers, []neutronv1.NetworkType{of.tunnels, neutronv1.VLAN, neutronv1.Flat}),
 			"extension_drivers": texts(ml2.ExtensionDrivers, defaultExtensions),
 		},
-		"ml2_type_geneve": {"vni_ranges": []string{string(cmp.Or(ml2.VNIRange, defaultVNIs))}, "max_header_size": headerBytes},
-		"ml2_type_vxlan":  {"vni_ranges": []string{string(cmp.Or(ml2.VNIRange, defaultVNIs))}},
-		"ovn":             {"dns_servers": texts(n.DNSServers, nil), "enable_distributed_floating_ip": n.DistributedFloatingIPs},
+		"ml2_type_geneve": {"vni_ranges": vnis},
+		"ml2_type_vxlan":  {"vni_ranges": vnis},
 		"quotas":          quotas(ptr.Deref(n.Quotas, neutronv1.Quotas{})),
-	}
-	if len(n.DNSServers) == 0 {
-		c["ovn"]["dns_servers"] = nobody
-	}
+	}.Merge(own(by, n))
 	if ml2.MTU != nil {
 		c["DEFAULT"]["global_physnet_mtu"] = *ml2.MTU
 	}
@@ -63,6 +98,20 @@ func Options(n neutronv1.Networks) oslo.Config {
 		c["DEFAULT"]["default_availability_zones"] = texts(n.AvailabilityZones, nil)
 	}
 	return c.Merge(physical(ml2.PhysicalNetworks))
+}
+
+// does is what is known of a mechanism: of OVN, where none is said.
+func does(by neutronv1.Mechanism) mechanism { return mechanisms[cmp.Or(by, neutronv1.ByOVN)] }
+
+// own are the options of a mechanism alone.
+func own(by neutronv1.Mechanism, n neutronv1.Networks) oslo.Config {
+	if by == neutronv1.ByOVS {
+		return agents(n)
+	}
+	return oslo.Config{
+		"ml2_type_geneve": {"max_header_size": headerBytes},
+		"ovn":             {"dns_servers": texts(n.DNSServers, nobody), "enable_distributed_floating_ip": n.DistributedFloatingIPs},
+	}
 }
 
 // physical are the networks outside. None may be made without a VLAN where nothing is said: Neutron alone would allow it on any.

@@ -2,7 +2,7 @@ package override
 
 const (
 	agents   = "agents on hypervisors read this, which are configured with them"
-	noAgents = "OVN does this work, and there are no agents that would"
+	noAgents = "what there is of agents follows from the mechanism: with OVN there are none"
 	networks = "which networks there are has fields, by which hypervisors and what is computed here go, too"
 	kept     = "where OVN's databases are, and how they are reached, follows from the rest of the control plane"
 	bounds   = "what a project may have is bounded by fields"
@@ -25,6 +25,7 @@ var neutron = table{
 		"core_plugin":                        ours("it is ML2, which all fields are about"),
 		"default_availability_zones":         use("availabilityZones", networks),
 		"dns_domain":                         use("dnsDomain", networks),
+		"dhcp_agents_per_network":            tenants("how many nodes answer DHCP is the tenant's decision"),
 		"external_dns_driver":                ours("there is no Designate here to be told of names"),
 		"external_pids":                      ours(files),
 		"global_physnet_mtu":                 use("ml2.mtu", networks),
@@ -32,6 +33,7 @@ var neutron = table{
 		"host":                               ours("a process is known by the name of its pod, which no other has"),
 		"interface_driver":                   ours(agents),
 		"ipam_driver":                        ours("this names code to be loaded"),
+		"l3_ha":                              tenants("how many nodes a router has is the tenant's decision"),
 		"max_header_line":                    ours(uwsgi),
 		"metadata_proxy_socket":              ours(agents),
 		"my_ip":                              ours("each pod has an address of its own"),
@@ -40,6 +42,7 @@ var neutron = table{
 		"network_scheduler_driver":           ours(noAgents),
 		"notify_nova_on_port_data_changes":   ours(told),
 		"notify_nova_on_port_status_changes": ours(told),
+		"router_distributed":                 use("distributedFloatingIPs", networks),
 		"router_scheduler_driver":            ours(noAgents),
 		"rpc_state_report_workers":           ours(noAgents),
 		"rpc_workers":                        ours(noAgents),

@@ -122,8 +122,8 @@ var taken = map[string]map[string]string{
 			"bind_port client_socket_timeout core_plugin default_availability_zones dns_domain external_dns_driver external_pids " +
 			"global_physnet_mtu graceful_shutdown_timeout host interface_driver ipam_driver max_header_line metadata_proxy_socket " +
 			"my_ip my_ipv6 network_link_prefix network_scheduler_driver notify_nova_on_port_data_changes " +
-			"notify_nova_on_port_status_changes router_scheduler_driver rpc_state_report_workers rpc_workers service_plugins " +
-			"state_path tcp_keepidle use_ssl wsgi_default_pool_size wsgi_keep_alive wsgi_log_format wsgi_server_debug",
+			"notify_nova_on_port_status_changes router_distributed router_scheduler_driver rpc_state_report_workers rpc_workers " +
+			"service_plugins state_path tcp_keepidle use_ssl wsgi_default_pool_size wsgi_keep_alive wsgi_log_format wsgi_server_debug",
 		"agent":           "*",
 		"designate":       "*",
 		"dhcp":            "*",
@@ -268,6 +268,7 @@ var fields = map[string]map[string]string{"every service": {
 	"ml2_type_vlan.network_vlan_ranges":  "ml2.physicalNetworks",
 	"ml2_type_vxlan.vni_ranges":          "ml2.vniRange",
 	"ovn.dns_servers":                    "dnsServers",
+	"DEFAULT.router_distributed":         "distributedFloatingIPs",
 	"ovn.enable_distributed_floating_ip": "distributedFloatingIPs",
 	"quotas.quota_floatingip":            "quotas.floatingIPs",
 	"quotas.quota_network":               "quotas.networks",

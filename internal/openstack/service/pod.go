@@ -100,8 +100,8 @@ func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
 	return p
 }
 
-// logIn gives a pod what it logs in to Keystone by, in groups of options.
-func (s *Service) logIn(p *workload.Pod, groups ...string) {
+// LogIn gives a pod what it logs in to Keystone by, in groups of options.
+func (s *Service) LogIn(p *workload.Pod, groups ...string) {
 	ca := s.Spec.Identity.CASecretRef
 	s.SecretVolume(identityCA, string(ca.Name), string(ca.Key)).mount(p)
 	for _, group := range groups {
@@ -115,7 +115,7 @@ func (s *Service) ServerPod() workload.Pod {
 	p.GraceSeconds = workload.Grace(s.Mercy)
 	p.Annotations = s.Annotations
 	if s.Spec.Identity != nil {
-		s.logIn(&p, append([]string{authToken}, s.Logins...)...)
+		s.LogIn(&p, append([]string{authToken}, s.Logins...)...)
 	}
 	if s.Queue {
 		p.Containers[0].Env = append(p.Containers[0].Env, s.processName("api"))

@@ -231,7 +231,7 @@ func (s *Service) ProcessPod(p Process) workload.Pod {
 		c.VolumeMounts = append(c.VolumeMounts, workload.MountFile("config", s.Path(p.file()), p.file()))
 	}
 	if len(p.Logins) > 0 {
-		s.logIn(&pod, p.Logins...)
+		s.LogIn(&pod, p.Logins...)
 	}
 	if s.Queue {
 		c.Env = append(c.Env, s.processName(p.Name))

@@ -34,7 +34,7 @@ func (s *Service) schema(of Schema) (openstackv1.DatabaseSyncSpec, error) {
 	pod := s.JobPod(s.SchemaImage, s.SchemaFiles, nil)
 	jobs := s.JobWorkload()
 	if len(of.Logins) > 0 {
-		s.logIn(&pod, of.Logins...)
+		s.LogIn(&pod, of.Logins...)
 		jobs = s.CheckWorkload()
 	}
 	revisions, err := revision.Known(cmp.Or(of.Revisions, s.App))

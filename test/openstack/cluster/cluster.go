@@ -94,7 +94,8 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{},
 			&c5c3v1.CredentialRotation{}, &c5c3v1.RaftCluster{},
 			&openstackv1.EndpointRegion{}, &openstackv1.IdentityCheck{}, &openstackv1.RoleAssignment{},
-			&openstackv1.CellMapping{}, &openstackv1.ComputeCatalog{}, &openstackv1.ServiceCheck{},
+			&openstackv1.CellMapping{}, &openstackv1.ComputeCatalog{}, &openstackv1.OVNSync{},
+			&openstackv1.ServiceCheck{},
 			&appsv1.DaemonSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.Pod{}).
 		WithInterceptorFuncs(c.counting()).Build()
 	ctx, cancel := context.WithCancel(context.Background())

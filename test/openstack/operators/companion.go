@@ -29,6 +29,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/credentialrotation"
 	"github.com/c5c3/crossplane-cobaltcore/companion/databasesync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/keyrepository"
+	"github.com/c5c3/crossplane-cobaltcore/companion/ovnsync"
 	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
@@ -68,6 +69,7 @@ func (o *Operators) companion(ctx context.Context) {
 	}
 	services := &servicecheck.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	rafts := &raftcluster.Reconciler{Client: api, Reader: api, Dial: o.Cluster.Dial, Events: recorder, Clock: clock{o}}
+	comparisons := &ovnsync.Reconciler{Client: api, Reader: api, Output: o.Cluster.Output, Events: recorder, Clock: clock{o}}
 	offers := &computecatalog.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	o.administration(ctx)
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(rafts), &c5c3v1.RaftClusterList{}))
@@ -78,6 +80,7 @@ func (o *Operators) companion(ctx context.Context) {
 	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, o.onChange(credentials), &c5c3v1.CredentialRotationList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(secrets), &c5c3v1.SecretAggregateList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(keys), &openstackv1.KeyRepositoryList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(comparisons), &openstackv1.OVNSyncList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(schema), &openstackv1.DatabaseSyncList{}))
 }
 
@@ -264,6 +267,12 @@ func (o *Operators) serviceCheck(ctx context.Context, u *unstructured.Unstructur
 func (o *Operators) computeCatalog(ctx context.Context, u *unstructured.Unstructured) error {
 	c := &openstackv1.ComputeCatalog{}
 	return o.available(ctx, u, c, "Ready", func() []metav1.Condition { return c.Status.Conditions })
+}
+
+// ovnSync waits until the request is answered.
+func (o *Operators) ovnSync(ctx context.Context, u *unstructured.Unstructured) error {
+	s := &openstackv1.OVNSync{}
+	return o.available(ctx, u, s, "Ready", func() []metav1.Condition { return s.Status.Conditions })
 }
 
 // edits wakes who reconciles ComputeCatalogs for what it watches: their specs.

@@ -114,6 +114,7 @@ var owners = []owner{
 	{"RoleAssignment.openstack.c5c3.io", (*Operators).roleAssignment},
 	{"ServiceCheck.openstack.c5c3.io", (*Operators).serviceCheck},
 	{"ComputeCatalog.openstack.c5c3.io", (*Operators).computeCatalog},
+	{"OVNSync.openstack.c5c3.io", (*Operators).ovnSync},
 }
 
 // unsupported is of kinds whose owners are not here: nothing would come of them.

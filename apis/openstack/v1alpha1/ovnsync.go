@@ -1,0 +1,111 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// An OVNSync compares what Neutron's database says with what OVN has, once for each request. Its answer stays until the next one.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
+// +kubebuilder:printcolumn:name="Request",type=string,JSONPath=`.status.answer.request`
+// +kubebuilder:printcolumn:name="Differences",type=integer,JSONPath=`.status.answer.differences`
+// +kubebuilder:printcolumn:name="InSync",type=string,JSONPath=`.status.conditions[?(@.type=='InSync')].status`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].status`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='Ready')].message`,priority=1
+type OVNSync struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Desired state.
+	Spec OVNSyncSpec `json:"spec"`
+	// Observed state.
+	// +optional
+	Status OVNSyncStatus `json:"status,omitempty"`
+}
+
+// OVNSyncSpec is the desired state of a comparison.
+type OVNSyncSpec struct {
+	common.OVNSyncRequest `json:",inline"`
+	// The Job's pod. The first container runs Neutron's tool, by the environment and the files that it has.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	Template corev1.PodTemplateSpec `json:"template"`
+}
+
+// OVNSyncStatus is the observed state of a comparison.
+type OVNSyncStatus struct {
+	// Generation of the spec that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Conditions: Ready (the last request is answered), InSync (the last answer is that nothing differs).
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// The last answer.
+	// +optional
+	Answer *common.OVNSyncAnswer `json:"answer,omitempty"`
+	// The Job that runs, or else the last one that ran.
+	// +optional
+	Run *OVNSyncRun `json:"run,omitempty"`
+}
+
+// Results of an OVNSyncRun. Lost: its Job was gone before its end was recorded.
+const (
+	OVNSyncSucceeded = "Succeeded"
+	OVNSyncFailed    = "Failed"
+	OVNSyncLost      = "Lost"
+)
+
+// OVNSyncRun is one Job. It is recorded before it runs.
+type OVNSyncRun struct {
+	// Number of the run, counted from 1.
+	Number int64 `json:"number"`
+	// Request that it is to answer.
+	// +kubebuilder:validation:MaxLength=63
+	Request string `json:"request"`
+	// Mode of it.
+	// +optional
+	Mode common.OVNSyncMode `json:"mode,omitempty"`
+	// Generation of the spec that it was made for.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+	// UID of its Job.
+	// +kubebuilder:validation:MaxLength=36
+	// +optional
+	JobUID string `json:"jobUID,omitempty"`
+	// When it was recorded.
+	// +optional
+	Started *metav1.Time `json:"started,omitempty"`
+	// When its end was recorded.
+	// +optional
+	Finished *metav1.Time `json:"finished,omitempty"`
+	// How it ended. Absent: it runs, or may.
+	// +kubebuilder:validation:Enum=Succeeded;Failed;Lost
+	// +optional
+	Result string `json:"result,omitempty"`
+	// Exit code, if there is one.
+	// +optional
+	ExitCode *int32 `json:"exitCode,omitempty"`
+	// The last lines that it wrote, if it did not succeed, without what looks like a secret.
+	// +kubebuilder:validation:MaxLength=4096
+	// +optional
+	Log string `json:"log,omitempty"`
+	// How many runs in a row, up to this one, did not succeed.
+	// +optional
+	Failures int32 `json:"failures,omitempty"`
+}
+
+// OVNSyncList is a list of OVNSyncs.
+// +kubebuilder:object:root=true
+type OVNSyncList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []OVNSync `json:"items"`
+}

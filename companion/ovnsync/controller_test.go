@@ -1,0 +1,217 @@
+package ovnsync
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// TestRequests: each request is answered once, by its mode.
+func TestRequests(t *testing.T) {
+	c := newCluster(t, object(), secret())
+	c.lost = 2
+	r := c.sound()
+	for _, step := range []struct {
+		reason, request string
+		mode            common.OVNSyncMode
+		want            common.OVNSyncAnswer
+		inSync, words   string
+	}{
+		{
+			reason: "To look changes nothing.", request: "first",
+			want:   common.OVNSyncAnswer{Request: "first", Mode: common.OVNSyncLog, Differences: 2, Found: ports(2)},
+			inSync: "False Drifted", words: "OVN is not as Neutron's database says: Port 2 missing in OVN",
+		},
+		{
+			reason: "Another mode asks anew.", request: "first", mode: common.OVNSyncRepair,
+			want:   common.OVNSyncAnswer{Request: "first", Mode: common.OVNSyncRepair, Repaired: 2, Found: ports(2)},
+			inSync: "True Repaired", words: "OVN is as Neutron's database says, after a repair: Port 2 missing in OVN",
+		},
+		{
+			reason: "So does another text.", request: "after", mode: common.OVNSyncLog,
+			want:   common.OVNSyncAnswer{Request: "after", Mode: common.OVNSyncLog},
+			inSync: "True InSync", words: "OVN is as Neutron's database says",
+		},
+	} {
+		c.ask(step.request, step.mode)
+		c.until(r, step.request, c.answered)
+		got := *c.object().Status.Answer
+		if got.Time == nil {
+			t.Errorf("%s\nthere is no time", step.reason)
+		}
+		got.Time = nil
+		if diff := cmp.Diff(step.want, got); diff != "" {
+			t.Errorf("%s\n(-want +got):\n%s", step.reason, diff)
+		}
+		in := c.condition(conditionInSync)
+		if s := string(in.Status) + " " + in.Reason; s != step.inSync || in.Message != step.words {
+			t.Errorf("%s\nInSync is %s: %s", step.reason, s, in.Message)
+		}
+	}
+	for range 400 { // Half an hour in which nobody asks.
+		c.pass(r)
+	}
+	if diff := cmp.Diff([]string{"log", "repair", "log"}, c.modes); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+	c.verified()
+}
+
+func ports(n int32) []common.OVNDifference {
+	return []common.OVNDifference{{Kind: "Port", Missing: n, Examples: []string{"Port found, port_id=1"}}}
+}
+
+// TestStubborn: what a repair leaves is said, and it is not repeated by itself.
+func TestStubborn(t *testing.T) {
+	c := newCluster(t, object(func(o *openstackv1.OVNSync) { o.Spec.Mode = common.OVNSyncRepair }), secret())
+	c.lost, c.stubborn = 1, 1
+	r := c.sound()
+	c.until(r, "an answer", c.answered)
+	for range 100 {
+		c.pass(r)
+	}
+	want := "after a repair of 2 differences, these are left: Port 1 missing in OVN"
+	if in := c.condition(conditionInSync); in.Reason != "NotRepaired" || in.Message != want || len(c.modes) != 1 {
+		t.Errorf("%+v after %v", in, c.modes)
+	}
+}
+
+// TestFailures: one that fails is repeated after pauses that grow, says why, and tells nothing that is secret.
+func TestFailures(t *testing.T) {
+	c := newCluster(t, object(), secret())
+	c.exits = func() int32 { return 1 }
+	r := c.sound()
+	for end := start.Add(time.Hour); c.clock.Now().Before(end); {
+		c.pass(r)
+	}
+	if n := len(c.modes); n < 8 || n > 14 {
+		t.Errorf("it ran %d times in an hour", n)
+	}
+	ready := c.condition(conditionReady)
+	if ready.Status != metav1.ConditionFalse || strings.Contains(c.told(), "hunter2") {
+		t.Error(c.told())
+	}
+	c.until(r, "the pause", func() bool { return c.condition(conditionReady).Reason == "CommandFailed" })
+	if got, want := c.condition(conditionReady).Message, "the comparison did not succeed and is tried again: exit code 1, that is all"; got != want {
+		t.Error(got)
+	}
+	c.exits = func() int32 { return 0 }
+	before := c.clock.Now()
+	c.ask("another", "") // Which does not wait.
+	c.until(r, "an answer", c.answered)
+	if waited := c.clock.Now().Sub(before); waited > 2*time.Minute {
+		t.Errorf("it was answered after %s", waited)
+	}
+	c.verified()
+}
+
+// TestUnread: an end with 0 whose output nobody can read is no answer.
+func TestUnread(t *testing.T) {
+	c := newCluster(t, object(), secret())
+	c.silent = true
+	r := c.sound()
+	c.until(r, "a run", func() bool { return c.condition(conditionReady).Reason == "CommandFailed" })
+	if got, want := c.condition(conditionReady).Message, "the comparison did not succeed and is tried again: its output cannot be read"; got != want {
+		t.Error(got)
+	}
+	c.silent = false
+	c.until(r, "an answer", c.answered)
+}
+
+// TestWaits: what keeps it from looking is said.
+func TestWaits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*openstackv1.OVNSync)
+		others func(*cluster)
+		want   string
+	}{
+		"Secret": {
+			reason: "A pod would hang.",
+			others: func(c *cluster) { c.must(c.api.Delete(context.Background(), secret())) },
+			want:   "Waiting: Secret database does not exist, which spec.template refers to",
+		},
+		"Containers": {
+			reason: "There is nothing to run.",
+			change: func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers = nil },
+			want:   "Refused: spec.template.spec.containers is empty: the first container runs Neutron's tool",
+		},
+		"Image": {
+			reason: "People look here first.",
+			change: func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" },
+			want: `Waiting: Log of request "first" runs in Job neutron-ovn-sync: its pod cannot start: ` +
+				"ImagePullBackOff: no such image",
+		},
+		"Name": {
+			reason: "What is not ours is not touched.",
+			others: func(c *cluster) {
+				c.must(c.api.Create(context.Background(), &batchv1.Job{
+					ObjectMeta: metav1.ObjectMeta{Name: "neutron-ovn-sync", Namespace: namespace},
+					Spec:       batchv1.JobSpec{Suspend: new(true)},
+				}))
+			},
+			want: "Waiting: Job neutron-ovn-sync has the name that the Job of this OVNSync has, and is none of it: delete it",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var changes []func(*openstackv1.OVNSync)
+			if tc.change != nil {
+				changes = append(changes, tc.change)
+			}
+			c := newCluster(t, object(changes...), secret())
+			if tc.others != nil {
+				tc.others(c)
+			}
+			r := c.sound()
+			for range 8 {
+				c.pass(r)
+			}
+			ready := c.condition(conditionReady)
+			if got := ready.Reason + ": " + ready.Message; got != tc.want || ready.Status != metav1.ConditionFalse {
+				t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestEarlierSpec: a Job that was made for an earlier spec and cannot start is replaced.
+func TestEarlierSpec(t *testing.T) {
+	c := newCluster(t, object(func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "unpullable" }), secret())
+	r := c.sound()
+	for range 8 {
+		c.pass(r)
+	}
+	c.edit(func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "neutron:2026.1" })
+	c.until(r, "an answer", c.answered)
+	c.verified()
+}
+
+// TestJob: its pod is restricted, and it is one pod that runs once.
+func TestJob(t *testing.T) {
+	o := object()
+	job := newJob(o, &run{Number: 1, Request: "first", Mode: common.OVNSyncRepair})
+	pod := job.Spec.Template.Spec
+	secured := pod.Containers[0].SecurityContext
+	switch {
+	case pod.RestartPolicy != corev1.RestartPolicyNever, *job.Spec.BackoffLimit != 0, !*job.Spec.Suspend, *job.Spec.Parallelism != 1:
+		t.Errorf("%+v", job.Spec)
+	case *pod.AutomountServiceAccountToken, !*pod.SecurityContext.RunAsNonRoot, *secured.AllowPrivilegeEscalation,
+		secured.Capabilities.Drop[0] != "ALL", pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault:
+		t.Errorf("%+v, %+v", pod.SecurityContext, secured)
+	case pod.Containers[0].Command[3] != "repair":
+		t.Error(pod.Containers[0].Command)
+	case o.Spec.Template.Spec.RestartPolicy != "":
+		t.Error("the template is changed")
+	case !metav1.IsControlledBy(job, o), job.Labels[syncLabel] != "neutron-ovn-sync", job.Spec.Template.Labels["app"] != "schema":
+		t.Errorf("%+v", job.ObjectMeta)
+	}
+}

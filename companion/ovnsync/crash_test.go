@@ -1,0 +1,89 @@
+package ovnsync
+
+import (
+	"context"
+	"flag"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+// stride leaves runs out, so that the test is quick enough for every day; 1 makes all of them.
+var stride = flag.Int("crash.every", 7, "make every n-th run of TestCrash")
+
+// life asks for a look, loses its Job while that runs, then asks for a repair, changes the image in the middle of it, and looks again.
+func life(t *testing.T, at crash.Point) (*cluster, *crash.API) {
+	t.Helper()
+	c := newCluster(t, object(), secret())
+	c.lost = 3
+	a := crash.New(c.api, at)
+	c.onPass = a.PassEnded
+	a.Meanwhile = func() {
+		other := c.sound()
+		for range 3 + at.Call%29 { // The controller goes on at any moment of that.
+			c.pass(other)
+		}
+		if at.Call%3 == 0 { // Jobs that have ended are cleared away.
+			c.clock.SetTime(c.clock.Now().Add(25 * time.Hour))
+			c.tick()
+		}
+	}
+	r := c.reconciler(a.Client())
+	c.until(r, "a run", func() bool { return len(c.pods()) > 0 || c.answered() })
+	c.must(c.api.DeleteAllOf(context.Background(), &batchv1.Job{}))
+	c.until(r, "the first answer", c.answered)
+	c.ask("first", common.OVNSyncRepair)
+	for range 3 {
+		c.pass(r)
+	}
+	c.edit(func(o *openstackv1.OVNSync) { o.Spec.Template.Spec.Containers[0].Image = "neutron:2026.1" })
+	c.until(r, "the repair", c.answered)
+	c.ask("last", common.OVNSyncLog)
+	c.until(r, "the last answer", c.answered)
+	c.until(c.sound(), "rest", c.answered)
+	return c, a
+}
+
+// verify: the last answer is that all is repaired, one ran at a time, and nothing was repaired that was not asked for.
+func verify(t *testing.T, c *cluster) {
+	t.Helper()
+	c.verified()
+	a := c.object().Status.Answer
+	if a.Request != "last" || a.Differences != 0 || c.lost != 0 {
+		t.Errorf("%+v, %d lost", a, c.lost)
+	}
+	repairs := 0
+	for _, mode := range c.modes {
+		if mode == "repair" {
+			repairs++
+		}
+	}
+	// One that was lost is repeated, once: each life has one fault.
+	if repairs == 0 || repairs > 2 || len(c.modes) > 6 {
+		t.Errorf("runs: %v", c.modes)
+	}
+	if t.Failed() {
+		t.Log(c.told())
+	}
+}
+
+// TestCrash lives once for every call to Kubernetes, and every way in which that can go wrong.
+func TestCrash(t *testing.T) {
+	c, whole := life(t, crash.Nowhere)
+	verify(t, c)
+	all := whole.Points()
+	var points []crash.Point
+	for i := 0; i < len(all); i += *stride {
+		points = append(points, all[i])
+	}
+	crash.Run(t, points, func(t *testing.T, p crash.Point) {
+		c, _ := life(t, p)
+		verify(t, c)
+	})
+	t.Logf("%d calls, %d of them writes, %d commands; %d of %d runs", whole.Calls, len(whole.Writes), len(c.modes), len(points), len(all))
+}

@@ -1,0 +1,184 @@
+package ovnsync
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+)
+
+// side is on which side a difference is.
+type side int
+
+const (
+	missing side = iota
+	extra
+	different
+)
+
+// findings say what a warning of the tool means, by how its text begins: the kind of what differs, and for each of its numbers the side.
+// Of two that begin alike, the longer one comes first. Without a kind it means nothing here:
+//   - what a repair does, and what it could not, which it finds again when it looks once more;
+//   - details of access rules, which are counted in a line of their own;
+//   - QoS policies, which it names for all that have one, without a look into OVN;
+//   - private VLANs, whose plugin no claim can order.
+//
+// (neutron/plugins/ml2/drivers/ovn/mech_driver/ovsdb/ovn_db_sync.py of neutron 26.0.6, 27.0.4, 28.0.2 and 29.0.0)
+var findings = []struct {
+	begins string
+	kind   string
+	sides  []side
+}{
+	{"Network found in Neutron", "Network", []side{missing}},
+	{"Network found in OVN", "Network", []side{extra}},
+	{"Provider network found in Neutron", "ProviderNetworkPort", []side{missing}},
+	{"Provider network port found in OVN", "ProviderNetworkPort", []side{extra}},
+	{"Port found in Neutron", "Port", []side{missing}},
+	{"Port found in OVN", "Port", []side{extra}},
+	{"Missing metadata port found in Neutron", "MetadataPort", []side{missing}},
+	{"Metadata port %s for network %s found in Neutron", "MetadataPort", []side{missing}},
+	{"Unnecessary DHCP port", "MetadataPort", []side{extra}},
+	{"DHCP options for subnet %s present", "SubnetDHCPOptions", []side{different}},
+	{"Out of sync DHCP options for subnet", "SubnetDHCPOptions", []side{extra}},
+	{"Out of sync port DHCP", "PortDHCPOptions", []side{extra}},
+	{"Number of Port Groups to add", "SecurityGroup", []side{missing, extra}},
+	{"ACLs to be added", "SecurityGroupRule", []side{missing, extra}},
+	{"Router found in Neutron", "Router", []side{missing}},
+	{"Router found in OVN", "Router", []side{extra}},
+	{"Router Port found in Neutron", "RouterPort", []side{missing}},
+	{"Router Port found in OVN", "RouterPort", []side{extra}},
+	{"Router Port port_id=%s needs to be updated", "RouterPort", []side{different}},
+	{"Router %(id)s static routes %(route)s found in Neutron", "StaticRoute", []side{missing}},
+	{"Router %(id)s static routes %(route)s found in OVN", "StaticRoute", []side{extra}},
+	{"Router %(id)s floating IPs %(fip)s found in Neutron", "FloatingIP", []side{missing}},
+	{"Router %(id)s floating IPs %(fip)s found in OVN", "FloatingIP", []side{extra}},
+	{"The floating IP NAT rules must be updated", "FloatingIP", []side{different}},
+	{"Router %(id)s port forwarding for floating IPs %(fip)s found in OVN", "PortForwarding", []side{extra}},
+	{"Router %(id)s port forwarding for floating IPs %(fip)s Neutron out of sync", "PortForwarding", []side{different}},
+	{"Router %(id)s SNAT %(snat)s found in Neutron", "SNAT", []side{missing}},
+	{"Router %(id)s SNAT %(snat)s found in OVN", "SNAT", []side{extra}},
+
+	{"ACL", "", nil}, {"Property %(item)s", "", nil}, {"False-positive ACLs", "", nil}, {"Removing ACLs", "", nil},
+	{"Add ", "", nil}, {"Adding/Updating DHCP options", "", nil}, {"Create ", "", nil}, {"Creating ", "", nil}, {"Delete ", "", nil},
+	{"Deleting ", "", nil}, {"Update ", "", nil}, {"Updating ", "", nil}, {"Could not allocate IP address", "", nil},
+	{"No more IP addresses", "", nil}, {"Network %s for subnet %s not found", "", nil}, {"Port group ", "", nil},
+	{"Port QoS policy missing", "", nil}, {"Floating IP QoS policy missing", "", nil},
+	{"PG %s ", "", nil}, {"Isolated PVLAN", "", nil}, {"Promiscuous PVLAN", "", nil}, {"Community PVLAN", "", nil},
+	{"%s not found in OVN NB DB", "", nil}, {"Removing extra ACL", "", nil}, {"Adding missing ACL", "", nil},
+}
+
+// other is the kind of what a tool says that is not in the table.
+const other = "Other"
+
+// warning is what the program says of the warnings of one form.
+type warning struct {
+	Count    []int32  `json:"count"`
+	Examples []string `json:"examples"`
+}
+
+// heard is what the program says. Repaired is nil if it was to look only.
+type heard struct {
+	Found    map[string]warning `json:"found"`
+	Repaired map[string]warning `json:"repaired"`
+}
+
+// heardIn reads what the program has said, from an output that ends with it.
+func heardIn(output string) (heard, error) {
+	var found []string
+	for line := range strings.Lines(output) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), mark); ok {
+			found = append(found, text)
+		}
+	}
+	if len(found) != 1 {
+		return heard{}, errors.New("its output does not say once what was found")
+	}
+	var out heard
+	if err := json.Unmarshal([]byte(found[0]), &out); err != nil || out.Found == nil {
+		return heard{}, errors.New("what its output says was found cannot be read")
+	}
+	return out, nil
+}
+
+// differences are what warnings mean, sorted by kind, and how many they are.
+func differences(warnings map[string]warning) (out []common.OVNDifference, total int32) {
+	kinds := map[string]common.OVNDifference{}
+	for _, form := range slices.Sorted(maps.Keys(warnings)) {
+		w := warnings[form]
+		kind, sides := meaning(form)
+		if kind == "" {
+			continue
+		}
+		d := kinds[kind]
+		d.Kind = kind
+		for i, n := range w.Count {
+			on := different
+			if i < len(sides) {
+				on = sides[i]
+			}
+			switch on {
+			case missing:
+				d.Missing += n
+			case extra:
+				d.Extra += n
+			case different:
+				d.Different += n
+			}
+			total += n
+		}
+		d.Examples = examples(d.Examples, w.Examples)
+		kinds[kind] = d
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		if d := kinds[kind]; d.Missing+d.Extra+d.Different > 0 {
+			out = append(out, d)
+		}
+	}
+	return out, total
+}
+
+// meaning of a warning: no kind if it means nothing.
+func meaning(form string) (kind string, sides []side) {
+	for _, f := range findings {
+		if strings.HasPrefix(form, f.begins) {
+			return f.kind, f.sides
+		}
+	}
+	return other, []side{different}
+}
+
+// examples are some of those that there are, as long as the status takes, without what looks like a secret.
+func examples(all, more []string) []string {
+	const some, length = 3, 256
+	for _, text := range more {
+		if len(all) == some {
+			break
+		}
+		all = append(all, condition.Cut(batchjob.Excerpt(text), length))
+	}
+	return all
+}
+
+// words name differences in a sentence.
+func words(all []common.OVNDifference) string {
+	out := make([]string, 0, len(all))
+	for _, d := range all {
+		var sides []string
+		for _, s := range []struct {
+			count int32
+			what  string
+		}{{d.Missing, "missing in OVN"}, {d.Extra, "unknown to Neutron"}, {d.Different, "different"}} {
+			if s.count > 0 {
+				sides = append(sides, fmt.Sprintf("%d %s", s.count, s.what))
+			}
+		}
+		out = append(out, d.Kind+" "+strings.Join(sides, ", "))
+	}
+	return strings.Join(out, "; ")
+}

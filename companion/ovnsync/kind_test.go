@@ -1,0 +1,16 @@
+package ovnsync
+
+import (
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller/controllertest"
+)
+
+// TestKind: what it is told of, and what it warns of.
+func TestKind(t *testing.T) {
+	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
+		Owns:    []string{"Job"},
+		Warns:   []string{"Ready", "InSync"},
+		Metrics: []string{"companion_ovn_sync_condition", "companion_ovn_sync_differences", "companion_ovn_sync_runs_total"},
+	})
+}

@@ -1,0 +1,96 @@
+package ovnsync
+
+// python is the interpreter of an image's programs (images/Containerfile): another one, of the same image, knows nothing of Neutron.
+const python = "/opt/openstack/bin/python"
+
+// mark begins the line with what the program has heard.
+const mark = "ovn-sync-heard:"
+
+// program is Neutron's tool, and listens to it. Its argument is the mode. It writes, as its last line, how often each warning was given, by
+// the text that it was formatted from, with some of them as they were given; a warning that counts by itself is given as its numbers.
+//
+// Only the northbound database is looked at. What of the southbound one is of interest, Neutron learns anew whenever a maintenance worker
+// starts; the tool would do so in every mode, and give routers other gateways
+// (https://opendev.org/openstack/neutron/src/branch/stable/2025.2/neutron/plugins/ml2/drivers/ovn/mech_driver/ovsdb/ovn_db_sync.py).
+// Later releases know an option for that, by which what other services keep in OVN is left alone, too.
+const program = `import json
+import logging
+import sys
+import time
+from neutron.cmd.ovn import neutron_ovn_db_sync_util as tool
+from neutron.plugins.ml2.drivers.ovn.mech_driver.ovsdb import ovn_db_sync
+
+COUNTS = ("Number of Port Groups to add", "ACLs to be added")
+PAUSE, EXAMPLES, LENGTH = 10, 3, 250
+
+mode = sys.argv[1]
+speaker = logging.getLogger(ovn_db_sync.__name__)
+compare = ovn_db_sync.OvnNbSynchronizer.do_sync
+heard = {}
+
+
+class Listener(logging.Handler):
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.lines = {}
+
+    def emit(self, record):
+        form, args = str(record.msg), record.args or ()
+        try:
+            text = record.getMessage()
+        except Exception:  # Some lines name a value that they are not given.
+            text = form + " " + repr(args)
+        if form.startswith(COUNTS):
+            values = args.values() if isinstance(args, dict) else args
+            self.lines[form, ""] = [int(v) for v in values]
+        else:
+            self.lines[form, text] = [1]
+
+
+def listen(sync):
+    listener = Listener()
+    speaker.setLevel(logging.INFO)
+    speaker.addHandler(listener)
+    try:
+        compare(sync)
+    finally:
+        speaker.removeHandler(listener)
+    return listener.lines
+
+
+def look(sync):
+    sync.mode = "log"
+    first = listen(sync)
+    if not first:
+        return first
+    time.sleep(PAUSE)
+    second = listen(sync)
+    return {line: [min(pair) for pair in zip(count, second[line])]
+            for line, count in first.items() if line in second}
+
+
+def summary(lines):
+    out = {}
+    for (form, text), count in lines.items():
+        entry = out.setdefault(form, {"count": [0] * len(count), "examples": []})
+        entry["count"] = [sum(pair) for pair in zip(entry["count"], count)]
+        if text and len(entry["examples"]) < EXAMPLES:
+            entry["examples"].append(text[:LENGTH])
+    return out
+
+
+def do_sync(sync):
+    if mode == "repair":
+        heard["repaired"] = summary(listen(sync))
+    heard["found"] = summary(look(sync))
+
+
+ovn_db_sync.OvnNbSynchronizer.do_sync = do_sync
+ovn_db_sync.OvnSbSynchronizer.do_sync = lambda sync: None
+sys.argv = ["neutron-ovn-db-sync-util", "--ovn-neutron_sync_mode", mode]
+if hasattr(tool, "load_synchronize_drivers"):
+    sys.argv += ["--sync_plugin", "neutron_nb_sync"]
+code = tool.main()
+print("` + mark + `", json.dumps(heard, sort_keys=True), flush=True)
+sys.exit(code)
+`

@@ -1,0 +1,69 @@
+package ovnsync
+
+import (
+	"cmp"
+	"fmt"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
+)
+
+const (
+	// conditionReady: the last request is answered.
+	conditionReady = "Ready"
+	// conditionInSync: the last answer is that nothing differs.
+	conditionInSync = "InSync"
+)
+
+func (w *world) set(name string, holds bool, reason, message string) {
+	s := &w.sync.Status
+	s.ObservedGeneration = w.sync.Generation
+	condition.Set(&s.Conditions, name, w.sync.Generation, w.now, condition.State{True: holds, Reason: reason, Message: message})
+}
+
+// report sets the conditions by what is recorded, for a pass that waits for something, or for nothing.
+func (w *world) report(why string) {
+	s := &w.sync.Status
+	switch r := s.Run; {
+	case w.answered():
+		w.set(conditionReady, true, "Answered", fmt.Sprintf("request %q is answered", s.Answer.Request))
+	case why != "":
+		w.set(conditionReady, false, "Waiting", why)
+	case r != nil && r.Result != "" && r.Result != openstackv1.OVNSyncSucceeded:
+		w.set(conditionReady, false, "CommandFailed", fmt.Sprintf("the comparison did not succeed and is tried again: %s", how(r)))
+	default:
+		w.set(conditionReady, false, "Waiting", fmt.Sprintf("request %q is not answered yet", w.sync.Spec.Request))
+	}
+	if s.Answer != nil {
+		v := verdict(s.Answer)
+		w.set(conditionInSync, v.True, v.Reason, v.Message)
+	}
+}
+
+// verdict is what an answer says.
+func verdict(a *common.OVNSyncAnswer) condition.State {
+	switch {
+	case a.Differences > 0 && a.Mode == common.OVNSyncRepair:
+		return condition.False("NotRepaired", fmt.Sprintf("after a repair of %d differences, these are left: %s", a.Repaired, words(a.Found)))
+	case a.Differences > 0:
+		return condition.False("Drifted", "OVN is not as Neutron's database says: "+words(a.Found))
+	case a.Repaired > 0:
+		return condition.True("Repaired", "OVN is as Neutron's database says, after a repair: "+words(a.Found))
+	}
+	return condition.True("InSync", "OVN is as Neutron's database says")
+}
+
+// how a run ended that did not succeed.
+func how(r *run) string {
+	const limit = 300
+	line := condition.Cut(batchjob.LastLine(r.Log), limit)
+	if r.ExitCode == nil || *r.ExitCode == 0 {
+		return cmp.Or(line, "nobody knows how it ended")
+	}
+	if line == "" {
+		return fmt.Sprintf("exit code %d", *r.ExitCode)
+	}
+	return fmt.Sprintf("exit code %d, %s", *r.ExitCode, line)
+}

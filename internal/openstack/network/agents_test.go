@@ -1,0 +1,73 @@
+package network
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestAgents: a Neutron and the agents of a node are told what fits together, in options that every release has.
+func TestAgents(t *testing.T) {
+	n := neutronv1.Networks{
+		DistributedFloatingIPs: true, AvailabilityZones: []neutronv1.AvailabilityZone{"a"},
+		ML2: &neutronv1.ML2{
+			TypeDrivers:      []neutronv1.NetworkType{neutronv1.VXLAN, neutronv1.VLAN, neutronv1.Geneve},
+			PhysicalNetworks: []neutronv1.PhysicalNetwork{{Name: "physnet1", Flat: true}},
+		},
+	}
+	server, agent := Options(neutronv1.ByOVS, n), AgentOptions(n, "192.0.2.7", Bridge{"physnet1", "br-ex"})
+	for what, c := range map[string]oslo.Config{"server": server, "agent": agent} {
+		for _, r := range release.Releases() {
+			known, err := registry.For("neutron", string(r))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for group, options := range c {
+				for option := range options {
+					if len(known.Lookup(group, option)) == 0 {
+						t.Errorf("%s: release %s has no option %s of [%s]", what, r, option, group)
+					}
+				}
+			}
+		}
+	}
+	want := `[agent]
+arp_responder = true
+enable_distributed_routing = true
+l2_population = true
+tunnel_types = vxlan,geneve
+
+[ovs]
+bridge_mappings = physnet1:br-ex
+local_ip = 192.0.2.7
+
+[securitygroup]
+firewall_driver = openvswitch
+`
+	text, err := agent.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, text); diff != "" {
+		t.Errorf("agent (-want +got):\n%s", diff)
+	}
+	// Without zones nothing is placed by them, and without a word the tunnels are those that switches of all nodes know.
+	plain := Options(neutronv1.ByOVS, neutronv1.Networks{})
+	if _, ok := plain["DEFAULT"]["network_scheduler_driver"]; ok {
+		t.Error("there are no zones to place networks in")
+	}
+	if got := TenantTypes(neutronv1.ByOVS, neutronv1.Networks{}); got != "vxlan" {
+		t.Errorf("projects get %s", got)
+	}
+	if _, ok := plain["ovn"]; ok {
+		t.Error("there is no OVN")
+	}
+	if diff := cmp.Diff([]string{"vxlan"}, AgentOptions(neutronv1.Networks{}, "192.0.2.7")["agent"]["tunnel_types"]); diff != "" {
+		t.Errorf("tunnels (-want +got):\n%s", diff)
+	}
+}

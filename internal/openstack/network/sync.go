@@ -1,0 +1,23 @@
+package network
+
+import (
+	"encoding/json"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// Answer reads what a comparison of Neutron with OVN found from a field of an observed status: nil if there is none, or nobody can read it.
+func Answer(said map[string]any) *common.OVNSyncAnswer {
+	if said == nil {
+		return nil
+	}
+	text, err := json.Marshal(said)
+	if err != nil {
+		return nil
+	}
+	out := &common.OVNSyncAnswer{}
+	if json.Unmarshal(text, out) != nil || out.Request == "" {
+		return nil
+	}
+	return out
+}
