@@ -35,7 +35,8 @@ func neutron(m *model, s *serviceState) runtime.Object {
 	}
 	if m.ovnOrdered() {
 		out.Spec.OVN, out.Spec.Maintenance = m.ovnAt(s), &worker
-	} else {
+	}
+	if network.HasAgents(n.Mechanism, n.Networks) {
 		out.Spec.RPC = new(m.answering(n.Workers))
 	}
 	return out
@@ -95,8 +96,11 @@ func neutronPods(m *model, s *serviceState) []part {
 		return part{field: s.field(field), replicas: *p.Replicas, times: times, resources: openstack.Resources(p), short: true}
 	}
 	out := []part{of(".api", m.process(n.API), 1), {field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes}}
+	if network.HasAgents(n.Mechanism, n.Networks) {
+		out = append(out, of(".workers", m.answering(n.Workers), 1))
+	}
 	if !m.ovnOrdered() {
-		return append(out, of(".workers", m.worker(n.Workers), 1), of(".workers", m.answering(n.Workers), 1))
+		return append(out, of(".workers", m.worker(n.Workers), 1))
 	}
 	return append(append(out, of(".workers", m.worker(n.Workers), workers)), m.ovnParts(s.field(".ovn"))...)
 }
@@ -126,12 +130,15 @@ func networkSecrets(s *controlplanev1.Services) []named {
 // worker has a process above it.
 func neutronConnections(m *model, s *serviceState) int64 {
 	n := m.spec.Services.Neutron
-	const kinds, processes, answering = 2, 2, 4
-	if !m.ovnOrdered() { // Of what answers agents, three work.
-		return s.threads() + processes*daemonsOf(m.worker(n.Workers)) + answering*daemonsOf(m.answering(n.Workers))
+	const processes, answering = 2, 4 // Of what answers agents, three work.
+	out := s.threads() + processes*daemonsOf(m.worker(n.Workers))
+	if network.HasAgents(n.Mechanism, n.Networks) {
+		out += answering * daemonsOf(m.answering(n.Workers))
 	}
-	api := int64(*s.workload.Replicas) * int64(s.processes().Processes) * pool
-	return s.threads() + api + kinds*processes*daemonsOf(m.worker(n.Workers))
+	if m.ovnOrdered() {
+		out += int64(*s.workload.Replicas)*int64(s.processes().Processes)*pool + processes*daemonsOf(m.worker(n.Workers))
+	}
+	return out
 }
 
 // ovnOrdered says that virtual networks are made by OVN.

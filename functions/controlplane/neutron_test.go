@@ -281,6 +281,14 @@ func TestNeutronAgents(t *testing.T) {
 	if got := []string{says(n.RPC), says(&n.Periodic)}; !slices.Equal(got, []string{"3 × 250m, 512Mi", "3 × 250m, 512Mi"}) {
 		t.Errorf("what agents talk to, and periodic workers: %v", got)
 	}
+	cards := ", ml2: {physicalNetworks: [{name: physnet1}], sriov: {}}"
+	if n := neutronOf(t, virtual(cards), nil); n.RPC == nil || n.Maintenance == nil || n.OVN == nil {
+		t.Errorf("OVN and cards: %+v", n)
+	}
+	m = derived(t, virtual(cards+", uwsgi: {processes: 3, threads: 2}"), queued)
+	if got, want := neutronConnections(m, m.services[1]), int64(2*3*2+2*3*5+2*2*2*5+2*4*5); got != want {
+		t.Errorf("%d connections with cards, want %d", got, want)
+	}
 	was := structOf(t, fields(t, "{spec: {mechanism: OVN}}"))
 	_, err := derive(input(t, spec, queued, map[string]*structpb.Struct{"neutron": was}))
 	checkRefused(t, "changed", err, "spec.services.neutron.mechanism", "say OVN here")

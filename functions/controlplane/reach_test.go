@@ -41,7 +41,7 @@ var inside = map[string][]string{
 		"Consoles.Graphical", "NovaCell.Name",
 		"OVNSyncRequest.Request", "OVNSyncRequest.Mode",
 		"Neutron.Mechanism", "Networks.ServicePlugins", "Networks.AvailabilityZones",
-		"ML2.TypeDrivers", "ML2.TenantNetworkTypes", "ML2.ExtensionDrivers", "PhysicalNetwork.Name",
+		"ML2.TypeDrivers", "ML2.TenantNetworkTypes", "ML2.ExtensionDrivers", "PhysicalNetwork.Name", "SRIOV.ProhibitedVNICTypes",
 		"Flavor.Name", "Flavor.ID", "Flavor.Description", "Flavor.Projects", "HostAggregate.Name", "HostAggregate.AvailabilityZone",
 	},
 	"the scheduler compares it, or the hypervisor reads it, in a cloud of the tenant's own": {"Flavor.ExtraSpecs", "HostAggregate.Metadata"},

@@ -162,24 +162,23 @@ func (m *model) workers() []corev1.EnvVar {
 
 // processes are those besides the API. Nothing calls them, but agents the one that answers agents, by the message queue.
 func (m *model) processes() []service.Process {
-	return []service.Process{m.worker(), m.daemon(service.Process{
-		Process: m.spec.Periodic, Name: periodic, Title: "Neutron's periodic worker",
-		Command: []string{"neutron-periodic-workers"}, Outage: "what requests leave behind in the database is not removed",
-	}, member{m.Spec.Database.Host, m.Spec.Database.Port})}
-}
-
-// worker is that of the mechanism.
-func (m *model) worker() service.Process {
+	var out []service.Process
 	if m.hasOVN() {
-		return m.daemon(service.Process{
+		out = append(out, m.daemon(service.Process{
 			Process: *m.spec.Maintenance, Name: maintenance, Title: "Neutron's maintenance worker",
 			Command: []string{"neutron-ovn-maintenance-worker"}, Outage: "what OVN has missed is not made up for",
-		}, m.north)
+		}, m.north))
 	}
-	return m.daemon(service.Process{
-		Process: *m.spec.RPC, Name: rpc, Title: "What Neutron's agents talk to",
-		Command: []string{"neutron-rpc-server"}, Outage: "agents on nodes learn nothing new, and virtual machines do not start; what there is goes on",
-	}, member{m.Spec.Queue.Host, m.Spec.Queue.Port})
+	if m.hasAgents() {
+		out = append(out, m.daemon(service.Process{
+			Process: *m.spec.RPC, Name: rpc, Title: "What Neutron's agents talk to", Command: []string{"neutron-rpc-server"},
+			Outage: "agents on nodes learn nothing new, and virtual machines with their ports do not start; what there is goes on",
+		}, member{m.Spec.Queue.Host, m.Spec.Queue.Port}))
+	}
+	return append(out, m.daemon(service.Process{
+		Process: m.spec.Periodic, Name: periodic, Title: "Neutron's periodic worker",
+		Command: []string{"neutron-periodic-workers"}, Outage: "what requests leave behind in the database is not removed",
+	}, member{m.Spec.Database.Host, m.Spec.Database.Port}))
 }
 
 // daemon completes a worker, which keeps a connection to what it works with.

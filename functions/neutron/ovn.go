@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -63,22 +64,26 @@ func (m *model) databases() workload.Flow {
 // hasOVN says that networks are made by OVN, and not by agents.
 func (m *model) hasOVN() bool { return m.spec.Mechanism != neutronv1.ByOVS }
 
+// hasAgents says that agents on nodes talk to it.
+func (m *model) hasAgents() bool { return network.HasAgents(m.spec.Mechanism, m.spec.Networks) }
+
 // checkMechanism refuses what does not go with what makes the networks, for callers that do not go through an API server, and finds OVN's
 // databases.
 func (m *model) checkMechanism() error {
-	if !m.hasOVN() {
-		if m.spec.OVN != nil || m.spec.Maintenance != nil || m.spec.RPC == nil {
-			return invalid.Field("spec.mechanism", "with OVS there is no ovn and no maintenance, and agents need rpc to talk to")
-		}
-		return service.CheckProcess("spec.rpc", *m.spec.RPC)
+	var errs []error
+	switch s := m.spec; {
+	case m.hasOVN() != (s.OVN != nil) || m.hasOVN() != (s.Maintenance != nil) || m.hasAgents() != (s.RPC != nil):
+		return invalid.Field("spec.mechanism", "with OVN say ovn and maintenance, and with OVS or ml2.sriov rpc")
+	case m.hasOVN():
+		var north, south error
+		m.north, north = memberOf("spec.ovn.northbound", s.OVN.Northbound)
+		m.south, south = memberOf("spec.ovn.southbound", s.OVN.Southbound)
+		errs = append(errs, north, south, service.CheckProcess("spec.maintenance", *s.Maintenance))
 	}
-	if m.spec.OVN == nil || m.spec.Maintenance == nil || m.spec.RPC != nil {
-		return invalid.Field("spec.mechanism", "OVN needs ovn and maintenance, and there are no agents to talk to rpc")
+	if m.hasAgents() {
+		errs = append(errs, service.CheckProcess("spec.rpc", *m.spec.RPC))
 	}
-	var north, south error
-	m.north, north = memberOf("spec.ovn.northbound", m.spec.OVN.Northbound)
-	m.south, south = memberOf("spec.ovn.southbound", m.spec.OVN.Southbound)
-	return errors.Join(north, south, service.CheckProcess("spec.maintenance", *m.spec.Maintenance))
+	return errors.Join(errs...)
 }
 
 // agentWorkers is how many processes of each pod answer agents, besides one for what they report. The API has none of them, but has to know
@@ -87,13 +92,15 @@ const agentWorkers = 2
 
 // mechanism are the options by which what makes the networks is reached.
 func (m *model) mechanism() oslo.Config {
+	called := oslo.Config{"DEFAULT": {"rpc_workers": 0, "rpc_state_report_workers": 0}}
+	if m.hasAgents() {
+		called = oslo.Config{"DEFAULT": {"rpc_workers": agentWorkers, "rpc_state_report_workers": 1}}
+	}
 	if !m.hasOVN() {
-		return oslo.Config{"DEFAULT": {"rpc_workers": agentWorkers, "rpc_state_report_workers": 1}}
+		return called
 	}
 	file := func(name string) string { return m.Path(ovnFolder, name) }
-	return oslo.Config{
-		// No agents call.
-		"DEFAULT": {"rpc_workers": 0, "rpc_state_report_workers": 0},
+	return called.Merge(oslo.Config{
 		"ovn": {
 			"ovn_nb_connection":    strings.Split(m.spec.OVN.Northbound, ","),
 			"ovn_sb_connection":    strings.Split(m.spec.OVN.Southbound, ","),
@@ -105,5 +112,5 @@ func (m *model) mechanism() oslo.Config {
 			"ovn_sb_ca_cert":       file(certificate.CAKey),
 			"ovn_metadata_enabled": true,
 		},
-	}
+	})
 }

@@ -66,6 +66,38 @@ func TestNeutronUpgrade(t *testing.T) {
 	t.Log(load)
 }
 
+// TestNeutronAgents: a Neutron without OVN makes networks, and what agents talk to waits for them at its queue.
+func TestNeutronAgents(t *testing.T) {
+	for _, r := range []release.Release{before, newest} {
+		t.Run(string(r), func(t *testing.T) {
+			t.Parallel()
+			claim := string(of(t, "networks.yaml", r, "-agents"+dashed(r)))
+			without, rest, _ := strings.Cut(claim, "      ovn:\n")
+			_, global, _ := strings.Cut(rest, "  global:\n")
+			n := loggedIn(t, start(t, []byte(without+"      mechanism: OVS\n  global:\n"+global), nil))
+			ctx := context.Background()
+			own := made(t, func() (*virtual.Network, error) {
+				return virtual.Create(ctx, n.ServiceClient, virtual.CreateOpts{Name: "own"}).Extract()
+			})
+			made(t, func() (*subnets.Subnet, error) {
+				return subnets.Create(ctx, n.ServiceClient, subnets.CreateOpts{
+					NetworkID: own.ID, IPVersion: gophercloud.IPv4, CIDR: "192.0.2.0/24",
+				}).Extract()
+			})
+			port := made(t, func() (*ports.Port, error) {
+				return ports.Create(ctx, n.ServiceClient, ports.CreateOpts{NetworkID: own.ID, Name: "machine"}).Extract()
+			})
+			made(t, func() (*routers.Router, error) {
+				return routers.Create(ctx, n.ServiceClient, routers.CreateOpts{Name: "router"}).Extract()
+			})
+			// A packet of VXLAN has 50 bytes more.
+			if got := n.mtu(t, own.ID); got != 8950 || len(port.FixedIPs) != 1 {
+				t.Errorf("MTU %d, addresses %v", got, port.FixedIPs)
+			}
+		})
+	}
+}
+
 // neutron is a client of a Neutron at its internal address.
 type neutron struct {
 	*gophercloud.ServiceClient
@@ -74,7 +106,12 @@ type neutron struct {
 
 func startNeutron(t *testing.T, r release.Release, end string) neutron {
 	t.Helper()
-	cloud := start(t, of(t, "networks.yaml", r, end), nil)
+	return loggedIn(t, start(t, of(t, "networks.yaml", r, end), nil))
+}
+
+// loggedIn is a client of a cloud's Neutron.
+func loggedIn(t *testing.T, cloud *Cloud) neutron {
+	t.Helper()
 	provider, ends := administrator(t, cloud)
 	c, err := openstack.NewNetworkV2(provider, ends)
 	if err != nil {

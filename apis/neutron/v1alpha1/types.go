@@ -28,7 +28,7 @@ type Neutron struct {
 
 // NeutronSpec is the desired state of a Neutron.
 // +kubebuilder:validation:XValidation:rule="self.mechanism == oldSelf.mechanism",message="mechanism cannot be changed: ports stay bound as they are",fieldPath=".mechanism"
-// +kubebuilder:validation:XValidation:rule="self.mechanism == 'OVN' ? has(self.ovn) && has(self.maintenance) && !has(self.rpc) : !has(self.ovn) && !has(self.maintenance) && has(self.rpc)",message="with mechanism OVN say ovn and maintenance, and with OVS rpc instead",fieldPath=".mechanism"
+// +kubebuilder:validation:XValidation:rule="(self.mechanism == 'OVN') == (has(self.ovn) && has(self.maintenance)) && has(self.ovn) == has(self.maintenance) && has(self.rpc) == (self.mechanism == 'OVS' || has(self.ml2) && has(self.ml2.sriov))",message="with mechanism OVN say ovn and maintenance, and with OVS or ml2.sriov rpc",fieldPath=".mechanism"
 type NeutronSpec struct {
 	common.ServiceSpec `json:",inline"`
 	common.Placement   `json:",inline"`
@@ -52,7 +52,7 @@ type NeutronSpec struct {
 	// Workers that keep OVN as the database says, with the mechanism OVN: one of them works, the others wait.
 	// +optional
 	Maintenance *common.Process `json:"maintenance,omitempty"`
-	// What the agents talk to, with the mechanism OVS.
+	// What the agents talk to: with the mechanism OVS, and with ml2.sriov.
 	// +optional
 	RPC *common.Process `json:"rpc,omitempty"`
 	// Workers that clean up the database.
@@ -140,6 +140,7 @@ type IPAddress string
 // ML2 says which kinds of networks there are.
 // +kubebuilder:validation:XValidation:rule="!has(self.tenantNetworkTypes) || !has(self.typeDrivers) || self.tenantNetworkTypes.all(t, t in self.typeDrivers)",message="every one of tenantNetworkTypes has to be among typeDrivers",fieldPath=".tenantNetworkTypes"
 // +kubebuilder:validation:XValidation:rule="!has(self.tenantNetworkTypes) || !('vlan' in self.tenantNetworkTypes) || has(self.physicalNetworks) && self.physicalNetworks.exists(p, has(p.vlanRanges) && p.vlanRanges.size() > 0)",message="vlan among tenantNetworkTypes needs a physical network with vlanRanges to take VLANs from",fieldPath=".physicalNetworks"
+// +kubebuilder:validation:XValidation:rule="!has(self.sriov) || has(self.physicalNetworks) && self.physicalNetworks.size() > 0",message="sriov needs physicalNetworks: ports of network cards are plugged into those",fieldPath=".physicalNetworks"
 type ML2 struct {
 	// Kinds of networks that administrators can make. Absent: geneve, vlan and flat.
 	// +kubebuilder:validation:MaxItems=5
@@ -170,7 +171,24 @@ type ML2 struct {
 	// Numbers of tunnels. Absent: 1:65536.
 	// +optional
 	VNIRange NumberRange `json:"vniRange,omitempty"`
+	// Virtual machines may have functions of network cards (SR-IOV), on nodes with an agent for that. Absent: they may not.
+	// +optional
+	SRIOV *SRIOV `json:"sriov,omitempty"`
 }
+
+// SRIOV says how virtual machines may have functions of network cards.
+type SRIOV struct {
+	// Kinds of ports that are refused: direct is a virtual function, macvtap one behind a device of the node, direct-physical a whole card.
+	// Absent: none.
+	// +kubebuilder:validation:MaxItems=2
+	// +listType=set
+	// +optional
+	ProhibitedVNICTypes []VNICType `json:"prohibitedVNICTypes,omitempty"`
+}
+
+// VNICType is a kind of port that a network card serves.
+// +kubebuilder:validation:Enum=direct;macvtap;direct-physical
+type VNICType string
 
 // NetworkType is a kind of network.
 // +kubebuilder:validation:Enum=geneve;vxlan;vlan;flat;local

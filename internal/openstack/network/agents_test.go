@@ -18,6 +18,7 @@ func TestAgents(t *testing.T) {
 		ML2: &neutronv1.ML2{
 			TypeDrivers:      []neutronv1.NetworkType{neutronv1.VXLAN, neutronv1.VLAN, neutronv1.Geneve},
 			PhysicalNetworks: []neutronv1.PhysicalNetwork{{Name: "physnet1", Flat: true}},
+			SRIOV:            &neutronv1.SRIOV{ProhibitedVNICTypes: []neutronv1.VNICType{"macvtap"}},
 		},
 	}
 	server, agent := Options(neutronv1.ByOVS, n), AgentOptions(n, "192.0.2.7", Bridge{"physnet1", "br-ex"})
@@ -55,6 +56,16 @@ firewall_driver = openvswitch
 	}
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Errorf("agent (-want +got):\n%s", diff)
+	}
+	for by, want := range map[neutronv1.Mechanism][]string{
+		neutronv1.ByOVS: {"openvswitch", "l2population", "sriovnicswitch"}, neutronv1.ByOVN: {"ovn", "sriovnicswitch"},
+	} {
+		if diff := cmp.Diff(want, Options(by, n)["ml2"]["mechanism_drivers"]); diff != "" || !HasAgents(by, n) {
+			t.Errorf("drivers with cards (-want +got):\n%s", diff)
+		}
+	}
+	if HasAgents(neutronv1.ByOVN, neutronv1.Networks{}) || !HasAgents(neutronv1.ByOVS, neutronv1.Networks{}) {
+		t.Error("OVN alone has no agents")
 	}
 	// Without zones nothing is placed by them, and without a word the tunnels are those that switches of all nodes know.
 	plain := Options(neutronv1.ByOVS, neutronv1.Networks{})

@@ -3,6 +3,7 @@ package network
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/utils/ptr"
@@ -87,7 +88,7 @@ func Options(by neutronv1.Mechanism, n neutronv1.Networks) oslo.Config {
 		"ml2_type_geneve": {"vni_ranges": vnis},
 		"ml2_type_vxlan":  {"vni_ranges": vnis},
 		"quotas":          quotas(ptr.Deref(n.Quotas, neutronv1.Quotas{})),
-	}.Merge(own(by, n))
+	}.Merge(own(by, n)).Merge(cards(of, ml2.SRIOV))
 	if ml2.MTU != nil {
 		c["DEFAULT"]["global_physnet_mtu"] = *ml2.MTU
 	}
@@ -98,6 +99,25 @@ func Options(by neutronv1.Mechanism, n neutronv1.Networks) oslo.Config {
 		c["DEFAULT"]["default_availability_zones"] = texts(n.AvailabilityZones, nil)
 	}
 	return c.Merge(physical(ml2.PhysicalNetworks))
+}
+
+// HasAgents says that there are agents on nodes, which talk to Neutron by the message queue: for all networks, or for network cards.
+// A port of a card is given to a node of which an agent has said that it has some
+// (neutron.plugins.ml2.drivers.mech_sriov.mech_driver.mech_driver).
+func HasAgents(by neutronv1.Mechanism, n neutronv1.Networks) bool {
+	return by == neutronv1.ByOVS || ptr.Deref(n.ML2, neutronv1.ML2{}).SRIOV != nil
+}
+
+// cards are the options of functions of network cards (SR-IOV). Which cards there are, agents say: Neutron has no list of them any more.
+// https://docs.openstack.org/neutron/latest/admin/config-sriov.html
+func cards(of mechanism, s *neutronv1.SRIOV) oslo.Config {
+	if s == nil {
+		return nil
+	}
+	return oslo.Config{
+		"ml2":          {"mechanism_drivers": append(slices.Clone(of.drivers), "sriovnicswitch")},
+		"sriov_driver": {"vnic_type_prohibit_list": texts(s.ProhibitedVNICTypes, nil)},
+	}
 }
 
 // does is what is known of a mechanism: of OVN, where none is said.

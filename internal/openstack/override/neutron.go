@@ -127,6 +127,7 @@ var neutron = table{
 	},
 	"securitygroup":     {"firewall_driver": ours(noAgents)},
 	"service_providers": {every: ours("this names code to be loaded")},
+	"sriov_driver":      {"vnic_type_prohibit_list": use("ml2.sriov", networks)},
 	"sriov_nic":         {every: ours(agents)},
 	"ssl":               {every: ours(uwsgi)},
 }
