@@ -76,7 +76,8 @@ func checkNeutron(m *model, s *serviceState, r release.Release) error {
 	case !m.byOVN() && n.OVN != nil: // Admission refuses it, too.
 		errs = append(errs, invalid.Field(s.field(".ovn"), "with mechanism OVS there is no OVN; leave ovn out"))
 	}
-	if s.seen.Map("spec", "ovn") != nil && m.byOVN() && (s.seen.Map("spec", "ovn", "clientSecretRef") != nil) != (m.ovnSaid().External != nil) {
+	was := s.seen.Map("spec", "ovn")
+	if was != nil && m.byOVN() && (was["clientSecretRef"] != nil) != (m.ovnSaid().External != nil) {
 		errs = append(errs, invalid.Field(s.field(".ovn.external"), "it cannot be set or removed: networks do not move from one OVN to another; "+
 			"claim another control plane"))
 	}
@@ -114,8 +115,8 @@ func neutronPods(m *model, s *serviceState) []part {
 	return out
 }
 
-// networkSecrets are those with which somebody else's databases of OVN are reached, and object stores that have copies of the control plane's
-// own.
+// networkSecrets are those with which somebody else's databases of OVN are reached, and object stores that have copies of the control
+// plane's own.
 func networkSecrets(s *controlplanev1.Services) []named {
 	if s.Neutron == nil || !s.Neutron.Enabled || s.Neutron.OVN == nil {
 		return nil // What is off needs no Secret.

@@ -78,8 +78,8 @@ type OVN struct {
 	Sync *common.OVNSyncRequest `json:"sync,omitempty"`
 }
 
-// ExternalOVN are databases that somebody else has, such as those of a Kubernetes network. They are only used: northd and whatever else runs
-// there, and who may write to them, is up to whoever has them.
+// ExternalOVN are databases that somebody else has, such as those of a Kubernetes network. They are only used: northd and whatever else
+// runs there, and who may write to them, is up to whoever has them.
 type ExternalOVN struct {
 	// Addresses of all members of the northbound database: ssl:…,ssl:….
 	// +kubebuilder:validation:MinLength=1
