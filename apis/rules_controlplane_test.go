@@ -510,6 +510,29 @@ services:
 			field:   "spec.services.neutron.ovn",
 			message: "with mechanism OVS there is no OVN; leave ovn out",
 		},
+		"ExternalOVN": {
+			reason: "Somebody else has the databases.",
+			spec:   `services: {neutron: {ovn: {external: {northbound: "ssl:a:1", southbound: "ssl:a:2", networks: [10.20.0.0/24], clientSecretRef: {name: a}}}}}`,
+		},
+		"ExternalOVNIsTold": {
+			reason:  "Nobody would listen.",
+			spec:    `services: {neutron: {ovn: {northd: {replicas: 1}, external: {northbound: "ssl:a:1", southbound: "ssl:a:2", networks: [10.20.0.0/24], clientSecretRef: {name: a}}}}}`,
+			field:   "spec.services.neutron.ovn.external",
+			message: "whoever has the external databases says how they run; leave out everything but external and sync",
+		},
+		"ExternalOVNRepaired": {
+			reason:  "What others keep there would be removed.",
+			spec:    `services: {neutron: {ovn: {sync: {request: a, mode: Repair}, external: {northbound: "ssl:a:1", southbound: "ssl:a:2", networks: [10.20.0.0/24], clientSecretRef: {name: a}}}}}`,
+			field:   "spec.services.neutron.ovn.sync.mode",
+			message: "external databases are not repaired: what others keep in them would be removed; say Log",
+		},
+		"ExternalOVNSet": {
+			reason:  "Networks do not move.",
+			old:     new(`services: {neutron: {enabled: true}}`),
+			spec:    `services: {neutron: {enabled: true, ovn: {external: {northbound: "ssl:a:1", southbound: "ssl:a:2", networks: [10.20.0.0/24], clientSecretRef: {name: a}}}}}`,
+			field:   "spec.services.neutron.ovn.external",
+			message: "external cannot be set or removed: networks do not move from one OVN to another; claim another control plane",
+		},
 		"MechanismChanged": {
 			reason:  "Every port says what bound it.",
 			old:     new(`services: {neutron: {}}`),

@@ -82,6 +82,28 @@ quotas: {networks: 1, subnets: -1, ports: 0}`,
 			field:   "spec.mechanism",
 			message: "with mechanism OVN say ovn and maintenance, and with OVS or ml2.sriov rpc",
 		},
+		"Borrowed": {
+			reason: "Somebody else has the databases.",
+			spec:   "ovn: {issuerRef: null, clientSecretRef: {name: a}, networks: [10.20.0.0/24]}",
+		},
+		"BorrowedAndOwn": {
+			reason:  "Which one would be shown?",
+			spec:    "ovn: {clientSecretRef: {name: a}, networks: [10.20.0.0/24]}",
+			field:   "spec.ovn.issuerRef",
+			message: "say issuerRef, or clientSecretRef for databases of somebody else",
+		},
+		"BorrowedNowhere": {
+			reason:  "Neutron would reach nobody.",
+			spec:    "ovn: {issuerRef: null, clientSecretRef: {name: a}}",
+			field:   "spec.ovn.networks",
+			message: "networks go with clientSecretRef: they say where the databases of somebody else are",
+		},
+		"BorrowedRepair": {
+			reason:  "What others keep there would be removed.",
+			spec:    "ovn: {issuerRef: null, clientSecretRef: {name: a}, networks: [10.20.0.0/24], sync: {request: a, mode: Repair}}",
+			field:   "spec.ovn.sync.mode",
+			message: "databases of somebody else are not repaired: what others keep in them would be removed; say Log",
+		},
 		"BelowNothing": {
 			reason:  "-1 is no bound already.",
 			spec:    `quotas: {ports: -2}`,

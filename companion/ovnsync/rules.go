@@ -96,7 +96,8 @@ func begin(w *world) *controller.Step {
 		return w.wait(w.orphan() + " has outlived its Job, and has to end first")
 	}
 	return &controller.Step{
-		Name: "Created", Expected: true, Status: func() { w.report("its Job is made") }, Do: func(ctx context.Context, env *controller.Env) error {
+		Name: "Created", Expected: true, Status: func() { w.report("its Job is made") },
+		Do: func(ctx context.Context, env *controller.Env) error {
 			if err := env.Client.Create(ctx, newJob(w.sync, due)); err != nil {
 				return fmt.Errorf("cannot make Job %s: %w", jobName(w.sync), err)
 			}

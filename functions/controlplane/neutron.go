@@ -15,6 +15,7 @@ import (
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/mariadb"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/network"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -33,7 +34,7 @@ func neutron(m *model, s *serviceState) runtime.Object {
 			API: m.process(n.API), Periodic: worker, UWSGI: s.processes(),
 		},
 	}
-	if m.ovnOrdered() {
+	if m.byOVN() {
 		out.Spec.OVN, out.Spec.Maintenance = m.ovnAt(s), &worker
 	}
 	if network.HasAgents(n.Mechanism, n.Networks) {
@@ -72,8 +73,13 @@ func checkNeutron(m *model, s *serviceState, r release.Release) error {
 	switch {
 	case m.ovnOrdered():
 		errs = append(errs, m.checkOVN(s.field(".ovn")))
-	case n.OVN != nil: // Admission refuses it, too.
+	case !m.byOVN() && n.OVN != nil: // Admission refuses it, too.
 		errs = append(errs, invalid.Field(s.field(".ovn"), "with mechanism OVS there is no OVN; leave ovn out"))
+	}
+	was := s.seen.Map("spec", "ovn")
+	if was != nil && m.byOVN() && (was["clientSecretRef"] != nil) != (m.ovnSaid().External != nil) {
+		errs = append(errs, invalid.Field(s.field(".ovn.external"), "it cannot be set or removed: networks do not move from one OVN to another; "+
+			"claim another control plane"))
 	}
 	if was := s.seen.String("spec", "mechanism"); was != "" && was != string(cmp.Or(n.Mechanism, neutronv1.ByOVN)) {
 		errs = append(errs, invalid.Field(s.field(".mechanism"), "networks are made by %s, and ports stay bound as they are; say %[1]s here, "+
@@ -99,13 +105,18 @@ func neutronPods(m *model, s *serviceState) []part {
 	if network.HasAgents(n.Mechanism, n.Networks) {
 		out = append(out, of(".workers", m.answering(n.Workers), 1))
 	}
-	if !m.ovnOrdered() {
+	if !m.byOVN() {
 		return append(out, of(".workers", m.worker(n.Workers), 1))
 	}
-	return append(append(out, of(".workers", m.worker(n.Workers), workers)), m.ovnParts(s.field(".ovn"))...)
+	out = append(out, of(".workers", m.worker(n.Workers), workers))
+	if m.ovnOrdered() {
+		out = append(out, m.ovnParts(s.field(".ovn"))...)
+	}
+	return out
 }
 
-// networkSecrets are those with which object stores are reached that have copies of OVN's databases.
+// networkSecrets are those with which somebody else's databases of OVN are reached, and object stores that have copies of the control
+// plane's own.
 func networkSecrets(s *controlplanev1.Services) []named {
 	if s.Neutron == nil || !s.Neutron.Enabled || s.Neutron.OVN == nil {
 		return nil // What is off needs no Secret.
@@ -117,6 +128,12 @@ func networkSecrets(s *controlplanev1.Services) []named {
 			keys: mariadb.BucketKeys(b.PrivateCA),
 		})
 	}
+	if x := s.Neutron.OVN.External; x != nil {
+		out = append(out, named{
+			name: &x.ClientSecretRef.Name, field: "spec.services.neutron.ovn.external.clientSecretRef",
+			keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey},
+		})
+	}
 	if b := s.Neutron.OVN.Backup; b != nil {
 		add(&b.S3, "backup")
 	}
@@ -124,6 +141,14 @@ func networkSecrets(s *controlplanev1.Services) []named {
 		add(&r.S3, "restoreFrom")
 	}
 	return out
+}
+
+// neutronMentions are where databases of somebody else are: among the nodes that use them.
+func neutronMentions(path string, value any) []mention {
+	if v, ok := value.(controlplanev1.ExternalOVN); ok {
+		return each(&hypervisorNetworks, path+".networks", v.Networks)
+	}
+	return nil
 }
 
 // neutronConnections is how many it opens to the database at most: besides requests, each process of the API does what OVN tells, and each
@@ -135,17 +160,19 @@ func neutronConnections(m *model, s *serviceState) int64 {
 	if network.HasAgents(n.Mechanism, n.Networks) {
 		out += answering * daemonsOf(m.answering(n.Workers))
 	}
-	if m.ovnOrdered() {
+	if m.byOVN() {
 		out += int64(*s.workload.Replicas)*int64(s.processes().Processes)*pool + processes*daemonsOf(m.worker(n.Workers))
 	}
 	return out
 }
 
-// ovnOrdered says that virtual networks are made by OVN.
-func (m *model) ovnOrdered() bool {
+// byOVN says that virtual networks are made by OVN, and ovnOrdered that it is the control plane's own.
+func (m *model) byOVN() bool {
 	n := m.spec.Services.Neutron
 	return n != nil && n.Enabled && n.Mechanism != neutronv1.ByOVS
 }
+
+func (m *model) ovnOrdered() bool { return m.byOVN() && m.ovnSaid().External == nil }
 
 // ovnSaid is what the claim says of it.
 func (m *model) ovnSaid() controlplanev1.OVN {
@@ -157,6 +184,11 @@ func (m *model) ovnNodes() common.Placement { return m.spec.Services.Neutron.Pla
 
 // ovnAt is where its databases are. What the network service was told holds while OVN says nothing.
 func (m *model) ovnAt(s *serviceState) *neutronv1.OVN {
+	if x := m.ovnSaid().External; x != nil {
+		return &neutronv1.OVN{
+			Sync: m.ovnSaid().Sync, Northbound: x.Northbound, Southbound: x.Southbound, Networks: x.Networks, ClientSecretRef: &x.ClientSecretRef,
+		}
+	}
 	address := func(part string) string {
 		return cmp.Or(m.ovnSeen().String("status", part, "endpoint"), s.seen.String("spec", "ovn", part))
 	}
@@ -164,7 +196,7 @@ func (m *model) ovnAt(s *serviceState) *neutronv1.OVN {
 		Sync:       m.ovnSaid().Sync,
 		Northbound: address(northbound), Southbound: address(southbound),
 		// OVN's own: who has a certificate of it may write.
-		IssuerRef: common.IssuerReference{Name: ovnv1.Name + "-ca", Kind: "Issuer"},
+		IssuerRef: &common.IssuerReference{Name: ovnv1.Name + "-ca", Kind: "Issuer"},
 	}
 }
 
@@ -177,7 +209,7 @@ func neutronReport(s *serviceState, status *controlplanev1.ControlPlaneClusterSt
 
 // networksInSync repeats what the network service says of OVN, where somebody has asked.
 func (m *model) networksInSync() rules.Verdict {
-	if !m.ovnOrdered() || m.ovnSaid().Sync == nil {
+	if !m.byOVN() || m.ovnSaid().Sync == nil {
 		return rules.Verdict{}
 	}
 	seen, _ := m.seen.Get(neutronv1.ServiceName)

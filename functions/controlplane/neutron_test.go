@@ -71,7 +71,7 @@ func TestNeutronTold(t *testing.T) {
 	const north, south = "ssl:nb-0:6641", "ssl:sb-0:6642"
 	says := structOf(t, fields(t, "{status: {northbound: {endpoint: '"+north+"'}, southbound: {endpoint: '"+south+"'}, chassisCount: 3, activeControllers: 2}}"))
 	told := structOf(t, fields(t, "{spec: {ovn: {northbound: '"+north+"', southbound: '"+south+"'}}}"))
-	want := &neutronv1.OVN{Northbound: north, Southbound: south, IssuerRef: common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"}}
+	want := &neutronv1.OVN{Northbound: north, Southbound: south, IssuerRef: &common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"}}
 	for name, observed := range map[string]map[string]*structpb.Struct{
 		"OVN says it":      {"ovn": says},
 		"OVN says nothing": {"ovn": structOf(t, map[string]any{}), "neutron": told},
@@ -255,6 +255,34 @@ func TestNeutronRefused(t *testing.T) {
 		_, err := derive(input(t, tc.spec, tc.platform, nil))
 		checkRefused(t, name, err, tc.field, tc.words)
 	}
+}
+
+// TestExternalOVN: databases of somebody else are used by the copy of the claim's Secret, and there are none of the control plane's own.
+func TestExternalOVN(t *testing.T) {
+	const external = ", ovn: {sync: {request: a}, external: {northbound: 'ssl:10.20.0.11:6641', southbound: 'ssl:10.20.0.11:6642', " +
+		"networks: [10.20.0.0/24], clientSecretRef: {name: theirs}}}"
+	const allowed = "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], hypervisorNetworks: [10.20.0.0/16], domains: ['*']}]}"
+	m := derived(t, virtual(external), allowed)
+	s := m.services[1]
+	want := &neutronv1.OVN{
+		Northbound: "ssl:10.20.0.11:6641", Southbound: "ssl:10.20.0.11:6642", Networks: []common.CIDR{"10.20.0.0/24"},
+		ClientSecretRef: &common.SecretReference{Name: common.ObjectName(m.secrets.Target("theirs"))}, Sync: &common.OVNSyncRequest{Request: "a"},
+	}
+	n := neutron(m, s).(*neutronv1.Neutron).Spec
+	if diff := cmp.Diff(want, n.OVN); diff != "" || n.Maintenance == nil || m.ovnOrdered() {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := m.copiesFor(s); !slices.Equal(got, []string{m.secrets.Resource(m.secrets.Target("theirs"))}) {
+		t.Errorf("it comes after %v", got)
+	}
+	if diff := cmp.Diff(&controlplanev1.OVNStatus{Northbound: want.Northbound, Southbound: want.Southbound}, m.ovnStatus()); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	_, err := derive(input(t, virtual(external), "{domain: a.b, queueIssuer: queues, limits: [{name: a, namespaces: ['*'], domains: ['*']}]}", nil))
+	checkRefused(t, "not allowed", err, "spec.services.neutron.ovn.external.networks", "hypervisorNetworks")
+	was := structOf(t, fields(t, "{spec: {mechanism: OVN, ovn: {issuerRef: {name: ovn-ca}}}}"))
+	_, err = derive(input(t, virtual(external), allowed, map[string]*structpb.Struct{"neutron": was}))
+	checkRefused(t, "moved", err, "spec.services.neutron.ovn.external", "cannot be set or removed")
 }
 
 // TestNeutronConnections: each thread of the API has one, each of its processes a pool for what OVN says, and each worker two processes.

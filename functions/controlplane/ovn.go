@@ -197,6 +197,10 @@ func (m *model) ovnParts(field string) []part {
 
 // ovnStatus is what is known of it.
 func (m *model) ovnStatus() *controlplanev1.OVNStatus {
+	if m.byOVN() && m.ovnSaid().External != nil {
+		x := m.ovnSaid().External
+		return &controlplanev1.OVNStatus{Northbound: x.Northbound, Southbound: x.Southbound}
+	}
 	seen := m.ovnSeen()
 	if !m.ovnOrdered() || !seen.Exists() {
 		return nil

@@ -33,7 +33,8 @@ var inside = map[string][]string{
 	"Secrets are found by code that knows whose they are": {
 		"SecretReference.Name", "SecretKeyReference.Name", "SecretKeyReference.Key", "Images.PullSecrets",
 	},
-	"it lets others in, and names nothing": {"ControlPlaneClusterSpec.AllowedNamespaces"},
+	"it is reached in networks that are held, and nowhere else": {"ExternalOVN.Northbound", "ExternalOVN.Southbound"},
+	"it lets others in, and names nothing":                      {"ControlPlaneClusterSpec.AllowedNamespaces"},
 	"it is a choice or a name within the cloud": {
 		"ControlPlaneClusterSpec.DeletionPolicy", "Exposure.IngressController", "Exposure.Routing", "Global.Region", "Bootstrap.AdminUser", "IdentityBackend.Domain",
 		"Federation.Provider", "KORC.BootstrapResources",

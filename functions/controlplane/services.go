@@ -79,6 +79,7 @@ var services = []*service{
 			return order{enabled: true, basics: n.Service, workload: neutronAPI(n), uwsgi: n.UWSGI}
 		},
 		build: neutron, check: checkNeutron, pods: neutronPods, connections: neutronConnections, secrets: networkSecrets,
-		report: neutronReport, remarks: []function.Remark[*model]{{Type: neutronv1.InSync, Verdict: (*model).networksInSync}},
+		mentions: neutronMentions,
+		report:   neutronReport, remarks: []function.Remark[*model]{{Type: neutronv1.InSync, Verdict: (*model).networksInSync}},
 	},
 }

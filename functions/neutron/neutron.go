@@ -73,7 +73,7 @@ const (
 var graph = service.Graph(
 	&definition,
 	service.Own[*model]{
-		Component: compose.Component[*model]{Name: certificateComponent, Build: clientCertificate, Enabled: (*model).hasOVN},
+		Component: compose.Component[*model]{Name: certificateComponent, Build: clientCertificate, Enabled: (*model).certified},
 		Before:    "schema", For: "schema",
 	},
 	service.Own[*model]{Component: compose.Component[*model]{Name: "jobs", Build: jobs, Enabled: (*model).hasOVN}, Before: "schema"},

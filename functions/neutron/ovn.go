@@ -21,12 +21,23 @@ import (
 // ovnFolder is where pods have the certificate that they show to OVN's databases.
 const ovnFolder = "ovn"
 
-// clientSecret holds it.
-func (m *model) clientSecret() string { return m.Sub("ovn-tls") }
+// clientSecret holds it: one that is made, or that somebody gave.
+func (m *model) clientSecret() string {
+	if m.borrowed() {
+		return string(m.spec.OVN.ClientSecretRef.Name)
+	}
+	return m.Sub("ovn-tls")
+}
+
+// borrowed says that OVN's databases are somebody else's.
+func (m *model) borrowed() bool { return m.hasOVN() && m.spec.OVN.ClientSecretRef != nil }
+
+// certified says that a certificate for them is made.
+func (m *model) certified() bool { return m.hasOVN() && !m.borrowed() }
 
 // clientCertificate is of OVN's own authority: who has one of it may write.
 func clientCertificate(m *model) ([]compose.Stage, error) {
-	return service.Single("ovn-client-certificate", certificate.Server(m.Meta(m.clientSecret()), m.spec.OVN.IssuerRef, m.InternalHost())), nil
+	return service.Single("ovn-client-certificate", certificate.Server(m.Meta(m.clientSecret()), *m.spec.OVN.IssuerRef, m.InternalHost())), nil
 }
 
 // jobs lets the check before an upgrade ask OVN what it has.
@@ -58,7 +69,7 @@ func memberOf(field, addresses string) (member, error) {
 
 // databases are where those of OVN are reached.
 func (m *model) databases() workload.Flow {
-	return workload.Flow{Ports: []int32{m.north.port, m.south.port}}
+	return workload.Flow{Ports: []int32{m.north.port, m.south.port}, Blocks: service.Strings(m.spec.OVN.Networks)}
 }
 
 // hasOVN says that networks are made by OVN, and not by agents.
@@ -74,6 +85,8 @@ func (m *model) checkMechanism() error {
 	switch s := m.spec; {
 	case m.hasOVN() != (s.OVN != nil) || m.hasOVN() != (s.Maintenance != nil) || m.hasAgents() != (s.RPC != nil):
 		return invalid.Field("spec.mechanism", "with OVN say ovn and maintenance, and with OVS or ml2.sriov rpc")
+	case m.hasOVN() && (s.OVN.IssuerRef == nil) == (s.OVN.ClientSecretRef == nil):
+		return invalid.Field("spec.ovn.issuerRef", "say issuerRef, or clientSecretRef for databases of somebody else")
 	case m.hasOVN():
 		var north, south error
 		m.north, north = memberOf("spec.ovn.northbound", s.OVN.Northbound)

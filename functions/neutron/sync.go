@@ -24,7 +24,8 @@ func (m *model) asksForSync() bool { return m.spec.OVN != nil && m.spec.OVN.Sync
 
 // sync asks the companion to compare. Nobody waits for the answer, which is no state of what is composed: it is in a condition of its own.
 //
-// Neutron's tool loads the plugins, of which one is ready to ask Nova and Placement, so that it has what Neutron logs in by. It asks neither.
+// Neutron's tool loads the plugins, of which one is ready to ask Nova and Placement, so that it has what Neutron logs in by. It asks
+// neither.
 func sync(m *model) ([]compose.Stage, error) {
 	pod := m.JobPod(m.Image, m.Files, nil)
 	m.LogIn(&pod, m.Logins...)

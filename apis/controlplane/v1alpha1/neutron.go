@@ -7,6 +7,7 @@ import (
 
 // Neutron is the network service.
 // +kubebuilder:validation:XValidation:rule="self.mechanism == oldSelf.mechanism",message="mechanism cannot be changed: ports stay bound as they are; claim another control plane",fieldPath=".mechanism"
+// +kubebuilder:validation:XValidation:rule="(has(self.ovn) && has(self.ovn.external)) == (has(oldSelf.ovn) && has(oldSelf.ovn.external))",message="external cannot be set or removed: networks do not move from one OVN to another; claim another control plane",fieldPath=".ovn.external"
 // +kubebuilder:validation:XValidation:rule="!has(self.ovn) || self.mechanism == 'OVN'",message="with mechanism OVS there is no OVN; leave ovn out",fieldPath=".ovn"
 type Neutron struct {
 	Switch           `json:",inline"`
@@ -32,6 +33,8 @@ type Neutron struct {
 }
 
 // OVN describes what the virtual networks are kept in.
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.northbound) || has(self.southbound) || has(self.northd) || has(self.relay) || has(self.ovnImage) || has(self.electionTimerSeconds) || has(self.inactivityProbeSeconds) || has(self.backup) || has(self.restoreFrom))",message="whoever has the external databases says how they run; leave out everything but external and sync",fieldPath=".external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !has(self.sync) || self.sync.mode != 'Repair'",message="external databases are not repaired: what others keep in them would be removed; say Log",fieldPath=".sync.mode"
 type OVN struct {
 	// Database of what is wanted.
 	// +optional
@@ -67,9 +70,36 @@ type OVN struct {
 	// Copies that databases are created of, which do not exist yet. What is there is never replaced.
 	// +optional
 	RestoreFrom *OVNRestoreFrom `json:"restoreFrom,omitempty"`
+	// Databases that somebody else has, in place of those of this control plane. Absent: it has its own.
+	// +optional
+	External *ExternalOVN `json:"external,omitempty"`
 	// Compare what Neutron's database says with what OVN has. The answer is in status.ovn.sync. Absent: nobody has asked.
 	// +optional
 	Sync *common.OVNSyncRequest `json:"sync,omitempty"`
+}
+
+// ExternalOVN are databases that somebody else has, such as those of a Kubernetes network. They are only used: northd and whatever else
+// runs there, and who may write to them, is up to whoever has them.
+type ExternalOVN struct {
+	// Addresses of all members of the northbound database: ssl:…,ssl:….
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^ssl:[^,]+:[0-9]+(,ssl:[^,]+:[0-9]+)*$`
+	// +kubebuilder:example="ssl:10.20.0.11:6641,ssl:10.20.0.12:6641,ssl:10.20.0.13:6641"
+	Northbound string `json:"northbound"`
+	// Addresses of all members of the southbound database, or of relays of it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^ssl:[^,]+:[0-9]+(,ssl:[^,]+:[0-9]+)*$`
+	// +kubebuilder:example="ssl:10.20.0.11:6642,ssl:10.20.0.12:6642,ssl:10.20.0.13:6642"
+	Southbound string `json:"southbound"`
+	// Where they are: 10.20.0.0/24. Neutron reaches no others.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	Networks []common.CIDR `json:"networks"`
+	// Secret with a client's certificate that both databases take, its key, and their authority: tls.crt, tls.key and ca.crt.
+	ClientSecretRef common.SecretReference `json:"clientSecretRef"`
 }
 
 // OVNBackup says when OVN's databases are copied, and where to.

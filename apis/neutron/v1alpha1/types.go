@@ -66,7 +66,10 @@ type NeutronSpec struct {
 // +kubebuilder:validation:Enum=OVN;OVS
 type Mechanism string
 
-// OVN is where its databases are, and who issues certificates for their clients.
+// OVN is where its databases are, and what shows them that a client may write: a certificate that is made, or one that somebody gave.
+// +kubebuilder:validation:XValidation:rule="has(self.issuerRef) != has(self.clientSecretRef)",message="say issuerRef, or clientSecretRef for databases of somebody else",fieldPath=".issuerRef"
+// +kubebuilder:validation:XValidation:rule="has(self.clientSecretRef) == (has(self.networks) && self.networks.size() > 0)",message="networks go with clientSecretRef: they say where the databases of somebody else are",fieldPath=".networks"
+// +kubebuilder:validation:XValidation:rule="!has(self.clientSecretRef) || !has(self.sync) || self.sync.mode != 'Repair'",message="databases of somebody else are not repaired: what others keep in them would be removed; say Log",fieldPath=".sync.mode"
 type OVN struct {
 	// Addresses of all members of the northbound database: ssl:…,ssl:….
 	// +kubebuilder:validation:MinLength=1
@@ -79,7 +82,16 @@ type OVN struct {
 	// +kubebuilder:validation:Pattern=`^ssl:[^,]+:[0-9]+(,ssl:[^,]+:[0-9]+)*$`
 	Southbound string `json:"southbound"`
 	// Issuer of the certificates of both, and of their clients.
-	IssuerRef common.IssuerReference `json:"issuerRef"`
+	// +optional
+	IssuerRef *common.IssuerReference `json:"issuerRef,omitempty"`
+	// Secret with a client's certificate that somebody gave, its key, and the authority of both databases: tls.crt, tls.key and ca.crt.
+	// +optional
+	ClientSecretRef *common.SecretReference `json:"clientSecretRef,omitempty"`
+	// Where the databases are that somebody else has: 10.20.0.0/24. Absent: beside Neutron.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	Networks []common.CIDR `json:"networks,omitempty"`
 	// Compare what Neutron's database says with what OVN has. Absent: nobody has asked.
 	// +optional
 	Sync *common.OVNSyncRequest `json:"sync,omitempty"`

@@ -14,7 +14,8 @@ func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&CellMapping{}, &CellMappingList{}, &ComputeCatalog{}, &ComputeCatalogList{}, &DatabaseSync{}, &DatabaseSyncList{},
 		&EndpointRegion{}, &EndpointRegionList{}, &IdentityCheck{}, &IdentityCheckList{},
-		&KeyRepository{}, &KeyRepositoryList{}, &OVNSync{}, &OVNSyncList{}, &RoleAssignment{}, &RoleAssignmentList{}, &ServiceCheck{}, &ServiceCheckList{})
+		&KeyRepository{}, &KeyRepositoryList{}, &OVNSync{}, &OVNSyncList{},
+		&RoleAssignment{}, &RoleAssignmentList{}, &ServiceCheck{}, &ServiceCheckList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

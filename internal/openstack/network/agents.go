@@ -40,8 +40,8 @@ type Bridge struct {
 	Network, Bridge string
 }
 
-// AgentOptions are those of neutron-openvswitch-agent on a node that match a Neutron with the mechanism OVS: Tunnel is the node's address for
-// tunnels, and bridges are its switches outside. What reaches the message queue is the same as Neutron's own.
+// AgentOptions are those of neutron-openvswitch-agent on a node that match a Neutron with the mechanism OVS: tunnel is the node's address
+// for tunnels, and bridges are its switches outside. What reaches the message queue is the same as Neutron's own.
 // https://docs.openstack.org/neutron/latest/configuration/openvswitch-agent.html
 func AgentOptions(n neutronv1.Networks, tunnel string, bridges ...Bridge) oslo.Config {
 	tunnels := []string{}

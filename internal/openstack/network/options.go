@@ -51,7 +51,8 @@ type mechanism struct {
 }
 
 // mechanisms is what is known of each.
-// https://docs.openstack.org/neutron/latest/ovn/ovn_feature_support_matrix.html, https://docs.openstack.org/neutron/latest/admin/deploy-ovs.html
+// https://docs.openstack.org/neutron/latest/ovn/ovn_feature_support_matrix.html
+// https://docs.openstack.org/neutron/latest/admin/deploy-ovs.html
 var mechanisms = map[neutronv1.Mechanism]mechanism{
 	neutronv1.ByOVN: {
 		drivers: []string{"ovn"}, router: "ovn-router", tunnels: neutronv1.Geneve,
