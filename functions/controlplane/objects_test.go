@@ -85,6 +85,8 @@ rabbitmq:
   additionalConfig: |
     cluster_partition_handling = pause_minority
     default_queue_type = quorum
+    ssl_options.verify = verify_none
+    ssl_options.fail_if_no_peer_cert = false
     disk_free_limit.absolute = 4294967296
 replicas: 3
 resources:

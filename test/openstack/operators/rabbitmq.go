@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gopkg.in/ini.v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,6 +46,8 @@ cluster_name = %s
 ssl_options.keyfile = ` + rabbitTLS + `/tls.key
 listeners.ssl.default = 5671
 listeners.tcp = none
+ssl_options.cacertfile = ` + rabbitTLS + `/ca.crt
+ssl_options.verify = verify_peer
 management.ssl.certfile = ` + rabbitTLS + `/tls.crt
 management.ssl.keyfile = ` + rabbitTLS + `/tls.key
 management.ssl.port = 15671
@@ -71,10 +74,19 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 	if err != nil {
 		return err
 	}
+	// What the claim says takes the place of what the operator says.
+	merged, err := ini.Load([]byte(conf), []byte(text(u, "spec", "rabbitmq", "additionalConfig")))
+	if err != nil {
+		return err
+	}
+	var userDefined bytes.Buffer
+	if _, err := merged.WriteTo(&userDefined); err != nil {
+		return err
+	}
 	if err := o.SetSecret(ctx, namespace, name+"-server-conf", map[string][]byte{
 		"10-operatorDefaults.conf":         fmt.Appendf(nil, rabbitDefaults, name),
 		"11-default_user.conf":             login["default_user.conf"],
-		"90-userDefinedConfiguration.conf": []byte(conf + text(u, "spec", "rabbitmq", "additionalConfig")),
+		"90-userDefinedConfiguration.conf": userDefined.Bytes(),
 		"enabled_plugins":                  []byte("[rabbitmq_management]."),
 	}); err != nil {
 		return err
