@@ -29,7 +29,7 @@ const (
 //   - QoS policies, which it names for all that have one, without a look into OVN;
 //   - private VLANs, whose plugin no claim can order.
 //
-// (neutron/plugins/ml2/drivers/ovn/mech_driver/ovsdb/ovn_db_sync.py of neutron 26.0.6, 27.0.4, 28.0.2 and 29.0.0)
+// Read off neutron/plugins/ml2/drivers/ovn/mech_driver/ovsdb/ovn_db_sync.py of neutron 26.0.6, 27.0.4, 28.0.2 and 29.0.0.
 var findings = []struct {
 	begins string
 	kind   string

@@ -169,7 +169,7 @@ func (m *model) memberPod(d *database) workload.Pod {
 	c.StartupProbe.FailureThreshold = startRetries
 	if from := m.spec.RestoreFrom; from != nil {
 		reach(&p, from.Bucket)
-		withoutSecret(&p, string(from.Bucket.CredentialsSecretRef.Name))
+		withoutSecret(&p, string(from.CredentialsSecretRef.Name))
 		c.Env = append(c.Env, value("BEFORE", moment(from.TargetRecoveryTime)))
 	}
 	return p

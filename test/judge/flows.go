@@ -271,7 +271,8 @@ func (w *world) needMembers(p *pod, c corev1.Container) {
 	}
 }
 
-// needExposed takes down what a Service lets in that has an address outside: from the networks that the claim names there, or from anywhere.
+// needExposed takes down what a Service lets in that has an address outside: from the networks that the claim names there, or from
+// anywhere.
 func (w *world) needExposed() {
 	role := anywhere
 	if len(w.exposedTo()) > 0 {

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gopkg.in/ini.v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,20 +73,13 @@ func (o *Operators) rabbitMQ(ctx context.Context, u *unstructured.Unstructured) 
 	if err != nil {
 		return err
 	}
-	// What the claim says takes the place of what the operator says.
-	merged, err := ini.Load([]byte(conf), []byte(text(u, "spec", "rabbitmq", "additionalConfig")))
-	if err != nil {
-		return err
-	}
-	var userDefined bytes.Buffer
-	if _, err := merged.WriteTo(&userDefined); err != nil {
-		return err
-	}
 	if err := o.SetSecret(ctx, namespace, name+"-server-conf", map[string][]byte{
 		"10-operatorDefaults.conf":         fmt.Appendf(nil, rabbitDefaults, name),
 		"11-default_user.conf":             login["default_user.conf"],
-		"90-userDefinedConfiguration.conf": userDefined.Bytes(),
-		"enabled_plugins":                  []byte("[rabbitmq_management]."),
+		"90-userDefinedConfiguration.conf": []byte(conf),
+		// The operator merges it into the file above. What comes later takes the place of what is there.
+		"91-additionalConfig.conf": []byte(text(u, "spec", "rabbitmq", "additionalConfig")),
+		"enabled_plugins":          []byte("[rabbitmq_management]."),
 	}); err != nil {
 		return err
 	}
