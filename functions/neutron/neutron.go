@@ -81,7 +81,7 @@ var graph = service.Graph(
 	service.Own[*model]{Component: service.Daemon[*model](rpc, pods, "api"), Before: "catalog", For: "catalog"},
 	service.Own[*model]{Component: service.Daemon[*model](periodic, pods, "api"), Before: "catalog", For: "catalog"},
 	service.Own[*model]{Component: compose.Component[*model]{
-		Name: syncComponent, Needs: []string{"api", "catalog"}, Enabled: (*model).asksForSync, Build: sync,
+		Name: syncComponent, Needs: []string{"catalog"}, Enabled: (*model).asksForSync, Build: sync,
 	}},
 )
 

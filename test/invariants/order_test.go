@@ -95,7 +95,7 @@ var orders = map[string][]order{
 		{first: `NetworkPolicy\.networking\.k8s\.io (mariadb|rabbitmq|valkey|maxscale|service-jobs)`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "pods would be cut off"},
 		{first: `NetworkPolicy\.networking\.k8s\.io companion`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "the companion would be cut off"},
 		{first: `NetworkPolicy\.networking\.k8s\.io memcached`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "memcached would be cut off"},
-		{first: `Keystone.*`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "it brings the policy of its own pods"},
+		{first: `(Keystone|OVNCluster).*`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "it brings the policy of its own pods"},
 		{first: `Keystone.*`, then: `Usage.* keystone-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `IdentityCatalog.*`, then: `Usage.* catalog-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 	},
@@ -134,6 +134,7 @@ var orders = map[string][]order{
 	"Neutron": append(slices.Clone(clientOrders),
 		order{first: `Certificate.* .*-ovn-tls`, then: `DatabaseSync.*`, why: "the check before an upgrade asks OVN with it"},
 		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
+		order{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `OVNSync.*`, why: "the API writes what it compares"},
 	),
 	"NovaCell": {
 		{first: `ExternalSecret\.external-secrets\.io mariadb-.*-root`, then: `MariaDB\..*`, why: "its root has that password"},
@@ -258,7 +259,8 @@ func settledWorlds(t *testing.T) map[string]settled {
 	}
 	// The example that has everything has all services, too.
 	services := "\nglance:\n  enabled: true\n  stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: images, credentialsSecretRef: {name: images-s3}}}]" +
-		"\nplacement:\n  enabled: true\nnova:\n  enabled: true\nneutron:\n  enabled: true\nkeystone:"
+		"\nplacement:\n  enabled: true\nnova:\n  enabled: true\nneutron:\n  enabled: true\n  ovn: {sync: {request: now}}" +
+		"\n  ml2: {physicalNetworks: [{name: physnet1, flat: true}], sriov: {}}\nkeystone:"
 	for _, file := range []string{"claim", "full"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")
 		if err != nil {

@@ -71,7 +71,7 @@ var constraints = map[string]constraint{
 	}},
 	"resources": amounts, "proxyResources": amounts,
 	"passwordSecretRef": secretKeys, "caSecretRef": secretKeys, "clientSecretRef": secretKeys, "rootPasswordSecretRef": secretKeys,
-	"credentialsSecretRef": sample(object{"name": ofTenant}, object{"name": longOfTenant}, object{"name": "keystone-admin"}),
+	"credentialsSecretRef": wholeSecrets, "external.clientSecretRef": wholeSecrets, "ovn.clientSecretRef": wholeSecrets,
 	"pullSecrets":          sample(list{}, list{ofTenant}, list{longOfTenant, "mariadb-root"}),
 	"mariadb.restoreFrom": {fix: func(o object) {
 		if _, ok := o["rootPasswordSecretRef"]; !ok {
@@ -89,6 +89,7 @@ var constraints = map[string]constraint{
 	"workers.cpu": cores, "workers.memory": memory,
 	"maintenance.cpu": cores, "maintenance.memory": memory,
 	"periodic.cpu": cores, "periodic.memory": memory,
+	"rpc.cpu": cores, "rpc.memory": memory,
 	"northbound.cpu": cores, "northbound.memory": memory,
 	"southbound.cpu": cores, "southbound.memory": memory,
 	"northd.cpu": cores, "northd.memory": memory,
@@ -208,7 +209,9 @@ const ofTenant = "secret-of-a-tenant"
 
 var longOfTenant = strings.Repeat("of-a-tenant.", 21) + "1"
 
-// secretKeys are keys of Secrets that a tenant may name: his, and such as are called like ours.
+// wholeSecrets are Secrets that a tenant may name: his, and one that is called like ours; secretKeys are keys of them.
+var wholeSecrets = sample(object{"name": ofTenant}, object{"name": longOfTenant}, object{"name": "keystone-admin"})
+
 var secretKeys = sample(object{"name": ofTenant, "key": "password"}, object{"name": longOfTenant, "key": "ca.crt"},
 	object{"name": "keystone-admin", "key": "password"}, object{"name": "internal-ca", "key": "tls.key"})
 
@@ -416,10 +419,39 @@ func majorities(spec object) {
 	}
 }
 
-// databases are where OVN's may be.
+// databases are where OVN's may be, and the processes are those that go with what makes networks.
 func databases(spec object) {
-	if ovn, ok := spec["ovn"].(object); ok {
-		ovn["northbound"], ovn["southbound"] = "ssl:nb-0.nb.cloud.svc:6641,ssl:nb-1.nb.cloud.svc:6641", "ssl:[fd00::1]:6642"
+	only := func(name string, wanted bool) {
+		if !wanted {
+			delete(spec, name)
+		} else if spec[name] == nil {
+			spec[name] = object{}
+		}
+	}
+	ml2, _ := spec["ml2"].(object)
+	if physical, _ := ml2["physicalNetworks"].(list); len(physical) == 0 {
+		delete(ml2, "sriov")
+	}
+	agents := spec["mechanism"] == "OVS"
+	only("ovn", !agents)
+	only("maintenance", !agents)
+	only("rpc", agents || ml2["sriov"] != nil)
+	ovn, ok := spec["ovn"].(object)
+	if !ok {
+		return
+	}
+	ovn["northbound"], ovn["southbound"] = "ssl:nb-0.nb.cloud.svc:6641,ssl:nb-1.nb.cloud.svc:6641", "ssl:[fd00::1]:6642"
+	if networks, _ := ovn["networks"].(list); ovn["clientSecretRef"] == nil || len(networks) == 0 {
+		delete(ovn, "clientSecretRef")
+		delete(ovn, "networks")
+		if ovn["issuerRef"] == nil {
+			ovn["issuerRef"] = object{"name": "ovn-ca", "kind": "Issuer"}
+		}
+		return
+	}
+	delete(ovn, "issuerRef")
+	if sync, ok := ovn["sync"].(object); ok {
+		delete(sync, "mode")
 	}
 }
 
