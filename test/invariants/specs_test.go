@@ -72,7 +72,7 @@ var constraints = map[string]constraint{
 	"resources": amounts, "proxyResources": amounts,
 	"passwordSecretRef": secretKeys, "caSecretRef": secretKeys, "clientSecretRef": secretKeys, "rootPasswordSecretRef": secretKeys,
 	"credentialsSecretRef": wholeSecrets, "external.clientSecretRef": wholeSecrets, "ovn.clientSecretRef": wholeSecrets,
-	"pullSecrets":          sample(list{}, list{ofTenant}, list{longOfTenant, "mariadb-root"}),
+	"pullSecrets": sample(list{}, list{ofTenant}, list{longOfTenant, "mariadb-root"}),
 	"mariadb.restoreFrom": {fix: func(o object) {
 		if _, ok := o["rootPasswordSecretRef"]; !ok {
 			o["rootPasswordSecretRef"] = object{"name": "old-root", "key": "password"}
