@@ -70,6 +70,7 @@ func (b *broker) accepts(l loaded) bool {
 // https://github.com/rabbitmq/messaging-topology-operator/tree/v1.19.1/internal/controller
 func (c *cluster) operator() {
 	ctx := context.Background()
+	c.virtualHosts()
 	for _, kind := range []string{"User", "Permission"} {
 		for _, u := range c.brokerObjects(kind) {
 			c.garbage(kind, u)
@@ -96,6 +97,36 @@ func (c *cluster) operator() {
 	c.must(c.api.List(ctx, secrets))
 	for i := range secrets.Items {
 		c.garbage("Secret", &secrets.Items[i])
+	}
+}
+
+// virtualHosts have an object each, as long as they are there.
+func (c *cluster) virtualHosts() {
+	objects := map[string]*unstructured.Unstructured{}
+	for _, o := range c.brokerObjects("Vhost") {
+		objects[o.GetName()] = o
+		if !c.broker.vhosts[o.GetName()] {
+			o.SetFinalizers(nil)
+			c.must(c.api.Update(context.Background(), o))
+			c.must(c.api.Delete(context.Background(), o))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.broker.vhosts)) {
+		o := objects[name]
+		if o == nil {
+			cluster := string(permissionIn(name).RabbitMQRef.Name)
+			o = &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+				"name": name, "rabbitmqClusterReference": map[string]any{"name": cluster},
+			}}}
+			o.SetGroupVersionKind(brokerKind("Vhost"))
+			o.SetNamespace(namespace)
+			o.SetName(name)
+			c.must(c.api.Create(context.Background(), o))
+			continue // It is made in the queue next time.
+		}
+		if !c.broker.away {
+			c.report(o, nil)
+		}
 	}
 }
 
@@ -152,6 +183,9 @@ func (c *cluster) declare(u *unstructured.Unstructured) error {
 	user, _, _ := unstructured.NestedString(u.Object, "spec", "user")
 	vhost, _, _ := unstructured.NestedString(u.Object, "spec", "vhost")
 	at := [2]string{queue, user}
+	if !c.broker.vhosts[vhost] {
+		c.violations = append(c.violations, fmt.Sprintf("%s is asked for in virtual host %s before it is there", u.GetName(), vhost))
+	}
 	if c.broker.users[at] == "" || !c.broker.vhosts[vhost] {
 		return errors.New("Error 400 (bad_request): vhost_or_user_not_found")
 	}

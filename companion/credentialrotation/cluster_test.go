@@ -56,7 +56,7 @@ var scheme = func() *runtime.Scheme {
 			panic(err)
 		}
 	}
-	for _, kind := range []string{"User", "Permission"} {
+	for _, kind := range []string{"User", "Permission", "Vhost"} {
 		s.AddKnownTypeWithName(brokerKind(kind), &unstructured.Unstructured{})
 		s.AddKnownTypeWithName(brokerKind(kind+"List"), &unstructured.UnstructuredList{})
 	}

@@ -66,6 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // +kubebuilder:rbac:groups=c5c3.io,resources=secretaggregates,verbs=get;list;watch
 // +kubebuilder:rbac:groups=rabbitmq.com,resources=users,verbs=list;create;update;delete
 // +kubebuilder:rbac:groups=rabbitmq.com,resources=permissions,verbs=list;create;delete
+// +kubebuilder:rbac:groups=rabbitmq.com,resources=vhosts,verbs=list
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
 // +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
@@ -28,9 +29,12 @@ const (
 	queueUserLabel = "c5c3.io/queue-user"
 )
 
+// suppliedAnnotation of a User is the name of the Secret that was made for it.
+const suppliedAnnotation = "c5c3.io/supplied-secret"
+
 // queue is a user of message queues. It is what RabbitMQ's messaging topology operator makes of objects: on each queue a User, which owns
 // the Secret that the operator reads its password in, and Permissions. So they go with the User, and of the Secret nothing is read back: it
-// is there if a Permission is that the same User owns, which is made after it.
+// is there if an annotation of the User says so, which is made after it.
 //
 // Another User of the same name meets what is left of the one before: when its Permission goes, the operator takes the right away from
 // whoever has the name. So a user that is gone from all queues is replaced by one of another name. On one of several queues, which keep
@@ -39,7 +43,15 @@ const (
 type queue struct {
 	// users and permissions of the rotation, by the names of the objects.
 	users, permissions map[string]*unstructured.Unstructured
+	// vhosts that the user is to have, whoever made them.
+	vhosts map[virtualHost]*unstructured.Unstructured
 }
+
+// virtualHost is one of a RabbitmqCluster.
+type virtualHost struct{ cluster, name string }
+
+// defaultVhost is in every RabbitMQ, without a Vhost.
+const defaultVhost = "/"
 
 func (*queue) keys() (id, value string) { return "username", "password" }
 
@@ -54,10 +66,14 @@ func (*queue) staged(w *world, random string) string {
 
 func (q *queue) observe(ctx context.Context, env *controller.Env, w *world) error {
 	var err error
-	if q.users, err = q.list(ctx, env.Reader, w, "User"); err != nil {
+	own := client.MatchingLabels{rotationLabel: labelOf(w)}
+	if q.users, err = q.list(ctx, env.Reader, w, "User", own); err != nil {
 		return err
 	}
-	if q.permissions, err = q.list(ctx, env.Reader, w, "Permission"); err != nil {
+	if q.permissions, err = q.list(ctx, env.Reader, w, "Permission", own); err != nil {
+		return err
+	}
+	if q.vhosts, err = q.virtualHosts(ctx, env.Reader, w); err != nil {
 		return err
 	}
 	w.known = true
@@ -80,24 +96,41 @@ func (q *queue) observe(ctx context.Context, env *controller.Env, w *world) erro
 
 // young: something was made or deleted a moment ago.
 func (q *queue) young(w *world) bool {
-	for _, all := range []map[string]*unstructured.Unstructured{q.users, q.permissions} {
-		for _, o := range all {
-			at := o.GetCreationTimestamp().Time
-			if gone := o.GetDeletionTimestamp(); gone != nil {
-				at = gone.Time
-			}
-			if w.now.Sub(at).Abs() < prompt {
-				return true
-			}
+	all := slices.Concat(slices.Collect(maps.Values(q.users)), slices.Collect(maps.Values(q.permissions)), slices.Collect(maps.Values(q.vhosts)))
+	return slices.ContainsFunc(all, func(o *unstructured.Unstructured) bool {
+		at := o.GetCreationTimestamp().Time
+		if gone := o.GetDeletionTimestamp(); gone != nil {
+			at = gone.Time
 		}
-	}
-	return false
+		return w.now.Sub(at).Abs() < prompt
+	})
 }
 
-func (*queue) list(ctx context.Context, reader client.Reader, w *world, kind string) (map[string]*unstructured.Unstructured, error) {
+// virtualHosts are those of the spec that the operator has been asked for.
+func (q *queue) virtualHosts(ctx context.Context, reader client.Reader, w *world) (map[virtualHost]*unstructured.Unstructured, error) {
+	objects, err := q.list(ctx, reader, w, "Vhost")
+	if err != nil {
+		return nil, err
+	}
+	out := map[virtualHost]*unstructured.Unstructured{}
+	for _, o := range objects {
+		name, _, _ := unstructured.NestedString(o.Object, "spec", "name")
+		cluster, _, _ := unstructured.NestedString(o.Object, "spec", "rabbitmqClusterReference", "name")
+		if slices.ContainsFunc(w.rotation.Spec.Queue.Permissions, func(p c5c3v1.QueuePermission) bool {
+			return string(p.RabbitMQRef.Name) == cluster && p.Vhost == name
+		}) {
+			out[virtualHost{cluster, name}] = o
+		}
+	}
+	return out, nil
+}
+
+func (*queue) list(
+	ctx context.Context, reader client.Reader, w *world, kind string, options ...client.ListOption,
+) (map[string]*unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: rabbitmq.Group, Version: rabbitmq.Version, Kind: kind + "List"})
-	err := reader.List(ctx, list, client.InNamespace(w.rotation.Namespace), client.MatchingLabels{rotationLabel: labelOf(w)})
+	err := reader.List(ctx, list, append(options, client.InNamespace(w.rotation.Namespace))...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the %ss of RabbitMQ's messaging topology operator: %w", kind, err)
 	}
@@ -185,10 +218,12 @@ func (q *queue) ensure(w *world, id, password string) *controller.Step {
 			return &controller.Step{Name: "QueueUserOwned", Do: func(ctx context.Context, env *controller.Env) error {
 				return env.Client.Update(ctx, own)
 			}}
+		case user.GetAnnotations()[suppliedAnnotation] == "":
+			return q.supply(w, id, password, user)
 		}
 		for _, p := range o.permissions {
-			if q.permissions[p.GetName()] == nil { // One that an earlier User owns has to go first.
-				return q.permit(w, id, password, user, p)
+			if q.permissions[p.GetName()] == nil && q.absent(p) == "" { // One that an earlier User owns has to go first.
+				return q.permit(id, user, p)
 			}
 		}
 	}
@@ -204,6 +239,27 @@ func (q *queue) ensure(w *world, id, password string) *controller.Step {
 		}
 	}
 	return nil
+}
+
+// absent says why there is no virtual host yet for a Permission to be in: no words if there is. The operator tries again after a pause that
+// grows each time, so one that is made too early comes minutes late.
+func (q *queue) absent(permission *unstructured.Unstructured) string {
+	vhost, cluster := hostOf(permission)
+	if vhost == defaultVhost {
+		return ""
+	}
+	if why := unready(q.vhosts[virtualHost{cluster, vhost}]); why != "" {
+		return fmt.Sprintf("RabbitMQ's messaging topology operator has not made virtual host %s in RabbitmqCluster %s yet: its Vhost %s",
+			vhost, cluster, why)
+	}
+	return ""
+}
+
+// hostOf a Permission is the virtual host, and the RabbitmqCluster that it is in.
+func hostOf(permission *unstructured.Unstructured) (vhost, cluster string) {
+	vhost, _, _ = unstructured.NestedString(permission.Object, "spec", "vhost")
+	cluster, _, _ = unstructured.NestedString(permission.Object, "spec", "rabbitmqClusterReference", "name")
+	return vhost, cluster
 }
 
 // orderUser makes a User, whose Secret has a name that no other User's has had: under that of an earlier one, its Secret may still be there
@@ -231,11 +287,8 @@ func owned(o, user *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(by metav1.OwnerReference) bool { return by.UID == user.GetUID() })
 }
 
-// permit makes a Permission, and before that the Secret of the User, which may be there already.
-func (q *queue) permit(w *world, id, password string, user, permission *unstructured.Unstructured) *controller.Step {
-	by := []metav1.OwnerReference{{
-		APIVersion: user.GetAPIVersion(), Kind: user.GetKind(), Name: user.GetName(), UID: user.GetUID(),
-	}}
+// supply makes the Secret that a User names, and notes on the User that it did: these Secrets are not read.
+func (q *queue) supply(w *world, id, password string, user *unstructured.Unstructured) *controller.Step {
 	name, _, _ := unstructured.NestedString(user.Object, secretOfUser...)
 	meta := metaOf(w, id, name)
 	for label, value := range rabbitmq.Watched() {
@@ -243,16 +296,33 @@ func (q *queue) permit(w *world, id, password string, user, permission *unstruct
 	}
 	idKey, valueKey := q.keys()
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels, OwnerReferences: by},
+		ObjectMeta: metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, Labels: meta.Labels, OwnerReferences: ownedBy(user)},
 		Type:       corev1.SecretTypeOpaque,
 		Data:       map[string][]byte{idKey: []byte(id), valueKey: []byte(password)},
 	}
-	permission.SetOwnerReferences(by)
-	vhost, _, _ := unstructured.NestedString(permission.Object, "spec", "vhost")
+	supplied := user.DeepCopy()
+	supplied.SetAnnotations(map[string]string{suppliedAnnotation: name})
+	return &controller.Step{Name: "QueueUserSupplied", Do: func(ctx context.Context, env *controller.Env) error {
+		if err := createAll(secret)(ctx, env); err != nil {
+			return err
+		}
+		return env.Client.Update(ctx, supplied)
+	}}
+}
+
+// permit makes a Permission.
+func (q *queue) permit(id string, user, permission *unstructured.Unstructured) *controller.Step {
+	permission.SetOwnerReferences(ownedBy(user))
+	vhost, _ := hostOf(permission)
 	return &controller.Step{
-		Name: "QueueUserPermitted", Do: createAll(secret, permission),
-		Note: fmt.Sprintf("gives %s the virtual host %s", q.title(id), vhost),
+		Name: "QueueUserPermitted", Do: createAll(permission), Note: fmt.Sprintf("gives %s the virtual host %s", q.title(id), vhost),
 	}
+}
+
+func ownedBy(user *unstructured.Unstructured) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{
+		APIVersion: user.GetAPIVersion(), Kind: user.GetKind(), Name: user.GetName(), UID: user.GetUID(),
+	}}
 }
 
 // createAll creates objects, one after the other. One that is there is as it was to be made: nobody else makes any of that name. What is
@@ -278,13 +348,19 @@ func (q *queue) awaits(w *world, id string, permissions bool) string {
 				id, cluster, o.user.GetName(), why)
 		}
 		for _, p := range o.permissions {
+			if !permissions {
+				continue
+			}
 			is := q.permissions[p.GetName()]
+			if why := q.absent(p); is == nil && why != "" {
+				return why
+			}
 			why := unready(is)
 			if is != nil && !owned(is, user) {
 				why = "is being deleted with an earlier User"
 			}
-			if why != "" && permissions {
-				vhost, _, _ := unstructured.NestedString(p.Object, "spec", "vhost")
+			if why != "" {
+				vhost, _ := hostOf(p)
 				return fmt.Sprintf("RabbitMQ's messaging topology operator has not given user %s the virtual host %s of RabbitmqCluster %s yet: "+
 					"Permission %s %s", id, vhost, cluster, p.GetName(), why)
 			}

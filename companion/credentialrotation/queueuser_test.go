@@ -91,7 +91,7 @@ func TestVirtualHosts(t *testing.T) {
 		waits  string
 	}{
 		{"One more on the same queue.", []string{"glance", "second"}, ""},
-		{"One on another queue, which comes later.", []string{"glance", "second", "cell"}, "has not given user " + before.id + " the virtual host cell of RabbitmqCluster cell yet"},
+		{"One on another queue, which comes later.", []string{"glance", "second", "cell"}, "has not made virtual host cell in RabbitmqCluster cell yet: its Vhost does not exist"},
 		{"The first has gone.", []string{"second", "cell"}, ""},
 		{"So has the other queue.", []string{"glance"}, ""},
 	} {
@@ -119,6 +119,9 @@ func TestVirtualHosts(t *testing.T) {
 		if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue {
 			t.Errorf("%s: %v", tc.reason, got)
 		}
+	}
+	for _, v := range c.violations {
+		t.Error(v)
 	}
 }
 
@@ -185,8 +188,8 @@ func TestQueueUserDeletedOnOne(t *testing.T) {
 			if again := c.brokerObjects("User"); len(again) != 2 || again[0].GetName() != users[0].GetName() || again[0].GetUID() == users[0].GetUID() {
 				t.Fatalf("it is not made again: %v", again)
 			}
-			// The User is ready with nobody's Permission: it waits for its Secret, which is made with the first.
-			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "could not find password secret") {
+			// The Permission that it needs has the name of the earlier one's.
+			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "is being deleted with an earlier User") {
 				t.Errorf("with what is left of the earlier one: %v", got)
 			}
 			for _, spared := range [][]string{{last}, nil} {
@@ -261,7 +264,7 @@ func TestQueueHurry(t *testing.T) {
 			c, r := start(t, rotationOf(queueUser))
 			c.broker.away = true
 			c.operator()
-			for _, kind := range []string{"User", "Permission"} {
+			for _, kind := range []string{"User", "Permission", "Vhost"} {
 				for _, o := range c.brokerObjects(kind) {
 					o.SetCreationTimestamp(metav1.Time{Time: c.clock.Now().Add(-tc.age)})
 					c.must(c.api.Update(context.Background(), o))

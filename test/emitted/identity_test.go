@@ -23,21 +23,28 @@ func identity(t *testing.T) map[string][]*unstructured.Unstructured {
 	t.Helper()
 	all := map[string][]*unstructured.Unstructured{}
 	for _, file := range []string{"administrator", "externalsecret", "rights", "tenant"} {
-		data, err := examples.Files.ReadFile("identity/" + file + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096); ; {
-			u := &unstructured.Unstructured{}
-			if err := d.Decode(u); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			all[file] = append(all[file], u)
-		}
+		all[file] = example(t, "identity/"+file+".yaml")
 	}
 	return all
+}
+
+// example are the objects of a file of the examples.
+func example(t *testing.T, file string) []*unstructured.Unstructured {
+	t.Helper()
+	data, err := examples.Files.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*unstructured.Unstructured
+	for d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096); ; {
+		u := &unstructured.Unstructured{}
+		if err := d.Decode(u); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		all = append(all, u)
+	}
 }
 
 // TestIdentity: API servers accept every object of the example, by the released operators' definitions.
@@ -57,6 +64,74 @@ func TestIdentity(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNetworks: API servers accept every object of the example of networks, what one names is there, all log in as the project, and the rules of
+// its security group are in an order that K-ORC gets right: those with ports first (docs/networks-as-code.md).
+func TestNetworks(t *testing.T) {
+	set, there := crds.Load(t), map[string]bool{}
+	objects := example(t, "networks/project.yaml")
+	for _, o := range objects {
+		there[o.GetKind()+" "+o.GetName()] = true
+	}
+	for _, o := range objects {
+		for _, err := range set.Validate(o.Object) {
+			t.Errorf("%s %s: %s", o.GetKind(), o.GetName(), err)
+		}
+		if o.GetKind() == "Namespace" {
+			continue
+		}
+		if login, found, _ := unstructured.NestedString(o.Object, "spec", "cloudCredentialsRef", "secretName"); found && login != "web" {
+			t.Errorf("%s %s logs in by Secret %s", o.GetKind(), o.GetName(), login)
+		}
+		for _, named := range references(o.Object) {
+			if !there[named] {
+				t.Errorf("%s %s names %s, which is not there", o.GetKind(), o.GetName(), named)
+			}
+		}
+		rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "resource", "rules")
+		after := false
+		for _, r := range rules {
+			_, ports := r.(map[string]any)["portRange"]
+			if ports && after {
+				t.Errorf("%s %s has a rule with ports after one without", o.GetKind(), o.GetName())
+			}
+			after = after || !ports
+		}
+	}
+}
+
+// references are the objects that an object of K-ORC's names, at any depth: "Network web".
+func references(value any) []string {
+	kinds := map[string]string{
+		"networkRef": "Network", "floatingNetworkRef": "Network", "subnetRef": "Subnet", "routerRef": "Router", "portRef": "Port",
+		"securityGroupRefs": "SecurityGroup",
+	}
+	var out []string
+	switch value := value.(type) {
+	case map[string]any:
+		for field, of := range value {
+			kind := kinds[field]
+			switch of := of.(type) {
+			case string:
+				if kind != "" {
+					out = append(out, kind+" "+of)
+				}
+			case []any:
+				for _, each := range of {
+					if name, ok := each.(string); ok && kind != "" {
+						out = append(out, kind+" "+name)
+					}
+				}
+			}
+			out = append(out, references(of)...)
+		}
+	case []any:
+		for _, each := range value {
+			out = append(out, references(each)...)
+		}
+	}
+	return out
 }
 
 // TestIdentityClaim: the rules of the example's control plane are ones that Keystone reads.

@@ -46,7 +46,7 @@ const (
 func testIdentity(ctx context.Context, t *testing.T, namespace string, c *cloud) {
 	manageDomains(ctx, t, namespace)
 	prepareIdentity(ctx, t, namespace, c)
-	administrator, people := identityObjects(t, "administrator"), identityObjects(t, "tenant")
+	administrator, people := exampleObjects(t, "identity/administrator.yaml"), exampleObjects(t, "identity/tenant.yaml")
 	for _, objects := range [][]*unstructured.Unstructured{administrator, people, companions(ctx, t, namespace)} {
 		for _, o := range objects {
 			apply(ctx, t, o)
@@ -109,10 +109,10 @@ func manageDomains(ctx context.Context, t *testing.T, namespace string) {
 	})
 }
 
-// identityObjects are those of a file of the example, but for namespaces, which are there.
-func identityObjects(t *testing.T, file string) []*unstructured.Unstructured {
+// exampleObjects are those of a file of the examples, but for namespaces, which are there.
+func exampleObjects(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
-	data, err := examples.Files.ReadFile("identity/" + file + ".yaml")
+	data, err := examples.Files.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func companions(ctx context.Context, t *testing.T, namespace string) []*unstruct
 	if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: "companion"}, own); err != nil {
 		t.Fatal(err)
 	}
-	all := identityObjects(t, "rights")
+	all := exampleObjects(t, "identity/rights.yaml")
 	for _, o := range all {
 		containers, found, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
 		if !found {

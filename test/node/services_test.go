@@ -51,6 +51,7 @@ func TestServices(t *testing.T) {
 	t.Run("Placement", func(t *testing.T) { testPlacement(ctx, t, c) })
 	t.Run("Restricted", func(t *testing.T) { testRestricted(ctx, t, b.namespace) })
 	t.Run("Broker", func(t *testing.T) { testBroker(ctx, t, b.namespace) })
+	t.Run("Networks", func(t *testing.T) { testNetworks(ctx, t, b.namespace, c) })
 	network := connect(ctx, t, c)
 	m := hypervise(ctx, t, c, claim, b.namespace, kept.id)
 	t.Run("Nova", func(t *testing.T) { testNova(ctx, t, c, m) })

@@ -30,10 +30,12 @@ func Grant(meta object.Meta, objects ...runtime.Object) (role, binding runtime.O
 	return roleOf(meta, rules), bindingOf(meta, meta.Name)
 }
 
-// queueUsers are users of message queues, whose names are random. Of their Secrets, the companion makes them and no more.
+// queueUsers are users of message queues, whose names are random, and whether the virtual hosts that they may use are there. Of the users'
+// Secrets, the companion makes them and no more.
 var queueUsers = []rbacv1.PolicyRule{
 	{APIGroups: []string{"rabbitmq.com"}, Resources: []string{"users"}, Verbs: []string{"list", "create", "update", "delete"}},
 	{APIGroups: []string{"rabbitmq.com"}, Resources: []string{"permissions"}, Verbs: []string{"list", "create", "delete"}},
+	{APIGroups: []string{"rabbitmq.com"}, Resources: []string{"vhosts"}, Verbs: []string{"list"}},
 }
 
 func makesQueueUsers(o runtime.Object) bool {
