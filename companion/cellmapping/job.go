@@ -5,10 +5,7 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
@@ -27,13 +24,11 @@ const (
 
 	hashDigits = 10
 	labelLimit = 63
-
-	// A command that takes longer is stuck: it waits for the database of a cell. The pod has the deadline, so that it stays and its output can
-	// be read; the Job has a longer one for a pod that never starts. A template with activeDeadlineSeconds decides otherwise.
-	deadlineSeconds, startSeconds = 10 * 60, 10 * 60
-	// A Job that nobody needs to clear away stays to be looked at.
-	keepSeconds = 24 * 60 * 60
 )
+
+// times of a command. One that takes longer is stuck: it waits for the database of a cell. A template with activeDeadlineSeconds decides
+// otherwise.
+var times = batchjob.Times{Deadline: 10 * 60, Start: 10 * 60, Keep: 24 * 60 * 60}
 
 type run = openstackv1.CellRun
 
@@ -88,33 +83,12 @@ func command(spec *openstackv1.CellMappingSpec, r *run) []string {
 	return out
 }
 
-// newJob makes the Job of a run: one pod, once. It is suspended until the run is recorded.
+// newJob makes the Job of a run. It is suspended until the run is recorded.
 func newJob(c *openstackv1.CellMapping, r *run) *batchv1.Job {
-	marks := map[string]string{novaLabel: novaLabelValue(novaOf(c)), commandLabel: string(r.Command)}
-	template := *c.Spec.Template.DeepCopy()
-	template.Labels = labels.Merge(template.Labels, marks)
-	pod := &template.Spec
-	pod.RestartPolicy = corev1.RestartPolicyNever
-	pod.ActiveDeadlineSeconds = new(ptr.Deref(pod.ActiveDeadlineSeconds, deadlineSeconds))
-	batchjob.Restrict(pod)
-	pod.Containers[0].Command, pod.Containers[0].Args = command(&c.Spec, r), nil
-	job := &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: jobName(novaOf(c)), Namespace: c.Namespace, Labels: labels.Merge(c.Spec.Template.Labels, marks),
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(c, openstackv1.GroupVersion.WithKind(kindName))},
-		},
-		Spec: batchv1.JobSpec{
-			Suspend:     new(true),
-			Parallelism: new(int32(1)), Completions: new(int32(1)),
-			// Runs are counted and recorded here, not by Kubernetes.
-			BackoffLimit: new(int32(0)),
-			// A pod that is being stopped may still write: no other one beside it.
-			PodReplacementPolicy:    new(batchv1.Failed),
-			ActiveDeadlineSeconds:   new(*pod.ActiveDeadlineSeconds + startSeconds),
-			TTLSecondsAfterFinished: new(int32(keepSeconds)),
-			Template:                template,
-		},
-	}
+	job := batchjob.Once(metav1.ObjectMeta{
+		Name: jobName(novaOf(c)), Namespace: c.Namespace,
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(c, openstackv1.GroupVersion.WithKind(kindName))},
+	}, map[string]string{novaLabel: novaLabelValue(novaOf(c)), commandLabel: string(r.Command)}, &c.Spec.Template, command(&c.Spec, r), times)
 	live.WriteRecord(&job.ObjectMeta, runAnnotation, r)
 	return job
 }

@@ -5,10 +5,8 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
 
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/batchjob"
@@ -32,12 +30,12 @@ const (
 	nameLimit = 63
 	nameHash  = 10
 
-	// A step that takes longer is stuck. The pod has the deadline, so that it stays and its output can be read; the Job has a
-	// longer one for a pod that never starts. A template with activeDeadlineSeconds decides otherwise.
-	deadlineSeconds, startSeconds = 4 * 60 * 60, 60 * 60
-	// Finished Jobs stay to be looked at, but not those of which there may be thousands.
-	keepSeconds, keepRepeatedSeconds = 24 * 60 * 60, 10 * 60
+	// keepRepeatedSeconds is how long a Job stays of which there may be thousands.
+	keepRepeatedSeconds = 10 * 60
 )
+
+// times of a step. One that takes longer is stuck. A template with activeDeadlineSeconds decides otherwise.
+var times = batchjob.Times{Deadline: 4 * 60 * 60, Start: 60 * 60, Keep: 24 * 60 * 60}
 
 // syncLabelValue is the value of syncLabel for a DatabaseSync.
 func syncLabelValue(name string) string {
@@ -58,47 +56,26 @@ func jobName(s *openstackv1.DatabaseSync, r *record) string {
 	return prefix + suffix
 }
 
-// newJob makes the Job of an attempt: one pod, once. It is suspended until the attempt is recorded.
+// newJob makes the Job of an attempt. It is suspended until the attempt is recorded.
 func newJob(sync *openstackv1.DatabaseSync, st step, r *record) *batchv1.Job {
 	marks := map[string]string{
 		syncLabel: syncLabelValue(sync.Name),
 		stepLabel: strings.ReplaceAll(r.Step, phaseDivider, "."),
 	}
-	template := *sync.Spec.Template.DeepCopy()
-	template.Labels = labels.Merge(template.Labels, marks)
-	template.Annotations = labels.Merge(map[string]string{evictAnnotation: "false"}, template.Annotations)
-	pod := &template.Spec
-	pod.RestartPolicy = corev1.RestartPolicyNever
-	pod.ActiveDeadlineSeconds = new(ptr.Deref(pod.ActiveDeadlineSeconds, deadlineSeconds))
-	batchjob.Restrict(pod)
-	main := &pod.Containers[0]
-	main.Command, main.Args = nil, nil
-	for _, argument := range st.Command.Command {
-		main.Command = append(main.Command, string(argument))
+	command := make([]string, len(st.Command.Command))
+	for i, argument := range st.Command.Command {
+		command[i] = string(argument)
 	}
-	keep := int32(keepSeconds)
+	t := times
 	if len(st.RepeatCodes) > 0 {
-		keep = keepRepeatedSeconds
+		t.Keep = keepRepeatedSeconds
 	}
-	job := &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: jobName(sync, r), Namespace: sync.Namespace,
-			Labels: labels.Merge(sync.Spec.Template.Labels, marks),
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(sync,
-				openstackv1.GroupVersion.WithKind("DatabaseSync"))},
-		},
-		Spec: batchv1.JobSpec{
-			Suspend:     new(true),
-			Parallelism: new(int32(1)), Completions: new(int32(1)),
-			// Attempts are counted and recorded here, not by Kubernetes.
-			BackoffLimit: new(int32(0)),
-			// A pod that is being stopped may still write: no other one beside it.
-			PodReplacementPolicy:    new(batchv1.Failed),
-			ActiveDeadlineSeconds:   new(*pod.ActiveDeadlineSeconds + startSeconds),
-			TTLSecondsAfterFinished: new(keep),
-			Template:                template,
-		},
-	}
+	job := batchjob.Once(metav1.ObjectMeta{
+		Name: jobName(sync, r), Namespace: sync.Namespace,
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(sync, openstackv1.GroupVersion.WithKind("DatabaseSync"))},
+	}, marks, &sync.Spec.Template, command, t)
+	pod := &job.Spec.Template
+	pod.Annotations = labels.Merge(map[string]string{evictAnnotation: "false"}, pod.Annotations)
 	live.WriteRecord(&job.ObjectMeta, attemptAnnotation, r)
 	return job
 }

@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,9 +19,42 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
 )
 
-// Restrict gives a pod what the restricted Pod Security Standard asks for
+// Times of a Job, in seconds. Deadline is the pod's, so that it stays and its output can be read, where its template has none; the Job's is
+// longer by Start, for a pod that never starts. Keep is how long the Job stays when it has ended, for whoever looks at it.
+type Times struct {
+	Deadline, Start int64
+	Keep            int32
+}
+
+// Once is a Job that runs a command in the first container of a template: one pod, once. It is suspended until what it is for is recorded.
+// Marks are labels of the Job and its pod, which are found by them, also when one has outlived the other.
+func Once(meta metav1.ObjectMeta, marks map[string]string, template *corev1.PodTemplateSpec, command []string, t Times) *batchv1.Job {
+	own := *template.DeepCopy()
+	meta.Labels, own.Labels = labels.Merge(template.Labels, marks), labels.Merge(template.Labels, marks)
+	pod := &own.Spec
+	pod.RestartPolicy = corev1.RestartPolicyNever
+	pod.ActiveDeadlineSeconds = new(ptr.Deref(pod.ActiveDeadlineSeconds, t.Deadline))
+	restrict(pod)
+	pod.Containers[0].Command, pod.Containers[0].Args = command, nil
+	return &batchv1.Job{
+		ObjectMeta: meta,
+		Spec: batchv1.JobSpec{
+			Suspend:     new(true),
+			Parallelism: new(int32(1)), Completions: new(int32(1)),
+			// Whoever makes the Job counts and records what it runs; Kubernetes does not.
+			BackoffLimit: new(int32(0)),
+			// A pod that is being stopped may still write: no other one beside it.
+			PodReplacementPolicy:    new(batchv1.Failed),
+			ActiveDeadlineSeconds:   new(*pod.ActiveDeadlineSeconds + t.Start),
+			TTLSecondsAfterFinished: new(t.Keep),
+			Template:                own,
+		},
+	}
+}
+
+// restrict gives a pod what the restricted Pod Security Standard asks for
 // (https://kubernetes.io/docs/concepts/security/pod-security-standards/), and no token, where its template leaves that open.
-func Restrict(pod *corev1.PodSpec) {
+func restrict(pod *corev1.PodSpec) {
 	pod.AutomountServiceAccountToken = cmp.Or(pod.AutomountServiceAccountToken, new(false))
 	pod.SecurityContext = cmp.Or(pod.SecurityContext, &corev1.PodSecurityContext{})
 	pod.SecurityContext.RunAsNonRoot = cmp.Or(pod.SecurityContext.RunAsNonRoot, new(true))
