@@ -22,6 +22,7 @@ import (
 	virtual "github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
@@ -64,6 +65,49 @@ func TestNeutronUpgrade(t *testing.T) {
 	load.more(t, 20)
 	load.stop(t)
 	t.Log(load)
+}
+
+// TestNeutronOVN: OVN goes to another image while ports are made, its databases before what works between them. No request fails, and nothing is
+// lost. The image is another one by its tag alone.
+func TestNeutronOVN(t *testing.T) {
+	t.Parallel()
+	n := startNeutron(t, newest, "-ovn")
+	load := portsUsed(t, n)
+	load.more(t, 10)
+	from, err := release.ImageFor(release.OVN, "", release.Override{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const next = "next"
+	r, begin := watchRollout(t, n.cloud), time.Now()
+	claim := strings.Replace(string(of(t, "networks.yaml", newest, "-ovn")), "      ovn:\n", "      ovn:\n        ovnImage: {tag: "+next+"}\n", 1)
+	if err := n.cloud.Change([]byte(claim)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.cloud.Cluster.Wait(context.Background(), 10*time.Minute, "northd of another image", func(ctx context.Context) (bool, error) {
+		pods := &corev1.PodList{}
+		err := n.cloud.Cluster.Client.List(ctx, pods, client.InNamespace(n.cloud.Namespace), client.MatchingLabels{
+			"app.kubernetes.io/instance": ovnv1.Name, componentLabel: "northd",
+		})
+		renewed := 0
+		for _, p := range pods.Items {
+			if p.DeletionTimestamp == nil && strings.HasSuffix(p.Spec.Containers[0].Image, ":"+next) && p.Status.Phase == corev1.PodRunning {
+				renewed++
+			}
+		}
+		return renewed == 2 && len(pods.Items) == 2, err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(begin)
+	load.more(t, 20)
+	load.stop(t)
+	r.stop()
+	t.Logf("in %.0f s, meanwhile %s", took.Seconds(), load)
+	_, tag, _ := strings.Cut(from, ":")
+	pods := func(what string) stage { return stage{ovnv1.Name + " " + what, tag, next} }
+	r.inOrder(t, []stage{pods("northbound"), pods("northd")}, []stage{pods("southbound"), pods("northd")})
+	testPorts(t, n, 20)
 }
 
 // TestNeutronAgents: a Neutron without OVN makes networks, and what agents talk to waits for them at its queue.

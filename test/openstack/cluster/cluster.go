@@ -73,7 +73,7 @@ func Scheme() (*runtime.Scheme, error) {
 	}
 	// And it makes users of message queues.
 	queues := schema.GroupVersion{Group: rabbitmq.Group, Version: rabbitmq.Version}
-	for _, kind := range []string{"User", "Permission"} {
+	for _, kind := range []string{"User", "Permission", "Vhost"} {
 		s.AddKnownTypeWithName(queues.WithKind(kind), &unstructured.Unstructured{})
 		s.AddKnownTypeWithName(queues.WithKind(kind+"List"), &unstructured.UnstructuredList{})
 	}

@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // RabbitMQImage is the image of the brokers.
@@ -132,7 +133,18 @@ func (o *Operators) vhost(ctx context.Context, u *unstructured.Unstructured) err
 	if queues := text(u, "spec", "defaultQueueType"); queues != "" {
 		body["default_queue_type"] = queues
 	}
-	return o.manage(ctx, u, "vhosts/"+url.PathEscape(text(u, "spec", "name")), body)
+	if err := o.manage(ctx, u, "vhosts/"+url.PathEscape(text(u, "spec", "name")), body); err != nil {
+		return err
+	}
+	// The companion looks whether it is there.
+	made := u.DeepCopy()
+	if err := o.Cluster.Apply(ctx, made); err != nil {
+		return err
+	}
+	if err := o.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), made); err != nil {
+		return err
+	}
+	return o.report(ctx, made, nil)
 }
 
 // brokerUser declares a user with the credentials that it was made with: what is imported counts once.

@@ -88,11 +88,16 @@ func (o *Operators) declared(ctx context.Context, u *unstructured.Unstructured) 
 	} else {
 		err = o.permission(ctx, u)
 	}
+	u.SetFinalizers([]string{topologyFinalizer})
+	return o.report(ctx, u, err)
+}
+
+// report says on an object whether the broker has what it says.
+func (o *Operators) report(ctx context.Context, u *unstructured.Unstructured, err error) error {
 	condition := map[string]any{"type": "Ready", "status": "True", "reason": "SuccessfulCreateOrUpdate", "message": ""}
 	if err != nil {
 		condition["status"], condition["reason"], condition["message"] = "False", "FailedCreateOrUpdate", err.Error()
 	}
-	u.SetFinalizers([]string{topologyFinalizer})
 	return errors.Join(
 		unstructured.SetNestedSlice(u.Object, []any{condition}, "status", "conditions"),
 		unstructured.SetNestedField(u.Object, u.GetGeneration(), "status", "observedGeneration"),
