@@ -42,6 +42,8 @@ type broker struct {
 	vhosts, needs map[string]bool
 	// away: no queue answers.
 	away bool
+	// unmade are queues that are to be made.
+	unmade map[string]bool
 	// spared are kinds that Kubernetes has not come to collect yet.
 	spared []string
 }
@@ -167,6 +169,9 @@ func (c *cluster) garbage(kind string, o client.Object) {
 // declare makes in the broker what an object says.
 func (c *cluster) declare(u *unstructured.Unstructured) error {
 	queue, _, _ := unstructured.NestedString(u.Object, "spec", "rabbitmqClusterReference", "name")
+	if c.broker.unmade[queue] {
+		return fmt.Errorf("there is no RabbitmqCluster %s", queue)
+	}
 	if u.GetKind() == "User" {
 		name, _, _ := unstructured.NestedString(u.Object, "spec", "importCredentialsSecret", "name")
 		s := &corev1.Secret{}

@@ -88,7 +88,7 @@ func (q *queue) observe(ctx context.Context, env *controller.Env, w *world) erro
 		w.unsettled = w.unsettled || leaving
 	}
 	for _, id := range []string{w.record.ID, w.record.Staged} {
-		w.unsettled = w.unsettled || id != "" && q.awaits(w, id, true) != ""
+		w.unsettled = w.unsettled || id != "" && q.awaits(w, id) != ""
 	}
 	w.lately = q.young(w)
 	return nil
@@ -339,7 +339,7 @@ func createAll(objects ...client.Object) controller.Action {
 }
 
 // awaits says what the operator has not done yet of what a user is to be: no words if everything is done.
-func (q *queue) awaits(w *world, id string, permissions bool) string {
+func (q *queue) awaits(w *world, id string) string {
 	for _, o := range q.orders(w, id) {
 		cluster, _, _ := unstructured.NestedString(o.user.Object, "spec", "rabbitmqClusterReference", "name")
 		user := q.users[o.user.GetName()]
@@ -348,9 +348,6 @@ func (q *queue) awaits(w *world, id string, permissions bool) string {
 				id, cluster, o.user.GetName(), why)
 		}
 		for _, p := range o.permissions {
-			if !permissions {
-				continue
-			}
 			is := q.permissions[p.GetName()]
 			if why := q.absent(p); is == nil && why != "" {
 				return why
@@ -393,15 +390,17 @@ func unready(u *unstructured.Unstructured) string {
 }
 
 // mint: a user in use may do everything that the next one may, before that takes its place. The first has nobody to take the place of, and
-// whoever is to make a virtual host may need its Secret to begin with: it is not ready, but there.
+// whoever is to make a virtual host, or a queue, may need its Secret to begin with: it is not ready, but there.
 func (q *queue) mint(w *world) (string, *controller.Step) {
 	id := w.record.Staged
 	if s := q.ensure(w, id, w.staged()); s != nil {
 		return "", s
 	}
 	others := slices.ContainsFunc(w.credentials, func(c credential) bool { return c.id != id })
-	if why := q.awaits(w, id, others || w.record.ID != ""); why != "" {
-		return "", &controller.Step{Name: "QueueAwaited", Wait: why}
+	if others || w.record.ID != "" {
+		if why := q.awaits(w, id); why != "" {
+			return "", &controller.Step{Name: "QueueAwaited", Wait: why}
+		}
 	}
 	return id, nil
 }
@@ -412,7 +411,7 @@ func (q *queue) lacks(w *world) (reason, why string) {
 	if !w.usable() {
 		return "", ""
 	}
-	if why = q.awaits(w, w.record.ID, true); why != "" {
+	if why = q.awaits(w, w.record.ID); why != "" {
 		return "QueueAwaited", why
 	}
 	return "", ""

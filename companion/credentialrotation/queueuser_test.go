@@ -125,24 +125,35 @@ func TestVirtualHosts(t *testing.T) {
 	}
 }
 
-// TestFirstQueueUser: whoever makes a virtual host may have to read the Secret before, which is there, and not ready.
+// TestFirstQueueUser: whoever makes a virtual host, or a queue of its own, may have to read the Secret before, which is there, and not ready.
 func TestFirstQueueUser(t *testing.T) {
-	c := newCluster(t, rotationOf(queueUser))
-	r := c.sound()
-	c.broker.vhosts = map[string]bool{}
-	for range 30 {
-		c.pass(r)
-	}
-	if _, ok := c.offered(); !ok {
-		t.Error("there is no Secret")
-	}
-	if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || got.Reason != "QueueAwaited" {
-		t.Errorf("%v", got)
-	}
-	c.broker.vhosts["glance"] = true
-	c.place(r)
-	if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue {
-		t.Errorf("%v", got)
+	for name, vhosts := range map[string]map[string]bool{
+		"No virtual host":       {},
+		"No queue":              {"glance": true},
+		"No virtual host there": {"glance": true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rotation := rotationOf(queueUser)
+			rotation.Spec.Queue.Permissions = append(rotation.Spec.Queue.Permissions, permissionIn("cell"))
+			c := newCluster(t, rotation)
+			r := c.sound()
+			c.broker.vhosts, c.broker.unmade = vhosts, map[string]bool{"cell": name == "No queue"}
+			for range 30 {
+				c.pass(r)
+			}
+			if _, ok := c.offered(); !ok {
+				t.Error("there is no Secret")
+			}
+			if got := c.condition(conditionReady); got.Status != metav1.ConditionFalse || got.Reason != "QueueAwaited" {
+				t.Errorf("%v", got)
+			}
+			c.broker.vhosts, c.broker.unmade = map[string]bool{"glance": true, "cell": true}, nil
+			c.place(r)
+			if got := c.condition(conditionReady); got.Status != metav1.ConditionTrue {
+				t.Errorf("%v", got)
+			}
+			c.verifyBroker(t)
+		})
 	}
 }
 
@@ -227,7 +238,7 @@ func TestEarlierUser(t *testing.T) {
 		o.permissions[0].SetOwnerReferences([]metav1.OwnerReference{{Kind: "User", Name: o.user.GetName(), UID: owner}})
 		q.users = map[string]*unstructured.Unstructured{o.user.GetName(): o.user}
 		q.permissions = map[string]*unstructured.Unstructured{o.permissions[0].GetName(): o.permissions[0]}
-		if got := q.awaits(w, "x", true); !strings.HasSuffix(got, want) || (got == "") != (want == "") {
+		if got := q.awaits(w, "x"); !strings.HasSuffix(got, want) || (got == "") != (want == "") {
 			t.Errorf("%s: %q, want %q", owner, got, want)
 		}
 	}
