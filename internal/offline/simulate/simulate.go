@@ -28,7 +28,7 @@ import (
 type World struct {
 	// XR is the composite resource, with the status that the function gave it.
 	XR *structpb.Struct
-	// Required are the resources that the Composition asks for, by requirement name.
+	// Required are the resources that the Composition asks for, by requirement name, and those that somebody has looked for already.
 	Required map[string][]*structpb.Struct
 	// Nested are the resources that the Compositions of nested composite resources ask for, by kind as in Kinds and by requirement name.
 	Nested map[string]map[string][]*structpb.Struct
@@ -102,7 +102,9 @@ func (w *World) Request() *wire.Request {
 		req.Required = map[string][]*structpb.Struct{}
 	}
 	for name, s := range w.asked {
-		req.Required[name] = w.find(s)
+		if _, given := w.Required[name]; !given {
+			req.Required[name] = w.find(s)
+		}
 	}
 	return req
 }
