@@ -15,11 +15,11 @@ alive)
 esac
 
 logins | sha256sum >/tmp/logins
-user=$(cat /etc/nova/queue/username) password=$(cat /etc/nova/queue/password)
+login=$(cat /etc/nova/queue/username):$(cat /etc/nova/queue/password)
 id=$(cat /etc/nova/credential/application_credential_id) secret=$(cat /etc/nova/credential/application_credential_secret)
 
 # Names and passwords that are generated have letters, digits and hyphens, which nobody has to escape.
-export OS_DEFAULT__TRANSPORT_URL="rabbit://$user:$password@$QUEUE_HOST:$QUEUE_PORT/$QUEUE_VHOST?ssl=true&ssl_ca_file=$QUEUE_CA"
+export OS_DEFAULT__TRANSPORT_URL="rabbit://$login@$QUEUE_HOST:$QUEUE_PORT/$QUEUE_VHOST?ssl=true&ssl_ca_file=$QUEUE_CA"
 for group in SERVICE_USER PLACEMENT NEUTRON CINDER; do
   export "OS_${group}__APPLICATION_CREDENTIAL_ID=$id" "OS_${group}__APPLICATION_CREDENTIAL_SECRET=$secret"
 done

@@ -98,13 +98,15 @@ func (m *model) loginSet() tenantsecret.Set {
 	return set
 }
 
-// logins brings them, after the pool's own certificate: one for each pool, so that it can be told from others.
+// logins brings them, and makes the pool's own certificate: one for each pool, so that it can be told from others.
 func logins(m *model) ([]compose.Stage, error) {
 	meta := object.Meta{Name: m.clientSecret(), Namespace: m.plane.instance, Labels: m.meta(loginsName).Labels}
 	own := compose.Resource{
 		Name: "ovn-certificate", Object: certificate.Server(meta, *m.plane.access.Networks.IssuerRef, "ovn-controller."+m.instance+".svc"),
 	}
-	return append([]compose.Stage{{own}}, m.logins.Stages()...), nil
+	stages := m.logins.Stages()
+	stages[0] = append(stages[0], own)
+	return stages, nil
 }
 
 // secretVolume is a volume with some keys of a Secret of the control plane.
