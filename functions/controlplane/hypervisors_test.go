@@ -45,13 +45,13 @@ func TestHypervisorAccess(t *testing.T) {
 		"Exposed": {
 			reason: "Each cell has screens, serial consoles and metadata of its own.",
 			spec: given + "nova: {enabled: true, metadata: {perCell: true}, consoles: {graphical: SPICE, serial: true}, " +
-				"cells: [{name: a}]}, neutron: {enabled: true}}}",
+				"hypervisorNetworks: [10.0.0.0/24], cells: [{name: a}]}, neutron: {enabled: true}}}",
 			platform: exposed, observed: map[string]*structpb.Struct{"ovn": south},
 			cells: []controlplanev1.CellAccess{{
 				Name: "a", Queue: queue("rabbitmq"), VirtualHost: "nova_a", QueueSecretRef: local("nova-a-queue"),
 				MetadataHost: "nova-a-metadata." + instance + ".svc",
 				SPICEURL:     "https://console-a.cloud.tenant-a.cloud.example.com/spice_auto.html",
-				SerialURL:    "wss://serial-a.cloud.tenant-a.cloud.example.com",
+				SerialURL:    "wss://serial-a.cloud.tenant-a.cloud.example.com", HypervisorNetworks: []common.CIDR{"10.0.0.0/24"},
 			}},
 			networks: &controlplanev1.NetworkAccess{
 				Mechanism: "OVN", Southbound: "ssl:south:6642", IssuerRef: &common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"},

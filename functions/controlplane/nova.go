@@ -431,6 +431,7 @@ func novaTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
 		cell := controlplanev1.CellAccess{
 			Name: c.Name, Queue: spec.Queue, VirtualHost: novacompute.CellName(c.Name),
 			QueueSecretRef: local(novacompute.Secret(name, novacompute.QueueSecret)), MetadataHost: m.hostOf(s.name + "-metadata"),
+			HypervisorNetworks: c.HypervisorNetworks,
 		}
 		if c.Queue != nil {
 			cell.Queue = *c.Queue

@@ -71,7 +71,8 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		}),
 		"glance":   peer,
 		"keystone": peer,
-		"vnc":      {"enabled": cell.VNCURL != ""}, "spice": {"enabled": cell.SPICEURL != ""}, "serial_console": {"enabled": cell.SerialURL != ""},
+		"vnc":      {"enabled": cell.VNCURL != ""}, "spice": {"enabled": cell.SPICEURL != ""},
+		"serial_console": {"enabled": cell.SerialURL != ""},
 		"upgrade_levels": {"compute": "auto"},
 		// Nova has a group for each context of rights. Its own asks for SYS_ADMIN (21) by itself, for mounts that disks of the node
 		// do without: it gets CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER and NET_ADMIN.

@@ -57,6 +57,10 @@ var graph = compose.Graph[*model]{
 	},
 	{Name: controlPlaneComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent}, Build: controlPlane},
 	{
+		Name: networkComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent},
+		Enabled: func(m *model) bool { return len(m.networks()) > 0 }, Build: network,
+	},
+	{
 		Name: loginsComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent},
 		Enabled: (*model).known, Build: logins,
 	},
@@ -65,8 +69,8 @@ var graph = compose.Graph[*model]{
 		Enabled: (*model).known, Build: openVSwitch,
 	},
 	{
-		Name: controllerComponent, Phase: common.PhaseInfrastructure, Needs: []string{loginsComponent}, Follows: []string{switchComponent},
-		Enabled: (*model).known, Build: ovnController,
+		Name: controllerComponent, Phase: common.PhaseInfrastructure, Needs: []string{loginsComponent},
+		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).known, Build: ovnController,
 	},
 	{
 		Name: metadataComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent}, Follows: []string{switchComponent},

@@ -60,6 +60,7 @@ status:
       virtualHost: nova_cell1
       queueSecretRef: {name: nova-cell1-queue}
       metadataHost: nova-metadata.` + cloud + `.svc
+      hypervisorNetworks: [10.20.0.0/16]
       vncURL: https://console-cell1.cloud.example.com/vnc_lite.html
     - name: other
       queue: {rabbitMQRef: {name: other}, host: other.` + cloud + `.svc, port: 5671, caSecretRef: {name: other-tls, key: ca.crt}}

@@ -219,3 +219,16 @@ func TestLimits(t *testing.T) {
 		})
 	}
 }
+
+// TestClosed: a control plane that does not say where its hypervisors are is not opened to anybody, and the pool is composed all the same.
+func TestClosed(t *testing.T) {
+	w := world(mine, "tenant-a", objects(theirClaim, strings.Replace(theirs, "      hypervisorNetworks: [10.20.0.0/16]\n", "", 1))...)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	for resource := range w.Observed {
+		if strings.HasSuffix(resource, "-network-policy") {
+			t.Errorf("there is %s", resource)
+		}
+	}
+}

@@ -104,6 +104,7 @@ status:
       virtualHost: nova_cell1
       queueSecretRef: {name: nova-cell1-queue}
       metadataHost: nova-metadata.cloud.svc
+      hypervisorNetworks: [10.20.0.0/16]
       vncURL: https://console.example.com/vnc_lite.html
     networks: {mechanism: OVN, southbound: "ssl:south.cloud.svc:6642", issuerRef: {name: ovn-ca, kind: Issuer}}
 `,
@@ -184,8 +185,10 @@ var hypervisorMistakes = map[string]mistake{
 // hypervisorOrders say what comes first in a pool.
 var hypervisorOrders = []order{
 	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, why: "they are in it"},
-	{first: `Namespace .*`, then: `(ConfigMap control-plane|NetworkPolicy\.networking.*)`, why: "they are in it"},
+	{first: `Namespace .*`, then: `(ConfigMap control-plane|NetworkPolicy\.networking.* default-deny)`, why: "they are in it"},
 	{first: `ConfigMap control-plane`, then: `(Certificate\.cert-manager\.io|(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*)) .*(-ovn|control-plane-secrets)`, why: "it says who signs, and from whom they come"},
+	{first: `ConfigMap control-plane`, then: `NetworkPolicy\.networking.* .*-(queue|southbound|apis)`, why: "it says which networks"},
+	{first: `NetworkPolicy\.networking.* .*-(queue|southbound|apis)`, then: `ConfigMap ovn-controller-config-.*`, exists: true, why: "it connects through them"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*control-plane-secrets`, then: `SecretStore\.external-secrets\.io control-plane-secrets`, why: "it reads with that account"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, then: `SecretStore\.external-secrets\.io .*pull-secrets`, why: "it reads with that account"},
 	{first: `SecretStore\.external-secrets\.io control-plane-secrets`, then: `ExternalSecret\.external-secrets\.io control-plane-.*`, why: "they are read by it"},

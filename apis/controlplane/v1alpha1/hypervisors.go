@@ -43,6 +43,11 @@ type CellAccess struct {
 	// Host of the metadata API.
 	// +kubebuilder:validation:MaxLength=253
 	MetadataHost string `json:"metadataHost"`
+	// Networks of the cell's hypervisors. Absent: nobody says where they are.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	HypervisorNetworks []common.CIDR `json:"hypervisorNetworks,omitempty"`
 	// Page on which screens are shown by VNC.
 	// +optional
 	VNCURL common.URL `json:"vncURL,omitempty"`
