@@ -20,9 +20,8 @@ const libvirtURI = "qemu+unix:///system?socket=" + libvirtRun + "/libvirt-sock"
 
 // Folders of nova-compute. Logins are files, and not variables: those of a running container never change, and these do.
 const (
-	queueFolder      = "/etc/nova/queue"
-	queueCAFolder    = "/etc/nova/queue-authority"
-	credentialFolder = "/etc/nova/credential"
+	loginsFolder  = "/etc/nova"
+	queueCAFolder = loginsFolder + "/queue-authority"
 )
 
 // novaCompute starts and ends virtual machines. They go on while it is replaced.
@@ -160,7 +159,8 @@ func (m *model) computeDaemon(config files) daemon {
 		Name: computeComponent, Image: m.images.compute, Command: []string{"sh", scripts + "/nova-compute.sh"},
 		VolumeMounts: []corev1.VolumeMount{
 			workload.Mount("config", scripts), workload.Mount("authority", authorityFolder),
-			workload.Mount("queue", queueFolder), workload.Mount("queue-authority", queueCAFolder), workload.Mount("credential", credentialFolder),
+			workload.Mount("queue", loginsFolder+"/queue"), workload.Mount("queue-authority", queueCAFolder),
+			workload.Mount("credential", loginsFolder+"/credential"),
 		},
 		Env: append(itself(),
 			corev1.EnvVar{Name: "QUEUE_HOST", Value: cell.Queue.Host},
@@ -168,6 +168,7 @@ func (m *model) computeDaemon(config files) daemon {
 			corev1.EnvVar{Name: "QUEUE_VHOST", Value: cell.VirtualHost},
 			corev1.EnvVar{Name: "QUEUE_CA", Value: queueCAFolder + "/" + string(cell.Queue.CASecretRef.Key)},
 			corev1.EnvVar{Name: "INSTANCES", Value: instances + "/instances"},
+			corev1.EnvVar{Name: "LOGINS", Value: loginsFolder}, corev1.EnvVar{Name: "STARTED", Value: "/tmp/logins"},
 			set("DEFAULT", "host", "$("+nodeEnv+")"), set("DEFAULT", "my_ip", address),
 			set("DEFAULT", "graceful_shutdown_timeout", strconv.Itoa(int(compute.Mercy.Seconds()))),
 			set("oslo_messaging_rabbit", "processname", computeComponent),
@@ -197,7 +198,7 @@ func (m *model) computeDaemon(config files) daemon {
 			Reason: "libvirt's and the switch's sockets and the disks are root's, and screens are at the node's address; disks and consoles " +
 				"belong to QEMU (CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER), and ports are plugged with NET_ADMIN",
 			Capabilities: []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "NET_ADMIN"},
-			HostPaths:    []workload.HostPath{folder("run", libvirtRun), folder("run-switch", switchRun), m.disks()},
+			HostPaths:    []workload.HostPath{folder("run", libvirtRun), folder("run-switch", switchRun), disks()},
 		}},
 		update: appsv1.RollingUpdateDaemonSetStrategyType,
 	}

@@ -1,8 +1,6 @@
 package hypervisor
 
 import (
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -143,18 +141,5 @@ func TestPrivileges(t *testing.T) {
 	}
 	if seen != 3*7 {
 		t.Errorf("%d containers", seen)
-	}
-}
-
-// TestScripts: a shell reads each of them.
-func TestScripts(t *testing.T) {
-	scripts, err := filepath.Glob("*.sh")
-	if err != nil || len(scripts) != 5 {
-		t.Fatalf("%v, %v", scripts, err)
-	}
-	for _, script := range scripts {
-		if out, err := exec.CommandContext(t.Context(), "sh", "-n", script).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v: %s", script, err, out)
-		}
 	}
 }

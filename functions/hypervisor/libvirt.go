@@ -80,7 +80,7 @@ func (m *model) libvirtDaemon(config files) daemon {
 			{Name: "cgroup", Path: "/sys/fs/cgroup", Type: corev1.HostPathDirectory}, tunDevice(),
 			{Name: "machine-id", Path: "/etc/machine-id", Type: corev1.HostPathFile, ReadOnly: true},
 			kept("libvirt", "/var/lib/libvirt"), kept("libvirt-log", "/var/log/libvirt"), kept("libvirt-domains", "/etc/libvirt/qemu"),
-			m.disks(),
+			disks(),
 		},
 	}
 	if m.spec.Virtualization.Driver == kvm {
@@ -101,7 +101,7 @@ func (m *model) libvirtDaemon(config files) daemon {
 }
 
 // disks are where virtual machines are kept. Mounts that come later, such as those of volumes, are seen.
-func (m *model) disks() workload.HostPath {
+func disks() workload.HostPath {
 	h := kept("nova", instances)
 	h.Propagation = corev1.MountPropagationHostToContainer
 	return h

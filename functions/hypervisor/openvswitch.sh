@@ -9,7 +9,7 @@ schema=/usr/share/openvswitch/vswitch.ovsschema
 case ${1:?which part} in
 ovsdb-server)
   [ -e "$file" ] || ovsdb-tool create "$file" "$schema"
-  # A later version may have a later schema. Going back it stays: columns that are too many do no harm.
+  # Another version may have another schema.
   case $(ovsdb-tool needs-conversion "$file" "$schema") in yes) ovsdb-tool convert "$file" "$schema" ;; esac
   exec ovsdb-server "$file" --remote="punix:$run/db.sock" --remote=db:Open_vSwitch,Open_vSwitch,manager_options \
     --unixctl="$run/ovsdb-server.ctl" --pidfile="$run/ovsdb-server.pid" -vconsole:info -vsyslog:off
