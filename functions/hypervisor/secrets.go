@@ -35,19 +35,15 @@ const (
 )
 
 // namespace is that of the pool. Its pods have the node's network and devices, which no other level of Pod Security lets them have; each
-// says why in an annotation.
+// says why in an annotation. It does not have the label of control planes' namespaces, to which the platform opens its secret store.
 func namespace(m *model) ([]compose.Stage, error) {
-	name := "namespace"
 	deny := workload.DenyAll(m.meta("default-deny"))
 	return []compose.Stage{
-		{{Name: name, Retain: true, Management: true, Object: &corev1.Namespace{
+		{{Name: namespaceComponent, Retain: true, Management: true, Object: &corev1.Namespace{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
 			ObjectMeta: metav1.ObjectMeta{
-				Name: m.instance,
-				Labels: map[string]string{
-					admission.InstanceLabel:              admission.InstanceLabelValue,
-					"pod-security.kubernetes.io/enforce": "privileged",
-				},
+				Name:        m.instance,
+				Labels:      map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
 				Annotations: map[string]string{admission.ClaimAnnotation: m.claim.Namespace + "/" + m.claim.Name},
 			},
 		}}},
