@@ -9,37 +9,6 @@ var hypervisorCases = kindCases{
 			field:   "spec.controlPlaneRef",
 			message: "Required value",
 		},
-		"ClusterSet": {
-			reason:  "Virtual machines do not move between clusters.",
-			old:     new(`{}`),
-			spec:    `cluster: {ref: {name: metal}}`,
-			field:   "spec",
-			message: "cluster cannot be set or removed: virtual machines do not move between clusters; delete the claim and claim it elsewhere",
-		},
-		"ClusterBothKinds": {
-			reason:  "The workloads run in one cluster.",
-			spec:    `cluster: {ref: {name: west}, gardener: {region: eu}}`,
-			field:   "spec.cluster",
-			message: "say which cluster, in one way: a cluster that the platform offers is ref: {name: …}",
-		},
-		"ClusterRegionChanged": {
-			reason:  "Another region is another cluster.",
-			old:     new(`cluster: {gardener: {region: eu}}`),
-			spec:    `cluster: {gardener: {region: us}}`,
-			field:   "spec.cluster.gardener",
-			message: "gardener.region cannot be changed: data does not move; delete the claim and claim it elsewhere",
-		},
-		"ClusterGrows": {
-			reason: "A dedicated cluster can be enlarged and brought to a newer Kubernetes.",
-			old:    new(`cluster: {gardener: {region: eu, kubernetesVersion: "1.34"}}`),
-			spec:   `cluster: {gardener: {region: eu, kubernetesVersion: "1.35", workers: {minimum: 3, maximum: 9}}}`,
-		},
-		"WorkersReversed": {
-			reason:  "A range has a lower and an upper end.",
-			spec:    `cluster: {gardener: {region: eu, workers: {minimum: 5, maximum: 3}}}`,
-			field:   "spec.cluster.gardener.workers",
-			message: "workers.minimum must not exceed workers.maximum",
-		},
 		"ControlPlaneChanged": {
 			reason:  "A hypervisor belongs to the control plane that knows its virtual machines.",
 			old:     new(`{}`),
@@ -106,6 +75,56 @@ var hypervisorCases = kindCases{
 			field:   "spec.networks.bridgeMappings[0]",
 			message: "br-int is OVN's own bridge: name another one, such as br-ex",
 		},
+		"HostLibvirtWithImage": {
+			reason:  "There is no container that could have them.",
+			spec:    `virtualization: {libvirt: {mode: Host, resources: {requests: {cpu: 100m}}}}`,
+			field:   "spec.virtualization.libvirt",
+			message: "image and resources belong to mode Managed: with mode Host the node's operating system runs libvirt",
+		},
+		"SliceTwice": {
+			reason:  "A slice is found by its name.",
+			spec:    `slices: [{name: a, nodeSelector: {rack: r1}}, {name: a, nodeSelector: {rack: r2}}]`,
+			field:   "spec.slices[1]",
+			message: "Duplicate value",
+		},
+	},
+}
+
+// hypervisorUnbuiltCases are about fields that only a definition with everything has.
+var hypervisorUnbuiltCases = kindCases{
+	base: hypervisorCases.base,
+	cases: map[string]specCase{
+		"ClusterSet": {
+			reason:  "Virtual machines do not move between clusters.",
+			old:     new(`{}`),
+			spec:    `cluster: {ref: {name: metal}}`,
+			field:   "spec",
+			message: "cluster cannot be set or removed: virtual machines do not move between clusters; delete the claim and claim it elsewhere",
+		},
+		"ClusterBothKinds": {
+			reason:  "The workloads run in one cluster.",
+			spec:    `cluster: {ref: {name: west}, gardener: {region: eu}}`,
+			field:   "spec.cluster",
+			message: "say which cluster, in one way: a cluster that the platform offers is ref: {name: …}",
+		},
+		"ClusterRegionChanged": {
+			reason:  "Another region is another cluster.",
+			old:     new(`cluster: {gardener: {region: eu}}`),
+			spec:    `cluster: {gardener: {region: us}}`,
+			field:   "spec.cluster.gardener",
+			message: "gardener.region cannot be changed: data does not move; delete the claim and claim it elsewhere",
+		},
+		"ClusterGrows": {
+			reason: "A dedicated cluster can be enlarged and brought to a newer Kubernetes.",
+			old:    new(`cluster: {gardener: {region: eu, kubernetesVersion: "1.34"}}`),
+			spec:   `cluster: {gardener: {region: eu, kubernetesVersion: "1.35", workers: {minimum: 3, maximum: 9}}}`,
+		},
+		"WorkersReversed": {
+			reason:  "A range has a lower and an upper end.",
+			spec:    `cluster: {gardener: {region: eu, workers: {minimum: 5, maximum: 3}}}`,
+			field:   "spec.cluster.gardener.workers",
+			message: "workers.minimum must not exceed workers.maximum",
+		},
 		"VendorWithoutProduct": {
 			reason:  "Either alone would match too much.",
 			spec:    `pciDevices: [{name: gpu, vendorID: 10de}]`,
@@ -117,18 +136,6 @@ var hypervisorCases = kindCases{
 			spec:    `pciDevices: [{name: gpu}]`,
 			field:   "spec.pciDevices[0]",
 			message: "say which devices: give vendorID and productID, or address, or all three",
-		},
-		"HostLibvirtWithImage": {
-			reason:  "There is no container to run the image in.",
-			spec:    `virtualization: {libvirt: {mode: Host, image: {tag: "1"}}}`,
-			field:   "spec.virtualization.libvirt",
-			message: "image and resources belong to mode Managed: with mode Host the node's operating system runs libvirt",
-		},
-		"SliceTwice": {
-			reason:  "A slice is found by its name.",
-			spec:    `slices: [{name: a, nodeSelector: {rack: r1}}, {name: a, nodeSelector: {rack: r2}}]`,
-			field:   "spec.slices[1]",
-			message: "Duplicate value",
 		},
 	},
 }

@@ -110,6 +110,7 @@ func TestIsUnbuilt(t *testing.T) {
 
 // unbuiltCases are specs that only a definition with everything takes, by folder.
 var unbuiltCases = map[string]kindCases{
+	"hypervisor": hypervisorUnbuiltCases,
 	"controlplane": {
 		base: `openStackRelease: "2025.2"`,
 		cases: map[string]specCase{

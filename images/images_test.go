@@ -34,8 +34,9 @@ func TestTable(t *testing.T) {
 					t.Errorf("no function asks for this image: %v", err)
 				}
 			}
-			if service := slices.Contains(release.Services(), i.Name); service != (i.Package != "") {
-				t.Errorf("a service has a package, and nothing else has one: %q", i.Package)
+			of, part := release.PartOf(i.Name)
+			if service := slices.Contains(release.Services(), i.Name) || part; service != (i.Package != "") || part && of != i.Package {
+				t.Errorf("a service has a package, a part of one has the service's, and nothing else has one: %q", i.Package)
 			}
 			recipe, err := i.Containerfile()
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/alecthomas/kong"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
@@ -31,6 +32,7 @@ const description = `OpenStack, ordered with one claim.
 Exit codes: 0 all is well; 1 the claim or the PlatformConfig is refused; 2 the command line is wrong; 3 the command failed.
 
   cobaltcore preview -f claim.yaml -e platformconfig.yaml
+  cobaltcore preview -f control-plane.yaml -f hypervisors.yaml
   cobaltcore preview -f claim.yaml --old merged.yaml -e platformconfig.yaml --format json`
 
 type cli struct {
@@ -51,7 +53,7 @@ func (versionCommand) Run(out io.Writer) error {
 }
 
 type previewCommand struct {
-	File     []string `help:"The claim; - reads standard input. Default: a small example." placeholder:"CLAIM" sep:"none" short:"f"`
+	File     []string `help:"The claim; - reads standard input. Default: an example. Several: each beside those before." placeholder:"CLAIM" sep:"none" short:"f"`
 	Old      []string `help:"The claim as it is now: what may not be changed is refused, too." placeholder:"CLAIM" sep:"none"`
 	Platform []string `help:"The PlatformConfig. Default: an example's." placeholder:"FILE" sep:"none" short:"e"`
 	Out      string   `help:"Directory to write every manifest to." placeholder:"DIR" short:"o"`
@@ -62,10 +64,6 @@ type previewCommand struct {
 // Run previews a claim. Notes go to errOut, refusals of --format json to out besides.
 func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	if err := c.check(); err != nil {
-		return err
-	}
-	claim, err := read(c.File, in, examples.Claim)
-	if err != nil {
 		return err
 	}
 	old, err := read(c.Old, in, nil)
@@ -79,9 +77,16 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	if len(c.Platform) == 0 {
 		fmt.Fprintln(errOut, "note: no PlatformConfig is given (-e), so this is what the claim becomes on an example platform")
 	}
+	if len(c.File) > 1 {
+		return c.several(platform, in, out)
+	}
+	claim, err := read(c.File, in, examples.Claim)
+	if err != nil {
+		return err
+	}
 	result, err := preview.RunEdit(old, claim, platform, kinds.Runners())
 	if err != nil {
-		return c.refused(err, out)
+		return c.refused(err, c.File, out)
 	}
 	if c.Stage > result.Stages {
 		return errUsage(fmt.Sprintf("--stage %d: there are %d stages", c.Stage, result.Stages))
@@ -95,6 +100,29 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	return result.Print(out, c.Format)
 }
 
+// several previews claims one after the other, of which each may refer to those before.
+func (c *previewCommand) several(platform []byte, in io.Reader, out io.Writer) error {
+	var there []*structpb.Struct
+	for i, file := range c.File {
+		claim, err := read(c.File[i:i+1], in, nil)
+		if err != nil {
+			return err
+		}
+		result, err := preview.RunBeside(there, claim, platform, kinds.Runners())
+		if err != nil {
+			return c.refused(err, []string{file}, out)
+		}
+		there = append(there, result.There...)
+		if c.Format == "tree" && i > 0 {
+			fmt.Fprintln(out)
+		}
+		if err := result.Print(out, c.Format); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // check refuses mistakes of the caller, before anything is read.
 func (c *previewCommand) check() error {
 	if c.Stage < 0 {
@@ -106,7 +134,7 @@ func (c *previewCommand) check() error {
 		files []string
 	}{{"-f", c.File}, {"--old", c.Old}, {"-e", c.Platform}} {
 		switch {
-		case len(f.files) > 1:
+		case len(f.files) > 1 && f.flag != "-f":
 			return errUsage(fmt.Sprintf("%s is given %d times; give one file, and call once for each claim", f.flag, len(f.files)))
 		case slices.Contains(f.files, ""):
 			return errUsage(f.flag + " names no file; is a variable empty?")
@@ -115,6 +143,8 @@ func (c *previewCommand) check() error {
 		}
 	}
 	switch {
+	case len(c.File) > 1 && (len(c.Old) > 0 || c.Out != "" || c.Stage > 0 || c.Format == "json" || c.Format == "dot"):
+		return errUsage("several claims are shown whole, as tree or yaml: give one -f with --old, -o, --stage and the other formats")
 	case stdin > 1:
 		return errUsage("standard input can be read once; name a file for all but one of -f, --old and -e")
 	case slices.Contains(preview.Formats, c.Out):
@@ -124,13 +154,13 @@ func (c *previewCommand) check() error {
 }
 
 // refused completes a refusal with the file that it is about, and prints it where a program reads.
-func (c *previewCommand) refused(err error, out io.Writer) error {
+func (c *previewCommand) refused(err error, claim []string, out io.Writer) error {
 	r := &preview.Refused{}
 	if !errors.As(err, &r) {
 		return err
 	}
 	r.File = name(map[preview.Source][]string{
-		preview.SourceClaim: c.File, preview.SourceOldClaim: c.Old, preview.SourcePlatform: c.Platform,
+		preview.SourceClaim: claim, preview.SourceOldClaim: c.Old, preview.SourcePlatform: c.Platform,
 	}[r.Source])
 	if c.Format == "json" {
 		if err := r.PrintJSON(out); err != nil {

@@ -134,11 +134,15 @@ func TestExitCodes(t *testing.T) {
 		"version":        {reason: "Whoever reports a mistake is asked for it.", args: []string{"version"}},
 		"help word":      {reason: "Many commands have it.", args: []string{"help"}},
 		"stage too high": {reason: "There are fewer.", args: []string{"preview", "--stage=99"}, code: exitUsage, says: "--stage 99: there are"},
+		"several as one": {
+			reason: "A program that reads JSON reads one claim.", args: []string{"preview", "-f", "a.yaml", "-f", "b.yaml", "--format", "json"},
+			code: exitUsage, says: "several claims are shown whole",
+		},
 		"empty variable": {reason: `-f "$UNSET" is not the example.`, args: []string{"preview", "-f", ""}, code: exitUsage, says: "-f names no file"},
 		"empty platform": {reason: "Nor is -e.", args: []string{"preview", "-e", ""}, code: exitUsage, says: "-e names no file"},
 		"two claims": {
-			reason: "None is left out without a word.", args: []string{"preview", "-f", "a.yaml", "-f", "b.yaml"},
-			code: exitUsage, says: "-f is given 2 times",
+			reason: "None is left out without a word.", args: []string{"preview", "-e", "a.yaml", "-e", "b.yaml"},
+			code: exitUsage, says: "-e is given 2 times",
 		},
 		"stdin twice": {reason: "It can be read once.", args: []string{"preview", "-f", "-", "-e", "-"}, code: exitUsage, says: "standard input"},
 		"out is format": {
@@ -287,5 +291,32 @@ func TestStage(t *testing.T) {
 	}
 	if first := shownJSON(t, examples.Claim, "--stage=1").Objects; len(first) != 1 || first[0].Kind != "Namespace" {
 		t.Errorf("the first stage is not the namespace alone: %v", first)
+	}
+}
+
+// TestSeveral: a claim is shown beside those before it, to which it may refer; without them it is told that there is none.
+func TestSeveral(t *testing.T) {
+	const plane, pool = "../../examples/hypervisor/control-plane.yaml", "../../examples/hypervisor/claim.yaml"
+	var out, errOut bytes.Buffer
+	if code := run([]string{"preview", "-f", plane, "-f", pool}, strings.NewReader(""), &out, &errOut); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	for _, want := range []string{
+		"ControlPlaneCluster tenant-a/production → namespace tenant-a-production-", "HypervisorCluster tenant-a/hypervisors → namespace tenant-a-hypervisors-",
+		"DaemonSet nova-compute nova-compute-slice-pinned", "needs Secret nova-cell1-queue with keys password, username in namespace tenant-a-production-",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+	if strings.Contains(out.String(), "needs Secret tenant-a-hypervisors") {
+		t.Error("a Secret is said to be missing that a certificate makes")
+	}
+	out.Reset()
+	if code := run([]string{"preview", "-f", pool, "-f", plane}, strings.NewReader(""), &out, &errOut); code != exitRefused {
+		t.Errorf("exit code %d", code)
+	}
+	if want := pool + ":"; !strings.Contains(errOut.String(), want) || !strings.Contains(errOut.String(), "spec.controlPlaneRef: there is no ControlPlaneCluster") {
+		t.Errorf("it says %s", errOut.String())
 	}
 }

@@ -126,15 +126,7 @@ func memberExposureMentions(path string, e common.MemberExposure) []mention {
 func placementMentions(path string, p common.Placement) []mention {
 	out := terms(&nodeSelectors, path+".nodeSelector", p.NodeSelector)
 	for _, t := range p.Tolerations {
-		// Without a key it tolerates every taint, and is a term that only * alone, or with the same effect, stands for.
-		term := t.Key
-		if t.Operator != "Exists" {
-			term += "=" + t.Value
-		}
-		if t.Effect != "" {
-			term += ":" + t.Effect
-		}
-		out = append(out, mention{&tolerations, path + ".tolerations", cmp.Or(term, "every taint")})
+		out = append(out, mention{&tolerations, path + ".tolerations", limit.TolerationTerm(t.Key, t.Operator, t.Value, t.Effect)})
 	}
 	return out
 }

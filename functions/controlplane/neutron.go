@@ -195,15 +195,34 @@ func (m *model) ovnAt(s *serviceState) *neutronv1.OVN {
 	return &neutronv1.OVN{
 		Sync:       m.ovnSaid().Sync,
 		Northbound: address(northbound), Southbound: address(southbound),
-		// OVN's own: who has a certificate of it may write.
-		IssuerRef: &common.IssuerReference{Name: ovnv1.Name + "-ca", Kind: "Issuer"},
+		IssuerRef: ovnIssuer(),
 	}
+}
+
+// ovnIssuer is OVN's own: who has a certificate of it may write.
+func ovnIssuer() *common.IssuerReference {
+	return &common.IssuerReference{Name: ovnv1.Name + "-ca", Kind: "Issuer"}
 }
 
 // neutronReport is what the last comparison of its database with OVN found.
 func neutronReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatus) {
 	if status.OVN != nil {
 		status.OVN.Sync = network.Answer(s.seen.Map("status", "sync"))
+	}
+}
+
+// neutronTells adds where nodes learn which virtual networks they have: of relays, where there are some.
+func neutronTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
+	if !m.byOVN() {
+		to.Networks = &controlplanev1.NetworkAccess{Mechanism: string(neutronv1.ByOVS)}
+		return
+	}
+	to.Networks = &controlplanev1.NetworkAccess{
+		Mechanism:  string(neutronv1.ByOVN),
+		Southbound: cmp.Or(m.ovnSeen().String("status", "relay", "endpoint"), m.ovnAt(s).Southbound),
+	}
+	if m.ovnOrdered() {
+		to.Networks.IssuerRef = ovnIssuer()
 	}
 }
 

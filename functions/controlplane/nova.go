@@ -14,10 +14,12 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
+	novacompute "github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -416,5 +418,36 @@ func novaReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatu
 		}
 		hosts, _ := cell["computeNodes"].(float64)
 		status.Cells = append(status.Cells, controlplanev1.CellStatus{Name: name, Phase: phase, ComputeNodes: int32(hosts)})
+	}
+}
+
+// novaTells adds the cells, and what their hypervisors log in by.
+func novaTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
+	to.CredentialSecretRef = local(novacompute.Secret(s.name, novacompute.CredentialSecret))
+	to.MetadataSecretRef = local(novacompute.Secret(s.name, novacompute.MetadataSecret))
+	spec := m.novaSpec(s)
+	for _, c := range spec.Cells {
+		name := novacellv1.Name(s.name, c.Name)
+		cell := controlplanev1.CellAccess{
+			Name: c.Name, Queue: spec.Queue, VirtualHost: novacompute.CellName(c.Name),
+			QueueSecretRef: local(novacompute.Secret(name, novacompute.QueueSecret)), MetadataHost: m.hostOf(s.name + "-metadata"),
+			HypervisorNetworks: c.HypervisorNetworks,
+		}
+		if c.Queue != nil {
+			cell.Queue = *c.Queue
+		}
+		if c.Metadata != nil {
+			cell.MetadataHost = m.hostOf(name + "-metadata")
+		}
+		switch spec.Consoles.Graphical {
+		case novav1.VNC:
+			cell.VNCURL = common.URL(m.proxyURL(c.Consoles.Exposure, name+"-vnc", novav1.VNCPort) + novacompute.VNCPage)
+		case novav1.SPICE:
+			cell.SPICEURL = common.URL(m.proxyURL(c.Consoles.Exposure, name+"-spice", novav1.SPICEPort) + novacompute.SPICEPage)
+		}
+		if spec.Consoles.Serial {
+			cell.SerialURL = webSocket(m.proxyURL(c.Consoles.SerialExposure, name+"-serial", novav1.SerialPort))
+		}
+		to.Cells = append(to.Cells, cell)
 	}
 }

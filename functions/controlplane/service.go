@@ -63,6 +63,8 @@ type service struct {
 	inspectors []string
 	// report repeats in the claim's status what it reports besides what every service does. Nil: nothing.
 	report func(*serviceState, *controlplanev1.ControlPlaneClusterStatus)
+	// tells adds what hypervisors are told of it. Nil: nothing.
+	tells func(*model, *serviceState, *controlplanev1.HypervisorAccess)
 	// remarks are conditions of the claim on what it reports, and nobody waits for.
 	remarks []function.Remark[*model]
 }

@@ -65,7 +65,7 @@ var services = []*service{
 			return order{enabled: true, basics: n.Service, workload: novaAPI(n), uwsgi: n.UWSGI}
 		},
 		build: nova, check: checkNova, pods: novaPods, connections: novaConnections, hosts: novaHosts, report: novaReport, mentions: novaMentions,
-		databases: novaDatabases, inspectors: []string{"archive", "schema-check"},
+		databases: novaDatabases, inspectors: []string{"archive", "schema-check"}, tells: novaTells,
 	},
 	{
 		name: neutronv1.ServiceName, kind: neutronv1.GroupVersionKind, phase: common.PhaseCoreServices,
@@ -79,7 +79,7 @@ var services = []*service{
 			return order{enabled: true, basics: n.Service, workload: neutronAPI(n), uwsgi: n.UWSGI}
 		},
 		build: neutron, check: checkNeutron, pods: neutronPods, connections: neutronConnections, secrets: networkSecrets,
-		mentions: neutronMentions,
-		report:   neutronReport, remarks: []function.Remark[*model]{{Type: neutronv1.InSync, Verdict: (*model).networksInSync}},
+		mentions: neutronMentions, tells: neutronTells,
+		report: neutronReport, remarks: []function.Remark[*model]{{Type: neutronv1.InSync, Verdict: (*model).networksInSync}},
 	},
 }

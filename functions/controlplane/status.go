@@ -32,6 +32,8 @@ func status(m *model, plan compose.Plan) any {
 		Instance: m.instance,
 		Release:  m.oldest(),
 		OVN:      m.ovnStatus(),
+
+		Hypervisors: m.hypervisorAccess(),
 	}
 	for _, service := range m.services {
 		e := common.Endpoint{Service: service.name, Internal: common.URL(service.endpoints.internal), Live: live(service.seen)}

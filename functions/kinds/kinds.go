@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/catalog"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/functions/glance"
+	"github.com/c5c3/crossplane-cobaltcore/functions/hypervisor"
 	"github.com/c5c3/crossplane-cobaltcore/functions/keystone"
 	"github.com/c5c3/crossplane-cobaltcore/functions/neutron"
 	"github.com/c5c3/crossplane-cobaltcore/functions/nova"
@@ -26,6 +27,7 @@ import (
 func Runners() map[string]function.Runner {
 	return map[string]function.Runner{
 		"XControlPlaneCluster.crossplane.c5c3.io":         controlplane.New(),
+		"XHypervisorCluster.crossplane.c5c3.io":           hypervisor.New(),
 		keystonev1.GroupVersionKind.GroupKind().String():  keystone.New(),
 		catalogv1.GroupVersionKind.GroupKind().String():   catalog.New(),
 		placementv1.GroupVersionKind.GroupKind().String(): placement.New(),

@@ -19,13 +19,11 @@ type parts struct {
 var partNames = map[string]string{
 	"digest,repository,tag":                                        "Image",
 	"effect,key,operator,tolerationSeconds,value":                  "Toleration",
-	"clusterRef,pool":                                              "Storage pool",
 	"command,name,quiesced,repeatCodes,successCodes":               "Step",
 	"limits,requests":                                              "Resources",
 	"cpu,ephemeral-storage,memory":                                 "Amounts",
 	"bucket,credentialsSecretRef,endpoint,prefix,privateCA,region": "Bucket",
 	"enabled,image,resources":                                      "Agent",
-	"image,resources":                                              "Process",
 	"deviceClass,erasureCoded,failureDomain,replicated":            "Data pool",
 }
 

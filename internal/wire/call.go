@@ -19,8 +19,8 @@ type Request struct {
 	Composite *structpb.Struct
 	// Observed are the composed resources that are observed, by resource name.
 	Observed map[string]encoded.Struct
-	// Required are the resources that the Composition asks for, by requirement name. A name that is missing was not asked for;
-	// an empty list was asked for and does not exist.
+	// Required are the resources that the Composition or the function itself asks for, by requirement name. A name that is missing was not
+	// asked for; an empty list was asked for and does not exist.
 	Required map[string][]*structpb.Struct
 	// Desired are the resources that earlier steps of the pipeline desire, and Context is what they pass on.
 	Desired map[string]*fnv1.Resource
@@ -50,11 +50,27 @@ func RequestOf(m *fnv1.RunFunctionRequest) *Request {
 	return req
 }
 
+// Selector names one resource that a function asks for, in a namespace or, where it has none, in the whole cluster.
+type Selector struct {
+	APIVersion, Kind, Namespace, Name string
+}
+
+func (s Selector) message() *fnv1.ResourceSelector {
+	m := &fnv1.ResourceSelector{ApiVersion: s.APIVersion, Kind: s.Kind, Match: &fnv1.ResourceSelector_MatchName{MatchName: s.Name}}
+	if s.Namespace != "" {
+		m.Namespace = &s.Namespace
+	}
+	return m
+}
+
 // Response is what a function answers.
 type Response struct {
 	// Tag of the request, and how soon Crossplane calls again without an event.
 	Tag string
 	TTL time.Duration
+	// Requirements are the resources that the function asks for, by requirement name, besides those of the Composition. Crossplane calls
+	// again, with them, until a response asks for the same as the one before, and takes only that one.
+	Requirements map[string]Selector
 	// Composite is the composite resource with nothing but its status. Nil: nothing is desired.
 	Composite *Resource
 	// Composed are the composed resources that are desired, by resource name.
@@ -92,6 +108,12 @@ func (r *Response) message(object func(encoded.Struct) *structpb.Struct) *fnv1.R
 		Context:    r.Context,
 		Conditions: r.Conditions,
 		Results:    r.Results,
+	}
+	if len(r.Requirements) > 0 {
+		m.Requirements = &fnv1.Requirements{Resources: make(map[string]*fnv1.ResourceSelector, len(r.Requirements))}
+		for name, s := range r.Requirements {
+			m.Requirements.Resources[name] = s.message()
+		}
 	}
 	if r.Composite == nil {
 		return m

@@ -164,6 +164,7 @@ var orders = map[string][]order{
 		{first: `StatefulSet\.apps .*`, then: `(Deployment\.apps .*-northd|CronJob\.batch .*)`, why: "it connects to them"},
 		{first: `StatefulSet\.apps .*-southbound`, then: `Deployment\.apps .*-relay`, why: "it copies it"},
 	},
+	"HypervisorCluster": hypervisorOrders,
 	"Glance": append(slices.Clone(clientOrders),
 		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-store`, why: "the companion writes its Secret"},
 		order{first: `SecretAggregate.* .*-store`, then: `StatefulSet\.apps .*`, why: "its pods read it"},
@@ -199,7 +200,7 @@ var clientOrders = []order{
 // ordersOf are those of a kind.
 func ordersOf(subject string) []order {
 	switch subject {
-	case "ControlPlane", "IdentityCatalog", "OVNCluster": // None is a service.
+	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster": // None is a service.
 		return orders[subject]
 	case "NovaCell": // It logs in as another one.
 		return append(slices.DeleteFunc(slices.Clone(serviceOrders), func(o order) bool {
@@ -296,6 +297,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 	for _, file := range []string{"small", "large"} {
 		add(file+"'s OVNCluster", "OVNCluster", &simulate.World{XR: composite(t, ovns.apiVersion, "OVNCluster", "ovn", file), Kinds: kinds.Runners()})
 	}
+	add("pool", "HypervisorCluster", pool(t))
 	return out
 }
 
@@ -303,8 +305,11 @@ func settledWorlds(t *testing.T) map[string]settled {
 func composite(t *testing.T, apiVersion, kind, name, file string) *structpb.Struct {
 	t.Helper()
 	folder := strings.ToLower(kind)
-	if kind == ovns.kind {
+	switch kind {
+	case ovns.kind:
 		folder = ovns.folder
+	case "X" + hypervisors.kind:
+		folder = hypervisors.folder
 	}
 	text, err := os.ReadFile(filepath.Join("../../functions", folder, "testdata", file+".yaml"))
 	if err != nil {

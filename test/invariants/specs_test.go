@@ -301,8 +301,9 @@ type definedKind struct {
 	new func() any
 	// spec is the schema of the spec, as we wrote it: without what Crossplane adds to it.
 	spec func() *apiextensionsv1.JSONSchemaProps
-	// fix makes a spec keep a rule that other kinds do not have.
+	// fix makes a spec keep a rule that other kinds do not have, and own are constraints of this kind alone.
 	fix func(object)
+	own map[string]constraint
 	// constraints are those of all kinds, and the kind's own.
 	constraints map[string]constraint
 }
@@ -354,7 +355,9 @@ var (
 	}
 )
 
-var definedKinds = []*definedKind{claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, ovns, platforms}
+var definedKinds = []*definedKind{
+	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, ovns, platforms, hypervisors,
+}
 
 func init() { //nolint:gochecknoinits // the table refers to itself
 	for _, k := range definedKinds {
@@ -369,6 +372,7 @@ func init() { //nolint:gochecknoinits // the table refers to itself
 		if k.fix != nil {
 			k.constraints["spec"] = constraint{fix: k.fix}
 		}
+		maps.Copy(k.constraints, k.own)
 	}
 	// Options and rules are each service's own.
 	for _, k := range definedKinds {

@@ -104,6 +104,18 @@ var subjects = []*subject{
 		keep:      []string{"target", "clusterDomain", "northbound", "southbound"},
 		revisions: []string{"scripts-"},
 	},
+	{
+		name:    "HypervisorCluster",
+		runner:  kinds.Runners()["XHypervisorCluster.crossplane.c5c3.io"],
+		draw:    drawHypervisors,
+		claimed: true,
+		keep:    []string{"claimRef", "controlPlaneRef", "cell"},
+		revisions: []string{
+			"control-plane-secrets-control-plane-", "control-plane-secrets-push-", "control-plane-secrets-workload-",
+			"platform-pull-secrets-platform-pull-", "platform-pull-secrets-push-", "platform-pull-secrets-workload-",
+			"nova-compute-config-", "ovn-controller-config-", "metadata-config-",
+		},
+	},
 }
 
 // drawControlPlane draws a claim on a platform, and makes it a composite resource as Crossplane does. Some have no claim.

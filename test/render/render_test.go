@@ -63,6 +63,33 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// TestRenderPool: Crossplane itself looks for what a pool of hypervisors asks for, the claim of its control plane and then the composite
+// resource that this names, and calls again with both.
+func TestRenderPool(t *testing.T) {
+	if script == "" {
+		t.Skip("run by `make render`, which builds the crossplane CLI first")
+	}
+	target := serve(t)
+	read := func(file string) []byte {
+		claim, err := examples.Files.ReadFile("hypervisor/" + file + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return claim
+	}
+	plane, err := preview.Run(read("control-plane"), examples.Platform, kinds.Runners())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range states {
+		t.Run(state, func(t *testing.T) {
+			pool := newParent(t, read("claim"))
+			pool.Others = plane.There
+			check(t, "claim-hypervisor-"+state, render(t, target, simulated(t, pool, state), "hypervisor"))
+		})
+	}
+}
+
 // serve starts the function, as the package's image does, and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
@@ -114,7 +141,7 @@ func newKeystone(t *testing.T, claim []byte) *simulate.World {
 // simulated calls the function as often as the state says.
 func simulated(t *testing.T, w *simulate.World, state string) *simulate.World {
 	t.Helper()
-	whole := &simulate.World{XR: w.XR, Kinds: w.Kinds, Required: w.Required}
+	whole := &simulate.World{XR: w.XR, Kinds: w.Kinds, Required: w.Required, Others: w.Others}
 	calls := 0
 	for done := false; !done; calls++ {
 		done = call(t, whole)
@@ -172,7 +199,7 @@ func render(t *testing.T, target string, w *simulate.World, kind string) []byte 
 	}
 	if required := w.Required["platform"]; len(required) > 0 {
 		// With the policies as docs/ci.md gives them to a job that has no cluster.
-		args = append(args, "-e", file("required.yaml", required...), "-e", filepath.Join(root, "examples", "platform", "admission.yaml"))
+		args = append(args, "-e", file("required.yaml", append(required, w.Others...)...), "-e", filepath.Join(root, "examples", "platform", "admission.yaml"))
 	}
 	if len(w.Observed) > 0 {
 		args = append(args, "-o", file("observed.yaml", named(w.Observed)...))

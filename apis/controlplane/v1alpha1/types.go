@@ -211,6 +211,9 @@ type ControlPlaneClusterStatus struct {
 	// OVN's databases, and what listens to them.
 	// +optional
 	OVN *OVNStatus `json:"ovn,omitempty"`
+	// What pools of hypervisors are told. Absent: there is no Nova.
+	// +optional
+	Hypervisors *HypervisorAccess `json:"hypervisors,omitempty"`
 	// Pipelines of Cortex that take decisions.
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=63

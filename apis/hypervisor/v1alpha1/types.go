@@ -5,6 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 )
 
 // A HypervisorCluster is a pool of nodes that run the virtual machines of one control plane: libvirt, Open vSwitch, OVN,
@@ -14,12 +15,9 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,categories=cobaltcore
 // +kubebuilder:printcolumn:name="Control plane",type=string,JSONPath=`.spec.controlPlaneRef.name`
-// +kubebuilder:printcolumn:name="Zone",type=string,JSONPath=`.spec.availabilityZone`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.nodeCount`
 // +kubebuilder:printcolumn:name="Ready nodes",type=integer,JSONPath=`.status.readyNodes`
-// +kubebuilder:printcolumn:name="Free vCPU",type=integer,JSONPath=`.status.availableVCPU`,priority=1
-// +kubebuilder:printcolumn:name="Free memory",type=string,JSONPath=`.status.availableMemory`,priority=1
 type HypervisorCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -136,6 +134,9 @@ type HypervisorClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Instance string `json:"instance,omitempty"`
+	// What is known of the control plane. It holds while the control plane says nothing.
+	// +optional
+	ControlPlane *KnownControlPlane `json:"controlPlane,omitempty"`
 	// Number of nodes.
 	// +optional
 	NodeCount *int32 `json:"nodeCount,omitempty"`
@@ -161,4 +162,16 @@ type HypervisorClusterStatus struct {
 	// Virtual machines that run.
 	// +optional
 	VirtualMachines *int64 `json:"virtualMachines,omitempty"`
+}
+
+// KnownControlPlane is what a pool knows of its control plane.
+type KnownControlPlane struct {
+	// Namespace of its workloads.
+	// +kubebuilder:validation:MaxLength=63
+	Instance string `json:"instance"`
+	// Release that it runs, and so the pool.
+	// +kubebuilder:validation:MaxLength=15
+	Release string `json:"release"`
+	// Where things are, of the pool's cell alone.
+	Access controlplanev1.HypervisorAccess `json:"access"`
 }

@@ -129,6 +129,12 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	HypervisorNetworks []NetworkPattern `json:"hypervisorNetworks,omitempty"`
+	// Labels of nodes that pools of hypervisors may be made of, as <key>, or <key>=<value>: a pool takes only nodes with one of these. Who
+	// may say what runs on a node as a hypervisor has the node, so that nothing is allowed where no limit says it.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	HypervisorNodes []Pattern `json:"hypervisorNodes,omitempty"`
 	// What a claim may cost at most. What is absent here and in every other limit of the namespace has a default.
 	// +optional
 	Maxima Maxima `json:"maxima,omitempty"`

@@ -173,6 +173,11 @@ func (in *Limit) DeepCopyInto(out *Limit) {
 		*out = make([]NetworkPattern, len(*in))
 		copy(*out, *in)
 	}
+	if in.HypervisorNodes != nil {
+		in, out := &in.HypervisorNodes, &out.HypervisorNodes
+		*out = make([]Pattern, len(*in))
+		copy(*out, *in)
+	}
 	in.Maxima.DeepCopyInto(&out.Maxima)
 }
 

@@ -29,8 +29,8 @@ type Input[X any] struct {
 	Channel map[string]string
 	// Seen are the composed resources as they are observed.
 	Seen observe.State
-	// Required are the resources that the Composition asks for, by requirement name. A name that is missing was not asked for;
-	// an empty list was asked for and does not exist.
+	// Required are the resources that the Composition or the kind itself asks for, by requirement name. A name that is missing was not asked
+	// for; an empty list was asked for and does not exist.
 	Required map[string][]*structpb.Struct
 }
 
@@ -43,6 +43,9 @@ type Claim struct {
 type Kind[X, M any] struct {
 	// Graph is the kind's table of components.
 	Graph compose.Graph[M]
+	// Requires are the resources that the kind asks for besides those of its Composition, by requirement name, as far as is known by those
+	// that are there: one may name the next. Nothing is derived before each of them was looked for. Nil: none.
+	Requires func(Input[X]) map[string]wire.Selector
 	// Derive makes the model that builders read: names, endpoints, images, releases, each once. It refuses what is wrong.
 	Derive func(Input[X]) (M, error)
 	// Place says where the objects live.
@@ -100,7 +103,10 @@ func (k Kind[X, M]) Run(req *wire.Request) (rsp *wire.Response) {
 // the error.
 func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, error) {
 	composed, err := k.compose(req, req.Composite)
-	if err == nil {
+	switch {
+	case err == nil && composed.asks:
+		return respond.Ask(req, composed.requirements), compose.Plan{}, nil
+	case err == nil:
 		return composed.remarked(req, respond.Success(req, composed.plan, composed.place, composed.status)), composed.plan, nil
 	}
 	last, ok := asLastValid(req.Composite)
@@ -108,8 +114,11 @@ func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, er
 		return nil, compose.Plan{}, err
 	}
 	held, again := k.compose(req, last)
-	if again != nil {
+	switch {
+	case again != nil:
 		return nil, compose.Plan{}, err
+	case held.asks:
+		return respond.Ask(req, held.requirements), compose.Plan{}, nil
 	}
 	return held.remarked(req, respond.Invalid(req, held.plan, held.place, held.status, err)), held.plan, err
 }
@@ -120,9 +129,14 @@ type composition struct {
 	place   respond.Place
 	status  encoded.Struct
 	remarks []respond.Remark
+	// requirements are what is asked for. Asks: not all of it was looked for yet, so that there is nothing else.
+	requirements map[string]wire.Selector
+	asks         bool
 }
 
+// remarked is a response with what all of them have besides: one that asks for less than the one before would be asked again.
 func (c composition) remarked(req *wire.Request, rsp *wire.Response) *wire.Response {
+	rsp.Requirements = c.requirements
 	return respond.Remarked(req, rsp, c.remarks...)
 }
 
@@ -142,6 +156,10 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 		return composition{}, fmt.Errorf("cannot read what is observed: %w", err)
 	}
 	in.Seen = seen
+	requirements, asks := k.requirements(in)
+	if asks {
+		return composition{requirements: requirements, asks: true}, nil
+	}
 	m, err := k.Derive(in)
 	if err != nil {
 		return composition{}, err
@@ -161,11 +179,25 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 	if spec := encoded.Of(ownSpec(composite)); len(spec) <= maxLastValidSpec {
 		status = status.With(spec.Value(), lastValidSpec)
 	}
-	out := composition{plan: plan, place: place, status: status}
+	out := composition{plan: plan, place: place, status: status, requirements: requirements}
 	for _, r := range k.Remarks {
 		out.remarks = append(out.remarks, respond.Remark{Type: r.Type, Verdict: r.Verdict(m)})
 	}
 	return out, nil
+}
+
+// requirements are what the kind asks for, and whether some of it was not looked for yet.
+func (k Kind[X, M]) requirements(in Input[X]) (out map[string]wire.Selector, asks bool) {
+	if k.Requires == nil {
+		return nil, false
+	}
+	out = k.Requires(in)
+	for name := range out {
+		if _, looked := in.Required[name]; !looked {
+			asks = true
+		}
+	}
+	return out, asks
 }
 
 // withoutUnread is a composite resource without what no kind reads, and is most of it.

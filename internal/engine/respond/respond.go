@@ -43,6 +43,13 @@ const (
 	internalError = "InternalError"
 )
 
+// Ask responds with nothing but what is asked for. Crossplane takes no other notice of it: it looks for that, and calls again.
+func Ask(req *wire.Request, requirements map[string]wire.Selector) *wire.Response {
+	rsp := newResponse(req)
+	rsp.TTL, rsp.Requirements = waitingTTL, requirements
+	return rsp
+}
+
 // Success responds with a plan and the composite resource's own status.
 func Success(req *wire.Request, plan compose.Plan, place Place, status encoded.Struct) *wire.Response {
 	done := plan.Ready()

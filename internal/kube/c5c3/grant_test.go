@@ -77,6 +77,7 @@ func TestGrant(t *testing.T) {
 				read("nova-queue"), write("nova-queue"), rule("apps", "statefulsets", []string{"nova-conductor"}, "patch"),
 				rule("rabbitmq.com", "users", nil, "list", "create", "update", "delete"),
 				rule("rabbitmq.com", "permissions", nil, "list", "create", "delete"),
+				rule("rabbitmq.com", "vhosts", nil, "list"),
 			},
 		},
 		"Logins": {

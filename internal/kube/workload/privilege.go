@@ -22,6 +22,8 @@ type Privilege struct {
 	RunAsUser *int64
 	// Capabilities of a container that runs as root; for others they have no effect.
 	Capabilities []corev1.Capability
+	// Mounts of its own, such as those of network namespaces: AppArmor's default profile refuses them, whatever capabilities there are.
+	Mounts bool
 	// Privileged: everything that the node's root may do. Prefer capabilities and host paths.
 	Privileged bool
 	// HostPaths of the node that the container sees.
@@ -79,6 +81,9 @@ func (p Privilege) allow(spec *corev1.PodSpec) error {
 		security.RunAsNonRoot = new(*p.RunAsUser != 0)
 	}
 	security.Capabilities.Add = append(security.Capabilities.Add, p.Capabilities...)
+	if p.Mounts {
+		security.AppArmorProfile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+	}
 	if p.Privileged {
 		// The API server refuses one without the other.
 		security.Privileged, security.AllowPrivilegeEscalation = new(true), new(true)

@@ -49,6 +49,16 @@ func TestAllow(t *testing.T) {
 				s.Privileged, s.AllowPrivilegeEscalation = new(true), new(true)
 			},
 		},
+		"mounts": {
+			why:        "A capability alone is refused by AppArmor.",
+			privileges: []Privilege{{Container: "main", Reason: reason, RunAsUser: root, Capabilities: []corev1.Capability{"SYS_ADMIN"}, Mounts: true}},
+			want: func(p *corev1.PodTemplateSpec) {
+				p.Annotations = map[string]string{PrivilegeAnnotation: "main: " + reason}
+				s := p.Spec.Containers[0].SecurityContext
+				s.RunAsUser, s.RunAsNonRoot, s.Capabilities.Add = root, new(false), []corev1.Capability{"SYS_ADMIN"}
+				s.AppArmorProfile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+			},
+		},
 		"host": {
 			why: "Two containers share a folder of the node, whose names of the cluster still work.",
 			privileges: []Privilege{

@@ -58,6 +58,8 @@ type Result struct {
 	Stages int
 	// Status of the composite resource when all is ready.
 	Status map[string]any
+	// There are the claim and its composite resource when all is ready, for claims that refer to it.
+	There []*structpb.Struct
 }
 
 // Run previews a claim (YAML or JSON) on a platform (a PlatformConfig), with the functions of composite resources by "<Kind>.<group>".
@@ -68,10 +70,20 @@ func Run(claim, platform []byte, kinds map[string]function.Runner) (*Result, err
 
 // RunEdit is Run for a claim that exists already, as old, and is ready: what may not be changed is refused, too. A nil old is none.
 func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
+	return run(nil, old, claim, platform, kinds)
+}
+
+// RunBeside is Run for a claim beside others that are there already, to which it may refer.
+func RunBeside(there []*structpb.Struct, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
+	return run(there, nil, claim, platform, kinds)
+}
+
+func run(there []*structpb.Struct, old, claim, platform []byte, kinds map[string]function.Runner) (*Result, error) {
 	w, c, err := world(claim, platform, kinds)
 	if err != nil {
 		return nil, err
 	}
+	w.Others = there
 	meta, _ := c["metadata"].(map[string]any)
 	r := &Result{Kind: str(c["kind"]), Name: str(meta["name"]), Namespace: str(meta["namespace"])}
 	if old != nil {
@@ -94,7 +106,30 @@ func RunEdit(old, claim, platform []byte, kinds map[string]function.Runner) (*Re
 	delete(r.Status, "lastValidSpec") // the claim itself
 	r.Instance = str(r.Status["instance"])
 	r.Secrets = r.secrets()
-	return r, nil
+	r.There, err = bound(c, w.XR)
+	return r, err
+}
+
+// bound are a claim and its composite resource, as Crossplane binds them.
+func bound(claim map[string]any, xr *structpb.Struct) ([]*structpb.Struct, error) {
+	c, err := structpb.NewStruct(claim)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", input(claim), err)
+	}
+	spec := c.GetFields()["spec"].GetStructValue()
+	if spec == nil {
+		spec = &structpb.Struct{}
+	}
+	spec = &structpb.Struct{Fields: maps.Clone(spec.GetFields())}
+	if spec.Fields == nil {
+		spec.Fields = map[string]*structpb.Value{}
+	}
+	fields := xr.GetFields()
+	spec.Fields["resourceRef"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+		"apiVersion": fields["apiVersion"], "kind": fields["kind"], "name": fields["metadata"].GetStructValue().GetFields()["name"],
+	}})
+	c.Fields["spec"] = structpb.NewStructValue(spec)
+	return []*structpb.Struct{c, xr}, nil
 }
 
 // edit returns the world in which the old claim is ready and the composite resource has the spec of the new one.

@@ -83,8 +83,12 @@ func TestRun(t *testing.T) {
 			{Stage: 2, Component: "second", Owner: "b", Resource: "space", APIVersion: "v1", Kind: "Namespace", Name: "d", Cluster: "here", Wrapped: true, Retained: true},
 		},
 	}
-	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(Object{}, "Manifest")); diff != "" {
+	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(Object{}, "Manifest"), cmpopts.IgnoreFields(Result{}, "There")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if claim, xr := r.There[0].AsMap(), r.There[1].AsMap(); claim["spec"].(map[string]any)["resourceRef"].(map[string]any)["name"] != "b" ||
+		xr["spec"].(map[string]any)["claimRef"].(map[string]any)["name"] != "b" || xr["status"] == nil {
+		t.Errorf("the claim and its composite resource are not bound: %v, %v", claim, xr)
 	}
 
 	spec := map[string]any{}

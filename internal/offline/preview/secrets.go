@@ -25,6 +25,12 @@ func (r *Result) secrets() []Secret {
 			stores[o.Namespace+"/"+o.Name] = from
 		}
 	}
+	made := map[string]bool{} // by certificates, by namespace and name
+	for _, o := range r.Objects {
+		if o.Kind == "Certificate" {
+			made[o.Namespace+"/"+manifestOf(o).At("spec", "secretName").Text()] = true
+		}
+	}
 	var out []Secret
 	for _, o := range r.Objects {
 		spec, _ := manifestOf(o).Map()["spec"].(map[string]any)
@@ -37,6 +43,9 @@ func (r *Result) secrets() []Secret {
 		for _, d := range data {
 			entry, _ := d.(map[string]any)
 			ref, _ := entry["remoteRef"].(map[string]any)
+			if made[from+"/"+str(ref["key"])] {
+				continue
+			}
 			i := slices.IndexFunc(out, func(s Secret) bool { return s.Namespace == from && s.Name == str(ref["key"]) })
 			if i < 0 {
 				i, out = len(out), append(out, Secret{Namespace: from, Name: str(ref["key"])})

@@ -21,5 +21,4 @@ var Patterns = map[string]string{
 	`^[^\n\r]*$`:                             "one line",
 	`^[^\x00-\x1f]+$`:                        "no control characters",
 	`^[^\x00-\x20]+$`:                        "no blanks",
-	`^CUSTOM_[A-Z0-9_]+$`:                    "CUSTOM_ and capitals",
 }

@@ -27,7 +27,7 @@ func TestPatterns(t *testing.T) {
 		"one line":                           {"a b", "a\nb"},
 		"no control characters":              {"a b", "a\x00"},
 		"no blanks":                          {"ab", "a b"},
-		"CUSTOM_ and capitals":               {"CUSTOM_A1", "custom_a"},
+		"addresses of OVN by TLS, such as ssl:10.20.0.11:6641,ssl:10.20.0.12:6641": {"ssl:10.20.0.11:6641,ssl:a:6641", "tcp:10.20.0.11:6641"},
 	}
 	said := map[string]bool{}
 	for pattern, words := range Patterns {

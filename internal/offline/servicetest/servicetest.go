@@ -26,6 +26,8 @@ type Kind struct {
 	function.Runner
 	// Name of the composite resource. Empty: that of its kind, which is its service's.
 	Name string
+	// World completes the world around the composite resource: what it asks for, and whose it is. Nil: there is nothing else.
+	World func(*simulate.World)
 }
 
 func (k Kind) name() string { return k.GroupKind().String() }
@@ -42,6 +44,9 @@ func (k Kind) Ready(t *testing.T, file string) (*simulate.World, [][]string) {
 		t.Fatal(err)
 	}
 	w := &simulate.World{XR: xr, Kinds: map[string]function.Runner{k.name(): k.Runner}}
+	if k.World != nil {
+		k.World(w)
+	}
 	var steps [][]string
 	err = w.Run(func(s simulate.Step) {
 		if len(s.New) > 0 {

@@ -28,10 +28,12 @@ import (
 type World struct {
 	// XR is the composite resource, with the status that the function gave it.
 	XR *structpb.Struct
-	// Required are the resources that the Composition asks for, by requirement name.
+	// Required are the resources that the Composition asks for, by requirement name, and those that somebody has looked for already.
 	Required map[string][]*structpb.Struct
 	// Nested are the resources that the Compositions of nested composite resources ask for, by kind as in Kinds and by requirement name.
 	Nested map[string]map[string][]*structpb.Struct
+	// Others are the resources that are there besides, for functions that ask for one by its name.
+	Others []*structpb.Struct
 	// Observed are the composed resources as they are observed, by resource name.
 	Observed map[string]encoded.Struct
 	// Kinds are the functions by kind of composite resource.
@@ -49,6 +51,8 @@ type World struct {
 
 	children map[string]*World // nested composite resources, by resource name
 	made     map[string]made   // by resource name
+
+	asked map[string]wire.Selector // by requirement name, as the function asked last
 }
 
 // made is what became of a desired object.
@@ -87,9 +91,49 @@ func (w *World) Desired(owner, resource string) (encoded.Struct, bool) {
 	return nil, false
 }
 
-// Request is the request that Crossplane would make now.
+// Request is the request that Crossplane would make now, with what the function asked for last.
 func (w *World) Request() *wire.Request {
-	return &wire.Request{Composite: w.XR, Observed: w.Observed, Required: w.Required}
+	req := &wire.Request{Composite: w.XR, Observed: w.Observed, Required: w.Required}
+	if len(w.asked) == 0 {
+		return req
+	}
+	req.Required = maps.Clone(w.Required)
+	if req.Required == nil {
+		req.Required = map[string][]*structpb.Struct{}
+	}
+	for name, s := range w.asked {
+		if _, given := w.Required[name]; !given {
+			req.Required[name] = w.find(s)
+		}
+	}
+	return req
+}
+
+// find is what there is of a selector: one resource, or none.
+func (w *World) find(s wire.Selector) []*structpb.Struct {
+	out := []*structpb.Struct{}
+	for _, o := range w.Others {
+		if f := o.GetFields(); f["apiVersion"].GetStringValue() == s.APIVersion && f["kind"].GetStringValue() == s.Kind &&
+			metadataOf(o, "namespace") == s.Namespace && metadataOf(o, "name") == s.Name {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// maxQuestions is how often Crossplane 2.3 calls for one answer, while each call asks for something else than the one before.
+const maxQuestions = 5
+
+// explain calls the function as Crossplane does: again, with what it asks for, until it asks for nothing else.
+func (w *World) explain(runner function.Runner) (*wire.Response, compose.Plan, error) {
+	for range maxQuestions {
+		rsp, plan, err := runner.Explain(w.Request())
+		if err != nil || maps.Equal(rsp.Requirements, w.asked) {
+			return rsp, plan, err
+		}
+		w.asked = rsp.Requirements
+	}
+	return nil, compose.Plan{}, fmt.Errorf("%s asks for something else in every one of %d calls", nameOf(w.XR), maxQuestions)
 }
 
 // Run calls the function until the composite resource is ready, and passes every step to visit. The errors are those of the function, and
@@ -114,7 +158,7 @@ func (w *World) call(visit func(Step), depth int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	rsp, plan, err := runner.Explain(w.Request())
+	rsp, plan, err := w.explain(runner)
 	if err != nil {
 		return false, err
 	}
@@ -330,8 +374,10 @@ func bare(o encoded.Struct) encoded.Struct {
 	return o
 }
 
-func nameOf(xr *structpb.Struct) string {
-	return xr.GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue()
+func nameOf(xr *structpb.Struct) string { return metadataOf(xr, "name") }
+
+func metadataOf(o *structpb.Struct, field string) string {
+	return o.GetFields()["metadata"].GetStructValue().GetFields()[field].GetStringValue()
 }
 
 // child is the world of a nested composite resource, which goes on from where it was.
@@ -342,7 +388,10 @@ func (w *World) child(name string, xr *structpb.Struct) *World {
 	c := w.children[name]
 	if c == nil {
 		kind := compose.KindOf(xr).GroupKind().String()
-		c = &World{Kinds: w.Kinds, Required: w.Nested[kind], Nested: w.Nested, Reconcile: w.Reconcile, Remove: w.Remove, Reports: w.Reports}
+		c = &World{
+			Kinds: w.Kinds, Required: w.Nested[kind], Nested: w.Nested, Others: w.Others,
+			Reconcile: w.Reconcile, Remove: w.Remove, Reports: w.Reports,
+		}
 		w.children[name] = c
 	}
 	c.XR = xr
@@ -355,7 +404,7 @@ func (w *World) waiting() string {
 	if err != nil {
 		return err.Error()
 	}
-	_, plan, err := runner.Explain(w.Request())
+	_, plan, err := w.explain(runner)
 	if err != nil {
 		return err.Error()
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
@@ -448,5 +449,47 @@ func TestExistAndFinish(t *testing.T) {
 	unseen := encoded.Of(structOf(t, object(1, certificate(0))))
 	if got, err := simulate.Finish(unseen); err == nil {
 		t.Errorf("Finish(...) of an Object that has seen nothing = %v", got)
+	}
+}
+
+// TestOthers: a function that asks for a resource by its name is called again with what there is of it.
+func TestOthers(t *testing.T) {
+	selector := wire.Selector{APIVersion: "v1", Kind: "Book", Namespace: "shelf", Name: "first"}
+	calls, found := 0, 0
+	asks := func(more bool) function.Runner {
+		return function.Kind[spec, spec]{
+			Graph: child,
+			Requires: func(in function.Input[spec]) map[string]wire.Selector {
+				if calls++; more {
+					return map[string]wire.Selector{fmt.Sprint(calls): selector}
+				}
+				return map[string]wire.Selector{"book": selector}
+			},
+			Derive: func(in function.Input[spec]) (spec, error) {
+				found = len(in.Required["book"])
+				return in.XR, nil
+			},
+			Place:  func(spec) respond.Place { return respond.Place{} },
+			Status: func(spec, compose.Plan) any { return map[string]any{} },
+		}
+	}
+	w := world(t, nil)
+	kind := compose.KindOf(w.XR).GroupKind().String()
+	w.Kinds = map[string]function.Runner{kind: asks(false)}
+	for _, name := range []string{"second", "first"} {
+		w.Others = append(w.Others, structOf(t, map[string]any{
+			"apiVersion": "v1", "kind": "Book", "metadata": map[string]any{"name": name, "namespace": "shelf"},
+		}))
+	}
+	if err := w.Run(func(simulate.Step) {}); err != nil || found != 1 {
+		t.Errorf("%d resources were found (%v)", found, err)
+	}
+	w.Others = nil
+	if _, err := w.Call(func(simulate.Step) {}); err != nil || found != 0 {
+		t.Errorf("%d resources were found (%v)", found, err)
+	}
+	w.Kinds[kind] = asks(true)
+	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "asks for something else") {
+		t.Errorf("a function that never stops asking gives %v", err)
 	}
 }

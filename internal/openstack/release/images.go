@@ -15,6 +15,7 @@ const Version = "0.1.0"
 const (
 	Companion        = "companion"
 	FederationProxy  = "keystone-federation-proxy"
+	Libvirt          = "libvirt"
 	Memcached        = "memcached"
 	MariaDB          = "mariadb"
 	MariaDBExporter  = "mariadb-exporter"
@@ -22,6 +23,12 @@ const (
 	MaxScaleExporter = "maxscale-exporter"
 	OVN              = "ovn"
 	RabbitMQ         = "rabbitmq"
+)
+
+// Parts of services that run on nodes.
+const (
+	NovaCompute = "nova-compute"
+	OVNAgent    = "neutron-ovn-agent"
 )
 
 // Where the images of OpenStack's services are: one repository for each service.
@@ -39,6 +46,7 @@ type image struct{ registry, path, tag string }
 var others = map[string]image{
 	Companion:        {"ghcr.io", "c5c3/crossplane-cobaltcore-companion", Version},
 	FederationProxy:  {"ghcr.io", "c5c3/keystone-federation-proxy", Version},
+	Libvirt:          {"ghcr.io", "c5c3/libvirt", Version},
 	Memcached:        {"docker.io", "library/memcached", "1.6.39"},
 	MariaDB:          {"docker-registry1.mariadb.com", "library/mariadb", "11.8.5"},
 	MariaDBExporter:  {"docker.io", "prom/mysqld-exporter", "v0.15.1"},

@@ -22,6 +22,8 @@ func TestImageFor(t *testing.T) {
 		err    string
 	}{
 		"Service":         {"The version of the release.", args{"keystone", "2025.2", release.Override{}}, "ghcr.io/c5c3/keystone:28.1.0", ""},
+		"Part":            {"A part of a service has the service's.", args{release.NovaCompute, "2025.2", release.Override{}}, "ghcr.io/c5c3/nova-compute:32.2.1", ""},
+		"PartOfAnother":   {"Of each its own.", args{release.OVNAgent, "2025.1", release.Override{}}, "ghcr.io/c5c3/neutron-ovn-agent:26.0.6", ""},
 		"Companion":       {"This project's own version.", args{release.Companion, "2025.2", release.Override{}}, "ghcr.io/c5c3/crossplane-cobaltcore-companion:" + release.Version, ""},
 		"Proxy":           {"The same for the proxy.", args{release.FederationProxy, "2025.2", release.Override{}}, "ghcr.io/c5c3/keystone-federation-proxy:" + release.Version, ""},
 		"Memcached":       {"Not OpenStack's: the same in every release.", args{release.Memcached, "", release.Override{}}, "docker.io/library/memcached:1.6.39", ""},
@@ -67,7 +69,7 @@ var reference = regexp.MustCompile(`^[a-z0-9.:_-]+(/[a-z0-9._-]+)+(:[A-Za-z0-9_]
 // TestEveryImageHasAName: every service of every release, and everything else.
 func TestEveryImageHasAName(t *testing.T) {
 	for _, r := range release.Releases() {
-		for _, name := range append(release.Services(), release.Companion, release.FederationProxy, release.Memcached) {
+		for _, name := range append(release.Services(), release.Companion, release.FederationProxy, release.Memcached, release.Libvirt, release.NovaCompute, release.OVNAgent) {
 			got, err := release.ImageFor(name, r, release.Override{})
 			if err != nil || !reference.MatchString(got) {
 				t.Errorf("image of %s in %s: %q, %v", name, r, got, err)

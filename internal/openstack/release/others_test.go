@@ -11,6 +11,7 @@ func TestOthers(t *testing.T) {
 	repositories := map[string]string{
 		Companion:        "ghcr.io/c5c3/crossplane-cobaltcore-companion",
 		FederationProxy:  "ghcr.io/c5c3/keystone-federation-proxy",
+		Libvirt:          "ghcr.io/c5c3/libvirt",
 		Memcached:        "docker.io/library/memcached",
 		MariaDB:          "docker-registry1.mariadb.com/library/mariadb",
 		MariaDBExporter:  "docker.io/prom/mysqld-exporter",

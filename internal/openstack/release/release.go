@@ -28,6 +28,15 @@ var versions = map[string][len(releases)]string{
 	"tempest":   {"47.0.0", "47.0.0", "47.0.0", "47.0.0"},
 }
 
+// parts are images of parts of a service that run on nodes and need more than it does elsewhere. Their version is the service's.
+var parts = map[string]string{NovaCompute: "nova", OVNAgent: "neutron"}
+
+// PartOf is the service that an image has a part of, if it has one of any.
+func PartOf(image string) (service string, ok bool) {
+	service, ok = parts[image]
+	return service, ok
+}
+
 // Releases are the supported releases, the oldest first.
 func Releases() []Release { return slices.Clone(releases[:]) }
 
@@ -46,10 +55,13 @@ func Parse(name string) (Release, error) {
 // which an upgrade may skip the next one (https://governance.openstack.org/tc/resolutions/20220210-release-cadence-adjustment.html).
 func (r Release) SLURP() bool { return strings.HasSuffix(string(r), ".1") }
 
-// Version is the version of a service in the release, such as 28.1.0. The error says that there is no such service or
+// Version is the version of a service, or of a part of one, in the release, such as 28.1.0. The error says that there is no such service or
 // release.
 func (r Release) Version(service string) (string, error) {
 	row, ok := versions[service]
+	if of, part := parts[service]; part {
+		row, ok = versions[of]
+	}
 	if !ok {
 		return "", fmt.Errorf("OpenStack service %q is not known: there are %s", service, strings.Join(Services(), ", "))
 	}

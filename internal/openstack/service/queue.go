@@ -32,6 +32,9 @@ var queueOptions = oslo.Config{
 	"oslo_messaging_notifications": {"driver": "noop"},
 }
 
+// QueueOptions are those of whatever else shares a virtual host with a service, such as what runs on a hypervisor.
+func QueueOptions() oslo.Config { return oslo.Config{}.Merge(queueOptions) }
+
 func (s *Service) queueSecret() string { return s.Sub("queue") }
 
 // queueEnv is how a pod reaches the virtual host.

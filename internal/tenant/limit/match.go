@@ -43,6 +43,22 @@ func Term(pattern, term string) bool {
 	return Match(pattern, term) || Match(pattern+"=*", term) || Match(pattern+":*", term)
 }
 
+// TolerationTerm is a toleration as a term. Without a key it tolerates every taint, and is a term that only * alone, or with the same effect,
+// stands for.
+func TolerationTerm(key, operator, value, effect string) string {
+	term := key
+	if operator != "Exists" {
+		term += "=" + value
+	}
+	if effect != "" {
+		term += ":" + effect
+	}
+	if term == "" {
+		return "every taint"
+	}
+	return term
+}
+
 // Network reports whether a range of addresses lies in that of a pattern.
 func Network(pattern, network string) bool {
 	if pattern == everything {

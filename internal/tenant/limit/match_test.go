@@ -88,6 +88,21 @@ func TestTerm(t *testing.T) {
 	}
 }
 
+// TestTolerationTerm: a toleration is written as kubectl writes a taint. One without a key is for every taint.
+func TestTolerationTerm(t *testing.T) {
+	for want, got := range map[string]string{
+		"dedicated=openstack:NoSchedule": limit.TolerationTerm("dedicated", "Equal", "openstack", "NoSchedule"),
+		"dedicated=openstack":            limit.TolerationTerm("dedicated", "", "openstack", ""),
+		"dedicated:NoExecute":            limit.TolerationTerm("dedicated", "Exists", "", "NoExecute"),
+		":NoExecute":                     limit.TolerationTerm("", "Exists", "", "NoExecute"),
+		"every taint":                    limit.TolerationTerm("", "Exists", "", ""),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestDomain(t *testing.T) {
 	for _, tc := range []struct {
 		domain, host string

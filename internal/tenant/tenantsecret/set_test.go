@@ -232,6 +232,7 @@ func TestSentence(t *testing.T) {
 		"waits for Secret s3 with the keys a, b and c in namespace team-a, which spec.a and spec.b name: create it there": {
 			Name: "s3", Keys: []string{"a", "b", "c"}, Fields: []string{"spec.a", "spec.b"},
 		},
+		"waits for Secret queue with the key password in namespace team-a, which is made there": {Name: "queue", Keys: []string{"password"}},
 	} {
 		if got := w.sentence("team-a"); got != want {
 			t.Errorf("%q, want %q", got, want)

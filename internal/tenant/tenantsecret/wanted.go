@@ -14,7 +14,7 @@ type Wanted struct {
 	Name string
 	// Keys that are needed.
 	Keys []string
-	// Fields that name it.
+	// Fields that name it. None: it is not for a tenant to make.
 	Fields []string
 }
 
@@ -46,6 +46,9 @@ func (w Wanted) sentence(namespace string) string {
 	}
 	if len(w.Fields) == 1 {
 		verb = "names"
+	}
+	if len(w.Fields) == 0 {
+		return fmt.Sprintf("waits for Secret %s with %s in namespace %s, which is made there", w.Name, keys, namespace)
 	}
 	return fmt.Sprintf("waits for Secret %s with %s in namespace %s, which %s %s: create it there",
 		w.Name, keys, namespace, and(w.Fields), verb)

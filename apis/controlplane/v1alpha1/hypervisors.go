@@ -1,0 +1,75 @@
+package v1alpha1
+
+import (
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// HypervisorAccess is what pools of hypervisors are told of a control plane: where things are, and in which Secrets of its namespace the
+// logins lie. Nothing here is a secret.
+type HypervisorAccess struct {
+	// Region of the catalog.
+	// +kubebuilder:validation:MaxLength=255
+	Region string `json:"region"`
+	// Address of Keystone inside the cluster.
+	IdentityURL common.URL `json:"identityURL"`
+	// Secret key with the authority of the certificates of all services.
+	CASecretRef common.SecretKeyReference `json:"caSecretRef"`
+	// Secret with Nova's application credential.
+	CredentialSecretRef common.LocalReference `json:"credentialSecretRef"`
+	// Secret with what requests of virtual machines for metadata are signed by.
+	MetadataSecretRef common.LocalReference `json:"metadataSecretRef"`
+	// Cells of Nova.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	Cells []CellAccess `json:"cells"`
+	// Who makes virtual networks.
+	// +optional
+	Networks *NetworkAccess `json:"networks,omitempty"`
+}
+
+// CellAccess is where hypervisors of a cell find what they need.
+type CellAccess struct {
+	// Name of the cell.
+	// +kubebuilder:validation:MaxLength=20
+	Name string `json:"name"`
+	// Message queue of the cell.
+	Queue common.Queue `json:"queue"`
+	// Virtual host of the cell there.
+	// +kubebuilder:validation:MaxLength=63
+	VirtualHost string `json:"virtualHost"`
+	// Secret with the user of the queue, who is another one regularly.
+	QueueSecretRef common.LocalReference `json:"queueSecretRef"`
+	// Host of the metadata API.
+	// +kubebuilder:validation:MaxLength=253
+	MetadataHost string `json:"metadataHost"`
+	// Networks of the cell's hypervisors. Absent: nobody says where they are.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=set
+	// +optional
+	HypervisorNetworks []common.CIDR `json:"hypervisorNetworks,omitempty"`
+	// Page on which screens are shown by VNC.
+	// +optional
+	VNCURL common.URL `json:"vncURL,omitempty"`
+	// Page on which screens are shown by SPICE.
+	// +optional
+	SPICEURL common.URL `json:"spiceURL,omitempty"`
+	// Address of serial consoles: wss://serial.example.com.
+	// +kubebuilder:validation:MaxLength=512
+	// +optional
+	SerialURL string `json:"serialURL,omitempty"`
+}
+
+// NetworkAccess is where nodes learn which virtual networks they have.
+type NetworkAccess struct {
+	// Who makes them: OVN or OVS.
+	// +kubebuilder:validation:MaxLength=15
+	Mechanism string `json:"mechanism"`
+	// Addresses of OVN's southbound database, or of its relays. Absent: they are not known yet.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	Southbound string `json:"southbound,omitempty"`
+	// Issuer, in the control plane's namespace, of certificates by which OVN knows nodes. Absent: the databases are somebody else's.
+	// +optional
+	IssuerRef *common.IssuerReference `json:"issuerRef,omitempty"`
+}

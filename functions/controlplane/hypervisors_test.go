@@ -1,0 +1,101 @@
+package controlplane
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+)
+
+// TestHypervisorAccess: pools are told where each cell's queue, metadata and screens are, and where OVN is, as far as it says so.
+func TestHypervisorAccess(t *testing.T) {
+	const (
+		given   = "{services: {placement: {enabled: true}, glance: {enabled: true, stores: [{name: a, file: {storageSize: 1Gi}}]}, "
+		exposed = "{domain: cloud.example.com, queueIssuer: queues, exposure: {type: Ingress, ingressController: nginx}, limits: [" +
+			"{name: all, namespaces: ['*'], hypervisorNetworks: ['*']}]}"
+	)
+	queue := func(name string) common.Queue {
+		return common.Queue{
+			RabbitMQRef: common.LocalReference{Name: common.ObjectName(name)}, Host: name + "." + instance + ".svc", Port: 5671,
+			CASecretRef: common.SecretKeyReference{Name: "rabbitmq-tls", Key: "ca.crt"},
+		}
+	}
+	if derived(t, "{}", bare).hypervisorAccess() != nil {
+		t.Error("there is no Nova, and pools are told of one")
+	}
+	south := structOf(t, fields(t, "{status: {southbound: {endpoint: 'ssl:south:6642'}}}"))
+	relay := structOf(t, fields(t, "{status: {southbound: {endpoint: 'ssl:south:6642'}, relay: {endpoint: 'ssl:relay:6642'}}}"))
+	for name, tc := range map[string]struct {
+		reason, spec, platform string
+		observed               map[string]*structpb.Struct
+		cells                  []controlplanev1.CellAccess
+		networks               *controlplanev1.NetworkAccess
+	}{
+		"Inside": {
+			reason: "What is not exposed is reached inside the cluster. There is no Neutron.",
+			spec:   given + "nova: {enabled: true}}, global: {exposure: {type: None}}}", platform: queued,
+			cells: []controlplanev1.CellAccess{{
+				Name: "cell1", Queue: queue("rabbitmq"), VirtualHost: "nova_cell1", QueueSecretRef: local("nova-cell1-queue"),
+				MetadataHost: "nova-metadata." + instance + ".svc", VNCURL: "https://nova-cell1-vnc." + instance + ".svc:6080/vnc_lite.html",
+			}},
+		},
+		"Exposed": {
+			reason: "Each cell has screens, serial consoles and metadata of its own.",
+			spec: given + "nova: {enabled: true, metadata: {perCell: true}, consoles: {graphical: SPICE, serial: true}, " +
+				"hypervisorNetworks: [10.0.0.0/24], cells: [{name: a}]}, neutron: {enabled: true}}}",
+			platform: exposed, observed: map[string]*structpb.Struct{"ovn": south},
+			cells: []controlplanev1.CellAccess{{
+				Name: "a", Queue: queue("rabbitmq"), VirtualHost: "nova_a", QueueSecretRef: local("nova-a-queue"),
+				MetadataHost: "nova-a-metadata." + instance + ".svc",
+				SPICEURL:     "https://console-a.cloud.tenant-a.cloud.example.com/spice_auto.html",
+				SerialURL:    "wss://serial-a.cloud.tenant-a.cloud.example.com", HypervisorNetworks: []common.CIDR{"10.0.0.0/24"},
+			}},
+			networks: &controlplanev1.NetworkAccess{
+				Mechanism: "OVN", Southbound: "ssl:south:6642", IssuerRef: &common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"},
+			},
+		},
+		"Relayed": {
+			reason: "Nodes read relays where there are some.",
+			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
+				"neutron: {enabled: true, ovn: {relay: {}}}}}",
+			platform: queued, observed: map[string]*structpb.Struct{"ovn": relay},
+			cells: []controlplanev1.CellAccess{{
+				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: local("nova-b-queue"),
+				MetadataHost: "nova-metadata." + instance + ".svc",
+			}},
+			networks: &controlplanev1.NetworkAccess{
+				Mechanism: "OVN", Southbound: "ssl:relay:6642", IssuerRef: &common.IssuerReference{Name: "ovn-ca", Kind: "Issuer"},
+			},
+		},
+		"Agents": {
+			reason: "Without OVN there is no address of it.",
+			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, " +
+				"neutron: {enabled: true, mechanism: OVS}}}",
+			platform: queued,
+			cells: []controlplanev1.CellAccess{{
+				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: local("nova-b-queue"),
+				MetadataHost: "nova-metadata." + instance + ".svc",
+			}},
+			networks: &controlplanev1.NetworkAccess{Mechanism: "OVS"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := derive(input(t, tc.spec, tc.platform, tc.observed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := &controlplanev1.HypervisorAccess{
+				Region: "RegionOne", IdentityURL: common.URL("https://keystone." + instance + ".svc:5000/v3"),
+				CASecretRef:         common.SecretKeyReference{Name: "keystone-tls", Key: "ca.crt"},
+				CredentialSecretRef: local("nova-credential"), MetadataSecretRef: local("nova-metadata-secret"),
+				Cells: tc.cells, Networks: tc.networks,
+			}
+			if diff := cmp.Diff(want, m.hypervisorAccess()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

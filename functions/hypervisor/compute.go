@@ -1,0 +1,205 @@
+package hypervisor
+
+import (
+	"maps"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// libvirtURI is where libvirt answers on the node, whoever runs it.
+const libvirtURI = "qemu+unix:///system?socket=" + libvirtRun + "/libvirt-sock"
+
+// Folders of nova-compute. Logins are files, and not variables: those of a running container never change, and these do.
+const (
+	loginsFolder  = "/etc/nova"
+	queueCAFolder = loginsFolder + "/queue-authority"
+)
+
+// novaCompute starts and ends virtual machines. They go on while it is replaced.
+func novaCompute(m *model) ([]compose.Stage, error) {
+	configs, sets := compose.Stage{}, compose.Stage{}
+	known := map[string]bool{}
+	for i := range m.groups {
+		g := &m.groups[i]
+		text, err := m.computeConfig(g).Render()
+		if err != nil {
+			return nil, err
+		}
+		config := files{computeComponent, map[string]string{"nova-compute.sh": computeScript, "nova.conf": text}}
+		if !known[config.revision()] { // Slices may differ in labels alone.
+			configs, known[config.revision()] = append(configs, m.revision(config)), true
+		}
+		set, err := m.on(g, m.computeDaemon(config))
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, compose.Resource{Name: g.name(computeComponent), Object: set})
+	}
+	return []compose.Stage{configs, sets}, nil
+}
+
+// computeConfig is what it reads on the nodes of a group. It knows the queue of its cell, and no database.
+// https://docs.openstack.org/nova/latest/configuration/config.html
+func (m *model) computeConfig(g *group) oslo.Config {
+	a, cell := m.plane.access, m.plane.cell
+	ca := authorityFile(a.CASecretRef)
+	login := oslo.Options{"auth_type": "v3applicationcredential", "auth_url": string(a.IdentityURL), "cafile": ca}
+	peer := oslo.Options{"region_name": a.Region, "valid_interfaces": "internal", "cafile": ca}
+	privsep := oslo.Options{"helper_command": privsepHelper}
+	c := oslo.Config{
+		"DEFAULT": {
+			"use_stderr": true, "state_path": instances, "instances_path": instances + "/instances", "compute_driver": "libvirt.LibvirtDriver",
+		},
+		"libvirt":          {"virt_type": m.spec.Virtualization.Driver, "connection_uri": libvirtURI},
+		"oslo_concurrency": {"lock_path": instances + "/locks"},
+		"os_vif_ovs":       {"ovsdb_connection": switchSocket},
+		"service_user":     with(login, oslo.Options{"send_service_user_token": true}),
+		"placement":        with(login, peer),
+		"neutron":          with(login, peer, oslo.Options{"service_metadata_proxy": true}),
+		"cinder": with(login, oslo.Options{
+			"catalog_info": "block-storage:cinder:internalURL", "os_region_name": a.Region,
+		}),
+		"glance":   peer,
+		"keystone": peer,
+		"vnc":      {"enabled": cell.VNCURL != ""}, "spice": {"enabled": cell.SPICEURL != ""},
+		"serial_console": {"enabled": cell.SerialURL != ""},
+		"upgrade_levels": {"compute": "auto"},
+		// Nova has a group for each context of rights. Its own asks for SYS_ADMIN (21) by itself, for mounts that disks of the node
+		// do without: it gets CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER and NET_ADMIN.
+		"nova_sys_admin":          with(privsep, oslo.Options{"capabilities": []string{"0", "1", "2", "3", "12"}}),
+		"vif_plug_ovs_privileged": privsep,
+		"privsep_osbrick":         privsep,
+	}.Merge(service.QueueOptions(), m.processors(g), m.memory(g))
+	if cell.VNCURL != "" {
+		c["vnc"]["novncproxy_base_url"] = string(cell.VNCURL)
+	}
+	if cell.SPICEURL != "" {
+		c["spice"]["html5proxy_base_url"] = string(cell.SPICEURL)
+	}
+	if cell.SerialURL != "" {
+		c["serial_console"]["base_url"] = cell.SerialURL
+	}
+	return c
+}
+
+// with are options of several, the last of a name.
+func with(all ...oslo.Options) oslo.Options {
+	out := oslo.Options{}
+	for _, o := range all {
+		maps.Copy(out, o)
+	}
+	return out
+}
+
+// processors are what virtual machines see and share.
+func (m *model) processors(g *group) oslo.Config {
+	p := g.node.CPU
+	if p == nil {
+		return nil
+	}
+	c := oslo.Config{"DEFAULT": {}, "libvirt": {}, "compute": {}}
+	if p.Mode != "" {
+		c["libvirt"]["cpu_mode"] = p.Mode
+	}
+	// A slice may say another mode than the pool, whose models Nova would refuse.
+	if p.Mode == "custom" {
+		c["libvirt"]["cpu_models"] = service.Strings(p.Models)
+	}
+	if p.AllocationRatio != nil {
+		c["DEFAULT"]["cpu_allocation_ratio"] = number(p.AllocationRatio.String())
+	}
+	if p.DedicatedSet != "" {
+		c["compute"]["cpu_dedicated_set"] = string(p.DedicatedSet)
+	}
+	if p.SharedSet != "" {
+		c["compute"]["cpu_shared_set"] = string(p.SharedSet)
+	}
+	return c
+}
+
+// memory is what virtual machines get of a node's.
+func (m *model) memory(g *group) oslo.Config {
+	p := g.node.Memory
+	if p == nil {
+		return nil
+	}
+	c := oslo.Config{"DEFAULT": {}}
+	if p.AllocationRatio != nil {
+		c["DEFAULT"]["ram_allocation_ratio"] = number(p.AllocationRatio.String())
+	}
+	if p.Reserved != nil {
+		const mebibyte = 1 << 20
+		c["DEFAULT"]["reserved_host_memory_mb"] = int((p.Reserved.Value() + mebibyte - 1) / mebibyte)
+	}
+	return c
+}
+
+// number is a ratio, whose form the schema holds.
+func number(text string) float64 {
+	f, _ := strconv.ParseFloat(text, 64)
+	return f
+}
+
+func (m *model) computeDaemon(config files) daemon {
+	a, cell := m.plane.access, m.plane.cell
+	set := func(group, option, value string) corev1.EnvVar {
+		return corev1.EnvVar{Name: oslo.MustEnvName(group, option), Value: value}
+	}
+	address := "$(" + addressEnv + ")"
+	c := corev1.Container{
+		Name: computeComponent, Image: m.images.compute, Command: []string{"sh", scripts + "/nova-compute.sh"},
+		VolumeMounts: []corev1.VolumeMount{
+			workload.Mount("config", scripts), workload.Mount("authority", authorityFolder),
+			workload.Mount("queue", loginsFolder+"/queue"), workload.Mount("queue-authority", queueCAFolder),
+			workload.Mount("credential", loginsFolder+"/credential"),
+		},
+		Env: append(itself(),
+			corev1.EnvVar{Name: "QUEUE_HOST", Value: cell.Queue.Host},
+			corev1.EnvVar{Name: "QUEUE_PORT", Value: strconv.Itoa(int(cell.Queue.Port))},
+			corev1.EnvVar{Name: "QUEUE_VHOST", Value: cell.VirtualHost},
+			corev1.EnvVar{Name: "QUEUE_CA", Value: queueCAFolder + "/" + string(cell.Queue.CASecretRef.Key)},
+			corev1.EnvVar{Name: "INSTANCES", Value: instances + "/instances"},
+			corev1.EnvVar{Name: "LOGINS", Value: loginsFolder}, corev1.EnvVar{Name: "STARTED", Value: "/tmp/logins"},
+			set("DEFAULT", "host", "$("+nodeEnv+")"), set("DEFAULT", "my_ip", address),
+			set("DEFAULT", "graceful_shutdown_timeout", strconv.Itoa(int(compute.Mercy.Seconds()))),
+			set("oslo_messaging_rabbit", "processname", computeComponent),
+			// Screens are reached from the console proxies, at the node.
+			set("vnc", "server_listen", address), set("vnc", "server_proxyclient_address", address),
+			set("spice", "server_listen", address), set("spice", "server_proxyclient_address", address),
+			set("serial_console", "proxyclient_address", address),
+		),
+	}
+	workload.Readiness(&c, workload.Connected(cell.Queue.Port))
+	workload.Liveness(&c, workload.Exec("sh", scripts+"/nova-compute.sh", "alive"))
+	return daemon{
+		app: "nova", component: computeComponent,
+		pod: workload.Pod{
+			UserID: nobody, Containers: []corev1.Container{c}, GraceSeconds: workload.Grace(compute.Mercy),
+			Volumes: []corev1.Volume{
+				workload.ConfigVolume("config", config.revision()),
+				m.secretVolume("authority", a.CASecretRef.Name, string(a.CASecretRef.Key)),
+				m.secretVolume("queue", cell.QueueSecretRef.Name, secret.UsernameKey, secret.PasswordKey),
+				m.secretVolume("queue-authority", cell.Queue.CASecretRef.Name, string(cell.Queue.CASecretRef.Key)),
+				m.secretVolume("credential", a.CredentialSecretRef.Name, credentialID, credentialSecret),
+			},
+		},
+		said: m.agents().NovaCompute.Resources, enough: requests("200m", "512Mi"),
+		privileges: []workload.Privilege{{
+			Container: computeComponent, RunAsUser: root, HostNetwork: true,
+			Reason: "libvirt's and the switch's sockets and the disks are root's, and screens are at the node's address; disks and consoles " +
+				"belong to QEMU (CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER), and ports are plugged with NET_ADMIN",
+			Capabilities: []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "NET_ADMIN"},
+			HostPaths:    []workload.HostPath{folder("run", libvirtRun), folder("run-switch", switchRun), disks()},
+		}},
+		update: appsv1.RollingUpdateDaemonSetStrategyType,
+	}
+}

@@ -1,0 +1,145 @@
+package hypervisor
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/crds"
+)
+
+// onNodes are groups of options that services' packages register where they run on nodes, and do not list: the rights of helpers, and what
+// plugs virtual machines into the switch. The agent's own are in files that are its own.
+var onNodes = map[string][]string{
+	"nova":    {"nova_sys_admin", "vif_plug_ovs_privileged", "privsep_osbrick", "os_vif_ovs"},
+	"neutron": {"privsep", "privsep_dhcp_release", "privsep_ovs_vsctl", "privsep_namespace", "privsep_conntrack", "privsep_link", "agent", "ovs"},
+}
+
+// ofAgents are options of Neutron's agents outside of those groups.
+var ofAgents = map[string]bool{
+	"DEFAULT nova_metadata_host": true, "DEFAULT nova_metadata_port": true, "DEFAULT nova_metadata_protocol": true,
+	"DEFAULT auth_ca_cert": true, "DEFAULT metadata_proxy_shared_secret": true,
+}
+
+// TestOptions: Nova and Neutron of every release know what their processes on nodes are told, in files and by the environment.
+func TestOptions(t *testing.T) {
+	for _, r := range release.Releases() {
+		w := world(more(`cpu: {mode: custom, models: [EPYC], allocationRatio: 4, sharedSet: "2"}, memory: {allocationRatio: 2, reserved: 1Gi}`),
+			"tenant-a", objects(theirClaim, strings.ReplaceAll(theirs, `"2025.2"`, `"`+string(r)+`"`))...)
+		if err := w.Run(func(simulate.Step) {}); err != nil {
+			t.Fatal(err)
+		}
+		checked := 0
+		for name, o := range kind.Desired(t, w) {
+			data, _ := o["data"].(map[string]any)
+			for file, app := range map[string]string{"nova.conf": "nova", "neutron.conf": "neutron"} {
+				text, ok := data[file].(string)
+				if !ok {
+					continue
+				}
+				known, err := registry.For(app, string(r))
+				if err != nil {
+					t.Fatal(err)
+				}
+				parsed, err := oslo.Parse(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for group, options := range parsed {
+					for option := range options {
+						checked++
+						if isOnNodes(app, group, option) {
+							continue
+						}
+						if found := known.Lookup(group, option); len(found) != 1 || found[0].Group != group || found[0].Name != option {
+							t.Errorf("%s: %s: [%s] %s is no option of %s", r, name, group, option, app)
+						}
+					}
+				}
+			}
+		}
+		if checked < 40 {
+			t.Errorf("%s: only %d options are set", r, checked)
+		}
+	}
+}
+
+func isOnNodes(app, group, option string) bool {
+	for _, g := range onNodes[app] {
+		if g == group {
+			return true
+		}
+	}
+	return app == "neutron" && ofAgents[group+" "+option]
+}
+
+// TestTaken: the API server takes every object, as it is composed and, where that is an Object of provider-kubernetes, the one inside.
+func TestTaken(t *testing.T) {
+	set := crds.Load(t)
+	for _, spec := range []string{"smallest", "slices", "host"} {
+		w, _ := kind.Ready(t, spec)
+		for name := range w.Observed {
+			o, _ := w.Desired(kind.Name, name)
+			m := o.Map()
+			for _, e := range set.Validate(m) {
+				t.Errorf("%s: %s: %s", spec, name, e)
+			}
+			if inner, ok := wrapper.Desired(o); ok {
+				m = inner.Map()
+			}
+			if m["kind"] == "Secret" {
+				t.Errorf("%s: %s is a Secret, which would be in every message of the function", spec, name)
+			}
+		}
+	}
+}
+
+// TestPrivileges: no container is privileged, each says why it may do what it may, and what carries virtual machines is not replaced by
+// itself.
+func TestPrivileges(t *testing.T) {
+	w, _ := kind.Ready(t, "slices")
+	capabilities := map[string]int{"ovs-vswitchd": 2, "ovsdb-server": 0, "ovn-controller": 0, "metadata": 5, "libvirt": 8, "nova-compute": 5}
+	byHand := map[string]bool{"openvswitch": true, "libvirt": true}
+	seen := 0
+	for name, o := range kind.Desired(t, w) {
+		if o["kind"] != "DaemonSet" {
+			continue
+		}
+		var set appsv1.DaemonSet
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, &set); err != nil {
+			t.Fatal(err)
+		}
+		spec := set.Spec.Template.Spec
+		component, _, _ := strings.Cut(name, "-slice-")
+		if got := set.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType; got != byHand[component] {
+			t.Errorf("%s: it is left to others to replace pods: %t", name, got)
+		}
+		if spec.HostPID != (component == "libvirt") || !spec.HostNetwork || spec.HostIPC {
+			t.Errorf("%s: processes of the node %t, network %t, memory %t", name, spec.HostPID, spec.HostNetwork, spec.HostIPC)
+		}
+		for _, c := range spec.Containers {
+			seen++
+			s := c.SecurityContext
+			if s.Privileged != nil && *s.Privileged || *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem {
+				t.Errorf("%s: %s may do everything", name, c.Name)
+			}
+			if n, known := capabilities[c.Name]; !known || len(s.Capabilities.Add) != n || s.Capabilities.Drop[0] != corev1.Capability("ALL") {
+				t.Errorf("%s: %s has %v", name, c.Name, s.Capabilities)
+			}
+			if !strings.Contains(set.Spec.Template.Annotations["crossplane.c5c3.io/privileges"], c.Name+": ") {
+				t.Errorf("%s: nobody says why %s may do it", name, c.Name)
+			}
+		}
+	}
+	if seen != 3*7 {
+		t.Errorf("%d containers", seen)
+	}
+}

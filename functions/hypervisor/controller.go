@@ -1,0 +1,93 @@
+package hypervisor
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// gatewayComponent is the controller of a node that connects routers to the outside, which says so to OVN. It is the same process: a node
+// has one or the other.
+const gatewayComponent = "ovn-gateway"
+
+// tlsFolder is where a container has the pool's certificate for OVN.
+const tlsFolder = "/etc/ovn/tls"
+
+// ovnController makes flows of logical networks on each node. What runs goes on by the flows that are there while it is replaced.
+func ovnController(m *model) ([]compose.Stage, error) {
+	config := files{controllerComponent, map[string]string{"ovn-controller.sh": controllerScript}}
+	stage := compose.Stage{}
+	add := func(g group, component, options string) error {
+		set, err := m.on(&g, m.controllerDaemon(&g, config, component, options))
+		stage = append(stage, compose.Resource{Name: g.name(component), Object: set})
+		return err
+	}
+	for _, g := range m.groups {
+		if err := add(g.notGateways(), controllerComponent, ""); err != nil {
+			return nil, err
+		}
+		if g.gateway() == nil {
+			continue
+		}
+		if err := add(g.ofGateways(), gatewayComponent, "enable-chassis-as-gw"); err != nil {
+			return nil, err
+		}
+	}
+	return []compose.Stage{{m.revision(config)}, stage}, nil
+}
+
+func (m *model) controllerDaemon(g *group, config files, component, options string) daemon {
+	encapsulation := ptr.Deref(g.network.Encapsulation, hypervisorv1.Encapsulation{})
+	datapath := "system"
+	if g.network.Datapath == userspace {
+		datapath = "netdev"
+	}
+	var mappings, bridges []string
+	for _, b := range g.network.BridgeMappings {
+		mappings = append(mappings, fmt.Sprintf("%s:%s", b.PhysicalNetwork, b.Bridge))
+		bridges = append(bridges, fmt.Sprintf("%s=%s", b.Bridge, b.Interface))
+	}
+	c := corev1.Container{
+		Name: controllerComponent, Image: m.images.ovn, Command: []string{"sh", scripts + "/ovn-controller.sh"},
+		VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts), workload.Mount("tls", tlsFolder)},
+		Env: append(itself(),
+			corev1.EnvVar{Name: "SOUTHBOUND", Value: m.plane.access.Networks.Southbound},
+			corev1.EnvVar{Name: "TLS", Value: tlsFolder},
+			corev1.EnvVar{Name: "ENCAPSULATION", Value: cmp.Or(encapsulation.Type, "geneve")},
+			corev1.EnvVar{Name: "INTERFACE", Value: string(encapsulation.Interface)},
+			corev1.EnvVar{Name: "DATAPATH", Value: datapath},
+			corev1.EnvVar{Name: "MAPPINGS", Value: strings.Join(mappings, ",")},
+			corev1.EnvVar{Name: "BRIDGES", Value: strings.Join(bridges, " ")},
+			corev1.EnvVar{Name: "OPTIONS", Value: options},
+		),
+	}
+	workload.Readiness(&c, workload.Exec("sh", scripts+"/ovn-controller.sh", "ready"))
+	workload.Liveness(&c, workload.Exec("sh", scripts+"/ovn-controller.sh", "alive"))
+	return daemon{
+		app: "ovn", component: component, agent: controllerComponent,
+		pod: workload.Pod{
+			UserID: nobody, Containers: []corev1.Container{c},
+			Volumes: []corev1.Volume{
+				workload.ConfigVolume("config", config.revision()),
+				m.secretVolume("tls", common.ObjectName(m.clientSecret()), certificate.CAKey, certificate.CertKey, certificate.KeyKey),
+			},
+		},
+		said: m.agents().OVNController.Resources, enough: requests("50m", "256Mi"),
+		privileges: []workload.Privilege{{
+			Container: controllerComponent, RunAsUser: root, HostNetwork: true,
+			Reason:    "the switch's socket is root's, and the addresses that tunnels end at are the node's",
+			HostPaths: []workload.HostPath{folder("run", switchRun), folder("run-ovn", controllerRun)},
+		}},
+		update: appsv1.RollingUpdateDaemonSetStrategyType,
+	}
+}

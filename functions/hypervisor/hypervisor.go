@@ -1,0 +1,258 @@
+// Package hypervisor composes a HypervisorCluster: what runs on each node of a pool, so that the virtual machines of one control plane run
+// there.
+package hypervisor
+
+import (
+	"cmp"
+	"errors"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+)
+
+// New returns the function of XHypervisorCluster composite resources.
+func New() function.Runner {
+	return function.Kind[hypervisorv1.HypervisorCluster, *model]{
+		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
+	}
+}
+
+// Components. Those of nodes are named as what runs in them.
+const (
+	namespaceComponent    = "namespace"
+	pullComponent         = "pull-secrets"
+	controlPlaneComponent = "control-plane"
+	loginsComponent       = "logins"
+	switchComponent       = "openvswitch"
+	controllerComponent   = "ovn-controller"
+	metadataComponent     = "metadata"
+	libvirtComponent      = "libvirt"
+	computeComponent      = "nova-compute"
+)
+
+// graph is what a pool consists of, and what needs what. On a node each process waits for the one that it talks to; here, nova-compute
+// comes last, since a hypervisor that is known gets virtual machines.
+var graph = compose.Graph[*model]{
+	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
+	{
+		Name: pullComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent},
+		Enabled: (*model).pulls, Build: func(m *model) ([]compose.Stage, error) { return m.pull.Stages(), nil },
+	},
+	{Name: controlPlaneComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent}, Build: controlPlane},
+	{
+		Name: networkComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent},
+		Enabled: func(m *model) bool { return len(m.networks()) > 0 }, Build: network,
+	},
+	{
+		Name: loginsComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent},
+		Enabled: (*model).known, Build: logins,
+	},
+	{
+		Name: switchComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent, pullComponent},
+		Enabled: (*model).known, Build: openVSwitch,
+	},
+	{
+		Name: controllerComponent, Phase: common.PhaseInfrastructure, Needs: []string{loginsComponent},
+		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).known, Build: ovnController,
+	},
+	{
+		Name: metadataComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent}, Follows: []string{switchComponent},
+		Enabled: (*model).metadataWanted, Build: metadataAgent,
+	},
+	{
+		Name: libvirtComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
+		Enabled: (*model).libvirtManaged, Build: libvirt,
+	},
+	{
+		Name: computeComponent, Phase: common.PhaseCompute,
+		Needs: []string{loginsComponent, switchComponent, controllerComponent, libvirtComponent}, Follows: []string{metadataComponent},
+		Enabled: (*model).known, Build: novaCompute, Version: func(m *model) string { return string(m.plane.release) },
+	},
+}.MustValidate()
+
+// model is everything that builders read, derived once.
+type model struct {
+	claim function.Claim
+	// instance is the namespace of the pool's workloads.
+	instance string
+	spec     hypervisorv1.HypervisorClusterSpec
+	// previous is the status of the last call.
+	previous hypervisorv1.HypervisorClusterStatus
+	platform *platformv1.PlatformConfigSpec
+	plane    plane
+	// groups are the nodes of each slice, and the others.
+	groups []group
+	images images
+	// logins are the Secrets of the control plane that are brought here, pull those of the platform that images are pulled with.
+	logins, pull tenantsecret.Set
+	pullSecrets  []common.ObjectName
+	seen         observe.State
+}
+
+// images of what runs on nodes. They are the platform's: who chooses one of these has the node.
+type images struct{ ovn, libvirt, compute, agent string }
+
+func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
+	p, err := platform(in)
+	if err != nil {
+		return nil, err
+	}
+	if err := admission.Check(in.Required); err != nil {
+		return nil, err
+	}
+	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Seen}
+	if m.claim.Name == "" {
+		// A composite resource without a claim is the platform team's own.
+		m.claim.Name = in.XR.Name
+	}
+	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
+	setDefaults(&m.spec)
+	if err := errors.Join(checkBuilt(&m.spec), m.checkLimits()); err != nil {
+		return nil, err
+	}
+	if m.plane, err = m.findPlane(in.Required); err != nil {
+		return nil, err
+	}
+	if m.groups, err = m.divide(); err != nil {
+		return nil, err
+	}
+	m.pullSecrets, m.pull = m.platformPulls()
+	if !m.known() {
+		return m, m.forgotten()
+	}
+	m.logins = m.loginSet()
+	return m, m.findImages()
+}
+
+// setDefaults repeats the defaults of the schema, for callers that do not go through an API server.
+func setDefaults(s *hypervisorv1.HypervisorClusterSpec) {
+	s.Cell = cmp.Or(s.Cell, "cell1")
+	s.Virtualization.Driver = cmp.Or(s.Virtualization.Driver, kvm)
+	s.Virtualization.Libvirt.Mode = cmp.Or(s.Virtualization.Libvirt.Mode, managed)
+	if len(s.NodeSelector) == 0 {
+		s.NodeSelector = map[string]common.LabelValue{"node-role.kubernetes.io/hypervisor": ""}
+	}
+}
+
+// checkBuilt refuses what the API has and nothing composes yet. Admission refuses most of it, too; this holds where another definition is
+// installed beside the function.
+func checkBuilt(s *hypervisorv1.HypervisorClusterSpec) error {
+	var errs []error
+	limit.Walk("spec", s, func(field string, _ any) {
+		if apis.IsUnbuilt("HypervisorCluster", field) && field != "spec.deletionPolicy" {
+			errs = append(errs, invalid.Field(field, "this is not built yet in this version; leave it out"))
+		}
+	})
+	if s.DeletionPolicy == common.DeletionPolicyDelete {
+		errs = append(errs, invalid.Field("spec.deletionPolicy",
+			"what virtual machines leave on nodes is not removed yet in this version; say Retain"))
+	}
+	if s.Virtualization.Driver == "cloud-hypervisor" {
+		errs = append(errs, invalid.Field("spec.virtualization.driver", "Nova as it is released does not drive Cloud Hypervisor, and an "+
+			"image of one that does cannot be named yet in this version; say kvm or qemu"))
+	}
+	return errors.Join(errs...)
+}
+
+// known says that enough is known of the control plane to say what runs on nodes.
+func (m *model) known() bool { return m.plane.cell != nil }
+
+// forgotten refuses to compose a pool without its pods because nobody knows any more what they are made of: that would remove them.
+func (m *model) forgotten() error {
+	for _, name := range []string{switchComponent, computeComponent} {
+		if _, ok := m.seen.Get(name); ok {
+			return errors.New("what was known of the control plane is lost, and pods of the pool are there; nothing is changed until the " +
+				"control plane reports again: " + m.plane.waits)
+		}
+	}
+	return nil
+}
+
+// findImages says where each image comes from: the platform's registry, in the version of this function or of the control plane's release.
+func (m *model) findImages() error {
+	o := release.Override{Registry: ptr.Deref(m.platform.Images, common.Images{}).Registry}
+	var errs []error
+	find := func(name string) string {
+		image, err := release.ImageFor(name, m.plane.release, o)
+		errs = append(errs, err)
+		return image
+	}
+	m.images = images{
+		ovn: find(release.OVN), libvirt: find(release.Libvirt), compute: find(release.NovaCompute), agent: find(release.OVNAgent),
+	}
+	return errors.Join(errs...)
+}
+
+func (m *model) agents() hypervisorv1.Agents { return ptr.Deref(m.spec.Agents, hypervisorv1.Agents{}) }
+
+func (m *model) metadataWanted() bool {
+	return m.known() && ptr.Deref(m.agents().Metadata.Enabled, true)
+}
+
+func (m *model) libvirtManaged() bool {
+	return m.known() && m.spec.Virtualization.Libvirt.Mode == managed
+}
+
+func (m *model) meta(name string) object.Meta {
+	return object.Meta{Name: name, Namespace: m.instance, Labels: m.workload(name, "").Labels()}
+}
+
+// workload is a part of the pool, on the nodes of a group where it is on nodes.
+func (m *model) workload(app, component string) workload.Workload {
+	return workload.Workload{
+		Name: cmp.Or(component, app), Namespace: m.instance, App: app, Instance: m.instance, Component: component, PullSecrets: m.pullSecrets,
+	}
+}
+
+// place says where the objects live: beside those of the control plane.
+func place(m *model) respond.Place {
+	config := cmp.Or(string(m.platform.ProviderConfig), "in-cluster")
+	return respond.Place{Prefix: m.instance, Management: config, Workload: config}
+}
+
+func status(m *model, plan compose.Plan) any {
+	out := hypervisorv1.HypervisorClusterStatus{
+		CloudStatus: common.CloudStatus{
+			Phase: plan.Phase(common.PhaseReady), Components: respond.Components(plan, m.previous.Components),
+		},
+		Instance: m.instance,
+	}
+	if m.known() {
+		out.ControlPlane = &hypervisorv1.KnownControlPlane{
+			Instance: m.plane.instance, Release: string(m.plane.release), Access: m.plane.access,
+		}
+	}
+	nodes, ready := int64(0), int64(0)
+	for _, g := range m.groups {
+		if set, ok := m.seen.Get(g.name(computeComponent)); ok {
+			wanted, _ := set.Int("status", "desiredNumberScheduled")
+			available, _ := set.Int("status", "numberAvailable")
+			nodes, ready = nodes+wanted, ready+available
+		}
+	}
+	out.NodeCount, out.ReadyNodes = new(int32(nodes)), new(int32(ready)) //nolint:gosec // nodes are thousands
+	return out
+}
+
+// ofPool is the access to a control plane without what other cells have.
+func ofPool(a controlplanev1.HypervisorAccess, cell controlplanev1.CellAccess) controlplanev1.HypervisorAccess {
+	a.Cells = []controlplanev1.CellAccess{cell}
+	return a
+}

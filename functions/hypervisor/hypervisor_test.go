@@ -1,0 +1,124 @@
+package hypervisor
+
+import (
+	"flag"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+var kind = servicetest.Kind{
+	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XHypervisorCluster"},
+	Runner:           New(), Name: "hypervisors-x7d2f",
+	World: func(w *simulate.World) { around(w, "tenant-a", objects(theirClaim, theirs)...) },
+}
+
+const (
+	// cloud is the instance of the control plane.
+	cloud = "tenant-a-cloud-aab838129d70f8f9a33a"
+	// open is a platform without defaults, which allows everything.
+	open = "{domain: example.com, images: {registry: registry.example.com, pullSecrets: [registry]}, limits: [" + limittest.Everything + "]}"
+	// theirClaim is the control plane's claim, theirs its composite resource.
+	theirClaim = `
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: ControlPlaneCluster
+metadata: {namespace: tenant-a, name: cloud}
+spec: {openStackRelease: "2025.2", allowedNamespaces: ["friends-*"], resourceRef: {name: cloud-x}}
+`
+	theirs = `
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: XControlPlaneCluster
+metadata: {name: cloud-x}
+spec:
+  openStackRelease: "2025.2"
+  claimRef: {namespace: tenant-a, name: cloud}
+  services: {nova: {enabled: true}, neutron: {enabled: true}}
+status:
+  instance: ` + cloud + `
+  release: "2025.2"
+  cells: [{name: cell1, phase: Ready}]
+  hypervisors:
+    region: eu-de-1
+    identityURL: https://keystone.` + cloud + `.svc:5000/v3
+    caSecretRef: {name: keystone-tls, key: ca.crt}
+    credentialSecretRef: {name: nova-credential}
+    metadataSecretRef: {name: nova-metadata-secret}
+    cells:
+    - name: cell1
+      queue: {rabbitMQRef: {name: rabbitmq}, host: rabbitmq.` + cloud + `.svc, port: 5671, caSecretRef: {name: rabbitmq-tls, key: ca.crt}}
+      virtualHost: nova_cell1
+      queueSecretRef: {name: nova-cell1-queue}
+      metadataHost: nova-metadata.` + cloud + `.svc
+      hypervisorNetworks: [10.20.0.0/16]
+      vncURL: https://console-cell1.cloud.example.com/vnc_lite.html
+    - name: other
+      queue: {rabbitMQRef: {name: other}, host: other.` + cloud + `.svc, port: 5671, caSecretRef: {name: other-tls, key: ca.crt}}
+      virtualHost: nova_other
+      queueSecretRef: {name: nova-other-queue}
+      metadataHost: nova-metadata.` + cloud + `.svc
+    networks:
+      mechanism: OVN
+      southbound: ssl:ovn-southbound-0.` + cloud + `.svc:6642,ssl:ovn-southbound-1.` + cloud + `.svc:6642
+      issuerRef: {name: ovn-ca, kind: Issuer}
+`
+)
+
+func TestObjects(t *testing.T) { kind.Objects(t, *update) }
+
+// around is the world of a claim in a namespace, with what is there besides.
+func around(w *simulate.World, namespace string, others ...*structpb.Struct) {
+	spec := w.XR.GetFields()["spec"].GetStructValue()
+	spec.Fields["claimRef"] = structpb.NewStructValue(parsed(`{namespace: ` + namespace + `, name: hypervisors}`))
+	delete(w.XR.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
+	w.Required, w.Others = admission.Requirements(), others
+	w.Required[platformRequirement] = objects(`{metadata: {name: default}, spec: ` + open + `}`)
+}
+
+// objects are several of YAML.
+func objects(docs ...string) []*structpb.Struct {
+	out := make([]*structpb.Struct, len(docs))
+	for i, doc := range docs {
+		out[i] = parsed(doc)
+	}
+	return out
+}
+
+// parsed is one of YAML, which the test itself wrote.
+func parsed(text string) *structpb.Struct {
+	m := map[string]any{}
+	if err := yaml.UnmarshalStrict([]byte(text), &m); err != nil {
+		panic(text + ": " + err.Error())
+	}
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// world is that of a spec, in a namespace.
+func world(spec, namespace string, others ...*structpb.Struct) *simulate.World {
+	w := &simulate.World{Kinds: map[string]function.Runner{kind.GroupKind().String(): New()}}
+	w.XR = parsed("{apiVersion: crossplane.c5c3.io/v1alpha1, kind: XHypervisorCluster, metadata: {name: hypervisors-x7d2f}, spec: " + spec + "}")
+	around(w, namespace, others...)
+	return w
+}
+
+// refused fails unless the error begins with a field and has these words.
+func refused(t *testing.T, reason string, err error, field, words string) {
+	t.Helper()
+	if err == nil || !strings.HasPrefix(err.Error(), field+": ") || !strings.Contains(err.Error(), words) {
+		t.Errorf("%s\nerror %v, want one about %s with %q", reason, err, field, words)
+	}
+}

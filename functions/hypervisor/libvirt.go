@@ -1,0 +1,113 @@
+package hypervisor
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// What runs virtual machines, and where libvirt comes from.
+const (
+	kvm     = "kvm"
+	managed = "Managed"
+)
+
+// instances is where Nova keeps disks, for libvirt and for nova-compute at the same place: the one tells the other where they are.
+const instances = "/var/lib/nova"
+
+// Configuration of the daemon and of its driver. Nobody reaches it but by its socket, which is root's. A node is known by its own ID, which
+// the hardware's is not where nodes are virtual machines themselves.
+const (
+	libvirtdConf = `auth_unix_rw = "none"
+auth_unix_ro = "none"
+unix_sock_rw_perms = "0700"
+unix_sock_ro_perms = "0700"
+host_uuid_source = "machine-id"
+`
+	// Virtual machines outlive the pod, so that nothing of them may belong to it: no control group, no mounts, no process that takes their
+	// output. Without the marks of owners a disk can be given to another daemon.
+	qemuConf = `user = "root"
+group = "root"
+security_driver = "none"
+namespaces = []
+cgroup_controllers = []
+stdio_handler = "file"
+remember_owner = 0
+`
+)
+
+// libvirt is the daemon of each node. Nobody replaces its pods but whoever deletes them. Virtual machines go on meanwhile, as long as the
+// node lets the daemon leave the pod's control group (libvirt.sh); nobody should find out by an update of all nodes that one does not.
+func libvirt(m *model) ([]compose.Stage, error) {
+	config := files{libvirtComponent, map[string]string{"libvirt.sh": libvirtScript, "libvirtd.conf": libvirtdConf, "qemu.conf": qemuConf}}
+	first, second := compose.Stage{m.lasting(config)}, compose.Stage{}
+	for i := range m.groups {
+		set, err := m.on(&m.groups[i], m.libvirtDaemon(config))
+		if err != nil {
+			return nil, err
+		}
+		second = append(second, compose.Resource{Name: m.groups[i].name(libvirtComponent), Object: set})
+	}
+	return []compose.Stage{first, second}, nil
+}
+
+func (m *model) libvirtDaemon(config files) daemon {
+	c := corev1.Container{
+		Name: libvirtComponent, Image: m.images.libvirt, Command: []string{"sh", scripts + "/libvirt.sh"},
+		VolumeMounts: []corev1.VolumeMount{
+			workload.Mount("config", scripts), workload.MountFile("config", "/etc/libvirt/qemu.conf", "qemu.conf"),
+			{Name: "cache", MountPath: "/var/cache/libvirt"},
+		},
+	}
+	answers := workload.Exec("virsh", "--quiet", "--connect", libvirtURI, "version")
+	workload.Readiness(&c, answers)
+	workload.Liveness(&c, answers)
+	p := workload.Privilege{
+		Container: libvirtComponent, RunAsUser: root, HostNetwork: true, HostPID: true,
+		// By the facts of a real node: QEMU is probed as another user with fewer capabilities, for which the daemon needs SETUID, SETGID,
+		// SETPCAP and DAC_OVERRIDE; NET_ADMIN makes the devices that virtual machines are plugged in by; CHOWN, FOWNER and KILL are for disks
+		// and processes of machines that a daemon before it has started.
+		Capabilities: []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "NET_ADMIN", "SETGID", "SETPCAP", "SETUID"},
+		Reason: "virtual machines outlive the pod: they are processes of the node, outside of the pod's control group, with devices in the " +
+			"node's network; the capabilities start, plug and end them",
+		HostPaths: []workload.HostPath{
+			// What it says of processes holds until the node restarts, and so does this folder.
+			folder("run", libvirtRun),
+			{Name: "cgroup", Path: "/sys/fs/cgroup", Type: corev1.HostPathDirectory}, tunDevice(),
+			{Name: "machine-id", Path: "/etc/machine-id", Type: corev1.HostPathFile, ReadOnly: true},
+			kept("libvirt", "/var/lib/libvirt"), kept("libvirt-log", "/var/log/libvirt"), kept("libvirt-domains", "/etc/libvirt/qemu"),
+			disks(),
+		},
+	}
+	if m.spec.Virtualization.Driver == kvm {
+		p.HostPaths = append(p.HostPaths, device("kvm", "/dev/kvm"))
+	}
+	return daemon{
+		app: "libvirt", component: libvirtComponent,
+		pod: workload.Pod{
+			UserID: nobody, Containers: []corev1.Container{c}, Annotations: map[string]string{configAnnotation: config.hash()},
+			Volumes: []corev1.Volume{
+				workload.ConfigVolume("config", libvirtComponent+"-config"),
+				{Name: "cache", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			},
+		},
+		said: m.spec.Virtualization.Libvirt.Resources, enough: requests("100m", "256Mi"), privileges: []workload.Privilege{p},
+		update: appsv1.OnDeleteDaemonSetStrategyType,
+	}
+}
+
+// disks are where virtual machines are kept. Mounts that come later, such as those of volumes, are seen.
+func disks() workload.HostPath {
+	h := kept("nova", instances)
+	h.Propagation = corev1.MountPropagationHostToContainer
+	return h
+}
+
+// requests of CPU and memory without a limit: what is ended for want of memory takes the network or the care of virtual machines with it.
+func requests(cpu, memory string) *common.Resources {
+	return &common.Resources{Requests: &common.ResourceAmounts{CPU: new(resource.MustParse(cpu)), Memory: new(resource.MustParse(memory))}}
+}

@@ -1,0 +1,134 @@
+package hypervisor
+
+import (
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// privsepHelper runs what needs capabilities, in place of sudo, which images do not have.
+const privsepHelper = "/opt/openstack/bin/privsep-helper"
+
+// switchSocket is that of the database of the node's switch.
+const switchSocket = "unix:" + switchRun + "/db.sock"
+
+// metadataAgent answers virtual machines that ask for metadata: in a network namespace for each network, by haproxy. It signs what they
+// ask, and passes it on to Nova.
+func metadataAgent(m *model) ([]compose.Stage, error) {
+	text, err := m.agentConfig().Render()
+	if err != nil {
+		return nil, err
+	}
+	config := files{metadataComponent, map[string]string{"metadata.sh": metadataScript, "neutron.conf": text}}
+	stage := compose.Stage{}
+	for i := range m.groups {
+		set, err := m.on(&m.groups[i], m.agentDaemon(config))
+		if err != nil {
+			return nil, err
+		}
+		stage = append(stage, compose.Resource{Name: m.groups[i].name(metadataComponent), Object: set})
+	}
+	return []compose.Stage{{m.revision(config)}, stage}, nil
+}
+
+// agentProgram is the agent of a release: the one that can do more than metadata is Neutron's choice since 2025.2
+// (https://docs.openstack.org/releasenotes/neutron/2025.2.html).
+func agentProgram(r release.Release) string {
+	const last = "2025.1"
+	if r <= last { // Releases sort by age.
+		return "neutron-ovn-metadata-agent"
+	}
+	return "neutron-ovn-agent"
+}
+
+// agentConfig is its configuration. It knows no database and no message queue.
+// https://docs.openstack.org/neutron/latest/configuration/ovn-agent.html
+func (m *model) agentConfig() oslo.Config {
+	c := oslo.Config{
+		"DEFAULT": {
+			"use_stderr": true, "state_path": "/var/lib/neutron",
+			"nova_metadata_host": m.plane.cell.MetadataHost, "nova_metadata_port": novav1.MetadataPort, "nova_metadata_protocol": "https",
+			"auth_ca_cert": authorityFile(m.plane.access.CASecretRef),
+		},
+		"agent": {"root_helper": ""},
+		"ovn": {
+			"ovn_sb_connection": m.plane.access.Networks.Southbound, "ovn_sb_private_key": tlsFolder + "/" + certificate.KeyKey,
+			"ovn_sb_certificate": tlsFolder + "/" + certificate.CertKey, "ovn_sb_ca_cert": tlsFolder + "/" + certificate.CAKey,
+		},
+		"ovs":              {"ovsdb_connection": switchSocket},
+		"oslo_concurrency": {"lock_path": "/tmp"},
+	}
+	if agentProgram(m.plane.release) == "neutron-ovn-agent" {
+		c["agent"]["extensions"] = "metadata"
+	}
+	// Each context of rights is a group of its own, and asks sudo where nothing is said.
+	for _, context := range []string{
+		"privsep", "privsep_dhcp_release", "privsep_ovs_vsctl", "privsep_namespace", "privsep_conntrack", "privsep_link",
+	} {
+		c[context] = oslo.Options{"helper_command": privsepHelper}
+	}
+	return c
+}
+
+func (m *model) agentDaemon(config files) daemon {
+	a := m.plane.access
+	c := corev1.Container{
+		Name: metadataComponent, Image: m.images.agent, Command: []string{"sh", scripts + "/metadata.sh"},
+		VolumeMounts: []corev1.VolumeMount{
+			workload.Mount("config", scripts), workload.Mount("tls", tlsFolder), workload.Mount("authority", authorityFolder),
+			{Name: "state", MountPath: "/var/lib/neutron"}, {Name: "netns", MountPath: "/run/netns"},
+		},
+		Env: append(itself(),
+			corev1.EnvVar{Name: "PROGRAM", Value: agentProgram(m.plane.release)},
+			corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "host"), Value: "$(" + nodeEnv + ")"},
+			workload.SecretEnv(oslo.MustEnvName("DEFAULT", "metadata_proxy_shared_secret"), m.logins.Target(string(a.MetadataSecretRef.Name)),
+				secret.PasswordKey),
+		),
+	}
+	workload.Readiness(&c, workload.Exec("sh", scripts+"/metadata.sh", "ready", strconv.Itoa(southboundPort)))
+	return daemon{
+		app: "neutron", component: metadataComponent,
+		pod: workload.Pod{
+			UserID: nobody, Containers: []corev1.Container{c},
+			Volumes: []corev1.Volume{
+				workload.ConfigVolume("config", config.revision()),
+				m.secretVolume("tls", common.ObjectName(m.clientSecret()), certificate.CAKey, certificate.CertKey, certificate.KeyKey),
+				m.secretVolume("authority", a.CASecretRef.Name, string(a.CASecretRef.Key)),
+				empty("state"), empty("netns"),
+			},
+		},
+		said: m.agents().Metadata.Resources, enough: requests("100m", "512Mi"),
+		privileges: []workload.Privilege{{
+			Container: metadataComponent, RunAsUser: root, HostNetwork: true, Mounts: true,
+			Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and NET_ADMIN plugs it in; NET_RAW, DAC_OVERRIDE and " +
+				"DAC_READ_SEARCH are what Neutron's helper asks for and does not start without",
+			Capabilities: []corev1.Capability{"DAC_OVERRIDE", "DAC_READ_SEARCH", "NET_ADMIN", "NET_RAW", "SYS_ADMIN"},
+			HostPaths:    []workload.HostPath{folder("run", switchRun)},
+		}},
+		update: appsv1.RollingUpdateDaemonSetStrategyType,
+	}
+}
+
+// authorityFolder is where containers have the authority of the control plane's services.
+const authorityFolder = "/etc/authority"
+
+func authorityFile(ref common.SecretKeyReference) string {
+	return authorityFolder + "/" + string(ref.Key)
+}
+
+// southboundPort is that of OVN's southbound database.
+const southboundPort = 6642
+
+func empty(name string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+}

@@ -1,0 +1,60 @@
+package hypervisor
+
+import (
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// networkComponent opens the control plane to the pool's nodes.
+const networkComponent = "network"
+
+// networks are where the control plane says that hypervisors of the cell are. Without any, nothing is opened.
+func (m *model) networks() []string {
+	if !m.known() {
+		return nil
+	}
+	return service.Strings(m.plane.cell.HypervisorNetworks)
+}
+
+// network lets the nodes reach what they talk to in the control plane's namespace, where nothing else does: the queue of their cell, OVN's
+// southbound database, and the APIs that nova-compute asks. Pods here have their node's address, so that policies name networks, and it is
+// the control plane that says which. What the policies add goes with the pool.
+func network(m *model) ([]compose.Stage, error) {
+	apis := append([]string{keystonev1.ServiceName}, compute.Asked()...)
+	ports := append([]int32{keystonev1.Port}, compute.Peers(compute.Asked()).Ports...)
+	slices.Sort(apis)
+	slices.Sort(ports)
+	in := func(key string, values ...string) metav1.LabelSelectorRequirement {
+		return metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}
+	}
+	const name, component = "app.kubernetes.io/name", "app.kubernetes.io/component"
+	return []compose.Stage{{
+		m.opened("queue", metav1.LabelSelector{MatchLabels: rabbitmq.Pods(string(m.plane.cell.Queue.RabbitMQRef.Name))}, m.plane.cell.Queue.Port),
+		m.opened("southbound", metav1.LabelSelector{
+			MatchLabels:      map[string]string{name: ovnv1.Name},
+			MatchExpressions: []metav1.LabelSelectorRequirement{in(component, "southbound", "relay")},
+		}, ovnv1.SouthboundPort),
+		m.opened("apis", metav1.LabelSelector{
+			MatchLabels: workload.Ours(), MatchExpressions: []metav1.LabelSelectorRequirement{in(name, apis...), in(component, "api")},
+		}, ports...),
+	}}, nil
+}
+
+// opened lets the pool's networks in to some pods of the control plane. What these reach is said elsewhere.
+func (m *model) opened(what string, pods metav1.LabelSelector, ports ...int32) compose.Resource {
+	meta := object.Meta{Name: m.instance + "-" + what, Namespace: m.plane.instance, Labels: m.meta(networkComponent).Labels}
+	p := workload.NetworkPolicy(meta, pods, []workload.Flow{{Blocks: m.networks(), Ports: ports}}, nil)
+	p.Spec.PolicyTypes, p.Spec.Egress = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, nil
+	return compose.Resource{Name: what + "-network-policy", Object: p}
+}

@@ -1,0 +1,198 @@
+package hypervisor
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
+)
+
+// agentLabel is on every pod here, with the name of its component. By it the scheduler keeps a second one of a kind off a node: what two
+// pools, or a pool and one of its slices for a moment, would do to each other there is no error message but a lost virtual machine.
+const agentLabel = "crossplane.c5c3.io/node-agent"
+
+// labels that a node has or has not.
+type labels = map[string]common.LabelValue
+
+// group are the nodes of a slice, or those of the pool that no slice has.
+type group struct {
+	// slice is empty for those that no slice has.
+	slice string
+	// with are labels that its nodes have, without are sets of labels that none of its nodes has all of.
+	with    labels
+	without []labels
+	node    hypervisorv1.Node
+	network hypervisorv1.Networks
+}
+
+// name is what a component is called on the nodes of the group, which is the name of its composed resource, its DaemonSet and its
+// component's label.
+func (g *group) name(component string) string {
+	if g.slice == "" {
+		return component
+	}
+	return component + "-slice-" + g.slice
+}
+
+// divide makes groups of the pool and its slices. It refuses slices that could have a node in common.
+func (m *model) divide() ([]group, error) {
+	networks := ptr.Deref(m.spec.Networks, hypervisorv1.Networks{})
+	rest := group{with: m.spec.NodeSelector, node: m.spec.Node, network: networks}
+	out := []group{rest}
+	for i, s := range m.spec.Slices {
+		field := fmt.Sprintf("spec.slices[%d].nodeSelector", i)
+		if key, other := conflict(s.NodeSelector, m.spec.NodeSelector); other {
+			return nil, invalid.Field(field, "no node of the pool has %s=%s, since all have %[1]s=%[3]s; leave that label out, or give the "+
+				"pool another one", key, s.NodeSelector[key], m.spec.NodeSelector[key])
+		}
+		for _, before := range m.spec.Slices[:i] {
+			if _, apart := conflict(s.NodeSelector, before.NodeSelector); !apart {
+				return nil, invalid.Field(field, "a node could belong to slice %s and to slice %s; give both the same label, with another value each",
+					before.Name, s.Name)
+			}
+		}
+		out[0].without = append(out[0].without, s.NodeSelector)
+		out = append(out, group{
+			slice: s.Name, with: merge.Over(s.NodeSelector, m.spec.NodeSelector), node: merge.Over(s.Node, m.spec.Node),
+			network: merge.Over(ptr.Deref(s.Networks, hypervisorv1.Networks{}), networks),
+		})
+	}
+	const most = 64
+	for _, g := range out {
+		if gateway := g.gateway(); combinations(append(slices.Clone(g.without), gateway)) > most {
+			return nil, invalid.Field("spec.slices", "nodes of the pool that no slice has are told by more than %d combinations of labels; "+
+				"give each slice one label", most)
+		}
+	}
+	return out, nil
+}
+
+// conflict is a label that both have, with another value each, the first by its name.
+func conflict(a, b labels) (key string, found bool) {
+	for _, k := range slices.Sorted(maps.Keys(a)) {
+		if v, ok := b[k]; ok && v != a[k] {
+			return k, true
+		}
+	}
+	return "", false
+}
+
+// combinations is how many terms say that a node has none of some sets of labels.
+func combinations(without []labels) int {
+	out := 1
+	for _, w := range without {
+		out = min(out*max(len(w), 1), 1<<16) //nolint:mnd // enough to be too many
+	}
+	return out
+}
+
+// gateway are the labels of those nodes of the group that connect routers to the outside. Nil: none does.
+func (g *group) gateway() labels {
+	if g.network.Gateway == nil {
+		return nil
+	}
+	return g.network.Gateway.NodeSelector
+}
+
+// ofGateways are the nodes of the group that are gateways, notGateways the others.
+func (g group) ofGateways() group {
+	g.with = merge.Over(g.gateway(), g.with)
+	return g
+}
+
+func (g group) notGateways() group {
+	if labels := g.gateway(); len(labels) > 0 {
+		g.without = append(slices.Clone(g.without), labels)
+	}
+	return g
+}
+
+// affinity chooses the nodes of a group. A term holds if all of its expressions do, and one term is enough: that a node has not all of
+// several labels takes a term for each.
+func (m *model) affinity(g *group) *corev1.NodeAffinity {
+	in := func(key, value string) corev1.NodeSelectorRequirement {
+		return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}
+	}
+	var all []corev1.NodeSelectorRequirement
+	for _, k := range slices.Sorted(maps.Keys(g.with)) {
+		all = append(all, in(k, string(g.with[k])))
+	}
+	if m.spec.Region != "" {
+		all = append(all, in(corev1.LabelTopologyRegion, string(m.spec.Region)))
+	}
+	terms := []corev1.NodeSelectorTerm{{MatchExpressions: all}}
+	for _, without := range g.without {
+		var next []corev1.NodeSelectorTerm
+		for _, t := range terms {
+			for _, k := range slices.Sorted(maps.Keys(without)) {
+				not := corev1.NodeSelectorRequirement{Key: k, Operator: corev1.NodeSelectorOpNotIn, Values: []string{string(without[k])}}
+				next = append(next, corev1.NodeSelectorTerm{MatchExpressions: append(slices.Clone(t.MatchExpressions), not)})
+			}
+		}
+		terms = next
+	}
+	return &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}
+}
+
+// A daemon is what runs on every node of a group.
+type daemon struct {
+	// app and component of its pods. Agent is what a node has one of; empty: of the component.
+	app, component, agent string
+	pod                   workload.Pod
+	// resources that the claim says, and those that are enough where it says nothing.
+	said, enough *common.Resources
+	privileges   []workload.Privilege
+	// update of a node's pod, by itself or by whoever deletes it.
+	update appsv1.DaemonSetUpdateStrategyType
+}
+
+// on makes the daemon's DaemonSet on the nodes of a group.
+func (m *model) on(g *group, d daemon) (*appsv1.DaemonSet, error) {
+	w := m.workload(d.app, g.name(d.component))
+	w.Placement.Tolerations = m.spec.Tolerations
+	set := w.DaemonSet(d.pod, d.update)
+	pod := &set.Spec.Template
+	pod.Spec.Containers[0].Resources = workload.RequirementsOver(d.said, d.enough)
+	if err := workload.Allow(pod, d.privileges...); err != nil {
+		return nil, err
+	}
+	agent := cmp.Or(d.agent, d.component)
+	pod.Labels[agentLabel] = agent
+	// When a node runs out of memory or room, what carries its virtual machines goes last.
+	pod.Spec.PriorityClassName = "system-node-critical"
+	pod.Spec.Affinity = &corev1.Affinity{
+		NodeAffinity: m.affinity(g),
+		PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+			LabelSelector:     &metav1.LabelSelector{MatchLabels: map[string]string{agentLabel: agent}},
+			NamespaceSelector: &metav1.LabelSelector{}, // pools of all claims
+			TopologyKey:       corev1.LabelHostname,
+		}}},
+	}
+	return set, nil
+}
+
+// Environment variables that tell a container its node: Nova, Neutron and OVN know it by its name in Kubernetes.
+const (
+	nodeEnv    = "NODE_NAME"
+	addressEnv = "NODE_IP"
+)
+
+// itself are the environment variables by which a container knows its node.
+func itself() []corev1.EnvVar {
+	field := func(name, path string) corev1.EnvVar {
+		ref := &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}
+		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: ref}}
+	}
+	return []corev1.EnvVar{field(nodeEnv, "spec.nodeName"), field(addressEnv, "status.hostIP")}
+}

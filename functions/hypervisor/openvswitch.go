@@ -1,0 +1,88 @@
+package hypervisor
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+// userspace is the datapath inside of the daemon.
+const userspace = "Userspace"
+
+// root runs what has to open files and devices of the node that belong to it.
+var root = new(int64(0))
+
+// nobody is the user of what is not said to run as root.
+const nobody = 42424
+
+// folder is a folder of the node at the same place in a container, made where it is missing.
+func folder(name, path string) workload.HostPath {
+	return workload.HostPath{Name: name, Path: path, Type: corev1.HostPathDirectoryOrCreate}
+}
+
+// kept is a folder of the node that outlasts restarts, at another place in a container.
+func kept(name, mountPath string) workload.HostPath {
+	return workload.HostPath{Name: name, Path: nodeState + "/" + name, MountPath: mountPath, Type: corev1.HostPathDirectoryOrCreate}
+}
+
+// device is a device of the node.
+func device(name, path string) workload.HostPath {
+	return workload.HostPath{Name: name, Path: path, Type: corev1.HostPathCharDev}
+}
+
+// tunDevice makes network devices of programs.
+func tunDevice() workload.HostPath { return device("tun", "/dev/net/tun") }
+
+// openVSwitch is the switch of each node, and its database. Nobody replaces their pods but whoever deletes them: with the datapath in
+// userspace, packets of all virtual machines wait for a new daemon for some seconds.
+func openVSwitch(m *model) ([]compose.Stage, error) {
+	config := files{switchComponent, map[string]string{"openvswitch.sh": switchScript}}
+	first, second := compose.Stage{m.lasting(config)}, compose.Stage{}
+	for i := range m.groups {
+		set, err := m.on(&m.groups[i], m.switchDaemon(&m.groups[i], config))
+		if err != nil {
+			return nil, err
+		}
+		second = append(second, compose.Resource{Name: m.groups[i].name(switchComponent), Object: set})
+	}
+	return []compose.Stage{first, second}, nil
+}
+
+func (m *model) switchDaemon(g *group, config files) daemon {
+	script := func(container string) corev1.Container {
+		c := corev1.Container{
+			Name: container, Image: m.images.ovn, Command: []string{"sh", scripts + "/openvswitch.sh", container},
+			VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts)},
+		}
+		// Nothing restarts the switch but its own end: a probe that fails under load would take the network from virtual machines.
+		workload.Readiness(&c, workload.Exec("sh", scripts+"/openvswitch.sh", container+"-ready"))
+		return c
+	}
+	database := script("ovsdb-server")
+	database.Resources = workload.Requirements(workload.Resources("20m", "64Mi", "1Gi"))
+	vswitchd := workload.Privilege{
+		Container: "ovs-vswitchd", RunAsUser: root, HostNetwork: true, HostPaths: []workload.HostPath{folder("run", switchRun)},
+		Reason:       "NET_ADMIN makes devices and flows in the node's network, NET_RAW opens the sockets that devices are read by",
+		Capabilities: []corev1.Capability{"NET_ADMIN", "NET_RAW"},
+	}
+	if g.network.Datapath == userspace {
+		// Bridges have a device each, which the daemon makes.
+		vswitchd.HostPaths = append(vswitchd.HostPaths, tunDevice())
+	}
+	return daemon{
+		app: "openvswitch", component: switchComponent,
+		pod: workload.Pod{
+			UserID: nobody, Containers: []corev1.Container{script("ovs-vswitchd"), database},
+			Volumes:     []corev1.Volume{workload.ConfigVolume("config", switchComponent+"-config")},
+			Annotations: map[string]string{configAnnotation: config.hash()},
+		},
+		said: m.agents().OpenVSwitch.Resources, enough: requests("100m", "256Mi"),
+		privileges: []workload.Privilege{vswitchd, {
+			Container: "ovsdb-server", RunAsUser: root, Reason: "its socket and its file are in folders of the node, which are root's",
+			HostPaths: []workload.HostPath{folder("run", switchRun), kept("openvswitch", "/etc/openvswitch")},
+		}},
+		update: appsv1.OnDeleteDaemonSetStrategyType,
+	}
+}

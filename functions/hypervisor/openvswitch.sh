@@ -1,0 +1,31 @@
+#!/bin/sh
+# Runs a part of Open vSwitch on a node: its database (ovsdb-server), or the switch itself (ovs-vswitchd).
+set -eu
+
+run=/run/openvswitch
+file=/etc/openvswitch/conf.db
+schema=/usr/share/openvswitch/vswitch.ovsschema
+
+case ${1:?which part} in
+ovsdb-server)
+  [ -e "$file" ] || ovsdb-tool create "$file" "$schema"
+  # Another version may have another schema.
+  case $(ovsdb-tool needs-conversion "$file" "$schema") in yes) ovsdb-tool convert "$file" "$schema" ;; esac
+  exec ovsdb-server "$file" --remote="punix:$run/db.sock" --remote=db:Open_vSwitch,Open_vSwitch,manager_options \
+    --unixctl="$run/ovsdb-server.ctl" --pidfile="$run/ovsdb-server.pid" -vconsole:info -vsyslog:off
+  ;;
+ovsdb-server-ready)
+  exec ovsdb-client --timeout=5 list-dbs "unix:$run/db.sock"
+  ;;
+ovs-vswitchd)
+  until ovs-vsctl --no-wait --timeout=5 init; do sleep 0.2; done
+  exec ovs-vswitchd "unix:$run/db.sock" --unixctl="$run/ovs-vswitchd.ctl" --pidfile="$run/ovs-vswitchd.pid" -vconsole:info -vsyslog:off
+  ;;
+ovs-vswitchd-ready)
+  exec ovs-appctl --timeout=5 --target="$run/ovs-vswitchd.ctl" version
+  ;;
+*)
+  echo "there is no part $1" >&2
+  exit 2
+  ;;
+esac

@@ -1,0 +1,63 @@
+#!/bin/sh
+# Tells a node's switch which node it is, and runs ovn-controller.
+#
+# Variables: NODE_NAME, NODE_IP; SOUTHBOUND (the addresses of the database), TLS (a folder); ENCAPSULATION (geneve or vxlan) and INTERFACE
+# (whose address tunnels end at; empty: NODE_IP); DATAPATH (system or netdev); MAPPINGS (network:bridge,...), BRIDGES (bridge=interface ...,
+# where the interface may be missing) and OPTIONS (what OVN is told of the node).
+set -eu
+
+run=/run/openvswitch
+control=/run/ovn/ovn-controller.ctl
+vsctl() { ovs-vsctl --timeout=10 "$@"; }
+
+case ${1:-run} in
+ready)
+  # It says "connected" or "not connected", and ends with 0 either way.
+  [ "$(ovn-appctl --timeout=5 --target="$control" connection-status)" = connected ]
+  exit
+  ;;
+alive)
+  ovn-appctl --timeout=5 --target="$control" version >/dev/null
+  exit
+  ;;
+esac
+
+# address is the first address of an interface that others can reach.
+address() {
+  ip -o addr show dev "$1" scope global | while read -r _ _ _ found _; do
+    echo "${found%%/*}"
+    break
+  done
+}
+
+ip=$NODE_IP
+if [ -n "$INTERFACE" ]; then
+  ip=$(address "$INTERFACE")
+  [ -n "$ip" ] || { echo "the node has no address on $INTERFACE, which networks.encapsulation.interface names" >&2; exit 1; }
+fi
+
+until vsctl --no-wait show >/dev/null; do sleep 1; done
+vsctl -- --may-exist add-br br-int -- set bridge br-int datapath_type="$DATAPATH" fail-mode=secure
+for pair in $BRIDGES; do
+  bridge=${pair%%=*} interface=${pair#*=}
+  vsctl -- --may-exist add-br "$bridge" -- set bridge "$bridge" datapath_type="$DATAPATH"
+  [ -z "$interface" ] || vsctl -- --may-exist add-port "$bridge" "$interface"
+done
+vsctl -- set open . external-ids:system-id="$NODE_NAME" external-ids:hostname="$NODE_NAME" \
+  external-ids:ovn-remote="\"$SOUTHBOUND\"" external-ids:ovn-remote-probe-interval=60000 \
+  external-ids:ovn-encap-type="$ENCAPSULATION" external-ids:ovn-encap-ip="\"$ip\"" \
+  external-ids:ovn-bridge=br-int external-ids:ovn-bridge-datapath-type="$DATAPATH"
+for setting in ovn-bridge-mappings="$MAPPINGS" ovn-cms-options="$OPTIONS"; do
+  name=${setting%%=*} value=${setting#*=}
+  if [ -n "$value" ]; then
+    vsctl set open . external-ids:"$name"="\"$value\""
+  else
+    vsctl remove open . external-ids "$name"
+  fi
+done
+
+# It is told that another one comes, so that the node stays in the database, and its flows in the switch.
+trap 'ovn-appctl --timeout=10 --target="$control" exit --restart; wait' TERM INT
+ovn-controller "unix:$run/db.sock" --unixctl="$control" --pidfile=/run/ovn/ovn-controller.pid \
+  --private-key="$TLS/tls.key" --certificate="$TLS/tls.crt" --ca-cert="$TLS/ca.crt" -vconsole:info -vsyslog:off &
+wait "$!"

@@ -1,0 +1,249 @@
+package hypervisor
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+)
+
+// Names under which things are asked for: the PlatformConfig by the Composition, the control plane's claim and its composite resource by
+// this function.
+const (
+	platformRequirement  = "platform"
+	claimRequirement     = "control-plane-claim"
+	compositeRequirement = "control-plane"
+)
+
+const apiVersion = "crossplane.c5c3.io/v1alpha1"
+
+// platform reads the PlatformConfig. Without it nothing is composed: nobody would have said which nodes a pool may have.
+func platform(in function.Input[hypervisorv1.HypervisorCluster]) (*platformv1.PlatformConfigSpec, error) {
+	found := in.Required[platformRequirement]
+	if len(found) == 0 {
+		return nil, errors.New("there is no PlatformConfig named default; the platform team has to make one")
+	}
+	p := platformv1.PlatformConfig{}
+	if err := function.Decode(found[0], &p); err != nil {
+		return nil, fmt.Errorf("cannot read the PlatformConfig: %w", err)
+	}
+	return &p.Spec, nil
+}
+
+// requires are the claim of the control plane, and then the composite resource that it names, if that is any business of this claim.
+func requires(in function.Input[hypervisorv1.HypervisorCluster]) map[string]wire.Selector {
+	ref := in.XR.Spec.ControlPlaneRef
+	out := map[string]wire.Selector{claimRequirement: {
+		APIVersion: apiVersion, Kind: "ControlPlaneCluster", Namespace: string(ref.Namespace), Name: string(ref.Name),
+	}}
+	if name := boundTo(consenting(in.Required, in.Claim.Namespace, ref)); name != "" {
+		out[compositeRequirement] = wire.Selector{APIVersion: apiVersion, Kind: "XControlPlaneCluster", Name: name}
+	}
+	return out
+}
+
+// consenting is the claim that a reference names, if there is one that lets claims of a namespace use it. Nil: there is none. Its own
+// namespace always may.
+func consenting(required map[string][]*structpb.Struct, namespace string, ref common.ClaimReference) *structpb.Struct {
+	found := required[claimRequirement]
+	if len(found) == 0 || !isNamed(found[0], ref) {
+		return nil
+	}
+	if string(ref.Namespace) == namespace {
+		return found[0]
+	}
+	for _, v := range found[0].GetFields()["spec"].GetStructValue().GetFields()["allowedNamespaces"].GetListValue().GetValues() {
+		if ok, err := path.Match(v.GetStringValue(), namespace); ok && err == nil {
+			return found[0]
+		}
+	}
+	return nil
+}
+
+// isNamed holds an answer to the question: it is the one that Crossplane asked last, which was about the reference of that time.
+func isNamed(claim *structpb.Struct, ref common.ClaimReference) bool {
+	meta := claim.GetFields()["metadata"].GetStructValue().GetFields()
+	return meta["namespace"].GetStringValue() == string(ref.Namespace) && meta["name"].GetStringValue() == string(ref.Name)
+}
+
+// boundTo is the composite resource that a claim says is its own.
+func boundTo(claim *structpb.Struct) string {
+	return claim.GetFields()["spec"].GetStructValue().GetFields()["resourceRef"].GetStructValue().GetFields()["name"].GetStringValue()
+}
+
+// plane is what is known of the control plane.
+type plane struct {
+	// instance is the namespace of its workloads.
+	instance string
+	release  release.Release
+	access   controlplanev1.HypervisorAccess
+	// cell is the pool's. Nil: it is not known.
+	cell *controlplanev1.CellAccess
+	// waits is what has to happen before pods are created, in a sentence. Empty: nothing.
+	waits string
+}
+
+// findPlane reads the control plane. What was known of it holds while it says nothing.
+func (m *model) findPlane(required map[string][]*structpb.Struct) (plane, error) {
+	ref := m.spec.ControlPlaneRef
+	claim := consenting(required, m.claim.Namespace, ref)
+	if claim == nil {
+		return plane{}, m.refused()
+	}
+	whose := fmt.Sprintf("control plane %s of namespace %s", ref.Name, ref.Namespace)
+	if boundTo(claim) == "" || len(required[compositeRequirement]) == 0 {
+		return m.remembered(fmt.Sprintf("waits for %s, of which nothing is composed yet", whose)), nil
+	}
+	xr := required[compositeRequirement][0]
+	// A claim says by itself which composite resource is its own, so that its owner could name somebody else's. Labels say nothing either:
+	// they are copied from the claim. Crossplane alone writes claimRef.
+	if back := claimRef(xr); back.Namespace != string(ref.Namespace) || back.Name != string(ref.Name) {
+		return plane{}, m.refused()
+	}
+	c := controlplanev1.ControlPlaneCluster{}
+	if err := function.Decode(xr, &c); err != nil {
+		return plane{}, fmt.Errorf("cannot read the %s: %w", whose, err)
+	}
+	if err := m.checkCluster(c.Spec.Cluster); err != nil {
+		return plane{}, err
+	}
+	if c.Status.Hypervisors == nil || c.Status.Instance == "" {
+		waits := fmt.Sprintf("waits for %s, which says nothing of its hypervisors yet", whose)
+		if n := c.Spec.Services.Nova; n == nil || !n.Enabled {
+			waits = fmt.Sprintf("waits for %s, which has no Nova: services.nova.enabled has to be true there", whose)
+		}
+		return m.remembered(waits), nil
+	}
+	return m.readPlane(whose, &c.Status)
+}
+
+func claimRef(xr *structpb.Struct) function.Claim {
+	ref := xr.GetFields()["spec"].GetStructValue().GetFields()["claimRef"].GetStructValue().GetFields()
+	return function.Claim{Namespace: ref["namespace"].GetStringValue(), Name: ref["name"].GetStringValue()}
+}
+
+// refused is the answer to a reference that leads nowhere, whether nobody is there, or somebody who does not consent: what others have is
+// nobody's business.
+func (m *model) refused() error {
+	ref := m.spec.ControlPlaneRef
+	return invalid.Field("spec.controlPlaneRef", "there is no ControlPlaneCluster %s in namespace %s that claims of namespace %q may use; "+
+		"correct the reference, or have its owner name this namespace in spec.allowedNamespaces there", ref.Name, ref.Namespace,
+		m.claim.Namespace)
+}
+
+// checkCluster refuses a control plane whose workloads run elsewhere.
+func (m *model) checkCluster(c *common.Cluster) error {
+	if c == nil || c.Ref == nil {
+		return nil
+	}
+	i := slices.IndexFunc(m.platform.Clusters, func(p platformv1.Cluster) bool { return p.Name == c.Ref.Name })
+	if i >= 0 && m.platform.Clusters[i].ProviderConfig == common.ObjectName(place(m).Management) {
+		return nil
+	}
+	return invalid.Field("spec.controlPlaneRef", "that control plane runs in another cluster, and pools run in this one; pools beside such a "+
+		"control plane are not built yet in this version")
+}
+
+// readPlane is what a control plane says of itself.
+func (m *model) readPlane(whose string, status *controlplanev1.ControlPlaneClusterStatus) (plane, error) {
+	access := *status.Hypervisors
+	i := slices.IndexFunc(access.Cells, func(c controlplanev1.CellAccess) bool { return c.Name == m.spec.Cell })
+	if i < 0 {
+		var known []string
+		for _, c := range access.Cells {
+			known = append(known, c.Name)
+		}
+		return plane{}, invalid.Field("spec.cell", "the %s has no cell %q; choose one of %s", whose, m.spec.Cell, strings.Join(known, ", "))
+	}
+	n := access.Networks
+	switch {
+	case n == nil:
+		return m.remembered(fmt.Sprintf("waits for %s, which has no Neutron: services.neutron.enabled has to be true there",
+			whose)), nil
+	case n.Mechanism != string(neutronv1.ByOVN):
+		return plane{}, invalid.Field("spec.controlPlaneRef", "networks of that control plane are made by agents (mechanism %s), of which "+
+			"pools have none yet in this version; refer to one with OVN", n.Mechanism)
+	case n.Southbound == "":
+		return m.remembered(fmt.Sprintf("waits for OVN's southbound database of %s, whose address is not known yet", whose)), nil
+	case n.IssuerRef == nil:
+		return plane{}, invalid.Field("spec.controlPlaneRef", "OVN of that control plane is somebody else's, who issues no certificates to "+
+			"pools; that is not built yet in this version")
+	case status.Release == "":
+		return m.remembered(fmt.Sprintf("waits for %s, which does not run yet", whose)), nil
+	}
+	r, err := release.Parse(status.Release)
+	if err != nil {
+		return plane{}, fmt.Errorf("cannot tell what the pool has to run: %w", err)
+	}
+	out := plane{instance: status.Instance, release: r, access: ofPool(access, access.Cells[i])}
+	out.cell = &out.access.Cells[0]
+	out.waits = unready(whose, m.spec.Cell, status)
+	return out, nil
+}
+
+// unready says what the cell lacks before hypervisors can register in it.
+func unready(whose, cell string, status *controlplanev1.ControlPlaneClusterStatus) string {
+	for _, c := range status.Cells {
+		switch {
+		case c.Name != cell:
+		case c.Phase == common.ComponentReady, c.Phase == common.ComponentUpdating:
+			return ""
+		default:
+			return fmt.Sprintf("waits for cell %s of %s, which is in phase %s", cell, whose, c.Phase)
+		}
+	}
+	return fmt.Sprintf("waits for cell %s of %s, which Nova does not know yet", cell, whose)
+}
+
+// remembered is what was known of the control plane, if anything was, and what is waited for.
+func (m *model) remembered(waits string) plane {
+	out := plane{waits: waits}
+	was := m.previous.ControlPlane
+	if was == nil || len(was.Access.Cells) != 1 || was.Access.Cells[0].Name != m.spec.Cell || was.Access.Networks == nil {
+		return out
+	}
+	r, err := release.Parse(was.Release)
+	if err != nil {
+		return out
+	}
+	out.instance, out.release, out.access = was.Instance, r, was.Access
+	out.cell = &out.access.Cells[0]
+	return out
+}
+
+// controlPlane says whose the pool is, for whoever looks at the namespace, and holds everything back that needs the control plane.
+func controlPlane(m *model) ([]compose.Stage, error) {
+	ref := m.spec.ControlPlaneRef
+	data := map[string]string{"claim": string(ref.Namespace) + "/" + string(ref.Name), "cell": m.spec.Cell}
+	if m.known() {
+		data["instance"], data["release"] = m.plane.instance, string(m.plane.release)
+		data["southbound"], data["queue"] = m.plane.access.Networks.Southbound, m.plane.cell.Queue.Host
+	}
+	rule, _ := ready.For(configMap)
+	return []compose.Stage{{{
+		Name: controlPlaneComponent, Object: workload.ConfigMap(m.meta(controlPlaneComponent), data),
+		Ready: func(o *observe.Object) ready.Verdict {
+			if m.plane.waits != "" {
+				return ready.Wait("ControlPlaneNotReady", "%s", m.plane.waits)
+			}
+			return rule.Check(o)
+		},
+	}}}, nil
+}

@@ -1,0 +1,234 @@
+package hypervisor
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// mine is the least that a pool says.
+const mine = `{controlPlaneRef: {namespace: tenant-a, name: cloud}}`
+
+// more is a pool that says more.
+func more(fields string) string { return strings.TrimSuffix(mine, "}") + ", " + fields + "}" }
+
+// until is what a text says before some words.
+func until(text, words string) string {
+	head, _, found := strings.Cut(text, words)
+	if !found {
+		panic(words)
+	}
+	return head
+}
+
+// TestConsent: a control plane is there for its own namespace and for those that it names. Whoever else refers to it is told what one is
+// told of none at all, whatever the claim says is its own.
+func TestConsent(t *testing.T) {
+	elsewhere := strings.Replace(theirs, "claimRef: {namespace: tenant-a, name: cloud}", "claimRef: {namespace: tenant-b, name: cloud}", 1)
+	for name, tc := range map[string]struct {
+		reason, namespace string
+		others            []*structpb.Struct
+		ok                bool
+	}{
+		"Own":      {"Its own namespace always may.", "tenant-a", objects(theirClaim, theirs), true},
+		"Friend":   {"It names others.", "friends-x", objects(theirClaim, theirs), true},
+		"Stranger": {"It does not name all.", "tenant-b", objects(theirClaim, theirs), false},
+		"None":     {"There is none.", "tenant-b", nil, false},
+		"Not back": {
+			"A claim says that somebody else's composite resource is its own, and consents.", "tenant-a", objects(theirClaim, elsewhere), false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := world(mine, tc.namespace, tc.others...).Run(func(simulate.Step) {})
+			if tc.ok {
+				if err != nil {
+					t.Errorf("%s\n%v", tc.reason, err)
+				}
+				return
+			}
+			want := fmt.Sprintf("spec.controlPlaneRef: there is no ControlPlaneCluster cloud in namespace tenant-a that claims of namespace %q "+
+				"may use; correct the reference, or have its owner name this namespace in spec.allowedNamespaces there", tc.namespace)
+			if err == nil || !invalid.Is(err) || err.Error() != want {
+				t.Errorf("%s\n got %v\nwant %s", tc.reason, err, want)
+			}
+		})
+	}
+}
+
+// TestAsksNoMore: of a control plane that does not consent not even the composite resource is asked for.
+func TestAsksNoMore(t *testing.T) {
+	w := world(mine, "tenant-b", objects(theirClaim, theirs)...)
+	if err := w.Run(func(simulate.Step) {}); err == nil {
+		t.Fatal("it is not refused")
+	}
+	if got := w.Request().Required; got[compositeRequirement] != nil || len(got[claimRequirement]) != 1 {
+		t.Errorf("it asks for %v", got)
+	}
+}
+
+// TestWaits: nothing runs on a node before the control plane can take it, and the claim says for what it waits.
+func TestWaits(t *testing.T) {
+	const whose = "control plane cloud of namespace tenant-a"
+	without := func(words string) string { return strings.Replace(theirs, words, "", 1) }
+	silent := until(theirs, "status:")
+	for name, tc := range map[string]struct {
+		others []*structpb.Struct
+		want   string
+	}{
+		"not bound": {
+			objects(strings.Replace(theirClaim, ", resourceRef: {name: cloud-x}", "", 1)),
+			"waits for " + whose + ", of which nothing is composed yet",
+		},
+		"not there": {objects(theirClaim), "waits for " + whose + ", of which nothing is composed yet"},
+		"no status": {objects(theirClaim, silent), "waits for " + whose + ", which says nothing of its hypervisors yet"},
+		"no Nova": {
+			objects(theirClaim, strings.Replace(silent, "nova: {enabled: true}, ", "", 1)),
+			"waits for " + whose + ", which has no Nova: services.nova.enabled has to be true there",
+		},
+		"no Neutron": {
+			objects(theirClaim, until(theirs, "    networks:")),
+			"waits for " + whose + ", which has no Neutron: services.neutron.enabled has to be true there",
+		},
+		"no release": {objects(theirClaim, without("  release: \"2025.2\"\n")), "waits for " + whose + ", which does not run yet"},
+		"no OVN": {
+			objects(theirClaim, until(theirs, "      southbound:")),
+			"waits for OVN's southbound database of " + whose + ", whose address is not known yet",
+		},
+		"new cell": {objects(theirClaim, without("name: cell1, phase: Ready")), "waits for cell cell1 of " + whose + ", which Nova does not know yet"},
+		"cell": {
+			objects(theirClaim, strings.Replace(theirs, "phase: Ready", "phase: Creating", 1)),
+			"waits for cell cell1 of " + whose + ", which is in phase Creating",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(mine, "tenant-a", tc.others...)
+			for range 5 {
+				if done, err := w.Call(func(simulate.Step) {}); err != nil || done {
+					t.Fatalf("done %t, %v", done, err)
+				}
+			}
+			for resource := range w.Observed {
+				if strings.Contains(resource, switchComponent) || strings.Contains(resource, computeComponent) {
+					t.Errorf("%s is there", resource)
+				}
+			}
+			said := ""
+			for _, c := range New().Run(w.Request()).Conditions {
+				if c.GetType() == "Current" {
+					said = c.GetMessage()
+				}
+			}
+			if !strings.HasSuffix(said, tc.want) {
+				t.Errorf("it says %q, want %q", said, tc.want)
+			}
+		})
+	}
+}
+
+// TestRefused: what cannot be is refused by the field that says it.
+func TestRefused(t *testing.T) {
+	agents := strings.Replace(theirs, "mechanism: OVN", "mechanism: OVS", 1)
+	somebody := strings.Replace(theirs, "      issuerRef: {name: ovn-ca, kind: Issuer}\n", "", 1)
+	remote := strings.Replace(theirs, "  openStackRelease", "  cluster: {ref: {name: east}}\n  openStackRelease", 1)
+	for name, tc := range map[string]struct {
+		reason, spec, other, field, words string
+	}{
+		"Cell":   {"A pool is of one cell that is there.", more("cell: west"), theirs, "spec.cell", `has no cell "west"; choose one of cell1, other`},
+		"Agents": {"Nodes would have nobody to make their networks.", mine, agents, "spec.controlPlaneRef", "made by agents (mechanism OVS)"},
+		"OVN":    {"Nobody issues certificates.", mine, somebody, "spec.controlPlaneRef", "OVN of that control plane is somebody else's"},
+		"Remote": {"The pool would be in another cluster.", mine, remote, "spec.controlPlaneRef", "runs in another cluster"},
+		"Overlap": {
+			"A node would have two of everything.", more("slices: [{name: a, nodeSelector: {gpu: a}}, {name: b, nodeSelector: {rack: b}}]"), theirs,
+			"spec.slices[1].nodeSelector", "a node could belong to slice a and to slice b",
+		},
+		"Nobody": {
+			"No node has two values of a label.", more("nodeSelector: {pool: blue}, slices: [{name: a, nodeSelector: {pool: red}}]"), theirs,
+			"spec.slices[0].nodeSelector", "no node of the pool has pool=red, since all have pool=blue",
+		},
+		"Unbuilt": {"The API has it.", more("traits: [CUSTOM_A]"), theirs, "spec.traits", "not built yet"},
+		"Delete":  {"Nobody removes it.", more("deletionPolicy: Delete"), theirs, "spec.deletionPolicy", "say Retain"},
+		"Driver": {
+			"Nova does not drive it.", more("virtualization: {driver: cloud-hypervisor}"), theirs, "spec.virtualization.driver", "say kvm or qemu",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := world(tc.spec, "tenant-a", objects(theirClaim, tc.other)...).Run(func(simulate.Step) {})
+			refused(t, tc.reason, err, tc.field, tc.words)
+		})
+	}
+}
+
+// TestForgets: what runs on nodes stays as it is while the control plane says nothing, and is not removed if even what was known is lost.
+func TestForgets(t *testing.T) {
+	w := world(mine, "tenant-a", objects(theirClaim, theirs)...)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	before := kind.Desired(t, w)
+	w.Others = objects(theirClaim, until(theirs, "status:"))
+	if _, err := w.Call(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, kind.Desired(t, w)); diff != "" {
+		t.Errorf("(-before +while the control plane says nothing):\n%s", diff)
+	}
+	delete(w.XR.GetFields(), "status")
+	if _, err := w.Call(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "nothing is changed until the control plane reports") {
+		t.Errorf("what was known is lost: %v", err)
+	}
+}
+
+// TestLimits: whoever may say which nodes has them, so that only nodes are taken that the platform leaves to pools of the namespace.
+func TestLimits(t *testing.T) {
+	const some = `{name: some, namespaces: ["tenant-*"], hypervisorNodes: ["node-role.kubernetes.io/hypervisor", "pool={namespace}"], ` +
+		`tolerations: ["dedicated=hypervisor"]}`
+	for name, tc := range map[string]struct {
+		reason, limits, spec, field, words string
+	}{
+		"Default":   {reason: "Nodes of hypervisors.", limits: some, spec: mine},
+		"Own":       {reason: "One label is enough.", limits: some, spec: more("nodeSelector: {pool: tenant-a, rack: r1}")},
+		"Others":    {"Nodes of another namespace.", some, more("nodeSelector: {pool: tenant-b}"), "spec.nodeSelector", `"pool=tenant-b" is not in`},
+		"All":       {"Nodes of everything.", some, more("nodeSelector: {kubernetes.io/os: linux}"), "spec.nodeSelector", "is not in the hypervisorNodes"},
+		"Nothing":   {"No limit says it.", `{name: none, namespaces: ["*"]}`, mine, "spec.nodeSelector", "no limit of the platform allows"},
+		"Elsewhere": {"Of others.", `{name: b, namespaces: [tenant-b], hypervisorNodes: ["*"]}`, mine, "spec.nodeSelector", "no limit of the platform"},
+		"Tolerated": {
+			reason: "A taint of hypervisors.", limits: some,
+			spec: more("tolerations: [{key: dedicated, operator: Equal, value: hypervisor, effect: NoSchedule}]"),
+		},
+		"Tolerates": {
+			"Every taint.", some, more("tolerations: [{operator: Exists}]"), "spec.tolerations", `"every taint" is not in the tolerations`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(tc.spec, "tenant-a", objects(theirClaim, theirs)...)
+			w.Required[platformRequirement] = objects(`{metadata: {name: default}, spec: {domain: example.com, limits: [` + tc.limits + `]}}`)
+			err := w.Run(func(simulate.Step) {})
+			if tc.field == "" {
+				if err != nil {
+					t.Errorf("%s\n%v", tc.reason, err)
+				}
+				return
+			}
+			refused(t, tc.reason, err, tc.field, tc.words)
+		})
+	}
+}
+
+// TestClosed: a control plane that does not say where its hypervisors are is not opened to anybody, and the pool is composed all the same.
+func TestClosed(t *testing.T) {
+	w := world(mine, "tenant-a", objects(theirClaim, strings.Replace(theirs, "      hypervisorNetworks: [10.20.0.0/16]\n", "", 1))...)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	for resource := range w.Observed {
+		if strings.HasSuffix(resource, "-network-policy") {
+			t.Errorf("there is %s", resource)
+		}
+	}
+}

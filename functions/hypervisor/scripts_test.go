@@ -1,0 +1,145 @@
+package hypervisor
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestScripts: a shell reads each of them.
+func TestScripts(t *testing.T) {
+	scripts, err := filepath.Glob("*.sh")
+	if err != nil || len(scripts) != 5 {
+		t.Fatalf("%v, %v", scripts, err)
+	}
+	for _, script := range scripts {
+		if out, err := exec.CommandContext(t.Context(), "sh", "-n", script).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", script, err, out)
+		}
+	}
+}
+
+// stubs are programs in a folder, each of a shell's commands. What they are called with is in the file "called" there.
+func stubs(t *testing.T, programs map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, commands := range programs {
+		text := "#!/bin/sh\necho \"" + name + " $*\" >>\"" + dir + "/called\"\n" + commands + "\n"
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// script runs one of ours among stubs, with some variables. It returns what it says.
+func script(t *testing.T, dir string, env []string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", args...)
+	cmd.Env = append([]string{"PATH=" + dir + ":" + os.Getenv("PATH")}, env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// TestController: a node's switch is told its name, the address of the interface that is named, its bridges, and what the node is not any
+// more.
+func TestController(t *testing.T) {
+	const connect = "ovs-vsctl --timeout=10 --no-wait show\n"
+	const end = "ovn-controller unix:/run/openvswitch/db.sock --unixctl=/run/ovn/ovn-controller.ctl --pidfile=/run/ovn/ovn-controller.pid " +
+		"--private-key=/tls/tls.key --certificate=/tls/tls.crt --ca-cert=/tls/ca.crt -vconsole:info -vsyslog:off\n"
+	set := func(encapsulation, ip, datapath string) string {
+		return fmt.Sprintf(`ovs-vsctl --timeout=10 -- set open . external-ids:system-id=node-1 external-ids:hostname=node-1 `+
+			`external-ids:ovn-remote="ssl:a:6642,ssl:b:6642" external-ids:ovn-remote-probe-interval=60000 external-ids:ovn-encap-type=%s `+
+			`external-ids:ovn-encap-ip="%s" external-ids:ovn-bridge=br-int external-ids:ovn-bridge-datapath-type=%s`+"\n", encapsulation, ip, datapath)
+	}
+	bridge := func(name, datapath, more string) string {
+		return fmt.Sprintf("ovs-vsctl --timeout=10 -- --may-exist add-br %s -- set bridge %[1]s datapath_type=%s%s\n", name, datapath, more)
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		env    []string
+		want   string
+	}{
+		"Least": {
+			"The node's own address, and no outside.",
+			[]string{"ENCAPSULATION=geneve", "INTERFACE=", "DATAPATH=netdev", "MAPPINGS=", "BRIDGES=", "OPTIONS="},
+			connect + bridge("br-int", "netdev", " fail-mode=secure") + set("geneve", "10.0.0.1", "netdev") +
+				"ovs-vsctl --timeout=10 remove open . external-ids ovn-bridge-mappings\n" +
+				"ovs-vsctl --timeout=10 remove open . external-ids ovn-cms-options\n" + end,
+		},
+		"Gateway": {
+			"An address of its own for tunnels, and bridges, of which one stays as the node has it.",
+			[]string{
+				"ENCAPSULATION=vxlan", "INTERFACE=bond0", "DATAPATH=system", "MAPPINGS=external:br-ex,storage:br-s", "BRIDGES=br-ex=bond1 br-s=",
+				"OPTIONS=enable-chassis-as-gw",
+			},
+			"ip -o addr show dev bond0 scope global\n" + connect + bridge("br-int", "system", " fail-mode=secure") + bridge("br-ex", "system", "") +
+				"ovs-vsctl --timeout=10 -- --may-exist add-port br-ex bond1\n" + bridge("br-s", "system", "") + set("vxlan", "10.7.0.9", "system") +
+				"ovs-vsctl --timeout=10 set open . external-ids:ovn-bridge-mappings=\"external:br-ex,storage:br-s\"\n" +
+				"ovs-vsctl --timeout=10 set open . external-ids:ovn-cms-options=\"enable-chassis-as-gw\"\n" + end,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stubs(t, map[string]string{
+				"ovs-vsctl": "", "ovn-controller": "", "ovn-appctl": "",
+				"ip": "echo '7: bond0    inet 10.7.0.9/24 brd 10.7.0.255 scope global bond0'; echo '7: bond0    inet6 fd00::9/64 scope global'",
+			})
+			env := append([]string{"NODE_NAME=node-1", "NODE_IP=10.0.0.1", "SOUTHBOUND=ssl:a:6642,ssl:b:6642", "TLS=/tls"}, tc.env...)
+			if out, err := script(t, dir, env, "ovn-controller.sh"); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			got, err := os.ReadFile(filepath.Join(dir, "called")) //nolint:gosec // a file of the test's
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+	env := []string{"NODE_NAME=n", "NODE_IP=10.0.0.1", "SOUTHBOUND=s", "TLS=/tls", "ENCAPSULATION=geneve", "INTERFACE=bond0"}
+	if out, err := script(t, stubs(t, map[string]string{"ip": "exit 1"}), env, "ovn-controller.sh"); err == nil ||
+		!strings.Contains(out, "the node has no address on bond0") {
+		t.Errorf("an interface that is not there: %v, %s", err, out)
+	}
+}
+
+// TestLogins: nova-compute starts with the logins that are there, and is restarted when there are others.
+func TestLogins(t *testing.T) {
+	dir := stubs(t, map[string]string{"nova-compute": "env | grep -E '^OS_(DEFAULT|PLACEMENT)__' | sort"})
+	write := func(file, text string) {
+		path := filepath.Join(dir, "logins", file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // a folder of the test's
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("queue/username", "nova-cell1-x7")
+	write("queue/password", "abc")
+	write("credential/application_credential_id", "id")
+	write("credential/application_credential_secret", "def")
+	env := []string{
+		"QUEUE_HOST=rabbitmq.cloud.svc", "QUEUE_PORT=5671", "QUEUE_VHOST=nova_cell1", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances",
+		"LOGINS=" + dir + "/logins", "STARTED=" + dir + "/started",
+	}
+	out, err := script(t, dir, env, "nova-compute.sh")
+	want := "OS_DEFAULT__TRANSPORT_URL=rabbit://nova-cell1-x7:abc@rabbitmq.cloud.svc:5671/nova_cell1?ssl=true&ssl_ca_file=/ca.crt\n" +
+		"OS_PLACEMENT__APPLICATION_CREDENTIAL_ID=id\nOS_PLACEMENT__APPLICATION_CREDENTIAL_SECRET=def\n"
+	if err != nil || out != want {
+		t.Errorf("%v\n got %s\nwant %s", err, out, want)
+	}
+	if out, err := script(t, dir, env, "nova-compute.sh", "alive"); err != nil {
+		t.Errorf("it is restarted for nothing: %v: %s", err, out)
+	}
+	write("queue/password", "other")
+	if out, err := script(t, dir, env, "nova-compute.sh", "alive"); err == nil || !strings.Contains(out, "the logins were replaced") {
+		t.Errorf("it is not restarted: %v: %s", err, out)
+	}
+}

@@ -1,0 +1,111 @@
+package hypervisor
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+)
+
+// configMap is a kind that becomes ready by being there.
+var configMap = schema.GroupKind{Kind: "ConfigMap"}
+
+// Keys of the Secret of an application credential.
+const (
+	credentialID     = "application_credential_id"
+	credentialSecret = "application_credential_secret"
+)
+
+// loginsName begins the names of what brings the control plane's Secrets here, copyPrefix those of the copies.
+const (
+	loginsName = "control-plane-secrets"
+	copyPrefix = "control-plane-"
+)
+
+// namespace is that of the pool. Its pods have the node's network and devices, which no other level of Pod Security lets them have; each
+// says why in an annotation. It does not have the label of control planes' namespaces, to which the platform opens its secret store.
+func namespace(m *model) ([]compose.Stage, error) {
+	deny := workload.DenyAll(m.meta("default-deny"))
+	return []compose.Stage{
+		{{Name: namespaceComponent, Retain: true, Management: true, Object: &corev1.Namespace{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+			ObjectMeta: metav1.ObjectMeta{
+				Name:        m.instance,
+				Labels:      map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
+				Annotations: map[string]string{admission.ClaimAnnotation: m.claim.Namespace + "/" + m.claim.Name},
+			},
+		}}},
+		// It holds for pods with a network of their own, of which there is none here: those of nodes have the node's, where no policy holds.
+		{{Name: "default-deny", Object: deny}},
+	}, nil
+}
+
+// platformPulls are the Secrets that the platform's images are pulled with, and how they come here.
+func (m *model) platformPulls() ([]common.ObjectName, tenantsecret.Set) {
+	set := tenantsecret.Set{
+		Name: "platform-pull-secrets", Prefix: "platform-pull-", Type: corev1.SecretTypeDockerConfigJson, Keep: true,
+		From: cmp.Or(string(m.platform.SecretsNamespace), "crossplane-system"), Instance: m.instance, Labels: m.meta(pullComponent).Labels,
+	}
+	var copies []common.ObjectName
+	for _, n := range ptr.Deref(m.platform.Images, common.Images{}).PullSecrets {
+		set.Wanted = append(set.Wanted, tenantsecret.Wanted{
+			Name: string(n), Keys: []string{corev1.DockerConfigJsonKey}, Fields: []string{"images.pullSecrets of the PlatformConfig"},
+		})
+		copies = append(copies, common.ObjectName(set.Target(string(n))))
+	}
+	return copies, set
+}
+
+// pulls reports whether there is anything to bring, or was.
+func (m *model) pulls() bool {
+	return len(m.pull.Wanted) > 0 || slices.ContainsFunc(m.seen.Names(), m.pull.Has)
+}
+
+// clientSecret is where the pool's own certificate for OVN lies, in the control plane's namespace: its authority is there.
+func (m *model) clientSecret() string { return m.instance + "-ovn" }
+
+// loginSet are the Secrets of the control plane that nodes need, and no others: whose rights bring them may read just these.
+func (m *model) loginSet() tenantsecret.Set {
+	a, cell := m.plane.access, m.plane.cell
+	set := tenantsecret.Set{
+		Name: loginsName, Prefix: copyPrefix, Type: corev1.SecretTypeOpaque, From: m.plane.instance, Instance: m.instance,
+		Labels: m.meta(loginsName).Labels,
+	}
+	set.Wanted = tenantsecret.Union([]tenantsecret.Wanted{
+		{Name: string(cell.QueueSecretRef.Name), Keys: []string{secret.UsernameKey, secret.PasswordKey}},
+		{Name: string(a.CredentialSecretRef.Name), Keys: []string{credentialID, credentialSecret}},
+		{Name: string(a.MetadataSecretRef.Name), Keys: []string{secret.PasswordKey}},
+		{Name: string(a.CASecretRef.Name), Keys: []string{string(a.CASecretRef.Key)}},
+		{Name: string(cell.Queue.CASecretRef.Name), Keys: []string{string(cell.Queue.CASecretRef.Key)}},
+		{Name: m.clientSecret(), Keys: []string{certificate.CAKey, certificate.CertKey, certificate.KeyKey}},
+	})
+	return set
+}
+
+// logins brings them, and makes the pool's own certificate: one for each pool, so that it can be told from others.
+func logins(m *model) ([]compose.Stage, error) {
+	meta := object.Meta{Name: m.clientSecret(), Namespace: m.plane.instance, Labels: m.meta(loginsName).Labels}
+	own := compose.Resource{
+		Name: "ovn-certificate", Object: certificate.Server(meta, *m.plane.access.Networks.IssuerRef, "ovn-controller."+m.instance+".svc"),
+	}
+	stages := m.logins.Stages()
+	stages[0] = append(stages[0], own)
+	return stages, nil
+}
+
+// secretVolume is a volume with some keys of a Secret of the control plane.
+func (m *model) secretVolume(volume string, of common.ObjectName, keys ...string) corev1.Volume {
+	return workload.SecretVolume(volume, m.logins.Target(string(of)), keys...)
+}

@@ -1,0 +1,95 @@
+package function_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+)
+
+// asking is the function of things that ask for a book, and then for the one that the book names.
+func asking(derived *int) function.Runner {
+	return function.Kind[thing, thing]{
+		Graph: compose.Graph[thing]{{Name: "config", Build: build}},
+		Requires: func(in function.Input[thing]) map[string]wire.Selector {
+			out := map[string]wire.Selector{"book": {APIVersion: "v1", Kind: "Book", Namespace: "shelf", Name: "first"}}
+			if found := in.Required["book"]; len(found) > 0 {
+				out["next"] = wire.Selector{APIVersion: "v1", Kind: "Book", Name: found[0].GetFields()["next"].GetStringValue()}
+			}
+			return out
+		},
+		Derive: func(in function.Input[thing]) (thing, error) {
+			*derived++
+			if in.XR.Spec.Fail == "invalid" {
+				return thing{}, invalid.Field("spec.fail", "it is invalid")
+			}
+			return in.XR, nil
+		},
+		Place:  func(thing) respond.Place { return respond.Place{} },
+		Status: func(thing, compose.Plan) any { return map[string]any{} },
+	}
+}
+
+// TestRequires: nothing is composed, and nothing refused, before all is looked for that the function asks for. Each answer asks for the same
+// again, also that to an invalid spec: Crossplane calls until an answer does.
+func TestRequires(t *testing.T) {
+	first := wire.Selector{APIVersion: "v1", Kind: "Book", Namespace: "shelf", Name: "first"}
+	second := wire.Selector{APIVersion: "v1", Kind: "Book", Name: "second"}
+	book := structOf(t, map[string]any{"next": "second"})
+	fixed := map[string]any{"lastValidSpec": map[string]any{"replicas": 2}}
+	for name, tc := range map[string]struct {
+		reason   string
+		spec     map[string]any
+		required map[string][]*structpb.Struct
+		want     map[string]wire.Selector
+		composed bool
+	}{
+		"Nothing": {
+			reason: "The first call asks.", spec: map[string]any{"fail": "invalid"},
+			want: map[string]wire.Selector{"book": first},
+		},
+		"First": {
+			reason: "One names the next.", required: map[string][]*structpb.Struct{"book": {book}},
+			want: map[string]wire.Selector{"book": first, "next": second},
+		},
+		"Absent": {
+			reason: "What was looked for and is not there is not asked for again.", required: map[string][]*structpb.Struct{"book": {}},
+			want: map[string]wire.Selector{"book": first}, composed: true,
+		},
+		"All": {
+			reason: "Then it composes.", required: map[string][]*structpb.Struct{"book": {book}, "next": {}},
+			want: map[string]wire.Selector{"book": first, "next": second}, composed: true,
+		},
+		"Invalid": {
+			reason: "So it does of the last valid spec.", spec: map[string]any{"fail": "invalid"},
+			required: map[string][]*structpb.Struct{"book": {book}, "next": {}},
+			want:     map[string]wire.Selector{"book": first, "next": second}, composed: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			derived := 0
+			req := wire.RequestOf(request(t, tc.spec, fixed))
+			req.Required = tc.required
+			rsp := asking(&derived).Run(req)
+			if diff := cmp.Diff(tc.want, rsp.Requirements); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+			if composed := rsp.Composite != nil; composed != tc.composed || !composed && derived > 0 {
+				t.Errorf("%s\ncomposed: %t, derived %d times", tc.reason, composed, derived)
+			}
+			m := rsp.Message()
+			if got := m.GetRequirements().GetResources()["book"]; got.GetMatchName() != "first" || got.GetNamespace() != "shelf" {
+				t.Errorf("%s\nthe message asks for %v", tc.reason, got)
+			}
+			if next := m.GetRequirements().GetResources()["next"]; next != nil && next.Namespace != nil {
+				t.Errorf("%s\nwhat has no namespace is asked for in %q", tc.reason, next.GetNamespace())
+			}
+		})
+	}
+}

@@ -1,0 +1,207 @@
+package invariants
+
+import (
+	"fmt"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+)
+
+// hypervisors are pools of them.
+var hypervisors = &definedKind{
+	folder: "hypervisor", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "HypervisorCluster",
+	new: func() any { return &hypervisorv1.HypervisorCluster{} },
+	fix: ofPool,
+	own: map[string]constraint{
+		"spec.memory": {}, "slices[].memory": {}, "allocationRatio": sample(int64(4), "1.5"), "reserved": sample("16Gi", "512Mi"),
+		"driver": sample("kvm", "qemu"), "cell": sample("cell1"),
+	},
+}
+
+// ofPool makes a pool keep what rules ask of it, and slices apart.
+func ofPool(spec object) {
+	spec["controlPlaneRef"] = object{"namespace": "tenant-a", "name": "cloud"}
+	processors(spec)
+	if labels, ok := spec["nodeSelector"].(object); ok {
+		if delete(labels, "slice"); len(labels) == 0 {
+			delete(spec, "nodeSelector")
+		}
+	}
+	slices, _ := spec["slices"].(list)
+	for i, s := range slices {
+		s, _ := s.(object)
+		s["name"] = fmt.Sprintf("s%d", i)
+		s["nodeSelector"] = object{"slice": fmt.Sprint(i)}
+		processors(s)
+		bridges(s)
+	}
+	bridges(spec)
+	virtualization, _ := spec["virtualization"].(object)
+	if libvirt, _ := virtualization["libvirt"].(object); libvirt["mode"] == "Host" {
+		delete(libvirt, "resources")
+	}
+}
+
+// processors makes those of a pool or a slice keep the rules about them.
+func processors(of object) {
+	cpu, ok := of["cpu"].(object)
+	if !ok {
+		return
+	}
+	delete(cpu, "models")
+	if cpu["mode"] == "custom" {
+		cpu["models"] = list{"EPYC"}
+	}
+	if cpu["dedicatedSet"] != nil && cpu["sharedSet"] == nil {
+		delete(cpu, "allocationRatio")
+	}
+}
+
+// bridges gives each physical network a bridge.
+func bridges(of object) {
+	networks, _ := of["networks"].(object)
+	mappings, _ := networks["bridgeMappings"].(list)
+	for i, m := range mappings {
+		m, _ := m.(object)
+		m["physicalNetwork"], m["bridge"] = fmt.Sprintf("p%d", i), fmt.Sprintf("br-%d", i)
+	}
+}
+
+// known are the control plane's claim and composite resource.
+var known = map[string]string{
+	"control-plane-claim": `
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: ControlPlaneCluster
+metadata: {namespace: tenant-a, name: cloud}
+spec: {allowedNamespaces: ["*"], resourceRef: {name: cloud-x}}
+`,
+	"control-plane": `
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: XControlPlaneCluster
+metadata: {name: cloud-x}
+spec: {claimRef: {namespace: tenant-a, name: cloud}, openStackRelease: "2025.2"}
+status:
+  instance: cloud
+  release: "2025.2"
+  cells: [{name: cell1, phase: Ready}]
+  hypervisors:
+    region: eu
+    identityURL: https://keystone.cloud.svc:5000/v3
+    caSecretRef: {name: keystone-tls, key: ca.crt}
+    credentialSecretRef: {name: nova-credential}
+    metadataSecretRef: {name: nova-metadata-secret}
+    cells:
+    - name: cell1
+      queue: {rabbitMQRef: {name: rabbitmq}, host: rabbitmq.cloud.svc, port: 5671, caSecretRef: {name: rabbitmq-tls, key: ca.crt}}
+      virtualHost: nova_cell1
+      queueSecretRef: {name: nova-cell1-queue}
+      metadataHost: nova-metadata.cloud.svc
+      hypervisorNetworks: [10.20.0.0/16]
+      vncURL: https://console.example.com/vnc_lite.html
+    networks: {mechanism: OVN, southbound: "ssl:south.cloud.svc:6642", issuerRef: {name: ovn-ca, kind: Issuer}}
+`,
+}
+
+// around is what the function asks for, and finds.
+func around(platform object) (map[string][]*structpb.Struct, error) {
+	required := admission.Requirements()
+	s, err := structpb.NewStruct(platform)
+	if err != nil {
+		return nil, err
+	}
+	required["platform"] = []*structpb.Struct{s}
+	for name, text := range known {
+		o := object{}
+		if err := yaml.UnmarshalStrict([]byte(text), &o); err != nil {
+			return nil, err
+		}
+		if s, err = structpb.NewStruct(o); err != nil {
+			return nil, err
+		}
+		required[name] = []*structpb.Struct{s}
+	}
+	return required, nil
+}
+
+func drawHypervisors(t *rapid.T) (object, map[string][]*structpb.Struct) {
+	namespace, name := rapid.SampledFrom([]string{"tenant-a", "t"}).Draw(t, "namespace"), rapid.SampledFrom([]string{"pool", "p"}).Draw(t, "name")
+	spec := hypervisors.draw(t, namespace, name)["spec"].(object)
+	delete(spec, "compositeDeletePolicy") // Crossplane's, of claims only.
+	spec["claimRef"] = object{"apiVersion": hypervisors.apiVersion, "kind": hypervisors.kind, "namespace": namespace, "name": name}
+	platform := platforms.draw(t, "", "default")
+	platform["spec"].(object)["limits"] = list{everything}
+	required, err := around(platform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object{
+		"apiVersion": hypervisors.apiVersion, "kind": "X" + hypervisors.kind, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
+	}, required
+}
+
+// pool is the one of its function's tests that has most.
+func pool(t *testing.T) *simulate.World {
+	t.Helper()
+	xr := composite(t, hypervisors.apiVersion, "XHypervisorCluster", "pool", "slices")
+	delete(xr.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
+	ref, err := structpb.NewStruct(object{"namespace": "tenant-a", "name": "pool"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	xr.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(ref)
+	required, err := around(object{"spec": object{
+		"domain": "example.com", "limits": list{everything}, "images": object{"pullSecrets": list{"registry"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &simulate.World{XR: xr, Kinds: kinds.Runners(), Required: required}
+}
+
+// hypervisorMistakes are what a pool is refused for.
+var hypervisorMistakes = map[string]mistake{
+	"nodes that are not left to it": {typ: respond.SpecValid, words: "spec.nodeSelector: no limit of the platform allows", make: func(w *world, _ object) {
+		w.require("platform", platformWith(object{"domain": "example.com"}))
+	}},
+	"slices that overlap": in(list{
+		object{"name": "a", "nodeSelector": object{"a": "a"}}, object{"name": "b", "nodeSelector": object{"b": "b"}},
+	}, "spec.slices[1].nodeSelector: a node could belong to", "slices"),
+	"a cell that is not there": in("west", "spec.cell: the control plane", "cell"),
+	"a driver that nobody has": in("cloud-hypervisor", "spec.virtualization.driver: ", "virtualization", "driver"),
+	"a control plane that is not there": {typ: respond.SpecValid, words: "spec.controlPlaneRef: there is no", make: func(w *world, _ object) {
+		w.require("control-plane-claim")
+	}},
+	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
+}
+
+// hypervisorOrders say what comes first in a pool.
+var hypervisorOrders = []order{
+	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, why: "they are in it"},
+	{first: `Namespace .*`, then: `(ConfigMap control-plane|NetworkPolicy\.networking.* default-deny)`, why: "they are in it"},
+	{first: `ConfigMap control-plane`, then: `(Certificate\.cert-manager\.io|(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*)) .*(-ovn|control-plane-secrets)`, why: "it says who signs, and from whom they come"},
+	{first: `ConfigMap control-plane`, then: `NetworkPolicy\.networking.* .*-(queue|southbound|apis)`, why: "it says which networks"},
+	{first: `NetworkPolicy\.networking.* .*-(queue|southbound|apis)`, then: `ConfigMap ovn-controller-config-.*`, exists: true, why: "it connects through them"},
+	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*control-plane-secrets`, then: `SecretStore\.external-secrets\.io control-plane-secrets`, why: "it reads with that account"},
+	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, then: `SecretStore\.external-secrets\.io .*pull-secrets`, why: "it reads with that account"},
+	{first: `SecretStore\.external-secrets\.io control-plane-secrets`, then: `ExternalSecret\.external-secrets\.io control-plane-.*`, why: "they are read by it"},
+	{first: `SecretStore\.external-secrets\.io .*pull-secrets`, then: `ExternalSecret\.external-secrets\.io platform-pull-.*`, why: "they are read by it"},
+	{first: `ConfigMap control-plane`, then: `ConfigMap (openvswitch|libvirt)-config`, why: "a node is not changed for a control plane that is not there"},
+	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ConfigMap (openvswitch|libvirt)-config`, why: "images are pulled with it"},
+	{first: `ConfigMap openvswitch-config`, then: `DaemonSet\.apps openvswitch.*`, why: "its pods run it"},
+	{first: `ConfigMap libvirt-config`, then: `DaemonSet\.apps libvirt.*`, why: "its pods run it"},
+	{first: `ConfigMap ovn-controller-config-.*`, then: `DaemonSet\.apps ovn-.*`, why: "its pods run it"},
+	{first: `ConfigMap metadata-config-.*`, then: `DaemonSet\.apps metadata.*`, why: "its pods run it"},
+	{first: `ConfigMap nova-compute-config-.*`, then: `DaemonSet\.apps nova-compute.*`, why: "its pods run it"},
+	{first: `ExternalSecret\.external-secrets\.io control-plane-.*`, then: `ConfigMap (ovn-controller|metadata|nova-compute)-config-.*`, why: "they log in with it"},
+	{first: `DaemonSet\.apps openvswitch.*`, then: `ConfigMap (ovn-controller|metadata)-config-.*`, exists: true, why: "they speak to it"},
+	{first: `DaemonSet\.apps (openvswitch|ovn-|libvirt).*`, then: `ConfigMap nova-compute-config-.*`, why: "a hypervisor that is known gets virtual machines"},
+	{first: `DaemonSet\.apps metadata.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for metadata when they start"},
+}
