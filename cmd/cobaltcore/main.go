@@ -53,7 +53,7 @@ func (versionCommand) Run(out io.Writer) error {
 }
 
 type previewCommand struct {
-	File     []string `help:"The claim; - reads standard input. Default: an example. Several: each beside those before." placeholder:"CLAIM" sep:"none" short:"f"`
+	File     []string `help:"Claim; - reads standard input. Several: each beside those before." placeholder:"CLAIM" sep:"none" short:"f"`
 	Old      []string `help:"The claim as it is now: what may not be changed is refused, too." placeholder:"CLAIM" sep:"none"`
 	Platform []string `help:"The PlatformConfig. Default: an example's." placeholder:"FILE" sep:"none" short:"e"`
 	Out      string   `help:"Directory to write every manifest to." placeholder:"DIR" short:"o"`

@@ -96,8 +96,8 @@ func (q *queue) observe(ctx context.Context, env *controller.Env, w *world) erro
 
 // young: something was made or deleted a moment ago.
 func (q *queue) young(w *world) bool {
-	all := slices.Concat(slices.Collect(maps.Values(q.users)), slices.Collect(maps.Values(q.permissions)), slices.Collect(maps.Values(q.vhosts)))
-	return slices.ContainsFunc(all, func(o *unstructured.Unstructured) bool {
+	all := slices.AppendSeq(slices.Collect(maps.Values(q.users)), maps.Values(q.permissions))
+	return slices.ContainsFunc(slices.AppendSeq(all, maps.Values(q.vhosts)), func(o *unstructured.Unstructured) bool {
 		at := o.GetCreationTimestamp().Time
 		if gone := o.GetDeletionTimestamp(); gone != nil {
 			at = gone.Time

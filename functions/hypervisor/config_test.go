@@ -1,6 +1,7 @@
 package hypervisor
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,12 +74,7 @@ func TestOptions(t *testing.T) {
 }
 
 func isOnNodes(app, group, option string) bool {
-	for _, g := range onNodes[app] {
-		if g == group {
-			return true
-		}
-	}
-	return app == "neutron" && ofAgents[group+" "+option]
+	return slices.Contains(onNodes[app], group) || app == "neutron" && ofAgents[group+" "+option]
 }
 
 // TestTaken: the API server takes every object, as it is composed and, where that is an Object of provider-kubernetes, the one inside.

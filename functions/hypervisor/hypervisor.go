@@ -247,7 +247,7 @@ func status(m *model, plan compose.Plan) any {
 			nodes, ready = nodes+wanted, ready+available
 		}
 	}
-	out.NodeCount, out.ReadyNodes = new(int32(nodes)), new(int32(ready)) //nolint:gosec // nodes are thousands
+	out.NodeCount, out.ReadyNodes = new(int32(nodes)), new(int32(ready))
 	return out
 }
 

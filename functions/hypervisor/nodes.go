@@ -106,16 +106,18 @@ func (g *group) gateway() labels {
 }
 
 // ofGateways are the nodes of the group that are gateways, notGateways the others.
-func (g group) ofGateways() group {
-	g.with = merge.Over(g.gateway(), g.with)
-	return g
+func (g *group) ofGateways() group {
+	out := *g
+	out.with = merge.Over(g.gateway(), g.with)
+	return out
 }
 
-func (g group) notGateways() group {
+func (g *group) notGateways() group {
+	out := *g
 	if labels := g.gateway(); len(labels) > 0 {
-		g.without = append(slices.Clone(g.without), labels)
+		out.without = append(slices.Clone(g.without), labels)
 	}
-	return g
+	return out
 }
 
 // affinity chooses the nodes of a group. A term holds if all of its expressions do, and one term is enough: that a node has not all of

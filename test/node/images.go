@@ -47,7 +47,7 @@ func InstallImages(ctx context.Context, root string, log io.Writer, releases ...
 	openstack := layout{filepath.Join(folder, "..", "images", "oci")}
 	for _, i := range table {
 		for _, r := range releases {
-			if i.Package != "" && r != together && !slices.Contains(upgraded, i.Name) {
+			if ofHypervisors(i.Name) || i.Package != "" && r != together && !slices.Contains(upgraded, i.Name) {
 				continue
 			}
 			reference, err := i.Reference(r)
@@ -67,6 +67,12 @@ func InstallImages(ctx context.Context, root string, log io.Writer, releases ...
 		}
 	}
 	return nil
+}
+
+// ofHypervisors are images that nothing here runs: hypervisors are faked.
+func ofHypervisors(name string) bool {
+	_, part := release.PartOf(name)
+	return part || name == release.Libvirt
 }
 
 // builder calls hack/images.

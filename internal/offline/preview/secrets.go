@@ -25,12 +25,7 @@ func (r *Result) secrets() []Secret {
 			stores[o.Namespace+"/"+o.Name] = from
 		}
 	}
-	made := map[string]bool{} // by certificates, by namespace and name
-	for _, o := range r.Objects {
-		if o.Kind == "Certificate" {
-			made[o.Namespace+"/"+manifestOf(o).At("spec", "secretName").Text()] = true
-		}
-	}
+	made := r.certified()
 	var out []Secret
 	for _, o := range r.Objects {
 		spec, _ := manifestOf(o).Map()["spec"].(map[string]any)
@@ -74,4 +69,15 @@ func manifestOf(o Object) encoded.Struct {
 		return inner
 	}
 	return m
+}
+
+// certified are the Secrets that certificates make, by namespace and name.
+func (r *Result) certified() map[string]bool {
+	out := map[string]bool{}
+	for _, o := range r.Objects {
+		if o.Kind == "Certificate" {
+			out[o.Namespace+"/"+manifestOf(o).At("spec", "secretName").Text()] = true
+		}
+	}
+	return out
 }

@@ -459,7 +459,7 @@ func TestOthers(t *testing.T) {
 	asks := func(more bool) function.Runner {
 		return function.Kind[spec, spec]{
 			Graph: child,
-			Requires: func(in function.Input[spec]) map[string]wire.Selector {
+			Requires: func(function.Input[spec]) map[string]wire.Selector {
 				if calls++; more {
 					return map[string]wire.Selector{fmt.Sprint(calls): selector}
 				}

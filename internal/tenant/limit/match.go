@@ -43,8 +43,8 @@ func Term(pattern, term string) bool {
 	return Match(pattern, term) || Match(pattern+"=*", term) || Match(pattern+":*", term)
 }
 
-// TolerationTerm is a toleration as a term. Without a key it tolerates every taint, and is a term that only * alone, or with the same effect,
-// stands for.
+// TolerationTerm is a toleration as a term. Without a key it tolerates every taint, and is a term that only * alone, or with the same
+// effect, stands for.
 func TolerationTerm(key, operator, value, effect string) string {
 	term := key
 	if operator != "Exists" {
