@@ -33,8 +33,8 @@ func jobName(o *openstackv1.OVNSync) string { return rights.DerivedName(o.Name, 
 // modeOf a request.
 func modeOf(r common.OVNSyncRequest) common.OVNSyncMode { return cmp.Or(r.Mode, common.OVNSyncLog) }
 
-// newJob makes the Job of a run. It is suspended until the run is recorded. It is named by its OVNSync, also in a label: the name of the Job
-// is short enough for one.
+// newJob makes the Job of a run. It is suspended until the run is recorded. It is named by its OVNSync, also in a label: the name of the
+// Job is short enough for one.
 func newJob(o *openstackv1.OVNSync, r *run) *batchv1.Job {
 	job := batchjob.Once(metav1.ObjectMeta{
 		Name: jobName(o), Namespace: o.Namespace,
