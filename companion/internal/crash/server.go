@@ -57,7 +57,9 @@ func (s *store) update(ctx context.Context, c client.WithWatch, o client.Object,
 	return c.Update(ctx, o, opts...)
 }
 
-func (s *store) updatePart(ctx context.Context, c client.Client, part string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+func (s *store) updatePart(
+	ctx context.Context, c client.Client, part string, o client.Object, opts ...client.SubResourceUpdateOption,
+) error {
 	if err := same(ctx, c, o); err != nil {
 		return err
 	}
