@@ -38,9 +38,6 @@ func BenchmarkRunFunction(b *testing.B) {
 	call := serve(b)
 	for _, target := range []string{"direct", "wrapped"} {
 		for _, kind := range slices.Sorted(maps.Keys(kinds.Runners())) {
-			if alone[kind] {
-				continue
-			}
 			for _, state := range []string{"empty", "half", "full"} {
 				req := message(request(b, kind, target == "wrapped", state))
 				short, _, _ := strings.Cut(kind, ".")
@@ -52,15 +49,12 @@ func BenchmarkRunFunction(b *testing.B) {
 	}
 }
 
-// alone are kinds that no claim orders yet.
-var alone = map[string]bool{"OVNCluster.ovn.c5c3.io": true}
+// poolKind is a claim of its own, beside that of a control plane.
+const poolKind = "XHypervisorCluster.crossplane.c5c3.io"
 
 // TestRequest: there is something to measure for every kind, and with everything observed, its function composes nothing more.
 func TestRequest(t *testing.T) {
 	for kind, runner := range kinds.Runners() {
-		if alone[kind] {
-			continue
-		}
 		rsp := runner.Run(request(t, kind, false, "full"))
 		if len(rsp.Results) > 0 || !rsp.Composite.Ready {
 			t.Errorf("%s: with everything observed, it is not ready: %v", kind, rsp.Results)
@@ -148,7 +142,7 @@ func request(tb testing.TB, kind string, remote bool, state string) *wire.Reques
 	w := composite(tb, kind, remote)
 	switch state {
 	case "half":
-		calls := finish(tb, &simulate.World{XR: w.XR, Kinds: w.Kinds, Required: w.Required})
+		calls := finish(tb, &simulate.World{XR: w.XR, Kinds: w.Kinds, Required: w.Required, Others: w.Others})
 		for range calls / 2 {
 			step(tb, w)
 		}
@@ -167,6 +161,9 @@ func request(tb testing.TB, kind string, remote bool, state string) *wire.Reques
 // desired when all is ready.
 func composite(tb testing.TB, kind string, remote bool) *simulate.World {
 	tb.Helper()
+	if kind == poolKind {
+		return pool(tb)
+	}
 	claim, platform := claim(tb), examples.Platform
 	if remote {
 		claim = set(tb, claim, map[string]any{"ref": map[string]any{"name": remoteCluster}}, "spec", "cluster")
@@ -197,6 +194,21 @@ func composite(tb testing.TB, kind string, remote bool) *simulate.World {
 		tb.Fatalf("the claim has no %s: enter it in an example that claim reads", kind)
 	}
 	return &simulate.World{XR: simulate.Exist(xr).Tree(), Kinds: w.Kinds}
+}
+
+// pool is the example of a pool of hypervisors beside its control plane, in the one cluster that it can be in.
+func pool(tb testing.TB) *simulate.World {
+	tb.Helper()
+	plane, err := preview.Run(example(tb, "hypervisor/control-plane"), examples.Platform, kinds.Runners())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w, err := preview.World(example(tb, "hypervisor/claim"), examples.Platform, kinds.Runners())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w.Others = plane.There
+	return w
 }
 
 func kindOf(o *structpb.Struct) string { return compose.KindOf(o).GroupKind().String() }
