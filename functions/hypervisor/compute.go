@@ -27,6 +27,9 @@ const (
 // novaCompute starts and ends virtual machines. They go on while it is replaced.
 func novaCompute(m *model) ([]compose.Stage, error) {
 	configs, sets := compose.Stage{}, compose.Stage{}
+	if !m.metadataWanted() { // What its pods read that are about to go stays until they have.
+		configs = append(configs, compose.Resource{Revisions: metadataComponent + "-config"})
+	}
 	known := map[string]bool{}
 	for i := range m.groups {
 		g := &m.groups[i]
