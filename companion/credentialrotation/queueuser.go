@@ -301,7 +301,12 @@ func (q *queue) supply(w *world, id, password string, user *unstructured.Unstruc
 		Data:       map[string][]byte{idKey: []byte(id), valueKey: []byte(password)},
 	}
 	supplied := user.DeepCopy()
-	supplied.SetAnnotations(map[string]string{suppliedAnnotation: name})
+	annotations := maps.Clone(user.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[suppliedAnnotation] = name
+	supplied.SetAnnotations(annotations)
 	return &controller.Step{Name: "QueueUserSupplied", Do: func(ctx context.Context, env *controller.Env) error {
 		if err := createAll(secret)(ctx, env); err != nil {
 			return err

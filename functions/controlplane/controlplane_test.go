@@ -70,7 +70,7 @@ func xr(t *testing.T, spec string) *structpb.Struct {
 func required(t *testing.T, platform string) map[string][]*structpb.Struct {
 	t.Helper()
 	out := admission.Requirements()
-	out[platformRequirement] = []*structpb.Struct{platformConfig(t, platform)}
+	out["platform"] = []*structpb.Struct{platformConfig(t, platform)}
 	return out
 }
 

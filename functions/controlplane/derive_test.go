@@ -337,7 +337,7 @@ func TestRefusals(t *testing.T) {
 // TestNoPlatform: without its PlatformConfig a cloud would be another, so there is none. That is no tenant's mistake.
 func TestNoPlatform(t *testing.T) {
 	in := input(t, "{}", bare, nil)
-	in.Required = map[string][]*structpb.Struct{platformRequirement: {}}
+	in.Required = map[string][]*structpb.Struct{"platform": {}}
 	if _, err := derive(in); err == nil || invalid.Is(err) {
 		t.Errorf("error %v", err)
 	}

@@ -25,24 +25,24 @@ type row struct {
 }
 
 var (
-	registries         = row{"registries", func(l *platformv1.Limit) []string { return texts(l.Registries) }, limit.Below}
-	hostDomains        = row{"domains", func(l *platformv1.Limit) []string { return texts(l.Domains) }, limit.Domain}
-	secretStores       = row{"secretStores", func(l *platformv1.Limit) []string { return texts(l.SecretStores) }, limit.Below}
-	gateways           = row{"gateways", func(l *platformv1.Limit) []string { return texts(l.Gateways) }, limit.Below}
-	ingressClasses     = row{"ingressClasses", func(l *platformv1.Limit) []string { return texts(l.IngressClasses) }, limit.Match}
-	exposureNamespaces = row{"exposureNamespaces", func(l *platformv1.Limit) []string { return texts(l.ExposureNamespaces) }, limit.Match}
-	annotations        = row{"annotations", func(l *platformv1.Limit) []string { return texts(l.Annotations) }, limit.Term}
-	issuers            = row{"issuers", func(l *platformv1.Limit) []string { return texts(l.Issuers) }, limit.Match}
-	nodeSelectors      = row{"nodeSelectors", func(l *platformv1.Limit) []string { return texts(l.NodeSelectors) }, limit.Term}
-	tolerations        = row{"tolerations", func(l *platformv1.Limit) []string { return texts(l.Tolerations) }, limit.Term}
-	storageClasses     = row{"storageClasses", func(l *platformv1.Limit) []string { return texts(l.StorageClasses) }, limit.Match}
-	monitoringLabels   = row{"monitoringLabels", func(l *platformv1.Limit) []string { return texts(l.MonitoringLabels) }, limit.Term}
-	s3Endpoints        = row{"s3Endpoints", func(l *platformv1.Limit) []string { return texts(l.S3Endpoints) }, limit.Hosts}
-	directoryHosts     = row{"directoryHosts", func(l *platformv1.Limit) []string { return texts(l.DirectoryHosts) }, limit.Hosts}
-	openIDHosts        = row{"openIDHosts", func(l *platformv1.Limit) []string { return texts(l.OpenIDHosts) }, limit.Hosts}
-	downloadHosts      = row{"downloadHosts", func(l *platformv1.Limit) []string { return texts(l.DownloadHosts) }, hostsOrAny}
-	storageNetworks    = row{"storageNetworks", func(l *platformv1.Limit) []string { return texts(l.StorageNetworks) }, limit.Network}
-	hypervisorNetworks = row{"hypervisorNetworks", func(l *platformv1.Limit) []string { return texts(l.HypervisorNetworks) }, limit.Network}
+	registries         = row{"registries", func(l *platformv1.Limit) []string { return limit.Texts(l.Registries) }, limit.Below}
+	hostDomains        = row{"domains", func(l *platformv1.Limit) []string { return limit.Texts(l.Domains) }, limit.Domain}
+	secretStores       = row{"secretStores", func(l *platformv1.Limit) []string { return limit.Texts(l.SecretStores) }, limit.Below}
+	gateways           = row{"gateways", func(l *platformv1.Limit) []string { return limit.Texts(l.Gateways) }, limit.Below}
+	ingressClasses     = row{"ingressClasses", func(l *platformv1.Limit) []string { return limit.Texts(l.IngressClasses) }, limit.Match}
+	exposureNamespaces = row{"exposureNamespaces", func(l *platformv1.Limit) []string { return limit.Texts(l.ExposureNamespaces) }, limit.Match}
+	annotations        = row{"annotations", func(l *platformv1.Limit) []string { return limit.Texts(l.Annotations) }, limit.Term}
+	issuers            = row{"issuers", func(l *platformv1.Limit) []string { return limit.Texts(l.Issuers) }, limit.Match}
+	nodeSelectors      = row{"nodeSelectors", func(l *platformv1.Limit) []string { return limit.Texts(l.NodeSelectors) }, limit.Term}
+	tolerations        = row{"tolerations", func(l *platformv1.Limit) []string { return limit.Texts(l.Tolerations) }, limit.Term}
+	storageClasses     = row{"storageClasses", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageClasses) }, limit.Match}
+	monitoringLabels   = row{"monitoringLabels", func(l *platformv1.Limit) []string { return limit.Texts(l.MonitoringLabels) }, limit.Term}
+	s3Endpoints        = row{"s3Endpoints", func(l *platformv1.Limit) []string { return limit.Texts(l.S3Endpoints) }, limit.Hosts}
+	directoryHosts     = row{"directoryHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DirectoryHosts) }, limit.Hosts}
+	openIDHosts        = row{"openIDHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.OpenIDHosts) }, limit.Hosts}
+	downloadHosts      = row{"downloadHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DownloadHosts) }, hostsOrAny}
+	storageNetworks    = row{"storageNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageNetworks) }, limit.Network}
+	hypervisorNetworks = row{"hypervisorNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorNetworks) }, limit.Network}
 )
 
 // A mention is something outside that a spec names.
@@ -193,15 +193,7 @@ func (m *model) offered() func(mention) bool {
 }
 
 // limits are those that hold in the claim's namespace.
-func (m *model) limits() []platformv1.Limit {
-	var out []platformv1.Limit
-	for _, l := range m.platform.Limits {
-		if matches(l.Namespaces, m.claim.Namespace) {
-			out = append(out, l)
-		}
-	}
-	return out
-}
+func (m *model) limits() []platformv1.Limit { return limit.In(m.platform.Limits, m.claim.Namespace) }
 
 // checkLimits refuses what the platform does not allow in the claim's namespace.
 func (m *model) checkLimits() error {
@@ -298,18 +290,6 @@ func (m *model) allowsDomain(domain string) bool {
 			return limit.Domain(m.expand(string(d)), domain)
 		})
 	})
-}
-
-// texts are strings of another type. There may be none where there is a list of none.
-func texts[S ~string](in []S) []string {
-	if in == nil {
-		return nil
-	}
-	out := make([]string, len(in))
-	for i, s := range in {
-		out[i] = string(s)
-	}
-	return out
 }
 
 // joined is a path of what is not empty.

@@ -18,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
@@ -75,7 +76,7 @@ type model struct {
 }
 
 func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, error) {
-	p, err := platform(in)
+	p, err := platform.Read(in.Required)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/merge"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
 // global lays the claim's settings over the platform's.
@@ -62,7 +63,7 @@ func overExposure(claim, platform *common.Exposure) *common.Exposure {
 
 // expand puts the claim's namespace into a limit's pattern. What has no claim is the platform team's own, and has no namespace.
 func (m *model) expand(pattern string) string {
-	return strings.TrimPrefix(strings.ReplaceAll(pattern, "{namespace}", m.claim.Namespace), ".")
+	return strings.TrimPrefix(limit.Expand(pattern, m.claim.Namespace), ".")
 }
 
 // ownDomain is that of all claims of the namespace, where no limit says otherwise.

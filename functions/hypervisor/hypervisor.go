@@ -24,6 +24,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
@@ -110,7 +111,7 @@ type model struct {
 type images struct{ ovn, libvirt, compute, agent string }
 
 func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
-	p, err := platform(in)
+	p, err := platform.Read(in.Required)
 	if err != nil {
 		return nil, err
 	}

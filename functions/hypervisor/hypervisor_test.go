@@ -82,7 +82,7 @@ func around(w *simulate.World, namespace string, others ...*structpb.Struct) {
 	spec.Fields["claimRef"] = structpb.NewStructValue(parsed(`{namespace: ` + namespace + `, name: hypervisors}`))
 	delete(w.XR.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
 	w.Required, w.Others = admission.Requirements(), others
-	w.Required[platformRequirement] = objects(`{metadata: {name: default}, spec: ` + open + `}`)
+	w.Required["platform"] = objects(`{metadata: {name: default}, spec: ` + open + `}`)
 }
 
 // objects are several of YAML.

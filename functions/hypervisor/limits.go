@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -17,19 +16,14 @@ import (
 // checkLimits refuses nodes that the platform does not leave to pools of this namespace, and taints that they may not tolerate. Pods here
 // have what the node has: who says which nodes has those.
 func (m *model) checkLimits() error {
-	limits := slices.DeleteFunc(slices.Clone(m.platform.Limits), func(l platformv1.Limit) bool {
-		return !slices.ContainsFunc(l.Namespaces, func(p common.NamespacePattern) bool {
-			ok, err := path.Match(string(p), m.claim.Namespace)
-			return ok && err == nil
-		})
-	})
+	limits := limit.In(m.platform.Limits, m.claim.Namespace)
 	labels := terms(m.spec.NodeSelector)
 	errs := []error{m.allowed(limits, "spec.nodeSelector", "hypervisorNodes", labels,
-		func(l *platformv1.Limit) []string { return texts(l.HypervisorNodes) })}
+		func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorNodes) })}
 	for _, t := range m.spec.Tolerations {
 		term := limit.TolerationTerm(t.Key, t.Operator, t.Value, t.Effect)
 		errs = append(errs, m.allowed(limits, "spec.tolerations", "tolerations", []string{term},
-			func(l *platformv1.Limit) []string { return texts(l.Tolerations) }))
+			func(l *platformv1.Limit) []string { return limit.Texts(l.Tolerations) }))
 	}
 	return errors.Join(errs...)
 }
@@ -47,7 +41,7 @@ func (m *model) allowed(
 		}
 		said = true
 		if !slices.ContainsFunc(terms, func(term string) bool {
-			return slices.ContainsFunc(entries, func(entry string) bool { return limit.Term(m.expand(entry), term) })
+			return slices.ContainsFunc(entries, func(entry string) bool { return limit.Term(limit.Expand(entry, m.claim.Namespace), term) })
 		}) {
 			return invalid.Field(field, "%q is not in the %s that the platform's limit %q allows: %s; choose from these",
 				strings.Join(terms, ", "), name, limits[i].Name, cmp.Or(strings.Join(entries, ", "), "none"))
@@ -60,28 +54,11 @@ func (m *model) allowed(
 		strings.Join(terms, ", "), m.claim.Namespace, name)
 }
 
-// expand replaces what stands for the claim's namespace.
-func (m *model) expand(entry string) string {
-	return strings.ReplaceAll(entry, "{namespace}", m.claim.Namespace)
-}
-
 // terms are labels as <key>=<value>.
 func terms(labels map[string]common.LabelValue) []string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
 		out = append(out, k+"="+string(labels[k]))
-	}
-	return out
-}
-
-// texts are strings of another type. There may be none where there is a list of none.
-func texts[S ~string](in []S) []string {
-	if in == nil {
-		return nil
-	}
-	out := make([]string, len(in))
-	for i, s := range in {
-		out[i] = string(s)
 	}
 	return out
 }

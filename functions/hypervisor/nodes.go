@@ -192,9 +192,5 @@ const (
 
 // itself are the environment variables by which a container knows its node.
 func itself() []corev1.EnvVar {
-	field := func(name, path string) corev1.EnvVar {
-		ref := &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}
-		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: ref}}
-	}
-	return []corev1.EnvVar{field(nodeEnv, "spec.nodeName"), field(addressEnv, "status.hostIP")}
+	return []corev1.EnvVar{workload.FieldEnv(nodeEnv, "spec.nodeName"), workload.FieldEnv(addressEnv, "status.hostIP")}
 }

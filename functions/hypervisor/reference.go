@@ -1,9 +1,7 @@
 package hypervisor
 
 import (
-	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -21,31 +19,17 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// Names under which things are asked for: the PlatformConfig by the Composition, the control plane's claim and its composite resource by
-// this function.
+// Names under which the control plane's claim and its composite resource are asked for.
 const (
-	platformRequirement  = "platform"
 	claimRequirement     = "control-plane-claim"
 	compositeRequirement = "control-plane"
 )
 
 const apiVersion = "crossplane.c5c3.io/v1alpha1"
-
-// platform reads the PlatformConfig. Without it nothing is composed: nobody would have said which nodes a pool may have.
-func platform(in function.Input[hypervisorv1.HypervisorCluster]) (*platformv1.PlatformConfigSpec, error) {
-	found := in.Required[platformRequirement]
-	if len(found) == 0 {
-		return nil, errors.New("there is no PlatformConfig named default; the platform team has to make one")
-	}
-	p := platformv1.PlatformConfig{}
-	if err := function.Decode(found[0], &p); err != nil {
-		return nil, fmt.Errorf("cannot read the PlatformConfig: %w", err)
-	}
-	return &p.Spec, nil
-}
 
 // requires are the claim of the control plane, and then the composite resource that it names, if that is any business of this claim.
 func requires(in function.Input[hypervisorv1.HypervisorCluster]) map[string]wire.Selector {
@@ -70,7 +54,7 @@ func consenting(required map[string][]*structpb.Struct, namespace string, ref co
 		return found[0]
 	}
 	for _, v := range found[0].GetFields()["spec"].GetStructValue().GetFields()["allowedNamespaces"].GetListValue().GetValues() {
-		if ok, err := path.Match(v.GetStringValue(), namespace); ok && err == nil {
+		if limit.Namespace([]string{v.GetStringValue()}, namespace) {
 			return found[0]
 		}
 	}

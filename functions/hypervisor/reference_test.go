@@ -207,7 +207,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := world(tc.spec, "tenant-a", objects(theirClaim, theirs)...)
-			w.Required[platformRequirement] = objects(`{metadata: {name: default}, spec: {domain: example.com, limits: [` + tc.limits + `]}}`)
+			w.Required["platform"] = objects(`{metadata: {name: default}, spec: {domain: example.com, limits: [` + tc.limits + `]}}`)
 			err := w.Run(func(simulate.Step) {})
 			if tc.field == "" {
 				if err != nil {

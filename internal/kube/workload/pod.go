@@ -174,11 +174,13 @@ const (
 // Self are the environment variables by which a container knows its pod's name and address. Variables after them may refer to them, as
 // $(POD_NAME).
 func Self() []corev1.EnvVar {
-	field := func(name, path string) corev1.EnvVar {
-		ref := &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}
-		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: ref}}
-	}
-	return []corev1.EnvVar{field(NameEnv, "metadata.name"), field(AddressEnv, "status.podIP")}
+	return []corev1.EnvVar{FieldEnv(NameEnv, "metadata.name"), FieldEnv(AddressEnv, "status.podIP")}
+}
+
+// FieldEnv is an environment variable with a field of the pod, such as spec.nodeName.
+func FieldEnv(name, path string) corev1.EnvVar {
+	ref := &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: ref}}
 }
 
 // SelfURL is the address by which others reach the very pod of a StatefulSet that it is given to, as the value of an environment variable

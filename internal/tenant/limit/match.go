@@ -2,9 +2,43 @@ package limit
 
 import (
 	"net/netip"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
+
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 )
+
+// In returns the limits that hold for claims of a namespace.
+func In(all []platformv1.Limit, namespace string) []platformv1.Limit {
+	return slices.DeleteFunc(slices.Clone(all), func(l platformv1.Limit) bool { return !Namespace(l.Namespaces, namespace) })
+}
+
+// Namespace reports whether a namespace is among the patterns, in which * stands for any run of characters.
+func Namespace[S ~string](patterns []S, namespace string) bool {
+	return slices.ContainsFunc(patterns, func(p S) bool {
+		ok, err := path.Match(string(p), namespace)
+		return ok && err == nil
+	})
+}
+
+// Texts are strings of another type. There may be none where there is a list of none, and nil stays nil: no list is no limit.
+func Texts[S ~string](in []S) []string {
+	if in == nil {
+		return nil
+	}
+	out := make([]string, len(in))
+	for i, s := range in {
+		out[i] = string(s)
+	}
+	return out
+}
+
+// Expand replaces what stands for the claim's namespace in an entry of a limit.
+func Expand(entry, namespace string) string {
+	return strings.ReplaceAll(entry, "{namespace}", namespace)
+}
 
 // everything is the pattern that allows everything.
 const everything = "*"

@@ -4,8 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
 )
 
@@ -26,6 +29,57 @@ func TestMatch(t *testing.T) {
 		if got := limit.Match(tc.pattern, tc.text); got != tc.want {
 			t.Errorf("Match(%q, %q) = %t", tc.pattern, tc.text, got)
 		}
+	}
+}
+
+func TestIn(t *testing.T) {
+	all := []platformv1.Limit{
+		{Name: "everyone", Namespaces: []common.NamespacePattern{"*"}},
+		{Name: "teams", Namespaces: []common.NamespacePattern{"lab", "team-*"}},
+		{Name: "nobody"},
+		{Name: "malformed", Namespaces: []common.NamespacePattern{"["}},
+	}
+	for _, tc := range []struct {
+		namespace string
+		want      []string
+	}{
+		{"team-a", []string{"everyone", "teams"}},
+		{"lab", []string{"everyone", "teams"}},
+		{"team", []string{"everyone"}},
+		{"[", []string{"everyone"}},
+	} {
+		var got []string
+		for _, l := range limit.In(all, tc.namespace) {
+			got = append(got, l.Name)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("In(%q): -want, +got:\n%s", tc.namespace, diff)
+		}
+	}
+	if all[2].Name != "nobody" {
+		t.Error("In changed what it was given")
+	}
+}
+
+func TestTexts(t *testing.T) {
+	for _, tc := range []struct {
+		reason string
+		in     []common.NamespacePattern
+		want   []string
+	}{
+		{"No list is no limit.", nil, nil},
+		{"An empty list allows nothing, which is another thing than no list.", []common.NamespacePattern{}, []string{}},
+		{"Entries keep their order.", []common.NamespacePattern{"b", "a"}, []string{"b", "a"}},
+	} {
+		if diff := cmp.Diff(tc.want, limit.Texts(tc.in)); diff != "" {
+			t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
+		}
+	}
+}
+
+func TestExpand(t *testing.T) {
+	if got, want := limit.Expand("pool={namespace}.{namespace}", "a"), "pool=a.a"; got != want {
+		t.Errorf("Expand() = %q, want %q", got, want)
 	}
 }
 
