@@ -18,7 +18,6 @@ var unbuilt = map[string][]string{
 		"spec.services.glance.stores[].ceph",
 		"spec.services.heat",
 		"spec.services.horizon",
-		"spec.services.nova.cells[].hypervisorClusterRef",
 		"spec.services.nova.quotas.unifiedLimits",
 		"spec.services.nova.scheduler.externalScheduler",
 		"spec.tempest",

@@ -68,7 +68,6 @@ func TestNotBuilt(t *testing.T) {
 		}
 	}
 	for field, said := range map[string]string{
-		"cells[0].hypervisorClusterRef":       "cells: [{name: a, hypervisorClusterRef: {namespace: b, name: c}}]",
 		"scheduler.externalScheduler.enabled": "scheduler: {externalScheduler: {enabled: true}}",
 	} {
 		_, err := derive(input(t, "{services: {nova: {enabled: true, "+said+"}}}", bare, nil))

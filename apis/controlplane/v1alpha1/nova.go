@@ -105,9 +105,6 @@ type NovaCell struct {
 	// Place no new virtual machines in it.
 	// +optional
 	Disabled bool `json:"disabled,omitempty"`
-	// The HypervisorCluster that runs its virtual machines, if that allows the claim's namespace. Absent: none yet.
-	// +optional
-	HypervisorClusterRef *common.ClaimReference `json:"hypervisorClusterRef,omitempty"`
 	// Networks of its hypervisors. Absent: those of the service.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
