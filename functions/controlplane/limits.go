@@ -30,7 +30,9 @@ var (
 	secretStores       = row{"secretStores", func(l *platformv1.Limit) []string { return limit.Texts(l.SecretStores) }, limit.Below}
 	gateways           = row{"gateways", func(l *platformv1.Limit) []string { return limit.Texts(l.Gateways) }, limit.Below}
 	ingressClasses     = row{"ingressClasses", func(l *platformv1.Limit) []string { return limit.Texts(l.IngressClasses) }, limit.Match}
-	exposureNamespaces = row{"exposureNamespaces", func(l *platformv1.Limit) []string { return limit.Texts(l.ExposureNamespaces) }, limit.Match}
+	exposureNamespaces = row{
+		"exposureNamespaces", func(l *platformv1.Limit) []string { return limit.Texts(l.ExposureNamespaces) }, limit.Match,
+	}
 	annotations        = row{"annotations", func(l *platformv1.Limit) []string { return limit.Texts(l.Annotations) }, limit.Term}
 	issuers            = row{"issuers", func(l *platformv1.Limit) []string { return limit.Texts(l.Issuers) }, limit.Match}
 	nodeSelectors      = row{"nodeSelectors", func(l *platformv1.Limit) []string { return limit.Texts(l.NodeSelectors) }, limit.Term}
@@ -42,7 +44,9 @@ var (
 	openIDHosts        = row{"openIDHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.OpenIDHosts) }, limit.Hosts}
 	downloadHosts      = row{"downloadHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DownloadHosts) }, hostsOrAny}
 	storageNetworks    = row{"storageNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageNetworks) }, limit.Network}
-	hypervisorNetworks = row{"hypervisorNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorNetworks) }, limit.Network}
+	hypervisorNetworks = row{
+		"hypervisorNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorNetworks) }, limit.Network,
+	}
 )
 
 // A mention is something outside that a spec names.
