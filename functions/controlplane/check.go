@@ -51,7 +51,8 @@ func checkAPI(_ *model, s *serviceState, r release.Release) error {
 // spec is what is checked of every service.
 func (s *serviceState) spec() openstack.Spec {
 	return openstack.Spec{
-		ServiceSpec: &common.ServiceSpec{Image: s.basics.Image, Overrides: s.basics.Overrides}, Workload: &s.workload, UWSGI: new(s.processes()),
+		ServiceSpec: &common.ServiceSpec{ServiceBase: common.ServiceBase{Image: s.basics.Image}, Overrides: s.basics.Overrides},
+		Workload:    &s.workload, UWSGI: new(s.processes()),
 	}
 }
 

@@ -66,15 +66,19 @@ func (m *model) korcCredential() common.Rotation {
 
 // identitySpec is what every other service is told of Keystone.
 func (m *model) identitySpec() common.Identity {
-	out := common.Identity{
+	return common.Identity{
+		KeystoneReference: m.keystoneReference(), AdminCloudRef: adminCloud(), KORCCloudRef: korcCloud(), CredentialRotation: m.korcCredential(),
+	}
+}
+
+// keystoneReference is where Keystone is.
+func (m *model) keystoneReference() common.KeystoneReference {
+	out := common.KeystoneReference{
 		InternalURL: common.URL(m.identity.endpoints.internal),
 		PublicURL:   common.URL(m.identity.endpoints.public),
 		CASecretRef: common.SecretKeyReference{
 			Name: common.ObjectName(keystonev1.CertificateSecretName(identityService)), Key: certificate.CAKey,
 		},
-		AdminCloudRef:      adminCloud(),
-		KORCCloudRef:       korcCloud(),
-		CredentialRotation: m.korcCredential(),
 	}
 	if m.exposure.Type == exposure.GatewayAPI {
 		out.CAConfigMapRef = &common.LocalReference{Name: common.ObjectName(keystonev1.AuthorityName(identityService))}

@@ -156,16 +156,11 @@ func (m *model) objectMeta(name string) metav1.ObjectMeta {
 	}
 }
 
-// serviceSpec is what every service is told: all of the control plane that it needs to know.
+// serviceSpec is what every service with a database is told: all of the control plane that it needs to know.
 func (m *model) serviceSpec(s *serviceState) common.ServiceSpec {
 	return common.ServiceSpec{
-		Crossplane:       m.crossplane(),
-		OpenStackRelease: string(s.told),
-		Target:           m.workloadCluster(),
-		Image:            s.basics.Image,
-		Overrides:        s.basics.Overrides,
-		Images:           m.images,
-		Region:           m.spec.Global.Region,
+		ServiceBase: m.serviceBase(s),
+		Overrides:   s.basics.Overrides,
 		Database: common.Database{
 			MariaDBRef:  common.LocalReference{Name: mariaDBName},
 			Host:        m.databaseHost(),
@@ -173,13 +168,25 @@ func (m *model) serviceSpec(s *serviceState) common.ServiceSpec {
 			CASecretRef: m.databaseCA(),
 			Galera:      m.databaseReplicas() > 1,
 		},
-		Cache:          common.Cache{Servers: m.cacheServers()},
-		Endpoints:      common.Endpoints{Public: common.URL(s.endpoints.public), Internal: common.URL(s.endpoints.internal)},
-		Exposure:       s.exposure,
-		IssuerRef:      m.issuer(),
-		Monitoring:     m.monitoring,
-		SecretStore:    m.secretStore,
-		DeletionPolicy: m.spec.DeletionPolicy,
+	}
+}
+
+// serviceBase is what every service is told.
+func (m *model) serviceBase(s *serviceState) common.ServiceBase {
+	return common.ServiceBase{
+		Crossplane:       m.crossplane(),
+		OpenStackRelease: string(s.told),
+		Target:           m.workloadCluster(),
+		Image:            s.basics.Image,
+		Images:           m.images,
+		Region:           m.spec.Global.Region,
+		Cache:            common.Cache{Servers: m.cacheServers()},
+		Endpoints:        common.Endpoints{Public: common.URL(s.endpoints.public), Internal: common.URL(s.endpoints.internal)},
+		Exposure:         s.exposure,
+		IssuerRef:        m.issuer(),
+		Monitoring:       m.monitoring,
+		SecretStore:      m.secretStore,
+		DeletionPolicy:   m.spec.DeletionPolicy,
 	}
 }
 

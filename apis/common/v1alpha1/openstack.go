@@ -7,9 +7,17 @@ const (
 	DatabasePort = 3306
 )
 
-// ServiceSpec holds what a control plane says to the composite resource of each of its services. It is complete: a service looks nothing
-// up.
+// ServiceSpec holds what a control plane says to the composite resource of each of its services that has a database and oslo's options. It is
+// complete: a service looks nothing up.
 type ServiceSpec struct {
+	ServiceBase `json:",inline"`
+	Overrides   `json:",inline"`
+	// Database server.
+	Database Database `json:"database"`
+}
+
+// ServiceBase holds what a control plane says to the composite resource of every service, also to one that is a client of the others alone.
+type ServiceBase struct {
 	// Settings for Crossplane. Its fields are those that Crossplane adds to every definition.
 	// +optional
 	Crossplane *Crossplane `json:"crossplane,omitempty"`
@@ -21,8 +29,7 @@ type ServiceSpec struct {
 	Target Target `json:"target,omitempty"`
 	// Container image. Absent: the image of the release.
 	// +optional
-	Image     *Image `json:"image,omitempty"`
-	Overrides `json:",inline"`
+	Image *Image `json:"image,omitempty"`
 	// Where images come from.
 	// +optional
 	Images Images `json:"images,omitempty"`
@@ -30,8 +37,6 @@ type ServiceSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Region string `json:"region"`
-	// Database server.
-	Database Database `json:"database"`
 	// Token cache.
 	Cache Cache `json:"cache"`
 	// Addresses of the API.
@@ -98,8 +103,8 @@ type Endpoints struct {
 	Internal URL `json:"internal"`
 }
 
-// Identity is the Keystone that a service belongs to: it has a user there and entries in the catalog.
-type Identity struct {
+// KeystoneReference is where a Keystone is, and how its certificate is verified.
+type KeystoneReference struct {
 	// Address inside the cluster, at which services log in and check tokens.
 	InternalURL URL `json:"internalURL"`
 	// Address at which clients log in.
@@ -109,6 +114,11 @@ type Identity struct {
 	// ConfigMap with the same authority under ca.crt, in the service's namespace: a Gateway verifies the service by it. Absent: there is none.
 	// +optional
 	CAConfigMapRef *LocalReference `json:"caConfigMapRef,omitempty"`
+}
+
+// Identity is the Keystone that a service belongs to: it has a user there and entries in the catalog.
+type Identity struct {
+	KeystoneReference `json:",inline"`
 	// What the administrator logs in by, for what K-ORC cannot do.
 	AdminCloudRef CloudCredentialsReference `json:"adminCloudRef"`
 	// What K-ORC logs in by.

@@ -78,14 +78,19 @@ type Process struct {
 // +kubebuilder:validation:Pattern=`^[1-9][0-9]*(Mi|Gi|Ti)$`
 type Memory string
 
-// Service holds the fields that every OpenStack service has.
+// Service holds the fields that every OpenStack service with oslo's options has.
 type Service struct {
+	Served    `json:",inline"`
+	Overrides `json:",inline"`
+}
+
+// Served holds the fields that every OpenStack service has.
+type Served struct {
 	// Public host name of the service's API. Absent: <service>.<domain>.
 	// +kubebuilder:example="api.cloud.example.com"
 	// +optional
 	Hostname Hostname `json:"hostname,omitempty"`
 	// Container image. Absent: the image of the claim's OpenStack release.
 	// +optional
-	Image     *Image `json:"image,omitempty"`
-	Overrides `json:",inline"`
+	Image *Image `json:"image,omitempty"`
 }

@@ -43,6 +43,14 @@ func get(scheme corev1.URIScheme, port, path string) Check {
 	}}}
 }
 
+// At is a check by HTTP that names a host, for what answers to no other name: the kubelet names a pod's address.
+func (check Check) At(host string) Check {
+	get := *check.handler.HTTPGet
+	get.HTTPHeaders = []corev1.HTTPHeader{{Name: "Host", Value: host}}
+	check.handler.HTTPGet = &get
+	return check
+}
+
 // TCP opens a connection to a named port. It says less than any other check: a process that hangs accepts connections, too.
 func TCP(port string) Check {
 	return Check{timing: requests, handler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString(port)}}}

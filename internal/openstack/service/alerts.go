@@ -48,13 +48,17 @@ func (s *Service) podAlerts(name, title, outage, workload string, stateful bool)
 	if stateful {
 		available, wanted = "kube_statefulset_status_replicas_available", "kube_statefulset_replicas"
 	}
+	action := "Look at the pods' events and logs"
+	if len(s.Databases) > 0 {
+		action += ", then at the database"
+	}
 	pods := fmt.Sprintf(`{%s,%s=%q}`, s.inNamespace(), strings.ToLower(kindOf(stateful)), workload)
 	return []monitoring.Alert{
 		{
 			Name: name + "Down", Severity: monitoring.Critical, For: "2m",
 			Expr:    available + pods + " == 0",
 			Summary: fmt.Sprintf("No pod of %s is available: %s.", title, outage),
-			Action:  "Look at the pods' events and logs, then at the database.",
+			Action:  action + ".",
 		},
 		{
 			Name: name + "Degraded", Severity: monitoring.Warning, For: "15m",

@@ -105,7 +105,7 @@ func (s *Service) inbound(port int32, e *common.ServiceExposure) []workload.Flow
 	return flows
 }
 
-// Outbound is where the pods go: the database, the queue, the cache and Keystone, and what the service has of its own.
+// Outbound is where the pods go: the database, the queue, the cache and Keystone, as far as the service has them, and what it has of its own.
 func (s *Service) Outbound() ([]workload.Flow, error) {
 	var ports []int32
 	var out []workload.Flow
@@ -116,7 +116,9 @@ func (s *Service) Outbound() ([]workload.Flow, error) {
 		}
 		out = append(out, workload.Flow{Pods: pods, Ports: []int32{port}})
 	}
-	server(s.DatabasePods, s.Spec.Database.Port)
+	if len(s.Databases) > 0 {
+		server(s.DatabasePods, s.Spec.Database.Port)
+	}
 	add := func(field, address string) error {
 		port, err := workload.PortOf(address)
 		if err != nil {

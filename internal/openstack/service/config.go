@@ -14,7 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// Files that every service has in its ConfigMap, besides <service>.conf.
+// Files that services have in their ConfigMaps, besides <service>.conf.
 const (
 	PolicyFile = "policy.yaml"
 	UWSGIFile  = "uwsgi.ini"
@@ -54,15 +54,13 @@ func (s *Service) Render() error {
 // render writes the configuration files for a release, with the tenant's own options and rules, each checked against what
 // the service has in that release.
 func (s *Service) render(r release.Release) (Files, error) {
-	over, err := override.Options(s.App, string(r), s.Spec.Overrides, "spec", s.Spec.Groups...)
-	if err != nil {
-		return Files{}, err
+	data := map[string]string{}
+	if !s.OwnFiles {
+		var err error
+		if data, err = s.osloFiles(r); err != nil {
+			return Files{}, err
+		}
 	}
-	text, err := s.Computed().Merge(over).Render()
-	if err != nil {
-		return Files{}, fmt.Errorf("cannot write %s: %w", s.configFile(), err)
-	}
-	data := map[string]string{s.configFile(): text}
 	if s.Module != "" {
 		data[UWSGIFile] = s.Server.Config()
 	}
@@ -71,22 +69,33 @@ func (s *Service) render(r release.Release) (Files, error) {
 			data[p.file()] = p.Server.Config()
 		}
 	}
+	for _, p := range s.Pages {
+		data[p.Name] = p.Text
+	}
+	return Files{Name: s.Sub("config-" + HashOf(data)), Data: data}, nil
+}
+
+// osloFiles are the options and the rules.
+func (s *Service) osloFiles(r release.Release) (map[string]string, error) {
+	over, err := override.Options(s.App, string(r), s.Spec.Overrides, "spec", s.Spec.Groups...)
+	if err != nil {
+		return nil, err
+	}
+	text, err := s.Computed().Merge(over).Render()
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", s.configFile(), err)
+	}
 	rules, err := override.Rules(s.App, string(r), s.Spec.Overrides, "spec")
 	if err != nil {
-		return Files{}, err
+		return nil, err
 	}
 	for name, rule := range s.Rules {
 		if _, ok := rules[name]; !ok {
 			rules[name] = rule
 		}
 	}
-	if data[PolicyFile], err = s.policy(rules); err != nil {
-		return Files{}, err
-	}
-	for _, p := range s.Pages {
-		data[p.Name] = p.Text
-	}
-	return Files{Name: s.Sub("config-" + HashOf(data)), Data: data}, nil
+	policy, err := s.policy(rules)
+	return map[string]string{s.configFile(): text, PolicyFile: policy}, err
 }
 
 // policy writes the rules that differ from the service's own. It is never JSON, as the empty mapping that a YAML library writes would be:

@@ -17,12 +17,16 @@ type Definition struct {
 	// Outage is what does not work while no pod is available, as the end of a sentence.
 	Outage string
 	// CatalogType is what the service is in the catalog, and Description what is said of it there. A service without a type keeps the catalog
-	// itself: it has neither a user nor entries.
+	// itself, or is a client of the others alone: it has neither a user nor entries.
 	CatalogType, Description string
 	// Port of the API, on the Service and the pods.
 	Port int32
 	// Module is the WSGI application, HealthPath where it answers without a login. A service without a module has no API.
 	Module, HealthPath string
+	// ByHost says that the API answers to its host names alone, so that probes name one.
+	ByHost bool
+	// OwnFiles says that the service reads no file of oslo's: it has neither options nor rules, and its files are its Pages.
+	OwnFiles bool
 	// ConfigFile is what the service's programs look for in its configuration folder. Empty: <App>.conf.
 	ConfigFile string
 	// Stateful says that the API's pods have names and volumes that stay.
@@ -33,7 +37,7 @@ type Definition struct {
 	Uploads bool
 	// Mercy is how long requests may go on while a pod stops.
 	Mercy time.Duration
-	// Databases are on one server, and have one user.
+	// Databases are on one server, and have one user. A service may have none.
 	Databases []Database
 	// Queue says that the service has a virtual host on a message queue.
 	Queue bool

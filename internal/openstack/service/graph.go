@@ -33,22 +33,23 @@ type Own[M any] struct {
 func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
 	const (
 		access, identity, catalog, monitoring = "companion-access", "identity", "catalog", "monitoring"
+		database, schema                      = "database", "schema"
 		queue, api, exposed                   = "queue", "api", "exposure"
 	)
 	graph := compose.Graph[M]{
 		{Name: access},
 		{Name: "credentials", Build: Credentials[M]},
 		{Name: "certificate", Build: Certificate[M]},
-		{Name: "database", Needs: []string{"credentials"}, Build: DatabaseAccount[M]},
+		{Name: database, Needs: []string{"credentials"}, Build: DatabaseAccount[M]},
 		{Name: queue, Needs: []string{access}, Build: QueueAccount[M]},
 		{Name: identity, Needs: []string{access, "credentials"}, Build: User[M]},
 		{Name: "config", Needs: []string{access, "credentials"}, Build: Config[M]},
 		{
-			Name: "schema", Needs: []string{"database", "config"}, Build: DatabaseSchema[M],
+			Name: schema, Needs: []string{database, "config"}, Build: DatabaseSchema[M],
 			Version: func(m M) string { return m.Base().WantedRelease() },
 		},
 		{
-			Name: api, Needs: []string{"schema", "certificate", identity, queue}, Build: API[M],
+			Name: api, Needs: []string{schema, "certificate", identity, queue}, Build: API[M],
 			Version: func(m M) string { return m.Base().Version() },
 		},
 		{
@@ -60,8 +61,13 @@ func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
 	}
 	if slices.ContainsFunc(d.Databases, func(d Database) bool { return len(d.Schema.Logins) > 0 }) {
 		// Its Jobs' pods do not start without the credential.
-		schema := &graph[find(graph, "schema")]
-		schema.Needs = append(schema.Needs, identity)
+		by := &graph[find(graph, schema)]
+		by.Needs = append(by.Needs, identity)
+	}
+	if len(d.Databases) == 0 {
+		graph = without(graph, database, schema)
+		by := &graph[find(graph, api)]
+		by.Needs = append([]string{"config"}, by.Needs...)
 	}
 	if d.CatalogType == "" {
 		graph = without(graph, identity, catalog)
@@ -72,10 +78,15 @@ func Graph[M Instance](d *Definition, own ...Own[M]) compose.Graph[M] {
 	if d.Module == "" {
 		graph = without(graph, api, exposed)
 	}
+	if len(d.Databases) == 0 && d.CatalogType == "" && !d.Queue {
+		graph = without(graph, access) // The companion has nothing to do for it.
+	}
 	for _, o := range own {
 		graph = with(graph, o)
 	}
-	graph[0].Build = companionAccess(graph[1:])
+	if graph[0].Name == access {
+		graph[0].Build = companionAccess(graph[1:])
+	}
 	return graph.MustValidate()
 }
 

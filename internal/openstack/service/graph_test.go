@@ -16,7 +16,8 @@ func TestGraph(t *testing.T) {
 	own := func(name, before, needed string, needs ...string) Own[*Service] {
 		return Own[*Service]{Component: compose.Component[*Service]{Name: name, Needs: needs, Build: nothing}, Before: before, For: needed}
 	}
-	all := &Definition{CatalogType: "example", Module: "example:application"}
+	kept := []Database{{Group: "database"}}
+	all := &Definition{CatalogType: "example", Module: "example:application", Databases: kept}
 	for name, tc := range map[string]struct {
 		reason     string
 		definition *Definition
@@ -32,15 +33,25 @@ func TestGraph(t *testing.T) {
 			},
 		},
 		"KeepsTheCatalog": {
-			"There is neither a user nor an entry.", &Definition{Module: "example:application"}, nil, map[string]string{"api": "schema certificate"},
+			"There is neither a user nor an entry.", &Definition{Module: "example:application", Databases: kept}, nil,
+			map[string]string{"api": "schema certificate"},
 		},
 		"Queue": {
-			"It has its virtual host before it serves.", &Definition{Module: "example:application", Queue: true}, nil,
+			"It has its virtual host before it serves.", &Definition{Module: "example:application", Queue: true, Databases: kept}, nil,
 			map[string]string{"api": "schema certificate queue", "queue": "companion-access"},
 		},
 		"NoAPI": {
-			"There is nothing to expose.", &Definition{Queue: true}, []Own[*Service]{own("daemon", "", "", "schema", "queue")},
+			"There is nothing to expose.", &Definition{Queue: true, Databases: kept}, []Own[*Service]{own("daemon", "", "", "schema", "queue")},
 			map[string]string{"daemon": "schema queue"},
+		},
+		"Client": {
+			"It is a client of the others alone: there is nothing for the companion to do, and nothing to wait for but its configuration.",
+			&Definition{Module: "example:application"}, nil,
+			map[string]string{"credentials": "", "config": "credentials", "api": "config certificate"},
+		},
+		"Member": {
+			"It keeps everything in Keystone, and is in the catalog.", &Definition{CatalogType: "example", Module: "example:application"}, nil,
+			map[string]string{"companion-access": "", "config": "companion-access credentials", "api": "config certificate identity"},
 		},
 		"Between": {
 			"What it needs is left to it.", all, []Own[*Service]{own("bootstrap", "api", "api", "schema")},
@@ -65,6 +76,9 @@ func TestGraph(t *testing.T) {
 				if _, ok := tc.want[c.Name]; ok {
 					got[c.Name] = strings.Join(c.Needs, " ")
 				}
+				if (c.Name == "database" || c.Name == "schema") && len(tc.definition.Databases) == 0 {
+					t.Errorf("%s: there is %s", tc.reason, c.Name)
+				}
 				if (c.Name == "catalog" || c.Name == "identity") && tc.definition.CatalogType == "" {
 					t.Errorf("%s: there is %s", tc.reason, c.Name)
 				}
@@ -82,7 +96,7 @@ func TestGraph(t *testing.T) {
 // TestGraphReplaces: a component of the same name is built in the place of that which all have.
 func TestGraphReplaces(t *testing.T) {
 	built := false
-	graph := Graph(&Definition{Module: "example:application"}, Own[*Service]{Component: compose.Component[*Service]{
+	graph := Graph(&Definition{Module: "example:application", Databases: []Database{{Group: "database"}}}, Own[*Service]{Component: compose.Component[*Service]{
 		Name: "config", Build: func(*Service) ([]compose.Stage, error) { built = true; return nil, nil },
 	}})
 	i := find(graph, "config")
@@ -93,7 +107,7 @@ func TestGraphReplaces(t *testing.T) {
 
 // TestGraphRollsInOrder: a component's new versions come after those of one that is declared ahead of it.
 func TestGraphRollsInOrder(t *testing.T) {
-	graph := Graph(&Definition{Module: "example:application"}, Own[*Service]{
+	graph := Graph(&Definition{Module: "example:application", Databases: []Database{{Group: "database"}}}, Own[*Service]{
 		Component: compose.Component[*Service]{Name: "daemon", Build: nothing}, Before: "api", Ahead: "api",
 	})
 	if diff := cmp.Diff([]string{"daemon"}, graph[find(graph, "api")].RollsAfter); diff != "" {
@@ -114,7 +128,7 @@ func TestGraphPanics(t *testing.T) {
 					t.Error("nobody notices")
 				}
 			}()
-			Graph(&Definition{Module: "example:application"}, own)
+			Graph(&Definition{Module: "example:application", Databases: []Database{{Group: "database"}}}, own)
 		})
 	}
 }

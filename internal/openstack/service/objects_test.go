@@ -2,12 +2,14 @@ package service
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -15,6 +17,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
@@ -352,5 +355,77 @@ func TestOnce(t *testing.T) {
 	}
 	if job.Name != "one-"+first.Name || !strings.HasPrefix(first.Name, "setup-") || *job.Spec.BackoffLimit != 3 {
 		t.Errorf("%s is called %s, and is tried %d times more", first.Name, job.Name, *job.Spec.BackoffLimit)
+	}
+}
+
+// TestClient: a service that is a client of the others alone has neither a database nor a user, reads its own files alone, and trusts
+// Keystone.
+func TestClient(t *testing.T) {
+	d := Definition{
+		App: "placement", Title: "Example", Port: 8778, Module: "example.wsgi:application", HealthPath: "/up", ByHost: true, OwnFiles: true,
+	}
+	parts := struct {
+		common.ServiceBase `json:",inline"`
+		Identity           common.KeystoneReference `json:"identity"`
+	}{}
+	if err := yaml.Unmarshal([]byte(exampleSpec), &parts); err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.Derive(Input{Meta: metav1.ObjectMeta{Name: "one", Namespace: "cloud"}, Spec: Spec{
+		ServiceSpec: &common.ServiceSpec{ServiceBase: parts.ServiceBase}, Workload: &common.Workload{}, UWSGI: &common.UWSGI{},
+		Identity: &common.Identity{KeystoneReference: parts.Identity},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Accounts = []Account{{Resource: "key", Secret: "one-key", User: "key"}}
+	s.Pages = []Page{{Name: "settings", Text: "a = 1\n"}}
+	if err := s.Render(); err != nil {
+		t.Fatal(err)
+	}
+	if s.Effective != s.Wanted || s.Wanted == "" {
+		t.Errorf("it waits: %q runs, and %q is wanted", s.Effective, s.Wanted)
+	}
+	if diff := cmp.Diff([]string{"settings", UWSGIFile}, slices.Sorted(maps.Keys(s.Files.Data))); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	credentials, err := Credentials(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range credentials[0] {
+		names = append(names, r.Name)
+	}
+	if diff := cmp.Diff([]string{"key-generator", "key-secret"}, names); diff != "" {
+		t.Errorf("credentials (-want +got):\n%s", diff)
+	}
+	out, err := s.Outbound()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]workload.Flow{{Ports: []int32{11211, 11212, 5000}}}, out); diff != "" {
+		t.Errorf("where it goes (-want +got):\n%s", diff)
+	}
+	c := s.APIPod().Containers[0]
+	if len(c.Env) != 0 {
+		t.Errorf("it has the variables %v", c.Env)
+	}
+	mounts := map[string]string{}
+	for _, m := range c.VolumeMounts {
+		mounts[m.MountPath] = m.Name
+	}
+	want := map[string]string{
+		"/etc/placement/uwsgi.ini": "config", "/etc/placement/settings": "config", "/etc/placement/identity-ca": "identity-ca",
+		"/etc/placement/tls": "tls",
+	}
+	if diff := cmp.Diff(want, mounts); diff != "" {
+		t.Errorf("what is mounted (-want +got):\n%s", diff)
+	}
+	host := []corev1.HTTPHeader{{Name: "Host", Value: "one.cloud.svc"}}
+	for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
+		if diff := cmp.Diff(host, p.HTTPGet.HTTPHeaders); diff != "" {
+			t.Errorf("the host of a probe (-want +got):\n%s", diff)
+		}
 	}
 }

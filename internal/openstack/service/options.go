@@ -92,7 +92,7 @@ func (s *Service) AuthOptions() oslo.Options {
 	return oslo.Options{
 		"auth_type": "v3applicationcredential",
 		"auth_url":  string(s.Spec.Identity.InternalURL),
-		"cafile":    s.Path(identityCA, string(s.Spec.Identity.CASecretRef.Key)),
+		"cafile":    s.TrustedFile(),
 	}
 }
 

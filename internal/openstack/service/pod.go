@@ -31,7 +31,10 @@ const syncWait = "&init_command=SET+SESSION+wsrep_sync_wait%3D1"
 // BarePod is a pod of the service's image that reaches the databases and the queue, and reads no configuration file.
 func (s *Service) BarePod(image string, command []string) workload.Pod {
 	db := s.Spec.Database
-	env := []corev1.EnvVar{workload.SecretEnv(passwordEnv, s.Sub("database"), secret.PasswordKey)}
+	var env []corev1.EnvVar
+	if len(s.Databases) > 0 {
+		env = append(env, workload.SecretEnv(passwordEnv, s.Sub("database"), secret.PasswordKey))
+	}
 	for _, d := range s.Databases {
 		url := mariadb.URL(s.user(), passwordEnv, db.Host, db.Port, s.schemaName(d), s.Path(databaseCA, string(db.CASecretRef.Key)))
 		if db.Galera && d.Plain {
@@ -54,7 +57,9 @@ func (s *Service) BarePod(image string, command []string) workload.Pod {
 	for _, v := range s.Volumes {
 		v.mount(&p)
 	}
-	s.SecretVolume(databaseCA, string(db.CASecretRef.Name), string(db.CASecretRef.Key)).mount(&p)
+	if len(s.Databases) > 0 {
+		s.SecretVolume(databaseCA, string(db.CASecretRef.Name), string(db.CASecretRef.Key)).mount(&p)
+	}
 	if s.Queue {
 		ca := s.Spec.Queue.CASecretRef
 		s.SecretVolume(queueCA, string(ca.Name), string(ca.Key)).mount(&p)
@@ -66,7 +71,10 @@ func (s *Service) BarePod(image string, command []string) workload.Pod {
 func (s *Service) Pod(image string, f Files, command []string) workload.Pod {
 	p := s.BarePod(image, command)
 	c := &p.Containers[0]
-	mounted := []string{s.configFile(), PolicyFile}
+	var mounted []string
+	if !s.OwnFiles {
+		mounted = append(mounted, s.configFile(), PolicyFile)
+	}
 	if s.Module != "" {
 		mounted = append(mounted, UWSGIFile)
 	}
@@ -102,11 +110,21 @@ func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
 
 // LogIn gives a pod what it logs in to Keystone by, in groups of options.
 func (s *Service) LogIn(p *workload.Pod, groups ...string) {
-	ca := s.Spec.Identity.CASecretRef
-	s.SecretVolume(identityCA, string(ca.Name), string(ca.Key)).mount(p)
+	s.trust(p)
 	for _, group := range groups {
 		p.Containers[0].Env = append(p.Containers[0].Env, s.AuthEnv(group)...)
 	}
+}
+
+// trust gives a pod what it verifies Keystone's certificate by, and those of all services of the control plane, which are of one authority.
+func (s *Service) trust(p *workload.Pod) {
+	ca := s.Spec.Identity.CASecretRef
+	s.SecretVolume(identityCA, string(ca.Name), string(ca.Key)).mount(p)
+}
+
+// TrustedFile is where a pod that logs in, or asks Keystone for others, has that authority.
+func (s *Service) TrustedFile() string {
+	return s.Path(identityCA, string(s.Spec.Identity.CASecretRef.Key))
 }
 
 // ServerPod is a pod of the API's process.
@@ -114,8 +132,10 @@ func (s *Service) ServerPod() workload.Pod {
 	p := s.Pod(s.Image, s.Files, []string{"uwsgi", "--ini", s.Path(UWSGIFile)})
 	p.GraceSeconds = workload.Grace(s.Mercy)
 	p.Annotations = s.Annotations
-	if s.Spec.Identity != nil {
+	if s.registered() {
 		s.LogIn(&p, append([]string{authToken}, s.Logins...)...)
+	} else if s.Spec.Identity != nil {
+		s.trust(&p)
 	}
 	if s.Queue {
 		p.Containers[0].Env = append(p.Containers[0].Env, s.processName("api"))
@@ -139,7 +159,11 @@ func (s *Service) APIPod() workload.Pod {
 func (s *Service) Front(c *corev1.Container) {
 	c.VolumeMounts = append(c.VolumeMounts, workload.Mount(serverTLS, s.Path(serverTLS)))
 	c.Ports = []corev1.ContainerPort{{Name: portName, ContainerPort: s.Port}}
-	workload.Probes(c, portName, s.HealthPath)
+	check := workload.HTTPS(portName, s.HealthPath)
+	if s.ByHost {
+		check = check.At(s.InternalHost())
+	}
+	workload.Probe(c, check)
 	workload.Drain(c)
 }
 

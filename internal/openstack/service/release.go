@@ -42,6 +42,9 @@ func (s *Service) releases(seen observe.State) error {
 func (s *Service) schemaReleases(seen observe.State) error {
 	type schema struct{ installed, previous string }
 	var schemas []schema
+	if len(s.Databases) == 0 {
+		s.Effective = s.Wanted // It waits for nothing.
+	}
 	for i := range s.Databases {
 		sync, _ := seen.Get(s.databaseResource(schemaResource, i))
 		is := schema{sync.String("status", "installedRelease"), sync.String("status", "previousRelease")}

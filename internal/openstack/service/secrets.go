@@ -27,17 +27,23 @@ type Account struct {
 	Labels object.Map
 }
 
-// Credentials are the passwords of the account of the databases, of the service's user in Keystone, and of the service's own accounts. They
-// come from one generator: what it makes is another password each time.
+// Credentials are the passwords of the account of the databases, of the service's user in Keystone, and of the service's own accounts, as
+// far as it has them. They come from one generator: what it makes is another password each time.
 func Credentials[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
-	accounts := []Account{{"database", s.Sub("database"), s.user(), mariadb.Watched()}}
+	var accounts []Account
+	if len(s.Databases) > 0 {
+		accounts = append(accounts, Account{"database", s.Sub("database"), s.user(), mariadb.Watched()})
+	}
 	if s.registered() {
 		accounts = append(accounts, Account{"user", s.userSecret(), s.App, nil})
 	}
+	if accounts = append(accounts, s.Accounts...); len(accounts) == 0 {
+		return nil, nil
+	}
 	passwords := s.Meta(accounts[0].Secret)
 	stage := compose.Stage{{Name: accounts[0].Resource + "-generator", Object: secret.Generator(passwords)}}
-	for _, a := range append(accounts, s.Accounts...) {
+	for _, a := range accounts {
 		meta := s.Meta(a.Secret)
 		stage = append(stage, compose.Resource{
 			Name: a.Resource + "-secret", Object: secret.Generated(meta, passwords.Name, a.User, a.Labels), Retain: true,

@@ -102,6 +102,11 @@ func (p *pod) ask(ctx context.Context, i int, probe *corev1.Probe) error {
 		if err != nil {
 			return err
 		}
+		for _, header := range h.HTTPHeaders {
+			if request.Header.Add(header.Name, header.Value); header.Name == "Host" {
+				request.Host = header.Value
+			}
+		}
 		response, err := prober.Do(request)
 		if err != nil {
 			return err
