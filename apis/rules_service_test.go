@@ -79,6 +79,63 @@ var placementCases = kindCases{
 	},
 }
 
+// dashboard is all that a Horizon has to be told: it has no database.
+const dashboard = `
+openStackRelease: "2025.2"
+target: {providerConfig: in-cluster}
+region: RegionOne
+cache: {servers: ["memcached-0.memcached.a.svc:11211"]}
+endpoints: {public: "https://horizon.a.svc:8443", internal: "https://horizon.a.svc:8443"}
+issuerRef: {name: internal-ca, kind: Issuer}
+identity:
+  internalURL: https://keystone.a.svc:5000/v3
+  publicURL: https://keystone.a.svc:5000/v3
+  caSecretRef: {name: keystone-tls, key: ca.crt}
+`
+
+var horizonCases = kindCases{
+	base: dashboard,
+	cases: map[string]specCase{
+		"Everything": {
+			reason: "All that can be said of it.",
+			spec: `
+title: Example ☁
+multiDomain: true
+sessionSeconds: 1800
+websso: {choices: [{name: keycloak, label: Company account, provider: keycloak}], initialChoice: keycloak}
+services: [{type: compute, internalURL: "https://nova.a.svc:8774/v2.1", policy: {"os_compute_api:servers:create": "role:member"}}]`,
+		},
+		"NoIdentity": {
+			reason:  "The parent fills in everything; nothing is guessed.",
+			spec:    `identity: null`,
+			field:   "spec.identity",
+			message: "Required value",
+		},
+		"PasswordFirst": {
+			reason: "The way by a password is always there.",
+			spec:   `websso: {choices: [{name: a, label: A}], initialChoice: credentials}`,
+		},
+		"ChoiceCalledAsPassword": {
+			reason:  "It would take the place of the password.",
+			spec:    `websso: {choices: [{name: credentials, label: A}]}`,
+			field:   "spec.websso.choices[0].name",
+			message: "credentials is the way by a password, which is always there; give the choice another name",
+		},
+		"UnknownChoice": {
+			reason:  "Nobody could choose it.",
+			spec:    `websso: {choices: [{name: a, label: A}], initialChoice: b}`,
+			field:   "spec.websso.initialChoice",
+			message: "initialChoice has to be the name of one of choices, or credentials for a password",
+		},
+		"TitleOfTwoLines": {
+			reason:  "A title has one line.",
+			spec:    `title: "a\nb"`,
+			field:   "spec.title",
+			message: "should match",
+		},
+	},
+}
+
 const (
 	fileStore = `stores: [{name: main, file: {storageSize: 100Gi}}]`
 	s3Store   = `stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: images, credentialsSecretRef: {name: s3}}}]`

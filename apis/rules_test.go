@@ -38,6 +38,7 @@ var allCases = map[string]kindCases{
 	"Keystone":            keystoneCases,
 	"Placement":           placementCases,
 	"Glance":              glanceCases,
+	"Horizon":             horizonCases,
 	"PlatformConfig":      platformCases,
 	"KeyRepository":       keyRepositoryCases,
 	"CellMapping":         cellMappingCases,

@@ -261,10 +261,8 @@ services:
 				message: "say where backups go: one of ceph, rbd, s3, swift and nfs",
 			},
 			"Rest": {
-				reason: "Dashboard and scheduler.",
+				reason: "The scheduler.",
 				spec: `
-services:
-  horizon: {replicas: 1, websso: {choices: [{name: keycloak, label: Company account}], initialChoice: keycloak}}
 cortex:
   database: {secretRef: {name: postgres}}
   pipelines: {nova: {enabled: true, filters: [{name: AvailabilityZoneFilter}], weighers: [{name: RAMWeigher, weightPercent: -50}]}}

@@ -28,7 +28,7 @@ func (m *model) addresses() {
 // expose gives a service its public address.
 func (m *model) expose(s *serviceState) {
 	e := common.ServiceExposure{Exposure: m.exposure, TLS: m.tls, Hostname: s.basics.Hostname}
-	if m.exposure.Routing == routingPaths {
+	if m.exposure.Routing == routingPaths && s.path != "" {
 		e.Path = s.path
 		e.Hostname = cmp.Or(e.Hostname, common.Hostname(m.domain))
 	}

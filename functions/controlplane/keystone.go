@@ -3,6 +3,7 @@ package controlplane
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -23,10 +24,31 @@ func keystone(m *model, s *serviceState) runtime.Object {
 	xr := &keystonev1.Keystone{TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name), Spec: m.keystoneSpec(s)}
 	xr.Spec.ServiceSpec = m.serviceSpec(s)
 	xr.Spec.DomainIDs = m.domainIDs
+	xr.Spec.Federation = m.federation()
 	xr.Spec.KORCCredential = m.korcCredential()
 	xr.Spec.Bootstrap.AdminUser = m.adminUser()
 	xr.Spec.UWSGI = s.processes()
 	return xr
+}
+
+// federation is what the claim says of it, which trusts the control plane's own dashboards besides.
+func (m *model) federation() *keystonev1.Federation {
+	f := m.spec.Services.Keystone.Federation
+	if f == nil {
+		return nil
+	}
+	out := *f
+	for _, s := range m.services {
+		if s.takesTokens == nil {
+			continue
+		}
+		for _, url := range s.takesTokens(m, s) {
+			if !slices.Contains(out.TrustedDashboards, url) {
+				out.TrustedDashboards = append(slices.Clip(out.TrustedDashboards), url)
+			}
+		}
+	}
+	return &out
 }
 
 // keystoneSpec is what the claim says of Keystone, without what every service is told.

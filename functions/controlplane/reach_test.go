@@ -40,6 +40,7 @@ var inside = map[string][]string{
 		"Federation.Provider", "KORC.BootstrapResources",
 		"Storage.DefaultStore", "Store.Name", "Store.Description", "FileStore.AccessMode", "Import.Methods", "Import.ConvertTo",
 		"Consoles.Graphical", "NovaCell.Name",
+		"WebSSO.InitialChoice", "WebSSOChoice.Name", "WebSSOChoice.Provider",
 		"OVNSyncRequest.Request", "OVNSyncRequest.Mode",
 		"Neutron.Mechanism", "Networks.ServicePlugins", "Networks.AvailabilityZones",
 		"ML2.TypeDrivers", "ML2.TenantNetworkTypes", "ML2.ExtensionDrivers", "PhysicalNetwork.Name", "SRIOV.ProhibitedVNICTypes",
@@ -48,6 +49,7 @@ var inside = map[string][]string{
 	"the scheduler compares it, or the hypervisor reads it, in a cloud of the tenant's own": {"Flavor.ExtraSpecs", "HostAggregate.Metadata"},
 	"it is a hypervisor of the tenant's own cloud, and is only named":                       {"HostAggregate.Hosts"},
 	"the hosts that it is about are held":                                                   {"WebDownload.AllowedSchemes"},
+	"users read it in their browsers, and no program does":                                  {"Settings.Title", "WebSSOChoice.Label"},
 	"it is a time": {
 		"Backup.Schedule", "CredentialKeys.RotationSchedule", "Fernet.RotationSchedule", "TrustFlush.Schedule", "Archive.Schedule", "OVNBackup.Schedule",
 	},

@@ -34,7 +34,8 @@ type service struct {
 	phase string
 	// needs are the components that must be ready before it is created.
 	needs []string
-	// path is where it lies below a host name that services share, version how its addresses in the catalog end.
+	// path is where it lies below a host name that services share, version how its addresses in the catalog end. One without a path has a
+	// host name of its own in any case.
 	path, version string
 	// internal is its address inside the cluster.
 	internal func(name, namespace string) string
@@ -65,6 +66,8 @@ type service struct {
 	report func(*serviceState, *controlplanev1.ControlPlaneClusterStatus)
 	// tells adds what hypervisors are told of it. Nil: nothing.
 	tells func(*model, *serviceState, *controlplanev1.HypervisorAccess)
+	// takesTokens is where it takes the tokens of users who have logged in at an identity provider. Nil: nowhere.
+	takesTokens func(*model, *serviceState) []common.URL
 	// remarks are conditions of the claim on what it reports, and nobody waits for.
 	remarks []function.Remark[*model]
 }

@@ -4,6 +4,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
@@ -81,5 +82,18 @@ var services = []*service{
 		build: neutron, check: checkNeutron, pods: neutronPods, connections: neutronConnections, secrets: networkSecrets,
 		mentions: neutronMentions, tells: neutronTells,
 		report: neutronReport, remarks: []function.Remark[*model]{{Type: neutronv1.InSync, Verdict: (*model).networksInSync}},
+	},
+	{
+		name: horizonv1.ServiceName, kind: horizonv1.GroupVersionKind, phase: common.PhaseCoreServices,
+		needs:    []string{catalogComponent},
+		internal: horizonv1.InternalURL,
+		ordered: func(s *controlplanev1.Services) order {
+			h := s.Horizon
+			if h == nil || !h.Enabled {
+				return order{}
+			}
+			return order{enabled: true, basics: common.Service{Served: h.Served}, workload: horizonPods(h), uwsgi: horizonProcesses(h.UWSGI)}
+		},
+		build: horizon, check: checkHorizon, connections: horizonConnections, takesTokens: horizonTakesTokens,
 	},
 }

@@ -43,6 +43,7 @@ func (r running) object(t rapid.TB, s *service) *structpb.Struct {
 // cloud is a model with some services, of which these are seen, and a release that is wanted.
 func cloud(t rapid.TB, wanted release.Release, seen []running) *model {
 	m := &model{release: wanted, size: sizes[controlplanev1.SizeSmall], platform: &platformv1.PlatformConfigSpec{QueueIssuer: "queues"}}
+	m.spec.Services.Horizon = &controlplanev1.Horizon{}
 	m.spec.Services.Glance, m.spec.Services.Nova, m.spec.Services.Neutron = &controlplanev1.Glance{}, &controlplanev1.Nova{}, &controlplanev1.Neutron{}
 	objects := map[string]encoded.Struct{}
 	for i, r := range seen {

@@ -257,7 +257,7 @@ var scenes = func() map[string][]scene {
 	for title, name := range map[string]string{
 		"Keystone": "keystone", "Placement": "placement", "Glance": "glance", "Nova": "nova", "NovaConductor": "nova-conductor",
 		"NovaScheduler": "nova-scheduler", "NovaMetadata": "nova-metadata", "NovaCell": "nova-cell1", "NovaCellConductor": "nova-cell1-conductor",
-		"Neutron": "neutron", "NeutronMaintenance": "neutron-maintenance", "NeutronPeriodic": "neutron-periodic", "OVNNorthd": "ovn-northd",
+		"Horizon": "horizon", "Neutron": "neutron", "NeutronMaintenance": "neutron-maintenance", "NeutronPeriodic": "neutron-periodic", "OVNNorthd": "ovn-northd",
 		"NovaCellMetadata": "nova-west-metadata", "NovaCellVnc": "nova-cell1-vnc", "NovaCellSpice": "nova-cell1-spice", "NovaCellSerial": "nova-west-serial",
 	} {
 		there, wanted := deployment(name), `kube_deployment_spec_replicas{deployment="`+name+`"} 3x100`

@@ -121,6 +121,10 @@ var orders = map[string][]order{
 		{first: `(Deployment\.apps|Service) .*`, then: `SecretAggregate.* [^-]+-korc-clouds`, why: "nobody makes its source before"},
 	},
 	"Placement": clientOrders,
+	"Horizon": {
+		{first: `ExternalSecret.* .*-secret-key`, then: `(Deployment\.apps|ConfigMap) .*`, why: "pods read all of them"},
+		{first: `(Certificate\.cert-manager\.io|ConfigMap) .*`, then: `Deployment\.apps .*`, why: "pods read all of them"},
+	},
 	"Nova": append(slices.Clone(clientOrders),
 		order{first: `CredentialRotation.* .*-credential`, then: `DatabaseSync.*`, why: "the check before an upgrade logs in with it"},
 		order{first: `DatabaseSync.*`, then: `CellMapping.*`, why: "cells are recorded there"},

@@ -20,6 +20,7 @@ import (
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
@@ -325,6 +326,10 @@ var (
 		folder: "placement", apiVersion: "placement.openstack.c5c3.io/v1alpha1", kind: "Placement",
 		new: func() any { return &placementv1.Placement{} },
 	}
+	horizons = &definedKind{
+		folder: "horizon", apiVersion: "horizon.openstack.c5c3.io/v1alpha1", kind: "Horizon",
+		new: func() any { return &horizonv1.Horizon{} },
+	}
 	glances = &definedKind{
 		folder: "glance", apiVersion: "glance.openstack.c5c3.io/v1alpha1", kind: "Glance",
 		new: func() any { return &glancev1.Glance{} },
@@ -356,7 +361,7 @@ var (
 )
 
 var definedKinds = []*definedKind{
-	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, ovns, platforms, hypervisors,
+	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, horizons, ovns, platforms, hypervisors,
 }
 
 func init() { //nolint:gochecknoinits // the table refers to itself

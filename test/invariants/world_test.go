@@ -91,6 +91,13 @@ var subjects = []*subject{
 		revisions: []string{"config-"},
 	},
 	{
+		name:      "Horizon",
+		runner:    kinds.Runners()["Horizon.horizon.openstack.c5c3.io"],
+		draw:      drawService(horizons, "horizon", "h", "dashboard.eu"),
+		keep:      []string{"target"},
+		revisions: []string{"config-"},
+	},
+	{
 		name:      "NovaCell",
 		runner:    kinds.Runners()["NovaCell.nova.openstack.c5c3.io"],
 		draw:      drawService(novacells, "nova-cell1", "n-c", "compute.eu-a"),

@@ -18,6 +18,8 @@ type subject struct {
 	name string
 	// ceph: it needs a Ceph, which is installed and run only if the subject is asked for.
 	ceph bool
+	// browser: it has pages.
+	browser bool
 	// alone: nothing of OpenStack's runs in it, so that nothing of it is installed.
 	alone bool
 }
@@ -28,6 +30,7 @@ var subjects = []subject{
 	{name: "Ceph", ceph: true},
 	{name: "Configuration"},
 	{name: "Glance", ceph: true},
+	{name: "Horizon", browser: true},
 	{name: "Keystone"},
 	{name: "MariaDB"},
 	{name: "Neutron"},

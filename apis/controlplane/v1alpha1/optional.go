@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	horizon "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 )
 
 // Heat is the orchestration service.
@@ -41,54 +42,13 @@ type HeatCFN struct {
 // Horizon is the dashboard.
 type Horizon struct {
 	Switch           `json:",inline"`
-	common.Service   `json:",inline"`
+	common.Served    `json:",inline"`
 	common.Placement `json:",inline"`
 	common.Process   `json:",inline"`
-	// Ask for a domain at the log-in.
+	horizon.Settings `json:",inline"`
+	// Processes of each pod.
 	// +optional
-	MultiDomain bool `json:"multiDomain,omitempty"`
-	// When who does nothing is logged out, in seconds.
-	// +kubebuilder:validation:Minimum=300
-	// +kubebuilder:validation:Maximum=86400
-	// +kubebuilder:default=3600
-	// +optional
-	SessionSeconds int32 `json:"sessionSeconds,omitempty"`
-	// Log-in through identity providers.
-	// +optional
-	WebSSO *WebSSO `json:"websso,omitempty"`
-}
-
-// WebSSO is what is offered at the log-in besides a password.
-type WebSSO struct {
-	// Ways to log in.
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=8
-	// +listType=map
-	// +listMapKey=name
-	Choices []WebSSOChoice `json:"choices"`
-	// Name of the one that is offered first. Absent: a password.
-	// +kubebuilder:validation:MaxLength=63
-	// +optional
-	InitialChoice string `json:"initialChoice,omitempty"`
-}
-
-// WebSSOChoice is a way to log in.
-type WebSSOChoice struct {
-	// Name of the choice.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9_-]*$`
-	Name string `json:"name"`
-	// What users read.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f]+$`
-	Label string `json:"label"`
-	// Identity provider in Keystone. Absent: that of services.keystone.federation.
-	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-]+$`
-	// +optional
-	Provider string `json:"provider,omitempty"`
+	UWSGI *common.UWSGI `json:"uwsgi,omitempty"`
 }
 
 // Cortex is a scheduler that considers the whole cloud.

@@ -32,6 +32,7 @@ var reports = map[string][]string{
 	"keystone.openstack.c5c3.io":     {"Keystone Ready", "IdentityCatalog Ready"},
 	"placement.openstack.c5c3.io":    {"Placement Ready"},
 	"glance.openstack.c5c3.io":       {"Glance Ready"},
+	"horizon.openstack.c5c3.io":      {"Horizon Ready"},
 	"neutron.openstack.c5c3.io":      {"Neutron Ready"},
 	"nova.openstack.c5c3.io":         {"Nova Ready", "NovaCell Ready"},
 	"openstack.c5c3.io": {

@@ -37,6 +37,10 @@ type UWSGI struct {
 	Upkeep string
 	// Static files by the path that they are served at: a folder or a file.
 	Static map[string]string
+	// MIMEFile says which content types these files have, by the ends of their names. Empty: that of the image, if it has one.
+	MIMEFile string
+	// Headers are added to every answer, also with a file: "Name: value".
+	Headers []string
 }
 
 // What a chunk of an upload may have at most, and how long its client may pause, or that of a download. uWSGI's own limits, 1 MiB and 4 s,
@@ -109,6 +113,12 @@ func (u UWSGI) options() []string {
 	}
 	for _, path := range slices.Sorted(maps.Keys(u.Static)) {
 		lines = append(lines, fmt.Sprintf("static-map = %s=%s", path, u.Static[path]))
+	}
+	if u.MIMEFile != "" {
+		lines = append(lines, "mimefile = "+u.MIMEFile)
+	}
+	for _, header := range u.Headers {
+		lines = append(lines, "add-header = "+header)
 	}
 	return lines
 }

@@ -36,6 +36,7 @@ var statuses = table(
 	row("keystone.openstack.c5c3.io", "IdentityCatalog", composite),
 	row("placement.openstack.c5c3.io", "Placement", composite),
 	row("glance.openstack.c5c3.io", "Glance", composite),
+	row("horizon.openstack.c5c3.io", "Horizon", composite),
 	row("neutron.openstack.c5c3.io", "Neutron", composite),
 	row("nova.openstack.c5c3.io", "Nova", composite),
 	row("nova.openstack.c5c3.io", "NovaCell", composite),

@@ -11,8 +11,11 @@ import (
 	"strings"
 )
 
-// programs are files (or patterns) that have to be there, and the Debian package of each.
-var programs = []struct{ path, pkg string }{
+// program is a file (or a pattern) that has to be there, and its Debian package.
+type program struct{ path, pkg string }
+
+// programs are those that every cloud needs.
+var programs = []program{
 	{"/usr/sbin/mariadbd", "mariadb-server-core"},
 	{"/usr/bin/mariadb-install-db", "mariadb-server-core"},
 	{"/usr/bin/mariadb", "mariadb-client-core"},
@@ -45,12 +48,15 @@ var programs = []struct{ path, pkg string }{
 	{python, "python3"},
 }
 
-// Debian installs the packages that are missing. None of their services is started.
+// browser is one that programs drive.
+var browser = []program{{"/usr/bin/chromium", "chromium"}, {"/usr/bin/chromedriver", "chromium-driver"}}
+
+// Debian installs the packages that are missing, of those that every cloud needs and of more. None of their services is started.
 //
 // The error says which are missing, where they cannot be installed.
-func Debian(ctx context.Context, log io.Writer) error {
+func Debian(ctx context.Context, log io.Writer, more ...program) error {
 	var missing []string
-	for _, p := range programs {
+	for _, p := range slices.Concat(programs, more) {
 		if slices.Contains(missing, p.pkg) {
 			continue
 		}

@@ -27,12 +27,18 @@ type Wanted struct {
 	// Releases of OpenStack. None: nothing but networks.
 	Releases []release.Release
 	Ceph     bool
+	// Browser is for pages that only one shows as they are.
+	Browser bool
 }
 
 // All returns everything, and installs what is missing. Root is the folder of this project.
 func All(ctx context.Context, root string, w Wanted, log io.Writer) (*Programs, error) {
 	p := &Programs{Services: map[release.Release]string{}}
-	if err := Debian(ctx, log); err != nil {
+	var more []program
+	if w.Browser {
+		more = browser
+	}
+	if err := Debian(ctx, log, more...); err != nil {
 		return nil, err
 	}
 	for _, r := range w.Releases {

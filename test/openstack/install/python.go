@@ -24,6 +24,9 @@ const python = "/usr/bin/python3"
 // uv installs a release in a tenth of pip's time.
 const uv = "uv==0.13.8"
 
+// builder is what sources are built with: later versions lack pkg_resources, which some import as they are built.
+const builder = "setuptools<81"
+
 // clients test a cloud from outside.
 var clients = []string{"python-openstackclient", "tempest"}
 
@@ -56,14 +59,18 @@ func Services(ctx context.Context, root string, r release.Release, log io.Writer
 	if err != nil {
 		return "", fmt.Errorf("cannot read the constraints of %s: %w", r, err)
 	}
-	return once(string(r), slices.Concat(wanted, bindings, []string{uv, string(text)}), func(dir string) error {
+	return once(string(r), slices.Concat(wanted, bindings, []string{uv, builder, string(text)}), func(dir string) error {
 		fmt.Fprintf(log, "installs OpenStack %s into %s\n", r, dir)
 		tool, err := installer(ctx, filepath.Dir(dir))
 		if err != nil {
 			return err
 		}
+		build := dir + ".build"
+		if err := os.WriteFile(build, []byte(builder+"\n"), 0o644); err != nil {
+			return err
+		}
 		install := append([]string{
-			"pip", "install", "-q", "--compile-bytecode", "-p", filepath.Join(dir, "bin", "python"), "-c", constraints,
+			"pip", "install", "-q", "--compile-bytecode", "-p", filepath.Join(dir, "bin", "python"), "-c", constraints, "--build-constraints", build,
 		}, wanted...)
 		for _, args := range [][]string{{"venv", "-q", "--clear", "-p", python, dir}, install} {
 			cmd := exec.CommandContext(ctx, tool, args...)

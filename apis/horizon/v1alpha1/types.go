@@ -1,0 +1,124 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// A Horizon is the dashboard of one control plane. A ControlPlaneCluster makes it and fills in every field, so that it looks nothing up.
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
+// +kubebuilder:printcolumn:name="Release",type=string,JSONPath=`.status.release`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Update",type=string,JSONPath=`.status.updatePhase`,priority=1
+// +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='Current')].message`
+type Horizon struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Desired state.
+	Spec HorizonSpec `json:"spec"`
+	// Observed state.
+	// +optional
+	Status HorizonStatus `json:"status,omitempty"`
+}
+
+// HorizonSpec is the desired state of a Horizon.
+type HorizonSpec struct {
+	common.ServiceBase `json:",inline"`
+	common.Workload    `json:",inline"`
+	Settings           `json:",inline"`
+	// The Keystone that users log in at.
+	Identity common.KeystoneReference `json:"identity"`
+	// Services that it asks for users, Keystone among them.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Services []Shown `json:"services,omitempty"`
+	// Processes of each pod.
+	// +optional
+	UWSGI common.UWSGI `json:"uwsgi,omitempty"`
+}
+
+// Shown is a service that the dashboard shows to those in whose catalog it is.
+type Shown struct {
+	// What it is in the catalog.
+	Type Type `json:"type"`
+	// Address inside the cluster.
+	InternalURL common.URL `json:"internalURL"`
+	// Access rules of the service that are not its own: the dashboard offers what they allow.
+	// +optional
+	Policy common.Policy `json:"policy,omitempty"`
+}
+
+// Type of a service.
+// +kubebuilder:validation:Enum=identity;compute;image;network;placement;volume
+type Type string
+
+// Settings are those of the dashboard that are somebody's choice.
+type Settings struct {
+	// Name that pages bear in their titles. Absent: OpenStack Dashboard.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f]+$`
+	// +kubebuilder:example="Example Cloud"
+	// +optional
+	Title string `json:"title,omitempty"`
+	// Ask for a domain at the log-in.
+	// +optional
+	MultiDomain bool `json:"multiDomain,omitempty"`
+	// When who does nothing is logged out, in seconds. A session ends with its token in any case.
+	// +kubebuilder:validation:Minimum=300
+	// +kubebuilder:validation:Maximum=86400
+	// +kubebuilder:default=3600
+	// +optional
+	SessionSeconds int32 `json:"sessionSeconds,omitempty"`
+	// Log-in through identity providers.
+	// +optional
+	WebSSO *WebSSO `json:"websso,omitempty"`
+}
+
+// WebSSO is what is offered at the log-in besides a password.
+// +kubebuilder:validation:XValidation:rule="!has(self.initialChoice) || self.initialChoice == 'credentials' || self.choices.exists(c, c.name == self.initialChoice)",message="initialChoice has to be the name of one of choices, or credentials for a password",fieldPath=".initialChoice"
+type WebSSO struct {
+	// Ways to log in.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=name
+	Choices []WebSSOChoice `json:"choices"`
+	// Name of the one that is offered first. Absent: a password.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	InitialChoice string `json:"initialChoice,omitempty"`
+}
+
+// WebSSOChoice is a way to log in.
+// +kubebuilder:validation:XValidation:rule="self.name != 'credentials'",message="credentials is the way by a password, which is always there; give the choice another name",fieldPath=".name"
+type WebSSOChoice struct {
+	// Name of the choice.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9_-]*$`
+	// +kubebuilder:example="keycloak"
+	Name string `json:"name"`
+	// What users read.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f]+$`
+	// +kubebuilder:example="Company account"
+	Label string `json:"label"`
+	// Identity provider in Keystone. Absent: that of services.keystone.federation.
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-]+$`
+	// +optional
+	Provider string `json:"provider,omitempty"`
+}
+
+// HorizonStatus is the observed state of a Horizon.
+type HorizonStatus struct {
+	common.ServiceStatus `json:",inline"`
+}

@@ -1,0 +1,114 @@
+package controlplane
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// horizon is the dashboard.
+func horizon(m *model, s *serviceState) runtime.Object {
+	spec := horizonv1.HorizonSpec{
+		ServiceBase: m.serviceBase(s), Workload: s.workload, Settings: *m.spec.Services.Horizon.Settings.DeepCopy(),
+		Identity: m.keystoneReference(), Services: m.shown(), UWSGI: s.processes(),
+	}
+	if w, f := spec.WebSSO, m.spec.Services.Keystone.Federation; w != nil && f != nil {
+		for i := range w.Choices {
+			w.Choices[i].Provider = cmp.Or(w.Choices[i].Provider, f.Provider)
+		}
+	}
+	return &horizonv1.Horizon{TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name), Spec: spec}
+}
+
+// shownTypes are the services that Horizon knows, by what it calls them.
+var shownTypes = map[string]horizonv1.Type{
+	identityService: horizonv1.TypeIdentity, placementv1.ServiceName: horizonv1.TypePlacement, glancev1.ServiceName: horizonv1.TypeImage,
+	novav1.ServiceName: horizonv1.TypeCompute, neutronv1.ServiceName: horizonv1.TypeNetwork,
+}
+
+// shown are those that are enabled, with their access rules.
+func (m *model) shown() []horizonv1.Shown {
+	var out []horizonv1.Shown
+	for _, s := range m.services {
+		if t, ok := shownTypes[s.name]; ok {
+			out = append(out, horizonv1.Shown{Type: t, InternalURL: common.URL(s.endpoints.internal), Policy: s.basics.Policy})
+		}
+	}
+	return out
+}
+
+// horizonPods are its pods in the form of all services.
+func horizonPods(h *controlplanev1.Horizon) common.Workload {
+	return *openstack.Shape(h.Process, h.Placement)
+}
+
+// horizonProcesses have more threads than elsewhere: they wait for other services, and browsers ask for many things at a time.
+func horizonProcesses(u *common.UWSGI) *common.UWSGI {
+	const threads = 8
+	out := ptr.Deref(u, common.UWSGI{})
+	out.Threads = cmp.Or(out.Threads, threads)
+	return &out
+}
+
+// horizonConnections: it has no database.
+func horizonConnections(*model, *serviceState) int64 { return 0 }
+
+// horizonTakesTokens is where Keystone sends users who have logged in elsewhere.
+func horizonTakesTokens(m *model, s *serviceState) []common.URL {
+	if m.spec.Services.Horizon.WebSSO == nil {
+		return nil
+	}
+	return []common.URL{horizonv1.TokenURL(common.URL(s.endpoints.public))}
+}
+
+func checkHorizon(m *model, s *serviceState, r release.Release) error {
+	h := m.spec.Services.Horizon
+	spec := s.spec()
+	spec.MemoryField = "memory"
+	errs := []error{spec.Check(s.field(""), s.name, r), openstack.CheckAmounts(s.field(""), h.Process)}
+	return errors.Join(append(errs, m.checkWebSSO(s.field(".websso"), h.WebSSO))...)
+}
+
+// checkWebSSO refuses ways to log in that lead nowhere.
+func (m *model) checkWebSSO(field string, w *horizonv1.WebSSO) error {
+	if w == nil {
+		return nil
+	}
+	f := m.spec.Services.Keystone.Federation
+	if f == nil {
+		return invalid.Field(field, "Keystone knows no identity provider; say which in services.keystone.federation, or leave websso out")
+	}
+	var names []string
+	for i, c := range w.Choices {
+		at := fmt.Sprintf("%s.choices[%d]", field, i)
+		switch {
+		case c.Name == horizonv1.ByPassword: // Admission refuses this and the next, too.
+			return invalid.Field(at+".name", "credentials is the way by a password, which is always there; give the choice another name")
+		case slices.Contains(names, c.Name):
+			return invalid.Field(at+".name", "there is a choice %q already; give this one another name", c.Name)
+		case c.Provider != "" && c.Provider != f.Provider:
+			return invalid.Field(at+".provider", "the identity provider of services.keystone.federation is %s, and there is no other; "+
+				"say %[1]s, or leave provider out", f.Provider)
+		}
+		names = append(names, c.Name)
+	}
+	if first := cmp.Or(w.InitialChoice, horizonv1.ByPassword); first != horizonv1.ByPassword && !slices.Contains(names, first) {
+		return invalid.Field(field+".initialChoice", "there is no choice %q; name one of choices, or credentials for a password", first)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+// Package horizon composes one Horizon: a web site that is a client of the other services and keeps nothing itself.
+package horizon
+
+import (
+	"fmt"
+	"time"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// New returns the function of Horizon composite resources.
+func New() function.Runner {
+	return function.Kind[horizonv1.Horizon, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: status}
+}
+
+// definition is what is the same for every Horizon. It has no database, no user and no entry in the catalog, and Django reads its settings.
+var definition = service.Definition{
+	App:    horizonv1.ServiceName,
+	Title:  "Horizon",
+	Outage: "nobody can use the dashboard; the APIs do without it",
+	Port:   horizonv1.Port,
+	Module: "openstack_dashboard.wsgi:application",
+	// The page asks no other service.
+	HealthPath: "/auth/login/",
+	Mercy:      30 * time.Second,
+	ByHost:     true,
+	OwnFiles:   true,
+}
+
+// graph is what every service consists of that is a client of others alone.
+var graph = service.Graph[*model](&definition)
+
+// keySecret is the Secret, and the volume, of the key that sessions and forms are signed with. One that is lost ends all sessions.
+const keySecret = "secret-key"
+
+// model is everything that builders read, derived once.
+type model struct {
+	*service.Service
+	spec *horizonv1.HorizonSpec
+}
+
+func derive(in function.Input[horizonv1.Horizon]) (*model, error) {
+	m := &model{spec: &in.XR.Spec}
+	var err error
+	if m.Service, err = definition.Derive(service.Input{
+		Meta: in.XR.ObjectMeta, Previous: in.XR.Status.ServiceStatus, Seen: in.Seen,
+		Spec: service.Spec{
+			ServiceSpec: &common.ServiceSpec{ServiceBase: m.spec.ServiceBase}, Workload: &m.spec.Workload, UWSGI: &m.spec.UWSGI,
+			Identity: &common.Identity{KeystoneReference: m.spec.Identity},
+		},
+	}); err != nil {
+		return nil, err
+	}
+	if m.Peers, err = m.services(); err != nil {
+		return nil, err
+	}
+	m.Accounts = []service.Account{{Resource: keySecret, Secret: m.Sub(keySecret), User: "django"}}
+	m.Mounts = []service.Volume{m.keyVolume(), assetsVolume()}
+	m.Env = environment
+	m.Server.Static = map[string]string{assetsPath: assetsFolder}
+	m.Server.MIMEFile = m.Path(typesFile)
+	m.Server.Headers = m.headers()
+	if m.Pages, err = m.pages(); err != nil {
+		return nil, err
+	}
+	return m, m.Render()
+}
+
+func (m *model) keyVolume() service.Volume {
+	return m.SecretVolume(keySecret, m.Sub(keySecret), secret.PasswordKey)
+}
+
+// services is where the services are that are asked for users, by their ports. Keystone is reached by what all services reach.
+func (m *model) services() ([]workload.Flow, error) {
+	flow := workload.Flow{}
+	for i, s := range m.spec.Services {
+		port, err := workload.PortOf(string(s.InternalURL))
+		if err != nil {
+			return nil, invalid.Field(fmt.Sprintf("spec.services[%d].internalURL", i), "%s", err)
+		}
+		if s.Type != horizonv1.TypeIdentity {
+			flow.Ports = append(flow.Ports, port)
+		}
+	}
+	if len(flow.Ports) == 0 { // No ports would be all of them.
+		return nil, nil
+	}
+	return []workload.Flow{flow}, nil
+}
+
+func status(m *model, plan compose.Plan) any {
+	return horizonv1.HorizonStatus{ServiceStatus: m.Status(plan)}
+}

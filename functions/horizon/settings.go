@@ -1,0 +1,218 @@
+package horizon
+
+import (
+	"cmp"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/python"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// Files of the configuration. Horizon reads its settings as the module local.local_settings, which it has in its own folder
+// (https://opendev.org/openstack/horizon/src/branch/master/openstack_dashboard/settings.py): a module local of ours is found first, and is
+// the package that the settings are in.
+const (
+	settingsFile = "local_settings.py"
+	packageFile  = "local.py"
+)
+
+// defaultSession is the default of the schema, in seconds, for callers that do not go through an API server.
+const defaultSession = 3600
+
+// A session whose server of the cache is gone is lost, and no more than that: the others are asked in its place.
+const (
+	connectSeconds = 1
+	answerSeconds  = 3
+	retryAttempts  = 1
+	deadSeconds    = 30
+)
+
+// protocol of the federation in Keystone.
+const protocol = "openid"
+
+// pages are the files that Horizon reads.
+func (m *model) pages() ([]service.Page, error) {
+	settings, err := m.settings().Render()
+	if err != nil {
+		return nil, err
+	}
+	out := []service.Page{
+		{Name: packageFile, Text: m.local()},
+		{Name: settingsFile, Text: settings},
+		{Name: typesFile, Text: contentTypes},
+	}
+	for _, s := range m.spec.Services {
+		if len(s.Policy) == 0 {
+			continue
+		}
+		rules, err := yaml.Marshal(s.Policy)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, service.Page{Name: rulesFile(s.Type), Text: string(rules)})
+	}
+	return out, nil
+}
+
+// firstPage is where users begin where there are no virtual machines: Horizon would begin with an overview of them, which it refuses to show
+// then. The setting is a part of one that is no literal.
+const firstPage = `
+from openstack_dashboard.settings import HORIZON_CONFIG
+
+HORIZON_CONFIG["user_home"] = "/identity/"
+`
+
+// local is the module that is the package of the settings.
+func (m *model) local() string {
+	text := "__path__ = [\"" + m.Path() + "\"]\n"
+	if !m.shows(horizonv1.TypeCompute) {
+		text += firstPage
+	}
+	return text
+}
+
+func rulesFile(t horizonv1.Type) string { return "policy-" + string(t) + ".yaml" }
+
+// settings are those that are not Horizon's own defaults.
+// https://docs.openstack.org/horizon/latest/configuration/settings.html, https://docs.djangoproject.com/en/5.2/ref/settings/
+func (m *model) settings() python.Module {
+	public, hosts := string(m.spec.Endpoints.Public), python.List{m.InternalHost()}
+	if m.Exposed() {
+		hosts = append(hosts, string(m.spec.Exposure.Hostname))
+	}
+	secure := m.encrypted()
+	out := python.Module{
+		{Name: "DEBUG", Value: false},
+		{Name: "ALLOWED_HOSTS", Value: hosts},
+		{Name: "CSRF_TRUSTED_ORIGINS", Value: python.List{public}},
+		{Name: "SECRET_KEY", Value: python.FileText(m.Path(keySecret, secret.PasswordKey))},
+		{Name: "WEBROOT", Value: "/"},
+		{Name: "LOGGING", Value: logging},
+
+		{Name: "SESSION_ENGINE", Value: "django.contrib.sessions.backends.cache"},
+		{Name: "SESSION_TIMEOUT", Value: cmp.Or(m.spec.SessionSeconds, defaultSession)},
+		{Name: "SESSION_COOKIE_SECURE", Value: secure},
+		{Name: "CSRF_COOKIE_SECURE", Value: secure},
+		{Name: "LANGUAGE_COOKIE_SECURE", Value: secure},
+		{Name: "CACHES", Value: m.caches()},
+
+		{Name: "STATIC_ROOT", Value: assetsFolder},
+		{Name: "COMPRESS_OFFLINE", Value: true},
+
+		{Name: "OPENSTACK_KEYSTONE_URL", Value: string(m.spec.Identity.InternalURL)},
+		{Name: "OPENSTACK_ENDPOINT_TYPE", Value: "internalURL"},
+		{Name: "OPENSTACK_SSL_CACERT", Value: m.TrustedFile()},
+		{Name: "OPENSTACK_KEYSTONE_MULTIDOMAIN_SUPPORT", Value: m.spec.MultiDomain},
+		{Name: "DEFAULT_SERVICE_REGIONS", Value: python.Dict{"*": m.spec.Region}},
+		{Name: "POLICY_FILES", Value: m.policyFiles()},
+		// A file would pass through these pods; Glance takes one from clients.
+		{Name: "HORIZON_IMAGES_UPLOAD_MODE", Value: "off"},
+	}
+	if !secure {
+		// The pods speak https to a Gateway that its clients reach by http.
+		out = append(out, python.Setting{Name: "SECURE_PROXY_SSL_HEADER", Value: python.Tuple{"HTTP_X_FORWARDED_PROTO", "https"}})
+	}
+	if m.spec.Title != "" {
+		out = append(out, python.Setting{Name: "SITE_BRANDING", Value: m.spec.Title})
+	}
+	if !m.shows(horizonv1.TypeVolume) {
+		out = append(out, python.Setting{Name: "LAUNCH_INSTANCE_DEFAULTS", Value: withoutVolumes})
+	}
+	return append(out, m.webSSO()...)
+}
+
+// encrypted says that browsers come by https.
+func (m *model) encrypted() bool {
+	return strings.HasPrefix(string(m.spec.Endpoints.Public), "https://")
+}
+
+// shows says that users are shown a service of a type.
+func (m *model) shows(t horizonv1.Type) bool {
+	for _, s := range m.spec.Services {
+		if s.Type == t {
+			return true
+		}
+	}
+	return false
+}
+
+// caches is where sessions are, for all pods. Other services use the same servers.
+func (m *model) caches() python.Dict {
+	var servers python.List
+	for _, s := range m.spec.Cache.Servers {
+		servers = append(servers, string(s))
+	}
+	return python.Dict{"default": python.Dict{
+		"BACKEND":    "django.core.cache.backends.memcached.PyMemcacheCache",
+		"LOCATION":   servers,
+		"KEY_PREFIX": m.App,
+		// https://pymemcache.readthedocs.io/en/latest/apidoc/pymemcache.client.hash.html
+		"OPTIONS": python.Dict{
+			"ignore_exc": true, "no_delay": true, "use_pooling": true, "connect_timeout": connectSeconds, "timeout": answerSeconds,
+			"retry_attempts": retryAttempts, "dead_timeout": deadSeconds,
+		},
+	}}
+}
+
+// logging is to the standard error.
+var logging = python.Dict{
+	"version": 1, "disable_existing_loggers": false,
+	"formatters": python.Dict{"plain": python.Dict{"format": "%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"}},
+	"handlers":   python.Dict{"console": python.Dict{"class": "logging.StreamHandler", "formatter": "plain"}},
+	"root":       python.Dict{"handlers": python.List{"console"}, "level": "WARNING"},
+	// Who has logged in, and who has failed to.
+	"loggers": python.Dict{"openstack_auth": python.Dict{"level": "INFO"}},
+}
+
+// withoutVolumes is how virtual machines are started where there are none: Horizon would ask for a volume.
+var withoutVolumes = python.Dict{
+	"config_drive": false, "create_volume": false, "hide_create_volume": true, "disable_image": false, "disable_instance_snapshot": false,
+	"disable_volume": true, "disable_volume_snapshot": true, "enable_scheduler_hints": true, "enable_metadata": true, "enable_net_ports": true,
+}
+
+// ownRules are files of Horizon's own, which say that a service's own rules apply.
+var ownRules = map[horizonv1.Type]string{
+	horizonv1.TypeIdentity: "keystone_policy.yaml", horizonv1.TypeCompute: "nova_policy.yaml", horizonv1.TypeVolume: "cinder_policy.yaml",
+	horizonv1.TypeImage: "glance_policy.yaml", horizonv1.TypeNetwork: "neutron_policy.yaml",
+}
+
+// policyFiles say what users may do, so that they are offered nothing else.
+func (m *model) policyFiles() python.Dict {
+	out := python.Dict{}
+	for t, file := range ownRules {
+		out[string(t)] = file
+	}
+	for _, s := range m.spec.Services {
+		if _, known := ownRules[s.Type]; known && len(s.Policy) > 0 {
+			out[string(s.Type)] = m.Path(rulesFile(s.Type))
+		}
+	}
+	return out
+}
+
+// webSSO is how users log in elsewhere: their browsers go to Keystone's public address, and come back with a token, which is shown to
+// Keystone at its internal one, and not at whatever address the browser says that it comes from.
+// https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html#configuring-horizon-as-a-websso-frontend
+func (m *model) webSSO() python.Module {
+	w := m.spec.WebSSO
+	if w == nil {
+		return nil
+	}
+	choices, mapping := python.Tuple{python.Tuple{horizonv1.ByPassword, "Password"}}, python.Dict{}
+	for _, c := range w.Choices {
+		choices = append(choices, python.Tuple{c.Name, c.Label})
+		mapping[c.Name] = python.Tuple{c.Provider, protocol}
+	}
+	return python.Module{
+		{Name: "WEBSSO_ENABLED", Value: true},
+		{Name: "WEBSSO_KEYSTONE_URL", Value: string(m.spec.Identity.PublicURL)},
+		{Name: "WEBSSO_USE_HTTP_REFERER", Value: false},
+		{Name: "WEBSSO_CHOICES", Value: choices},
+		{Name: "WEBSSO_IDP_MAPPING", Value: mapping},
+		{Name: "WEBSSO_INITIAL_CHOICE", Value: cmp.Or(w.InitialChoice, horizonv1.ByPassword)},
+	}
+}

@@ -1,0 +1,213 @@
+package horizon
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+)
+
+const base = `
+openStackRelease: "2025.2"
+region: here
+cache: {servers: ["cache:11211"]}
+endpoints: {public: "https://horizon.cloud.svc:8443", internal: "https://horizon.cloud.svc:8443"}
+issuerRef: {name: internal-ca, kind: Issuer}
+identity: {internalURL: "https://keystone.cloud.svc:5000/v3", publicURL: "https://id.org/v3", caSecretRef: {name: keystone-tls, key: ca.crt}}
+`
+
+// of is the model of a spec over the base.
+func of(t testing.TB, spec string) (*model, error) {
+	t.Helper()
+	in := function.Input[horizonv1.Horizon]{}
+	in.XR.Name, in.XR.Namespace = horizonv1.ServiceName, "cloud"
+	for _, text := range []string{base, spec} {
+		if err := yaml.Unmarshal([]byte(text), &in.XR.Spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return derive(in)
+}
+
+const exposedAt = `exposure: {type: GatewayAPI, hostname: cloud.org, gateway: {name: a, namespace: b}}`
+
+// TestSettings: what Django reads, by what the spec says.
+func TestSettings(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, spec string
+		// has and lacks are parts of the settings, without their line breaks and indents.
+		has, lacks []string
+	}{
+		"Plain": {
+			"Nobody comes from outside, and there are no volumes.", "{}",
+			[]string{
+				`ALLOWED_HOSTS = ["horizon.cloud.svc",]`, `CSRF_TRUSTED_ORIGINS = ["https://horizon.cloud.svc:8443",]`,
+				"SESSION_TIMEOUT = 3600 ", "SESSION_COOKIE_SECURE = True", "CSRF_COOKIE_SECURE = True", `DEFAULT_SERVICE_REGIONS = {"*": "here",}`,
+				`SECRET_KEY = open("/etc/horizon/secret-key/password", encoding="ascii").read()`,
+				`OPENSTACK_SSL_CACERT = "/etc/horizon/identity-ca/ca.crt"`, `"create_volume": False`, "MULTIDOMAIN_SUPPORT = False",
+			},
+			[]string{"SECURE_PROXY_SSL_HEADER", "WEBSSO", "SITE_BRANDING"},
+		},
+		"Exposed": {
+			"It answers to both names, and says so to browsers.", exposedAt + "\nendpoints: {public: \"https://cloud.org\"}",
+			[]string{`ALLOWED_HOSTS = ["horizon.cloud.svc", "cloud.org",]`, `CSRF_TRUSTED_ORIGINS = ["https://cloud.org",]`},
+			[]string{"SECURE_PROXY_SSL_HEADER"},
+		},
+		"PlainHTTP": {
+			"Browsers send no secure cookie by http, and the Gateway says how they came.", exposedAt + "\nendpoints: {public: \"http://cloud.org\"}",
+			[]string{
+				`SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https",)`, "SESSION_COOKIE_SECURE = False", "CSRF_COOKIE_SECURE = False",
+			}, nil,
+		},
+		"Volumes": {
+			"Where there are some, Horizon's own defaults hold.", `services: [{type: volume, internalURL: "https://cinder:8776/v3"}]`,
+			nil, []string{"LAUNCH_INSTANCE_DEFAULTS"},
+		},
+		"Rules": {
+			"Of those that differ there is a file; Horizon knows none of Placement.",
+			`services: [{type: compute, internalURL: "https://n:1", policy: {a: "@"}}, {type: placement, internalURL: "https://p:1", policy: {b: "@"}}]`,
+			[]string{`"compute": "/etc/horizon/policy-compute.yaml"`, `"network": "neutron_policy.yaml"`}, []string{"placement"},
+		},
+		"Choices": {
+			"A title, domains, and log-ins elsewhere.",
+			"title: T\nmultiDomain: true\nsessionSeconds: 300\nwebsso: {choices: [{name: c, label: L, provider: p}]}",
+			[]string{
+				`SITE_BRANDING = "T"`, "MULTIDOMAIN_SUPPORT = True", "SESSION_TIMEOUT = 300 ", `WEBSSO_CHOICES = (("credentials", "Password",), ("c", "L",),)`,
+				`WEBSSO_IDP_MAPPING = {"c": ("p", "openid",),}`, `WEBSSO_INITIAL_CHOICE = "credentials"`, `WEBSSO_KEYSTONE_URL = "https://id.org/v3"`,
+				"WEBSSO_USE_HTTP_REFERER = False",
+			}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := of(t, tc.spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := strings.NewReplacer("[ ", "[", "( ", "(", "{ ", "{", ", ]", ",]", ", )", ",)", ", }", ",}").
+				Replace(strings.Join(strings.Fields(m.Files.Data[settingsFile]), " ") + " ")
+			for _, part := range tc.has {
+				if !strings.Contains(text, part) {
+					t.Errorf("%s: there is no %s in\n%s", tc.reason, part, text)
+				}
+			}
+			for _, part := range tc.lacks {
+				if strings.Contains(text, part) {
+					t.Errorf("%s: there is %s", tc.reason, part)
+				}
+			}
+		})
+	}
+}
+
+// TestFirstPage: where there are virtual machines, users begin with those.
+func TestFirstPage(t *testing.T) {
+	for spec, want := range map[string]bool{"{}": true, `services: [{type: compute, internalURL: "https://nova:1"}]`: false} {
+		m, err := of(t, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(m.Files.Data[packageFile], `HORIZON_CONFIG["user_home"] = "/identity/"`); got != want {
+			t.Errorf("%s: got %t, want %t", spec, got, want)
+		}
+	}
+}
+
+// TestHeaders: browsers that came by https come by it for a year, and others are not kept from coming again.
+func TestHeaders(t *testing.T) {
+	for public, want := range map[string]bool{"https://cloud.org": true, "http://cloud.org": false} {
+		m, err := of(t, exposedAt+"\nendpoints: {public: \""+public+"\"}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(m.Files.Data["uwsgi.ini"], "\nadd-header = Strict-Transport-Security: max-age=31536000\n"); got != want {
+			t.Errorf("%s: got %t, want %t", public, got, want)
+		}
+	}
+}
+
+// TestReaches: pods reach the services that they ask, at their ports, and no others.
+func TestReaches(t *testing.T) {
+	m, err := of(t, `services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: image, internalURL: "https://g:9292"}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]workload.Flow{{Ports: []int32{9292}}}, m.Peers); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if m, err = of(t, `services: [{type: identity, internalURL: "https://k:5000/v3"}]`); err != nil || m.Peers != nil {
+		t.Errorf("with Keystone alone it reaches %v: %v", m.Peers, err)
+	}
+	_, err = of(t, `services: [{type: image, internalURL: "image"}]`)
+	if !invalid.Is(err) || !strings.Contains(err.Error(), "spec.services[0].internalURL") {
+		t.Errorf("got %v, want one about the address", err)
+	}
+}
+
+// TestAssets: what makes the assets reads the settings and writes the assets, and has neither the certificate's key nor a writable page.
+func TestAssets(t *testing.T) {
+	m, err := of(t, "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := m.APIPod()
+	if len(p.InitContainers) != 1 {
+		t.Fatalf("there are %d", len(p.InitContainers))
+	}
+	for _, mount := range p.InitContainers[0].VolumeMounts {
+		if mount.ReadOnly == (mount.Name == assetsVolumeName) || mount.Name == "tls" {
+			t.Errorf("%s is mounted, only to be read: %t", mount.Name, mount.ReadOnly)
+		}
+	}
+	for _, mount := range p.Containers[0].VolumeMounts {
+		if !mount.ReadOnly {
+			t.Errorf("%s can be written while it serves", mount.Name)
+		}
+	}
+}
+
+// FuzzTexts: whatever a title and a choice say, the settings are the same ones, each of which begins a line.
+func FuzzTexts(f *testing.F) {
+	f.Add("Cloud", "Company account")
+	f.Add("\"\nimport os\n", "')\nDEBUG = True\n#")
+	begins := regexp.MustCompile(`^([A-Z][A-Z0-9_]* = |[\])}]$|$)`)
+	names := func(text string) []string {
+		var out []string
+		for line := range strings.SplitSeq(text, "\n") {
+			if strings.HasPrefix(line, " ") {
+				continue
+			}
+			if !begins.MatchString(line) {
+				f.Fatalf("%q begins nothing", line)
+			}
+			name, _, _ := strings.Cut(line, " ")
+			out = append(out, name)
+		}
+		return out
+	}
+	f.Fuzz(func(t *testing.T, title, label string) {
+		m, err := of(t, "title: x\nwebsso: {choices: [{name: c, label: l, provider: p}]}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := m.settings().Render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.spec.Title, m.spec.WebSSO.Choices[0].Label = title, label
+		got, err := m.settings().Render()
+		if err != nil || title == "" {
+			return // No text, or none that a schema accepts.
+		}
+		if a, b := names(want), names(got); !slices.Equal(a, b) {
+			t.Errorf("settings (-want +got):\n%s", cmp.Diff(a, b))
+		}
+	})
+}

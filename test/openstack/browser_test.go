@@ -1,0 +1,243 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pictures is the folder that pages are kept in as they look, if it is named.
+const pictures = "HORIZON_PICTURES"
+
+// driven is a browser that is driven by the protocol of https://www.w3.org/TR/webdriver2/.
+type driven struct {
+	t       *testing.T
+	session string
+}
+
+const driverAddress = "127.0.0.1:9515"
+
+// drive starts a browser that trusts the cloud's public certificates, by the key of the site's.
+func drive(t *testing.T, s *site) *driven {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	log := &bytes.Buffer{}
+	driver := exec.CommandContext(ctx, "chromedriver", "--port=9515")
+	driver.Stdout, driver.Stderr, driver.Env = log, log, append(os.Environ(), "HOME="+t.TempDir())
+	if err := driver.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = driver.Wait()
+		if t.Failed() {
+			t.Logf("the driver says:\n%.4000s", log.String())
+		}
+	})
+	d := &driven{t: t}
+	for begin := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		if _, err := d.call(http.MethodGet, "http://"+driverAddress+"/status", nil); err == nil {
+			break
+		} else if time.Since(begin) > time.Minute {
+			t.Fatalf("the driver does not start: %v\n%s", err, log)
+		}
+	}
+	value := d.do(http.MethodPost, "", map[string]any{"capabilities": map[string]any{"alwaysMatch": map[string]any{
+		"browserName": "chrome", "goog:loggingPrefs": map[string]any{"browser": "ALL"},
+		"timeouts": map[string]any{"implicit": 30000, "pageLoad": 120000},
+		"goog:chromeOptions": map[string]any{"binary": "/usr/bin/chromium", "args": []string{
+			"--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,800", "--no-proxy-server",
+			"--user-data-dir=" + t.TempDir(), "--ignore-certificate-errors-spki-list=" + s.keyOf(t),
+		}},
+	}}})
+	started := struct {
+		SessionID string `json:"sessionId"`
+	}{}
+	if err := json.Unmarshal(value, &started); err != nil {
+		t.Fatal(err)
+	}
+	d.session = started.SessionID
+	t.Cleanup(func() { d.do(http.MethodDelete, "", nil) })
+	return d
+}
+
+// keyOf is the hash of the key of the authority by which the site is verified.
+func (s *site) keyOf(t *testing.T) string {
+	t.Helper()
+	block, _ := pem.Decode(s.cloud.Operators.Public.Certificate)
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := sha256.Sum256(certificate.RawSubjectPublicKeyInfo)
+	return base64.StdEncoding.EncodeToString(hash[:])
+}
+
+func (d *driven) call(method, address string, in any) (json.RawMessage, error) {
+	var body io.Reader
+	if method == http.MethodPost {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(context.Background(), method, address, body)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read
+	out := struct{ Value json.RawMessage }{}
+	if err := json.NewDecoder(response.Body).Decode(&out); err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s %s: %.500s", method, address, out.Value)
+	}
+	return out.Value, nil
+}
+
+// do makes a request of the session.
+func (d *driven) do(method, path string, in any) json.RawMessage {
+	d.t.Helper()
+	address := "http://" + driverAddress + "/session"
+	if d.session != "" {
+		address += "/" + d.session + path
+	}
+	out, err := d.call(method, address, in)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return out
+}
+
+// element finds one by its selector, as soon as it is there.
+func (d *driven) element(selector string) string {
+	d.t.Helper()
+	found := map[string]string{}
+	if err := json.Unmarshal(d.do(http.MethodPost, "/element", map[string]any{"using": "css selector", "value": selector}), &found); err != nil {
+		d.t.Fatal(err)
+	}
+	for _, id := range found {
+		return "/element/" + id
+	}
+	return ""
+}
+
+func (d *driven) open(address string) {
+	d.t.Helper()
+	d.do(http.MethodPost, "/url", map[string]any{"url": address})
+}
+
+func (d *driven) write(selector, text string) {
+	d.t.Helper()
+	d.do(http.MethodPost, d.element(selector)+"/value", map[string]any{"text": text})
+}
+
+func (d *driven) click(selector string) {
+	d.t.Helper()
+	d.do(http.MethodPost, d.element(selector)+"/click", map[string]any{})
+}
+
+func (d *driven) text(selector string) string {
+	d.t.Helper()
+	return d.string(d.do(http.MethodGet, d.element(selector)+"/text", nil))
+}
+
+// ask is what a script returns.
+func (d *driven) ask(script string) string {
+	d.t.Helper()
+	return d.string(d.do(http.MethodPost, "/execute/sync", map[string]any{"script": script, "args": []any{}}))
+}
+
+func (d *driven) string(value json.RawMessage) string {
+	d.t.Helper()
+	out := ""
+	if err := json.Unmarshal(value, &out); err != nil {
+		d.t.Fatalf("%s: %v", value, err)
+	}
+	return out
+}
+
+// picture keeps the page as it looks.
+func (d *driven) picture(name string) {
+	d.t.Helper()
+	folder := os.Getenv(pictures)
+	if folder == "" {
+		return
+	}
+	image, err := base64.StdEncoding.DecodeString(d.string(d.do(http.MethodGet, "/screenshot", nil)))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name+".png"), image, 0o644); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// complaints are what the browser found wrong with the pages: what the policy of contents keeps it from is among them.
+func (d *driven) complaints() []string {
+	d.t.Helper()
+	var entries []struct{ Level, Message string }
+	if err := json.Unmarshal(d.do(http.MethodPost, "/se/log", map[string]any{"type": "browser"}), &entries); err != nil {
+		d.t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		if e.Level == "SEVERE" {
+			out = append(out, e.Message)
+		}
+	}
+	return out
+}
+
+// testBrowser: a real browser logs in, shows what there is by its scripts and styles, and finds nothing wrong.
+func testBrowser(t *testing.T, s *site) {
+	d := drive(t, s)
+	d.open(s.url + "/")
+	if title := d.ask("return document.title"); title != "Login - Example Cloud" {
+		t.Errorf("the title is %q", title)
+	}
+	d.picture("login")
+	d.write("#id_username", s.user)
+	d.write("#id_password", s.password)
+	d.click("#loginBtn")
+	if user := d.text(".user-name, .dropdown.user .dropdown-toggle, #user_info"); !strings.Contains(user, s.user) {
+		t.Errorf("the page says that %q is logged in", user)
+	}
+	d.picture("home")
+	d.open(s.url + "/identity/")
+	if row := d.text("#projects tbody tr, table tbody tr"); row == "" {
+		t.Error("there are no projects")
+	}
+	d.picture("projects")
+	d.open(s.url + "/project/images")
+	d.element("hz-resource-table, .hz-dynamic-table, table")
+	d.picture("images")
+	// A style sheet is in force: without one, the bar would be as wide as its words, and transparent.
+	if bar := d.ask("return getComputedStyle(document.querySelector('.navbar, .topbar')).display"); bar == "inline" || bar == "" {
+		t.Errorf("the page has no style: %q", bar)
+	}
+	for _, c := range d.complaints() {
+		t.Errorf("the browser complains: %s", c)
+	}
+}

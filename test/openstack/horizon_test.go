@@ -1,0 +1,439 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"html"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestHorizon: in every release, users log in to the dashboard, see what there is, and stay logged in whatever becomes of its pods.
+func TestHorizon(t *testing.T) {
+	for _, r := range release.Releases() {
+		t.Run(string(r), func(t *testing.T) {
+			cloud := start(t, of(t, "dashboard.yaml", r, dashed(r)), nil)
+			s := siteOf(t, cloud)
+			t.Run("Page", func(t *testing.T) { testPage(t, s) })
+			t.Run("Assets", func(t *testing.T) { testAssets(t, s) })
+			t.Run("LogIn", func(t *testing.T) { testLogIn(t, s) })
+			t.Run("Browser", func(t *testing.T) { testBrowser(t, s) })
+			t.Run("Pods", func(t *testing.T) { testSharedSession(t, s) })
+			t.Run("LostPod", func(t *testing.T) { testLostPod(t, s) })
+			t.Run("Settings", func(t *testing.T) { testChangedSettings(t, s, r) })
+		})
+	}
+}
+
+// TestHorizonUpgrade: a user stays logged in while the cloud goes from one SLURP release to the next, and no request fails.
+func TestHorizonUpgrade(t *testing.T) {
+	cloud := start(t, of(t, "dashboard.yaml", before, "-up"), nil)
+	s := siteOf(t, cloud)
+	b, look := s.logIn(t), s.looking(t)
+	look.more(t, 5)
+	upgrade(t, cloud, of(t, "dashboard.yaml", after, "-up"), after, "keystone", "glance")
+	version, err := after.Version(horizonv1.ServiceName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.rolled(t, ":"+version)
+	look.more(t, 10)
+	look.stop(t)
+	t.Log(look)
+	if got := s.get(t, b, "/identity/users/"); got.code != http.StatusOK || !strings.Contains(got.text, "admin") {
+		t.Errorf("who has logged in before gets %s at %s", got.status, got.location)
+	}
+}
+
+// TestHorizonFederation: who is logged in at an identity provider comes back to the dashboard with a token that Keystone gave, and another
+// dashboard gets none.
+func TestHorizonFederation(t *testing.T) {
+	provider, err := newIssuer(identityProvider, "keystone", "client secret: 100%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := strings.Replace(string(read(t, "federation.yaml")), "  services:\n", `  services:
+    horizon:
+      enabled: true
+      uwsgi: {processes: 1, threads: 8}
+      websso: {choices: [{name: company, label: Company account}], initialChoice: company}
+`, 1)
+	claim = strings.ReplaceAll(claim, "federated", "signedon")
+	cloud := start(t, []byte(claim), func(o *Options) {
+		o.Secrets = map[string]map[string][]byte{"keycloak-client": {"client-secret": []byte(provider.secret)}}
+		o.Prepare = func(c *Cloud) error { return c.Operators.HTTPS("keycloak.example.com", provider.ServeHTTP) }
+	})
+	federate(t, clientOf(t, cloud, true))
+	s := siteOf(t, cloud)
+	b := browser(t, cloud, true)
+	form := s.get(t, b, loginPath)
+	if !strings.Contains(form.text, "Company account") {
+		t.Fatalf("the page does not offer the company's accounts: %.500s", form.text)
+	}
+	sent := s.post(t, b, loginPath, url.Values{"csrfmiddlewaretoken": {hidden(t, form, "csrfmiddlewaretoken")}, "auth_type": {"company"}, "region": {"default"}})
+	token := hidden(t, sent, "token")
+	action := regexp.MustCompile(`action="([^"]+)"`).FindStringSubmatch(sent.text)
+	if action == nil || action[1] != s.url+"/auth/websso/" {
+		t.Fatalf("the token goes to %v, want to the dashboard", action)
+	}
+	got := s.post(t, b, "/auth/websso/", url.Values{"token": {token}})
+	if got.code != http.StatusOK || !strings.Contains(got.text, "carol") || strings.Contains(got.location.Path, "login") {
+		t.Errorf("carol gets %s at %s: %.500s", got.status, got.location, got.text)
+	}
+	forged := s.post(t, browser(t, cloud, true), "/auth/websso/", url.Values{"token": {"made-up"}})
+	if !strings.Contains(forged.location.Path, "login") {
+		t.Errorf("a token that nobody gave leads to %s", forged.location)
+	}
+}
+
+const loginPath = "/auth/login/"
+
+// site is a dashboard, and who may log in.
+type site struct {
+	cloud          *Cloud
+	url            string
+	user, password string
+	// internal trusts the authority of the pods' certificates.
+	internal *x509.CertPool
+}
+
+func siteOf(t *testing.T, c *Cloud) *site {
+	t.Helper()
+	ctx := context.Background()
+	admin, err := c.Operators.Secret(ctx, c.Namespace, "keystone-admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := c.Operators.Secret(ctx, c.Namespace, "horizon-tls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{cloud: c, user: string(admin["username"]), password: string(admin["password"]), internal: x509.NewCertPool()}
+	s.internal.AppendCertsFromPEM(own["ca.crt"])
+	for _, u := range c.Operators.All("HTTPRoute.gateway.networking.k8s.io") {
+		if u.GetName() == horizonv1.ServiceName {
+			hosts, _ := u.Object["spec"].(map[string]any)["hostnames"].([]any)
+			s.url = fmt.Sprintf("https://%v", hosts[0])
+		}
+	}
+	if s.url == "" {
+		t.Fatal("the dashboard is not reached from outside")
+	}
+	return s
+}
+
+func (s *site) get(t *testing.T, b *http.Client, path string) page {
+	t.Helper()
+	return visit(t, b, http.MethodGet, s.url+path, "", nil)
+}
+
+// post sends a form as a browser does that is on the site.
+func (s *site) post(t *testing.T, b *http.Client, path string, form url.Values) page {
+	t.Helper()
+	return visit(t, b, http.MethodPost, s.url+path, form.Encode(), http.Header{
+		"Content-Type": {"application/x-www-form-urlencoded"}, "Referer": {s.url + loginPath}, "Origin": {s.url},
+	})
+}
+
+// hidden is a field of a form that nobody sees.
+func hidden(t *testing.T, p page, name string) string {
+	t.Helper()
+	m := regexp.MustCompile(`name="` + name + `" value="([^"]+)"`).FindStringSubmatch(p.text)
+	if m == nil {
+		t.Fatalf("there is no field %s at %s (%s): %.500s", name, p.location, p.status, p.text)
+	}
+	return html.UnescapeString(m[1])
+}
+
+// enter fills in the form.
+func (s *site) enter(t *testing.T, b *http.Client, password string) page {
+	t.Helper()
+	form := s.get(t, b, loginPath)
+	return s.post(t, b, loginPath, url.Values{
+		"csrfmiddlewaretoken": {hidden(t, form, "csrfmiddlewaretoken")}, "username": {s.user}, "password": {password}, "region": {"default"},
+	})
+}
+
+// logIn is a browser in which the administrator is logged in.
+func (s *site) logIn(t *testing.T) *http.Client {
+	t.Helper()
+	b := browser(t, s.cloud, true)
+	if got := s.enter(t, b, s.password); got.code != http.StatusOK || strings.HasPrefix(got.location.Path, "/auth/") {
+		t.Fatalf("the log-in ends with %s at %s: %.2000s", got.status, got.location, got.text)
+	}
+	return b
+}
+
+// testPage: the page says what browsers may do with it, and is served to its own names alone.
+func testPage(t *testing.T, s *site) {
+	got := s.get(t, browser(t, s.cloud, true), loginPath)
+	if got.code != http.StatusOK || !strings.Contains(got.text, "Example Cloud") {
+		t.Fatalf("got %s: %.500s", got.status, got.text)
+	}
+	for name, want := range map[string]string{
+		"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Strict-Transport-Security": "max-age=31536000", "Referrer-Policy": "same-origin",
+	} {
+		if value := got.header.Get(name); value != want {
+			t.Errorf("%s: got %q, want %q", name, value, want)
+		}
+	}
+	if csp := got.header.Get("Content-Security-Policy"); !strings.Contains(csp, "frame-ancestors 'none'") {
+		t.Errorf("the policy of contents is %q", csp)
+	}
+	for _, cookie := range got.header["Set-Cookie"] {
+		if !strings.Contains(cookie, "Secure") {
+			t.Errorf("a cookie goes by http, too: %s", cookie)
+		}
+	}
+	if len(got.header["Set-Cookie"]) == 0 {
+		t.Error("there is no cookie against forged requests")
+	}
+	for host, want := range map[string]int{"elsewhere.example.com": http.StatusBadRequest, s.host(): http.StatusOK} {
+		if code := s.direct(t, s.pods(t)[0], host, loginPath, nil).code; code != want {
+			t.Errorf("host %s: got %d, want %d", host, code, want)
+		}
+	}
+}
+
+// host is the name of the site.
+func (s *site) host() string { return strings.TrimPrefix(s.url, "https://") }
+
+// testAssets: every script and style sheet that the page names is there, compressed, and of the right type.
+func testAssets(t *testing.T, s *site) {
+	b := browser(t, s.cloud, true)
+	text := s.get(t, b, loginPath).text
+	kinds := map[string]int{}
+	for _, m := range regexp.MustCompile(`(?:href|src)=["'](/static/[^"'?]+)`).FindAllStringSubmatch(text, -1) {
+		got := s.get(t, b, m[1])
+		kind := map[string]string{"css": "text/css", "js": "text/javascript", "png": "image/png", "ico": "image/vnd.microsoft.icon", "svg": "image/svg+xml"}[m[1][strings.LastIndex(m[1], ".")+1:]]
+		if got.code != http.StatusOK || len(got.text) == 0 || kind == "" || !strings.HasPrefix(got.header.Get("Content-Type"), kind) {
+			t.Errorf("%s: got %s of type %q, want %q", m[1], got.status, got.header.Get("Content-Type"), kind)
+		}
+		if strings.Contains(m[1], "/dashboard/") {
+			kinds[kind]++
+		}
+	}
+	if kinds["text/css"] == 0 || kinds["text/javascript"] == 0 {
+		t.Errorf("the page names no compressed style sheet and script: %v in %.3000s", kinds, text)
+	}
+	if got := s.get(t, b, "/static/../../../../etc/horizon/local_settings.py"); got.code < 400 && strings.Contains(got.text, "SECRET_KEY") {
+		t.Errorf("settings are served: %s", got.status)
+	}
+}
+
+// testLogIn: by the right password alone, with a form of the site's own, until the log-out.
+func testLogIn(t *testing.T, s *site) {
+	b := browser(t, s.cloud, true)
+	if got := s.enter(t, b, "wrong"); got.location.Path != loginPath || !strings.Contains(got.text, "Invalid credentials") {
+		t.Errorf("a wrong password: got %s at %s: %.1000s", got.status, got.location, got.text)
+	}
+	stranger := browser(t, s.cloud, true)
+	s.get(t, stranger, loginPath)
+	got := s.post(t, stranger, loginPath, url.Values{"username": {s.user}, "password": {s.password}, "region": {"default"}})
+	if got = s.get(t, stranger, "/identity/"); got.location.Path != loginPath {
+		t.Errorf("a form that is not the site's logs in: %s at %s", got.status, got.location)
+	}
+	b = s.logIn(t)
+	for path, want := range map[string]string{
+		"/identity/users/":     "admin",
+		"/identity/":           "Projects",
+		"/project/api_access/": "image",
+		"/settings/":           "Settings",
+	} {
+		if got := s.get(t, b, path); got.code != http.StatusOK || got.location.Path == loginPath || !strings.Contains(got.text, want) {
+			t.Errorf("%s: got %s at %s, without %q: %.300s", path, got.status, got.location, want, got.text)
+		}
+	}
+	for path, want := range map[string]string{"/api/glance/images/": `"items"`, "/api/keystone/projects/": "service"} {
+		got := visit(t, b, http.MethodGet, s.url+path, "", http.Header{"X-Requested-With": {"XMLHttpRequest"}})
+		if got.code != http.StatusOK || !strings.Contains(got.text, want) {
+			t.Errorf("%s: got %s, without %q: %.300s", path, got.status, want, got.text)
+		}
+	}
+	// Panels follow the catalog: there is no Nova and no Neutron.
+	home := s.get(t, b, "/project/")
+	for text, want := range map[string]bool{"/project/images": true, "/project/instances": false, "/project/networks": false, "/project/volumes": false} {
+		if strings.Contains(home.text, text) != want {
+			t.Errorf("%s is offered: %t, want %t", text, !want, want)
+		}
+	}
+	cookies := b.Jar.Cookies(must(url.Parse(s.url)))
+	if got := s.get(t, b, "/auth/logout/"); got.location.Path != loginPath {
+		// Django 5 logs out by a form only.
+		form := s.get(t, b, "/identity/")
+		s.post(t, b, "/auth/logout/", url.Values{"csrfmiddlewaretoken": {hidden(t, form, "csrfmiddlewaretoken")}})
+	}
+	if got := s.get(t, b, "/identity/"); got.location.Path != loginPath {
+		t.Errorf("after the log-out: %s at %s", got.status, got.location)
+	}
+	again := browser(t, s.cloud, true)
+	again.Jar.SetCookies(must(url.Parse(s.url)), cookies)
+	if got := s.get(t, again, "/identity/"); got.location.Path != loginPath {
+		t.Errorf("the session outlives its log-out: %s at %s", got.status, got.location)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// pods are those of the dashboard that are ready.
+func (s *site) pods(t testing.TB) []corev1.Pod {
+	t.Helper()
+	all := &corev1.PodList{}
+	labels := client.MatchingLabels{"app.kubernetes.io/name": horizonv1.ServiceName}
+	if err := s.cloud.Cluster.Client.List(context.Background(), all, client.InNamespace(s.cloud.Namespace), labels); err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all.Items, func(p corev1.Pod) bool {
+		return p.DeletionTimestamp != nil || !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+	})
+}
+
+// direct asks a pod by itself.
+func (s *site) direct(t *testing.T, pod corev1.Pod, host, path string, cookies []*http.Cookie) page {
+	t.Helper()
+	ctx := context.Background()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+net.JoinHostPort(pod.Status.PodIP, fmt.Sprint(horizonv1.Port))+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = host
+	for _, c := range cookies {
+		request.AddCookie(c)
+	}
+	b := &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{DialContext: s.cloud.Cluster.Dial, TLSClientConfig: &tls.Config{
+			RootCAs: s.internal, ServerName: "horizon." + s.cloud.Namespace + ".svc", MinVersion: tls.VersionTLS12,
+		}},
+	}
+	response, err := b.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	return page{code: response.StatusCode, status: response.Status, header: response.Header}
+}
+
+// testSharedSession: who has logged in by one pod is known to each.
+func testSharedSession(t *testing.T, s *site) {
+	b := s.logIn(t)
+	pods := s.pods(t)
+	if len(pods) != 2 {
+		t.Fatalf("there are %d pods, want 2", len(pods))
+	}
+	cookies := b.Jar.Cookies(must(url.Parse(s.url)))
+	for _, p := range pods {
+		if got := s.direct(t, p, s.host(), "/identity/users/", cookies); got.code != http.StatusOK {
+			t.Errorf("pod %s: got %s, want 200", p.Name, got.status)
+		}
+		if got := s.direct(t, p, s.host(), "/identity/users/", nil); got.code != http.StatusFound {
+			t.Errorf("pod %s, a stranger: got %s, want the way to the log-in", p.Name, got.status)
+		}
+	}
+}
+
+// testLostPod: a pod goes and another one comes, and who is logged in does not notice.
+func testLostPod(t *testing.T, s *site) {
+	look, gone := s.looking(t), s.pods(t)[0]
+	look.more(t, 3)
+	if err := s.cloud.Cluster.Client.Delete(context.Background(), &gone); err != nil {
+		t.Fatal(err)
+	}
+	err := s.cloud.Cluster.Wait(context.Background(), 5*time.Minute, "another pod", func(context.Context) (bool, error) {
+		pods := s.pods(t)
+		return len(pods) == 2 && !slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.Name == gone.Name }), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look.more(t, 5)
+	look.stop(t)
+	t.Log(look)
+}
+
+// testChangedSettings: a change of the settings replaces all pods; the key is the same, so that who is logged in stays so.
+func testChangedSettings(t *testing.T, s *site, r release.Release) {
+	look, before := s.looking(t), s.pods(t)
+	look.more(t, 3)
+	claim := strings.Replace(string(of(t, "dashboard.yaml", r, dashed(r))), "title: Example Cloud", `title: "Another's \"Cloud\" ☁"`, 1)
+	if err := s.cloud.Change([]byte(claim)); err != nil {
+		t.Fatal(err)
+	}
+	err := s.cloud.Cluster.Wait(context.Background(), 5*time.Minute, "other pods", func(context.Context) (bool, error) {
+		pods := s.pods(t)
+		return len(pods) == 2 && !slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+			return slices.ContainsFunc(before, func(old corev1.Pod) bool { return old.Name == p.Name })
+		}), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look.more(t, 5)
+	look.stop(t)
+	t.Log(look)
+	if got := s.get(t, browser(t, s.cloud, true), loginPath); !strings.Contains(html.UnescapeString(got.text), `Another's "Cloud" ☁`) {
+		t.Errorf("the title is not the claim's: %.300s", got.text)
+	}
+}
+
+// rolled waits until all pods are of a version.
+func (s *site) rolled(t *testing.T, tag string) {
+	t.Helper()
+	err := s.cloud.Cluster.Wait(context.Background(), 5*time.Minute, "pods of "+tag, func(context.Context) (bool, error) {
+		pods := s.pods(t)
+		return len(pods) == 2 && !slices.ContainsFunc(pods, func(p corev1.Pod) bool { return !strings.HasSuffix(p.Spec.Containers[0].Image, tag) }), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// looking is a user who looks at pages, again and again, without logging in again.
+func (s *site) looking(t *testing.T) *load {
+	t.Helper()
+	b := s.logIn(t)
+	return begin(t, 1, func(ctx context.Context, _, _ int, try request) error {
+		return try("look at a page", func() error {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/identity/users/", nil)
+			if err != nil {
+				return err
+			}
+			response, err := b.Do(request)
+			if err != nil {
+				return err
+			}
+			defer response.Body.Close() //nolint:errcheck // nobody reads it
+			switch {
+			case response.StatusCode != http.StatusOK:
+				return errors.New(response.Status)
+			case response.Request.URL.Path == loginPath:
+				return errors.New("the user is not logged in any more")
+			}
+			return nil
+		})
+	})
+}
