@@ -8,8 +8,8 @@ import (
 
 // dashboard is a claim with a dashboard at a Gateway.
 func dashboard(routing, horizon, keystone string) string {
-	return "{services: {placement: {enabled: true, policy: {\"placement:usages\": \"role:auditor\"}}, horizon: {enabled: true" + horizon +
-		"}, keystone: {" + keystone + "}}, " +
+	const placement = `{enabled: true, policy: {"placement:usages": "role:auditor"}}`
+	return "{services: {placement: " + placement + ", horizon: {enabled: true" + horizon + "}, keystone: {" + keystone + "}}, " +
 		"global: {region: eu, domain: a.org, exposure: {type: GatewayAPI, routing: " + routing + ", gateway: {name: public, namespace: gateways}}}}"
 }
 

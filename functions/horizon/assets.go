@@ -8,8 +8,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
 
-// Style sheets, scripts, fonts and pictures are brought together and compressed as a pod starts, by the settings that it has, whatever is in
-// the image. uWSGI serves them.
+// Style sheets, scripts, fonts and pictures are brought together and compressed as a pod starts, by the settings that it has, whatever is
+// in the image. uWSGI serves them.
 const (
 	assetsVolumeName = "assets"
 	assetsFolder     = "/var/lib/horizon/assets"
@@ -78,8 +78,8 @@ func (m *model) APIPod() workload.Pod {
 	return p
 }
 
-// headers are those of every answer. What pages may load is what Horizon's do: scripts and styles in their text among it, and templates that
-// become code in the browser; consoles are frames of other hosts.
+// headers are those of every answer. What pages may load is what Horizon's do: scripts and styles in their text among it, and templates
+// that become code in the browser; consoles are frames of other hosts.
 func (m *model) headers() []string {
 	out := []string{
 		"Content-Security-Policy: default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; " +

@@ -58,8 +58,8 @@ func (m *model) pages() ([]service.Page, error) {
 	return out, nil
 }
 
-// firstPage is where users begin where there are no virtual machines: Horizon would begin with an overview of them, which it refuses to show
-// then. The setting is a part of one that is no literal.
+// firstPage is where users begin where there are no virtual machines: Horizon would begin with an overview of them, which it refuses to
+// show then. The setting is a part of one that is no literal.
 const firstPage = `
 from openstack_dashboard.settings import HORIZON_CONFIG
 
@@ -80,7 +80,7 @@ func rulesFile(t horizonv1.Type) string { return "policy-" + string(t) + ".yaml"
 // settings are those that are not Horizon's own defaults.
 // https://docs.openstack.org/horizon/latest/configuration/settings.html, https://docs.djangoproject.com/en/5.2/ref/settings/
 func (m *model) settings() python.Module {
-	public, hosts := string(m.spec.Endpoints.Public), python.List{m.InternalHost()}
+	hosts := python.List{m.InternalHost()}
 	if m.Exposed() {
 		hosts = append(hosts, string(m.spec.Exposure.Hostname))
 	}
@@ -88,7 +88,6 @@ func (m *model) settings() python.Module {
 	out := python.Module{
 		{Name: "DEBUG", Value: false},
 		{Name: "ALLOWED_HOSTS", Value: hosts},
-		{Name: "CSRF_TRUSTED_ORIGINS", Value: python.List{public}},
 		{Name: "SECRET_KEY", Value: python.FileText(m.Path(keySecret, secret.PasswordKey))},
 		{Name: "WEBROOT", Value: "/"},
 		{Name: "LOGGING", Value: logging},

@@ -49,16 +49,15 @@ func TestSettings(t *testing.T) {
 		"Plain": {
 			"Nobody comes from outside, and there are no volumes.", "{}",
 			[]string{
-				`ALLOWED_HOSTS = ["horizon.cloud.svc",]`, `CSRF_TRUSTED_ORIGINS = ["https://horizon.cloud.svc:8443",]`,
-				"SESSION_TIMEOUT = 3600 ", "SESSION_COOKIE_SECURE = True", "CSRF_COOKIE_SECURE = True", `DEFAULT_SERVICE_REGIONS = {"*": "here",}`,
+				`ALLOWED_HOSTS = ["horizon.cloud.svc",]`, "SESSION_TIMEOUT = 3600 ", "SESSION_COOKIE_SECURE = True", "CSRF_COOKIE_SECURE = True", `DEFAULT_SERVICE_REGIONS = {"*": "here",}`,
 				`SECRET_KEY = open("/etc/horizon/secret-key/password", encoding="ascii").read()`,
 				`OPENSTACK_SSL_CACERT = "/etc/horizon/identity-ca/ca.crt"`, `"create_volume": False`, "MULTIDOMAIN_SUPPORT = False",
 			},
 			[]string{"SECURE_PROXY_SSL_HEADER", "WEBSSO", "SITE_BRANDING"},
 		},
 		"Exposed": {
-			"It answers to both names, and says so to browsers.", exposedAt + "\nendpoints: {public: \"https://cloud.org\"}",
-			[]string{`ALLOWED_HOSTS = ["horizon.cloud.svc", "cloud.org",]`, `CSRF_TRUSTED_ORIGINS = ["https://cloud.org",]`},
+			"It answers to both names.", exposedAt + "\nendpoints: {public: \"https://cloud.org\"}",
+			[]string{`ALLOWED_HOSTS = ["horizon.cloud.svc", "cloud.org",]`},
 			[]string{"SECURE_PROXY_SSL_HEADER"},
 		},
 		"PlainHTTP": {

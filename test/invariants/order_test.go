@@ -78,9 +78,11 @@ var orders = map[string][]order{
 		{first: `Keystone.*`, then: `IdentityCatalog.*`, why: "K-ORC logs in there"},
 
 		{first: `IdentityCatalog.*`, then: `(Placement|Glance|Nova|Neutron)\..*`, why: "its user gets a role that is there"},
+		{first: `IdentityCatalog.*`, then: `Horizon\..*`, why: "users find services there"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-images-s3`, then: `Glance\..*`, why: "its pods read it"},
 		{first: `Placement\..*`, then: `Usage.* placement-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `Glance\..*`, then: `Usage.* glance-uses-keystone`, exists: true, why: "a Usage looks for its user"},
+		{first: `Horizon\..*`, then: `Usage.* horizon-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `RabbitmqCluster.*`, then: `Nova\..*`, why: "its virtual hosts are in it"},
 		{first: `Placement\..*`, then: `Nova\..*`, why: "it looks there for room"},
 		{first: `Glance\..*`, then: `Nova\..*`, why: "it starts virtual machines from images"},
@@ -122,8 +124,9 @@ var orders = map[string][]order{
 	},
 	"Placement": clientOrders,
 	"Horizon": {
-		{first: `ExternalSecret.* .*-secret-key`, then: `(Deployment\.apps|ConfigMap) .*`, why: "pods read all of them"},
+		{first: `ExternalSecret.* .*-secret-key`, then: `ConfigMap .*-config-.*`, why: "pods read all of them"},
 		{first: `(Certificate\.cert-manager\.io|ConfigMap) .*`, then: `Deployment\.apps .*`, why: "pods read all of them"},
+		{first: `Certificate.* [^-]+-tls`, then: `(HTTPRoute|BackendTLSPolicy).*`, why: "clients are told its authority"},
 	},
 	"Nova": append(slices.Clone(clientOrders),
 		order{first: `CredentialRotation.* .*-credential`, then: `DatabaseSync.*`, why: "the check before an upgrade logs in with it"},
@@ -204,7 +207,7 @@ var clientOrders = []order{
 // ordersOf are those of a kind.
 func ordersOf(subject string) []order {
 	switch subject {
-	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster": // None is a service.
+	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster", "Horizon": // None has a database of a service.
 		return orders[subject]
 	case "NovaCell": // It logs in as another one.
 		return append(slices.DeleteFunc(slices.Clone(serviceOrders), func(o order) bool {
@@ -265,7 +268,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 	// The example that has everything has all services, too.
 	services := "\nglance:\n  enabled: true\n  stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: images, credentialsSecretRef: {name: images-s3}}}]" +
 		"\nplacement:\n  enabled: true\nnova:\n  enabled: true\nneutron:\n  enabled: true\n  ovn: {sync: {request: now}}" +
-		"\n  ml2: {physicalNetworks: [{name: physnet1, flat: true}], sriov: {}}\nkeystone:"
+		"\n  ml2: {physicalNetworks: [{name: physnet1, flat: true}], sriov: {}}\nhorizon:\n  enabled: true\nkeystone:"
 	for _, file := range []string{"claim", "full"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")
 		if err != nil {

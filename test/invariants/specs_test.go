@@ -90,6 +90,13 @@ var constraints = map[string]constraint{
 	"workers.cpu": cores, "workers.memory": memory,
 	"maintenance.cpu": cores, "maintenance.memory": memory,
 	"periodic.cpu": cores, "periodic.memory": memory,
+	"horizon.cpu": cores, "horizon.memory": memory,
+	"websso": {fix: func(o object) {
+		first, _ := o["choices"].(list)[0].(object)
+		if _, said := o["initialChoice"]; said {
+			o["initialChoice"] = first["name"]
+		}
+	}},
 	"rpc.cpu": cores, "rpc.memory": memory,
 	"northbound.cpu": cores, "northbound.memory": memory,
 	"southbound.cpu": cores, "southbound.memory": memory,

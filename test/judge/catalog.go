@@ -46,6 +46,27 @@ func (w *world) needFromCatalog(p *pod, c corev1.Container) {
 	}
 }
 
+// settings is the variable of a web site of Django's that is the dashboard, and shown are the types of the services that it asks for its
+// users, as far as they are in the catalog (https://opendev.org/openstack/horizon/src/branch/master/openstack_dashboard/api).
+const settings = "DJANGO_SETTINGS_MODULE"
+
+var shown = []string{"compute", "image", "network", "placement", "block-storage"}
+
+// needShown takes down what a dashboard asks, and that somebody comes to it: from where, a route says, or nobody.
+func (w *world) needShown(p *pod, c corev1.Container) {
+	if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == settings }) {
+		return
+	}
+	for _, t := range shown {
+		w.needType(p, t, "it shows users what there is")
+	}
+	if !w.routed(p.String()) {
+		for _, listens := range p.ports {
+			w.need(outsider(anywhere), p.String(), listens.number, "it is a web site, and nobody says where users come from")
+		}
+	}
+}
+
 // needType takes down that a pod speaks to the services of a type, at their internal addresses.
 func (w *world) needType(p *pod, serviceType, why string) {
 	for _, s := range w.objects {

@@ -41,6 +41,7 @@ var told = []*regexp.Regexp{
 	regexp.MustCompile(`^trusted_dashboard$`),      // the same
 	regexp.MustCompile(`^public_endpoint$`),        // answers refer to it
 	regexp.MustCompile(`^compute_link_prefix$`),    // the same
+	regexp.MustCompile(`^WEBSSO_KEYSTONE_URL$`),    // a browser goes there
 	regexp.MustCompile(`^www_authenticate_uri$`),   // who has no token is sent there
 	regexp.MustCompile(`^ServerName$`),
 }
@@ -141,6 +142,7 @@ func (w *world) deriveFlows() {
 				w.needAddress(p, a, "it is told of "+a.String())
 			}
 			w.needFromCatalog(p, c)
+			w.needShown(p, c)
 			w.needCells(p, c)
 			w.needHypervisors(p, c)
 			w.needMembers(p, c)

@@ -7,8 +7,8 @@ const (
 	DatabasePort = 3306
 )
 
-// ServiceSpec holds what a control plane says to the composite resource of each of its services that has a database and oslo's options. It is
-// complete: a service looks nothing up.
+// ServiceSpec holds what a control plane says to the composite resource of each of its services that has a database and options of
+// oslo's. It is complete: a service looks nothing up.
 type ServiceSpec struct {
 	ServiceBase `json:",inline"`
 	Overrides   `json:",inline"`

@@ -105,7 +105,8 @@ func (s *Service) inbound(port int32, e *common.ServiceExposure) []workload.Flow
 	return flows
 }
 
-// Outbound is where the pods go: the database, the queue, the cache and Keystone, as far as the service has them, and what it has of its own.
+// Outbound is where the pods go: the database, the queue, the cache and Keystone, as far as the service has them, and what it has of its
+// own.
 func (s *Service) Outbound() ([]workload.Flow, error) {
 	var ports []int32
 	var out []workload.Flow
