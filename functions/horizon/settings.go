@@ -93,6 +93,7 @@ func (m *model) settings() python.Module {
 		{Name: "LOGGING", Value: logging},
 
 		{Name: "SESSION_ENGINE", Value: "django.contrib.sessions.backends.cache"},
+		{Name: "SESSION_CACHE_ALIAS", Value: sessionCache},
 		{Name: "SESSION_TIMEOUT", Value: cmp.Or(m.spec.SessionSeconds, defaultSession)},
 		{Name: "SESSION_COOKIE_SECURE", Value: secure},
 		{Name: "CSRF_COOKIE_SECURE", Value: secure},
@@ -139,13 +140,19 @@ func (m *model) shows(t horizonv1.Type) bool {
 	return false
 }
 
-// caches is where sessions are, for all pods. Other services use the same servers.
+// sessionCache is the cache that sessions are in.
+const sessionCache = "sessions"
+
+// caches is where sessions are, for all pods; other services use the same servers. Whatever else Horizon keeps, each process keeps by
+// itself: parts of pages that one release has left there would be found by another, whose assets do not fit them, and it would answer
+// with 500 (the tag cache in horizon/_scripts.html, https://docs.djangoproject.com/en/5.2/topics/cache/#template-fragment-caching).
 func (m *model) caches() python.Dict {
 	var servers python.List
 	for _, s := range m.spec.Cache.Servers {
 		servers = append(servers, string(s))
 	}
-	return python.Dict{"default": python.Dict{
+	own := python.Dict{"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+	return python.Dict{"default": own, sessionCache: python.Dict{
 		"BACKEND":    "django.core.cache.backends.memcached.PyMemcacheCache",
 		"LOCATION":   servers,
 		"KEY_PREFIX": m.App,

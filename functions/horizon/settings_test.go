@@ -50,6 +50,7 @@ func TestSettings(t *testing.T) {
 			"Nobody comes from outside, and there are no volumes.", "{}",
 			[]string{
 				`ALLOWED_HOSTS = ["horizon.cloud.svc",]`, "SESSION_TIMEOUT = 3600 ", "SESSION_COOKIE_SECURE = True", "CSRF_COOKIE_SECURE = True", `DEFAULT_SERVICE_REGIONS = {"*": "here",}`,
+				`CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache",}, "sessions": {`, `SESSION_CACHE_ALIAS = "sessions"`,
 				`SECRET_KEY = open("/etc/horizon/secret-key/password", encoding="ascii").read()`,
 				`OPENSTACK_SSL_CACERT = "/etc/horizon/identity-ca/ca.crt"`, `"create_volume": False`, "MULTIDOMAIN_SUPPORT = False",
 			},
