@@ -4,6 +4,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
@@ -81,5 +82,18 @@ var services = []*service{
 		build: neutron, check: checkNeutron, pods: neutronPods, connections: neutronConnections, secrets: networkSecrets,
 		mentions: neutronMentions, tells: neutronTells,
 		report: neutronReport, remarks: []function.Remark[*model]{{Type: neutronv1.InSync, Verdict: (*model).networksInSync}},
+	},
+	{
+		name: heatv1.ServiceName, kind: heatv1.GroupVersionKind, phase: common.PhaseCoreServices,
+		needs: []string{catalogComponent, messagingComponent},
+		path:  "/orchestration", version: heatv1.Version, internal: heatv1.InternalURL,
+		ordered: func(s *controlplanev1.Services) order {
+			h := s.Heat
+			if h == nil || !h.Enabled {
+				return order{}
+			}
+			return order{enabled: true, basics: h.Service, workload: heatAPI(h), uwsgi: h.UWSGI}
+		},
+		build: heat, check: checkHeat, pods: heatPods, connections: heatConnections, hosts: heatHosts,
 	},
 }

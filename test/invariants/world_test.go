@@ -91,6 +91,13 @@ var subjects = []*subject{
 		revisions: []string{"config-"},
 	},
 	{
+		name:      "Heat",
+		runner:    kinds.Runners()["Heat.heat.openstack.c5c3.io"],
+		draw:      drawService(heats, "heat", "s", "stacks.eu"),
+		keep:      []string{"target"},
+		revisions: []string{"config-"},
+	},
+	{
 		name:      "NovaCell",
 		runner:    kinds.Runners()["NovaCell.nova.openstack.c5c3.io"],
 		draw:      drawService(novacells, "nova-cell1", "n-c", "compute.eu-a"),

@@ -102,11 +102,17 @@ func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
 
 // LogIn gives a pod what it logs in to Keystone by, in groups of options.
 func (s *Service) LogIn(p *workload.Pod, groups ...string) {
-	ca := s.Spec.Identity.CASecretRef
-	s.SecretVolume(identityCA, string(ca.Name), string(ca.Key)).mount(p)
+	s.IdentityCA().mount(p)
 	for _, group := range groups {
 		p.Containers[0].Env = append(p.Containers[0].Env, s.AuthEnv(group)...)
 	}
+}
+
+// IdentityCA is the volume with the authority by which Keystone's internal address is verified, and those of other services, which have the
+// same. Pods that log in have it.
+func (s *Service) IdentityCA() Volume {
+	ca := s.Spec.Identity.CASecretRef
+	return s.SecretVolume(identityCA, string(ca.Name), string(ca.Key))
 }
 
 // ServerPod is a pod of the API's process.
