@@ -35,18 +35,16 @@ func (m *model) processes() []service.Process {
 	out := []service.Process{{
 		Process: m.spec.Engine, Name: engine, Title: "Heat's engine", Command: []string{"heat-engine"},
 		Outage: "no stack is made or changed, and none can be looked at",
-		// What it records of itself, and queues that wait for it, are by its pod's name: with new ones they would pile up.
-		Stateful: true, Mercy: engineMercy, Reaches: []workload.Flow{asked}, Mounts: []service.Volume{m.IdentityCA()},
+		Mercy:  engineMercy, Reaches: []workload.Flow{asked}, Mounts: []service.Volume{m.IdentityCA()},
 		Ready: workload.Connected(queue.Port), Alive: workload.Attached(queue.Host, queue.Port),
-		Env: append(workload.Self(),
-			corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "host"), Value: "$(" + workload.NameEnv + ")"},
-			corev1.EnvVar{
-				Name: oslo.MustEnvName("DEFAULT", "graceful_shutdown_timeout"), Value: strconv.Itoa(int(engineMercy.Seconds())),
-			},
+		Env: []corev1.EnvVar{
+			// Workers of one host share a queue, and what looks for one of them has its ID: with names that do not stay, queues would pile up.
+			{Name: oslo.MustEnvName("DEFAULT", "host"), Value: m.Sub(engine)},
+			{Name: oslo.MustEnvName("DEFAULT", "graceful_shutdown_timeout"), Value: strconv.Itoa(int(engineMercy.Seconds()))},
 			workload.SecretEnv(oslo.MustEnvName(trusteeGroup, "password"), m.Sub("user"), secret.PasswordKey),
 			workload.SecretEnv(oslo.MustEnvName("DEFAULT", "stack_domain_admin_password"), m.adminSecret(), secret.PasswordKey),
 			workload.SecretEnv(oslo.MustEnvName("DEFAULT", "auth_encryption_key"), m.keySecret(), secret.PasswordKey),
-		),
+		},
 	}}
 	if c := m.spec.CFN; c != nil {
 		p := service.Process{

@@ -266,7 +266,7 @@ var scenes = func() map[string][]scene {
 		"NovaCellMetadata": "nova-west-metadata", "NovaCellVnc": "nova-cell1-vnc", "NovaCellSpice": "nova-cell1-spice", "NovaCellSerial": "nova-west-serial",
 	} {
 		there, wanted := deployment(name), `kube_deployment_spec_replicas{deployment="`+name+`"} 3x100`
-		if slices.Contains([]string{"Glance", "NovaConductor", "NovaScheduler", "NovaCellConductor", "HeatEngine"}, title) {
+		if slices.Contains([]string{"Glance", "NovaConductor", "NovaScheduler", "NovaCellConductor"}, title) {
 			there, wanted = `kube_statefulset_status_replicas_available{statefulset="`+name+`"}`, `kube_statefulset_replicas{statefulset="`+name+`"} 3x100`
 		}
 		scenes[title+"Down"] = []scene{

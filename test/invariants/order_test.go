@@ -141,9 +141,9 @@ var orders = map[string][]order{
 	"Heat": append(slices.Clone(clientOrders),
 		order{first: `Domain\.openstack\.k-orc\.cloud .*`, then: `User\.openstack\.k-orc\.cloud heat-domain-admin`, why: "K-ORC makes it there"},
 		order{first: `(Domain|User)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.* heat-domain-admin`, why: "it refers to them"},
-		order{first: `((Domain|Role|User)\.openstack\.k-orc\.cloud|RoleAssignment\..*) .*`, then: `StatefulSet\.apps .*`, why: "it makes users of stacks there"},
-		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
-		order{first: `StatefulSet\.apps .*`, then: `Service\.openstack\.k-orc\.cloud .*`, why: "it can do what it is asked for"},
+		order{first: `((Domain|Role|User)\.openstack\.k-orc\.cloud|RoleAssignment\..*) .*`, then: `Deployment\.apps heat-engine`, why: "it makes users of stacks there"},
+		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
+		order{first: `Deployment\.apps .*`, then: `Service\.openstack\.k-orc\.cloud .*`, why: "it can do what it is asked for"},
 		order{first: `(Deployment\.apps|Service) heat`, then: `CronJob\.batch .*`, why: "there is nothing to remove before"},
 	),
 	"NovaCell": {

@@ -21,7 +21,7 @@ var heat = table{
 		"heat_metadata_server_url":      use("cfn.hostname", guests),
 		"heat_stack_user_role":          ours("it is the role that is made for them"),
 		"heat_waitcondition_server_url": use("cfn.hostname", guests),
-		"host":                          ours("an engine is known by the name of its pod, under which it is recorded"),
+		"host":                          ours("engines share what waits for any of them by it"),
 		"instance_connection_https_validate_certificates": tenants("virtual machines read it, and nothing here does"),
 		"instance_connection_is_secure":                   ours(guests),
 		"keystone_backend":                                ours("this names code to be loaded"),
