@@ -28,6 +28,7 @@ var subjects = []subject{
 	{name: "Ceph", ceph: true},
 	{name: "Configuration"},
 	{name: "Glance", ceph: true},
+	{name: "Heat"},
 	{name: "Keystone"},
 	{name: "MariaDB"},
 	{name: "Neutron"},
