@@ -9,6 +9,8 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -53,6 +55,10 @@ func checkHeat(m *model, s *serviceState, r release.Release) error {
 	spec := s.spec()
 	spec.Workload, spec.MemoryField = openstack.Shape(m.process(h.API), h.Placement), "api.memory"
 	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r)}
+	if m.exposure.Type != exposure.None && m.exposure.Routing == routingPaths {
+		errs = append(errs, invalid.Field(s.field(".enabled"), "behind a host name that services share (global.exposure.routing Paths) Keystone "+
+			"names its public address alone, at which engines do not log in; use routing Hostnames, or leave this service off"))
+	}
 	if h.API != nil { // How much memory it needs is a question of all services.
 		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *h.API))
 	}
