@@ -139,8 +139,9 @@ var orders = map[string][]order{
 		order{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `OVNSync.*`, why: "the API writes what it compares"},
 	),
 	"Heat": append(slices.Clone(clientOrders),
+		order{first: `ExternalSecret.* .*-domain-admin`, then: `User\.openstack\.k-orc\.cloud heat-domain-admin`, why: "it has that password"},
 		order{first: `Domain\.openstack\.k-orc\.cloud .*`, then: `User\.openstack\.k-orc\.cloud heat-domain-admin`, why: "K-ORC makes it there"},
-		order{first: `(Domain|User)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.* heat-domain-admin`, why: "it refers to them"},
+		order{first: `(Domain\.openstack\.k-orc\.cloud heat|User\.openstack\.k-orc\.cloud heat-domain-admin)`, then: `RoleAssignment.* heat-domain-admin`, why: "it refers to them"},
 		order{first: `((Domain|Role|User)\.openstack\.k-orc\.cloud|RoleAssignment\..*) .*`, then: `Deployment\.apps heat-engine`, why: "it makes users of stacks there"},
 		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
 		order{first: `Deployment\.apps .*`, then: `Service\.openstack\.k-orc\.cloud .*`, why: "it can do what it is asked for"},
@@ -195,12 +196,12 @@ var serviceOrders = []order{
 
 // clientOrders are those of every service that logs in to Keystone.
 var clientOrders = []order{
-	{first: `ExternalSecret.* .*-user`, then: `User\.openstack\.k-orc\.cloud .*`, why: "it has that password"},
+	{first: `ExternalSecret.* .*-user`, then: `User\.openstack\.k-orc\.cloud [^-]+`, why: "it has that password"},
 	{first: `ExternalSecret.* .*-user`, then: `SecretAggregate.* [^-]+-clouds`, why: "it is made of it"},
 	{first: `ExternalSecret.* .*-user`, then: `ConfigMap .*-config-.*`, why: "pods read all of them"},
 	{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `CredentialRotation.*`, why: "the companion writes its Secret"},
-	{first: `User\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to it"},
-	{first: `RoleAssignment.*`, then: `CredentialRotation.* .*-credential`, why: "a credential has the roles that its user had when it was made"},
+	{first: `User\.openstack\.k-orc\.cloud [^-]+`, then: `RoleAssignment.* [^-]+-(admin|service)`, why: "it refers to it"},
+	{first: `RoleAssignment.* [^-]+-(admin|service)`, then: `CredentialRotation.* .*-credential`, why: "a credential has the roles that its user had when it was made"},
 	{first: `DatabaseSync.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "there are no tables before"},
 	{first: `CredentialRotation.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in with it"},
 	{first: `((Deployment|StatefulSet)\.apps|Service) .*`, then: `(Service|Endpoint)\.openstack\.k-orc\.cloud .*`, why: "whoever finds it in the catalog asks it"},

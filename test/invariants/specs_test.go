@@ -91,6 +91,8 @@ var constraints = map[string]constraint{
 	"maintenance.cpu": cores, "maintenance.memory": memory,
 	"periodic.cpu": cores, "periodic.memory": memory,
 	"rpc.cpu": cores, "rpc.memory": memory,
+	"engine.cpu": cores, "engine.memory": memory,
+	"cfn.cpu": cores, "cfn.memory": memory,
 	"northbound.cpu": cores, "northbound.memory": memory,
 	"southbound.cpu": cores, "southbound.memory": memory,
 	"northd.cpu": cores, "northd.memory": memory,
