@@ -22,8 +22,8 @@ func New() function.Runner {
 	return function.Kind[heatv1.Heat, *model]{Graph: graph, Derive: derive, Place: service.Place[*model], Status: status}
 }
 
-// mercy is how long requests may go on while a pod of an API stops, engineMercy how long an engine may work on what it has begun. What it has
-// not finished by then stays in progress until somebody updates or deletes the stack.
+// mercy is how long requests may go on while a pod of an API stops, engineMercy how long an engine may work on what it has begun. What it
+// has not finished by then stays in progress until somebody updates or deletes the stack.
 const (
 	mercy       = 60 * time.Second
 	engineMercy = 5 * time.Minute

@@ -21,8 +21,8 @@ type Definition struct {
 	CatalogType, Description string
 	// CatalogPath is what follows the API's addresses in the catalog: /%(project_id)s, for which Keystone puts who asks.
 	CatalogPath string
-	// Trustee says that others delegate roles to its user. They do so in Keystone, to which the user is known by its ID: it stays there as long
-	// as the service's data does.
+	// Trustee says that others delegate roles to its user. They do so in Keystone, to which the user is known by its ID: it stays there as
+	// long as the service's data does.
 	Trustee bool
 	// Port of the API, on the Service and the pods.
 	Port int32
