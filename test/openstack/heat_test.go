@@ -220,7 +220,11 @@ func (h orchestration) post(t *testing.T, address, token, body string) {
 	if !strings.HasPrefix(address, "https://heat") || strings.Contains(address, ".svc") {
 		t.Fatalf("virtual machines are told to report to %q", address)
 	}
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, address, bytes.NewReader([]byte(body)))
+	method := http.MethodPut // It is signed, too (heat.engine.resources.signal_responder).
+	if token != "" {
+		method = http.MethodPost
+	}
+	request, err := http.NewRequestWithContext(context.Background(), method, address, bytes.NewReader([]byte(body)))
 	if err != nil {
 		t.Fatal(err)
 	}
