@@ -36,8 +36,8 @@ var controlPlaneCases = kindCases{
 		},
 		"ServiceNotBuilt": {
 			reason:  "A service without a function is not offered.",
-			spec:    `services: {heat: {enabled: true}}`,
-			field:   "spec.services.heat",
+			spec:    `cortex: {enabled: true}`,
+			field:   "spec.cortex",
 			message: "unknown field",
 		},
 		"Cells": {

@@ -45,6 +45,7 @@ var allCases = map[string]kindCases{
 	"ComputeCatalog":      computeCatalogCases,
 	"DatabaseSync":        databaseSyncCases,
 	"Neutron":             neutronCases,
+	"Heat":                heatCases,
 	"NovaCell":            novaCellCases,
 	"OVNCluster":          ovnClusterCases,
 	"RaftCluster":         raftClusterCases,

@@ -16,7 +16,6 @@ var unbuilt = map[string][]string{
 		"spec.infrastructure.rabbitmq.exposure",
 		"spec.services.cinder",
 		"spec.services.glance.stores[].ceph",
-		"spec.services.heat",
 		"spec.services.nova.quotas.unifiedLimits",
 		"spec.services.nova.scheduler.externalScheduler",
 		"spec.tempest",

@@ -292,7 +292,7 @@ func TestRefusals(t *testing.T) {
 		"domain's child":   {reason: "Below it, or itself.", spec: "{global: {domain: a.example.org}, services: {keystone: {hostname: example.com}}}"},
 		"hostname":         {reason: "A host name lies in a domain as well.", spec: "{services: {keystone: {hostname: login.example.net}}}", field: "spec.services.keystone.hostname"},
 		"schedule":         {reason: "A 13th month.", spec: "{services: {keystone: {fernet: {rotationSchedule: '0 0 1 13 *'}}}}", field: "spec.services.keystone.fernet.rotationSchedule", words: "13"},
-		"not built":        {reason: "Nothing composes it.", spec: "{services: {heat: {enabled: true}}}", field: "spec.services.heat.enabled", words: "not built yet"},
+		"not built":        {reason: "Nothing composes it.", spec: "{cortex: {enabled: true}}", field: "spec.cortex.enabled", words: "not built yet"},
 		"dedicated":        {reason: "Nothing composes it.", spec: "{cluster: {gardener: {region: a}}}", field: "spec.cluster.gardener", words: "not built yet"},
 		"option":           {reason: "The claim tells, and not the Keystone later.", spec: "{services: {keystone: {config: {token: {cache_time: x}}}}}", field: "spec.services.keystone.config.token.cache_time"},
 		"ldap option": {

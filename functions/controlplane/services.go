@@ -4,6 +4,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
@@ -95,5 +96,18 @@ var services = []*service{
 			return order{enabled: true, basics: common.Service{Served: h.Served}, workload: horizonPods(h), uwsgi: horizonProcesses(h.UWSGI)}
 		},
 		build: horizon, check: checkHorizon, connections: horizonConnections, takesTokens: horizonTakesTokens,
+	},
+	{
+		name: heatv1.ServiceName, kind: heatv1.GroupVersionKind, phase: common.PhaseCoreServices,
+		needs: []string{catalogComponent, messagingComponent},
+		path:  "/orchestration", version: heatv1.Version, internal: heatv1.InternalURL,
+		ordered: func(s *controlplanev1.Services) order {
+			h := s.Heat
+			if h == nil || !h.Enabled {
+				return order{}
+			}
+			return order{enabled: true, basics: h.Service, workload: heatAPI(h), uwsgi: h.UWSGI}
+		},
+		build: heat, check: checkHeat, pods: heatPods, connections: heatConnections, hosts: heatHosts,
 	},
 }

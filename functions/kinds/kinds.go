@@ -4,6 +4,7 @@ package kinds
 import (
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
@@ -14,6 +15,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/catalog"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/functions/glance"
+	"github.com/c5c3/crossplane-cobaltcore/functions/heat"
 	"github.com/c5c3/crossplane-cobaltcore/functions/horizon"
 	"github.com/c5c3/crossplane-cobaltcore/functions/hypervisor"
 	"github.com/c5c3/crossplane-cobaltcore/functions/keystone"
@@ -38,6 +40,7 @@ func Runners() map[string]function.Runner {
 		novacellv1.GroupVersionKind.GroupKind().String():  novacell.New(),
 		neutronv1.GroupVersionKind.GroupKind().String():   neutron.New(),
 		horizonv1.GroupVersionKind.GroupKind().String():   horizon.New(),
+		heatv1.GroupVersionKind.GroupKind().String():      heat.New(),
 		ovnv1.GroupVersionKind.GroupKind().String():       ovn.New(),
 	}
 }

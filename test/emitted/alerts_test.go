@@ -254,7 +254,12 @@ var scenes = func() map[string][]scene {
 		raised("The last has given up.", archived, job(archived, "1", "failed")...), silent("It succeeded.", job(archived, "1", "complete")...),
 		silent("A later one succeeded.", slices.Concat(job(archived, "1", "failed"), job("nova-archive-29384751", "2", "complete"))...),
 	}
+	purged := "heat-archive-29384750"
+	scenes["HeatJobFailed"] = []scene{
+		raised("The last has given up.", purged, job(purged, "1", "failed")...), silent("It succeeded.", job(purged, "1", "complete")...),
+	}
 	for title, name := range map[string]string{
+		"Heat": "heat", "HeatEngine": "heat-engine", "HeatCfn": "heat-cfn",
 		"Keystone": "keystone", "Placement": "placement", "Glance": "glance", "Nova": "nova", "NovaConductor": "nova-conductor",
 		"NovaScheduler": "nova-scheduler", "NovaMetadata": "nova-metadata", "NovaCell": "nova-cell1", "NovaCellConductor": "nova-cell1-conductor",
 		"Horizon": "horizon", "Neutron": "neutron", "NeutronMaintenance": "neutron-maintenance", "NeutronPeriodic": "neutron-periodic", "OVNNorthd": "ovn-northd",
@@ -275,8 +280,8 @@ var scenes = func() map[string][]scene {
 	for _, process := range []string{"Conductor", "Scheduler", "Metadata", "CellConductor", "CellMetadata", "CellVnc", "CellSpice", "CellSerial"} {
 		delete(scenes, "Nova"+process+"CertificateExpiring") // The certificate is the service's.
 	}
-	for _, name := range []string{"NeutronMaintenance", "NeutronPeriodic", "OVNNorthd"} {
-		delete(scenes, name+"CertificateExpiring") // It shows one to databases alone.
+	for _, name := range []string{"NeutronMaintenance", "NeutronPeriodic", "OVNNorthd", "HeatEngine", "HeatCfn"} {
+		delete(scenes, name+"CertificateExpiring") // It shows one to databases alone, or it is the service's.
 	}
 	raft := func(metric, at string) string {
 		return "companion_raft_cluster_" + metric + `{name="ovn-southbound"` + at + "} "

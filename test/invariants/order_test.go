@@ -77,8 +77,8 @@ var orders = map[string][]order{
 		{first: `ExternalSecret\.external-secrets\.io tenant-(keycloak-client|ldap-.*)`, then: `Keystone.*`, why: "its pods read them"},
 		{first: `Keystone.*`, then: `IdentityCatalog.*`, why: "K-ORC logs in there"},
 
-		{first: `IdentityCatalog.*`, then: `(Placement|Glance|Nova|Neutron)\..*`, why: "its user gets a role that is there"},
 		{first: `IdentityCatalog.*`, then: `Horizon\..*`, why: "users find services there"},
+		{first: `IdentityCatalog.*`, then: `(Placement|Glance|Nova|Neutron|Heat)\..*`, why: "its user gets a role that is there"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-images-s3`, then: `Glance\..*`, why: "its pods read it"},
 		{first: `Placement\..*`, then: `Usage.* placement-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `Glance\..*`, then: `Usage.* glance-uses-keystone`, exists: true, why: "a Usage looks for its user"},
@@ -92,6 +92,8 @@ var orders = map[string][]order{
 		{first: `OVNCluster\..*`, then: `Usage.* ovn-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `RabbitmqCluster.*`, then: `Neutron\..*`, why: "its virtual host is in it"},
 		{first: `Neutron\..*`, then: `Usage.* neutron-uses-.*`, exists: true, why: "a Usage looks for its user"},
+		{first: `RabbitmqCluster.*`, then: `Heat\..*`, why: "its virtual host is in it"},
+		{first: `Heat\..*`, then: `Usage.* heat-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `Nova\..*`, then: `Usage.* nova-uses-.*`, exists: true, why: "a Usage looks for its user"},
 
 		{first: `NetworkPolicy\.networking\.k8s\.io (mariadb|rabbitmq|valkey|maxscale|service-jobs)`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "pods would be cut off"},
@@ -143,6 +145,15 @@ var orders = map[string][]order{
 		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
 		order{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `OVNSync.*`, why: "the API writes what it compares"},
 	),
+	"Heat": append(slices.Clone(clientOrders),
+		order{first: `ExternalSecret.* .*-domain-admin`, then: `User\.openstack\.k-orc\.cloud heat-domain-admin`, why: "it has that password"},
+		order{first: `Domain\.openstack\.k-orc\.cloud .*`, then: `User\.openstack\.k-orc\.cloud heat-domain-admin`, why: "K-ORC makes it there"},
+		order{first: `(Domain\.openstack\.k-orc\.cloud heat|User\.openstack\.k-orc\.cloud heat-domain-admin)`, then: `RoleAssignment.* heat-domain-admin`, why: "it refers to them"},
+		order{first: `((Domain|Role|User)\.openstack\.k-orc\.cloud|RoleAssignment\..*) .*`, then: `Deployment\.apps heat-engine`, why: "it makes users of stacks there"},
+		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
+		order{first: `Deployment\.apps .*`, then: `Service\.openstack\.k-orc\.cloud .*`, why: "it can do what it is asked for"},
+		order{first: `(Deployment\.apps|Service) heat`, then: `CronJob\.batch .*`, why: "there is nothing to remove before"},
+	),
 	"NovaCell": {
 		{first: `ExternalSecret\.external-secrets\.io mariadb-.*-root`, then: `MariaDB\..*`, why: "its root has that password"},
 		{first: `Certificate\.cert-manager\.io rabbitmq-.*`, then: `RabbitmqCluster\..*`, why: "it listens with it"},
@@ -192,12 +203,12 @@ var serviceOrders = []order{
 
 // clientOrders are those of every service that logs in to Keystone.
 var clientOrders = []order{
-	{first: `ExternalSecret.* .*-user`, then: `User\.openstack\.k-orc\.cloud .*`, why: "it has that password"},
+	{first: `ExternalSecret.* .*-user`, then: `User\.openstack\.k-orc\.cloud [^-]+`, why: "it has that password"},
 	{first: `ExternalSecret.* .*-user`, then: `SecretAggregate.* [^-]+-clouds`, why: "it is made of it"},
 	{first: `ExternalSecret.* .*-user`, then: `ConfigMap .*-config-.*`, why: "pods read all of them"},
 	{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `CredentialRotation.*`, why: "the companion writes its Secret"},
-	{first: `User\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to it"},
-	{first: `RoleAssignment.*`, then: `CredentialRotation.* .*-credential`, why: "a credential has the roles that its user had when it was made"},
+	{first: `User\.openstack\.k-orc\.cloud [^-]+`, then: `RoleAssignment.* [^-]+-(admin|service)`, why: "it refers to it"},
+	{first: `RoleAssignment.* [^-]+-(admin|service)`, then: `CredentialRotation.* .*-credential`, why: "a credential has the roles that its user had when it was made"},
 	{first: `DatabaseSync.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "there are no tables before"},
 	{first: `CredentialRotation.*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in with it"},
 	{first: `((Deployment|StatefulSet)\.apps|Service) .*`, then: `(Service|Endpoint)\.openstack\.k-orc\.cloud .*`, why: "whoever finds it in the catalog asks it"},
@@ -268,7 +279,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 	// The example that has everything has all services, too.
 	services := "\nglance:\n  enabled: true\n  stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: images, credentialsSecretRef: {name: images-s3}}}]" +
 		"\nplacement:\n  enabled: true\nnova:\n  enabled: true\nneutron:\n  enabled: true\n  ovn: {sync: {request: now}}" +
-		"\n  ml2: {physicalNetworks: [{name: physnet1, flat: true}], sriov: {}}\nhorizon:\n  enabled: true\nkeystone:"
+		"\n  ml2: {physicalNetworks: [{name: physnet1, flat: true}], sriov: {}}\nheat:\n  enabled: true\nhorizon:\n  enabled: true\nkeystone:"
 	for _, file := range []string{"claim", "full"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")
 		if err != nil {

@@ -68,7 +68,7 @@ var mistakes = map[string]map[string]mistake{
 		"a size that is none":                  in("huge", `spec.size: "huge" is not a size`, "size"),
 		"a cluster that is not offered":        in(object{"ref": object{"name": "north"}}, "offers no cluster", "cluster"),
 		"a cluster of one's own":               in(object{"gardener": object{"region": "eu"}}, "dedicated clusters are not built", "cluster"),
-		"a service that is not built":          in(true, "spec.services.heat.enabled: ", "services", "heat", "enabled"),
+		"a service that is not built":          in(true, "spec.cortex.enabled: ", "cortex", "enabled"),
 		"point-in-time recovery":               in(object{"pointInTimeRecovery": true}, "pointInTimeRecovery: ", "infrastructure", "mariadb", "backup"),
 		"an option that there is not":          in(object{"DEFAULT": object{"nonsense": true}}, "config.DEFAULT.nonsense: ", "services", "keystone", "config"),
 		"an option of another type":            in(object{"token": object{"cache_time": "long"}}, "config.token.cache_time: ", "services", "keystone", "config"),
@@ -131,6 +131,10 @@ var mistakes = map[string]map[string]mistake{
 		"a worker without room": in("64Mi", "spec.maintenance.memory: 64Mi cannot hold a process", "maintenance", "memory"),
 		"a plugin for agents":   in(list{"router"}, "spec.servicePlugins[0]: ", "servicePlugins"),
 		"OVN that is nowhere":   in("ovn", "spec.ovn.northbound: ", "ovn", "northbound"),
+	},
+	"Heat": {
+		"too little memory":      in("64Mi", "spec.api.memory: 64Mi cannot hold", "api", "memory"),
+		"an engine without room": in("64Mi", "spec.engine.memory: 64Mi cannot hold a process", "engine", "memory"),
 	},
 	"NovaCell": {
 		"too little memory": in("64Mi", "spec.conductor.memory: 64Mi cannot hold a process", "conductor", "memory"),

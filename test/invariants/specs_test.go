@@ -20,6 +20,7 @@ import (
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
@@ -98,6 +99,8 @@ var constraints = map[string]constraint{
 		}
 	}},
 	"rpc.cpu": cores, "rpc.memory": memory,
+	"engine.cpu": cores, "engine.memory": memory,
+	"cfn.cpu": cores, "cfn.memory": memory,
 	"northbound.cpu": cores, "northbound.memory": memory,
 	"southbound.cpu": cores, "southbound.memory": memory,
 	"northd.cpu": cores, "northd.memory": memory,
@@ -111,6 +114,7 @@ var constraints = map[string]constraint{
 		global, _ := o["global"].(object)
 		exposure, _ := global["exposure"].(object)
 		services, _ := o["services"].(object)
+		knownProvider(services)
 		for _, service := range services {
 			if service, ok := service.(object); ok && exposure["type"] == "None" {
 				delete(service, "hostname")
@@ -361,6 +365,10 @@ var (
 		new: func() any { return &neutronv1.Neutron{} },
 		fix: databases,
 	}
+	heats = &definedKind{
+		folder: "heat", apiVersion: "heat.openstack.c5c3.io/v1alpha1", kind: "Heat",
+		new: func() any { return &heatv1.Heat{} },
+	}
 	platforms = &definedKind{
 		folder: "platform", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "PlatformConfig",
 		new: func() any { return &platformv1.PlatformConfig{} },
@@ -368,7 +376,7 @@ var (
 )
 
 var definedKinds = []*definedKind{
-	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, horizons, ovns, platforms, hypervisors,
+	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, heats, horizons, ovns, platforms, hypervisors,
 }
 
 func init() { //nolint:gochecknoinits // the table refers to itself
@@ -552,5 +560,26 @@ func TestDraw(t *testing.T) {
 	}
 	if share := 100 * discarded.Load() / drawn.Load(); share > 2 {
 		t.Errorf("%d%% of %d specs are not valid", share, drawn.Load())
+	}
+}
+
+// knownProvider lets a dashboard send users to the identity provider that Keystone has, or to none.
+func knownProvider(services object) {
+	keystone, _ := services["keystone"].(object)
+	horizon, _ := services["horizon"].(object)
+	websso, ok := horizon["websso"].(object)
+	if !ok {
+		return
+	}
+	federation, ok := keystone["federation"].(object)
+	if !ok {
+		delete(horizon, "websso")
+		return
+	}
+	choices, _ := websso["choices"].(list)
+	for _, c := range choices {
+		if c, ok := c.(object); ok && c["provider"] != nil {
+			c["provider"] = federation["provider"]
+		}
 	}
 }

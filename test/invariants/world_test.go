@@ -91,9 +91,14 @@ var subjects = []*subject{
 		revisions: []string{"config-"},
 	},
 	{
-		name:      "Horizon",
-		runner:    kinds.Runners()["Horizon.horizon.openstack.c5c3.io"],
-		draw:      drawService(horizons, "horizon", "h", "dashboard.eu"),
+		name:   "Horizon",
+		runner: kinds.Runners()["Horizon.horizon.openstack.c5c3.io"],
+		draw:   drawService(horizons, "horizon", "h", "dashboard.eu"),
+	},
+	{
+		name:      "Heat",
+		runner:    kinds.Runners()["Heat.heat.openstack.c5c3.io"],
+		draw:      drawService(heats, "heat", "s", "stacks.eu"),
 		keep:      []string{"target"},
 		revisions: []string{"config-"},
 	},

@@ -18,6 +18,13 @@ var found = map[string]string{
 	"placement": "placement", "neutron": "network", "cinder": "block-storage", "nova": "compute", "glance": "image", "service_user": "image",
 }
 
+// delegated are the types of the services in which a program does what users delegate to it by trusts, for which it has a login of its own
+// (heat/engine/clients/os).
+var delegated = []string{"compute", "network", "image", "block-storage"}
+
+// trustee is the group of that login.
+const trustee = "trustee"
+
 // logins are the groups by which a container logs in.
 func logins(c corev1.Container) []string {
 	var out []string
@@ -43,6 +50,11 @@ func (w *world) needFromCatalog(p *pod, c corev1.Container) {
 			continue
 		}
 		w.needType(p, found[group], "it has a login for "+group)
+		if group == trustee {
+			for _, t := range delegated {
+				w.needType(p, t, "users delegate to it")
+			}
+		}
 	}
 }
 

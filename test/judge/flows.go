@@ -36,13 +36,14 @@ func (w *world) needAPIServer(p *pod, why string) {
 
 // told are the options whose address a program tells others, and does not speak to, with the program.
 var told = []*regexp.Regexp{
-	regexp.MustCompile(`^--bootstrap-[a-z]+-url$`), // keystone-manage writes it into the catalog
-	regexp.MustCompile(`(?i)^OIDCRedirectURI$`),    // a browser goes there
-	regexp.MustCompile(`^trusted_dashboard$`),      // the same
-	regexp.MustCompile(`^public_endpoint$`),        // answers refer to it
-	regexp.MustCompile(`^compute_link_prefix$`),    // the same
-	regexp.MustCompile(`^WEBSSO_KEYSTONE_URL$`),    // a browser goes there
-	regexp.MustCompile(`^www_authenticate_uri$`),   // who has no token is sent there
+	regexp.MustCompile(`^--bootstrap-[a-z]+-url$`),                   // keystone-manage writes it into the catalog
+	regexp.MustCompile(`(?i)^OIDCRedirectURI$`),                      // a browser goes there
+	regexp.MustCompile(`^trusted_dashboard$`),                        // the same
+	regexp.MustCompile(`^public_endpoint$`),                          // answers refer to it
+	regexp.MustCompile(`^compute_link_prefix$`),                      // the same
+	regexp.MustCompile(`^WEBSSO_KEYSTONE_URL$`),                      // a browser goes there
+	regexp.MustCompile(`^www_authenticate_uri$`),                     // who has no token is sent there
+	regexp.MustCompile(`^heat_(metadata|waitcondition)_server_url$`), // virtual machines are sent there
 	regexp.MustCompile(`^ServerName$`),
 }
 

@@ -63,6 +63,15 @@ var files = map[string]struct {
 		},
 		hidden: "application_credential_(id|secret)",
 	},
+	"heat.conf": {
+		namespaces: []string{
+			"heat.common.cache", "heat.common.config", "heat.common.context", "heat.common.crypt", "heat.common.wsgi", "heat.engine.clients",
+			"heat.engine.clients.os.keystone.heat_keystoneclient", "heat.engine.hot.functions", "heat.engine.notification", "heat.engine.resources",
+			"heat.api.aws.ec2token", "keystonemiddleware.auth_token", "oslo.cache", "oslo.concurrency", "oslo.log", "oslo.messaging",
+			"oslo.middleware", "oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.reports", "oslo.service.service",
+		},
+		hidden: "application_credential_(id|secret)",
+	},
 }
 
 // foreign are files of other programs.
@@ -75,7 +84,7 @@ var orderedRelease = regexp.MustCompile(`openStackRelease: "[0-9.]+"`)
 // in each installed release.
 func TestConfiguration(t *testing.T) {
 	claims := map[string][]byte{"example": examples.Claim}
-	for _, pattern := range []string{"testdata/[a-o]*.yaml", "testdata/placement.yaml", "testdata/small.yaml", "../../examples/controlplane/*.yaml"} {
+	for _, pattern := range []string{"testdata/[a-o]*.yaml", "testdata/placement.yaml", "testdata/small.yaml", "testdata/stacks.yaml", "../../examples/controlplane/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("there is no claim %s (%v)", pattern, err)

@@ -274,7 +274,7 @@ func testLogIn(t *testing.T, s *site) {
 			t.Errorf("%s is offered: %t, want %t", text, !want, want)
 		}
 	}
-	cookies := b.Jar.Cookies(must(url.Parse(s.url)))
+	cookies := b.Jar.Cookies(s.root(t))
 	if got := s.get(t, b, "/auth/logout/"); got.location.Path != loginPath {
 		// Django 5 logs out by a form only.
 		form := s.get(t, b, "/identity/")
@@ -284,17 +284,21 @@ func testLogIn(t *testing.T, s *site) {
 		t.Errorf("after the log-out: %s at %s", got.status, got.location)
 	}
 	again := browser(t, s.cloud, true)
-	again.Jar.SetCookies(must(url.Parse(s.url)), cookies)
+	again.Jar.SetCookies(s.root(t), cookies)
 	if got := s.get(t, again, "/identity/"); got.location.Path != loginPath {
 		t.Errorf("the session outlives its log-out: %s at %s", got.status, got.location)
 	}
 }
 
-func must[T any](v T, err error) T {
+
+// root is the dashboard's address, as cookies are kept for.
+func (s *site) root(t testing.TB) *url.URL {
+	t.Helper()
+	out, err := url.Parse(s.url)
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
-	return v
+	return out
 }
 
 // pods are those of the dashboard that are ready.
@@ -345,7 +349,7 @@ func testSharedSession(t *testing.T, s *site) {
 	if len(pods) != 2 {
 		t.Fatalf("there are %d pods, want 2", len(pods))
 	}
-	cookies := b.Jar.Cookies(must(url.Parse(s.url)))
+	cookies := b.Jar.Cookies(s.root(t))
 	for _, p := range pods {
 		if got := s.direct(t, p, s.host(), "/identity/users/", cookies); got.code != http.StatusOK {
 			t.Errorf("pod %s: got %s, want 200", p.Name, got.status)

@@ -31,6 +31,7 @@ var subjects = []subject{
 	{name: "Configuration"},
 	{name: "Glance", ceph: true},
 	{name: "Horizon", browser: true},
+	{name: "Heat"},
 	{name: "Keystone"},
 	{name: "MariaDB"},
 	{name: "Neutron"},

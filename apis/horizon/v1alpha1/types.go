@@ -63,7 +63,7 @@ type Settings struct {
 	// Name that pages bear in their titles. Absent: OpenStack Dashboard.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f]+$`
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f-\x9f]+$`
 	// +kubebuilder:example="Example Cloud"
 	// +optional
 	Title string `json:"title,omitempty"`
@@ -108,7 +108,7 @@ type WebSSOChoice struct {
 	// What users read.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f]+$`
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f-\x9f]+$`
 	// +kubebuilder:example="Company account"
 	Label string `json:"label"`
 	// Identity provider in Keystone. Absent: that of services.keystone.federation.

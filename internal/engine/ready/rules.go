@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
@@ -86,6 +87,7 @@ var rules = table(
 	row(glancev1.Group, "Glance", composite()),
 	row(horizonv1.Group, "Horizon", composite()),
 	row(neutronv1.Group, "Neutron", composite()),
+	row(heatv1.Group, "Heat", composite()),
 	row(novav1.Group, "Nova", composite()),
 	row(novav1.Group, "NovaCell", composite()),
 	row(ovnv1.Group, "OVNCluster", composite()),

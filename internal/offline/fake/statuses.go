@@ -38,6 +38,7 @@ var statuses = table(
 	row("glance.openstack.c5c3.io", "Glance", composite),
 	row("horizon.openstack.c5c3.io", "Horizon", composite),
 	row("neutron.openstack.c5c3.io", "Neutron", composite),
+	row("heat.openstack.c5c3.io", "Heat", composite),
 	row("nova.openstack.c5c3.io", "Nova", composite),
 	row("nova.openstack.c5c3.io", "NovaCell", composite),
 	row("ovn.c5c3.io", "OVNCluster", composite),

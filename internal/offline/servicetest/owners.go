@@ -36,7 +36,7 @@ func (o Owners[M]) Each(t *testing.T, app string, files ...string) {
 	accepted, tried := 0, 0
 	for i, known := range registry.All(app) {
 		file := files[i%len(files)]
-		spec := specOf(t, file)
+		spec := Spec(t, file)
 		spec["openStackRelease"], spec["allowUnknown"] = known.Release, true
 		known, err := known.With(o.Groups...)
 		if err != nil {
@@ -91,7 +91,8 @@ func settings(options []*registry.Option) iter.Seq2[registry.Name, any] {
 	}
 }
 
-func specOf(t *testing.T, file string) map[string]any {
+// Spec is the spec of a file in testdata.
+func Spec(t *testing.T, file string) map[string]any {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", file+".yaml")) //nolint:gosec // a test names it
 	if err != nil {

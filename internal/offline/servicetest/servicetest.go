@@ -38,7 +38,7 @@ func (k Kind) Ready(t *testing.T, file string) (*simulate.World, [][]string) {
 	t.Helper()
 	xr, err := structpb.NewStruct(map[string]any{
 		"apiVersion": k.GroupVersion().String(), "kind": k.Kind,
-		"metadata": map[string]any{"name": stdcmp.Or(k.Name, strings.ToLower(k.Kind)), "namespace": "cloud"}, "spec": specOf(t, file),
+		"metadata": map[string]any{"name": stdcmp.Or(k.Name, strings.ToLower(k.Kind)), "namespace": "cloud"}, "spec": Spec(t, file),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,7 @@ var harmless = []string{
 	"filter_scheduler shuffle_best_same_weighed_hosts", "quota injected_file_content_bytes", "quota injected_file_path_length", "quota injected_files",
 	"quota server_group_members", "quota server_groups", "workarounds ensure_libvirt_rbd_instance_dir_cleanup",
 	"DEFAULT host_dvr_for_dhcp", "DEFAULT max_subnet_host_routes",
+	"DEFAULT default_software_config_transport", "DEFAULT max_server_name_length", "DEFAULT max_template_size", "DEFAULT template_fetch_timeout",
 }
 
 // tabled are the options of a release under the names by which tables know them.

@@ -111,6 +111,40 @@ var taken = map[string]map[string]string{
 			"swift_upload_buffer_dir",
 		"<vmware>": "*",
 	},
+	"heat": {
+		"DEFAULT": "backdoor_port backdoor_socket cloud_backend convergence_engine deferred_auth_method environment_dir graceful_shutdown_timeout " +
+			"heat_metadata_server_url heat_stack_user_role heat_waitcondition_server_url host instance_connection_is_secure keystone_backend " +
+			"loadbalancer_template num_engine_workers plugin_dirs region_name_for_services region_name_for_shared_services " +
+			"server_keystone_endpoint_type shared_services_types stack_domain_admin stack_user_domain_id stack_user_domain_name template_dir",
+		"auth_password":     "*",
+		"clients":           "*",
+		"clients_aodh":      "*",
+		"clients_barbican":  "*",
+		"clients_cinder":    "*",
+		"clients_designate": "*",
+		"clients_glance":    "*",
+		"clients_heat":      "*",
+		"clients_keystone":  "*",
+		"clients_magnum":    "*",
+		"clients_manila":    "*",
+		"clients_mistral":   "*",
+		"clients_monasca":   "*",
+		"clients_neutron":   "*",
+		"clients_nova":      "*",
+		"clients_octavia":   "*",
+		"clients_swift":     "*",
+		"clients_trove":     "*",
+		"clients_vitrage":   "*",
+		"clients_zaqar":     "*",
+		"ec2authtoken":      "*",
+		"eventlet_opts":     "*",
+		"heat_api":          "*",
+		"heat_api_cfn":      "*",
+		"noauth":            "*",
+		"oslo_reports":      "file_event_handler log_dir",
+		"paste_deploy":      "*",
+		"trustee":           "*",
+	},
 	"queue": {
 		"DEFAULT":                      "control_exchange",
 		"oslo_messaging_kafka":         "*",
@@ -211,12 +245,12 @@ var taken = map[string]map[string]string{
 var (
 	listed = map[string]table{
 		"every service": everyService, "without queue": withoutQueue, "client": client, "keystone": keystone, "placement": placement, "glance": glance,
-		"queue": queue, "nova": nova, "neutron": neutron,
+		"queue": queue, "nova": nova, "neutron": neutron, "heat": heat,
 	}
 	tablesOf = map[string][]string{
 		"keystone": {"keystone", "without queue", "every service"}, "placement": {"placement", "client", "every service"},
 		"glance": {"glance", "without queue", "client", "every service"}, "nova": {"nova", "queue", "client", "every service"},
-		"neutron": {"neutron", "queue", "client", "every service"},
+		"neutron": {"neutron", "queue", "client", "every service"}, "heat": {"heat", "queue", "client", "every service"},
 	}
 )
 
@@ -279,6 +313,9 @@ var fields = map[string]map[string]string{"every service": {
 	"quotas.quota_security_group":          "quotas.securityGroups",
 	"quotas.quota_security_group_rule":     "quotas.securityGroupRules",
 	"quotas.quota_subnet":                  "quotas.subnets",
+}, "heat": {
+	"DEFAULT.heat_metadata_server_url": "cfn.hostname", "DEFAULT.heat_waitcondition_server_url": "cfn.hostname",
+	"DEFAULT.num_engine_workers": "engine.memory",
 }, "nova": {
 	"DEFAULT.metadata_workers": "uwsgi.processes", "DEFAULT.osapi_compute_workers": "uwsgi.processes", "api.local_metadata_per_cell": "metadata.perCell",
 	"conductor.workers": "conductor", "quota.cores": "quotas.cores",

@@ -7,6 +7,7 @@ var services = map[string][]table{
 	"glance":    {glance, withoutQueue, client, everyService},
 	"neutron":   {neutron, queue, client, everyService},
 	"nova":      {nova, queue, client, everyService},
+	"heat":      {heat, queue, client, everyService},
 	directories: {keystoneDomain},
 }
 

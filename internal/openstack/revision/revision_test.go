@@ -25,6 +25,11 @@ func TestKnown(t *testing.T) {
 			{Revision: "742c857f1dfb", Releases: []string{"2026.1", "2026.2"}},
 		},
 		"glance": {{Revision: "2024_1_contract01", Releases: all}, {Revision: "2024_1_expand01", Releases: all}},
+		"heat": {
+			{Revision: "c6214ca60943", Releases: []string{"2025.1", "2025.2"}},
+			{Revision: "88be64598c0f", Releases: []string{"2026.1"}}, {Revision: "d2db381e3324", Releases: []string{"2026.1"}},
+			{Revision: "97b2a986f922", Releases: []string{"2026.1", "2026.2"}},
+		},
 		"neutron": {
 			{Revision: "ad80a9f07c5c", Releases: []string{"2025.1"}}, {Revision: "d553edeb540f", Releases: []string{"2025.2"}},
 			{Revision: "b1bca967e19d", Releases: []string{"2026.1"}}, {Revision: "a00aa97899c0", Releases: []string{"2026.2"}},

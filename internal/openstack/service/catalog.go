@@ -9,33 +9,53 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
 )
 
+// Entry is an API in the catalog of Keystone besides the service's own.
+type Entry struct {
+	// Process that serves it, after which its objects are called.
+	Process string
+	// Name and Type in the catalog, and what is said of it there.
+	Name, Type, Description string
+	// Endpoints are its addresses.
+	Endpoints common.Endpoints
+}
+
 // Catalog is what the catalog of Keystone says of the service: what it is, where it answers, and in which region that is. It goes from
 // there with its objects: clients must not be sent to a service that is switched off. What is there already, K-ORC takes over.
 func Catalog[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
+	own := s.Spec.Endpoints
+	own.Public += common.URL(s.CatalogPath)
+	own.Internal += common.URL(s.CatalogPath)
+	entries, regions := s.entry(s.Name, "", Entry{Name: s.App, Type: s.CatalogType, Description: s.Description, Endpoints: own})
+	for _, e := range s.Entries {
+		entry, region := s.entry(s.Sub(e.Process), e.Process+"-", e)
+		entries, regions = append(entries, entry...), append(regions, region...)
+	}
+	return []compose.Stage{entries, regions}, nil
+}
+
+// entry is an API in the catalog, by the name of its objects and what their resources' names begin with.
+func (s *Service) entry(name, prefix string, e Entry) (entries, regions compose.Stage) {
 	cloud := korc.Credentials(s.Spec.Identity.KORCCloudRef)
-	entries := compose.Stage{{
-		Name: "catalog-service",
-		Object: cloud.Owned("Service", s.Meta(s.Name), object.Map{
-			"name": s.App, "type": s.CatalogType, "description": s.Description,
-		}),
+	entries = compose.Stage{{
+		Name:   prefix + "catalog-service",
+		Object: cloud.Owned("Service", s.Meta(name), object.Map{"name": e.Name, "type": e.Type, "description": e.Description}),
 	}}
-	var regions compose.Stage
-	for _, e := range []struct {
+	for _, end := range []struct {
 		kind string
 		url  common.URL
-	}{{"public", s.Spec.Endpoints.Public}, {"internal", s.Spec.Endpoints.Internal}} {
-		meta := s.Meta(s.Sub(e.kind))
+	}{{"public", e.Endpoints.Public}, {"internal", e.Endpoints.Internal}} {
+		meta := s.Meta(name + "-" + end.kind)
 		entries = append(entries, compose.Resource{
-			Name:   "endpoint-" + e.kind,
-			Object: cloud.Owned("Endpoint", meta, object.Map{"interface": e.kind, "serviceRef": s.Name, "url": string(e.url)}),
+			Name:   prefix + "endpoint-" + end.kind,
+			Object: cloud.Owned("Endpoint", meta, object.Map{"interface": end.kind, "serviceRef": name, "url": string(end.url)}),
 		})
 		regions = append(regions, compose.Resource{
-			Name: "region-" + e.kind,
+			Name: prefix + "region-" + end.kind,
 			Object: c5c3.EndpointRegion(meta, openstackv1.EndpointRegionSpec{
 				CloudCredentialsRef: s.Spec.Identity.AdminCloudRef, EndpointRef: common.ObjectName(meta.Name), Region: s.Spec.Region,
 			}),
 		})
 	}
-	return []compose.Stage{entries, regions}, nil
+	return entries, regions
 }

@@ -19,6 +19,11 @@ type Definition struct {
 	// CatalogType is what the service is in the catalog, and Description what is said of it there. A service without a type keeps the catalog
 	// itself, or is a client of the others alone: it has neither a user nor entries.
 	CatalogType, Description string
+	// CatalogPath is what follows the API's addresses in the catalog: /%(project_id)s, for which Keystone puts who asks.
+	CatalogPath string
+	// Trustee says that others delegate roles to its user. They do so in Keystone, to which the user is known by its ID: it stays there as
+	// long as the service's data does.
+	Trustee bool
 	// Port of the API, on the Service and the pods.
 	Port int32
 	// Module is the WSGI application, HealthPath where it answers without a login. A service without a module has no API.

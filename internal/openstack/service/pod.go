@@ -110,16 +110,17 @@ func (s *Service) JobPod(image string, f Files, command []string) workload.Pod {
 
 // LogIn gives a pod what it logs in to Keystone by, in groups of options.
 func (s *Service) LogIn(p *workload.Pod, groups ...string) {
-	s.trust(p)
+	s.IdentityCA().mount(p)
 	for _, group := range groups {
 		p.Containers[0].Env = append(p.Containers[0].Env, s.AuthEnv(group)...)
 	}
 }
 
-// trust gives a pod what it verifies Keystone's certificate by, and those of all services of the control plane, which are of one authority.
-func (s *Service) trust(p *workload.Pod) {
+// IdentityCA is the volume with the authority by which Keystone's internal address is verified, and those of other services, which have the
+// same. Pods that log in have it.
+func (s *Service) IdentityCA() Volume {
 	ca := s.Spec.Identity.CASecretRef
-	s.SecretVolume(identityCA, string(ca.Name), string(ca.Key)).mount(p)
+	return s.SecretVolume(identityCA, string(ca.Name), string(ca.Key))
 }
 
 // TrustedFile is where a pod that logs in, or asks Keystone for others, has that authority.
@@ -135,7 +136,7 @@ func (s *Service) ServerPod() workload.Pod {
 	if s.registered() {
 		s.LogIn(&p, append([]string{authToken}, s.Logins...)...)
 	} else if s.Spec.Identity != nil {
-		s.trust(&p)
+		s.IdentityCA().mount(&p)
 	}
 	if s.Queue {
 		p.Containers[0].Env = append(p.Containers[0].Env, s.processName("api"))

@@ -40,6 +40,8 @@ type Process struct {
 	Port int32
 	// Exposure says how it is reached from outside. Nil: it is not.
 	Exposure *common.ServiceExposure
+	// Shared says that it is an API as the service's own: whoever reaches that reaches it.
+	Shared bool
 	// Clients are the networks that it is reached from besides: 10.0.0.0/24.
 	Clients []string
 	// Ready is how a pod is found to work. One that is reached from elsewhere is restarted, too, if it does not.
@@ -162,6 +164,9 @@ func (s *Service) processHost(process string) string {
 func (s *Service) ProcessWorkload(p Process) workload.Workload {
 	w := s.Workload.With(s.Sub(p.Name), p.Name)
 	w.Replicas, w.Resources = ptr.Deref(p.Replicas, defaultReplicas), Resources(p.Process)
+	if s.Quiesced {
+		w.Replicas = 0
+	}
 	return w
 }
 
@@ -173,7 +178,10 @@ func (s *Service) run(p Process) ([]compose.Stage, error) {
 	}
 	w := s.ProcessWorkload(p)
 	var in []workload.Flow
-	if p.Port > 0 {
+	switch {
+	case p.Port > 0 && p.Shared:
+		in = s.inbound(p.Port, p.Exposure)
+	case p.Port > 0:
 		in = p.inbound()
 	}
 	stage := compose.Stage{

@@ -49,6 +49,9 @@ func (s *Service) schemaReleases(seen observe.State) error {
 		sync, _ := seen.Get(s.databaseResource(schemaResource, i))
 		is := schema{sync.String("status", "installedRelease"), sync.String("status", "previousRelease")}
 		schemas = append(schemas, is)
+		if quiesce, _ := sync.Bool("status", "quiesce"); quiesce {
+			s.Quiesced = true
+		}
 		effective, err := release.Effective(s.Wanted, is.installed, is.previous)
 		if err != nil {
 			return err

@@ -93,6 +93,8 @@ type Service struct {
 	Rules map[string]string
 	// Processes are those besides the API.
 	Processes []Process
+	// Entries of the catalog are those besides the API's.
+	Entries []Entry
 	// Logins are groups of options by which the service logs in to Keystone, besides that of the tokens of requests.
 	Logins []string
 	// Credential is the Secret of the application credential of another service, by which this one logs in. Empty: it has its own.
@@ -114,6 +116,8 @@ type Service struct {
 	Jobs []string
 	// processes is how many workers the spec asks for. 0: as many as the memory holds.
 	processes int32
+	// Quiesced says that no pod may run that uses the databases: a step of a schema is in turn that needs that.
+	Quiesced bool
 	// running is the image of the pods of a resource while a release is not in effect. Nil: it is.
 	running func(resource string) string
 	// cutover is how the API goes to another release, if it cuts over.
@@ -152,6 +156,9 @@ func (d *Definition) Derive(in Input) (*Service, error) {
 		Resources:   in.Spec.Workload.Resources,
 		Placement:   in.Spec.Workload.Placement,
 		PullSecrets: s.Spec.Images.PullSecrets,
+	}
+	if s.Quiesced {
+		s.Workload.Replicas = 0
 	}
 	if s.Stateful {
 		s.Workload.Headless = s.Sub("pods")

@@ -39,10 +39,16 @@ func (s *Service) Cloud() common.CloudCredentialsReference {
 // is made when the user has them.
 //
 // The user goes from Keystone with its object, and all its credentials with it. A service that is ordered again has another user with the
-// same password: K-ORC takes over a user that exists, but sets no password for it. Its role assignments have nothing to remove then.
+// same password: K-ORC takes over a user that exists, but sets no password for it. Its role assignments have nothing to remove then. That
+// of a trustee stays with the data.
 func User[M Instance](m M) ([]compose.Stage, error) {
 	s := m.Base()
-	user := korc.Credentials(s.Spec.Identity.KORCCloudRef).Owned("User", s.Meta(s.Name), object.Map{
+	cloud := korc.Credentials(s.Spec.Identity.KORCCloudRef)
+	own := cloud.Owned
+	if s.Trustee && s.Spec.DeletionPolicy != common.DeletionPolicyDelete {
+		own = cloud.Managed
+	}
+	user := own("User", s.Meta(s.Name), object.Map{
 		"name": s.App, "domainRef": common.DefaultDomainObject, "passwordRef": s.userSecret(), "description": "Service " + s.Title,
 	})
 	clouds := s.Clouds(Login{

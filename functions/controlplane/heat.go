@@ -1,0 +1,106 @@
+package controlplane
+
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// heat is the orchestration service.
+func heat(m *model, s *serviceState) runtime.Object {
+	h := m.spec.Services.Heat
+	return &heatv1.Heat{
+		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
+		Spec: heatv1.HeatSpec{
+			ServiceSpec: m.serviceSpec(s), Placement: h.Placement, Identity: m.identitySpec(), Queue: m.queueSpec(),
+			API: m.process(h.API), CFN: m.heatCFN(s), Engine: m.daemon(h.Engine), UWSGI: s.processes(),
+			Archive: ptr.Deref(h.Archive, common.Archive{}),
+		},
+	}
+}
+
+// heatAPI is what the claim says of the API's pods, in the form of all services.
+func heatAPI(h *controlplanev1.Heat) common.Workload {
+	return *openstack.Shape(ptr.Deref(h.API, common.Process{}), h.Placement)
+}
+
+// heatCFN is the API by which virtual machines report, nil if it is off. It has a host name to itself wherever the other one is: they sign
+// what they ask with host name and path, and a Gateway takes a path away.
+func (m *model) heatCFN(s *serviceState) *heatv1.CFN {
+	said := ptr.Deref(m.spec.Services.Heat.CFN, controlplanev1.HeatCFN{})
+	if !ptr.Deref(said.Enabled, true) {
+		return nil
+	}
+	service := s.name + "-" + heatv1.CFNName
+	out := &heatv1.CFN{Process: m.process(&said.Process), Exposure: m.at(said.Hostname, service)}
+	out.Endpoints = common.Endpoints{
+		Public:   common.URL(m.proxyURL(out.Exposure, service, heatv1.CFNPort) + heatv1.Version),
+		Internal: common.URL(heatv1.CFNInternalURL(s.name, m.instance)),
+	}
+	return out
+}
+
+func checkHeat(m *model, s *serviceState, r release.Release) error {
+	h := m.spec.Services.Heat
+	spec := s.spec()
+	spec.Workload, spec.MemoryField = openstack.Shape(m.process(h.API), h.Placement), "api.memory"
+	errs := []error{m.checkQueue(s), spec.Check(s.field(""), s.name, r)}
+	if m.exposure.Type != exposure.None && m.exposure.Routing == routingPaths {
+		errs = append(errs, invalid.Field(s.field(".enabled"), "behind a host name that services share (global.exposure.routing Paths) Keystone "+
+			"names its public address alone, at which engines do not log in; use routing Hostnames, or leave this service off"))
+	}
+	if h.API != nil { // How much memory it needs is a question of all services.
+		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *h.API))
+	}
+	if h.Engine != nil {
+		errs = append(errs, openstack.CheckProcess(s.field(".engine"), *h.Engine))
+	}
+	if h.CFN != nil {
+		errs = append(errs, openstack.CheckProcess(s.field(".cfn"), h.CFN.Process))
+	}
+	if a := h.Archive; a != nil && a.Schedule != "" {
+		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
+	}
+	return errors.Join(errs...)
+}
+
+// heatPods are those of every process.
+func heatPods(m *model, s *serviceState) []part {
+	h := m.spec.Services.Heat
+	of := func(field string, p common.Process) part {
+		return part{field: s.field(field), replicas: *p.Replicas, resources: openstack.Resources(p), short: true}
+	}
+	out := []part{of(".api", m.process(h.API)), of(".engine", m.daemon(h.Engine))}
+	if c := m.heatCFN(s); c != nil {
+		out = append(out, of(".cfn", c.Process))
+	}
+	// The same number for every API, said once.
+	return append(out, part{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes})
+}
+
+// heatConnections is how many it opens to the database at most. Only engines do: each worker has a pool, and as many more as it has threads
+// that answer (heat.engine.service.EngineService._configure_db_conn_pool_size), which are 64 where nobody says otherwise.
+func heatConnections(m *model, _ *serviceState) int64 {
+	const answering = 64
+	p := m.daemon(m.spec.Services.Heat.Engine)
+	return int64(*p.Replicas) * int64(openstack.Processes(openstack.Resources(p))) * (pool + answering)
+}
+
+// heatHosts is that of the API by which virtual machines report.
+func heatHosts(m *model, s *serviceState) []host {
+	c := m.heatCFN(s)
+	if c == nil {
+		return nil
+	}
+	return []host{{s.name + " as CloudFormation", s.field(".cfn.hostname"), c.Exposure}}
+}

@@ -1,0 +1,58 @@
+package heat
+
+import (
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
+)
+
+// The domain of stacks' users, who manages it, and the role that its users have
+// (https://docs.openstack.org/heat/latest/install/install-ubuntu.html).
+const (
+	domainName  = "heat"
+	domainAdmin = "heat_domain_admin"
+	stackUser   = "heat_stack_user"
+	// adminObject and roleObject are their objects' names: those of Kubernetes have no underscores.
+	adminObject = "heat-domain-admin"
+	roleObject  = "heat-stack-user"
+)
+
+func (m *model) adminSecret() string { return m.Sub("domain-admin") }
+func (m *model) keySecret() string   { return m.Sub("encryption-key") }
+
+// domain is that of the users that stacks make for virtual machines to report as, apart from everybody else. Domain and role stay in
+// Keystone, as what stacks have made hangs on them. Their administrator goes with Heat, and comes again with the same password.
+func domain(m *model) ([]compose.Stage, error) {
+	cloud := korc.Credentials(m.Spec.Identity.KORCCloudRef)
+	return []compose.Stage{
+		{
+			{
+				Name:   "stack-domain",
+				Object: cloud.Managed("Domain", m.Meta(m.Name), object.Map{"name": domainName, "description": "Users that stacks make"}),
+			},
+			{
+				Name:   "stack-user-role",
+				Object: cloud.Managed("Role", m.Meta(roleObject), object.Map{"name": stackUser, "description": "Users that stacks make"}),
+			},
+			{
+				Name: "domain-admin", After: []string{"stack-domain"},
+				Object: cloud.Owned("User", m.Meta(adminObject), object.Map{
+					"name": domainAdmin, "domainRef": m.Name, "passwordRef": m.adminSecret(), "description": "Makes users for stacks",
+				}),
+			},
+		},
+		{{
+			Name: "domain-admin-role",
+			Object: c5c3.RoleAssignment(m.Meta(adminObject), openstackv1.RoleAssignmentSpec{
+				CloudCredentialsRef: m.Spec.Identity.AdminCloudRef,
+				ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDetach},
+				Resource: openstackv1.RoleAssignmentResource{
+					RoleRef: common.AdminRole, UserRef: adminObject, DomainRef: common.ObjectName(m.Name),
+				},
+			}),
+		}},
+	}, nil
+}

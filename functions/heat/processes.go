@@ -1,0 +1,70 @@
+package heat
+
+import (
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// healthPath is where both APIs answer without a login.
+const healthPath = "/healthcheck"
+
+// blockStorage is Cinder's port (https://docs.openstack.org/install-guide/firewalls-default-ports.html).
+const blockStorage = 8776
+
+// asked is where engines make what stacks say.
+var asked = workload.Flow{Ports: []int32{novav1.Port, blockStorage, glancev1.Port, neutronv1.Port}}
+
+// workers of an engine's pod.
+func (m *model) workers() int32 { return service.Processes(service.Resources(m.spec.Engine)) }
+
+// processes are those besides the API.
+func (m *model) processes() []service.Process {
+	queue := m.Spec.Queue
+	out := []service.Process{{
+		Process: m.spec.Engine, Name: engine, Title: "Heat's engine", Command: []string{"heat-engine"},
+		Outage: "no stack is made or changed, and none can be looked at",
+		Mercy:  engineMercy, Reaches: []workload.Flow{asked}, Mounts: []service.Volume{m.IdentityCA()},
+		Ready: workload.Connected(queue.Port), Alive: workload.Attached(queue.Host, queue.Port),
+		Env: []corev1.EnvVar{
+			// Workers of one host share a queue, and what looks for one of them has its ID: with names that do not stay, queues would pile up.
+			{Name: oslo.MustEnvName("DEFAULT", "host"), Value: m.Sub(engine)},
+			{Name: oslo.MustEnvName("DEFAULT", "graceful_shutdown_timeout"), Value: strconv.Itoa(int(engineMercy.Seconds()))},
+			workload.SecretEnv(oslo.MustEnvName(trusteeGroup, "password"), m.Sub("user"), secret.PasswordKey),
+			workload.SecretEnv(oslo.MustEnvName("DEFAULT", "stack_domain_admin_password"), m.adminSecret(), secret.PasswordKey),
+			workload.SecretEnv(oslo.MustEnvName("DEFAULT", "auth_encryption_key"), m.keySecret(), secret.PasswordKey),
+		},
+	}}
+	if c := m.spec.CFN; c != nil {
+		p := service.Process{
+			Process: c.Process, Name: cfn, Title: "Heat's API of CloudFormation",
+			Outage: "virtual machines cannot report, and stacks that wait for them do not become complete",
+			Port:   heatv1.CFNPort, Exposure: c.Exposure, Shared: true, Logins: []string{tokenGroup, reportGroup}, Mercy: mercy,
+			Ready: workload.HTTPS(service.ProcessPort, healthPath),
+		}
+		p.Server = m.Serve(m.seen, p, "heat.wsgi.cfn:application")
+		out = append(out, p)
+	}
+	return out
+}
+
+// archival removes what was deleted from the database, and engines that have not said for a while that they live.
+// https://docs.openstack.org/heat/latest/cli/heat-manage.html
+func archival(m *model) ([]compose.Stage, error) {
+	a := m.spec.Archive
+	script := fmt.Sprintf("heat-manage purge_deleted --granularity days %d && heat-manage service clean\n", a.AfterDays)
+	w := m.Workload.With(m.Sub(archive), archive)
+	pod := m.JobPod(m.Image, m.Files, []string{"sh", "-c", script})
+	return service.Single(archive, w.CronJob(pod, string(a.Schedule), a.Suspend || m.Quiesced)), nil
+}

@@ -1,0 +1,412 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/config"
+	virtual "github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"github.com/gophercloud/gophercloud/v2/openstack/orchestration/v1/stackresources"
+	"github.com/gophercloud/gophercloud/v2/openstack/orchestration/v1/stacks"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestHeat: the Heat of every release makes, changes and removes what stacks of a plain user say, waits for who reports by either API, and
+// loses nothing when its engines are replaced.
+func TestHeat(t *testing.T) {
+	for _, r := range release.Releases() {
+		t.Run(string(r), func(t *testing.T) {
+			t.Parallel()
+			h := startHeat(t, r, dashed(r))
+			t.Run("Entries", func(t *testing.T) { testHeatEntries(t, h) })
+			t.Run("Stack", func(t *testing.T) { testStack(t, h) })
+			t.Run("Engines", func(t *testing.T) { testEngines(t, h) })
+			t.Run("Killed", func(t *testing.T) { testEngineKilled(t, h) })
+			t.Run("Credential", func(t *testing.T) { testRotate(t, h.cloud, heatv1.ServiceName, stacksUsed(t, h)) })
+			t.Run("Archive", func(t *testing.T) { testArchived(t, h) })
+		})
+	}
+}
+
+// orchestration is a client of a Heat as a plain user, with one of Neutron, and one that reports from outside of every pod.
+type orchestration struct {
+	*gophercloud.ServiceClient
+	networks *gophercloud.ServiceClient
+	outside  *http.Client
+	cloud    *Cloud
+}
+
+func startHeat(t *testing.T, r release.Release, end string) orchestration {
+	t.Helper()
+	return memberOf(t, start(t, of(t, "stacks.yaml", r, end), nil))
+}
+
+// memberOf makes a project with a member, and logs in as that.
+func memberOf(t *testing.T, cloud *Cloud) orchestration {
+	t.Helper()
+	ctx, c := context.Background(), clientOf(t, cloud, false)
+	a := adminOf(t, c)
+	const who = "stacker"
+	project := a.create("project", map[string]any{"name": who, "domain_id": "default"})
+	user := a.create("user", map[string]any{"name": who, "domain_id": "default", "password": who})
+	a.do(http.MethodPut, "/projects/"+project+"/users/"+user+"/roles/"+a.named("roles", "name=member"), nil, nil)
+	provider, err := config.NewProviderClient(ctx, gophercloud.AuthOptions{
+		IdentityEndpoint: c.URL, Username: who, Password: who, DomainID: "default", AllowReauth: true,
+		Scope: &gophercloud.AuthScope{ProjectID: project},
+	}, config.WithHTTPClient(*c.HTTP))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := gophercloud.EndpointOpts{Region: region, Availability: gophercloud.AvailabilityInternal}
+	h := orchestration{cloud: cloud, outside: clientOf(t, cloud, true).HTTP}
+	if h.ServiceClient, err = openstack.NewOrchestrationV1(provider, ends); err != nil {
+		t.Fatal(err)
+	}
+	if h.networks, err = openstack.NewNetworkV2(provider, ends); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// testHeatEntries: the catalog has both APIs, and that of Heat's own goes on with the project of whoever asks.
+func testHeatEntries(t *testing.T, h orchestration) {
+	c := clientOf(t, h.cloud, false)
+	a := adminOf(t, c)
+	project := a.named("projects", "name=admin")
+	testEntries(t, h.cloud, heatv1.ServiceName, heatv1.ServiceType, heatv1.Port, heatv1.Version+"/"+project)
+	token, err := c.Validate(context.Background(), a.token, a.token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, entry := range token.Catalog {
+		for _, e := range entry.Endpoints {
+			if entry.Type == heatv1.CFNType {
+				found[e.Interface] = e.URL
+			}
+		}
+	}
+	internal := heatv1.CFNInternalURL(heatv1.ServiceName, h.cloud.Namespace)
+	if found["internal"] != internal || !strings.HasPrefix(found["public"], "https://heat-cfn.") || len(found) != 2 {
+		t.Errorf("endpoints of CloudFormation: %v", found)
+	}
+}
+
+// waitingStack is a template of which two resources wait until somebody reports: by a signed request of CloudFormation, and by Heat's own API with
+// a token of a user that the stack has made.
+const waitingStack = `heat_template_version: 2021-04-16
+resources:
+  signed: {type: "OS::Heat::WaitConditionHandle", properties: {signal_transport: CFN_SIGNAL}}
+  waits: {type: "OS::Heat::WaitCondition", properties: {handle: {get_resource: signed}, timeout: 900}}
+  token: {type: "OS::Heat::WaitConditionHandle"}
+  waits-too: {type: "OS::Heat::WaitCondition", properties: {handle: {get_resource: token}, timeout: 900}}
+`
+
+// wholeStack is one with something of everything, of which a parameter changes a part.
+const wholeStack = waitingStack + `  secret: {type: "OS::Heat::RandomString", properties: {length: {get_param: length}}}
+  script: {type: "OS::Heat::SoftwareConfig", properties: {config: "#!/bin/sh"}}
+  network: {type: "OS::Neutron::Net", properties: {name: {get_param: "OS::stack_name"}}}
+  subnet: {type: "OS::Neutron::Subnet", properties: {network: {get_resource: network}, cidr: 192.0.2.0/24}}
+  port: {type: "OS::Neutron::Port", depends_on: subnet, properties: {network: {get_resource: network}}}
+parameters:
+  length: {type: number, default: 8}
+outputs:
+  secret: {value: {get_attr: [secret, value]}}
+  reported: {value: {get_attr: [waits, data]}}
+  port: {value: {get_resource: port}}
+`
+
+// stack is one of the user's.
+type stack struct{ name, id string }
+
+func (h orchestration) create(ctx context.Context, name, template string) (stack, error) {
+	made, err := stacks.Create(ctx, h.ServiceClient, stacks.CreateOpts{
+		Name: name, TemplateOpts: &stacks.Template{TE: stacks.TE{Bin: []byte(template)}}, Timeout: 15,
+	}).Extract()
+	if err != nil {
+		return stack{}, err
+	}
+	return stack{name, made.ID}, nil
+}
+
+// until waits until a stack is in a state, or is gone if that is none.
+func (h orchestration) until(ctx context.Context, s stack, state string) (*stacks.RetrievedStack, error) {
+	var seen *stacks.RetrievedStack
+	err := h.cloud.Cluster.Wait(ctx, 4*time.Minute, s.name+" to be "+state, func(ctx context.Context) (bool, error) {
+		got, err := stacks.Get(ctx, h.ServiceClient, s.name, s.id).Extract()
+		if gophercloud.ResponseCodeIs(err, http.StatusNotFound) && state == "" {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		seen = got
+		if strings.HasSuffix(got.Status, "FAILED") {
+			return false, fmt.Errorf("%s: %s", got.Status, got.StatusReason)
+		}
+		return got.Status == state || state == "" && got.Status == "DELETE_COMPLETE", nil
+	})
+	if err != nil && seen != nil {
+		err = fmt.Errorf("%w: it is %s: %s", err, seen.Status, seen.StatusReason)
+	}
+	return seen, err
+}
+
+// must is what a step has made.
+func must[T any](t *testing.T) func(T, error) T {
+	return func(out T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+}
+
+// report does what virtual machines would: it reports to both resources that wait, at public addresses.
+func (h orchestration) report(t *testing.T, s stack) {
+	t.Helper()
+	signed := h.told(t, s, "signed")["alarm_url"]
+	h.post(t, signed, "", `{"status": "SUCCESS", "id": "1", "data": "by a signature"}`)
+	token := h.told(t, s, "token")
+	h.post(t, token["endpoint"], token["token"], `{"status": "SUCCESS", "data": "by a token"}`)
+}
+
+// told is what a virtual machine would be told of how to report.
+func (h orchestration) told(t *testing.T, s stack, handle string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := h.cloud.Cluster.Wait(context.Background(), 2*time.Minute, "what "+handle+" says", func(ctx context.Context) (bool, error) {
+		r, err := stackresources.Get(ctx, h.ServiceClient, s.name, s.id, handle).Extract()
+		if err != nil || r.Status != "CREATE_COMPLETE" {
+			return false, err
+		}
+		switch signal := r.Attributes["signal"].(type) {
+		case string:
+			err = json.Unmarshal([]byte(signal), &out)
+		case map[string]any:
+			for k, v := range signal {
+				out[k] = fmt.Sprint(v)
+			}
+		}
+		return len(out) > 0, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (h orchestration) post(t *testing.T, address, token, body string) {
+	t.Helper()
+	if !strings.HasPrefix(address, "https://heat") || strings.Contains(address, ".svc") {
+		t.Fatalf("virtual machines are told to report to %q", address)
+	}
+	method := http.MethodPut // It is signed, too (heat.engine.resources.signal_responder).
+	if token != "" {
+		method = http.MethodPost
+	}
+	request, err := http.NewRequestWithContext(context.Background(), method, address, bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		request.Header.Set("X-Auth-Token", token)
+	}
+	answer, err := h.outside.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // nothing is read
+	if answer.StatusCode > 299 {
+		t.Fatalf("a report to %s is answered by %s", address, answer.Status)
+	}
+}
+
+// output of a stack.
+func output(s *stacks.RetrievedStack, name string) string {
+	for _, o := range s.Outputs {
+		if o["output_key"] == name {
+			return fmt.Sprint(o["output_value"])
+		}
+	}
+	return ""
+}
+
+// testStack: a stack becomes complete when both have reported, is changed in the part that is new, and goes with all that it has made. Its
+// maker is a plain member, whose trust lets Heat act when virtual machines report.
+func testStack(t *testing.T, h orchestration) {
+	ctx := context.Background()
+	s := must[stack](t)(h.create(ctx, "whole", wholeStack))
+	h.report(t, s)
+	made := must[*stacks.RetrievedStack](t)(h.until(ctx, s, "CREATE_COMPLETE"))
+	secret, port := output(made, "secret"), output(made, "port")
+	if len(secret) != 8 || !strings.Contains(output(made, "reported"), "by a signature") {
+		t.Errorf("secret %q, reported %q", secret, output(made, "reported"))
+	}
+	if p, err := ports.Get(ctx, h.networks, port).Extract(); err != nil || len(p.FixedIPs) != 1 {
+		t.Errorf("port %s: %v, %v", port, p, err)
+	}
+	if err := stacks.Update(ctx, h.ServiceClient, s.name, s.id, stacks.UpdateOpts{
+		TemplateOpts: &stacks.Template{TE: stacks.TE{Bin: []byte(wholeStack)}}, Parameters: map[string]any{"length": 12},
+	}).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	changed := must[*stacks.RetrievedStack](t)(h.until(ctx, s, "UPDATE_COMPLETE"))
+	if is := output(changed, "secret"); len(is) != 12 || output(changed, "port") != port {
+		t.Errorf("secret %q after %q, port %s after %s", is, secret, output(changed, "port"), port)
+	}
+	h.remove(t, s)
+	if page, err := virtual.List(h.networks, virtual.ListOpts{Name: s.name}).AllPages(ctx); err != nil {
+		t.Error(err)
+	} else if left, err := virtual.ExtractNetworks(page); err != nil || len(left) > 0 {
+		t.Errorf("networks that are left: %v, %v", left, err)
+	}
+}
+
+func (h orchestration) remove(t *testing.T, s stack) {
+	t.Helper()
+	if err := stacks.Delete(context.Background(), h.ServiceClient, s.name, s.id).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.until(context.Background(), s, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testEngines: all engines are replaced while stacks wait. They end when what they do is done, and others take what is new: no stack is lost.
+func testEngines(t *testing.T, h orchestration) {
+	ctx := context.Background()
+	var all []stack
+	for i := range 4 {
+		all = append(all, must[stack](t)(h.create(ctx, fmt.Sprintf("replaced-%d", i), waitingStack)))
+	}
+	for _, s := range all {
+		h.told(t, s, "token")
+	}
+	was := h.engines(t)
+	d := &appsv1.Deployment{}
+	if err := h.cloud.Cluster.Patch(ctx, client.ObjectKey{Namespace: h.cloud.Namespace, Name: "heat-engine"}, d, func() {
+		d.Spec.Template.Annotations = map[string]string{"test": "rolled"}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	if err := h.cloud.Cluster.Wait(ctx, 3*time.Minute, "new engines", func(context.Context) (bool, error) {
+		is := slices.DeleteFunc(h.engines(t), func(pod string) bool { return slices.Contains(was, pod) })
+		return len(is) == len(was), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		h.report(t, s)
+	}
+	for _, s := range all {
+		must[*stacks.RetrievedStack](t)(h.until(ctx, s, "CREATE_COMPLETE"))
+	}
+	t.Logf("%d stacks are complete %.0f s after their engines were replaced", len(all), time.Since(begin).Seconds())
+	for _, s := range all {
+		h.remove(t, s)
+	}
+}
+
+// engines are the names of their pods that run.
+func (h orchestration) engines(t *testing.T) []string {
+	t.Helper()
+	pods := &corev1.PodList{}
+	if err := h.cloud.Cluster.Client.List(context.Background(), pods, client.InNamespace(h.cloud.Namespace), client.MatchingLabels{
+		"app.kubernetes.io/instance": heatv1.ServiceName, componentLabel: "engine",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, p := range pods.Items {
+		if p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+// testEngineKilled: what engines were at when all of them were killed stays in progress, and can be removed.
+func testEngineKilled(t *testing.T, h orchestration) {
+	s := must[stack](t)(h.create(context.Background(), "killed", waitingStack))
+	h.told(t, s, "token")
+	for _, pod := range h.engines(t) {
+		if err := h.cloud.Cluster.Kill(h.cloud.Namespace, pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := h.cloud.Cluster.Wait(context.Background(), 2*time.Minute, "Heat to answer again", func(ctx context.Context) (bool, error) {
+		_, err := stacks.Get(ctx, h.ServiceClient, s.name, s.id).Extract()
+		return err == nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.remove(t, s)
+}
+
+// stacksUsed: two clients make, show and delete stacks.
+func stacksUsed(t *testing.T, h orchestration) *load {
+	t.Helper()
+	const template = "heat_template_version: 2021-04-16\nresources:\n  secret: {type: \"OS::Heat::RandomString\"}\n"
+	return begin(t, 2, func(ctx context.Context, client, turn int, try request) error {
+		var s stack
+		if err := try("make a stack", func() (err error) {
+			s, err = h.create(ctx, fmt.Sprintf("load-%d-%d", client, turn), template)
+			return err
+		}); err != nil {
+			return err
+		}
+		if err := try("see it complete", func() error { _, err := h.until(ctx, s, "CREATE_COMPLETE"); return err }); err != nil {
+			return err
+		}
+		return try("delete a stack", func() error {
+			err := stacks.Delete(ctx, h.ServiceClient, s.name, s.id).ExtractErr()
+			if err == nil {
+				_, err = h.until(ctx, s, "")
+			}
+			return err
+		})
+	})
+}
+
+// testArchived: what was deleted leaves the database, and so do engines that are not there any more.
+func testArchived(t *testing.T, h orchestration) {
+	var pods []string
+	for _, p := range h.engines(t) {
+		pods = append(pods, p)
+	}
+	if len(pods) == 0 {
+		t.Fatal(errors.New("there is no engine"))
+	}
+	for _, command := range [][]string{
+		{"heat-manage", "purge_deleted", "--granularity", "seconds", "0"}, {"heat-manage", "service", "clean"}, {"heat-manage", "service", "list"},
+	} {
+		out, err := h.cloud.Cluster.Exec(context.Background(), h.cloud.Namespace, pods[0], command...)
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", command, err, out)
+		}
+		t.Logf("%v: %s", command, out)
+	}
+}
