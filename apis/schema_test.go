@@ -33,7 +33,7 @@ func crds(t testing.TB) map[string]*apiextensionsv1.CustomResourceDefinition {
 
 func TestKinds(t *testing.T) {
 	want := []string{
-		"CellMapping", "ComputeCatalog", "ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion", "Glance", "HypervisorCluster",
+		"CellMapping", "Cinder", "ComputeCatalog", "ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion", "Glance", "HypervisorCluster",
 		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "Neutron", "Nova", "NovaCell", "OVNCluster", "OVNSync", "Placement", "PlatformConfig", "RaftCluster",
 		"RoleAssignment", "SecretAggregate", "ServiceCheck", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster", "XStorageCluster",
 	}

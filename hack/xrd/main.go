@@ -37,6 +37,7 @@ var folders = []folder{
 	{"nova", namespaced, "definition.yaml", []string{"nova.openstack.c5c3.io_novas.yaml"}},
 	{"novacell", namespaced, "definition.yaml", []string{"nova.openstack.c5c3.io_novacells.yaml"}},
 	{"neutron", namespaced, "definition.yaml", []string{"neutron.openstack.c5c3.io_neutrons.yaml"}},
+	{"cinder", namespaced, "definition.yaml", []string{"cinder.openstack.c5c3.io_cinders.yaml"}},
 	{"ovn", namespaced, "definition.yaml", []string{"ovn.c5c3.io_ovnclusters.yaml"}},
 	{"platform", plain, "crd.yaml", []string{"crossplane.c5c3.io_platformconfigs.yaml"}},
 	{"openstack", plain, "crd.yaml", []string{
