@@ -44,6 +44,7 @@ func (r running) object(t rapid.TB, s *service) *structpb.Struct {
 func cloud(t rapid.TB, wanted release.Release, seen []running) *model {
 	m := &model{release: wanted, size: sizes[controlplanev1.SizeSmall], platform: &platformv1.PlatformConfigSpec{QueueIssuer: "queues"}}
 	m.spec.Services.Glance, m.spec.Services.Nova, m.spec.Services.Neutron = &controlplanev1.Glance{}, &controlplanev1.Nova{}, &controlplanev1.Neutron{}
+	m.spec.Services.Cinder = &controlplanev1.Cinder{}
 	objects := map[string]encoded.Struct{}
 	for i, r := range seen {
 		if r.told != "" {

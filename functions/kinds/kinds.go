@@ -3,6 +3,7 @@ package kinds
 
 import (
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
@@ -11,6 +12,7 @@ import (
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/catalog"
+	"github.com/c5c3/crossplane-cobaltcore/functions/cinder"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/functions/glance"
 	"github.com/c5c3/crossplane-cobaltcore/functions/hypervisor"
@@ -35,6 +37,7 @@ func Runners() map[string]function.Runner {
 		novav1.GroupVersionKind.GroupKind().String():      nova.New(),
 		novacellv1.GroupVersionKind.GroupKind().String():  novacell.New(),
 		neutronv1.GroupVersionKind.GroupKind().String():   neutron.New(),
+		cinderv1.GroupVersionKind.GroupKind().String():    cinder.New(),
 		ovnv1.GroupVersionKind.GroupKind().String():       ovn.New(),
 	}
 }

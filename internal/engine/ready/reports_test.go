@@ -33,6 +33,7 @@ var reports = map[string][]string{
 	"placement.openstack.c5c3.io":    {"Placement Ready"},
 	"glance.openstack.c5c3.io":       {"Glance Ready"},
 	"neutron.openstack.c5c3.io":      {"Neutron Ready"},
+	"cinder.openstack.c5c3.io":       {"Cinder Ready"},
 	"nova.openstack.c5c3.io":         {"Nova Ready", "NovaCell Ready"},
 	"openstack.c5c3.io": {
 		"KeyRepository Ready", "DatabaseSync Ready", "EndpointRegion Available", "IdentityCheck Reachable", "RoleAssignment Available",

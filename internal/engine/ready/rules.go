@@ -3,6 +3,7 @@ package ready
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
@@ -84,6 +85,7 @@ var rules = table(
 	row(placementv1.Group, "Placement", composite()),
 	row(glancev1.Group, "Glance", composite()),
 	row(neutronv1.Group, "Neutron", composite()),
+	row(cinderv1.Group, "Cinder", composite()),
 	row(novav1.Group, "Nova", composite()),
 	row(novav1.Group, "NovaCell", composite()),
 	row(ovnv1.Group, "OVNCluster", composite()),

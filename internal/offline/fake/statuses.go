@@ -37,6 +37,7 @@ var statuses = table(
 	row("placement.openstack.c5c3.io", "Placement", composite),
 	row("glance.openstack.c5c3.io", "Glance", composite),
 	row("neutron.openstack.c5c3.io", "Neutron", composite),
+	row("cinder.openstack.c5c3.io", "Cinder", composite),
 	row("nova.openstack.c5c3.io", "Nova", composite),
 	row("nova.openstack.c5c3.io", "NovaCell", composite),
 	row("ovn.c5c3.io", "OVNCluster", composite),
