@@ -80,6 +80,6 @@ func volumeTypes(m *model) ([]compose.Stage, error) {
 		m.Meta(m.Sub(typesComponent)), metav1.LabelSelector{MatchLabels: w.Selector()}, nil,
 		[]workload.Flow{{Ports: []int32{keystone}}, {Pods: m.Workload.Selector(), Ports: []int32{cinderv1.Port}}},
 	)
-	stages[0] = append(stages[0], compose.Resource{Name: typesComponent + "-network-policy", Object: policy})
+	stages[0] = append(stages[0], compose.Resource{Name: "jobs-network-policy", Object: policy})
 	return stages, nil
 }

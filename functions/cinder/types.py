@@ -10,11 +10,9 @@ import sys
 from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
-auth = v3.ApplicationCredential(
-    auth_url=os.environ["IDENTITY_URL"],
-    application_credential_id=os.environ["OS_SERVICE_USER__APPLICATION_CREDENTIAL_ID"],
-    application_credential_secret=os.environ["OS_SERVICE_USER__APPLICATION_CREDENTIAL_SECRET"],
-)
+# The variables are those by which Cinder itself logs in.
+login = {name: os.environ["OS_SERVICE_USER__" + name.upper()] for name in ("application_credential_id", "application_credential_secret")}
+auth = v3.ApplicationCredential(auth_url=os.environ["IDENTITY_URL"], **login)
 # One authority has signed all certificates of a control plane.
 cinder = session.Session(auth=auth, verify=os.environ["IDENTITY_CA"])
 types = os.environ["VOLUME_URL"] + "/types"
