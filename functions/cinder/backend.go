@@ -27,8 +27,10 @@ import (
 
 // Folders of pods that keep volumes or backups somewhere.
 const (
-	scratchPath  = "/var/lib/cinder/conversion"
-	mountsPath   = "/var/lib/cinder/mnt"
+	scratchPath = "/var/lib/cinder/conversion"
+	statePath   = "/tmp"
+	// mountsPath is below state_path, where Cinder mounts shares unless it is told otherwise.
+	mountsPath   = statePath + "/mnt"
 	programsPath = "/opt/cinder/bin"
 	// cephPath is where what Cinder itself attaches volumes with looks for the keys of a user, and nowhere else
 	// (os_brick.initiator.connectors.rbd).
@@ -123,9 +125,8 @@ func (m *model) nfs(b *backend) {
 	}
 	m.Pages = append(m.Pages, service.Page{Name: file, Text: shares.String()})
 	for option, value := range (oslo.Options{
-		"volume_driver":        "cinder.volume.drivers.nfs.NfsDriver",
-		"nfs_shares_config":    m.Path(file),
-		"nfs_mount_point_base": mountsPath,
+		"volume_driver":     "cinder.volume.drivers.nfs.NfsDriver",
+		"nfs_shares_config": m.Path(file),
 		// Nobody is root in a pod, and files belong to who it is.
 		"nas_secure_file_operations":  true,
 		"nas_secure_file_permissions": true,

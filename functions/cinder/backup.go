@@ -28,7 +28,6 @@ const publicCAs = "/etc/ssl/certs/ca-certificates.crt"
 
 // A target is where backups are kept, and how pods reach it.
 type target struct {
-	options    oslo.Config
 	secret     *c5c3v1.SecretAggregateSpec
 	mounts     []service.Volume
 	env        []corev1.EnvVar
@@ -65,32 +64,31 @@ func (m *model) findTarget() error {
 
 // backupToFiles keeps them in a folder that is mounted.
 func (m *model) backupToFiles() {
-	m.target.options = oslo.Config{"DEFAULT": {
-		"backup_driver": "cinder.backup.drivers.posix.PosixBackupDriver", "backup_posix_path": filesPath + "/backups",
-	}}
+	m.target.set("backup_driver", "cinder.backup.drivers.posix.PosixBackupDriver")
+	m.target.set("backup_posix_path", filesPath+"/backups")
+}
+
+// set an option of the backup service's pods, which nothing else reads.
+func (t *target) set(option, value string) {
+	t.env = append(t.env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", option), Value: value})
 }
 
 func (m *model) backupToRBD(r *cinderv1.BackupRBD) {
 	folder := m.Path(targetName)
-	m.target.options = oslo.Config{"DEFAULT": {
-		"backup_driver":    "cinder.backup.drivers.ceph.CephBackupDriver",
-		"backup_ceph_conf": folder + "/" + cinderv1.CephConfigKey,
-		"backup_ceph_user": r.User,
-		"backup_ceph_pool": r.Pool,
-	}}
+	m.target.set("backup_driver", "cinder.backup.drivers.ceph.CephBackupDriver")
+	m.target.set("backup_ceph_conf", folder+"/"+cinderv1.CephConfigKey)
+	m.target.set("backup_ceph_user", r.User)
+	m.target.set("backup_ceph_pool", r.Pool)
 	m.target.secret = cephClient(r.SecretRef, m.Sub(targetName), r.User, folder, cinderv1.CephConfigKey, cinderv1.CephKeyringKey)
 	m.target.mounts = []service.Volume{m.SecretVolume(targetName, m.Sub(targetName))}
 	m.target.reaches = []workload.Flow{ceph.Traffic(r.Networks)}
 }
 
 func (m *model) backupToS3(s *cinderv1.S3) error {
-	options := oslo.Options{
-		"backup_driver":          "cinder.backup.drivers.s3.S3BackupDriver",
-		"backup_s3_endpoint_url": s.Endpoint,
-		"backup_s3_store_bucket": s.Bucket,
-		"backup_s3_ca_cert_file": publicCAs,
-	}
-	m.target.options = oslo.Config{"DEFAULT": options}
+	m.target.set("backup_driver", "cinder.backup.drivers.s3.S3BackupDriver")
+	m.target.set("backup_s3_endpoint_url", s.Endpoint)
+	m.target.set("backup_s3_store_bucket", s.Bucket)
+	authority := publicCAs
 	m.target.secret = &c5c3v1.SecretAggregateSpec{
 		TargetSecretName: common.ObjectName(m.Sub(targetName)), Template: map[string]c5c3v1.SecretTemplate{},
 	}
@@ -109,8 +107,9 @@ func (m *model) backupToS3(s *cinderv1.S3) error {
 		m.target.secret.Sources = append(m.target.secret.Sources, service.Source("ca", string(ca.Name), string(ca.Key)))
 		m.target.secret.Template[file] = "{{ .ca }}"
 		m.target.mounts = []service.Volume{m.SecretVolume(targetName, m.Sub(targetName), file)}
-		options["backup_s3_ca_cert_file"] = m.Path(targetName, file)
+		authority = m.Path(targetName, file)
 	}
+	m.target.set("backup_s3_ca_cert_file", authority)
 	flow, err := workload.Outside(s.Endpoint)
 	if err != nil {
 		return fmt.Errorf("cannot find the port of the object store: %w", err)

@@ -216,7 +216,7 @@ func (m *model) options() oslo.Config {
 	ca := m.AuthOptions()["cafile"]
 	c := oslo.Config{
 		"DEFAULT": {
-			"state_path":                  "/tmp",
+			"state_path":                  statePath,
 			"api_paste_config":            data + "api-paste.ini",
 			"resource_query_filters_file": data + "resource_filters.json",
 			"default_volume_type":         m.spec.DefaultVolumeType,
@@ -234,7 +234,7 @@ func (m *model) options() oslo.Config {
 	for _, b := range m.backends {
 		c[b.Name] = b.options
 	}
-	return c.Merge(m.target.options)
+	return c
 }
 
 // archival removes from the database what was deleted.

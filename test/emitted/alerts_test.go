@@ -264,7 +264,7 @@ var scenes = func() map[string][]scene {
 		"Neutron": "neutron", "NeutronMaintenance": "neutron-maintenance", "NeutronPeriodic": "neutron-periodic", "OVNNorthd": "ovn-northd",
 		"Cinder": "cinder", "CinderScheduler": "cinder-scheduler", "CinderBackup": "cinder-backup", "CinderVolumeCephRbd": "cinder-volume-ceph-rbd",
 		"CinderVolumeArchive": "cinder-volume-archive",
-		"NovaCellMetadata": "nova-west-metadata", "NovaCellVnc": "nova-cell1-vnc", "NovaCellSpice": "nova-cell1-spice", "NovaCellSerial": "nova-west-serial",
+		"NovaCellMetadata":    "nova-west-metadata", "NovaCellVnc": "nova-cell1-vnc", "NovaCellSpice": "nova-cell1-spice", "NovaCellSerial": "nova-west-serial",
 	} {
 		there, wanted := deployment(name), `kube_deployment_spec_replicas{deployment="`+name+`"} 3x100`
 		if slices.Contains([]string{"Glance", "NovaConductor", "NovaScheduler", "NovaCellConductor"}, title) || strings.HasPrefix(title, "Cinder") && title != "Cinder" {
