@@ -137,7 +137,7 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 	); err != nil {
 		return nil, err
 	}
-	m.Logins = logins
+	m.Logins = m.logins()
 	m.Env = m.coordinationEnv()
 	m.findBackends()
 	if err := m.findTarget(); err != nil {
@@ -174,7 +174,14 @@ const (
 	serviceGroup = "service_user"
 )
 
-var logins = []string{serviceGroup, novaGroup, glanceGroup}
+// logins are those of the release in effect: 2025.1 asks Glance as the user alone.
+func (m *model) logins() []string {
+	out := []string{serviceGroup, novaGroup}
+	if m.Has(glanceGroup, "auth_type") {
+		out = append(out, glanceGroup)
+	}
+	return out
+}
 
 // peers are the services that every process asks.
 var peers = []workload.Flow{{Ports: []int32{novav1.Port, glancev1.Port}}}
@@ -197,7 +204,7 @@ func (m *model) processes(seen observe.State) []service.Process {
 // daemon completes a process, which takes what it does from the message queue, and is recorded by the name of its pod: that of a process
 // which has gone would stay behind, and volumes with it.
 func (m *model) daemon(p service.Process) service.Process {
-	p.Stateful, p.Logins = true, logins
+	p.Stateful, p.Logins = true, m.Logins
 	p.Reaches = append(p.Reaches, peers...)
 	p.Ready, p.Alive = workload.Connected(m.Spec.Queue.Port), workload.Attached(m.Spec.Queue.Host, m.Spec.Queue.Port)
 	p.Env = append(append(workload.Self(), m.coordinationEnv()...), append([]corev1.EnvVar{

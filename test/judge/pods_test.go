@@ -88,7 +88,7 @@ func TestPodRules(t *testing.T) {
 			}
 		})
 	}
-	if broken := 33; len(podRules) != broken {
+	if broken := 34; len(podRules) != broken {
 		t.Errorf("%d rules, of which %d are broken", len(podRules), broken)
 	}
 }
