@@ -157,7 +157,8 @@ func nfsPrivilege() []workload.Privilege {
 	}}
 }
 
-// manager is the process that looks after the volumes of a backend: a single one, or as many as there are to be where they share its volumes.
+// manager is the process that looks after the volumes of a backend: a single one, or as many as there are to be where they share its
+// volumes.
 func (m *model) manager(seen observe.State, b backend) service.Process {
 	name := volumes + "-" + b.name
 	said := ptr.Deref(b.Volume, m.spec.Volume)
@@ -259,7 +260,9 @@ func (m *model) programsVolume() service.Volume {
 }
 
 // programsEnv is where programs are looked for: ours first, then the image's.
-var programsEnv = corev1.EnvVar{Name: "PATH", Value: programsPath + ":/opt/openstack/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+var programsEnv = corev1.EnvVar{
+	Name: "PATH", Value: programsPath + ":/opt/openstack/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+}
 
 // backendStates are what is known of the backends.
 func (m *model) backendStates(plan compose.Plan) []cinderv1.BackendStatus {

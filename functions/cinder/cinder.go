@@ -1,5 +1,5 @@
-// Package cinder composes one Cinder: what every service has, the scheduler, the managers of each backend's volumes, the backup service, and
-// the volume types that users choose from.
+// Package cinder composes one Cinder: what every service has, the scheduler, the managers of each backend's volumes, the backup service,
+// and the volume types that users choose from.
 package cinder
 
 import (

@@ -90,7 +90,8 @@ func checkCinder(m *model, s *serviceState, r release.Release) error {
 	c := m.spec.Services.Cinder
 	spec, storage := s.spec(), *c.Storage.DeepCopy()
 	volume.SetDefaults(&storage)
-	spec.Workload, spec.MemoryField, spec.Groups = openstack.Shape(m.process(c.API), c.Placement), "api.memory", volume.Groups(storage.Backends)
+	spec.Workload, spec.MemoryField = openstack.Shape(m.process(c.API), c.Placement), "api.memory"
+	spec.Groups = volume.Groups(storage.Backends)
 	errs := []error{m.checkQueue(s), volume.Check(s.field(""), r, spec, &storage, c.Volume, m.locks())}
 	if s.seen.Map("spec", "coordination") != nil && !m.locks() {
 		errs = append(errs, invalid.Field("spec.infrastructure.valkey.enabled",

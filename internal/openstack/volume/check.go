@@ -80,7 +80,9 @@ func Groups(backends []cinderv1.Backend) []registry.Group {
 }
 
 // Server is the host of a share, an address of IPv6 in brackets.
-func Server(share cinderv1.NFSShare) string { return strings.TrimSuffix(string(share), ":"+Folder(share)) }
+func Server(share cinderv1.NFSShare) string {
+	return strings.TrimSuffix(string(share), ":"+Folder(share))
+}
 
 // Folder is what a server exports.
 func Folder(share cinderv1.NFSShare) string {
@@ -114,7 +116,8 @@ func SecretUUID(namespace, cinder, backend string) string {
 // Check returns everything that is wrong with a spec in a release, as invalid.Spec errors, all of them joined. The spec has its defaults
 // and the groups of the backends; base is its path. The managers of a backend that says nothing of its own are those that are said of all.
 func Check(base string, r release.Release, s service.Spec, storage *cinderv1.Storage, all *common.Process, locks bool) error {
-	if err := errors.Join(checkBackends(base, r, storage.Backends, all, locks), checkTypes(base, storage), checkBackup(base, storage)); err != nil {
+	backends := checkBackends(base, r, storage.Backends, all, locks)
+	if err := errors.Join(backends, checkTypes(base, storage), checkBackup(base, storage)); err != nil {
 		return err // Options of backends cannot be looked up if the backends are wrong.
 	}
 	return s.Check(base, cinderv1.ServiceName, r)
@@ -136,38 +139,48 @@ func checkBackends(base string, r release.Release, backends []cinderv1.Backend, 
 			errs = append(errs, invalid.Field(field+".name", "%s", err))
 		}
 		if other := called[ObjectName(b.Name)]; other != "" {
-			errs = append(errs, invalid.Field(field+".name", "%s and %s differ by a hyphen alone, which no object's name shows; choose another name", b.Name, other))
+			errs = append(errs, invalid.Field(field+".name", "%s and %s differ by a hyphen alone, which no object's name shows; "+
+				"choose another name", b.Name, other))
 		}
 		called[ObjectName(b.Name)] = b.Name
-		switch {
-		case b.Ceph != nil:
-			errs = append(errs, invalid.Field(field+".ceph", "pools of a StorageCluster cannot be used yet; name the Secret of its client in rbd"))
-		case b.LVM != nil:
-			errs = append(errs, invalid.Field(field+".lvm", "volume groups of a node are not built: they need a privileged pod in the node's network; use rbd or nfs"))
-		case (b.RBD == nil) == (b.NFS == nil):
-			errs = append(errs, invalid.Field(field, "say where the backend keeps volumes: one of rbd and nfs"))
-		}
-		if b.NFS != nil {
-			errs = append(errs, checkShares(field+".nfs.shares", b.NFS.Shares...))
-		}
-		said, at := b.Volume, field+".volume"
-		if said == nil {
-			said, at = all, base+".volume"
-		} else {
-			errs = append(errs, service.CheckProcess(at, *said))
-		}
-		if said == nil || ptr.Deref(said.Replicas, 1) == 1 {
-			continue
-		}
-		if !Shares(b) && b.Volume != nil {
-			errs = append(errs, invalid.Field(at+".replicas", "volumes of nfs have one manager at a time; say 1"))
-		}
-		if Shares(b) && !locks {
-			errs = append(errs, invalid.Field(at+".replicas", "several managers of one backend keep their locks in Valkey, which is off; "+
-				"switch infrastructure.valkey on, or say 1"))
-		}
+		errs = append(errs, checkPlace(field, b), checkManagers(base, field, b, all, locks))
 	}
 	return errors.Join(errs...)
+}
+
+// checkPlace refuses a backend that keeps volumes nowhere, or where none can be kept yet.
+func checkPlace(field string, b cinderv1.Backend) error {
+	switch {
+	case b.Ceph != nil:
+		return invalid.Field(field+".ceph", "pools of a StorageCluster cannot be used yet; name the Secret of its client in rbd")
+	case b.LVM != nil:
+		return invalid.Field(field+".lvm", "volume groups of a node are not built: they need a privileged pod in the node's network; "+
+			"use rbd or nfs")
+	case (b.RBD == nil) == (b.NFS == nil):
+		return invalid.Field(field, "say where the backend keeps volumes: one of rbd and nfs")
+	case b.NFS != nil:
+		return checkShares(field+".nfs.shares", b.NFS.Shares...)
+	}
+	return nil
+}
+
+// checkManagers refuses more managers of a backend than can look after its volumes, and those without room.
+func checkManagers(base, field string, b cinderv1.Backend, all *common.Process, locks bool) error {
+	said, at := b.Volume, field+".volume"
+	if said == nil {
+		said, at = all, base+".volume"
+	} else if err := service.CheckProcess(at, *said); err != nil {
+		return err
+	}
+	switch {
+	case said == nil || ptr.Deref(said.Replicas, 1) == 1:
+	case !Shares(b) && b.Volume != nil:
+		return invalid.Field(at+".replicas", "volumes of nfs have one manager at a time; say 1")
+	case Shares(b) && !locks:
+		return invalid.Field(at+".replicas", "several managers of one backend keep their locks in Valkey, which is off; "+
+			"switch infrastructure.valkey on, or say 1")
+	}
+	return nil
 }
 
 func checkTypes(base string, storage *cinderv1.Storage) error {
@@ -177,7 +190,8 @@ func checkTypes(base string, storage *cinderv1.Storage) error {
 			errs = append(errs, invalid.Field(fmt.Sprintf("%s.volumeTypes[%d].backend", base, i), "there is no backend %q", t.Backend))
 		}
 		if _, ok := t.ExtraSpecs[BackendSpec]; ok && t.Backend != "" {
-			errs = append(errs, invalid.Field(fmt.Sprintf("%s.volumeTypes[%d].extraSpecs", base, i), "%s follows from backend; leave it out", BackendSpec))
+			field := fmt.Sprintf("%s.volumeTypes[%d].extraSpecs", base, i)
+			errs = append(errs, invalid.Field(field, "%s follows from backend; leave it out", BackendSpec))
 		}
 	}
 	if !slices.ContainsFunc(storage.VolumeTypes, func(t cinderv1.VolumeType) bool { return t.Name == storage.DefaultVolumeType }) {
