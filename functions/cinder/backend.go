@@ -79,7 +79,7 @@ func (m *model) findBackends() {
 // https://docs.openstack.org/cinder/latest/configuration/block-storage/drivers/ceph-rbd-volume-driver.html
 func (m *model) rbd(b *backend) {
 	r := b.RBD
-	config, keyring := b.Name+".conf", fmt.Sprintf("%s.client.%s.keyring", b.Name, r.User)
+	config, keyring := b.Name+".ceph", fmt.Sprintf("%s.client.%s.keyring", b.Name, r.User)
 	for option, value := range (oslo.Options{
 		"volume_driver":    "cinder.volume.drivers.rbd.RBDDriver",
 		"rbd_pool":         r.Pool,
