@@ -138,7 +138,8 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 		return nil, err
 	}
 	m.Logins = m.logins()
-	m.Env = m.coordinationEnv()
+	// The file has another place in the image than where Cinder looks for it.
+	m.Env = append(m.coordinationEnv(), corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "api_paste_config"), Value: data + "api-paste.ini"})
 	m.findBackends()
 	if err := m.findTarget(); err != nil {
 		return nil, err
@@ -224,7 +225,6 @@ func (m *model) options() oslo.Config {
 	c := oslo.Config{
 		"DEFAULT": {
 			"state_path":                  statePath,
-			"api_paste_config":            data + "api-paste.ini",
 			"resource_query_filters_file": data + "resource_filters.json",
 			"default_volume_type":         m.spec.DefaultVolumeType,
 			"image_conversion_dir":        scratchPath,
