@@ -498,6 +498,12 @@ services:
 			field:   "spec.services.keystone.identityBackends[0].ldap",
 			message: "give user and passwordSecretRef together, or neither to log in anonymously",
 		},
+		"NoBackend": {
+			reason:  "No volume could be made.",
+			spec:    `services: {cinder: {enabled: true}}`,
+			field:   "spec.services.cinder.backends",
+			message: "Cinder needs a place for volumes: write backends: [{name: ceph-rbd, rbd: {secretRef: {name: …}}}], or one with nfs",
+		},
 		"EvenMembers": {
 			reason:  "A majority of two is two.",
 			spec:    `services: {neutron: {ovn: {northbound: {replicas: 2}}}}`,

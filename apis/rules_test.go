@@ -42,6 +42,7 @@ var allCases = map[string]kindCases{
 	"PlatformConfig":      platformCases,
 	"KeyRepository":       keyRepositoryCases,
 	"CellMapping":         cellMappingCases,
+	"Cinder":              cinderCases,
 	"ComputeCatalog":      computeCatalogCases,
 	"DatabaseSync":        databaseSyncCases,
 	"Neutron":             neutronCases,

@@ -97,13 +97,13 @@ func below(path string, roots []string) bool {
 
 func TestIsUnbuilt(t *testing.T) {
 	for field, want := range map[string]bool{
-		"spec.services.cinder": true, "spec.services.neutron.ovn.relay": false, "spec.services.neutron": false, "spec.services.glance.stores[12].ceph": true, "spec.services.neutron.api": false, "spec.services.keystone": false, "": false,
+		"spec.services.cinder": false, "spec.services.heat": true, "spec.services.neutron.ovn.relay": false, "spec.services.neutron": false, "spec.services.glance.stores[12].ceph": true, "spec.services.neutron.api": false, "spec.services.keystone": false, "": false,
 	} {
 		if diff := cmp.Diff(want, apis.IsUnbuilt("ControlPlaneCluster", field)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", field, diff)
 		}
 	}
-	if apis.IsUnbuilt("Keystone", "spec.services.cinder") {
+	if apis.IsUnbuilt("Keystone", "spec.services.heat") {
 		t.Error("a Keystone has no services")
 	}
 }
@@ -209,57 +209,6 @@ services:
       ovnImage: {tag: 24.03.4}
 infrastructure: {rabbitmq: {exposure: {type: NodePort, nodes: nodes.example.com}}}`,
 			},
-			"Backends": {
-				reason: "One of each, with types and backups.",
-				spec: `
-services:
-  cinder:
-    backends:
-    - {name: ceph-rbd, rbd: {secretRef: {name: ceph}}, volume: {replicas: 2}}
-    - {name: nfs_1, nfs: {shares: ["nfs.example.com:/volumes"], mountOptions: "vers=4.2"}, availabilityZone: east}
-    - {name: local, lvm: {nodeSelector: {disk: "yes"}}}
-    volumeTypes: [{name: fast, backend: ceph-rbd}, {name: any, extraSpecs: {multiattach: "<is> True"}}]
-    defaultVolumeType: fast
-    backup: {replicas: 1, s3: {bucket: abc, endpoint: s3.example.com, credentialsSecretRef: {name: s3}}}`,
-			},
-			"BackendOfNothing": {
-				reason:  "A backend keeps volumes somewhere.",
-				spec:    `services: {cinder: {backends: [{name: a}]}}`,
-				field:   "spec.services.cinder.backends[0]",
-				message: "say where the backend keeps volumes: one of ceph, rbd, nfs and lvm",
-			},
-			"BackendTurned": {
-				reason:  "Volumes would be looked for elsewhere.",
-				old:     new(`services: {cinder: {backends: [{name: a, rbd: {secretRef: {name: ceph}}}]}}`),
-				spec:    `services: {cinder: {backends: [{name: a, nfs: {shares: ["a:/b"]}}]}}`,
-				field:   "spec.services.cinder.backends[0]",
-				message: "a backend stays what it is: the volumes in it would be lost; add another backend beside it",
-			},
-			"BackendCalledAsSection": {
-				reason:  "Its options would be those of Nova's address.",
-				spec:    `services: {cinder: {backends: [{name: nova, rbd: {secretRef: {name: ceph}}}]}}`,
-				field:   "spec.services.cinder.backends[0].name",
-				message: "Cinder has a section of this name for something else; give the backend another name",
-			},
-			"BackendRemoved": {
-				reason:  "Volumes are found by its name.",
-				old:     new(`services: {cinder: {backends: [{name: a, rbd: {secretRef: {name: ceph}}}]}}`),
-				spec:    `services: {cinder: {backends: []}}`,
-				field:   "spec.services.cinder.backends",
-				message: "a backend cannot be removed or renamed: its volumes are found by its name; take its volume types away, so that it gets no new ones",
-			},
-			"DefaultTypeUnknown": {
-				reason:  "Every volume without a type would fail.",
-				spec:    `services: {cinder: {defaultVolumeType: fast, backends: [{name: a, rbd: {secretRef: {name: ceph}}}]}}`,
-				field:   "spec.services.cinder.defaultVolumeType",
-				message: "defaultVolumeType has to be the name of one of volumeTypes or, without any, of one of the backends",
-			},
-			"BackupToNowhere": {
-				reason:  "A backup is kept somewhere.",
-				spec:    `services: {cinder: {backup: {replicas: 1}}}`,
-				field:   "spec.services.cinder.backup",
-				message: "say where backups go: one of ceph, rbd, s3, swift and nfs",
-			},
 			"Rest": {
 				reason: "The scheduler.",
 				spec: `
@@ -267,6 +216,17 @@ cortex:
   database: {secretRef: {name: postgres}}
   pipelines: {nova: {enabled: true, filters: [{name: AvailabilityZoneFilter}], weighers: [{name: RAMWeigher, weightPercent: -50}]}}
   datasources: {prometheus: {enabled: true, endpoint: http://prometheus.monitoring:9090}}`,
+			},
+		},
+	},
+	"cinder": {
+		base: cinderCases.base,
+		cases: map[string]specCase{
+			"Everywhere": {
+				reason: "Each is a place.",
+				spec: `
+backends: [{name: ceph-rbd, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: volumes}}, {name: local, lvm: {nodeSelector: {disk: "yes"}}}]
+backup: {swift: {}}`,
 			},
 		},
 	},

@@ -41,6 +41,7 @@ const (
 	companionComponent = "companion"
 	databaseComponent  = "database"
 	messagingComponent = "messaging"
+	locksComponent     = "locks"
 	cacheComponent     = "cache"
 	catalogComponent   = "catalog"
 	ovnComponent       = ovnv1.Name
@@ -77,7 +78,7 @@ var infrastructure = compose.Graph[*model]{
 		Enabled: (*model).messaging, Build: messaging,
 	},
 	{
-		Name: "locks", Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent},
+		Name: locksComponent, Phase: common.PhaseInfrastructure, Needs: []string{"certificates", pullComponent},
 		Enabled: (*model).locks, Build: locks,
 	},
 	{Name: cacheComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, pullComponent}, Build: cache},
@@ -104,7 +105,7 @@ var aroundIdentity = compose.Graph[*model]{
 	{Name: "catalog-deletion-order", Phase: common.PhaseCatalog, Follows: []string{catalogComponent}, Build: catalogDeletionOrder},
 	{
 		Name: "monitoring", Phase: common.PhaseCatalog,
-		Follows: []string{companionComponent, databaseComponent, messagingComponent, "locks", catalogComponent},
+		Follows: []string{companionComponent, databaseComponent, messagingComponent, locksComponent, catalogComponent},
 		Enabled: (*model).monitors, Build: monitored,
 	},
 }

@@ -85,12 +85,16 @@ func (m *model) namespaceAnnotations() map[string]string {
 // only where all pods have been seen to pass that on a real node. These have not:
 //   - members of a Galera cluster. The operator's init container has no security context unless its image is named: the operator's own;
 //   - MaxScale, whose user the operator chooses by its image, and only if nothing else is said of the pod's security;
-//   - Valkey, whose operator has not run there.
+//   - Valkey, whose operator has not run there;
+//   - what nodes mount shares of an NFS server for, which that standard does not allow.
 func (m *model) podSecurity() string {
 	if m.databaseReplicas() > 1 || m.proxy.replicas > 0 || m.locks() {
 		return "baseline"
 	}
 	for _, s := range m.services {
+		if s.unrestricted != nil && s.unrestricted(&m.spec.Services) {
+			return "baseline"
+		}
 		if slices.ContainsFunc(m.databasesOf(s), func(d databaseServer) bool { return d.members > 1 }) {
 			return "baseline"
 		}

@@ -44,6 +44,7 @@ var (
 	openIDHosts        = row{"openIDHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.OpenIDHosts) }, limit.Hosts}
 	downloadHosts      = row{"downloadHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DownloadHosts) }, hostsOrAny}
 	storageNetworks    = row{"storageNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageNetworks) }, limit.Network}
+	nfsServers         = row{"nfsServers", func(l *platformv1.Limit) []string { return limit.Texts(l.NFSServers) }, limit.Hosts}
 	hypervisorNetworks = row{
 		"hypervisorNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorNetworks) }, limit.Network,
 	}
@@ -271,7 +272,7 @@ func (r *row) allowsAny(entries []string, value string) bool {
 }
 
 func (r *row) isHost() bool {
-	return slices.Contains([]*row{&s3Endpoints, &directoryHosts, &openIDHosts, &downloadHosts}, r)
+	return slices.Contains([]*row{&s3Endpoints, &directoryHosts, &openIDHosts, &downloadHosts, &nfsServers}, r)
 }
 
 // limitDomains are the domains of the limits that hold here, without the one that stands for all.

@@ -154,6 +154,30 @@ func TestDeniedByDefault(t *testing.T) {
 			"{services: {glance: {stores: [{name: a, rbd: {secretRef: {name: ceph}}}]}}}",
 			"spec.services.glance.stores[0].rbd.networks", "any network", "storageNetworks: ['*']", "storageNetworks: [0.0.0.0/0]",
 		},
+		"volumes in Ceph": {
+			"{services: {cinder: {backends: [{name: a, rbd: {secretRef: {name: ceph}, networks: [10.1.0.0/16]}}]}}}",
+			"spec.services.cinder.backends[0].rbd.networks", "10.1.0.0/16", "storageNetworks: [10.0.0.0/8]", "storageNetworks: [10.1.0.0/24, fd00::/8]",
+		},
+		"backups in Ceph anywhere": {
+			"{services: {cinder: {backup: {rbd: {secretRef: {name: ceph}}}}}}",
+			"spec.services.cinder.backup.rbd.networks", "any network", "storageNetworks: ['*']", "storageNetworks: [0.0.0.0/0]",
+		},
+		"volumes on an NFS server": {
+			"{services: {cinder: {backends: [{name: a, nfs: {shares: ['nfs.example.com:/volumes']}}]}}}",
+			"spec.services.cinder.backends[0].nfs.shares", "nfs.example.com", "nfsServers: ['*.example.com']", "nfsServers: [example.com]",
+		},
+		"backups on an NFS server": {
+			"{services: {cinder: {backup: {nfs: {share: '[fd00::1]:/backups'}}}}}",
+			"spec.services.cinder.backup.nfs.share", "fd00::1", "nfsServers: ['*']", "nfsServers: ['*.example.com']",
+		},
+		"backups in S3": {
+			"{services: {cinder: {backup: {s3: {endpoint: 'https://s3.example.com', bucket: abc, credentialsSecretRef: {name: s3}}}}}}",
+			"spec.services.cinder.backup.s3.endpoint", "s3.example.com", "s3Endpoints: ['s3.example.com']", "s3Endpoints: ['s3.example.com:80']",
+		},
+		"backups on a volume": {
+			"{services: {cinder: {backup: {file: {storageSize: 1Gi, storageClass: gold}}}}}",
+			"spec.services.cinder.backup.file.storageClass", "gold", "storageClasses: [gold]", "storageClasses: [silver]",
+		},
 		"hypervisors": {
 			"{services: {nova: {hypervisorNetworks: [10.1.0.0/16]}}}",
 			"spec.services.nova.hypervisorNetworks", "10.1.0.0/16", "hypervisorNetworks: [10.0.0.0/8]", "hypervisorNetworks: [10.1.0.0/24], storageNetworks: ['*']",

@@ -14,7 +14,7 @@ import (
 var inside = map[string][]string{
 	"sizes, releases and clusters have checks of their own": {
 		"ControlPlaneClusterSpec.Size", "ControlPlaneClusterSpec.OpenStackRelease", "ClusterReference.Name", "Storage.StorageSize",
-		"StagingStorage.StorageSize", "FileStore.StorageSize", "Volume.StorageSize",
+		"StagingStorage.StorageSize", "FileStore.StorageSize", "Volume.StorageSize", "BackupFile.StorageSize",
 	},
 	"it is an amount":                                                  {"Process.Memory", "IntOrString.StrVal", "ML2.VNIRange", "PhysicalNetwork.VLANRanges"},
 	"virtual machines ask it, and no pod does":                         {"Networks.DNSServers"},
@@ -38,7 +38,8 @@ var inside = map[string][]string{
 	"it is a choice or a name within the cloud": {
 		"ControlPlaneClusterSpec.DeletionPolicy", "Exposure.IngressController", "Exposure.Routing", "Global.Region", "Bootstrap.AdminUser", "IdentityBackend.Domain",
 		"Federation.Provider", "KORC.BootstrapResources",
-		"Storage.DefaultStore", "Store.Name", "Store.Description", "FileStore.AccessMode", "Import.Methods", "Import.ConvertTo",
+		"Storage.DefaultVolumeType", "Backend.Name", "Backend.AvailabilityZone", "VolumeType.Name", "VolumeType.Description", "VolumeType.Backend",
+		"Storage.DefaultStore", "Store.Name", "Store.Description", "FileStore.AccessMode", "BackupFile.AccessMode", "Import.Methods", "Import.ConvertTo",
 		"Consoles.Graphical", "NovaCell.Name",
 		"WebSSO.InitialChoice", "WebSSOChoice.Name", "WebSSOChoice.Provider",
 		"OVNSyncRequest.Request", "OVNSyncRequest.Mode",
@@ -46,10 +47,11 @@ var inside = map[string][]string{
 		"ML2.TypeDrivers", "ML2.TenantNetworkTypes", "ML2.ExtensionDrivers", "PhysicalNetwork.Name", "SRIOV.ProhibitedVNICTypes",
 		"Flavor.Name", "Flavor.ID", "Flavor.Description", "Flavor.Projects", "HostAggregate.Name", "HostAggregate.AvailabilityZone",
 	},
-	"the scheduler compares it, or the hypervisor reads it, in a cloud of the tenant's own": {"Flavor.ExtraSpecs", "HostAggregate.Metadata"},
+	"the scheduler compares it, or the hypervisor reads it, in a cloud of the tenant's own": {"Flavor.ExtraSpecs", "HostAggregate.Metadata", "VolumeType.ExtraSpecs"},
 	"it is a hypervisor of the tenant's own cloud, and is only named":                       {"HostAggregate.Hosts"},
 	"the hosts that it is about are held":                                                   {"WebDownload.AllowedSchemes"},
 	"users read it in their browsers, and no program does":                                  {"Settings.Title", "WebSSOChoice.Label"},
+	"hypervisors mount what is held by it":                                                  {"NFS.MountOptions"},
 	"it is a time": {
 		"Backup.Schedule", "CredentialKeys.RotationSchedule", "Fernet.RotationSchedule", "TrustFlush.Schedule", "Archive.Schedule", "OVNBackup.Schedule",
 	},

@@ -20,7 +20,7 @@ import (
 func TestRows(t *testing.T) {
 	rows := []row{
 		registries, hostDomains, secretStores, gateways, ingressClasses, exposureNamespaces, annotations, issuers, nodeSelectors, tolerations,
-		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, downloadHosts, storageNetworks, hypervisorNetworks,
+		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, downloadHosts, storageNetworks, nfsServers, hypervisorNetworks,
 	}
 	const ofPools = "hypervisorNodes" // A control plane has none: functions/hypervisor reads it.
 	byField := map[string]row{}
@@ -55,7 +55,7 @@ func TestRows(t *testing.T) {
 // TestNotBuilt: what is not built yet is refused by its own field, and may stand there switched off.
 func TestNotBuilt(t *testing.T) {
 	for _, path := range []string{
-		"services.cinder", "cortex", "tempest",
+		"cortex", "tempest",
 	} {
 		open, end := "", ""
 		for part := range strings.SplitSeq(path, ".") {

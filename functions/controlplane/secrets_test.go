@@ -71,7 +71,7 @@ func TestEverySecret(t *testing.T) {
 	if len(all) < 8 {
 		t.Fatalf("there are only %v", all)
 	}
-	m.spec.Services.Glance.Enabled, m.spec.Services.Neutron.Enabled = true, true // What is off needs no Secret.
+	m.spec.Services.Glance.Enabled, m.spec.Services.Neutron.Enabled, m.spec.Services.Cinder.Enabled = true, true, true // What is off needs no Secret.
 	if err := m.bringSecrets(input(t, "{}", bare, nil).Seen); err != nil {
 		t.Fatal(err)
 	}

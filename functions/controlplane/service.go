@@ -62,6 +62,8 @@ type service struct {
 	databases func(*model, *serviceState) []databaseServer
 	// inspectors are the components of those of its Jobs that look into all of them.
 	inspectors []string
+	// unrestricted says that pods of it are not as the restricted Pod Security Standard wants them. Nil: all are.
+	unrestricted func(*controlplanev1.Services) bool
 	// report repeats in the claim's status what it reports besides what every service does. Nil: nothing.
 	report func(*serviceState, *controlplanev1.ControlPlaneClusterStatus)
 	// tells adds what hypervisors are told of it. Nil: nothing.

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
@@ -109,5 +110,19 @@ var services = []*service{
 			return order{enabled: true, basics: h.Service, workload: heatAPI(h), uwsgi: h.UWSGI}
 		},
 		build: heat, check: checkHeat, pods: heatPods, connections: heatConnections, hosts: heatHosts,
+	},
+	{
+		name: cinderv1.ServiceName, kind: cinderv1.GroupVersionKind, phase: common.PhaseCoreServices,
+		needs: []string{catalogComponent, messagingComponent, locksComponent, glancev1.ServiceName},
+		path:  "/volume", version: cinderv1.Version, internal: cinderv1.InternalURL,
+		ordered: func(s *controlplanev1.Services) order {
+			c := s.Cinder
+			if c == nil || !c.Enabled {
+				return order{}
+			}
+			return order{enabled: true, basics: c.Service, workload: cinderAPI(c), uwsgi: c.UWSGI}
+		},
+		build: cinder, check: checkCinder, secrets: cinderSecrets, mentions: cinderMentions, pods: cinderPods, volumes: cinderVolumes,
+		connections: cinderConnections, report: cinderReport, unrestricted: cinderShares,
 	},
 }

@@ -46,6 +46,7 @@ func cloud(t rapid.TB, wanted release.Release, seen []running) *model {
 	m.spec.Services.Horizon = &controlplanev1.Horizon{}
 	m.spec.Services.Glance, m.spec.Services.Nova, m.spec.Services.Neutron = &controlplanev1.Glance{}, &controlplanev1.Nova{}, &controlplanev1.Neutron{}
 	m.spec.Services.Heat = &controlplanev1.Heat{}
+	m.spec.Services.Cinder = &controlplanev1.Cinder{}
 	objects := map[string]encoded.Struct{}
 	for i, r := range seen {
 		if r.told != "" {

@@ -3,6 +3,7 @@ package kinds
 
 import (
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
@@ -13,6 +14,7 @@ import (
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/catalog"
+	"github.com/c5c3/crossplane-cobaltcore/functions/cinder"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
 	"github.com/c5c3/crossplane-cobaltcore/functions/glance"
 	"github.com/c5c3/crossplane-cobaltcore/functions/heat"
@@ -41,6 +43,7 @@ func Runners() map[string]function.Runner {
 		neutronv1.GroupVersionKind.GroupKind().String():   neutron.New(),
 		horizonv1.GroupVersionKind.GroupKind().String():   horizon.New(),
 		heatv1.GroupVersionKind.GroupKind().String():      heat.New(),
+		cinderv1.GroupVersionKind.GroupKind().String():    cinder.New(),
 		ovnv1.GroupVersionKind.GroupKind().String():       ovn.New(),
 	}
 }

@@ -91,6 +91,12 @@ def settable(opt):
     return getattr(opt.type, "__name__", "") != "<lambda>"
 
 
+def listed(lists):
+    """The options of lists, each named as module:list."""
+    for module, _, name in (entry.partition(":") for entry in lists):
+        yield from getattr(importlib.import_module(module), name)
+
+
 class Options:
     """Groups of options, as they are collected: the first to name an option says what it is."""
 
@@ -146,18 +152,24 @@ class Options:
     def take_templates(self, templates, more, groups):
         """Takes out the groups that stand for those whose names an administrator chooses, and fills in those with a name of their own.
 
-        More is module:list, the options that each of them has and that no option list names.
+        What says of a template which options it has is such a group, or lists, each as module:list. More are lists of the options that each
+        of them has besides.
         """
-        module, _, name = more.partition(":")
         out = {}
-        for template, group in templates.items():
-            if (options := self.groups.pop(normal(group), None)) is None:
-                sys.exit(f"no option list has the group {group}: see services.toml")
-            for opt in getattr(importlib.import_module(module), name):
+        for template, source in templates.items():
+            if isinstance(source, list):
+                options, group = {}, ""
+                for opt in listed(source):
+                    options[opt.dest] = self.entry(template, opt)
+            elif (options := self.groups.pop(normal(source), None)) is None:
+                sys.exit(f"no option list has the group {source}: see services.toml")
+            else:
+                group = normal(source)
+            for opt in listed(more):
                 options[opt.dest] = self.entry(group, opt)
             for option in options.values():  # A former name in the same group is one in whichever group it is.
                 for old in option.get("deprecated", ()):
-                    if old["group"] == normal(group):
+                    if old["group"] == group:
                         old["group"] = template
             out[template] = options
         for group, template in groups.items():
@@ -212,7 +224,7 @@ def main(service, release, row):
     options.add_registered(service)
     out = {"service": service, "release": release, "version": version(row["requires"][0].split("[")[0])}
     if "templates" in row:
-        out["templates"] = options.take_templates(row["templates"], row["instance"], row["groups"])
+        out["templates"] = options.take_templates(row["templates"], row["instance"], row.get("groups", {}))
     options.add_auth()
     options.add_classes(row.get("classes", {}))
     return {**out, "groups": options.groups, "policies": policies(service)}

@@ -39,6 +39,7 @@ var folders = []folder{
 	{"neutron", namespaced, "definition.yaml", []string{"neutron.openstack.c5c3.io_neutrons.yaml"}},
 	{"horizon", namespaced, "definition.yaml", []string{"horizon.openstack.c5c3.io_horizons.yaml"}},
 	{"heat", namespaced, "definition.yaml", []string{"heat.openstack.c5c3.io_heats.yaml"}},
+	{"cinder", namespaced, "definition.yaml", []string{"cinder.openstack.c5c3.io_cinders.yaml"}},
 	{"ovn", namespaced, "definition.yaml", []string{"ovn.c5c3.io_ovnclusters.yaml"}},
 	{"platform", plain, "crd.yaml", []string{"crossplane.c5c3.io_platformconfigs.yaml"}},
 	{"openstack", plain, "crd.yaml", []string{

@@ -254,19 +254,22 @@ var scenes = func() map[string][]scene {
 		raised("The last has given up.", archived, job(archived, "1", "failed")...), silent("It succeeded.", job(archived, "1", "complete")...),
 		silent("A later one succeeded.", slices.Concat(job(archived, "1", "failed"), job("nova-archive-29384751", "2", "complete"))...),
 	}
-	purged := "heat-archive-29384750"
-	scenes["HeatJobFailed"] = []scene{
-		raised("The last has given up.", purged, job(purged, "1", "failed")...), silent("It succeeded.", job(purged, "1", "complete")...),
+	for alert, purged := range map[string]string{"HeatJobFailed": "heat-archive-29384750", "CinderJobFailed": "cinder-archive-29384750"} {
+		scenes[alert] = []scene{
+			raised("The last has given up.", purged, job(purged, "1", "failed")...), silent("It succeeded.", job(purged, "1", "complete")...),
+		}
 	}
 	for title, name := range map[string]string{
 		"Heat": "heat", "HeatEngine": "heat-engine", "HeatCfn": "heat-cfn",
 		"Keystone": "keystone", "Placement": "placement", "Glance": "glance", "Nova": "nova", "NovaConductor": "nova-conductor",
 		"NovaScheduler": "nova-scheduler", "NovaMetadata": "nova-metadata", "NovaCell": "nova-cell1", "NovaCellConductor": "nova-cell1-conductor",
 		"Horizon": "horizon", "Neutron": "neutron", "NeutronMaintenance": "neutron-maintenance", "NeutronPeriodic": "neutron-periodic", "OVNNorthd": "ovn-northd",
-		"NovaCellMetadata": "nova-west-metadata", "NovaCellVnc": "nova-cell1-vnc", "NovaCellSpice": "nova-cell1-spice", "NovaCellSerial": "nova-west-serial",
+		"Cinder": "cinder", "CinderScheduler": "cinder-scheduler", "CinderBackup": "cinder-backup", "CinderVolumeCephRbd": "cinder-volume-ceph-rbd",
+		"CinderVolumeArchive": "cinder-volume-archive",
+		"NovaCellMetadata":    "nova-west-metadata", "NovaCellVnc": "nova-cell1-vnc", "NovaCellSpice": "nova-cell1-spice", "NovaCellSerial": "nova-west-serial",
 	} {
 		there, wanted := deployment(name), `kube_deployment_spec_replicas{deployment="`+name+`"} 3x100`
-		if slices.Contains([]string{"Glance", "NovaConductor", "NovaScheduler", "NovaCellConductor"}, title) {
+		if slices.Contains([]string{"Glance", "NovaConductor", "NovaScheduler", "NovaCellConductor"}, title) || strings.HasPrefix(title, "Cinder") && title != "Cinder" {
 			there, wanted = `kube_statefulset_status_replicas_available{statefulset="`+name+`"}`, `kube_statefulset_replicas{statefulset="`+name+`"} 3x100`
 		}
 		scenes[title+"Down"] = []scene{
@@ -280,7 +283,10 @@ var scenes = func() map[string][]scene {
 	for _, process := range []string{"Conductor", "Scheduler", "Metadata", "CellConductor", "CellMetadata", "CellVnc", "CellSpice", "CellSerial"} {
 		delete(scenes, "Nova"+process+"CertificateExpiring") // The certificate is the service's.
 	}
-	for _, name := range []string{"NeutronMaintenance", "NeutronPeriodic", "OVNNorthd", "HeatEngine", "HeatCfn"} {
+	for _, name := range []string{
+		"NeutronMaintenance", "NeutronPeriodic", "OVNNorthd", "HeatEngine", "HeatCfn", "CinderScheduler", "CinderBackup",
+		"CinderVolumeCephRbd", "CinderVolumeArchive",
+	} {
 		delete(scenes, name+"CertificateExpiring") // It shows one to databases alone, or it is the service's.
 	}
 	raft := func(metric, at string) string {

@@ -25,7 +25,8 @@ var unregistered = map[string]bool{
 // foreign are files that others read than oslo.config: a web server, librados, and what reads Swift's accounts.
 var foreign = []string{"httpd.conf", "ceph.conf", "swift.conf"}
 
-// stores are the groups that Glance's stores name: enabled_backends = <name>:<driver>, ….
+// stores are the groups that Glance's stores name: enabled_backends = <name>:<driver>, …; and those of Cinder's backends, which name their
+// driver themselves: volume_driver = cinder.volume.drivers.<driver>.<class>.
 func stores(t *testing.T, text string) []registry.Group {
 	t.Helper()
 	file, err := oslo.Parse(text)
@@ -35,8 +36,17 @@ func stores(t *testing.T, text string) []registry.Group {
 	var out []registry.Group
 	for _, list := range file["DEFAULT"]["enabled_backends"] {
 		for store := range strings.SplitSeq(list, ",") {
-			name, driver, _ := strings.Cut(strings.TrimSpace(store), ":")
+			name, driver, found := strings.Cut(strings.TrimSpace(store), ":")
+			if !found {
+				continue
+			}
 			out = append(out, registry.Group{Name: name, Template: driver})
+		}
+	}
+	for group, options := range file {
+		for _, class := range options["volume_driver"] {
+			driver, _, _ := strings.Cut(strings.TrimPrefix(class, "cinder.volume.drivers."), ".")
+			out = append(out, registry.Group{Name: group, Template: driver})
 		}
 	}
 	return out

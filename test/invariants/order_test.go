@@ -78,7 +78,7 @@ var orders = map[string][]order{
 		{first: `Keystone.*`, then: `IdentityCatalog.*`, why: "K-ORC logs in there"},
 
 		{first: `IdentityCatalog.*`, then: `Horizon\..*`, why: "users find services there"},
-		{first: `IdentityCatalog.*`, then: `(Placement|Glance|Nova|Neutron|Heat)\..*`, why: "its user gets a role that is there"},
+		{first: `IdentityCatalog.*`, then: `(Placement|Glance|Nova|Neutron|Cinder|Heat)\..*`, why: "its user gets a role that is there"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-images-s3`, then: `Glance\..*`, why: "its pods read it"},
 		{first: `Placement\..*`, then: `Usage.* placement-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `Glance\..*`, then: `Usage.* glance-uses-keystone`, exists: true, why: "a Usage looks for its user"},
@@ -91,6 +91,11 @@ var orders = map[string][]order{
 		{first: `OVNCluster\..*`, then: `Neutron\..*`, why: "it keeps its networks there"},
 		{first: `OVNCluster\..*`, then: `Usage.* ovn-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `RabbitmqCluster.*`, then: `Neutron\..*`, why: "its virtual host is in it"},
+		{first: `RabbitmqCluster.*`, then: `Cinder\..*`, why: "its virtual host is in it"},
+		{first: `Valkey.*`, then: `Cinder\..*`, why: "its pods keep locks there"},
+		{first: `Glance\..*`, then: `Cinder\..*`, why: "it makes volumes of images"},
+		{first: `ExternalSecret\.external-secrets\.io tenant-volumes-ceph`, then: `Cinder\..*`, why: "its pods read it"},
+		{first: `Cinder\..*`, then: `Usage.* cinder-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `Neutron\..*`, then: `Usage.* neutron-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `RabbitmqCluster.*`, then: `Heat\..*`, why: "its virtual host is in it"},
 		{first: `Heat\..*`, then: `Usage.* heat-uses-.*`, exists: true, why: "a Usage looks for its user"},
@@ -153,6 +158,15 @@ var orders = map[string][]order{
 		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
 		order{first: `Deployment\.apps .*`, then: `Service\.openstack\.k-orc\.cloud .*`, why: "it can do what it is asked for"},
 		order{first: `(Deployment\.apps|Service) heat`, then: `CronJob\.batch .*`, why: "there is nothing to remove before"},
+	),
+	"Cinder": append(slices.Clone(clientOrders),
+		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-volume-.*`, why: "the companion writes its Secret"},
+		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `PersistentVolumeClaim .*`, why: "it is a part of the same"},
+		order{first: `(SecretAggregate.* .*-volume-.*|PersistentVolumeClaim .*)`, then: `StatefulSet\.apps .*-(volume-.*|backup)`, why: "its pods read it"},
+		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `(Deployment|StatefulSet)\.apps .*`, why: "its pods log in there"},
+		order{first: `(Deployment\.apps|Service) [^-]+`, then: `Job\.batch .*`, why: "it asks the API"},
+		order{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `Job\.batch .*`, why: "users may choose from types when they find it"},
+		order{first: `(Deployment\.apps|Service) [^-]+`, then: `CronJob\.batch .*`, why: "there is nothing to remove before"},
 	),
 	"NovaCell": {
 		{first: `ExternalSecret\.external-secrets\.io mariadb-.*-root`, then: `MariaDB\..*`, why: "its root has that password"},
@@ -279,7 +293,9 @@ func settledWorlds(t *testing.T) map[string]settled {
 	// The example that has everything has all services, too.
 	services := "\nglance:\n  enabled: true\n  stores: [{name: main, s3: {endpoint: https://s3.example.com, bucket: images, credentialsSecretRef: {name: images-s3}}}]" +
 		"\nplacement:\n  enabled: true\nnova:\n  enabled: true\nneutron:\n  enabled: true\n  ovn: {sync: {request: now}}" +
-		"\n  ml2: {physicalNetworks: [{name: physnet1, flat: true}], sriov: {}}\nheat:\n  enabled: true\nhorizon:\n  enabled: true\nkeystone:"
+		"\n  ml2: {physicalNetworks: [{name: physnet1, flat: true}], sriov: {}}" +
+		"\ncinder:\n  enabled: true\n  backends: [{name: ceph-rbd, rbd: {secretRef: {name: volumes-ceph}, networks: [10.1.0.0/16]}}]\n  backup: {file: {storageSize: 1Gi}}" +
+		"\nheat:\n  enabled: true\nhorizon:\n  enabled: true\nkeystone:"
 	for _, file := range []string{"claim", "full"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")
 		if err != nil {

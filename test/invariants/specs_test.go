@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
@@ -170,6 +172,21 @@ var constraints = map[string]constraint{
 		}
 	}},
 
+	// Places of volumes.
+	"services.cinder": {fix: func(o object) {
+		if o["enabled"] == true {
+			places(o)
+		} else {
+			delete(o, "defaultVolumeType")
+			delete(o, "volumeTypes")
+		}
+	}},
+	"backends[]":             {fix: func(o object) { one(o, "rbd", "nfs") }},
+	"services.cinder.backup": {fix: backupPlace},
+	"shares[]":               sample("nfs.example.com:/volumes", "[fd00::1]:/more"), "nfs.share": sample("nfs.example.com:/backups"),
+	"volume.cpu": cores, "volume.memory": memory, "backup.cpu": cores, "backup.memory": memory,
+	"backup.s3.endpoint": sample("https://s3.example.com", "http://[fd00::1]:9000"),
+
 	// Networks.
 	"mechanism": sample("OVN"), "servicePlugins": sample(list{"ovn-router", "qos"}, list{"trunk"}, list{}),
 	"extensionDrivers": sample(list{"port_security", "dns"}, list{"qos"}), "vlanRanges[]": sample("100:199", "7:7"), "vniRange": sample("1:65536"),
@@ -298,6 +315,62 @@ func driver(o object) {
 	}
 }
 
+// places gives a Cinder a backend if it has none, managers of which there is one each, volume types of backends that there are, and a default
+// that is one of them.
+func places(o object) {
+	all, _ := o["backends"].(list)
+	if len(all) == 0 {
+		all = list{object{"name": "ceph-rbd", "rbd": object{"secretRef": object{"name": ofTenant}}}}
+	}
+	o["backends"] = all
+	for i, b := range all {
+		b := b.(object)
+		b["name"] = "backend-" + strconv.Itoa(i)
+		if volume, ok := b["volume"].(object); ok {
+			delete(volume, "replicas")
+		}
+	}
+	for _, process := range []string{"volume", "backup"} {
+		if p, ok := o[process].(object); ok {
+			delete(p, "replicas")
+		}
+	}
+	types, _ := o["volumeTypes"].(list)
+	for _, t := range types {
+		t := t.(object)
+		if t["backend"] != nil {
+			t["backend"] = "backend-0"
+		}
+	}
+	if len(types) == 0 {
+		delete(o, "volumeTypes")
+	}
+	if o["defaultVolumeType"] != nil {
+		o["defaultVolumeType"] = "backend-0"
+		if len(types) > 0 {
+			o["defaultVolumeType"] = types[0].(object)["name"]
+		}
+	}
+}
+
+// backupPlace leaves backups one place.
+func backupPlace(o object) { one(o, "rbd", "s3", "nfs", "file") }
+
+// one leaves one of several fields, and makes the first if there is none.
+func one(o object, fields ...string) {
+	for _, unbuilt := range []string{"ceph", "lvm", "swift"} {
+		delete(o, unbuilt)
+	}
+	i := slices.IndexFunc(fields, func(name string) bool { return o[name] != nil })
+	if i < 0 {
+		o[fields[0]] = object{"secretRef": object{"name": ofTenant}}
+		return
+	}
+	for _, name := range fields[i+1:] {
+		delete(o, name)
+	}
+}
+
 func tagOrDigest(o object) {
 	if _, ok := o["digest"]; ok {
 		delete(o, "tag")
@@ -369,6 +442,11 @@ var (
 		folder: "heat", apiVersion: "heat.openstack.c5c3.io/v1alpha1", kind: "Heat",
 		new: func() any { return &heatv1.Heat{} },
 	}
+	cinders = &definedKind{
+		folder: "cinder", apiVersion: "cinder.openstack.c5c3.io/v1alpha1", kind: "Cinder",
+		new: func() any { return &cinderv1.Cinder{} },
+		fix: places, own: map[string]constraint{"spec.backup": {fix: backupPlace}},
+	}
 	platforms = &definedKind{
 		folder: "platform", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "PlatformConfig",
 		new: func() any { return &platformv1.PlatformConfig{} },
@@ -376,7 +454,7 @@ var (
 )
 
 var definedKinds = []*definedKind{
-	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, heats, horizons, ovns, platforms, hypervisors,
+	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, cinders, heats, horizons, ovns, platforms, hypervisors,
 }
 
 func init() { //nolint:gochecknoinits // the table refers to itself

@@ -103,6 +103,13 @@ var subjects = []*subject{
 		revisions: []string{"config-"},
 	},
 	{
+		name:      "Cinder",
+		runner:    kinds.Runners()["Cinder.cinder.openstack.c5c3.io"],
+		draw:      drawService(cinders, "cinder", "b", "volumes.eu"),
+		keep:      []string{"target", "backends", "coordination", "backup"}, // Volumes and backups stay where they are.
+		revisions: []string{"config-", "programs-", "volume-types-"},
+	},
+	{
 		name:      "NovaCell",
 		runner:    kinds.Runners()["NovaCell.nova.openstack.c5c3.io"],
 		draw:      drawService(novacells, "nova-cell1", "n-c", "compute.eu-a"),

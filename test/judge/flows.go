@@ -147,6 +147,7 @@ func (w *world) deriveFlows() {
 			w.needCells(p, c)
 			w.needHypervisors(p, c)
 			w.needMembers(p, c)
+			w.needLocks(p, c)
 		}
 		if p.spec.AutomountServiceAccountToken == nil || *p.spec.AutomountServiceAccountToken {
 			w.needAPIServer(p, "it has a token of the API server")
@@ -270,6 +271,22 @@ func (w *world) needMembers(p *pod, c corev1.Container) {
 		}
 		if n, err := strconv.Atoi(e.Value); err == nil && e.Name == "RAFT_PORT" {
 			w.need(p.String(), p.String(), n, "its members agree")
+		}
+	}
+}
+
+// needLocks takes down that who keeps locks in a Valkey reaches its members, and its sentinels if they are asked for the primary: the Secret
+// of its operator says where they are (functions/cinder/coordination.go).
+func (w *world) needLocks(p *pod, c corev1.Container) {
+	for _, e := range c.Env {
+		port := map[string]int{"COORDINATION_PASSWORD": 6379, "COORDINATION_PRIMARY": 26379}[e.Name]
+		if port == 0 || e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil {
+			continue
+		}
+		for _, q := range w.pods {
+			if q.place == p.place && q.of.kind == "Valkey" && text(q.of.manifest, "spec", "binding", "secretName") == e.ValueFrom.SecretKeyRef.Name {
+				w.need(p.String(), q.String(), port, "it keeps its locks there")
+			}
 		}
 	}
 }

@@ -90,9 +90,12 @@ var podRules = []podRule{
 			return slices.ContainsFunc(p.spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name && v.HostPath != nil })
 		})
 	}},
+	{says: "mounts a share that its host mounts for it", privilege: true, pod: func(p *pod) bool {
+		return slices.ContainsFunc(p.spec.Volumes, func(v corev1.Volume) bool { return v.NFS != nil })
+	}},
 	{says: "mounts a volume of a kind that the restricted standard does not allow", pod: func(p *pod) bool {
 		return slices.ContainsFunc(p.spec.Volumes, func(v corev1.Volume) bool {
-			return v.HostPath == nil && v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil && v.Projected == nil &&
+			return v.HostPath == nil && v.NFS == nil && v.ConfigMap == nil && v.Secret == nil && v.EmptyDir == nil && v.Projected == nil &&
 				v.PersistentVolumeClaim == nil && v.DownwardAPI == nil
 		})
 	}},

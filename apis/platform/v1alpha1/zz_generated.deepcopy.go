@@ -168,6 +168,11 @@ func (in *Limit) DeepCopyInto(out *Limit) {
 		*out = make([]NetworkPattern, len(*in))
 		copy(*out, *in)
 	}
+	if in.NFSServers != nil {
+		in, out := &in.NFSServers, &out.NFSServers
+		*out = make([]HostPattern, len(*in))
+		copy(*out, *in)
+	}
 	if in.HypervisorNetworks != nil {
 		in, out := &in.HypervisorNetworks, &out.HypervisorNetworks
 		*out = make([]NetworkPattern, len(*in))

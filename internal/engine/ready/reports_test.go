@@ -35,6 +35,7 @@ var reports = map[string][]string{
 	"horizon.openstack.c5c3.io":      {"Horizon Ready"},
 	"neutron.openstack.c5c3.io":      {"Neutron Ready"},
 	"heat.openstack.c5c3.io":         {"Heat Ready"},
+	"cinder.openstack.c5c3.io":       {"Cinder Ready"},
 	"nova.openstack.c5c3.io":         {"Nova Ready", "NovaCell Ready"},
 	"openstack.c5c3.io": {
 		"KeyRepository Ready", "DatabaseSync Ready", "EndpointRegion Available", "IdentityCheck Reachable", "RoleAssignment Available",

@@ -3,6 +3,7 @@ package ready
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	horizonv1 "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
@@ -88,6 +89,7 @@ var rules = table(
 	row(horizonv1.Group, "Horizon", composite()),
 	row(neutronv1.Group, "Neutron", composite()),
 	row(heatv1.Group, "Heat", composite()),
+	row(cinderv1.Group, "Cinder", composite()),
 	row(novav1.Group, "Nova", composite()),
 	row(novav1.Group, "NovaCell", composite()),
 	row(ovnv1.Group, "OVNCluster", composite()),

@@ -39,6 +39,7 @@ var statuses = table(
 	row("horizon.openstack.c5c3.io", "Horizon", composite),
 	row("neutron.openstack.c5c3.io", "Neutron", composite),
 	row("heat.openstack.c5c3.io", "Heat", composite),
+	row("cinder.openstack.c5c3.io", "Cinder", composite),
 	row("nova.openstack.c5c3.io", "Nova", composite),
 	row("nova.openstack.c5c3.io", "NovaCell", composite),
 	row("ovn.c5c3.io", "OVNCluster", composite),

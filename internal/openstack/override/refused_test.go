@@ -192,6 +192,53 @@ var taken = map[string]map[string]string{
 		"sriov_nic":         "*",
 		"ssl":               "*",
 	},
+	"cinder": {
+		"<nfs>": "backend_availability_zone chap_password chap_username chiscsi_conf driver_client_cert driver_client_cert_key " +
+			"driver_data_namespace driver_ssl_cert_path driver_ssl_cert_verify driver_use_ssl enable_unsupported_driver nas_host " +
+			"nas_login nas_mount_options nas_password nas_private_key nas_secure_file_operations nas_secure_file_permissions " +
+			"nas_share_path nas_ssh_port nfs_mount_options nfs_mount_point_base nfs_shares_config replication_device storage_protocol " +
+			"target_helper target_ip_address target_port target_prefix target_protocol volume_backend_name " +
+			"volume_copy_blkio_cgroup_name volume_driver volumes_dir",
+		"<rbd>": "backend_availability_zone chap_password chap_username chiscsi_conf driver_client_cert driver_client_cert_key " +
+			"driver_data_namespace driver_ssl_cert_path driver_ssl_cert_verify driver_use_ssl enable_unsupported_driver rbd_ceph_conf " +
+			"rbd_cluster_name rbd_pool rbd_secret_uuid rbd_user replication_device storage_protocol target_helper target_ip_address " +
+			"target_port target_prefix target_protocol volume_backend_name volume_copy_blkio_cgroup_name volume_driver volumes_dir",
+		"DEFAULT": "allowed_direct_url_schemes api_paste_config auth_strategy backdoor_port backdoor_socket backend_availability_zone " +
+			"backend_host backend_name backup_api_class backup_ceph_conf backup_ceph_pool backup_ceph_user backup_container " +
+			"backup_driver backup_gcs_credential_file backup_gcs_proxy_url backup_manager backup_mount_point_base " +
+			"backup_name_template backup_posix_path backup_s3_ca_cert_file backup_s3_endpoint_url backup_s3_http_proxy " +
+			"backup_s3_https_proxy backup_s3_store_access_key backup_s3_store_bucket backup_s3_store_secret_key backup_s3_verify_ssl " +
+			"backup_share backup_swift_auth_url backup_swift_ca_cert_file backup_swift_url backup_workers chiscsi_conf " +
+			"client_socket_timeout cluster compute_api_class consistencygroup_api_class datera_disable_template_override " +
+			"datera_ldap_server default_volume_type driver_client_cert driver_client_cert_key driver_data_namespace " +
+			"driver_ssl_cert_path driver_ssl_cert_verify driver_use_ssl dsware_rest_url enable_unsupported_driver enabled_backends " +
+			"glance_api_servers glance_ca_certificates_file glance_catalog_info glance_certfile glance_keyfile " +
+			"glusterfs_backup_mount_point glusterfs_backup_share graceful_shutdown_timeout group_api_class " +
+			"hitachi_mirror_ssl_cert_path hitachi_path_group_id hitachi_replication_journal_path_failure_tolerance host " +
+			"image_conversion_dir image_upload_use_cinder_backend infortrend_cli_path java_path keystone_catalog_info kioxia_cafile " +
+			"kioxia_url max_header_line monkey_patch_modules my_ip osapi_volume_extension osapi_volume_listen " +
+			"osapi_volume_listen_port osapi_volume_use_ssl osapi_volume_workers public_endpoint quota_driver " +
+			"resource_query_filters_file rootwrap_config san_hosts scheduler_driver scheduler_host_manager " +
+			"scheduler_json_config_location scheduler_manager scst_target_driver snapshot_name_template ssh_hosts_key_file state_path " +
+			"strict_ssh_host_key_policy swift_catalog_info target_helper tcp_keepidle transfer_api_class vmdk_allowed_types " +
+			"volume_api_class volume_backend_name volume_manager volume_name_template volumes_dir vrts_target_config " +
+			"wsgi_default_pool_size wsgi_keep_alive wsgi_log_format wsgi_server_debug",
+		"backend":              "*",
+		"backend_defaults":     "*",
+		"brcd_fabric_example":  "*",
+		"cinder_sys_admin":     "*",
+		"cisco_fabric_example": "*",
+		"coordination":         "*",
+		"fc-zone-manager":      "*",
+		"glance":               "*",
+		"nova":                 "*",
+		"os_brick":             "*",
+		"oslo_reports":         "file_event_handler log_dir",
+		"privsep":              "*",
+		"privsep_osbrick":      "*",
+		"service_user":         "*",
+		"ssl":                  "*",
+	},
 	"nova": {
 		"DEFAULT": "api_paste_config backdoor_port backdoor_socket cert client_socket_timeout compute_driver concurrency_backend config_drive_format " +
 			"console_host daemon enabled_apis enabled_ssl_apis graceful_shutdown_timeout host injected_network_template instance_name_template " +
@@ -245,12 +292,13 @@ var taken = map[string]map[string]string{
 var (
 	listed = map[string]table{
 		"every service": everyService, "without queue": withoutQueue, "client": client, "keystone": keystone, "placement": placement, "glance": glance,
-		"queue": queue, "nova": nova, "neutron": neutron, "heat": heat,
+		"queue": queue, "nova": nova, "neutron": neutron, "cinder": cinder, "heat": heat,
 	}
 	tablesOf = map[string][]string{
 		"keystone": {"keystone", "without queue", "every service"}, "placement": {"placement", "client", "every service"},
 		"glance": {"glance", "without queue", "client", "every service"}, "nova": {"nova", "queue", "client", "every service"},
 		"neutron": {"neutron", "queue", "client", "every service"}, "heat": {"heat", "queue", "client", "every service"},
+		"neutron": {"neutron", "queue", "client", "every service"}, "cinder": {"cinder", "queue", "client", "every service"},
 	}
 )
 
@@ -316,6 +364,42 @@ var fields = map[string]map[string]string{"every service": {
 }, "heat": {
 	"DEFAULT.heat_metadata_server_url": "cfn.hostname", "DEFAULT.heat_waitcondition_server_url": "cfn.hostname",
 	"DEFAULT.num_engine_workers": "engine.memory",
+}, "cinder": {
+	"DEFAULT.backend_availability_zone":       "backends",
+	"DEFAULT.backup_ceph_conf":                "backup.rbd",
+	"DEFAULT.backup_ceph_pool":                "backup.rbd",
+	"DEFAULT.backup_ceph_user":                "backup.rbd",
+	"DEFAULT.backup_container":                "backup",
+	"DEFAULT.backup_driver":                   "backup",
+	"DEFAULT.backup_mount_point_base":         "backup.nfs",
+	"DEFAULT.backup_posix_path":               "backup",
+	"DEFAULT.backup_s3_ca_cert_file":          "backup.s3",
+	"DEFAULT.backup_s3_endpoint_url":          "backup.s3",
+	"DEFAULT.backup_s3_store_access_key":      "backup.s3",
+	"DEFAULT.backup_s3_store_bucket":          "backup.s3",
+	"DEFAULT.backup_s3_store_secret_key":      "backup.s3",
+	"DEFAULT.backup_s3_verify_ssl":            "backup.s3",
+	"DEFAULT.backup_share":                    "backup.nfs",
+	"DEFAULT.backup_workers":                  "backup",
+	"DEFAULT.default_volume_type":             "defaultVolumeType",
+	"DEFAULT.enabled_backends":                "backends",
+	"DEFAULT.image_upload_use_cinder_backend": "backends",
+	"DEFAULT.osapi_volume_workers":            "uwsgi.processes",
+	"DEFAULT.volume_backend_name":             "backends",
+	"nfs1.backend_availability_zone":          "backends",
+	"nfs1.nas_host":                           "backends",
+	"nfs1.nas_mount_options":                  "backends",
+	"nfs1.nas_share_path":                     "backends",
+	"nfs1.nfs_mount_options":                  "backends",
+	"nfs1.nfs_shares_config":                  "backends",
+	"nfs1.volume_backend_name":                "backends",
+	"nfs1.volume_driver":                      "backends",
+	"rbd1.backend_availability_zone":          "backends",
+	"rbd1.rbd_ceph_conf":                      "backends",
+	"rbd1.rbd_pool":                           "backends",
+	"rbd1.rbd_user":                           "backends",
+	"rbd1.volume_backend_name":                "backends",
+	"rbd1.volume_driver":                      "backends",
 }, "nova": {
 	"DEFAULT.metadata_workers": "uwsgi.processes", "DEFAULT.osapi_compute_workers": "uwsgi.processes", "api.local_metadata_per_cell": "metadata.perCell",
 	"conductor.workers": "conductor", "quota.cores": "quotas.cores",

@@ -6,6 +6,7 @@ var services = map[string][]table{
 	"placement": {placement, client, everyService},
 	"glance":    {glance, withoutQueue, client, everyService},
 	"neutron":   {neutron, queue, client, everyService},
+	"cinder":    {cinder, queue, client, everyService},
 	"nova":      {nova, queue, client, everyService},
 	"heat":      {heat, queue, client, everyService},
 	directories: {keystoneDomain},

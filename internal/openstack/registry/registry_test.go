@@ -32,7 +32,7 @@ func TestFor(t *testing.T) {
 		reason, service, release, want string
 	}{
 		"Known":          {"A pair with data is given.", "keystone", "2025.2", ""},
-		"UnknownService": {"The error lists the services.", "nowa", "2025.2", `the options of service "nowa" are not known, only those of glance, heat, keystone, neutron, nova, placement`},
+		"UnknownService": {"The error lists the services.", "nowa", "2025.2", `the options of service "nowa" are not known, only those of cinder, glance, heat, keystone, neutron, nova, placement`},
 		"UnknownRelease": {"The error lists the releases.", "keystone", "2024.2", `the options of keystone are not known in release "2024.2", only in 2025.1, 2025.2, 2026.1, 2026.2`},
 	}
 	for name, c := range cases {
@@ -103,6 +103,10 @@ func TestData(t *testing.T) {
 		"neutron 2025.2":   {"27.0.4", 52, 715, 0, 344},
 		"neutron 2026.1":   {"28.0.2", 52, 715, 0, 345},
 		"neutron 2026.2":   {"29.0.0", 54, 719, 0, 372},
+		"cinder 2025.1":    {"26.3.0", 35, 1517, 134, 167},
+		"cinder 2025.2":    {"27.0.0", 36, 1556, 134, 167},
+		"cinder 2026.1":    {"28.0.0", 36, 1595, 134, 167},
+		"cinder 2026.2":    {"29.0.0", 37, 1629, 134, 167},
 		"placement 2025.1": {"13.0.1", 12, 194, 0, 38},
 		"placement 2025.2": {"14.0.0", 11, 198, 0, 38},
 		"placement 2026.1": {"15.0.0", 12, 194, 0, 38},

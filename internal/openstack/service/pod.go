@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// userID is the numeric user of the images.
-	userID      = 42424
 	portName    = "api"
 	passwordEnv = "DATABASE_PASSWORD"
 	// Volumes, and the folders that they are mounted in.
@@ -23,6 +21,9 @@ const (
 	identityCA = "identity-ca"
 	serverTLS  = "tls"
 )
+
+// UserID is the numeric user of the images.
+const UserID = 42424
 
 // syncWait makes reads on another member of a Galera cluster see what was just written
 // (https://mariadb.com/docs/galera-cluster/reference/galera-cluster-system-variables#wsrep_sync_wait).
@@ -46,7 +47,7 @@ func (s *Service) BarePod(image string, command []string) workload.Pod {
 		env = append(env, s.queueEnv()...)
 	}
 	p := workload.Pod{
-		UserID: userID,
+		UserID: UserID,
 		Containers: []corev1.Container{{
 			Name:    s.App,
 			Image:   image,

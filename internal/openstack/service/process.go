@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,8 +26,10 @@ import (
 // Process is one of several of a service, besides its API: a daemon, or another application of WSGI.
 type Process struct {
 	common.Process
-	// Name of the process: that of its component and its workload's resource, and the end of its objects' names.
+	// Name of the process: that of its workload's resource, and the end of its objects' names.
 	Name string
+	// Component that runs it, with others of its kind. Empty: one of its own, of its name.
+	Component string
 	// Title and Outage are what it is, and what does not work while no pod is available, in sentences.
 	Title, Outage string
 	// Command that runs it. Server, in its place, is the application (Serve).
@@ -50,6 +53,8 @@ type Process struct {
 	Alive workload.Check
 	// Mercy is how long it may go on with what it does while a pod stops.
 	Mercy time.Duration
+	// Privileges of its pods beyond the restricted Pod Security Standard, with reasons.
+	Privileges []workload.Privilege
 	// Annotations of its pods say what they started with, besides those of all pods.
 	Annotations map[string]string
 	// Env and Mounts are those of its pods alone, Reaches is where they go besides where all pods do.
@@ -94,7 +99,7 @@ func CheckProcess(field string, p common.Process) error {
 
 // Serve is the server of an application of WSGI that a process runs, with as many workers as the spec says, or its memory holds.
 func (s *Service) Serve(seen observe.State, p Process, module string) *workload.UWSGI {
-	u := s.serve(module, p.Port, cmp.Or(s.processes, Processes(Resources(p.Process))), SpeaksIPv6(seen, p.resource("service")))
+	u := s.serve(module, p.Port, cmp.Or(s.workers, Processes(Resources(p.Process))), SpeaksIPv6(seen, p.resource("service")))
 	u.Mercy = p.Mercy
 	return &u
 }
@@ -128,24 +133,36 @@ func Shape(p common.Process, on common.Placement) *common.Workload {
 	return &common.Workload{Replicas: p.Replicas, Resources: Resources(p), Placement: on}
 }
 
-// Daemon is a component that runs a process, by its name. One that the instance does not have is switched off.
+// Daemon is a component that runs a process, by its name, or several that name it. One that the instance does not have is switched off.
 func Daemon[M Instance](name string, needs []string, rollsAfter ...string) compose.Component[M] {
 	return compose.Component[M]{
 		Name: name, Needs: needs, RollsAfter: rollsAfter,
-		Enabled: func(m M) bool { return m.Base().process(name) != nil },
-		Build:   func(m M) ([]compose.Stage, error) { s := m.Base(); return s.run(*s.process(name)) },
-		Version: func(m M) string { s := m.Base(); return versionOf(s.imageFor(name)) },
+		Enabled: func(m M) bool { return len(m.Base().processes(name)) > 0 },
+		Build: func(m M) ([]compose.Stage, error) {
+			s := m.Base()
+			var stage compose.Stage
+			for _, p := range s.processes(name) {
+				stages, err := s.run(p)
+				if err != nil {
+					return nil, err
+				}
+				stage = append(stage, slices.Concat(stages...)...)
+			}
+			return []compose.Stage{stage}, nil
+		},
+		Version: func(m M) string { s := m.Base(); return versionOf(s.imageFor(s.processes(name)[0].Name)) },
 	}
 }
 
-// process of that name, if there is one.
-func (s *Service) process(name string) *Process {
-	for i := range s.Processes {
-		if s.Processes[i].Name == name {
-			return &s.Processes[i]
+// processes are those that a component runs.
+func (s *Service) processes(component string) []Process {
+	var out []Process
+	for _, p := range s.Processes {
+		if cmp.Or(p.Component, p.Name) == component {
+			out = append(out, p)
 		}
 	}
-	return nil
+	return out
 }
 
 // imageFor is the image of a process: until a release is in effect, that which it has.
@@ -189,11 +206,17 @@ func (s *Service) run(p Process) ([]compose.Stage, error) {
 		{Name: p.resource("disruption-budget"), Object: w.DisruptionBudget()},
 		{Name: p.resource("network-policy"), Object: w.NetworkPolicy(in, append(outbound, p.Reaches...))},
 	}
+	var pods *corev1.PodTemplateSpec
 	if p.Stateful {
 		// Nobody reaches its pods by their names, so that there is no headless Service.
-		stage[0].Object = w.StatefulSet(s.ProcessPod(p))
+		set := w.StatefulSet(s.ProcessPod(p))
+		stage[0].Object, pods = set, &set.Spec.Template
 	} else {
-		stage[0].Object = w.Deployment(s.ProcessPod(p))
+		set := w.Deployment(s.ProcessPod(p))
+		stage[0].Object, pods = set, &set.Spec.Template
+	}
+	if err := workload.Allow(pods, p.Privileges...); err != nil {
+		return nil, err
 	}
 	if p.Port > 0 {
 		stage = append(stage, compose.Resource{Name: p.resource("service"), Object: w.Service(workload.Port(portName, p.Port))})
@@ -271,5 +294,9 @@ func (s *Service) KeyFile() string { return s.Path(serverTLS, certificate.KeyKey
 
 // alerts on a process are those on the API, in its own words.
 func (s *Service) processAlerts(p Process) []monitoring.Alert {
-	return s.podAlerts(s.Title+strings.ToUpper(p.Name[:1])+p.Name[1:], p.Title, p.Outage, s.Sub(p.Name), p.Stateful)
+	name := s.Title
+	for word := range strings.SplitSeq(p.Name, "-") {
+		name += strings.ToUpper(word[:1]) + word[1:]
+	}
+	return s.podAlerts(name, p.Title, p.Outage, s.Sub(p.Name), p.Stateful)
 }

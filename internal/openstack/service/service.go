@@ -114,10 +114,10 @@ type Service struct {
 	Watches []monitoring.Alert
 	// Jobs begin the names of Jobs that are the service's own.
 	Jobs []string
-	// processes is how many workers the spec asks for. 0: as many as the memory holds.
-	processes int32
 	// Quiesced says that no pod may run that uses the databases: a step of a schema is in turn that needs that.
 	Quiesced bool
+	// workers is how many processes of uWSGI the spec asks for. 0: as many as the memory holds.
+	workers int32
 	// running is the image of the pods of a resource while a release is not in effect. Nil: it is.
 	running func(resource string) string
 	// cutover is how the API goes to another release, if it cuts over.
@@ -133,7 +133,7 @@ type Service struct {
 func (d *Definition) Derive(in Input) (*Service, error) {
 	s := &Service{
 		Definition: d, Name: in.Meta.Name, Namespace: in.Meta.Namespace, Generation: in.Meta.Generation,
-		Spec: in.Spec, Previous: in.Previous, processes: in.Spec.UWSGI.Processes,
+		Spec: in.Spec, Previous: in.Previous, workers: in.Spec.UWSGI.Processes,
 	}
 	s.Spec.SetDefaults()
 	if err := s.releases(in.Seen); err != nil {

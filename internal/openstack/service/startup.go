@@ -6,7 +6,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 )
 
-// ReadAtStart is a resource whose content the API's pods read only as they start.
+// ReadAtStart is a resource whose content pods read only as they start.
 type ReadAtStart struct {
 	// Resource that reports its content at a path, by a text or a whole number.
 	Resource string
@@ -19,7 +19,15 @@ type ReadAtStart struct {
 // StartWith annotates the API's pods with the content that a resource reports, or with that which they have while it reports nothing.
 // What neither knows is left out.
 func (s *Service) StartWith(seen observe.State, reads ...ReadAtStart) {
-	pods, running := seen.Get(s.pods())
+	for annotation, value := range StartedWith(seen, s.pods(), reads...) {
+		s.Annotate(annotation, value)
+	}
+}
+
+// StartedWith are such annotations of the pods of a workload, which is a resource.
+func StartedWith(seen observe.State, workload string, reads ...ReadAtStart) map[string]string {
+	out := map[string]string{}
+	pods, running := seen.Get(workload)
 	for _, r := range reads {
 		value := ""
 		if o, ok := seen.Get(r.Resource); ok {
@@ -29,9 +37,10 @@ func (s *Service) StartWith(seen observe.State, reads ...ReadAtStart) {
 			value = pods.String("spec", "template", "metadata", "annotations", r.Annotation)
 		}
 		if value != "" {
-			s.Annotate(r.Annotation, value)
+			out[r.Annotation] = value
 		}
 	}
+	return out
 }
 
 // Annotate the API's pods.

@@ -1,0 +1,285 @@
+package cinder
+
+import (
+	"crypto/md5" //nolint:gosec // It is how Cinder calls a folder, and protects nothing.
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/ceph"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
+)
+
+// Folders of pods that keep volumes or backups somewhere.
+const (
+	scratchPath = "/var/lib/cinder/conversion"
+	statePath   = "/tmp"
+	// mountsPath is below state_path, where Cinder mounts shares unless it is told otherwise.
+	mountsPath   = statePath + "/mnt"
+	programsPath = "/opt/cinder/bin"
+	// cephPath is where what Cinder itself attaches volumes with looks for the keys of a user, and nowhere else
+	// (os_brick.initiator.connectors.rbd).
+	cephPath = "/etc/ceph"
+)
+
+// scratch is how much of images that are converted a pod may keep on its node. The kubelet replaces a pod that has more.
+var scratch = resource.MustParse("50Gi")
+
+// cluster is what the managers of a backend are called that share its volumes, which are recorded under it.
+const cluster = cinderv1.ServiceName
+
+// A backend is a place for volumes, and what its section says.
+type backend struct {
+	cinderv1.Backend
+	// name of its objects ends the same.
+	name    string
+	options oslo.Options
+	// secret is what pods read of a Ceph's client, nil of other backends.
+	secret *c5c3v1.SecretAggregateSpec
+	// mounts are shares that nodes mount for pods.
+	mounts []service.Volume
+	flow   workload.Flow
+	// shared says that its managers share the volumes.
+	shared bool
+}
+
+// findBackends derives the backends.
+func (m *model) findBackends() {
+	for _, spec := range m.spec.Backends {
+		b := backend{Backend: spec, name: volume.ObjectName(spec.Name), options: oslo.Options{"volume_backend_name": spec.Name}}
+		b.shared = volume.Shares(spec) && m.spec.Coordination != nil
+		if spec.AvailabilityZone != "" {
+			b.options["backend_availability_zone"] = spec.AvailabilityZone
+		}
+		if spec.NFS != nil {
+			m.nfs(&b)
+		} else {
+			m.rbd(&b)
+		}
+		m.backends = append(m.backends, b)
+	}
+}
+
+// rbd is a pool of a Ceph. Of several, each has a name of its own for its client's files.
+// https://docs.openstack.org/cinder/latest/configuration/block-storage/drivers/ceph-rbd-volume-driver.html
+func (m *model) rbd(b *backend) {
+	r := b.RBD
+	config, keyring := b.Name+".ceph", fmt.Sprintf("%s.client.%s.keyring", b.Name, r.User)
+	for option, value := range (oslo.Options{
+		"volume_driver":    "cinder.volume.drivers.rbd.RBDDriver",
+		"rbd_pool":         r.Pool,
+		"rbd_user":         r.User,
+		"rbd_ceph_conf":    path.Join(cephPath, config),
+		"rbd_cluster_name": b.Name,
+		"rbd_secret_uuid":  volume.SecretUUID(m.Namespace, m.Name, b.Name),
+		// Otherwise a manager would wait for its monitors for ever.
+		"rados_connect_timeout":            5,
+		"rbd_flatten_volume_from_snapshot": false,
+		"report_discard_supported":         true,
+	}) {
+		b.options[option] = value
+	}
+	b.secret = cephClient(r.SecretRef, m.Sub("volume-"+b.name), r.User, cephPath, config, keyring)
+	b.flow = ceph.Traffic(r.Networks)
+}
+
+// cephClient is a Secret with the files of a client in a folder.
+func cephClient(from common.SecretReference, name, user, folder, config, keyring string) *c5c3v1.SecretAggregateSpec {
+	return &c5c3v1.SecretAggregateSpec{
+		TargetSecretName: common.ObjectName(name),
+		Sources: []c5c3v1.SecretSource{
+			service.Source(ceph.ConfigSource, string(from.Name), cinderv1.CephConfigKey),
+			service.Source(ceph.KeyringSource, string(from.Name), cinderv1.CephKeyringKey),
+		},
+		Template: ceph.Files(user, folder, config, keyring),
+	}
+}
+
+// nfs are shares that the nodes of the pods mount: to mount one itself, a pod would have to be privileged, and the driver takes what is
+// mounted already. https://docs.openstack.org/cinder/latest/configuration/block-storage/drivers/nfs-volume-driver.html
+func (m *model) nfs(b *backend) {
+	file := b.Name + ".shares"
+	var shares strings.Builder
+	for i, s := range b.NFS.Shares {
+		shares.WriteString(string(s))
+		if b.NFS.MountOptions != "" {
+			shares.WriteString(" -o " + b.NFS.MountOptions)
+		}
+		shares.WriteString("\n")
+		b.mounts = append(b.mounts, share(fmt.Sprintf("%s-%d", b.name, i), s))
+	}
+	m.Pages = append(m.Pages, service.Page{Name: file, Text: shares.String()})
+	for option, value := range (oslo.Options{
+		"volume_driver":     "cinder.volume.drivers.nfs.NfsDriver",
+		"nfs_shares_config": m.Path(file),
+		// Nobody is root in a pod, and files belong to who it is.
+		"nas_secure_file_operations":  true,
+		"nas_secure_file_permissions": true,
+		"nfs_snapshot_support":        true,
+	}) {
+		b.options[option] = value
+	}
+	b.flow = nfsTraffic
+}
+
+// share is a volume with a share of an NFS server, where Cinder would mount it.
+func share(name string, address cinderv1.NFSShare) service.Volume {
+	hash := md5.Sum([]byte(address)) //nolint:gosec // See above.
+	source := &corev1.NFSVolumeSource{Server: strings.Trim(volume.Server(address), "[]"), Path: volume.Folder(address)}
+	return service.Volume{Folder: path.Join(mountsPath, hex.EncodeToString(hash[:])), Writable: true, Volume: corev1.Volume{
+		Name: name, VolumeSource: corev1.VolumeSource{NFS: source},
+	}}
+}
+
+// nfsTraffic is none: the node asks the server, and a pod's policy does not hold for it.
+var nfsTraffic = workload.Flow{}
+
+// nfsPrivilege is why a pod mounts a volume that the restricted Pod Security Standard does not allow.
+func nfsPrivilege() []workload.Privilege {
+	return []workload.Privilege{{
+		Container: cinderv1.ServiceName,
+		Reason:    "its node mounts the shares of an NFS server for it, which nothing else can without being privileged",
+	}}
+}
+
+// manager is the process that looks after the volumes of a backend: a single one, or as many as there are to be where they share its
+// volumes.
+func (m *model) manager(seen observe.State, b backend) service.Process {
+	name := volumes + "-" + b.name
+	said := ptr.Deref(b.Volume, m.spec.Volume)
+	if !b.shared {
+		said.Replicas = new(int32(1))
+	}
+	p := m.daemon(service.Process{
+		Process: said, Name: name, Component: volumes, Title: "Cinder's manager of " + b.Name, Command: []string{"cinder-volume"},
+		Outage: "no volume is made, attached or detached there; virtual machines go on with theirs", Mercy: volumeMercy,
+		Env: []corev1.EnvVar{{Name: oslo.MustEnvName("DEFAULT", "enabled_backends"), Value: b.Name}, programsEnv},
+	})
+	if b.shared {
+		p.Env = append(p.Env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "cluster"), Value: cluster})
+	}
+	m.attach(&p, seen, b)
+	return p
+}
+
+// attach gives a process what it reaches backends with.
+func (m *model) attach(p *service.Process, seen observe.State, backends ...backend) {
+	p.Mounts = append(p.Mounts, m.programsVolume(), service.Volume{Folder: scratchPath, Writable: true, Volume: corev1.Volume{
+		Name: "conversion", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(scratch)}},
+	}})
+	var clients []corev1.VolumeProjection
+	var reads []service.ReadAtStart
+	for _, b := range backends {
+		if b.secret != nil {
+			clients = append(clients, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+				LocalObjectReference: corev1.LocalObjectReference{Name: string(b.secret.TargetSecretName)},
+			}})
+			reads = append(reads, readAtStart(backendResource(b)))
+			p.Reaches = append(p.Reaches, b.flow)
+		}
+		for _, v := range b.mounts {
+			p.Mounts = append(p.Mounts, v)
+			p.Privileges = nfsPrivilege()
+		}
+	}
+	if len(clients) > 0 {
+		const groupReads = 0o440
+		p.Mounts = append(p.Mounts, service.Volume{Folder: cephPath, Volume: corev1.Volume{
+			Name: "ceph", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+				Sources: clients, DefaultMode: ptr.To[int32](groupReads),
+			}},
+		}})
+	}
+	p.Annotations = service.StartedWith(seen, p.Name, reads...)
+}
+
+// readAtStart is a Secret that pods read as they start.
+func readAtStart(resource string) service.ReadAtStart {
+	return service.ReadAtStart{Resource: resource, Path: []string{"status", "contentHash"}, Annotation: cinderv1.Group + "/" + resource}
+}
+
+func backendResource(b backend) string { return "backend-" + b.name }
+
+// storage is what volumes and backups are reached with, or kept on. A volume stays, whatever becomes of the Cinder.
+func storage(m *model) ([]compose.Stage, error) {
+	var stage compose.Stage
+	for _, b := range m.backends {
+		if b.secret != nil {
+			stage = append(stage, compose.Resource{
+				Name: backendResource(b), Object: c5c3.SecretAggregate(m.Meta(string(b.secret.TargetSecretName)), *b.secret),
+			})
+		}
+	}
+	if s := m.target.secret; s != nil {
+		stage = append(stage, compose.Resource{Name: targetResource, Object: c5c3.SecretAggregate(m.Meta(string(s.TargetSecretName)), *s)})
+	}
+	if b := m.spec.Backup; b != nil && b.File != nil {
+		f := b.File
+		stage = append(stage, compose.Resource{
+			Name: targetResource, Retain: true,
+			Object: workload.SharedVolume(m.Meta(m.Sub(targetName)), string(f.StorageClass), f.StorageSize, f.AccessMode),
+		})
+	}
+	return []compose.Stage{stage}, nil
+}
+
+// sudo takes the place of the program of that name.
+//
+//go:embed sudo.sh
+var sudo string
+
+// programs are in a ConfigMap whose name changes with them.
+func (m *model) programs() compose.Resource {
+	files := map[string]string{"sudo": sudo, typesFile: typesScript}
+	suffix := "programs-" + service.HashOf(files)
+	return compose.Resource{Name: suffix, Object: m.Workload.ConfigMap(m.Sub(suffix), files), Revisions: "programs"}
+}
+
+func (m *model) programsVolume() service.Volume {
+	const executable = 0o555
+	return service.Volume{Folder: programsPath, Volume: corev1.Volume{Name: "programs", VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: m.Sub(m.programs().Name)}, DefaultMode: ptr.To[int32](executable),
+		},
+	}}}
+}
+
+// programsEnv is where programs are looked for: ours first, then the image's.
+var programsEnv = corev1.EnvVar{
+	Name: "PATH", Value: programsPath + ":/opt/openstack/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+}
+
+// backendStates are what is known of the backends.
+func (m *model) backendStates(plan compose.Plan) []cinderv1.BackendStatus {
+	out := make([]cinderv1.BackendStatus, len(m.backends))
+	for i, b := range m.backends {
+		out[i] = cinderv1.BackendStatus{Name: b.Name, Phase: common.ComponentWaiting}
+		part, ok := plan.Part(volumes)
+		switch {
+		case !ok || !part.Exists():
+		case part.IsReady():
+			out[i].Phase = common.ComponentReady
+		default:
+			out[i].Phase = common.ComponentCreating
+		}
+	}
+	return out
+}
+
+// publicEndpoint is the public address without the version.
+func publicEndpoint(url string) string { return strings.TrimSuffix(url, cinderv1.Version) }

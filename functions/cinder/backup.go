@@ -1,0 +1,139 @@
+package cinder
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/ceph"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// targetName ends the names of the objects of where backups are kept, targetResource is what they are called among the resources, and
+// filesPath where pods have a folder for them.
+const (
+	targetName     = "backup-target"
+	targetResource = "backup-target"
+	filesPath      = "/var/lib/cinder/backup"
+)
+
+// publicCAs is the image's bundle of public authorities.
+const publicCAs = "/etc/ssl/certs/ca-certificates.crt"
+
+// A target is where backups are kept, and how pods reach it.
+type target struct {
+	secret     *c5c3v1.SecretAggregateSpec
+	mounts     []service.Volume
+	env        []corev1.EnvVar
+	reaches    []workload.Flow
+	privileges []workload.Privilege
+}
+
+// findTarget derives where backups are kept.
+// https://docs.openstack.org/cinder/latest/configuration/block-storage/backup-drivers.html
+func (m *model) findTarget() error {
+	b := m.spec.Backup
+	switch {
+	case b == nil:
+		return nil
+	case b.S3 != nil:
+		return m.backupToS3(b.S3)
+	case b.RBD != nil:
+		m.backupToRBD(b.RBD)
+	case b.NFS != nil:
+		v := share(targetName, b.NFS.Share)
+		v.Folder = filesPath
+		m.target.mounts, m.target.privileges = []service.Volume{v}, nfsPrivilege()
+		m.backupToFiles()
+	default:
+		m.target.mounts = []service.Volume{{Folder: filesPath, Writable: true, Volume: corev1.Volume{
+			Name: targetName, VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: m.Sub(targetName)},
+			},
+		}}}
+		m.backupToFiles()
+	}
+	return nil
+}
+
+// backupToFiles keeps them in a folder that is mounted.
+func (m *model) backupToFiles() {
+	m.target.set("backup_driver", "cinder.backup.drivers.posix.PosixBackupDriver")
+	m.target.set("backup_posix_path", filesPath+"/backups")
+}
+
+// set an option of the backup service's pods, which nothing else reads.
+func (t *target) set(option, value string) {
+	t.env = append(t.env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", option), Value: value})
+}
+
+func (m *model) backupToRBD(r *cinderv1.BackupRBD) {
+	folder := m.Path(targetName)
+	m.target.set("backup_driver", "cinder.backup.drivers.ceph.CephBackupDriver")
+	m.target.set("backup_ceph_conf", folder+"/"+cinderv1.CephConfigKey)
+	m.target.set("backup_ceph_user", r.User)
+	m.target.set("backup_ceph_pool", r.Pool)
+	m.target.secret = cephClient(r.SecretRef, m.Sub(targetName), r.User, folder, cinderv1.CephConfigKey, cinderv1.CephKeyringKey)
+	m.target.mounts = []service.Volume{m.SecretVolume(targetName, m.Sub(targetName))}
+	m.target.reaches = []workload.Flow{ceph.Traffic(r.Networks)}
+}
+
+func (m *model) backupToS3(s *cinderv1.S3) error {
+	m.target.set("backup_driver", "cinder.backup.drivers.s3.S3BackupDriver")
+	m.target.set("backup_s3_endpoint_url", s.Endpoint)
+	m.target.set("backup_s3_store_bucket", s.Bucket)
+	authority := publicCAs
+	m.target.secret = &c5c3v1.SecretAggregateSpec{
+		TargetSecretName: common.ObjectName(m.Sub(targetName)), Template: map[string]c5c3v1.SecretTemplate{},
+	}
+	for _, k := range [][3]string{
+		{"accessKeyID", cinderv1.S3AccessKeyIDKey, "backup_s3_store_access_key"},
+		{"secretAccessKey", cinderv1.S3SecretAccessKeyKey, "backup_s3_store_secret_key"},
+	} {
+		source := service.Source(k[0], string(s.CredentialsSecretRef.Name), k[1])
+		source.Escape = "OsloConfig"
+		m.target.secret.Sources = append(m.target.secret.Sources, source)
+		m.target.secret.Template[k[1]] = c5c3v1.SecretTemplate("{{ ." + k[0] + " }}")
+		m.target.env = append(m.target.env, workload.SecretEnv(oslo.MustEnvName("DEFAULT", k[2]), m.Sub(targetName), k[1]))
+	}
+	if ca := s.CASecretRef; ca != nil {
+		const file = "ca.crt"
+		m.target.secret.Sources = append(m.target.secret.Sources, service.Source("ca", string(ca.Name), string(ca.Key)))
+		m.target.secret.Template[file] = "{{ .ca }}"
+		m.target.mounts = []service.Volume{m.SecretVolume(targetName, m.Sub(targetName), file)}
+		authority = m.Path(targetName, file)
+	}
+	m.target.set("backup_s3_ca_cert_file", authority)
+	flow, err := workload.Outside(s.Endpoint)
+	if err != nil {
+		return fmt.Errorf("cannot find the port of the object store: %w", err)
+	}
+	m.target.reaches = []workload.Flow{flow}
+	return nil
+}
+
+// backupService is the process that makes backups. It reads and writes the volumes of all backends itself.
+func (m *model) backupService(seen observe.State) service.Process {
+	t := m.target
+	p := m.daemon(service.Process{
+		Process: m.spec.Backup.Process, Name: backup, Title: "Cinder's backup service", Command: []string{"cinder-backup"},
+		Outage: "no backup is made or restored", Mercy: backupMercy, Env: append([]corev1.EnvVar{programsEnv}, t.env...),
+		Mounts: t.mounts, Reaches: t.reaches,
+	})
+	m.attach(&p, seen, m.backends...)
+	if len(p.Privileges) == 0 {
+		p.Privileges = t.privileges
+	}
+	if t.secret != nil {
+		for annotation, value := range service.StartedWith(seen, p.Name, readAtStart(targetResource)) {
+			p.Annotations[annotation] = value
+		}
+	}
+	return p
+}

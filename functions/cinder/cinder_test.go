@@ -1,0 +1,15 @@
+package cinder
+
+import (
+	"flag"
+	"testing"
+
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+var kind = servicetest.Kind{GroupVersionKind: cinderv1.GroupVersionKind, Runner: New()}
+
+func TestObjects(t *testing.T) { kind.Objects(t, *update) }

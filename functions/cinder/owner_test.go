@@ -1,0 +1,30 @@
+package cinder
+
+import (
+	"encoding/json"
+	"testing"
+
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
+)
+
+// TestEachOwner: no option that a tenant sets, by whatever name, says something else than what the pods are composed by.
+func TestEachOwner(t *testing.T) {
+	owners := servicetest.Owners[*model]{
+		Derive: func(spec []byte) (*model, error) {
+			in := function.Input[cinderv1.Cinder]{}
+			in.XR.Name, in.XR.Namespace = cinderv1.ServiceName, "cloud"
+			if err := json.Unmarshal(spec, &in.XR.Spec); err != nil {
+				return nil, err
+			}
+			return derive(in)
+		},
+		Groups: []registry.Group{{Name: "ceph-rbd", Template: "rbd"}, {Name: "archive_1", Template: "nfs"}},
+		Tunable: []string{
+			"ceph-rbd rados_connect_timeout", "ceph-rbd rbd_flatten_volume_from_snapshot", "ceph-rbd report_discard_supported", "archive_1 nfs_snapshot_support",
+		},
+	}
+	owners.Each(t, definition.App, "medium")
+}

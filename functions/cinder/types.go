@@ -1,0 +1,85 @@
+package cinder
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
+)
+
+// typesScript makes the volume types, by the API.
+//
+//go:embed types.py
+var typesScript string
+
+// typesFile is its name among the programs.
+const typesFile = "volume-types.py"
+
+// volumeType is what the script reads of one.
+type volumeType struct {
+	Name        string            `json:"name"`
+	Description string            `json:"description"`
+	IsPublic    bool              `json:"is_public"`
+	ExtraSpecs  map[string]string `json:"extra_specs"`
+}
+
+// volumeTypes are made by a Job, which runs again when they change. K-ORC's objects would do as well, but for their end: K-ORC asks Cinder
+// before it lets go of one, also of what it is to leave alone, and Cinder's API goes at the same time as they do
+// (https://github.com/k-orc/openstack-resource-controller/blob/v2.6.0/internal/controllers/generic/reconciler/resource_actions.go).
+func volumeTypes(m *model) ([]compose.Stage, error) {
+	types := make([]volumeType, len(m.spec.VolumeTypes))
+	for i, t := range m.spec.VolumeTypes {
+		types[i] = volumeType{Name: t.Name, Description: t.Description, IsPublic: !t.Private, ExtraSpecs: map[string]string{}}
+		for key, value := range t.ExtraSpecs {
+			types[i].ExtraSpecs[key] = string(value)
+		}
+		if t.Backend != "" {
+			types[i].ExtraSpecs[volume.BackendSpec] = t.Backend
+		}
+	}
+	list, err := json.Marshal(types)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write down the volume types: %w", err)
+	}
+	keystone, err := workload.PortOf(string(m.Spec.Identity.InternalURL))
+	if err != nil {
+		return nil, invalid.Field("spec.identity.internalURL", "%s", err)
+	}
+	const attempts = 10
+	w := m.Workload.With(m.Sub(typesComponent), typesComponent)
+	w.Resources = workload.Resources("50m", "128Mi", "256Mi")
+	programs := m.programsVolume()
+	pod := workload.Pod{
+		UserID: service.UserID, RestartPolicy: corev1.RestartPolicyNever, Volumes: []corev1.Volume{programs.Volume},
+		Containers: []corev1.Container{{
+			Name: m.App, Image: m.Image, Command: []string{"/opt/openstack/bin/python", programsPath + "/" + typesFile},
+			VolumeMounts: []corev1.VolumeMount{workload.Mount(programs.Name, programs.Folder)},
+			Env: []corev1.EnvVar{
+				{Name: "IDENTITY_URL", Value: string(m.Spec.Identity.InternalURL)},
+				{Name: "IDENTITY_CA", Value: fmt.Sprint(m.AuthOptions()["cafile"])},
+				{Name: "VOLUME_URL", Value: string(m.Spec.Endpoints.Internal)},
+				{Name: "VOLUME_TYPES", Value: string(list)},
+			},
+		}},
+	}
+	m.LogIn(&pod, serviceGroup)
+	stages, err := service.Once(typesComponent, w, pod, attempts)
+	if err != nil {
+		return nil, err
+	}
+	policy := workload.NetworkPolicy(
+		m.Meta(m.Sub(typesComponent)), metav1.LabelSelector{MatchLabels: w.Selector()}, nil,
+		[]workload.Flow{{Ports: []int32{keystone}}, {Pods: m.Workload.Selector(), Ports: []int32{cinderv1.Port}}},
+	)
+	stages[0] = append(stages[0], compose.Resource{Name: "jobs-network-policy", Object: policy})
+	return stages, nil
+}

@@ -1,0 +1,246 @@
+package controlplane
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
+)
+
+// cinder is the block storage service.
+func cinder(m *model, s *serviceState) runtime.Object {
+	c := m.spec.Services.Cinder
+	out := &cinderv1.Cinder{
+		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
+		Spec: cinderv1.CinderSpec{
+			ServiceSpec: m.serviceSpec(s), Placement: c.Placement, Identity: m.identitySpec(), Queue: m.queueSpec(), Storage: m.volumeStorage(s),
+			API: m.process(c.API), Scheduler: m.daemon(c.Scheduler), Volume: m.manager(nil), Archive: ptr.Deref(c.Archive, common.Archive{}),
+			UWSGI: s.processes(),
+		},
+	}
+	if m.locks() {
+		out.Spec.Coordination = &cinderv1.Coordination{
+			BindingSecretRef: common.SecretReference{Name: valkeyName + "-binding"}, Sentinel: m.store.sentinel,
+		}
+	}
+	return out
+}
+
+// cinderAPI is what the claim says of the API's pods, in the form of all services.
+func cinderAPI(c *controlplanev1.Cinder) common.Workload {
+	return *openstack.Shape(ptr.Deref(c.API, common.Process{}), c.Placement)
+}
+
+// manager is what is said of the managers of a backend, over what is said of all, over what the size gives a daemon. Two are enough: each
+// can do all that the other does. Without locks across pods there is one.
+func (m *model) manager(own *common.Process) common.Process {
+	const onePlusOne = 2
+	out := m.worker(nil)
+	out.Replicas = new(min(m.size.daemons, onePlusOne))
+	if !m.locks() {
+		out.Replicas = new(int32(1))
+	}
+	return processOver(out, []*common.Process{own, m.spec.Services.Cinder.Volume})
+}
+
+// volumeStorage is what the claim says of volumes and backups, with every process filled in, on volumes of the platform's class where it
+// names none. A volume that is there keeps its class.
+func (m *model) volumeStorage(s *serviceState) cinderv1.Storage {
+	out := *m.spec.Services.Cinder.Storage.DeepCopy()
+	for i := range out.Backends {
+		if b := &out.Backends[i]; b.Volume != nil {
+			b.Volume = new(m.manager(b.Volume))
+		}
+	}
+	if b := out.Backup; b != nil {
+		b.Process = m.backupPods(b)
+		if f := b.File; f != nil {
+			wanted := string(m.platform.StorageClass)
+			if s.seen.Map("spec", "backup", "file") != nil {
+				wanted = s.seen.String("spec", "backup", "file", "storageClass")
+			}
+			f.StorageClass = cmp.Or(f.StorageClass, common.ObjectName(wanted))
+		}
+	}
+	return out
+}
+
+// backupPods are those of the backup service. On a volume for a single pod there is one.
+func (m *model) backupPods(b *cinderv1.Backup) common.Process {
+	out := m.worker(nil)
+	if b.File != nil && b.File.AccessMode == volume.ReadWriteOnce {
+		out.Replicas = new(int32(1))
+	}
+	return processOver(out, []*common.Process{&b.Process})
+}
+
+func checkCinder(m *model, s *serviceState, r release.Release) error {
+	c := m.spec.Services.Cinder
+	spec, storage := s.spec(), *c.Storage.DeepCopy()
+	volume.SetDefaults(&storage)
+	spec.Workload, spec.MemoryField = openstack.Shape(m.process(c.API), c.Placement), "api.memory"
+	spec.Groups = volume.Groups(storage.Backends)
+	errs := []error{m.checkQueue(s), volume.Check(s.field(""), r, spec, &storage, c.Volume, m.locks())}
+	if s.seen.Map("spec", "coordination") != nil && !m.locks() {
+		errs = append(errs, invalid.Field("spec.infrastructure.valkey.enabled",
+			"volumes belong to the managers that share its locks, which nobody else looks after; leave it on"))
+	}
+	if c.API != nil { // How much memory it needs is a question of all services.
+		errs = append(errs, openstack.CheckAmounts(s.field(".api"), *c.API))
+	}
+	for field, said := range map[string]*common.Process{".scheduler": c.Scheduler, ".volume": c.Volume} {
+		if said != nil {
+			errs = append(errs, openstack.CheckProcess(s.field(field), *said))
+		}
+	}
+	if a := c.Archive; a != nil && a.Schedule != "" {
+		errs = append(errs, identity.CheckSchedule(s.field(".archive.schedule"), a.Schedule))
+	}
+	return errors.Join(errs...)
+}
+
+// managersOf is how many managers a backend has.
+func (m *model) managersOf(b cinderv1.Backend) common.Process {
+	out := m.manager(b.Volume)
+	if !volume.Shares(b) {
+		out.Replicas = new(int32(1))
+	}
+	return out
+}
+
+// cinderPods are those of every process.
+func cinderPods(m *model, s *serviceState) []part {
+	c := m.spec.Services.Cinder
+	of := func(field string, p common.Process) part {
+		return part{field: s.field(field), replicas: *p.Replicas, resources: openstack.Resources(p), short: true}
+	}
+	out := []part{
+		of(".api", m.process(c.API)), of(".scheduler", m.daemon(c.Scheduler)),
+		{field: s.field(""), processes: ptr.Deref(s.uwsgi, common.UWSGI{}).Processes},
+	}
+	for i, b := range c.Backends {
+		field := ".volume"
+		if b.Volume != nil {
+			field = fmt.Sprintf(".backends[%d].volume", i)
+		}
+		out = append(out, of(field, m.managersOf(b)))
+	}
+	if c.Backup != nil {
+		out = append(out, of(".backup", m.backupPods(c.Backup)))
+	}
+	return out
+}
+
+// cinderVolumes is the one that backups are kept on, if they are.
+func cinderVolumes(m *model, s *serviceState) []part {
+	b := m.spec.Services.Cinder.Backup
+	if b == nil || b.File == nil {
+		return nil
+	}
+	return []part{{field: s.field(".backup.file"), replicas: 1, storage: b.File.StorageSize}}
+}
+
+// cinderConnections is how many it opens to the database at most: besides requests, each daemon has a process for what it does, and one
+// above it.
+func cinderConnections(m *model, s *serviceState) int64 {
+	c := m.spec.Services.Cinder
+	const processes = 2
+	out := s.threads() + processes*daemonsOf(m.daemon(c.Scheduler))
+	for _, b := range c.Backends {
+		out += processes * daemonsOf(m.managersOf(b))
+	}
+	if c.Backup != nil {
+		out += processes * daemonsOf(m.backupPods(c.Backup))
+	}
+	return out
+}
+
+// cinderSecrets are those of Ceph's clients and of the bucket of backups.
+func cinderSecrets(s *controlplanev1.Services) []named {
+	if s.Cinder == nil || !s.Cinder.Enabled {
+		return nil // What is off needs no Secret.
+	}
+	var out []named
+	add := func(name *common.ObjectName, field string, keys ...string) {
+		out = append(out, named{name: name, field: "spec.services.cinder." + field, keys: keys})
+	}
+	for i := range s.Cinder.Backends {
+		if r := s.Cinder.Backends[i].RBD; r != nil {
+			add(&r.SecretRef.Name, fmt.Sprintf("backends[%d].rbd.secretRef", i), cinderv1.CephConfigKey, cinderv1.CephKeyringKey)
+		}
+	}
+	if b := s.Cinder.Backup; b != nil && b.RBD != nil {
+		add(&b.RBD.SecretRef.Name, "backup.rbd.secretRef", cinderv1.CephConfigKey, cinderv1.CephKeyringKey)
+	}
+	if b := s.Cinder.Backup; b != nil && b.S3 != nil {
+		add(&b.S3.CredentialsSecretRef.Name, "backup.s3.credentialsSecretRef", cinderv1.S3AccessKeyIDKey, cinderv1.S3SecretAccessKeyKey)
+		if ca := b.S3.CASecretRef; ca != nil {
+			add(&ca.Name, "backup.s3.caSecretRef", string(ca.Key))
+		}
+	}
+	return out
+}
+
+func cinderMentions(path string, value any) []mention {
+	networks := func(list []common.CIDR) []mention {
+		if len(list) == 0 {
+			return []mention{{&storageNetworks, path + ".networks", anyNetwork}}
+		}
+		return each(&storageNetworks, path+".networks", list)
+	}
+	switch v := value.(type) {
+	case cinderv1.RBD:
+		return networks(v.Networks)
+	case cinderv1.BackupRBD:
+		return networks(v.Networks)
+	case cinderv1.NFS:
+		// A node mounts it, wherever the server is.
+		var out []mention
+		for _, share := range v.Shares {
+			out = append(out, mention{&nfsServers, path + ".shares", volume.Server(share)})
+		}
+		return out
+	case cinderv1.BackupNFS:
+		return []mention{{&nfsServers, path + ".share", volume.Server(v.Share)}}
+	case cinderv1.BackupFile:
+		return []mention{{&storageClasses, path + ".storageClass", string(v.StorageClass)}}
+	case cinderv1.S3:
+		return []mention{{&s3Endpoints, path + ".endpoint", v.Endpoint}}
+	}
+	return nil
+}
+
+// cinderShares reports whether nodes mount shares of an NFS server for pods.
+func cinderShares(s *controlplanev1.Services) bool {
+	c := s.Cinder
+	return slices.ContainsFunc(c.Backends, func(b cinderv1.Backend) bool { return b.NFS != nil }) || c.Backup != nil && c.Backup.NFS != nil
+}
+
+// cinderReport is what is known of the backends.
+func cinderReport(s *serviceState, status *controlplanev1.ControlPlaneClusterStatus) {
+	for _, reported := range s.seen.List("status", "backends") {
+		b, _ := reported.(map[string]any)
+		name, _ := b["name"].(string)
+		phase, _ := b["phase"].(string)
+		if name == "" || phase == "" {
+			continue
+		}
+		total, _ := b["totalGiB"].(float64)
+		available, _ := b["availableGiB"].(float64)
+		status.Backends = append(status.Backends, cinderv1.BackendStatus{
+			Name: name, Phase: phase, TotalGiB: int64(total), AvailableGiB: int64(available),
+		})
+	}
+}

@@ -1,0 +1,100 @@
+package volume
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+const (
+	pool = "{name: a, rbd: {secretRef: {name: c}}}"
+	nfs  = "{name: b, nfs: {shares: ['nfs.example.com:/volumes']}}"
+)
+
+func TestCheck(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, spec string
+		locks        bool
+		want         string
+	}{
+		"a pool":                 {reason: "One is enough.", spec: "{backends: [" + pool + "]}"},
+		"both":                   {reason: "Each is a place.", spec: "{backends: [" + pool + ", " + nfs + "]}"},
+		"no backend":             {reason: "No volume could be made.", spec: "{}", want: "spec.backends: Cinder needs a place"},
+		"nowhere":                {reason: "It keeps nothing.", spec: "{backends: [{name: a}]}", want: "spec.backends[0]: say where"},
+		"a backend's option":     {reason: "Each has those of its driver.", spec: "{backends: [" + pool + "], config: {a: {rbd_max_clone_depth: 3}}}"},
+		"another driver's":       {reason: "It would do nothing.", spec: "{backends: [" + nfs + "], config: {b: {rbd_max_clone_depth: 3}}}", want: "spec.config.b.rbd_max_clone_depth: "},
+		"a backend's address":    {reason: "It stands beside the name.", spec: "{backends: [" + pool + "], config: {a: {rbd_pool: x}}}", want: "spec.config.a.rbd_pool: "},
+		"Cinder's own name":      {reason: "Two would write one section.", spec: "{backends: [{name: cors, rbd: {secretRef: {name: c}}}]}", want: "spec.backends[0].name: cinder has a group [cors]"},
+		"one name":               {reason: "Objects have no underscores.", spec: "{backends: [{name: a_b, rbd: {secretRef: {name: c}}}, {name: a-b, rbd: {secretRef: {name: c}}}]}", want: "spec.backends[1].name: a-b and a_b differ"},
+		"two managers":           {reason: "They share its volumes.", spec: "{backends: [" + pool + "], volume: {replicas: 2}}", locks: true},
+		"two without locks":      {reason: "Each would write what the other writes.", spec: "{backends: [" + pool + "], volume: {replicas: 2}}", want: "spec.volume.replicas: several managers"},
+		"two of a share":         {reason: "The driver cannot.", spec: "{backends: [{name: b, nfs: {shares: ['a:/b']}, volume: {replicas: 2}}]}", locks: true, want: "spec.backends[0].volume.replicas: volumes of nfs"},
+		"two of all":             {reason: "A share has one of them.", spec: "{backends: [" + nfs + "], volume: {replicas: 2}}", locks: true},
+		"a manager without room": {reason: "It would not start.", spec: "{backends: [{name: a, rbd: {secretRef: {name: c}}, volume: {memory: 64Mi}}]}", want: "spec.backends[0].volume.memory: 64Mi cannot hold"},
+		"no share":               {reason: "A hand-made one went by no schema.", spec: "{backends: [{name: b, nfs: {shares: [x]}}]}", want: `spec.backends[0].nfs.shares: "x" is no share`},
+		"an order":               {reason: "Nothing reads it.", spec: "{backends: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}", want: "spec.backends[0].ceph: "},
+		"a volume group":         {reason: "Nothing makes it.", spec: "{backends: [{name: a, lvm: {}}]}", want: "spec.backends[0].lvm: "},
+		"a type of nothing":      {reason: "Its volumes would fail.", spec: "{backends: [" + pool + "], volumeTypes: [{name: t, backend: x}]}", want: `spec.volumeTypes[0].backend: there is no backend "x"`},
+		"a type's backend twice": {reason: "Which one holds?", spec: "{backends: [" + pool + "], volumeTypes: [{name: t, backend: a, extraSpecs: {volume_backend_name: b}}]}", want: "spec.volumeTypes[0].extraSpecs: "},
+		"no default":             {reason: "Volumes without a type would fail.", spec: "{backends: [" + pool + "], defaultVolumeType: x}", want: `spec.defaultVolumeType: there is no volume type "x"`},
+		"backups nowhere":        {reason: "They are kept somewhere.", spec: "{backends: [" + pool + "], backup: {}}", want: "spec.backup: say where backups go"},
+		"backups in two places":  {reason: "There is one driver.", spec: "{backends: [" + pool + "], backup: {nfs: {share: 'a:/b'}, file: {storageSize: 1Gi}}}", want: "spec.backup: say where backups go"},
+		"one volume, two pods":   {reason: "The second would not start.", spec: "{backends: [" + pool + "], backup: {replicas: 2, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}}", want: "spec.backup.file.accessMode: ReadWriteOnce serves a single pod"},
+		"no amount":              {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {file: {storageSize: x}}}", want: `spec.backup.file.storageSize: "x" is no amount`},
+		"backups in Swift":       {reason: "Nothing makes them.", spec: "{backends: [" + pool + "], backup: {swift: {}}}", want: "spec.backup.swift: "},
+		"backups in an order":    {reason: "Nothing reads it.", spec: "{backends: [" + pool + "], backup: {ceph: {clusterRef: {name: c}, pool: p}}}", want: "spec.backup.ceph: "},
+		"backups of no share":    {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {nfs: {share: x}}}", want: `spec.backup.nfs.share: "x" is no share`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := cinderv1.CinderSpec{}
+			if err := yaml.UnmarshalStrict([]byte(tc.spec), &s); err != nil {
+				t.Fatal(err)
+			}
+			SetDefaults(&s.Storage)
+			spec := service.Spec{
+				ServiceSpec: &s.ServiceSpec, Workload: service.Shape(s.API, s.Placement), UWSGI: &s.UWSGI, Identity: &s.Identity, Queue: &s.Queue,
+				Groups: Groups(s.Backends),
+			}
+			spec.SetDefaults()
+			got := ""
+			if err := Check("spec", "2025.2", spec, &s.Storage, &s.Volume, tc.locks); err != nil {
+				got = err.Error()
+			}
+			if (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("%s\ngot %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestShare: the host of an address of IPv6 has colons, too.
+func TestShare(t *testing.T) {
+	for share, want := range map[cinderv1.NFSShare][2]string{
+		"nfs.example.com:/volumes": {"nfs.example.com", "/volumes"}, "[fd00::1]:/a/b": {"[fd00::1]", "/a/b"}, "x": {"x", ""}, "": {"", ""},
+	} {
+		if diff := cmp.Diff(want, [2]string{Server(share), Folder(share)}); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", share, diff)
+		}
+	}
+}
+
+// TestSecretUUID: it is one, the same again, and another one of another backend, Cinder or cloud.
+func TestSecretUUID(t *testing.T) {
+	seen := map[string]bool{}
+	for _, of := range [][3]string{{"a", "cinder", "b"}, {"a", "cinder", "c"}, {"a", "other", "b"}, {"b", "cinder", "b"}} {
+		id := SecretUUID(of[0], of[1], of[2])
+		if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(id) {
+			t.Errorf("%s is no UUID", id)
+		}
+		if seen[id] || id != SecretUUID(of[0], of[1], of[2]) {
+			t.Errorf("%v: %s", of, id)
+		}
+		seen[id] = true
+	}
+}
