@@ -356,7 +356,7 @@ var (
 )
 
 var definedKinds = []*definedKind{
-	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, ovns, platforms, hypervisors,
+	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, ovns, platforms, hypervisors, storages,
 }
 
 func init() { //nolint:gochecknoinits // the table refers to itself
