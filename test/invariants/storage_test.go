@@ -153,10 +153,9 @@ var storageMistakes = map[string]mistake{
 		spec["nodes"] = list{object{"name": "a", "devices": list{object{"name": "sda"}}}}
 		spec["monitors"] = object{"count": int64(3)}
 	}},
-	"two pools of a name": {typ: respond.SpecValid, words: "spec.pools[0].name: its pool would be called", make: func(_ *world, spec object) {
-		delete(spec, "consumers")
-		spec["pools"] = list{object{"name": "builtin-mgr"}}
-	}},
+	"two pools of a name": in(
+		list{object{"name": "builtin-mgr", "application": "rgw"}}, "spec.pools[0].name: its pool would be called", "pools",
+	),
 	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
 }
 
