@@ -15,38 +15,6 @@ var storageCases = kindCases{
 			field:   "spec",
 			message: "say where data is kept by exactly one of",
 		},
-		"ExternalWithMonitors": {
-			reason: "Nobody may change a Ceph cluster that someone else runs.",
-			spec:   `{nodes: null, external: {secretRef: {name: ceph}}, monitors: {count: 3}}`,
-			field:  "spec",
-			message: "with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; " +
-				"remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores and filesystems",
-		},
-		"ExternalWithPools": {
-			reason: "Pools of a foreign cluster are named to be used.",
-			spec:   `{nodes: null, external: {secretRef: {name: ceph}}, pools: [{name: images}]}`,
-		},
-		"ExternalSet": {
-			reason:  "Data does not move into another cluster.",
-			old:     new(`{}`),
-			spec:    `{nodes: null, external: {secretRef: {name: ceph}}}`,
-			field:   "spec",
-			message: "external cannot be set or removed: data does not move; make another claim",
-		},
-		"ClusterSet": {
-			reason:  "Data does not move.",
-			old:     new(`{}`),
-			spec:    `cluster: {ref: {name: metal}}`,
-			field:   "spec",
-			message: "cluster cannot be set or removed: data does not move; delete the claim and claim it elsewhere",
-		},
-		"StretchedSet": {
-			reason:  "Stretch mode is for life.",
-			old:     new(`replicationFactor: 4`),
-			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}}`,
-			field:   "spec",
-			message: "stretched cannot be set or removed: Ceph cannot leave stretch mode; make another claim",
-		},
 		"SingleCopy": {
 			reason:  "A single copy is lost with its disk.",
 			spec:    `replicationFactor: 1`,
@@ -62,40 +30,6 @@ var storageCases = kindCases{
 			spec:    `pools: [{name: vms, replicated: {size: 1}}]`,
 			field:   "spec.pools[0].replicated",
 			message: "size 1 loses data with the first disk: use 2 or more, or say allowDataLoss: true",
-		},
-		"StretchedThreeCopies": {
-			reason:  "Each zone needs the same number of copies.",
-			spec:    `stretched: {zones: [a, b], arbiter: {zone: c}}`,
-			field:   "spec",
-			message: "stretched needs replicationFactor 4: two copies in each of two zones",
-		},
-		"StretchedErasureCoded": {
-			reason:  "Stretch mode knows replicated pools only.",
-			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}, objectStores: [{name: s3, dataPool: {erasureCoded: {dataChunks: 2, codingChunks: 1}}}]}`,
-			field:   "spec",
-			message: "stretched needs pools that are replicated with size 4: Ceph refuses others in stretch mode",
-		},
-		"StretchedPoolOfTwo": {
-			reason:  "The same for a pool of its own size.",
-			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}, pools: [{name: vms, replicated: {size: 2}}]}`,
-			field:   "spec",
-			message: "stretched needs pools that are replicated with size 4",
-		},
-		"StretchedFilesystemOfThree": {
-			reason:  "And for a file system.",
-			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}, filesystems: [{name: fs, dataPool: {replicated: {size: 3}}}]}`,
-			field:   "spec",
-			message: "stretched needs pools that are replicated with size 4",
-		},
-		"StretchedSevenMonitors": {
-			reason:  "Rook takes 5, or 3 at least.",
-			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}, monitors: {count: 7}}`,
-			field:   "spec",
-			message: "stretched needs monitors.count 5 (two in each zone and the arbiter), or 3 at least",
-		},
-		"Stretched": {
-			reason: "Two zones and an arbiter in another cluster.",
-			spec:   `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {clusterRef: {name: third}}}, monitors: {count: 5}}`,
 		},
 		"SelectorEmpty": {
 			reason:  "An empty selector would match nothing or everything.",
@@ -145,6 +79,116 @@ var storageCases = kindCases{
 			spec:    `pools: [{name: x, quota: {}}]`,
 			field:   "spec.pools[0].quota",
 			message: "give maxSize, maxObjects or both",
+		},
+		"NetworkTurned": {
+			reason:  "Clients and virtual machines remember monitors by their addresses.",
+			old:     new(`{}`),
+			spec:    `network: {host: false}`,
+			field:   "spec",
+			message: "network.host cannot be changed: clients know the monitors by their addresses; make another claim",
+		},
+		"EncryptedLater": {
+			reason:  "Nobody encrypts what is there.",
+			old:     new(`{}`),
+			spec:    `osds: {encrypted: true}`,
+			field:   "spec",
+			message: "osds.encrypted cannot be changed: a device that is in use stays as it is; make another claim",
+		},
+		"ResourcesLater": {
+			reason: "A daemon may get more memory.",
+			old:    new(`osds: {encrypted: true}`),
+			spec:   `osds: {encrypted: true, resources: {requests: {memory: 8Gi}}}`,
+		},
+		"ConsumersLater": {
+			reason:  "What all share is nobody's own.",
+			old:     new(`{}`),
+			spec:    `consumers: [{name: a, controlPlaneRef: {namespace: a, name: a}}]`,
+			field:   "spec",
+			message: "consumers cannot be set or removed as a whole: pools that all share and pools of each are others; make another claim",
+		},
+		"ConsumerMore": {
+			reason: "Another control plane comes.",
+			old:    new(`consumers: [{name: a, controlPlaneRef: {namespace: a, name: a}}]`),
+			spec:   `consumers: [{name: a, controlPlaneRef: {namespace: a, name: a}}, {name: b, controlPlaneRef: {namespace: a, name: b}, quotas: [{pool: images, maxSize: 1Ti}]}]`,
+		},
+		"PurposeOfFiles": {
+			reason:  "Glance keeps no images in a file system.",
+			spec:    `pools: [{name: x, application: cephfs, purpose: images}]`,
+			field:   "spec.pools[0]",
+			message: "purpose is for pools of application rbd: OpenStack keeps nothing in others",
+		},
+	},
+}
+
+// storageUnbuiltCases are about fields that only a definition with everything has.
+var storageUnbuiltCases = kindCases{
+	base: storageCases.base,
+	cases: map[string]specCase{
+		"ExternalWithMonitors": {
+			reason: "Nobody may change a Ceph cluster that someone else runs.",
+			spec:   `{nodes: null, external: {secretRef: {name: ceph}}, monitors: {count: 3}}`,
+			field:  "spec",
+			message: "with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; " +
+				"remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores and filesystems",
+		},
+		"ExternalWithPools": {
+			reason: "Pools of a foreign cluster are named to be used.",
+			spec:   `{nodes: null, external: {secretRef: {name: ceph}}, pools: [{name: images}]}`,
+		},
+		"ExternalSet": {
+			reason:  "Data does not move into another cluster.",
+			old:     new(`{}`),
+			spec:    `{nodes: null, external: {secretRef: {name: ceph}}}`,
+			field:   "spec",
+			message: "external cannot be set or removed: data does not move; make another claim",
+		},
+		"ClusterSet": {
+			reason:  "Data does not move.",
+			old:     new(`{}`),
+			spec:    `cluster: {ref: {name: metal}}`,
+			field:   "spec",
+			message: "cluster cannot be set or removed: data does not move; delete the claim and claim it elsewhere",
+		},
+		"StretchedSet": {
+			reason:  "Stretch mode is for life.",
+			old:     new(`replicationFactor: 4`),
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}}`,
+			field:   "spec",
+			message: "stretched cannot be set or removed: Ceph cannot leave stretch mode; make another claim",
+		},
+		"StretchedThreeCopies": {
+			reason:  "Each zone needs the same number of copies.",
+			spec:    `stretched: {zones: [a, b], arbiter: {zone: c}}`,
+			field:   "spec",
+			message: "stretched needs replicationFactor 4: two copies in each of two zones",
+		},
+		"StretchedErasureCoded": {
+			reason:  "Stretch mode knows replicated pools only.",
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}, objectStores: [{name: s3, dataPool: {erasureCoded: {dataChunks: 2, codingChunks: 1}}}]}`,
+			field:   "spec",
+			message: "stretched needs pools that are replicated with size 4: Ceph refuses others in stretch mode",
+		},
+		"StretchedPoolOfTwo": {
+			reason:  "The same for a pool of its own size.",
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}, pools: [{name: vms, replicated: {size: 2}}]}`,
+			field:   "spec",
+			message: "stretched needs pools that are replicated with size 4",
+		},
+		"StretchedFilesystemOfThree": {
+			reason:  "And for a file system.",
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}, filesystems: [{name: fs, dataPool: {replicated: {size: 3}}}]}`,
+			field:   "spec",
+			message: "stretched needs pools that are replicated with size 4",
+		},
+		"StretchedSevenMonitors": {
+			reason:  "Rook takes 5, or 3 at least.",
+			spec:    `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {zone: c}}, monitors: {count: 7}}`,
+			field:   "spec",
+			message: "stretched needs monitors.count 5 (two in each zone and the arbiter), or 3 at least",
+		},
+		"Stretched": {
+			reason: "Two zones and an arbiter in another cluster.",
+			spec:   `{replicationFactor: 4, stretched: {zones: [a, b], arbiter: {clusterRef: {name: third}}}, monitors: {count: 5}}`,
 		},
 		"ArbiterInDataZone": {
 			reason:  "The arbiter must survive the loss of either zone.",

@@ -111,6 +111,7 @@ func TestIsUnbuilt(t *testing.T) {
 // unbuiltCases are specs that only a definition with everything takes, by folder.
 var unbuiltCases = map[string]kindCases{
 	"hypervisor": hypervisorUnbuiltCases,
+	"storage":    storageUnbuiltCases,
 	"controlplane": {
 		base: `openStackRelease: "2025.2"`,
 		cases: map[string]specCase{

@@ -71,6 +71,18 @@ var unbuilt = map[string][]string{
 	"Nova": {
 		"spec.quotas.unifiedLimits",
 	},
+	"StorageCluster": {
+		"spec.cluster",
+		"spec.dashboard",
+		"spec.external",
+		"spec.image",
+		"spec.images",
+		"spec.monitoring",
+		"spec.objectStores[].hostname",
+		"spec.objectStores[].keystone",
+		"spec.prysm",
+		"spec.stretched",
+	},
 }
 
 // Unbuilt are the paths of the fields of a kind that are not built yet, sorted.

@@ -3,10 +3,8 @@ package controlplane
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/usage"
 )
 
 // deletionOrder is said by Usages: what is used cannot be deleted before its user is gone.
@@ -52,29 +50,5 @@ func (m *model) logsIn(by string) []compose.Stage {
 
 // uses keeps what the resource of is composed as while what by is composed as is there.
 func (m *model) uses(by, of, reason string) compose.Resource {
-	name := by + "-uses-" + of
-	return compose.Resource{
-		Name:       name,
-		Management: true,
-		Refer: func(to func(string) compose.Reference) runtime.Object {
-			user, used := to(by), to(of)
-			ref := object.Map{"name": used.Name}
-			if used.Namespace == "" {
-				// A namespaced Usage names a cluster-scoped object by an explicitly empty namespace.
-				ref["namespace"] = ""
-			}
-			return object.New("protection.crossplane.io/v1beta1", "Usage", m.meta(name), object.Map{
-				"of":             end(used, ref),
-				"by":             end(user, object.Map{"name": user.Name}),
-				"reason":         reason,
-				"replayDeletion": true,
-			})
-		},
-	}
-}
-
-// end is one of the two objects of a Usage.
-func end(r compose.Reference, ref object.Map) object.Map {
-	apiVersion, kind := r.Kind.ToAPIVersionAndKind()
-	return object.Map{"apiVersion": apiVersion, "kind": kind, "resourceRef": ref}
+	return usage.Of(m.meta(by+"-uses-"+of), by, of, reason)
 }

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func TestRows(t *testing.T) {
 		registries, hostDomains, secretStores, gateways, ingressClasses, exposureNamespaces, annotations, issuers, nodeSelectors, tolerations,
 		storageClasses, monitoringLabels, s3Endpoints, directoryHosts, openIDHosts, downloadHosts, storageNetworks, nfsServers, hypervisorNetworks,
 	}
-	const ofPools = "hypervisorNodes" // A control plane has none: functions/hypervisor reads it.
+	ofOthers := []string{"hypervisorNodes", "storageNodes", "storageDevices"} // A control plane has none: functions/hypervisor and functions/storage read them.
 	byField := map[string]row{}
 	for _, r := range rows {
 		byField[r.name] = r
@@ -30,7 +31,7 @@ func TestRows(t *testing.T) {
 	lists := 0
 	for f := range reflect.TypeFor[platformv1.Limit]().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Type.Kind() != reflect.Slice || name == "namespaces" || name == "sizes" || name == "releases" || name == ofPools {
+		if f.Type.Kind() != reflect.Slice || name == "namespaces" || name == "sizes" || name == "releases" || slices.Contains(ofOthers, name) {
 			continue
 		}
 		lists++

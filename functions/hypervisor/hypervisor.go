@@ -134,7 +134,7 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 	if m.groups, err = m.divide(); err != nil {
 		return nil, err
 	}
-	m.pullSecrets, m.pull = m.platformPulls()
+	m.pullSecrets, m.pull = tenantsecret.PlatformPulls(p, m.instance, m.meta(pullComponent).Labels)
 	if !m.known() {
 		return m, m.forgotten()
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
-	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
@@ -29,47 +29,18 @@ const (
 	compositeRequirement = "control-plane"
 )
 
-const apiVersion = "crossplane.c5c3.io/v1alpha1"
+// controlPlaneOf is the reference to the control plane.
+func controlPlaneOf(namespace string, ref common.ClaimReference) reference.To {
+	return reference.To{
+		Kind: "ControlPlaneCluster", Ref: ref, Namespace: namespace, Claim: claimRequirement, Composite: compositeRequirement,
+	}
+}
 
 // requires are the claim of the control plane, and then the composite resource that it names, if that is any business of this claim.
 func requires(in function.Input[hypervisorv1.HypervisorCluster]) map[string]wire.Selector {
-	ref := in.XR.Spec.ControlPlaneRef
-	out := map[string]wire.Selector{claimRequirement: {
-		APIVersion: apiVersion, Kind: "ControlPlaneCluster", Namespace: string(ref.Namespace), Name: string(ref.Name),
-	}}
-	if name := boundTo(consenting(in.Required, in.Claim.Namespace, ref)); name != "" {
-		out[compositeRequirement] = wire.Selector{APIVersion: apiVersion, Kind: "XControlPlaneCluster", Name: name}
-	}
+	out := map[string]wire.Selector{}
+	controlPlaneOf(in.Claim.Namespace, in.XR.Spec.ControlPlaneRef).Requires(in.Required, out)
 	return out
-}
-
-// consenting is the claim that a reference names, if there is one that lets claims of a namespace use it. Nil: there is none. Its own
-// namespace always may.
-func consenting(required map[string][]*structpb.Struct, namespace string, ref common.ClaimReference) *structpb.Struct {
-	found := required[claimRequirement]
-	if len(found) == 0 || !isNamed(found[0], ref) {
-		return nil
-	}
-	if string(ref.Namespace) == namespace {
-		return found[0]
-	}
-	for _, v := range found[0].GetFields()["spec"].GetStructValue().GetFields()["allowedNamespaces"].GetListValue().GetValues() {
-		if limit.Namespace([]string{v.GetStringValue()}, namespace) {
-			return found[0]
-		}
-	}
-	return nil
-}
-
-// isNamed holds an answer to the question: it is the one that Crossplane asked last, which was about the reference of that time.
-func isNamed(claim *structpb.Struct, ref common.ClaimReference) bool {
-	meta := claim.GetFields()["metadata"].GetStructValue().GetFields()
-	return meta["namespace"].GetStringValue() == string(ref.Namespace) && meta["name"].GetStringValue() == string(ref.Name)
-}
-
-// boundTo is the composite resource that a claim says is its own.
-func boundTo(claim *structpb.Struct) string {
-	return claim.GetFields()["spec"].GetStructValue().GetFields()["resourceRef"].GetStructValue().GetFields()["name"].GetStringValue()
 }
 
 // plane is what is known of the control plane.
@@ -87,19 +58,13 @@ type plane struct {
 // findPlane reads the control plane. What was known of it holds while it says nothing.
 func (m *model) findPlane(required map[string][]*structpb.Struct) (plane, error) {
 	ref := m.spec.ControlPlaneRef
-	claim := consenting(required, m.claim.Namespace, ref)
-	if claim == nil {
+	xr, ok := controlPlaneOf(m.claim.Namespace, ref).Find(required)
+	if !ok {
 		return plane{}, m.refused()
 	}
 	whose := fmt.Sprintf("control plane %s of namespace %s", ref.Name, ref.Namespace)
-	if boundTo(claim) == "" || len(required[compositeRequirement]) == 0 {
+	if xr == nil {
 		return m.remembered(fmt.Sprintf("waits for %s, of which nothing is composed yet", whose)), nil
-	}
-	xr := required[compositeRequirement][0]
-	// A claim says by itself which composite resource is its own, so that its owner could name somebody else's. Labels say nothing either:
-	// they are copied from the claim. Crossplane alone writes claimRef.
-	if back := claimRef(xr); back.Namespace != string(ref.Namespace) || back.Name != string(ref.Name) {
-		return plane{}, m.refused()
 	}
 	c := controlplanev1.ControlPlaneCluster{}
 	if err := function.Decode(xr, &c); err != nil {
@@ -116,11 +81,6 @@ func (m *model) findPlane(required map[string][]*structpb.Struct) (plane, error)
 		return m.remembered(waits), nil
 	}
 	return m.readPlane(whose, &c.Status)
-}
-
-func claimRef(xr *structpb.Struct) function.Claim {
-	ref := xr.GetFields()["spec"].GetStructValue().GetFields()["claimRef"].GetStructValue().GetFields()
-	return function.Claim{Namespace: ref["namespace"].GetStringValue(), Name: ref["name"].GetStringValue()}
 }
 
 // refused is the answer to a reference that leads nowhere, whether nobody is there, or somebody who does not consent: what others have is

@@ -1,13 +1,7 @@
 package hypervisor
 
 import (
-	"cmp"
 	"slices"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/ptr"
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
@@ -17,6 +11,9 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // configMap is a kind that becomes ready by being there.
@@ -50,22 +47,6 @@ func namespace(m *model) ([]compose.Stage, error) {
 		// It holds for pods with a network of their own, of which there is none here: those of nodes have the node's, where no policy holds.
 		{{Name: "default-deny", Object: deny}},
 	}, nil
-}
-
-// platformPulls are the Secrets that the platform's images are pulled with, and how they come here.
-func (m *model) platformPulls() ([]common.ObjectName, tenantsecret.Set) {
-	set := tenantsecret.Set{
-		Name: "platform-pull-secrets", Prefix: "platform-pull-", Type: corev1.SecretTypeDockerConfigJson, Keep: true,
-		From: cmp.Or(string(m.platform.SecretsNamespace), "crossplane-system"), Instance: m.instance, Labels: m.meta(pullComponent).Labels,
-	}
-	var copies []common.ObjectName
-	for _, n := range ptr.Deref(m.platform.Images, common.Images{}).PullSecrets {
-		set.Wanted = append(set.Wanted, tenantsecret.Wanted{
-			Name: string(n), Keys: []string{corev1.DockerConfigJsonKey}, Fields: []string{"images.pullSecrets of the PlatformConfig"},
-		})
-		copies = append(copies, common.ObjectName(set.Target(string(n))))
-	}
-	return copies, set
 }
 
 // pulls reports whether there is anything to bring, or was.

@@ -26,6 +26,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/novacell"
 	"github.com/c5c3/crossplane-cobaltcore/functions/ovn"
 	"github.com/c5c3/crossplane-cobaltcore/functions/placement"
+	"github.com/c5c3/crossplane-cobaltcore/functions/storage"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
 
@@ -34,6 +35,7 @@ func Runners() map[string]function.Runner {
 	return map[string]function.Runner{
 		"XControlPlaneCluster.crossplane.c5c3.io":         controlplane.New(),
 		"XHypervisorCluster.crossplane.c5c3.io":           hypervisor.New(),
+		"XStorageCluster.crossplane.c5c3.io":              storage.New(),
 		keystonev1.GroupVersionKind.GroupKind().String():  keystone.New(),
 		catalogv1.GroupVersionKind.GroupKind().String():   catalog.New(),
 		placementv1.GroupVersionKind.GroupKind().String(): placement.New(),

@@ -21,6 +21,7 @@ var reasons = map[string]string{
 	"batch":                          "Bootstrap of a service, and chores by the clock.",
 	"c5c3.io":                        "Credentials that are replaced, and files made of several secrets, which the companion makes.",
 	"cache.cs.sap.com":               "Valkey, by its operator.",
+	"ceph.rook.io":                   "Ceph clusters, with pools, users, file systems and object stores, by Rook.",
 	"cert-manager.io":                "An authority for each control plane, and the certificates of its services.",
 	"external-secrets.io":            "Generated passwords, copies of tenants' Secrets, and copies of both in the platform's store.",
 	"gateway.networking.k8s.io":      "Public addresses of APIs by the Gateway API.",
@@ -32,7 +33,7 @@ var reasons = map[string]string{
 	"openstack.k-orc.cloud":          "What there is in Keystone, by K-ORC.",
 	"policy":                         "How many pods of a service a drain may take at once.",
 	"rabbitmq.com":                   "Message queues and accounts on them, by RabbitMQ's operators.",
-	"rbac.authorization.k8s.io":      "The companion's Role in its own namespace, and in a claim's one for the Secrets that the claim names.",
+	"rbac.authorization.k8s.io":      "The companion's Role in its own namespace, in a claim's one for the Secrets that the claim names, and what Rook binds.",
 }
 
 // granted reports whether Crossplane grants itself rights on a kind: on Usages by its own ClusterRole, on composite resources and Objects
@@ -56,17 +57,35 @@ var inObjects = map[schema.GroupKind]bool{
 	{Group: "openstack.c5c3.io", Kind: "KeyRepository"}: true,
 	{Group: "rabbitmq.com", Kind: "RabbitmqCluster"}:    true,
 	{Group: "rabbitmq.com", Kind: "Vhost"}:              true,
+
+	{Group: "ceph.rook.io", Kind: "CephBlockPool"}:                   true,
+	{Group: "ceph.rook.io", Kind: "CephClient"}:                      true,
+	{Group: "ceph.rook.io", Kind: "CephCluster"}:                     true,
+	{Group: "ceph.rook.io", Kind: "CephFilesystem"}:                  true,
+	{Group: "ceph.rook.io", Kind: "CephObjectStore"}:                 true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
 }
 
 // both are the kinds of which some outlive their claim and others do not: an authority's certificate does, a service's not; a generated
-// password does, a copy of a tenant's Secret not.
+// password does, a copy of a tenant's Secret not; Ceph's identities do.
 var both = map[schema.GroupKind]bool{
-	{Group: "cert-manager.io", Kind: "Certificate"}:        true,
-	{Group: "external-secrets.io", Kind: "ExternalSecret"}: true,
+	{Group: "", Kind: "ServiceAccount"}:                       true,
+	{Group: "cert-manager.io", Kind: "Issuer"}:                true,
+	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}: true,
+	{Group: "cert-manager.io", Kind: "Certificate"}:           true,
+	{Group: "external-secrets.io", Kind: "ExternalSecret"}:    true,
 }
 
-// here are the kinds that are ordered in the management cluster alone: the stores by which claims' Secrets are read.
-var here = map[schema.GroupKind]bool{{Group: "external-secrets.io", Kind: "SecretStore"}: true}
+// here are the kinds that are ordered in the management cluster alone: the stores by which claims' Secrets are read, and Ceph.
+var here = map[schema.GroupKind]bool{
+	{Group: "ceph.rook.io", Kind: "CephBlockPool"}:                   true,
+	{Group: "ceph.rook.io", Kind: "CephClient"}:                      true,
+	{Group: "ceph.rook.io", Kind: "CephCluster"}:                     true,
+	{Group: "ceph.rook.io", Kind: "CephFilesystem"}:                  true,
+	{Group: "ceph.rook.io", Kind: "CephObjectStore"}:                 true,
+	{Group: "external-secrets.io", Kind: "SecretStore"}:              true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
+}
 
 // plurals are the names of resources that do not follow from the kind by the rules of English that Kubernetes knows.
 var plurals = map[string]string{"Valkey": "valkeys"}

@@ -23,7 +23,6 @@ var partNames = map[string]string{
 	"limits,requests":                                              "Resources",
 	"cpu,ephemeral-storage,memory":                                 "Amounts",
 	"bucket,credentialsSecretRef,endpoint,prefix,privateCA,region": "Bucket",
-	"enabled,image,resources":                                      "Agent",
 	"deviceClass,erasureCoded,failureDomain,replicated":            "Data pool",
 }
 

@@ -197,6 +197,7 @@ var orders = map[string][]order{
 		{first: `StatefulSet\.apps .*-southbound`, then: `Deployment\.apps .*-relay`, why: "it copies it"},
 	},
 	"HypervisorCluster": hypervisorOrders,
+	"StorageCluster":    storageOrders,
 	"Glance": append(slices.Clone(clientOrders),
 		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-store`, why: "the companion writes its Secret"},
 		order{first: `SecretAggregate.* .*-store`, then: `StatefulSet\.apps .*`, why: "its pods read it"},
@@ -232,7 +233,7 @@ var clientOrders = []order{
 // ordersOf are those of a kind.
 func ordersOf(subject string) []order {
 	switch subject {
-	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster", "Horizon": // None has a database of a service.
+	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster", "StorageCluster", "Horizon": // None has a database of a service.
 		return orders[subject]
 	case "NovaCell": // It logs in as another one.
 		return append(slices.DeleteFunc(slices.Clone(serviceOrders), func(o order) bool {
@@ -332,6 +333,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 		add(file+"'s OVNCluster", "OVNCluster", &simulate.World{XR: composite(t, ovns.apiVersion, "OVNCluster", "ovn", file), Kinds: kinds.Runners()})
 	}
 	add("pool", "HypervisorCluster", pool(t))
+	add("storage", "StorageCluster", storage(t))
 	return out
 }
 
@@ -344,6 +346,8 @@ func composite(t *testing.T, apiVersion, kind, name, file string) *structpb.Stru
 		folder = ovns.folder
 	case "X" + hypervisors.kind:
 		folder = hypervisors.folder
+	case "X" + storages.kind:
+		folder = storages.folder
 	}
 	text, err := os.ReadFile(filepath.Join("../../functions", folder, "testdata", file+".yaml"))
 	if err != nil {

@@ -63,6 +63,7 @@ func status(field, value string) *structpb.Struct {
 // mistakes are what is refused, by the subject's name, besides what every service refuses.
 var mistakes = map[string]map[string]mistake{
 	"HypervisorCluster": hypervisorMistakes,
+	"StorageCluster":    storageMistakes,
 	"ControlPlane": {
 		"a release that is not supported":      in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
 		"a size that is none":                  in("huge", `spec.size: "huge" is not a size`, "size"),

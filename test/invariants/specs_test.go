@@ -454,7 +454,7 @@ var (
 )
 
 var definedKinds = []*definedKind{
-	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, cinders, heats, horizons, ovns, platforms, hypervisors,
+	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, cinders, heats, horizons, ovns, platforms, hypervisors, storages,
 }
 
 func init() { //nolint:gochecknoinits // the table refers to itself

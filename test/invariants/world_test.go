@@ -135,6 +135,16 @@ var subjects = []*subject{
 			"nova-compute-config-", "ovn-controller-config-", "metadata-config-",
 		},
 	},
+	{
+		name:    "StorageCluster",
+		runner:  kinds.Runners()["XStorageCluster.crossplane.c5c3.io"],
+		draw:    drawStorage,
+		claimed: true,
+		keep:    []string{"claimRef", "nodes", "deviceSelector", "pools", "consumers", "filesystems", "objectStores", "replicationFactor", "allowDataLoss"},
+		revisions: []string{
+			"platform-pull-secrets-platform-pull-", "platform-pull-secrets-push-", "platform-pull-secrets-workload-",
+		},
+	},
 }
 
 // drawControlPlane draws a claim on a platform, and makes it a composite resource as Crossplane does. Some have no claim.

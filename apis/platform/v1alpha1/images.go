@@ -22,6 +22,10 @@ type ThirdPartyImages struct {
 	// RabbitMQ, with its management plugin.
 	// +optional
 	RabbitMQ *common.InfrastructureImage `json:"rabbitmq,omitempty"`
+	// Ceph, which has to be one that the installed Rook supports. Another version is an upgrade, which Rook makes daemon by daemon; it
+	// cannot be undone.
+	// +optional
+	Ceph *common.InfrastructureImage `json:"ceph,omitempty"`
 	// Memcached, where a claim names none.
 	// +optional
 	Memcached *common.InfrastructureImage `json:"memcached,omitempty"`

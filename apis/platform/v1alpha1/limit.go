@@ -140,6 +140,18 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	HypervisorNodes []Pattern `json:"hypervisorNodes,omitempty"`
+	// Nodes that storage may be made of, by labels as <key>, or <key>=<value>: nodes that a claim names are kubernetes.io/hostname=<name>.
+	// Who may say what runs on a node as storage has the node, so that nothing is allowed where no limit says it.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	StorageNodes []Pattern `json:"storageNodes,omitempty"`
+	// Devices that storage may be made of, as claims write them, without /dev/: nvme*, disk/by-id/nvme-*. A pattern of a claim is allowed by the
+	// same text alone, and every device by *. Nothing is allowed where no limit says it.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	StorageDevices []Pattern `json:"storageDevices,omitempty"`
 	// What a claim may cost at most. What is absent here and in every other limit of the namespace has a default.
 	// +optional
 	Maxima Maxima `json:"maxima,omitempty"`

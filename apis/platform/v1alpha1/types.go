@@ -57,6 +57,9 @@ type PlatformConfigSpec struct {
 	// Images of what is not OpenStack's, such as databases and queues.
 	// +optional
 	ThirdPartyImages *ThirdPartyImages `json:"thirdPartyImages,omitempty"`
+	// Rook's operator, which makes Ceph clusters. It has to watch all namespaces.
+	// +optional
+	Rook *Rook `json:"rook,omitempty"`
 	// Who reaches the pods of control planes from other namespaces.
 	// +optional
 	Network *Network `json:"network,omitempty"`

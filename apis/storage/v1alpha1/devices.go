@@ -26,6 +26,9 @@ type Device struct {
 	// Class of the device. Absent: as Ceph sees it (hdd, ssd, nvme).
 	// +optional
 	DeviceClass DeviceClass `json:"deviceClass,omitempty"`
+	// Size of the device, as far as it is known: 3840Gi. Nothing is made of it: where every device has one, targetCapacity is held to them.
+	// +optional
+	Size Size `json:"size,omitempty"`
 }
 
 // DeviceSelector chooses devices by pattern.

@@ -4,7 +4,51 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 )
 
+// Purpose is what OpenStack keeps in a pool, and so whose users may do what in it.
+// +kubebuilder:validation:Enum=images;volumes;vms;backups
+type Purpose string
+
+// What OpenStack keeps in pools: each is the name of the pool that has it by default.
+const (
+	// PurposeImages are images: Glance's, which Cinder and Nova make copies of.
+	PurposeImages Purpose = "images"
+	// PurposeVolumes are volumes: Cinder's and Nova's.
+	PurposeVolumes Purpose = "volumes"
+	// PurposeVMs are disks of virtual machines: Nova's and Cinder's.
+	PurposeVMs Purpose = "vms"
+	// PurposeBackups are backups of volumes: those of Cinder's backup service.
+	PurposeBackups Purpose = "backups"
+)
+
+// Consumer is a control plane that has pools and users of its own: production has the pool production-images, and the user
+// production-glance, who may use no pool of others.
+type Consumer struct {
+	// Beginning of the names of its pools and users.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+	// The control plane. Unless it is in the namespace of this claim, its namespace has to be one of allowedNamespaces.
+	ControlPlaneRef common.ClaimReference `json:"controlPlaneRef"`
+	// Quotas of its pools, in place of those that pools have. Absent: theirs.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=pool
+	// +optional
+	Quotas []PoolQuota `json:"quotas,omitempty"`
+}
+
+// PoolQuota bounds a pool of a consumer.
+type PoolQuota struct {
+	// Name of the pool, as pools has it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Pool  string `json:"pool"`
+	Quota `json:",inline"`
+}
+
 // Pool is a pool for block devices.
+// +kubebuilder:validation:XValidation:rule="!has(self.purpose) || self.application == 'rbd'",message="purpose is for pools of application rbd: OpenStack keeps nothing in others"
 // +kubebuilder:validation:XValidation:rule="!(has(self.replicated) && has(self.erasureCoded))",message="a pool is either replicated or erasureCoded"
 // +kubebuilder:validation:XValidation:rule="!has(self.erasureCoded) || self.application != 'rbd'",message="a pool of application rbd must be replicated: an erasure-coded pool cannot keep the headers of block devices"
 // +kubebuilder:validation:XValidation:rule="has(self.erasureCoded) == has(oldSelf.erasureCoded) && (!has(self.erasureCoded) || self.erasureCoded == oldSelf.erasureCoded)",message="erasureCoded cannot be changed: Ceph cannot convert a pool; make another pool"
@@ -19,7 +63,10 @@ type Pool struct {
 	// +kubebuilder:default=rbd
 	// +optional
 	Application string `json:"application,omitempty"`
-	Redundancy  `json:",inline"`
+	// What OpenStack keeps in the pool, and so which of its users may use it. Absent: what the pool is called, or nothing.
+	// +optional
+	Purpose    Purpose `json:"purpose,omitempty"`
+	Redundancy `json:",inline"`
 	// Most that the pool may hold.
 	// +optional
 	Quota *Quota `json:"quota,omitempty"`

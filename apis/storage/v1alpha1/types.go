@@ -29,7 +29,7 @@ type StorageCluster struct {
 	Status StorageClusterStatus `json:"status,omitempty"`
 }
 
-// StorageClusterSpec is the desired state of a pool of storage.
+// StorageClusterSpec is the desired state of a Ceph cluster.
 // +kubebuilder:validation:XValidation:rule="[has(self.nodes), has(self.deviceSelector), has(self.external)].filter(x, x).size() == 1",message="say where data is kept by exactly one of nodes (nodes and devices by name), deviceSelector (devices by pattern) and external (a Ceph cluster that exists)"
 // +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.cluster) || has(self.stretched) || has(self.monitors) || has(self.managers) || has(self.network) || has(self.dashboard) || has(self.image) || has(self.osds) || has(self.objectStores) || has(self.filesystems))",message="with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores and filesystems"
 // +kubebuilder:validation:XValidation:rule="has(self.external) == has(oldSelf.external)",message="external cannot be set or removed: data does not move; make another claim"
@@ -39,6 +39,9 @@ type StorageCluster struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.stretched) || self.replicationFactor == 4",message="stretched needs replicationFactor 4: two copies in each of two zones"
 // +kubebuilder:validation:XValidation:rule="!has(self.stretched) || (!has(self.pools) || self.pools.all(p, !has(p.erasureCoded) && (!has(p.replicated) || p.replicated.size == 4))) && (!has(self.filesystems) || self.filesystems.all(f, !has(f.dataPool) || !has(f.dataPool.erasureCoded) && (!has(f.dataPool.replicated) || f.dataPool.replicated.size == 4))) && (!has(self.objectStores) || self.objectStores.all(o, !has(o.dataPool) || !has(o.dataPool.erasureCoded) && (!has(o.dataPool.replicated) || o.dataPool.replicated.size == 4)))",message="stretched needs pools that are replicated with size 4: Ceph refuses others in stretch mode"
 // +kubebuilder:validation:XValidation:rule="!has(self.stretched) || !has(self.monitors) || !has(self.monitors.count) || self.monitors.count in [3, 5]",message="stretched needs monitors.count 5 (two in each zone and the arbiter), or 3 at least"
+// +kubebuilder:validation:XValidation:rule="(!has(self.network) || self.network.host) == (!has(oldSelf.network) || oldSelf.network.host)",message="network.host cannot be changed: clients know the monitors by their addresses; make another claim"
+// +kubebuilder:validation:XValidation:rule="(has(self.osds) && has(self.osds.encrypted) && self.osds.encrypted) == (has(oldSelf.osds) && has(oldSelf.osds.encrypted) && oldSelf.osds.encrypted)",message="osds.encrypted cannot be changed: a device that is in use stays as it is; make another claim"
+// +kubebuilder:validation:XValidation:rule="(has(self.consumers) && self.consumers.size() > 0) == (has(oldSelf.consumers) && oldSelf.consumers.size() > 0)",message="consumers cannot be set or removed as a whole: pools that all share and pools of each are others; make another claim"
 type StorageClusterSpec struct {
 	// Kubernetes cluster that the storage nodes belong to. Absent: the management cluster itself.
 	// +optional
@@ -60,7 +63,8 @@ type StorageClusterSpec struct {
 	// Class of the devices of pools that do not name one. Absent: every device.
 	// +optional
 	DeviceClass DeviceClass `json:"deviceClass,omitempty"`
-	// Data that the pools are meant to hold, copies not counted: 100Ti. A condition reports when the devices are too small for it.
+	// Data that the pools are meant to hold together, copies not counted: 100Ti. Where the size of every device is given, devices that are
+	// too small for it are refused; otherwise the condition CapacitySuffices reports it.
 	// +optional
 	TargetCapacity Size `json:"targetCapacity,omitempty"`
 	// Copies of everything in pools that do not say otherwise.
@@ -77,12 +81,19 @@ type StorageClusterSpec struct {
 	// +kubebuilder:default=host
 	// +optional
 	FailureDomain FailureDomain `json:"failureDomain,omitempty"`
-	// Pools for block devices. Absent: images, volumes, vms and backups.
+	// Pools for block devices. Absent: images, volumes, vms and backups. With consumers, each of these has its own.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Pools []Pool `json:"pools,omitempty"`
+	// Control planes that have pools and users of their own, so that none reaches what another one keeps. Absent: whoever may use the
+	// pools shares them, and everything in them.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Consumers []Consumer `json:"consumers,omitempty"`
 	// File systems (CephFS).
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
@@ -130,8 +141,9 @@ type StorageClusterSpec struct {
 	// +listType=set
 	// +optional
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
-	// What happens to data when the claim is deleted or a pool is taken out of it. Retain keeps pools, keys and disks as they are: the same
-	// claim, created again, adopts them. Delete removes them for good.
+	// What happens to data when the claim is deleted. Retain keeps everything as it is, and Ceph goes on: the same claim, created again,
+	// adopts it. Delete removes pools in which no image is left, users, and then the cluster: a pool with images keeps all of it. What is on
+	// the disks stays there until somebody wipes them. What is taken out of the claim is kept in any case, and needs Retain.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
@@ -153,10 +165,10 @@ type Size string
 // +kubebuilder:validation:Enum=osd;host;chassis;rack;row;room;datacenter;zone;region
 type FailureDomain string
 
-// StorageClusterStatus is the observed state of a pool of storage.
+// StorageClusterStatus is the observed state of a Ceph cluster.
 type StorageClusterStatus struct {
 	common.CloudStatus `json:",inline"`
-	// Name of everything that belongs to this pool: the namespace of its workloads.
+	// Name of everything that belongs to this cluster: the namespace of its workloads.
 	// +kubebuilder:validation:MaxLength=63
 	// +optional
 	Instance string `json:"instance,omitempty"`
@@ -171,7 +183,7 @@ type StorageClusterStatus struct {
 	// Amounts of data, copies counted.
 	// +optional
 	Capacity *Capacity `json:"capacity,omitempty"`
-	// What clients need to connect.
+	// What clients need to know.
 	// +optional
-	Connection *Connection `json:"connection,omitempty"`
+	Access *Access `json:"access,omitempty"`
 }

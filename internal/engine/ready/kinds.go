@@ -71,6 +71,21 @@ func when(path, value string) Rule {
 	}
 }
 
+// reached: done when the phase is a certain one, for the generation that is there now: an owner that works on the next one, or has failed to,
+// may leave the phase of the last. Some say in a message how far they are.
+func reached(phase string) Rule {
+	r := atGeneration(when("status.phase", phase))
+	check := r.Check
+	r.Check = func(o *observe.Object) Verdict {
+		v := check(o)
+		if is := o.String("status", "phase"); !v.Ready && is != "" && is != phase {
+			return Wait(is, "%s", cmp.Or(o.String("status", "message"), fmt.Sprintf("its phase is %s, expected %s", is, phase)))
+		}
+		return v
+	}
+	return r
+}
+
 // guarded is the CEL that asks whether a path is there, level by level.
 func guarded(fields []string) string {
 	var has []string

@@ -33,6 +33,7 @@ var rules = table(
 	row("policy", "PodDisruptionBudget", exists()),
 	row("rbac.authorization.k8s.io", "Role", exists()),
 	row("rbac.authorization.k8s.io", "RoleBinding", exists()),
+	row("rbac.authorization.k8s.io", "ClusterRoleBinding", clusterScoped(exists())),
 
 	// Crossplane.
 	row("protection.crossplane.io", "Usage", conditions("Ready")),
@@ -59,6 +60,14 @@ var rules = table(
 	row("external-secrets.io", "PushSecret", conditions("Ready")),
 	row("external-secrets.io", "SecretStore", conditions("Ready")),
 	row("generators.external-secrets.io", "Password", exists()),
+
+	// Rook reports a phase, and which generation it was reached for; pools and users have no conditions. A cluster is Ready before it has
+	// room, and while Ceph reports an error.
+	row("ceph.rook.io", "CephCluster", reached("Ready")),
+	row("ceph.rook.io", "CephBlockPool", reached("Ready")),
+	row("ceph.rook.io", "CephClient", reached("Ready")),
+	row("ceph.rook.io", "CephFilesystem", reached("Ready")),
+	row("ceph.rook.io", "CephObjectStore", reached("Ready")),
 
 	// cert-manager.
 	row("cert-manager.io", "Issuer", conditions("Ready")),

@@ -29,6 +29,7 @@ var statuses = table(
 	row("policy", "PodDisruptionBudget", nil),
 	row("rbac.authorization.k8s.io", "Role", nil),
 	row("rbac.authorization.k8s.io", "RoleBinding", nil),
+	row("rbac.authorization.k8s.io", "ClusterRoleBinding", nil),
 
 	// https://github.com/crossplane/crossplane, internal/controller: conditions tell the generation.
 	row("protection.crossplane.io", "Usage", dated("Ready", "Available", "")),
@@ -70,6 +71,14 @@ var statuses = table(
 	row("external-secrets.io", "PushSecret", pushSecret),
 	row("external-secrets.io", "SecretStore", undated("Ready", "Valid", "store validated")),
 	row("generators.external-secrets.io", "Password", nil),
+
+	// https://github.com/rook/rook, pkg/operator/ceph: cluster and controller/conditions.go, pool/status.go, client, file/status.go,
+	// object/status.go. Each reports the generation that it has reached its phase for; only a cluster has conditions.
+	row("ceph.rook.io", "CephCluster", cephCluster),
+	row("ceph.rook.io", "CephBlockPool", cephPool),
+	row("ceph.rook.io", "CephClient", cephClient),
+	row("ceph.rook.io", "CephFilesystem", cephReady),
+	row("ceph.rook.io", "CephObjectStore", cephObjectStore),
 
 	// https://github.com/cert-manager/cert-manager, pkg/issuer and pkg/controller/certificates/readiness
 	row("cert-manager.io", "Issuer", dated("Ready", "KeyPairVerified", "Signing CA verified")),

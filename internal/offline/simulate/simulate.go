@@ -232,6 +232,22 @@ func (w *World) finish(name string, desired, existing encoded.Struct) error {
 	}
 	w.Observed[name] = o
 	w.made[name] = made{desired: desired, observed: o}
+	return w.addMade(bare(desired).Map())
+}
+
+// addMade adds what the owner of an object makes of it, for functions that ask for that.
+func (w *World) addMade(object map[string]any) error {
+	for _, o := range fake.Makes(object) {
+		made, err := structpb.NewStruct(o)
+		if err != nil {
+			return fmt.Errorf("cannot make what a fake owner makes: %w", err)
+		}
+		same := func(other *structpb.Struct) bool {
+			return other.GetFields()["kind"].GetStringValue() == o["kind"] && nameOf(other) == nameOf(made) &&
+				metadataOf(other, "namespace") == metadataOf(made, "namespace")
+		}
+		w.Others = append(slices.DeleteFunc(slices.Clone(w.Others), same), made)
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ const Version = "0.1.0"
 
 // What is not OpenStack's and has an image. Valkey is not here: its operator has no field for one.
 const (
+	Ceph             = "ceph"
 	Companion        = "companion"
 	FederationProxy  = "keystone-federation-proxy"
 	Libvirt          = "libvirt"
@@ -41,9 +42,11 @@ const (
 type image struct{ registry, path, tag string }
 
 // others are the images of what is not OpenStack's. Those that an operator runs are the defaults of mariadb-operator v25.10.4
-// (deploy/charts/mariadb-operator/values.yaml) and of RabbitMQ's cluster operator v2.20.0 (cmd/main.go). None has a digest: that of a
+// (deploy/charts/mariadb-operator/values.yaml) and of RabbitMQ's cluster operator v2.20.0 (cmd/main.go); Ceph's is one that every Rook from
+// 1.18 to 1.20 supports (https://rook.io/docs/rook/latest/Upgrade/ceph-upgrade/). None has a digest: that of a
 // mirror is its own, and is named in the PlatformConfig.
 var others = map[string]image{
+	Ceph:             {"quay.io", "ceph/ceph", "v19.2.3"},
 	Companion:        {"ghcr.io", "c5c3/crossplane-cobaltcore-companion", Version},
 	FederationProxy:  {"ghcr.io", "c5c3/keystone-federation-proxy", Version},
 	Libvirt:          {"ghcr.io", "c5c3/libvirt", Version},

@@ -1,0 +1,125 @@
+package storage
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+)
+
+// monitorsRequirement is the name under which it is asked which monitors there are: Rook says it nowhere else. An answer comes with the
+// next call, since nobody watches it.
+const monitorsRequirement = "monitors"
+
+// requires is where Rook writes which monitors there are.
+func requires(in function.Input[storagev1.StorageCluster]) map[string]wire.Selector {
+	claim := claimOf(in)
+	return map[string]wire.Selector{monitorsRequirement: {
+		APIVersion: "v1", Kind: "ConfigMap", Namespace: names.Instance(claim.Namespace, claim.Name), Name: rook.MonitorsName,
+	}}
+}
+
+// findAccess reads what clients need to know. What was known holds while nobody says otherwise: clients that know one monitor that lives
+// find the others.
+func (m *model) findAccess(required map[string][]*structpb.Struct) {
+	if a := m.previous.Access; a != nil {
+		m.known.FSID, m.known.Monitors = a.FSID, a.Monitors
+	}
+	if id := m.ceph().String("status", "ceph", "fsid"); id != "" {
+		m.known.FSID = id
+	}
+	monitors := found(required, monitorsRequirement)
+	data := monitors.GetFields()["data"].GetStructValue().GetFields()[rook.MonitorsKey].GetStringValue()
+	if said := rook.Monitors(data); len(said) > 0 {
+		m.known.Monitors = nil
+		for _, a := range said {
+			m.known.Monitors = append(m.known.Monitors, storagev1.MonitorAddress(a))
+		}
+	}
+	m.known.Networks, m.known.PodNetwork = m.spec.Network.PublicCIDRs, !m.spec.Network.Host
+	m.knows = m.known.FSID != "" && len(m.known.Monitors) > 0
+}
+
+// published is what clients are told: pools and users as soon as they are there, and from then on. Nil: nothing is known yet.
+func (m *model) published() *storagev1.Access {
+	if !m.knows {
+		return nil
+	}
+	out := m.known
+	for i := range m.consumers {
+		c := &m.consumers[i]
+		told := storagev1.ConsumerAccess{Name: cmp.Or(c.name, storagev1.Shared), ControlPlaneRef: c.ref}
+		was := m.wasTold(told.Name)
+		for _, n := range c.pools {
+			p := m.pools[n]
+			if m.isReady(poolPrefix+p.name) ||
+				slices.ContainsFunc(was.Pools, func(o storagev1.PoolAccess) bool { return o.Pool == p.name }) {
+				told.Pools = append(told.Pools, storagev1.PoolAccess{Name: p.Name, Pool: p.name, Purpose: p.Purpose})
+			}
+		}
+		for _, u := range m.usersOf(c) {
+			if m.isReady(userPrefix+u.User) ||
+				slices.ContainsFunc(was.Clients, func(o storagev1.ClientAccess) bool { return o.User == u.User }) {
+				told.Clients = append(told.Clients, u.ClientAccess)
+			}
+		}
+		out.Consumers = append(out.Consumers, told)
+	}
+	return &out
+}
+
+// wasTold is what a consumer was told before.
+func (m *model) wasTold(name string) storagev1.ConsumerAccess {
+	if a := m.previous.Access; a != nil {
+		for _, c := range a.Consumers {
+			if c.Name == name {
+				return c
+			}
+		}
+	}
+	return storagev1.ConsumerAccess{}
+}
+
+// isReady reports whether a composed resource is there and reports success.
+func (m *model) isReady(resource string) bool {
+	o, ok := m.seen.Get(resource)
+	if !ok || !o.Exists() {
+		return false
+	}
+	rule, known := ready.For(schema.FromAPIVersionAndKind(o.APIVersion(), o.Kind()).GroupKind())
+	return known && rule.Check(o).Ready
+}
+
+// access says where the cluster is, for whoever looks at the namespace, and holds the claim back until that is known.
+func access(m *model) ([]compose.Stage, error) {
+	data := map[string]string{"claim": m.claim.Namespace + "/" + m.claim.Name}
+	if m.knows {
+		var monitors []string
+		for _, a := range m.known.Monitors {
+			monitors = append(monitors, string(a))
+		}
+		data["ceph.conf"] = "[global]\nfsid = " + m.known.FSID + "\nmon_host = " + strings.Join(monitors, ",") + "\n"
+	}
+	rule, _ := ready.For(schema.GroupKind{Kind: "ConfigMap"})
+	return []compose.Stage{{{
+		Name: accessComponent, Object: workload.ConfigMap(m.meta(accessComponent), data),
+		Ready: func(o *observe.Object) ready.Verdict {
+			if !m.knows {
+				return ready.Wait("MonitorsUnknown", "waits for ConfigMap %s, in which Rook says where the monitors are", rook.MonitorsName)
+			}
+			return rule.Check(o)
+		},
+	}}}, nil
+}

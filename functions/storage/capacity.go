@@ -1,0 +1,236 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+)
+
+// How much of its devices Ceph lets be used, in percent: it warns from nearFull on, and refuses to write from full on
+// (mon_osd_nearfull_ratio and mon_osd_full_ratio, https://docs.ceph.com/en/latest/rados/configuration/mon-config-ref/#storage-capacity).
+// The claim says so earlier: devices take days to come, and data does not.
+const (
+	warnAt   = 75
+	nearFull = 85
+	full     = 95
+)
+
+// checkRedundancy refuses copies and pieces for which there are not enough nodes or devices, as far as the claim names them: Ceph would
+// never find places for them.
+func (m *model) checkRedundancy() error {
+	if len(m.spec.Nodes) == 0 {
+		return nil
+	}
+	var errs []error
+	check := func(field string, r rook.Redundancy) {
+		domains := len(m.domains(r, false))
+		what := map[string]string{hostDomain: "node", osdDomain: "device"}[r.FailureDomain]
+		if what == "" || domains >= r.Width() {
+			return
+		}
+		kept := fmt.Sprintf("%d copies", r.Copies)
+		if r.Data > 0 {
+			kept = fmt.Sprintf("%d pieces", r.Width())
+		}
+		class := ""
+		if r.DeviceClass != "" {
+			class = " of class " + r.DeviceClass
+		}
+		errs = append(errs, invalid.Field(field, "%s need as many failure domains (%s), and there are devices%s on %s; name more, keep fewer "+
+			"copies, or say another failureDomain", kept, r.FailureDomain, class, many(domains, what)))
+	}
+	seen := map[string]bool{}
+	for _, p := range m.pools {
+		if !seen[p.field] {
+			seen[p.field] = true
+			check(p.field, p.redundancy)
+		}
+	}
+	for i, f := range m.spec.Filesystems {
+		check(fmt.Sprintf("spec.filesystems[%d].dataPool", i), m.redundancy(f.DataPool.Redundancy))
+	}
+	for i, o := range m.spec.ObjectStores {
+		check(fmt.Sprintf("spec.objectStores[%d].dataPool", i), m.redundancy(o.DataPool.Redundancy))
+	}
+	if r := m.metadata(storagev1.Redundancy{}); len(errs) == 0 {
+		check("spec.replicationFactor", r)
+	}
+	return errors.Join(errs...)
+}
+
+// domains are the sizes of what may fail alone, in bytes: of nodes, or of devices. Those of devices that say no size are 0, or known is
+// asked for, and one of them is enough for none at all. Other failure domains than a device are made of nodes, which nobody knows here.
+func (m *model) domains(r rook.Redundancy, known bool) []int64 {
+	var out []int64
+	for _, n := range m.spec.Nodes {
+		sum, any := int64(0), false
+		for _, d := range n.Devices {
+			switch {
+			case r.DeviceClass != "" && d.DeviceClass != "" && string(d.DeviceClass) != r.DeviceClass:
+				continue
+			case known && (d.Size == "" || r.DeviceClass != "" && d.DeviceClass == ""):
+				return nil
+			}
+			size := bytes(d.Size)
+			if r.FailureDomain == osdDomain {
+				out = append(out, size)
+			}
+			sum, any = sum+size, true
+		}
+		if any && r.FailureDomain != osdDomain {
+			out = append(out, sum)
+		}
+	}
+	return out
+}
+
+func bytes(s storagev1.Size) int64 {
+	q, err := resource.ParseQuantity(string(s))
+	if err != nil {
+		return 0
+	}
+	return q.Value()
+}
+
+// holds is how much data fits, of which there are some copies, no two in one domain: with the largest domains full of one copy each, the
+// other copies have to fit into the rest.
+func holds(domains []int64, copies int) int64 {
+	sorted := slices.Sorted(slices.Values(domains))
+	if len(sorted) < copies || copies < 1 {
+		return 0
+	}
+	least, sum := int64(-1), int64(0)
+	for i, size := range sorted {
+		sum += size
+		if left := copies - (len(sorted) - 1 - i); left > 0 {
+			if fits := sum / int64(left); least < 0 || fits < least {
+				least = fits
+			}
+		}
+	}
+	return least
+}
+
+// usable is how much of an amount may be used before Ceph warns.
+func usable(amount int64) int64 {
+	const percent = 100
+	return amount/percent*nearFull + amount%percent*nearFull/percent
+}
+
+// checkCapacity refuses data that does not fit into the devices, where the claim says how large these are.
+func (m *model) checkCapacity() error {
+	r := m.metadata(storagev1.Redundancy{})
+	domains := m.domains(r, true)
+	if m.spec.TargetCapacity == "" || len(domains) == 0 {
+		return nil
+	}
+	total := int64(0)
+	for _, d := range domains {
+		total += d
+	}
+	fits := usable(holds(domains, int(r.Copies)))
+	if bytes(m.spec.TargetCapacity) <= fits {
+		return nil
+	}
+	return invalid.Field("spec.targetCapacity", "%s do not fit: devices of %s hold %s of data in %d copies, each in another failure domain "+
+		"(%s), before Ceph calls them nearly full (%d %%); name more devices, or want less",
+		m.spec.TargetCapacity, amount(total), amount(fits), r.Copies, r.FailureDomain, nearFull)
+}
+
+// amount is a number of bytes for people.
+func amount(n int64) string {
+	const unit = 1024
+	value, units := float64(n), []string{"bytes", "Ki", "Mi", "Gi", "Ti", "Pi"}
+	i := 0
+	for ; value >= unit && i < len(units)-1; i++ {
+		value /= unit
+	}
+	if i == 0 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", value), ".0") + units[i]
+}
+
+// capacity is what Ceph says of its devices, copies counted. Nil: nothing yet.
+func (m *model) capacity() *storagev1.Capacity {
+	of := func(field string) *resource.Quantity {
+		n, ok := m.ceph().Int("status", "ceph", "capacity", field)
+		if !ok {
+			return nil
+		}
+		return resource.NewQuantity(n, resource.BinarySI)
+	}
+	out := storagev1.Capacity{Total: of("bytesTotal"), Used: of("bytesUsed"), Available: of("bytesAvailable")}
+	if out.Total == nil {
+		return nil
+	}
+	return &out
+}
+
+// suffices is the condition on room: that there is as much as the claim says, and that it is not used up yet.
+func (m *model) suffices() ready.Verdict {
+	c := m.capacity()
+	if c == nil || c.Total.Value() == 0 || c.Used == nil {
+		return ready.Verdict{}
+	}
+	total, used := c.Total.Value(), c.Used.Value()
+	percent := used / max(total/100, 1) //nolint:mnd // percent
+	fits := usable(total) / int64(m.spec.ReplicationFactor)
+	switch target := bytes(m.spec.TargetCapacity); {
+	case percent >= warnAt:
+		return ready.Wait("NearFull", "%d %% of %s are used; Ceph warns at %d %%, and refuses to write at %d %%: add devices, or remove data",
+			percent, amount(total), nearFull, full)
+	case target > fits:
+		return ready.Wait("TooSmall", "devices of %s hold %s of data in %d copies before Ceph calls them nearly full (%d %%), and "+
+			"targetCapacity is %s: add devices, or want less", amount(total), amount(fits), m.spec.ReplicationFactor, nearFull,
+			m.spec.TargetCapacity)
+	}
+	return ready.Verdict{Ready: true, Reason: "Enough", Message: fmt.Sprintf("%d %% of %s are used", percent, amount(total))}
+}
+
+// Ceph's words for how it is.
+const (
+	healthOK    = "HEALTH_OK"
+	healthError = "HEALTH_ERR"
+)
+
+// healthy is the condition on what Ceph says of itself.
+func (m *model) healthy() ready.Verdict {
+	switch health := m.ceph().String("status", "ceph", "health"); health {
+	case "":
+		return ready.Verdict{}
+	case healthOK:
+		return ready.Verdict{Ready: true, Reason: health}
+	default:
+		return ready.Wait(health, "%s", details(m.ceph()))
+	}
+}
+
+// details are what Ceph finds wrong, by the names of its checks (https://docs.ceph.com/en/latest/rados/operations/health-checks/).
+func details(o *observe.Object) string {
+	const most = 1000
+	var out []string
+	for name, d := range o.Map("status", "ceph", "details") {
+		check, _ := d.(map[string]any)
+		message, _ := check["message"].(string)
+		out = append(out, name+": "+message)
+	}
+	slices.Sort(out)
+	text := strings.Join(out, "; ")
+	if text == "" {
+		return "Ceph does not say what is wrong"
+	}
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return text
+}

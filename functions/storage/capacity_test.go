@@ -1,0 +1,166 @@
+package storage
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// TestFits: ten claims whose data does not fit into the devices that they name, and the same with as much data as just does.
+func TestFits(t *testing.T) {
+	nodes := func(sizes ...string) string {
+		var out []string
+		for i, s := range sizes {
+			var devices []string
+			for j, size := range strings.Split(s, "+") {
+				devices = append(devices, fmt.Sprintf("{name: sd%c, deviceClass: hdd, size: %s}", 'a'+j, size))
+			}
+			out = append(out, fmt.Sprintf("{name: n%d, devices: [%s]}", i, strings.Join(devices, ", ")))
+		}
+		return "nodes: [" + strings.Join(out, ", ") + "]"
+	}
+	for name, tc := range map[string]struct{ reason, spec, tooMuch, fits string }{
+		"OneCopy":     {"85 % of a device.", nodes("100Ti") + ", replicationFactor: 1, allowDataLoss: true", "86Ti", "85Ti"},
+		"ThreeEqual":  {"A copy on each.", nodes("100Ti", "100Ti", "100Ti"), "86Ti", "85Ti"},
+		"Largest":     {"What one node has more than the others is of no use.", nodes("10Ti", "10Ti", "100Ti"), "9Ti", "8Ti"},
+		"Spread":      {"Of four nodes, three at a time.", nodes("30Ti", "30Ti", "30Ti", "30Ti"), "35Ti", "34Ti"},
+		"LargestOf4":  {"Two copies are on three small nodes.", nodes("20Ti", "20Ti", "20Ti", "500Ti"), "26Ti", "25Ti"},
+		"TwoCopies":   {"Half of both.", nodes("20Ti", "20Ti", "20Ti", "20Ti") + ", replicationFactor: 2", "35Ti", "34Ti"},
+		"Devices":     {"All devices of a node are one failure domain.", nodes("10Ti+10Ti", "20Ti", "5Ti+15Ti"), "18Ti", "17Ti"},
+		"OSD":         {"Each device is one.", nodes("10Ti+10Ti+10Ti") + ", failureDomain: osd", "9Ti", "8Ti"},
+		"Zones":       {"Nodes bound what zones can hold.", nodes("100Ti", "100Ti", "100Ti") + ", failureDomain: zone", "86Ti", "85Ti"},
+		"ClassOfPool": {"Devices of the claim's class.", nodes("100Ti", "100Ti", "100Ti") + ", deviceClass: hdd", "86Ti", "85Ti"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := func(target string) error {
+				return world("{"+tc.spec+", targetCapacity: "+target+"}", open).Run(func(simulate.Step) {})
+			}
+			refused(t, tc.reason, of(tc.tooMuch), "spec.targetCapacity", tc.tooMuch+" do not fit: devices of ")
+			refused(t, tc.reason, of(tc.fits), "", "")
+		})
+	}
+	for name, spec := range map[string]string{
+		"SizeUnknown":  `nodes: [{name: a, devices: [{name: sda, size: 1Ti}]}, {name: b, devices: [{name: sda}]}, {name: c, devices: [{name: sda}]}]`,
+		"ClassUnknown": `nodes: [{name: a, devices: [{name: sda, size: 1Ti}, {name: sdb, size: 1Ti}, {name: sdc, size: 1Ti}]}], failureDomain: osd, deviceClass: hdd`,
+		"Pattern":      `deviceSelector: {all: true}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, "Nobody knows what there is.", world("{"+spec+", targetCapacity: 900Ti}", open).Run(func(simulate.Step) {}), "", "")
+		})
+	}
+}
+
+// TestRemarks: what Ceph says is on the claim before it hurts.
+func TestRemarks(t *testing.T) {
+	const ti = int64(1) << 40
+	for name, tc := range map[string]struct {
+		reason, target, health string
+		total, used            int64
+		details                map[string]any
+		capacity, healthy      string
+	}{
+		"Enough": {
+			reason: "All is well.", target: "20Ti", health: "HEALTH_OK", total: 100 * ti, used: 10 * ti,
+			capacity: "True Enough 10 % of 100Ti are used", healthy: "True HEALTH_OK",
+		},
+		"TooSmall": {
+			reason: "There is less than the claim says.", target: "30Ti", health: "HEALTH_OK", total: 100 * ti,
+			capacity: "False TooSmall devices of 100Ti hold 28.3Ti of data in 3 copies before Ceph calls them nearly full (85 %), and " +
+				"targetCapacity is 30Ti: add devices, or want less", healthy: "True HEALTH_OK",
+		},
+		"Almost": {
+			reason: "One percent before.", target: "20Ti", health: "HEALTH_OK", total: 100 * ti, used: 75*ti - 1,
+			capacity: "True Enough 74 % of 100Ti are used", healthy: "True HEALTH_OK",
+		},
+		"NearFull": {
+			reason: "Devices take days to come.", target: "20Ti", health: "HEALTH_WARN", total: 100 * ti, used: 80 * ti,
+			details: map[string]any{
+				"POOL_NEARFULL": map[string]any{"message": "1 pool(s) nearfull"}, "OSD_DOWN": map[string]any{"message": "1 osds down"},
+			},
+			capacity: "False NearFull 80 % of 100Ti are used; Ceph warns at 85 %, and refuses to write at 95 %: add devices, or remove data",
+			healthy:  "False HEALTH_WARN OSD_DOWN: 1 osds down; POOL_NEARFULL: 1 pool(s) nearfull",
+		},
+		"Silent": {reason: "Nobody says why.", health: "HEALTH_WARN", total: ti, capacity: "True Enough 0 % of 1Ti are used", healthy: "False HEALTH_WARN Ceph does not say what is wrong"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := "pools: [{name: images}]"
+			if tc.target != "" {
+				spec += ", targetCapacity: " + tc.target
+			}
+			w := world(with(spec), open)
+			w.Reports = func(kind, _ string) map[string]any {
+				if kind != "CephCluster" {
+					return nil
+				}
+				return map[string]any{"ceph": map[string]any{
+					"health": tc.health, "fsid": "f", "details": tc.details,
+					"capacity": map[string]any{"bytesTotal": tc.total, "bytesUsed": tc.used, "bytesAvailable": tc.total - tc.used},
+				}}
+			}
+			for range 9 {
+				if _, err := w.Call(func(simulate.Step) {}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			said := conditions(w)
+			if said["CapacitySuffices"] != tc.capacity || said["CephHealthy"] != tc.healthy {
+				t.Errorf("%s\n got %q and %q\nwant %q and %q", tc.reason, said["CapacitySuffices"], said["CephHealthy"], tc.capacity, tc.healthy)
+			}
+			if got := said["ClusterReady"]; !strings.HasPrefix(got, "True") {
+				t.Errorf("the cluster is %s", got)
+			}
+		})
+	}
+}
+
+// TestNotReady: Rook calls a cluster ready before it has room, and while Ceph reports an error. The claim does not.
+func TestNotReady(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, want string
+		ceph         map[string]any
+	}{
+		"NoRoom": {"No device holds data.", "False NoDevices", map[string]any{"health": "HEALTH_WARN", "fsid": "f"}},
+		"Error": {
+			"Nobody can write.", "False HEALTH_ERR CephCluster ceph: OSD_FULL: 1 full osd(s)",
+			map[string]any{
+				"health": "HEALTH_ERR", "fsid": "f", "capacity": map[string]any{"bytesTotal": int64(1)},
+				"details": map[string]any{"OSD_FULL": map[string]any{"message": "1 full osd(s)"}},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world("{"+three+"}", open)
+			w.Reports = func(kind, _ string) map[string]any {
+				if kind != "CephCluster" {
+					return nil
+				}
+				return map[string]any{"ceph": tc.ceph}
+			}
+			for range 9 {
+				if _, err := w.Call(func(simulate.Step) {}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := conditions(w)["ClusterReady"]; !strings.HasPrefix(got, tc.want) {
+				t.Errorf("%s\ngot %q, want %q", tc.reason, got, tc.want)
+			}
+			for name := range w.Observed {
+				if strings.HasPrefix(name, poolPrefix) {
+					t.Errorf("%s is there", name)
+				}
+			}
+		})
+	}
+}
+
+// conditions are what the function says now, as status, reason and message.
+func conditions(w *simulate.World) map[string]string {
+	out := map[string]string{}
+	for _, c := range New().Run(w.Request()).Conditions {
+		status := map[string]string{"STATUS_CONDITION_TRUE": "True", "STATUS_CONDITION_FALSE": "False"}[c.GetStatus().String()]
+		out[c.GetType()] = strings.TrimSpace(status + " " + c.GetReason() + " " + c.GetMessage())
+	}
+	return out
+}

@@ -1,0 +1,248 @@
+package storage
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+const (
+	// clusterResource is the composed resource of the cluster, cephName its object. There is one in a namespace.
+	clusterResource = "ceph"
+	cephName        = "ceph"
+	// hostDomain and osdDomain are the levels of Ceph's map that the spec itself tells apart.
+	hostDomain, osdDomain = "host", "osd"
+)
+
+// daemons are how many monitors and managers there are.
+func (m *model) daemons() (monitors, managers int32) {
+	monitors, managers = 3, 2
+	if n := len(m.spec.Nodes); n > 0 && n < int(monitors) {
+		monitors = 1
+	}
+	if len(m.spec.Nodes) == 1 {
+		managers = 1
+	}
+	if mon := m.spec.Monitors; mon != nil {
+		monitors = ptr.Deref(mon.Count, monitors)
+	}
+	if mgr := m.spec.Managers; mgr != nil {
+		managers = ptr.Deref(mgr.Count, managers)
+	}
+	return monitors, managers
+}
+
+// checkDaemons refuses more of them than there are nodes: Rook would wait for ever for a node that has none yet.
+func (m *model) checkDaemons() error {
+	monitors, managers := m.daemons()
+	nodes := len(m.spec.Nodes)
+	switch {
+	case nodes == 0:
+		return nil // Nobody knows how many have the label.
+	case int(monitors) > nodes:
+		return invalid.Field("spec.monitors.count", "a node has one monitor, and there are %s for %d of them; name more nodes, or want "+
+			"fewer monitors", many(nodes, "node"), monitors)
+	case int(managers) > nodes:
+		return invalid.Field("spec.managers.count", "a node has one manager, and there are %s for %d of them; name more nodes, or want "+
+			"fewer managers", many(nodes, "node"), managers)
+	}
+	return nil
+}
+
+// many is a number of things.
+func many(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// findImage says which Ceph runs: the platform's, or the one that this version names. A version that runs is never replaced by an older
+// one, which could not read what it has written.
+func (m *model) findImage() (string, error) {
+	o := release.Override{Registry: ptr.Deref(m.platform.Images, common.Images{}).Registry}
+	if i := ptr.Deref(m.platform.ThirdPartyImages, platformv1.ThirdPartyImages{}).Ceph; i != nil {
+		o.Repository, o.Tag, o.Digest = i.Repository, i.Tag, i.Digest
+	}
+	image, err := release.ImageFor(release.Ceph, "", o)
+	if err != nil {
+		return "", fmt.Errorf("the PlatformConfig is wrong: %w", err)
+	}
+	if o.Tag != "" || o.Digest != "" {
+		return image, nil
+	}
+	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	if running := m.version(); older(strings.TrimPrefix(tag, "v"), running) {
+		o.Tag = "v" + running
+		return release.ImageFor(release.Ceph, "", o)
+	}
+	return image, nil
+}
+
+// older reports whether a version comes before another one. What is no version comes before nothing.
+func older(a, b string) bool {
+	numbers := func(v string) (out []int) {
+		for part := range strings.SplitSeq(v, ".") {
+			n, err := strconv.Atoi(part)
+			if err != nil {
+				return nil
+			}
+			out = append(out, n)
+		}
+		return out
+	}
+	x, y := numbers(a), numbers(b)
+	return x != nil && y != nil && slices.Compare(x, y) < 0
+}
+
+// cluster is the CephCluster. Its rule is that of the kind, and that there is room: Rook calls a cluster ready before the first daemon
+// keeps data, and one in which Ceph reports an error, too.
+func cluster(m *model) ([]compose.Stage, error) {
+	rule, _ := ready.For(schema.GroupKind{Group: rook.Group, Kind: "CephCluster"})
+	return []compose.Stage{{{
+		Name: clusterResource, Retain: true, Object: rook.Cluster(m.meta(cephName), m.cephSpec()),
+		Ready: func(o *observe.Object) ready.Verdict {
+			if v := rule.Check(o); !v.Ready {
+				return v
+			}
+			if o.String("status", "ceph", "health") == healthError {
+				return ready.Wait(healthError, "%s", details(o))
+			}
+			if total, ok := o.Int("status", "ceph", "capacity", "bytesTotal"); !ok || total == 0 {
+				return ready.Wait("NoDevices", "no device holds data yet: Rook takes devices that are empty, and says in the logs of the pods "+
+					"rook-ceph-osd-prepare why it takes one or does not")
+			}
+			return ready.Yes
+		},
+	}}}, nil
+}
+
+// cephSpec is what Rook is told. https://rook.io/docs/rook/latest/CRDs/Cluster/ceph-cluster-crd/
+func (m *model) cephSpec() object.Map {
+	monitors, managers := m.daemons()
+	return object.Map{
+		"cephVersion": object.Map{"image": m.image},
+		// Of two clusters on a node, each has a folder of its own.
+		"dataDirHostPath": "/var/lib/rook/" + m.instance,
+		"mon":             object.Map{"count": int64(monitors), "allowMultiplePerNode": false},
+		"mgr":             object.Map{"count": int64(managers), "allowMultiplePerNode": false},
+		"dashboard":       object.Map{"enabled": false},
+		"monitoring":      object.Map{"enabled": false},
+		"network":         m.cephNetwork(),
+		"storage":         m.cephStorage(),
+		"placement":       object.Map{"all": m.placement()},
+		"resources":       m.cephResources(),
+		// Rook upgrades daemon by daemon, monitors first, and stops where Ceph would not be healthy.
+		"skipUpgradeChecks": false, "continueUpgradeAfterChecksEvenIfNotHealthy": false, "upgradeOSDRequiresHealthyPGs": true,
+		"disruptionManagement": object.Map{"managePodBudgets": true},
+		"priorityClassNames": object.Map{
+			"mon": "system-node-critical", "osd": "system-node-critical", "mgr": "system-cluster-critical",
+		},
+		// Nothing is wiped: with a confirmation here, Rook stops looking after the cluster, and empties disks once it is deleted.
+		"cleanupPolicy": object.Map{"confirmation": ""},
+		// What Rook removes by itself is a daemon whose data is elsewhere; a person decides.
+		"removeOSDsIfOutAndSafeToRemove": false,
+	}
+}
+
+func (m *model) cephNetwork() object.Map {
+	n := m.spec.Network
+	out := object.Map{}
+	if n.Host {
+		out["provider"] = "host"
+	}
+	if len(n.PublicCIDRs)+len(n.ClusterCIDRs) > 0 {
+		ranges := object.Map{}
+		if len(n.PublicCIDRs) > 0 {
+			ranges["public"] = object.Array(n.PublicCIDRs...)
+		}
+		if len(n.ClusterCIDRs) > 0 {
+			ranges["cluster"] = object.Array(n.ClusterCIDRs...)
+		}
+		out["addressRanges"] = ranges
+	}
+	// Only the second protocol encrypts, so that the first is switched off with it.
+	out["connections"] = object.Map{
+		"encryption": object.Map{"enabled": n.Encryption}, "compression": object.Map{"enabled": false}, "requireMsgr2": n.Encryption,
+	}
+	return out
+}
+
+func (m *model) cephStorage() object.Map {
+	out := object.Map{"useAllNodes": m.spec.DeviceSelector != nil, "useAllDevices": false}
+	if m.spec.OSDs != nil && m.spec.OSDs.Encrypted {
+		out["config"] = object.Map{"encryptedDevice": "true"}
+	}
+	if s := m.spec.DeviceSelector; s != nil {
+		out["useAllDevices"] = s.All
+		return object.With(out, object.Map{"deviceFilter": s.Filter, "devicePathFilter": s.PathFilter})
+	}
+	nodes := object.List{}
+	for _, n := range m.spec.Nodes {
+		devices := object.List{}
+		for _, d := range n.Devices {
+			device := object.Map{"name": d.Name}
+			if d.DeviceClass != "" {
+				device["config"] = object.Map{"deviceClass": string(d.DeviceClass)}
+			}
+			devices = append(devices, device)
+		}
+		nodes = append(nodes, object.Map{"name": string(n.Name), "devices": devices})
+	}
+	out["nodes"] = nodes
+	return out
+}
+
+// placement keeps all daemons on the nodes that the claim may have.
+func (m *model) placement() object.Map {
+	var expressions object.List
+	for _, k := range slices.Sorted(maps.Keys(m.spec.NodeSelector)) {
+		expressions = append(expressions, object.Map{
+			"key": k, "operator": "In", "values": object.Array(string(m.spec.NodeSelector[k])),
+		})
+	}
+	if len(m.spec.Nodes) > 0 {
+		values := object.List{}
+		for _, n := range m.spec.Nodes {
+			values = append(values, string(n.Name))
+		}
+		expressions = append(expressions, object.Map{"key": hostLabel, "operator": "In", "values": values})
+	}
+	return object.With(object.Map{
+		"nodeAffinity": object.Map{"requiredDuringSchedulingIgnoredDuringExecution": object.Map{
+			"nodeSelectorTerms": object.List{object.Map{"matchExpressions": expressions}},
+		}},
+	}, object.Map{"tolerations": object.Tolerations(m.spec.Tolerations)})
+}
+
+// cephResources are what Rook's own chart gives its daemons where the claim says nothing
+// (https://github.com/rook/rook/blob/v1.20.6/deploy/charts/rook-ceph-cluster/values.yaml). A daemon that keeps data takes as much memory
+// for its cache as its limit leaves it.
+func (m *model) cephResources() object.Map {
+	mon := ptr.Deref(m.spec.Monitors, storagev1.Monitors{}).Resources
+	mgr := ptr.Deref(m.spec.Managers, storagev1.Managers{}).Resources
+	osd := ptr.Deref(m.spec.OSDs, storagev1.OSDs{}).Resources
+	return object.Map{
+		"mon": object.Resources(cmp.Or(mon, workload.Resources("1", "1Gi", "2Gi"))),
+		"mgr": object.Resources(cmp.Or(mgr, workload.Resources("500m", "512Mi", "1Gi"))),
+		"osd": object.Resources(cmp.Or(osd, workload.Resources("1", "4Gi", "4Gi"))),
+	}
+}

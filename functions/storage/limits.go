@@ -1,0 +1,84 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
+)
+
+// hostLabel is by which a node is called in a claim and in Rook (https://kubernetes.io/docs/reference/labels-annotations-taints/).
+const hostLabel = "kubernetes.io/hostname"
+
+// anyNetwork stands for networks that the claim leaves out, so that clients reach Ceph's ports anywhere. Only * allows it. allDevices
+// stands for every device.
+const (
+	anyNetwork = "any network"
+	allDevices = "all devices"
+)
+
+var (
+	storageNodes = limit.List{
+		Name: "storageNodes", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.StorageNodes) }, Allows: limit.Term,
+	}
+	storageDevices = limit.List{
+		Name: "storageDevices", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.StorageDevices) }, Allows: limit.Match,
+	}
+	// devicePatterns is the same list for what is a pattern itself: which devices it stands for, nobody compares with another one.
+	devicePatterns = limit.List{
+		Name: storageDevices.Name, Of: storageDevices.Of,
+		Allows: func(entry, value string) bool { return entry == value || entry == "*" },
+	}
+	storageNetworks = limit.List{
+		Name: "storageNetworks", Of: func(l *platformv1.Limit) []string { return limit.Texts(l.StorageNetworks) }, Allows: limit.Network,
+	}
+)
+
+// checkLimits refuses nodes, devices and networks that the platform does not leave to storage of this namespace, and taints that it may
+// not tolerate. Ceph has disks of the node, and mostly its network; who says which has those. Control planes that use the cluster let
+// their pods out to its networks.
+func (m *model) checkLimits() error {
+	limits := limit.In(m.platform.Limits, m.claim.Namespace)
+	var errs []error
+	check := func(list limit.List, field string, values ...string) {
+		errs = append(errs, list.CheckAny(limits, m.claim.Namespace, field, values))
+	}
+	if len(m.spec.Nodes) == 0 {
+		check(storageNodes, "spec.nodeSelector", limit.LabelTerms(m.spec.NodeSelector)...)
+	}
+	for i, n := range m.spec.Nodes {
+		field := fmt.Sprintf("spec.nodes[%d]", i)
+		check(storageNodes, field+".name", hostLabel+"="+string(n.Name))
+		for j, d := range n.Devices {
+			name, place := strings.TrimPrefix(d.Name, "/dev/"), fmt.Sprintf("%s.devices[%d].name", field, j)
+			if path.Clean(name) != name || strings.HasPrefix(name, "..") {
+				errs = append(errs, invalid.Field(place, "%q is a way to a device, and not its name; write it without . and .. in it", d.Name))
+			}
+			check(storageDevices, place, name)
+		}
+	}
+	if s := m.spec.DeviceSelector; s != nil {
+		switch {
+		case s.All:
+			check(devicePatterns, "spec.deviceSelector.all", allDevices)
+		case s.Filter != "":
+			check(devicePatterns, "spec.deviceSelector.filter", s.Filter)
+		default:
+			check(devicePatterns, "spec.deviceSelector.pathFilter", s.PathFilter)
+		}
+	}
+	for _, t := range m.spec.Tolerations {
+		check(limit.Tolerations, "spec.tolerations", limit.TolerationTerm(t.Key, t.Operator, t.Value, t.Effect))
+	}
+	if m.spec.Network.Host && len(m.spec.Network.PublicCIDRs) == 0 {
+		check(storageNetworks, "spec.network.publicCIDRs", anyNetwork)
+	}
+	for _, n := range m.spec.Network.PublicCIDRs {
+		check(storageNetworks, "spec.network.publicCIDRs", string(n))
+	}
+	return errors.Join(errs...)
+}

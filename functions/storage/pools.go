@@ -1,0 +1,243 @@
+package storage
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
+)
+
+// blockDevices is the application of pools that OpenStack keeps something in.
+const blockDevices = "rbd"
+
+// These begin the names of composed resources.
+const (
+	poolPrefix       = "pool-"
+	userPrefix       = "user-"
+	filesystemPrefix = "filesystem-"
+	objectsPrefix    = "object-store-"
+)
+
+// mgrPool is the pool that Ceph's manager makes for itself, with three copies whatever the cluster is like; the name of its object cannot
+// begin with a dot. https://rook.io/docs/rook/latest/CRDs/Block-Storage/ceph-block-pool-crd/#built-in-pools
+const (
+	mgrPool     = ".mgr"
+	mgrPoolName = "builtin-mgr"
+)
+
+// pool is a pool of block devices.
+type pool struct {
+	storagev1.Pool
+	// field of the spec that orders it, name that it has in Ceph.
+	field, name string
+	redundancy  rook.Redundancy
+}
+
+// consumer is who has pools and users.
+type consumer struct {
+	// name is empty where whoever may use the cluster shares them.
+	name string
+	ref  *common.ClaimReference
+	// pools are indices of the model's.
+	pools []int
+}
+
+// purposeOf is what a pool is for that is called so.
+func purposeOf(name string) storagev1.Purpose {
+	switch p := storagev1.Purpose(name); p {
+	case storagev1.PurposeImages, storagev1.PurposeVolumes, storagev1.PurposeVMs, storagev1.PurposeBackups:
+		return p
+	default:
+		return ""
+	}
+}
+
+// divide makes the pools: one of each for all, or one of each for every consumer. Pools of other applications are nobody's.
+func (m *model) divide() {
+	m.consumers = []consumer{{}}
+	if len(m.spec.Consumers) > 0 {
+		m.consumers = nil
+	}
+	for _, c := range m.spec.Consumers {
+		m.consumers = append(m.consumers, consumer{name: c.Name, ref: &c.ControlPlaneRef})
+	}
+	for i, p := range m.spec.Pools {
+		made := pool{Pool: p, field: fmt.Sprintf("spec.pools[%d]", i), name: p.Name, redundancy: m.redundancy(p.Redundancy)}
+		if p.Application != blockDevices {
+			m.pools = append(m.pools, made)
+			continue
+		}
+		for n := range m.consumers {
+			c := &m.consumers[n]
+			made.name, made.Quota = c.prefixed(p.Name), p.Quota
+			if c.name != "" {
+				made.Quota = quotaOf(&m.spec.Consumers[n], p)
+			}
+			c.pools = append(c.pools, len(m.pools))
+			m.pools = append(m.pools, made)
+		}
+	}
+}
+
+// prefixed is the name of something of the consumer's.
+func (c *consumer) prefixed(name string) string {
+	if c.name == "" {
+		return name
+	}
+	return c.name + "-" + name
+}
+
+func quotaOf(c *storagev1.Consumer, p storagev1.Pool) *storagev1.Quota {
+	for i := range c.Quotas {
+		if c.Quotas[i].Pool == p.Name {
+			return &c.Quotas[i].Quota
+		}
+	}
+	return p.Quota
+}
+
+// redundancy is what the claim says of all pools, and a pool says otherwise.
+func (m *model) redundancy(r storagev1.Redundancy) rook.Redundancy {
+	out := rook.Redundancy{
+		Copies: m.spec.ReplicationFactor, FailureDomain: string(cmp.Or(r.FailureDomain, m.spec.FailureDomain)),
+		DeviceClass: string(cmp.Or(r.DeviceClass, m.spec.DeviceClass)),
+	}
+	switch {
+	case r.ErasureCoded != nil:
+		out.Copies, out.Data, out.Coding = 0, r.ErasureCoded.DataChunks, r.ErasureCoded.CodingChunks
+	case r.Replicated != nil:
+		out.Copies = r.Replicated.Size
+	}
+	return out
+}
+
+// metadata is the redundancy of what an erasure-coded pool cannot hold.
+func (m *model) metadata(r storagev1.Redundancy) rook.Redundancy {
+	r.Replicated, r.ErasureCoded = nil, nil
+	return m.redundancy(r)
+}
+
+// checkConsumers refuses a consumer that may not use the cluster, and quotas of pools that are not there.
+func (m *model) checkConsumers() error {
+	var errs []error
+	for i, c := range m.spec.Consumers {
+		field := fmt.Sprintf("spec.consumers[%d]", i)
+		namespace := string(c.ControlPlaneRef.Namespace)
+		if namespace != m.claim.Namespace && !limit.Namespace(m.spec.AllowedNamespaces, namespace) {
+			errs = append(errs, invalid.Field(field+".controlPlaneRef", "claims of namespace %q may not use this cluster; add it to "+
+				"spec.allowedNamespaces", namespace))
+		}
+		if j := slices.IndexFunc(m.spec.Consumers[:i], func(o storagev1.Consumer) bool { return o.ControlPlaneRef == c.ControlPlaneRef }); j >= 0 {
+			errs = append(errs, invalid.Field(field+".controlPlaneRef", "consumer %s is this control plane already; a control plane is one "+
+				"consumer", m.spec.Consumers[j].Name))
+		}
+		for j, q := range c.Quotas {
+			if !slices.ContainsFunc(m.spec.Pools, func(p storagev1.Pool) bool { return p.Name == q.Pool && p.Application == blockDevices }) {
+				errs = append(errs, invalid.Field(fmt.Sprintf("%s.quotas[%d].pool", field, j), "there is no pool %q of application rbd; name "+
+					"one of spec.pools", q.Pool))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkNames refuses two pools or two users that would be called alike, and pools that others make.
+func (m *model) checkNames() error {
+	var errs []error
+	byName := map[string]string{mgrPoolName: "Ceph's manager"}
+	claim := func(name, whose, field string) {
+		if other := byName[name]; other != "" {
+			errs = append(errs, invalid.Field(field, "its pool would be called %q, as is one of %s; choose another name", name, other))
+		}
+		byName[name] = whose
+	}
+	for _, p := range m.pools {
+		claim(p.name, p.field, p.field+".name")
+	}
+	for i, f := range m.spec.Filesystems {
+		field := fmt.Sprintf("spec.filesystems[%d]", i)
+		for _, suffix := range []string{"-metadata", "-data", "-default"} {
+			claim(f.Name+suffix, field, field+".name")
+		}
+	}
+	byUser := map[string]string{}
+	for _, c := range m.consumers {
+		for _, s := range services {
+			name := c.prefixed(string(s.name))
+			if other := byUser[name]; other != "" {
+				errs = append(errs, invalid.Field("spec.consumers", "consumers %s and %s would both have a user %q; choose another name for one",
+					other, c.name, name))
+			}
+			byUser[name] = c.name
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkRemoved refuses to take out of the claim what would be deleted with its data, now or because its Object does not keep it yet.
+func (m *model) checkRemoved() error {
+	wanted := map[string]bool{}
+	for _, p := range m.pools {
+		wanted[poolPrefix+p.name] = true
+	}
+	for _, f := range m.spec.Filesystems {
+		wanted[filesystemPrefix+f.Name] = true
+	}
+	for _, o := range m.spec.ObjectStores {
+		wanted[objectsPrefix+o.Name] = true
+	}
+	for _, c := range m.consumers {
+		for _, s := range services {
+			wanted[userPrefix+c.prefixed(string(s.name))] = true
+		}
+	}
+	for _, name := range m.seen.Names() {
+		field := ""
+		for prefix, f := range map[string]string{
+			poolPrefix: "spec.pools", userPrefix: "spec.consumers", filesystemPrefix: "spec.filesystems", objectsPrefix: "spec.objectStores",
+		} {
+			if strings.HasPrefix(name, prefix) {
+				field = f
+			}
+		}
+		if field == "" || wanted[name] {
+			continue
+		}
+		o, _ := m.seen.Get(name)
+		if o.Wrapper() == nil || o.Wrapper().Keeps() {
+			continue
+		}
+		return invalid.Field(field, "%s would be deleted, with everything in it, since deletionPolicy is Delete; put it back, say Retain, and "+
+			"take it out when status.deletionPolicy says Retain, too: it is kept then, and whoever runs the platform deletes it", name)
+	}
+	return nil
+}
+
+// pools are those of the spec, and the one that Ceph's manager has.
+func pools(m *model) ([]compose.Stage, error) {
+	stage := compose.Stage{{
+		Name: "mgr-pool", Retain: true,
+		Object: rook.Pool(m.meta(mgrPoolName), mgrPool, "", m.metadata(storagev1.Redundancy{}), rook.Quota{}),
+	}}
+	for _, p := range m.pools {
+		quota := rook.Quota{}
+		if q := p.Quota; q != nil {
+			quota.MaxSize = string(q.MaxSize)
+			if q.MaxObjects != nil {
+				quota.MaxObjects = *q.MaxObjects
+			}
+		}
+		stage = append(stage, compose.Resource{
+			Name: poolPrefix + p.name, Retain: true, Object: rook.Pool(m.meta(p.name), p.name, p.Application, p.redundancy, quota),
+		})
+	}
+	return []compose.Stage{stage}, nil
+}

@@ -1,0 +1,247 @@
+// Package storage composes a StorageCluster: a Ceph cluster by Rook, with pools, users, file systems and object stores.
+package storage
+
+import (
+	"cmp"
+	"errors"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+)
+
+// New returns the function of XStorageCluster composite resources.
+func New() function.Runner {
+	return function.Kind[storagev1.StorageCluster, *model]{
+		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
+		Remarks: []function.Remark[*model]{
+			{Type: "CephHealthy", Verdict: (*model).healthy}, {Type: "CapacitySuffices", Verdict: (*model).suffices},
+		},
+	}
+}
+
+// Components.
+const (
+	namespaceComponent   = "namespace"
+	pullComponent        = "pull-secrets"
+	identitiesComponent  = "identities"
+	clusterComponent     = "cluster"
+	orderComponent       = "deletion-order"
+	poolsComponent       = "pools"
+	usersComponent       = "users"
+	filesystemsComponent = "filesystems"
+	authorityComponent   = "authority"
+	objectsComponent     = "object-stores"
+	accessComponent      = "access"
+)
+
+// graph is what a cluster consists of, and what needs what. Pools come after a cluster with room for them: Rook makes pools before the
+// first daemon keeps data, in which nobody can write.
+var graph = compose.Graph[*model]{
+	{Name: namespaceComponent, Phase: common.PhasePending, Build: namespace},
+	{
+		Name: pullComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent},
+		Enabled: (*model).pulls, Build: func(m *model) ([]compose.Stage, error) { return m.pull.Stages(), nil },
+	},
+	{Name: identitiesComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent}, Build: identities},
+	{
+		Name: clusterComponent, Phase: common.PhaseInfrastructure, Needs: []string{identitiesComponent, pullComponent}, Build: cluster,
+		Version: (*model).version,
+	},
+	{Name: orderComponent, Phase: common.PhaseInfrastructure, Follows: []string{clusterComponent}, Build: deletionOrder},
+	{Name: poolsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Build: pools},
+	{Name: usersComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).hasUsers, Build: users},
+	{
+		Name: filesystemsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent},
+		Enabled: func(m *model) bool { return len(m.spec.Filesystems) > 0 }, Build: filesystems,
+	},
+	{
+		Name: authorityComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent},
+		Enabled: (*model).hasObjects, Build: authority,
+	},
+	{
+		Name: objectsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent, authorityComponent},
+		Enabled: (*model).hasObjects, Build: objectStores,
+	},
+	{Name: accessComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Build: access},
+}.MustValidate()
+
+// model is everything that builders read, derived once.
+type model struct {
+	claim function.Claim
+	// instance is the namespace of the cluster.
+	instance string
+	spec     storagev1.StorageClusterSpec
+	// previous is the status of the last call.
+	previous storagev1.StorageClusterStatus
+	platform *platformv1.PlatformConfigSpec
+	// pools are all of them, consumers whose they are.
+	pools     []pool
+	consumers []consumer
+	image     string
+	// known is what clients need to know, as far as it is known; knows says that monitors answer.
+	known storagev1.Access
+	knows bool
+	// pull are the Secrets of the platform that images are pulled with.
+	pull        tenantsecret.Set
+	pullSecrets []common.ObjectName
+	seen        observe.State
+}
+
+func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
+	p, err := platform.Read(in.Required)
+	if err != nil {
+		return nil, err
+	}
+	if err := admission.Check(in.Required); err != nil {
+		return nil, err
+	}
+	m := &model{claim: claimOf(in), spec: *in.XR.Spec.DeepCopy(), previous: in.XR.Status, platform: p, seen: in.Seen}
+	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
+	setDefaults(&m.spec)
+	if err := errors.Join(checkBuilt(&m.spec), m.checkLimits()); err != nil {
+		return nil, err
+	}
+	m.divide()
+	m.pullSecrets, m.pull = tenantsecret.PlatformPulls(p, m.instance, m.meta(pullComponent).Labels)
+	if m.image, err = m.findImage(); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(
+		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
+	); err != nil {
+		return nil, err
+	}
+	m.findAccess(in.Required)
+	return m, nil
+}
+
+// claimOf is the claim. A composite resource without one is the platform team's own.
+func claimOf(in function.Input[storagev1.StorageCluster]) function.Claim {
+	return function.Claim{Namespace: in.Claim.Namespace, Name: cmp.Or(in.Claim.Name, in.XR.Name)}
+}
+
+// setDefaults repeats the defaults of the schema, for callers that do not go through an API server, and adds those that no schema has.
+func setDefaults(s *storagev1.StorageClusterSpec) {
+	const copies = 3
+	s.ReplicationFactor = cmp.Or(s.ReplicationFactor, copies)
+	s.FailureDomain = cmp.Or(s.FailureDomain, hostDomain)
+	s.DeletionPolicy = cmp.Or(s.DeletionPolicy, common.DeletionPolicyRetain)
+	if len(s.Pools) == 0 {
+		for _, p := range []storagev1.Purpose{
+			storagev1.PurposeImages, storagev1.PurposeVolumes, storagev1.PurposeVMs, storagev1.PurposeBackups,
+		} {
+			s.Pools = append(s.Pools, storagev1.Pool{Name: string(p)})
+		}
+	}
+	for i := range s.Pools {
+		p := &s.Pools[i]
+		p.Application = cmp.Or(p.Application, blockDevices)
+		if p.Application == blockDevices {
+			p.Purpose = cmp.Or(p.Purpose, purposeOf(p.Name))
+		}
+	}
+	if s.Network == nil {
+		s.Network = &storagev1.Network{Host: true}
+	}
+	if s.DeviceSelector != nil && len(s.NodeSelector) == 0 {
+		s.NodeSelector = map[string]common.LabelValue{"node-role.kubernetes.io/storage": ""}
+	}
+	for i := range s.Filesystems {
+		s.Filesystems[i].MetadataServers = cmp.Or(s.Filesystems[i].MetadataServers, 1)
+	}
+	const gateways = 2
+	for i := range s.ObjectStores {
+		s.ObjectStores[i].Gateways = cmp.Or(s.ObjectStores[i].Gateways, gateways)
+	}
+}
+
+// checkBuilt refuses what the API has and nothing composes yet. Admission refuses it, too; this holds where another definition is
+// installed beside the function.
+func checkBuilt(s *storagev1.StorageClusterSpec) error {
+	var errs []error
+	limit.Walk("spec", s, func(field string, _ any) {
+		if apis.IsUnbuilt("StorageCluster", field) {
+			errs = append(errs, invalid.Field(field, "this is not built yet in this version; leave it out"))
+		}
+	})
+	if (len(s.Nodes) > 0) == (s.DeviceSelector != nil) && s.External == nil {
+		errs = append(errs, invalid.Field("spec", "say where data is kept by nodes (nodes and devices by name) or by deviceSelector "+
+			"(devices by pattern)"))
+	}
+	return errors.Join(errs...)
+}
+
+// meta is that of an object.
+func (m *model) meta(name string) object.Meta {
+	return object.Meta{Name: name, Namespace: m.instance, Labels: m.workload(name).Labels()}
+}
+
+func (m *model) workload(app string) workload.Workload {
+	return workload.Workload{Name: app, Namespace: m.instance, App: app, Instance: m.instance, Component: app}
+}
+
+// place says where the objects live: in the management cluster.
+func place(m *model) respond.Place {
+	config := cmp.Or(string(m.platform.ProviderConfig), "in-cluster")
+	return respond.Place{
+		Prefix: m.instance, Management: config, Workload: config,
+		DeleteData: m.spec.DeletionPolicy == common.DeletionPolicyDelete,
+	}
+}
+
+func status(m *model, plan compose.Plan) any {
+	out := storagev1.StorageClusterStatus{
+		CloudStatus: common.CloudStatus{
+			Phase: plan.Phase(common.PhaseReady), Components: respond.Components(plan, m.previous.Components),
+		},
+		Instance: m.instance,
+	}
+	if ceph := m.ceph(); ceph.Exists() {
+		out.Health, out.Version, out.Capacity = ceph.String("status", "ceph", "health"), m.version(), m.capacity()
+	}
+	if known := m.published(); known != nil {
+		out.Access = known
+	}
+	return out
+}
+
+// ceph is the cluster as Rook reports on it.
+func (m *model) ceph() *observe.Object {
+	o, _ := m.seen.Get(clusterResource)
+	return o
+}
+
+// version of Ceph that runs, without the number of its build.
+func (m *model) version() string {
+	text := m.ceph().String("status", "version", "version")
+	for i, c := range text {
+		if c == '-' {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// found is a resource that was asked for, if it is there.
+func found(required map[string][]*structpb.Struct, name string) *structpb.Struct {
+	if all := required[name]; len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}

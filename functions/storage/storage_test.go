@@ -1,0 +1,323 @@
+package storage
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit/limittest"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+var kind = servicetest.Kind{
+	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XStorageCluster"},
+	Runner:           New(), Name: "storage-x7d2f",
+	World: func(w *simulate.World) { around(w, open) },
+}
+
+// open is a platform that allows everything.
+const open = "{domain: example.com, images: {registry: registry.example.com, pullSecrets: [registry]}, " +
+	"rook: {namespace: rook, serviceAccount: operator}, limits: [" + limittest.Everything + "]}"
+
+func TestObjects(t *testing.T) { kind.Objects(t, *update) }
+
+// around is the world of a claim of namespace tenant-a on a platform.
+func around(w *simulate.World, platform string) {
+	w.XR.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(parsed(`{namespace: tenant-a, name: storage}`))
+	delete(w.XR.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
+	w.Required = admission.Requirements()
+	w.Required["platform"] = []*structpb.Struct{parsed(`{metadata: {name: default}, spec: ` + platform + `}`)}
+}
+
+// parsed is an object of YAML, which the test itself wrote.
+func parsed(text string) *structpb.Struct {
+	m := map[string]any{}
+	if err := yaml.UnmarshalStrict([]byte(text), &m); err != nil {
+		panic(text + ": " + err.Error())
+	}
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func world(spec, platform string) *simulate.World {
+	w := &simulate.World{Kinds: map[string]function.Runner{kind.GroupKind().String(): New()}}
+	w.XR = parsed("{apiVersion: crossplane.c5c3.io/v1alpha1, kind: XStorageCluster, metadata: {name: storage-x7d2f}, spec: " + spec + "}")
+	around(w, platform)
+	return w
+}
+
+func complete(t *testing.T, spec string) *simulate.World {
+	t.Helper()
+	w := world(spec, open)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// three are nodes with a device each.
+const three = `nodes: [{name: a, devices: [{name: sda}]}, {name: b, devices: [{name: sda}]}, {name: c, devices: [{name: sda}]}]`
+
+func with(fields string) string { return "{" + three + ", " + fields + "}" }
+
+// TestRefused: what cannot be is refused by the field that says it.
+func TestRefused(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, spec, field, words string }{
+		"Unbuilt": {"The API has it.", with("prysm: {enabled: true}"), "spec.prysm", "not built yet"},
+		"Monitors": {
+			"A node that is lost would take two along.", with("monitors: {count: 5}"), "spec.monitors.count", "there are 3 nodes for 5 of them",
+		},
+		"Managers": {"The same.", with("managers: {count: 4}"), "spec.managers.count", "there are 3 nodes for 4 of them"},
+		"Copies": {
+			"Ceph would never find a place for the fourth.", with("replicationFactor: 4, pools: [{name: images}]"), "spec.pools[0]",
+			"4 copies need as many failure domains (host), and there are devices on 3 nodes",
+		},
+		"Class": {
+			"Devices of another class do not count.",
+			`{nodes: [{name: a, devices: [{name: sda, deviceClass: hdd}]}, {name: b, devices: [{name: sdb, deviceClass: ssd}]}], replicationFactor: 2, deviceClass: hdd}`,
+			"spec.pools[0]", "there are devices of class hdd on 1 node",
+		},
+		"Pieces": {
+			"Nor for the sixth piece.", with("objectStores: [{name: s3, dataPool: {erasureCoded: {dataChunks: 4, codingChunks: 2}}}]"),
+			"spec.objectStores[0].dataPool", "6 pieces need as many failure domains (host)",
+		},
+		"Devices": {
+			"A device is less than a node.", with("replicationFactor: 4, failureDomain: osd"), "spec.pools[0]", "there are devices on 3 devices",
+		},
+		"Stranger": {
+			"It may not use the cluster.", with("consumers: [{name: a, controlPlaneRef: {namespace: b, name: c}}]"),
+			"spec.consumers[0].controlPlaneRef", `claims of namespace "b" may not use this cluster`,
+		},
+		"Twice": {
+			"A control plane would not know which pools are its own.",
+			with("consumers: [{name: a, controlPlaneRef: {namespace: tenant-a, name: c}}, {name: b, controlPlaneRef: {namespace: tenant-a, name: c}}]"),
+			"spec.consumers[1].controlPlaneRef", "consumer a is this control plane already",
+		},
+		"Quota": {
+			"It bounds nothing.", with("consumers: [{name: a, controlPlaneRef: {namespace: tenant-a, name: c}, quotas: [{pool: x, maxSize: 1Ti}]}]"),
+			"spec.consumers[0].quotas[0].pool", `there is no pool "x"`,
+		},
+		"Alike": {
+			"Two consumers would share a pool.",
+			with("pools: [{name: b-images, purpose: images}, {name: images}], consumers: [" +
+				"{name: a, controlPlaneRef: {namespace: tenant-a, name: c}}, {name: a-b, controlPlaneRef: {namespace: tenant-a, name: d}}]"),
+			"spec.pools[1].name", `its pool would be called "a-b-images", as is one of spec.pools[0]`,
+		},
+		"Users": {
+			"Two consumers would share a user.",
+			with("consumers: [{name: a, controlPlaneRef: {namespace: tenant-a, name: c}}, {name: a-cinder, controlPlaneRef: {namespace: tenant-a, name: d}}]"),
+			"", "",
+		},
+		"Manager's": {"Ceph makes it.", with("pools: [{name: builtin-mgr}]"), "spec.pools[0].name", "as is one of Ceph's manager"},
+		"Files": {
+			"A file system has pools, too.", with("pools: [{name: fs-data}], filesystems: [{name: fs}]"), "spec.filesystems[0].name",
+			`its pool would be called "fs-data"`,
+		},
+		"Way": {
+			"It is another device than it says.",
+			`{nodes: [{name: a, devices: [{name: disk/by-id/../../sda}]}], replicationFactor: 1, allowDataLoss: true}`,
+			"spec.nodes[0].devices[0].name", "is a way to a device",
+		},
+		"Nothing": {"Data is somewhere.", "{}", "spec", "say where data is kept"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := world(tc.spec, open).Run(func(simulate.Step) {})
+			refused(t, tc.reason, err, tc.field, tc.words)
+		})
+	}
+}
+
+// refused fails unless the error begins with a field and has these words; without a field there has to be none.
+func refused(t *testing.T, reason string, err error, field, words string) {
+	t.Helper()
+	switch {
+	case field == "" && err != nil:
+		t.Errorf("%s\n%v", reason, err)
+	case field != "" && (!invalid.Is(err) || !strings.HasPrefix(err.Error(), field+": ") || !strings.Contains(err.Error(), words)):
+		t.Errorf("%s\nerror %v, want one about %s with %q", reason, err, field, words)
+	}
+}
+
+// TestLimits: whoever may say which devices of which nodes has both.
+func TestLimits(t *testing.T) {
+	const (
+		some = `{name: some, namespaces: ["tenant-*"], storageNodes: ["kubernetes.io/hostname=s-*", "pool={namespace}"], ` +
+			`storageDevices: ["nvme*", "^nvme.*", "disk/by-id/*"], storageNetworks: [10.0.0.0/8], tolerations: ["dedicated=storage"]}`
+		on = `network: {publicCIDRs: [10.1.0.0/16], host: true}, replicationFactor: 1, allowDataLoss: true`
+	)
+	node := func(name, device string) string {
+		return fmt.Sprintf("{nodes: [{name: %s, devices: [{name: %s}]}], %s}", name, device, on)
+	}
+	selector := func(selector, labels string) string {
+		return fmt.Sprintf("{deviceSelector: %s, nodeSelector: %s, %s}", selector, labels, on)
+	}
+	for name, tc := range map[string]struct{ reason, limits, spec, field, words string }{
+		"Own":       {reason: "A node and a device of storage.", limits: some, spec: node("s-1", "nvme0n1")},
+		"Path":      {reason: "A device by its path.", limits: some, spec: node("s-1", "/dev/disk/by-id/x")},
+		"Labels":    {reason: "Nodes with a label of the namespace.", limits: some, spec: selector(`{filter: "^nvme.*"}`, "{pool: tenant-a, rack: r}")},
+		"Node":      {"A node of others.", some, node("t-1", "nvme0n1"), "spec.nodes[0].name", `"kubernetes.io/hostname=t-1" is not in the storageNodes`},
+		"Device":    {"A device of others.", some, node("s-1", "sda"), "spec.nodes[0].devices[0].name", `"sda" is not in the storageDevices`},
+		"Elsewhere": {"Nodes of another namespace.", some, selector(`{filter: "^nvme.*"}`, "{pool: tenant-b}"), "spec.nodeSelector", "is not in"},
+		"Pattern":   {"It would be every device.", some, selector(`{filter: "^nvme.|."}`, "{pool: tenant-a}"), "spec.deviceSelector.filter", "is not in"},
+		"All":       {"Every device.", some, selector(`{all: true}`, "{pool: tenant-a}"), "spec.deviceSelector.all", `"all devices" is not in`},
+		"Networks":  {"Control planes would reach anywhere.", some, "{nodes: [{name: s-1, devices: [{name: nvme0n1}]}], replicationFactor: 1, allowDataLoss: true}", "spec.network.publicCIDRs", `"any network" is not in`},
+		"Nobody":    {"No limit says it.", `{name: none, namespaces: ["*"]}`, node("s-1", "nvme0n1"), "spec.nodes[0].name", "no limit of the platform allows"},
+		"Tolerates": {
+			"Every taint.", some, strings.Replace(node("s-1", "nvme0n1"), "nodes:", "tolerations: [{operator: Exists}], nodes:", 1),
+			"spec.tolerations", `"every taint" is not in the tolerations`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := world(tc.spec, "{domain: example.com, limits: ["+tc.limits+"]}").Run(func(simulate.Step) {})
+			refused(t, tc.reason, err, tc.field, tc.words)
+		})
+	}
+}
+
+// TestAccess: clients are told where the monitors are, which users there are and where their keys lie, and what they were told holds.
+func TestAccess(t *testing.T) {
+	const instance = "tenant-a-storage-72da48a0ed7f612b5eac"
+	w := complete(t, with("pools: [{name: images}, {name: backups}], network: {publicCIDRs: [10.0.0.0/8], host: true}"))
+	want := map[string]any{
+		"fsid":     accessOf(w)["fsid"],
+		"monitors": []any{"[v2:192.0.2.1:3300,v1:192.0.2.1:6789]", "[v2:192.0.2.2:3300,v1:192.0.2.2:6789]", "[v2:192.0.2.3:3300,v1:192.0.2.3:6789]"},
+		"networks": []any{"10.0.0.0/8"},
+		"consumers": []any{map[string]any{
+			"name": "shared",
+			"pools": []any{
+				map[string]any{"name": "images", "pool": "images", "purpose": "images"},
+				map[string]any{"name": "backups", "pool": "backups", "purpose": "backups"},
+			},
+			"clients": []any{
+				map[string]any{"service": "glance", "user": "glance", "secretName": "rook-ceph-client-glance", "secretUUID": uuid(instance, "glance")},
+				map[string]any{
+					"service": "cinder-backup", "user": "cinder-backup", "secretName": "rook-ceph-client-cinder-backup",
+					"secretUUID": uuid(instance, "cinder-backup"),
+				},
+			},
+		}},
+	}
+	if diff := cmp.Diff(want, accessOf(w)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, o := range w.Others {
+		delete(o.GetFields(), "data")
+	}
+	delete(w.Observed, clusterResource)
+	delete(w.Observed, poolPrefix+"images")
+	rsp := New().Run(w.Request())
+	if diff := cmp.Diff(want, rsp.Composite.Object.At("status", "access").Map()); diff != "" {
+		t.Errorf("when nobody says anything (-want +got):\n%s", diff)
+	}
+}
+
+func accessOf(w *simulate.World) map[string]any {
+	return w.XR.GetFields()["status"].GetStructValue().GetFields()["access"].GetStructValue().AsMap()
+}
+
+// TestUUID: it is one, and never changes.
+func TestUUID(t *testing.T) {
+	if got := uuid("a", "b"); got != "c14cddc0-33f6-8b9d-aa80-ea675cf280a0" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestCaps: who may do what where (https://docs.ceph.com/en/latest/rbd/rbd-openstack/#setup-ceph-client-authentication).
+func TestCaps(t *testing.T) {
+	all := []pool{
+		{Pool: storagev1.Pool{Purpose: storagev1.PurposeImages}, name: "i"}, {Pool: storagev1.Pool{Purpose: storagev1.PurposeVolumes}, name: "v"},
+		{Pool: storagev1.Pool{Purpose: storagev1.PurposeVMs}, name: "d"}, {Pool: storagev1.Pool{Purpose: storagev1.PurposeBackups}, name: "b"},
+		{name: "other"},
+	}
+	want := map[storagev1.Service]map[string]string{
+		storagev1.ServiceGlance: {"mon": "profile rbd", "osd": "profile rbd pool=i", "mgr": "profile rbd pool=i"},
+		storagev1.ServiceCinder: {
+			"mon": "profile rbd", "osd": "profile rbd pool=v, profile rbd pool=d, profile rbd-read-only pool=i",
+			"mgr": "profile rbd pool=v, profile rbd pool=d",
+		},
+		storagev1.ServiceCinderBackup: {"mon": "profile rbd", "osd": "profile rbd pool=b", "mgr": "profile rbd pool=b"},
+		storagev1.ServiceNova: {
+			"mon": "profile rbd", "osd": "profile rbd pool=v, profile rbd pool=d, profile rbd-read-only pool=i", "mgr": "profile rbd pool=d",
+		},
+	}
+	for _, s := range services {
+		if diff := cmp.Diff(want[s.name], s.caps(all)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", s.name, diff)
+		}
+		if got := s.caps(all[4:]); got != nil {
+			t.Errorf("%s may do %v where there is nothing for it", s.name, got)
+		}
+	}
+}
+
+// TestRemoved: what is taken out of a claim is never deleted by it. With Delete it has to become Retain first.
+func TestRemoved(t *testing.T) {
+	const both, one = "pools: [{name: images}, {name: volumes}]", "pools: [{name: images}]"
+	w := complete(t, with(both+", deletionPolicy: Delete"))
+	edit := func(spec string) error {
+		w.XR.Fields["spec"] = world(spec, open).XR.GetFields()["spec"]
+		_, _, err := New().Explain(w.Request())
+		return err
+	}
+	refused(t, "It would be deleted.", edit(with(one+", deletionPolicy: Delete")), "spec.pools", "pool-volumes would be deleted")
+	refused(t, "Its Object still deletes it.", edit(with(one)), "spec.pools", "pool-volumes would be deleted")
+	if err := edit(with(both)); err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range New().Run(w.Request()).Composed {
+		o, err := simulate.Finish(simulate.Exist(r.Object))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Observed[name] = o
+	}
+	refused(t, "It is kept.", edit(with(one)), "", "")
+}
+
+// TestImage: the platform says which Ceph runs, or this version does; what runs is never replaced by an older one.
+func TestImage(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, platform, running, want string }{
+		"Ours":     {"Nobody says anything.", "", "", "quay.io/ceph/ceph:v19.2.3"},
+		"Newer":    {"What runs is newer.", "", "20.2.0-0", "quay.io/ceph/ceph:v20.2.0"},
+		"Older":    {"What runs is older.", "", "18.2.7-0", "quay.io/ceph/ceph:v19.2.3"},
+		"Mirror":   {"A mirror.", ", images: {registry: r.example.com/m}", "20.2.0-0", "r.example.com/m/ceph/ceph:v20.2.0"},
+		"Platform": {"The platform team knows.", ", thirdPartyImages: {ceph: {tag: v19.2.1}}", "19.2.3-0", "quay.io/ceph/ceph:v19.2.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(with("pools: [{name: images}]"), "{domain: example.com"+tc.platform+", limits: ["+limittest.Everything+"]}")
+			if tc.running != "" {
+				w.Reports = func(kind, _ string) map[string]any {
+					if kind != "CephCluster" {
+						return nil
+					}
+					return map[string]any{"version": map[string]any{"version": tc.running}}
+				}
+			}
+			for range 9 {
+				if _, err := w.Call(func(simulate.Step) {}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := kind.Desired(t, w)[clusterResource]["spec"].(map[string]any)["cephVersion"].(map[string]any)["image"]
+			if got != tc.want {
+				t.Errorf("%s\ngot %v, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,56 @@
+package storage
+
+import (
+	"fmt"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+)
+
+// ca names the cluster's own authority: its issuer, its certificate and their Secret.
+const ca = "gateway-ca"
+
+func filesystems(m *model) ([]compose.Stage, error) {
+	var stage compose.Stage
+	for _, f := range m.spec.Filesystems {
+		r := f.DataPool.Redundancy
+		stage = append(stage, compose.Resource{Name: filesystemPrefix + f.Name, Retain: true, Object: rook.Filesystem(
+			m.meta(f.Name), m.metadata(r), m.redundancy(r), f.MetadataServers, f.Resources, m.placement(),
+		)})
+	}
+	return []compose.Stage{stage}, nil
+}
+
+func (m *model) hasObjects() bool { return len(m.spec.ObjectStores) > 0 }
+
+func (m *model) issuer() common.IssuerReference {
+	return common.IssuerReference{Name: ca, Kind: "Issuer"}
+}
+
+// authority signs what object stores are known by. It outlives the claim, as they do.
+func authority(m *model) ([]compose.Stage, error) {
+	return []compose.Stage{
+		{{Name: "self-signed", Retain: true, Object: certificate.SelfSigned(m.meta("self-signed"))}},
+		{{Name: ca, Retain: true, Object: certificate.Authority(m.meta(ca), "self-signed")}},
+		{{Name: ca + "-issuer", Retain: true, Object: certificate.CAIssuer(m.meta(ca), ca)}},
+	}, nil
+}
+
+// objectStores are gateways with TLS, which only users of the store itself log in to.
+func objectStores(m *model) ([]compose.Stage, error) {
+	var certificates, stores compose.Stage
+	for _, o := range m.spec.ObjectStores {
+		name := rook.GatewayName(o.Name)
+		certificates = append(certificates, compose.Resource{
+			Name: "certificate-" + o.Name, Retain: true,
+			Object: certificate.Server(m.meta(name), m.issuer(), fmt.Sprintf("%s.%s.svc", name, m.instance)),
+		})
+		r := o.DataPool.Redundancy
+		stores = append(stores, compose.Resource{Name: objectsPrefix + o.Name, Retain: true, Object: rook.ObjectStore(
+			m.meta(o.Name), m.metadata(r), m.redundancy(r), o.Gateways, name, o.Resources, m.placement(),
+		)})
+	}
+	return []compose.Stage{certificates, stores}, nil
+}

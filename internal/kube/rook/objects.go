@@ -1,0 +1,140 @@
+// Package rook makes objects of Rook, the operator of Ceph, and reads what it writes.
+//
+// Fields are those that Rook 1.18 has, too: later versions add some, and take none away
+// (https://github.com/rook/rook/blob/v1.18.8/deploy/examples/crds.yaml).
+package rook
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+)
+
+// Group of Rook's kinds.
+const Group = "ceph.rook.io"
+
+const apiVersion = Group + "/v1"
+
+// Redundancy says how a pool survives the loss of devices.
+type Redundancy struct {
+	// Copies of everything, if data is not cut into pieces.
+	Copies int32
+	// Data and Coding are the pieces of data and of parity. 0: there are copies.
+	Data, Coding int32
+	// FailureDomain is what no two copies or pieces share.
+	FailureDomain string
+	// DeviceClass of the devices. Empty: every device.
+	DeviceClass string
+}
+
+// Width is how many failure domains it takes.
+func (r Redundancy) Width() int { return int(max(r.Copies, r.Data+r.Coding)) }
+
+// spec of a pool. Rook changes a pool's rule of placement only if it may.
+func (r Redundancy) spec() object.Map {
+	out := object.With(object.Map{
+		"failureDomain": r.FailureDomain, "enableCrushUpdates": true,
+	}, object.Map{"deviceClass": r.DeviceClass})
+	if r.Data > 0 {
+		out["erasureCoded"] = object.Map{"dataChunks": int64(r.Data), "codingChunks": int64(r.Coding)}
+		return out
+	}
+	replicated := object.Map{"size": int64(r.Copies)}
+	if r.Copies == 1 {
+		replicated["requireSafeReplicaSize"] = false // Whoever asks for one copy has said that it may be lost.
+	}
+	out["replicated"] = replicated
+	return out
+}
+
+// Cluster makes a CephCluster.
+func Cluster(meta object.Meta, spec object.Map) *unstructured.Unstructured {
+	return object.New(apiVersion, "CephCluster", meta, spec)
+}
+
+// Quota bounds a pool. What is empty is not bounded.
+type Quota struct {
+	// MaxSize is an amount of data: 10Ti.
+	MaxSize string
+	// MaxObjects is a number of objects.
+	MaxObjects int64
+}
+
+// Pool makes a CephBlockPool, which is called in Ceph as the object is, or otherwise. The application is what may be kept in it: rbd, which
+// is Rook's default, cephfs or rgw.
+func Pool(meta object.Meta, name, application string, r Redundancy, q Quota) *unstructured.Unstructured {
+	spec := r.spec()
+	if name != meta.Name {
+		spec["name"] = name
+	}
+	if application != "" {
+		spec["application"] = application
+	}
+	quotas := object.With(object.Map{}, object.Map{"maxSize": q.MaxSize})
+	if q.MaxObjects > 0 {
+		quotas["maxObjects"] = q.MaxObjects
+	}
+	if len(quotas) > 0 {
+		spec["quotas"] = quotas
+	}
+	return object.New(apiVersion, "CephBlockPool", meta, spec)
+}
+
+// Client makes a CephClient: a user called as the object is, who may do what its capabilities say, by the kind of daemon that they are for.
+func Client(meta object.Meta, caps map[string]string) *unstructured.Unstructured {
+	return object.New(apiVersion, "CephClient", meta, object.Map{"caps": object.Strings(caps)})
+}
+
+// Keys of the Secret that Rook makes for a CephClient.
+const (
+	// UserKey holds the user's key alone, which is no keyring yet.
+	UserKey = "userKey"
+	// UserIDKey holds the user's name.
+	UserIDKey = "userID"
+)
+
+// SecretName is the Secret that Rook makes for a CephClient, beside it.
+func SecretName(client string) string { return "rook-ceph-client-" + client }
+
+// Filesystem makes a CephFilesystem, with metadata servers of which each has another that stands by. What an erasure-coded pool cannot
+// hold is in a replicated one, which comes first
+// (https://docs.ceph.com/en/latest/cephfs/createfs/#using-erasure-coded-pools-with-cephfs).
+func Filesystem(
+	meta object.Meta, metadata, data Redundancy, servers int32, resources *common.Resources, placement object.Map,
+) *unstructured.Unstructured {
+	pools := object.List{named("data", data)}
+	if data.Data > 0 {
+		pools = object.List{named("default", metadata), named("data", data)}
+	}
+	return object.New(apiVersion, "CephFilesystem", meta, object.Map{
+		"metadataPool": metadata.spec(), "dataPools": pools, "preserveFilesystemOnDelete": true,
+		"metadataServer": object.With(object.Map{"activeCount": int64(servers), "activeStandby": true}, object.Map{
+			"resources": object.Resources(resources), "placement": placement,
+		}),
+	})
+}
+
+func named(name string, r Redundancy) object.Map {
+	out := r.spec()
+	out["name"] = name
+	return out
+}
+
+// GatewayPort is where an object store listens, with TLS.
+const GatewayPort = 443
+
+// GatewayName is the Service of an object store.
+func GatewayName(store string) string { return "rook-ceph-rgw-" + store }
+
+// ObjectStore makes a CephObjectStore whose gateways listen with TLS, by a certificate in a Secret.
+func ObjectStore(
+	meta object.Meta, metadata, data Redundancy, gateways int32, certificate string, resources *common.Resources, placement object.Map,
+) *unstructured.Unstructured {
+	return object.New(apiVersion, "CephObjectStore", meta, object.Map{
+		"metadataPool": metadata.spec(), "dataPool": data.spec(), "preservePoolsOnDelete": true,
+		"gateway": object.With(object.Map{
+			"instances": int64(gateways), "securePort": int64(GatewayPort), "sslCertificateRef": certificate,
+		}, object.Map{"resources": object.Resources(resources), "placement": placement}),
+	})
+}

@@ -1,0 +1,86 @@
+package fake
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+)
+
+// cephCluster is a healthy one of 1 PiB, of which nothing is used.
+func cephCluster(v view) status {
+	const total = int64(1) << 50
+	image := v.text("spec", "cephVersion", "image")
+	version := "19.2.3-0"
+	if _, tag, ok := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":v"); ok {
+		version = tag + "-0"
+	}
+	at := cmp.Or(v.text("status", "ceph", "lastChecked"), v.at)
+	return status{
+		"observedGeneration": v.generation(), "phase": "Ready", "state": "Created", "message": "Cluster created successfully",
+		"version": map[string]any{"image": image, "version": version},
+		"ceph": map[string]any{
+			"health": "HEALTH_OK", "lastChecked": at, "fsid": fsid(v.text("metadata", "namespace")), "details": map[string]any{},
+			"capacity": map[string]any{"bytesTotal": total, "bytesUsed": int64(0), "bytesAvailable": total, "lastUpdated": at},
+		},
+		"conditions": []any{v.condition("Ready", "ClusterCreated", "Cluster created successfully")},
+	}
+}
+
+// fsid is the identity of a cluster, made of its namespace, where there is one.
+func fsid(namespace string) string {
+	return fmt.Sprintf("00000000-0000-4000-8000-%012x", sha256.Sum256([]byte(namespace)))[:36]
+}
+
+func cephReady(v view) status {
+	return status{"observedGeneration": v.generation(), "phase": "Ready"}
+}
+
+func cephPool(v view) status {
+	out, kind := cephReady(v), "Replicated"
+	if v.get("spec", "erasureCoded") != nil {
+		kind = "Erasure Coded"
+	}
+	domain := v.text("spec", "failureDomain")
+	if domain == "" {
+		domain = "host"
+	}
+	out["info"], out["poolID"] = map[string]any{"type": kind, "failureDomain": domain}, int64(1)
+	return out
+}
+
+func cephClient(v view) status {
+	out := cephReady(v)
+	out["info"] = map[string]any{"secretName": "rook-ceph-client-" + v.name()}
+	return out
+}
+
+func cephObjectStore(v view) status {
+	out := cephReady(v)
+	address := fmt.Sprintf("https://rook-ceph-rgw-%s.%s.svc:443", v.name(), v.text("metadata", "namespace"))
+	out["info"] = map[string]any{"endpoint": address}
+	out["endpoints"] = map[string]any{"insecure": []any{}, "secure": []any{address}}
+	return out
+}
+
+// Makes are the objects that an owner makes of an object and that functions ask for: of a CephCluster, the ConfigMap in which Rook says
+// where monitors are.
+func Makes(object map[string]any) []map[string]any {
+	v := view{object: object}
+	if v.text("kind") != "CephCluster" {
+		return nil
+	}
+	port := 6789
+	if v.get("spec", "network", "connections", "requireMsgr2") == true {
+		port = 3300
+	}
+	var monitors []string
+	for i := range v.number(1, "spec", "mon", "count") {
+		monitors = append(monitors, fmt.Sprintf("%c=192.0.2.%d:%d", 'a'+rune(i), i+1, port))
+	}
+	return []map[string]any{{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "rook-ceph-mon-endpoints", "namespace": v.text("metadata", "namespace")},
+		"data":     map[string]any{"data": strings.Join(monitors, ",")},
+	}}
+}

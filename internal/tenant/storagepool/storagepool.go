@@ -1,0 +1,138 @@
+// Package storagepool turns what a control plane says of a pool of a StorageCluster into what a client of Ceph needs to know. The user's
+// key stays in a Secret of the cluster's namespace, from where it is brought (internal/tenant/tenantsecret).
+package storagepool
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+)
+
+// Client is what a client of a pool needs to know.
+type Client struct {
+	// FSID is the identity of the cluster, Monitors are their addresses as ceph.conf takes them.
+	FSID     string
+	Monitors []string
+	// Networks of the daemons. None: anywhere, or pods of Namespace alone where PodNetwork says so.
+	Networks   []common.CIDR
+	PodNetwork bool
+	// Pool is the name that it has in Ceph, User that of the user, without client. before it.
+	Pool, User string
+	// SecretName is the Secret with the user's key, of Namespace, under the keys of internal/kube/rook.
+	Namespace, SecretName string
+	// SecretUUID is by what libvirt knows the key. It stays the same for ever.
+	SecretUUID string
+}
+
+// Config is ceph.conf of the client: https://docs.ceph.com/en/latest/rados/configuration/common/.
+func (c Client) Config() string {
+	return fmt.Sprintf("[global]\nfsid = %s\nmon_host = %s\n", c.FSID, strings.Join(c.Monitors, ","))
+}
+
+// to is the reference to a cluster, from a claim of a namespace.
+func to(namespace string, ref common.ClaimReference) reference.To {
+	name := string(ref.Namespace) + "." + string(ref.Name)
+	return reference.To{
+		Kind: "StorageCluster", Ref: ref, Namespace: namespace, Claim: "storage-claim." + name, Composite: "storage." + name,
+	}
+}
+
+// Requires adds what has to be asked for to find a pool, for a claim of a namespace.
+func Requires(required reference.Required, namespace string, pool common.StoragePool, into map[string]wire.Selector) {
+	to(namespace, pool.ClusterRef).Requires(required, into)
+}
+
+// Find says how a service of a control plane, which is a claim, reaches a pool that a field of the claim's spec names. While the cluster
+// does not say so yet there is a sentence that says what is waited for, and no client; what was known before holds meanwhile, for whoever
+// keeps it. An error is a reference that leads nowhere, or that its owner has not consented to.
+func Find(
+	required reference.Required, claim function.Claim, field string, pool common.StoragePool, service storagev1.Service,
+) (client *Client, waits string, err error) {
+	ref := pool.ClusterRef
+	xr, ok := to(claim.Namespace, ref).Find(required)
+	if !ok {
+		return nil, "", invalid.Field(field+".clusterRef", "there is no StorageCluster %s in namespace %s that claims of namespace %q may use; "+
+			"correct the reference, or have its owner name this namespace in spec.allowedNamespaces there", ref.Name, ref.Namespace,
+			claim.Namespace)
+	}
+	whose := fmt.Sprintf("storage cluster %s of namespace %s", ref.Name, ref.Namespace)
+	if xr == nil {
+		return nil, fmt.Sprintf("waits for %s, of which nothing is composed yet", whose), nil
+	}
+	c := storagev1.StorageCluster{}
+	if err := function.Decode(xr, &c); err != nil {
+		return nil, "", fmt.Errorf("cannot read the %s: %w", whose, err)
+	}
+	if !consumes(c.Spec.Consumers, claim) {
+		return nil, "", invalid.Field(field+".clusterRef", "the %s has consumers, of which this control plane is none; have its owner add "+
+			"it to spec.consumers there", whose)
+	}
+	if known := c.Status.Access; known != nil && c.Status.Instance != "" {
+		for _, consumer := range known.Consumers {
+			if consumer.ControlPlaneRef == nil || isClaim(*consumer.ControlPlaneRef, claim) {
+				return in(&c.Status, consumer, whose, field, pool.Pool, service)
+			}
+		}
+	}
+	return nil, fmt.Sprintf("waits for %s, which says nothing of its pools yet", whose), nil
+}
+
+// consumes reports whether a control plane has pools: where there are consumers, it has to be one of them.
+func consumes(consumers []storagev1.Consumer, claim function.Claim) bool {
+	return len(consumers) == 0 ||
+		slices.ContainsFunc(consumers, func(c storagev1.Consumer) bool { return isClaim(c.ControlPlaneRef, claim) })
+}
+
+func isClaim(ref common.ClaimReference, claim function.Claim) bool {
+	return string(ref.Namespace) == claim.Namespace && string(ref.Name) == claim.Name
+}
+
+// in finds a pool and a user among those of a consumer.
+func in(
+	status *storagev1.StorageClusterStatus, consumer storagev1.ConsumerAccess, whose, field, pool string, service storagev1.Service,
+) (client *Client, waits string, err error) {
+	p := slices.IndexFunc(consumer.Pools, func(p storagev1.PoolAccess) bool { return p.Name == pool })
+	u := slices.IndexFunc(consumer.Clients, func(c storagev1.ClientAccess) bool { return c.Service == service })
+	if p < 0 {
+		return nil, fmt.Sprintf("waits for pool %s of %s, which is not there; is it in spec.pools there?", pool, whose), nil
+	}
+	if !slices.Contains(writes[service], consumer.Pools[p].Purpose) {
+		return nil, "", invalid.Field(field+".pool", "pool %s of the %s is not for what %s keeps; name one whose purpose is %s",
+			pool, whose, service, words(writes[service]))
+	}
+	if u < 0 {
+		return nil, fmt.Sprintf("waits for %s, where %s has no user yet", whose, service), nil
+	}
+	known, user := status.Access, consumer.Clients[u]
+	out := &Client{
+		FSID: known.FSID, Networks: known.Networks, PodNetwork: known.PodNetwork, Pool: consumer.Pools[p].Pool, User: user.User,
+		Namespace: status.Instance, SecretName: user.SecretName, SecretUUID: user.SecretUUID,
+	}
+	for _, a := range known.Monitors {
+		out.Monitors = append(out.Monitors, string(a))
+	}
+	return out, "", nil
+}
+
+// writes are the purposes of pools that a service keeps its own in.
+var writes = map[storagev1.Service][]storagev1.Purpose{
+	storagev1.ServiceGlance:       {storagev1.PurposeImages},
+	storagev1.ServiceCinder:       {storagev1.PurposeVolumes},
+	storagev1.ServiceCinderBackup: {storagev1.PurposeBackups},
+	storagev1.ServiceNova:         {storagev1.PurposeVMs},
+}
+
+func words(purposes []storagev1.Purpose) string {
+	var out []string
+	for _, p := range purposes {
+		out = append(out, string(p))
+	}
+	return strings.Join(out, " or ")
+}

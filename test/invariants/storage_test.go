@@ -1,0 +1,177 @@
+package invariants
+
+import (
+	"fmt"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"pgregory.net/rapid"
+
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+)
+
+// storages are Ceph clusters.
+var storages = &definedKind{
+	folder: "storage", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "StorageCluster",
+	new: func() any { return &storagev1.StorageCluster{} },
+	fix: ofStorage,
+	own: map[string]constraint{
+		"spec.deviceSelector": sample(object{"filter": "^nvme"}, object{"all": true}, object{"pathFilter": "^/dev/disk/by-id/"}),
+		"count":               sample(int64(1), int64(3)), "targetCapacity": sample("1Gi", "900Ti"),
+		"maxSize": sample("1Gi", "2Ti"), "maxObjects": sample(int64(1), int64(1<<40)),
+		"erasureCoded":   sample(object{"dataChunks": int64(2), "codingChunks": int64(1)}, object{"dataChunks": int64(4), "codingChunks": int64(2)}),
+		"replicated":     sample(object{"size": int64(1), "allowDataLoss": true}, object{"size": int64(4)}),
+		"publicCIDRs[]":  sample("10.0.1.0/24", "fd00::/64"),
+		"clusterCIDRs[]": sample("10.0.2.0/24", "fd01::/64"),
+		"spec.nodes":     {},
+	},
+}
+
+// ofStorage makes a claim keep what rules ask of it: nodes for all copies, one kind of redundancy, names that differ.
+func ofStorage(spec object) {
+	delete(spec, "nodes")
+	if spec["deviceSelector"] == nil {
+		var nodes list
+		for i := range 9 {
+			nodes = append(nodes, object{"name": fmt.Sprintf("n%d", i), "devices": list{object{"name": "sda"}, object{"name": "/dev/sdb"}}})
+		}
+		spec["nodes"] = nodes
+	}
+	if spec["replicationFactor"] == int64(1) {
+		spec["allowDataLoss"] = true
+	}
+	spec["allowedNamespaces"] = list{"*"}
+	if network, _ := spec["network"].(object); network["host"] == false {
+		delete(network, "publicCIDRs")
+		delete(network, "clusterCIDRs")
+	}
+	blocks := ""
+	pools, _ := spec["pools"].(list)
+	for i, p := range pools {
+		p, _ := p.(object)
+		p["name"] = fmt.Sprintf("p%d", i)
+		if p["application"] == nil || p["application"] == "rbd" {
+			p["application"] = "rbd"
+			blocks = fmt.Sprintf("p%d", i)
+			delete(p, "erasureCoded")
+		} else {
+			delete(p, "purpose")
+		}
+		either(p)
+		if quota, ok := p["quota"].(object); ok && len(quota) == 0 {
+			delete(p, "quota")
+		}
+	}
+	consumers, _ := spec["consumers"].(list)
+	for i, c := range consumers {
+		c, _ := c.(object)
+		c["name"], c["controlPlaneRef"] = fmt.Sprintf("c%d", i), object{"namespace": "tenant-a", "name": fmt.Sprintf("cloud-%d", i)}
+		if c["quotas"] = (list{object{"pool": blocks, "maxSize": "1Ti"}}); blocks == "" {
+			delete(c, "quotas")
+		}
+	}
+	for field, prefix := range map[string]string{"filesystems": "f", "objectStores": "o"} {
+		all, _ := spec[field].(list)
+		for i, s := range all {
+			s, _ := s.(object)
+			s["name"] = fmt.Sprintf("%s%d", prefix, i)
+			if pool, ok := s["dataPool"].(object); ok {
+				either(pool)
+			}
+		}
+	}
+}
+
+// either leaves a pool copies or pieces.
+func either(pool object) {
+	if pool["replicated"] != nil {
+		delete(pool, "erasureCoded")
+	}
+}
+
+// aroundStorage is what the function asks for, and finds.
+func aroundStorage(platform object) (map[string][]*structpb.Struct, error) {
+	required := admission.Requirements()
+	for name, o := range map[string]object{
+		"platform": platform, "monitors": {"data": object{"data": "a=10.0.0.1:6789,b=[fd00::1]:3300"}},
+	} {
+		s, err := structpb.NewStruct(o)
+		if err != nil {
+			return nil, err
+		}
+		required[name] = []*structpb.Struct{s}
+	}
+	return required, nil
+}
+
+func drawStorage(t *rapid.T) (object, map[string][]*structpb.Struct) {
+	namespace, name := rapid.SampledFrom([]string{"tenant-a", "t"}).Draw(t, "namespace"), rapid.SampledFrom([]string{"storage", "s"}).Draw(t, "name")
+	spec := storages.draw(t, namespace, name)["spec"].(object)
+	delete(spec, "compositeDeletePolicy") // Crossplane's, of claims only.
+	spec["claimRef"] = object{"apiVersion": storages.apiVersion, "kind": storages.kind, "namespace": namespace, "name": name}
+	platform := platforms.draw(t, "", "default")
+	platform["spec"].(object)["limits"] = list{everything}
+	required, err := aroundStorage(platform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object{
+		"apiVersion": storages.apiVersion, "kind": "X" + storages.kind, "metadata": serverOwned(object{"name": name + "-x7k2p"}), "spec": spec,
+	}, required
+}
+
+// storage is the one of its function's tests that has most.
+func storage(t *testing.T) *simulate.World {
+	t.Helper()
+	xr := composite(t, storages.apiVersion, "XStorageCluster", "storage", "everything")
+	delete(xr.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
+	ref, err := structpb.NewStruct(object{"namespace": "tenant-a", "name": "storage"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	xr.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(ref)
+	required, err := aroundStorage(object{"spec": object{
+		"domain": "example.com", "limits": list{everything}, "images": object{"pullSecrets": list{"registry"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &simulate.World{XR: xr, Kinds: kinds.Runners(), Required: required}
+}
+
+// storageMistakes are what a Ceph cluster is refused for.
+var storageMistakes = map[string]mistake{
+	"nodes that are not left to it": {typ: respond.SpecValid, words: "no limit of the platform allows", make: func(w *world, _ object) {
+		w.require("platform", platformWith(object{"domain": "example.com"}))
+	}},
+	"more monitors than nodes": {typ: respond.SpecValid, words: "spec.monitors.count: a node has one monitor", make: func(w *world, spec object) {
+		delete(spec, "deviceSelector")
+		spec["nodes"] = list{object{"name": "a", "devices": list{object{"name": "sda"}}}}
+		spec["monitors"] = object{"count": int64(3)}
+	}},
+	"two pools of a name": in(
+		list{object{"name": "builtin-mgr", "application": "rgw"}}, "spec.pools[0].name: its pool would be called", "pools",
+	),
+	"no platform": {typ: respond.Composed, words: "there is no PlatformConfig", make: func(w *world, _ object) { w.require("platform") }},
+}
+
+// storageOrders say what comes first in a Ceph cluster.
+var storageOrders = []order{
+	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*|Issuer.*) .*`, why: "they are in it"},
+	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, then: `SecretStore\.external-secrets\.io .*`, why: "it reads with that account"},
+	{first: `SecretStore\.external-secrets\.io .*`, then: `ExternalSecret\.external-secrets\.io .*`, why: "they are read by it"},
+	{first: `ServiceAccount rook-.*`, then: `(RoleBinding|ClusterRoleBinding)\.rbac.* .*rook.*`, why: "rights are theirs"},
+	{first: `(RoleBinding|ClusterRoleBinding)\.rbac.* .*rook.*`, then: `CephCluster.*`, why: "its pods have these rights"},
+	{first: `ExternalSecret\.external-secrets\.io .*`, then: `CephCluster.*`, why: "images are pulled with it"},
+	{first: `CephCluster.*`, then: `Usage.*`, exists: true, why: "a Usage whose user is not there backs off"},
+	{first: `CephCluster.*`, then: `(CephBlockPool|CephFilesystem|Certificate.* rook-ceph-rgw-.*|ConfigMap access).*`, why: "it keeps them"},
+	{first: `CephBlockPool.*`, then: `CephClient.*`, why: "what users may do names them"},
+	{first: `Issuer.* self-signed`, then: `Certificate.* gateway-ca`, why: "it signs it"},
+	{first: `Certificate.* gateway-ca`, then: `Issuer.* gateway-ca`, why: "it signs with it"},
+	{first: `Issuer.* gateway-ca`, then: `Certificate.* rook-ceph-rgw-.*`, why: "it signs it"},
+	{first: `Certificate.* rook-ceph-rgw-.*`, then: `CephObjectStore.*`, why: "it serves it"},
+}
