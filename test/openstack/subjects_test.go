@@ -20,6 +20,8 @@ type subject struct {
 	ceph bool
 	// alone: nothing of OpenStack's runs in it, so that nothing of it is installed.
 	alone bool
+	// guests: virtual machines run in it.
+	guests bool
 }
 
 // subjects are all of them.
@@ -28,9 +30,11 @@ var subjects = []subject{
 	{name: "Ceph", ceph: true},
 	{name: "Configuration"},
 	{name: "Glance", ceph: true},
+	{name: "Hypervisors", guests: true},
 	{name: "Keystone"},
 	{name: "MariaDB"},
 	{name: "Neutron"},
+	{name: "Node", alone: true, guests: true},
 	{name: "Nova"},
 	{name: "OVN", alone: true},
 	{name: "Placement"},
