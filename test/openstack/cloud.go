@@ -34,8 +34,8 @@ import (
 type Options struct {
 	// Claim and Platform, in YAML.
 	Claim, Platform []byte
-	// Pool is a claim for hypervisors of that control plane: the only node is one of its nodes, and connects its routers to the outside. Empty:
-	// there is none.
+	// Pool is a claim for hypervisors of that control plane: the only node is one of its nodes, and connects its routers to the outside.
+	// Empty: there is none.
 	Pool []byte
 	// Programs are what it runs.
 	Programs *install.Programs

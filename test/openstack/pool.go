@@ -33,8 +33,8 @@ type Pool struct {
 	spec  hypervisorv1.HypervisorClusterSpec
 }
 
-// Outside is the first network that leads outside of the cloud, by its name, and the interface of this machine that is in it. Both are empty
-// where none does.
+// Outside is the first network that leads outside of the cloud, by its name, and the interface of this machine that is in it. Both are
+// empty where none does.
 func (p *Pool) Outside() (network, link string) {
 	for _, b := range ptr.Deref(p.spec.Networks, hypervisorv1.Networks{}).BridgeMappings {
 		if b.Interface != "" {

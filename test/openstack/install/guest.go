@@ -31,7 +31,8 @@ var (
 
 // guestModules are what its kernel needs of devices, in the order in which they are loaded.
 var guestModules = []string{
-	"virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "failover", "net_failover", "virtio_net", "virtio_blk",
+	"virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci",
+	"failover", "net_failover", "virtio_net", "virtio_blk",
 }
 
 // guest makes it of Debian's packages.
