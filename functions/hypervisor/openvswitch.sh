@@ -19,6 +19,9 @@ ovsdb-server-ready)
   ;;
 ovs-vswitchd)
   until ovs-vsctl --no-wait --timeout=5 init; do sleep 0.2; done
+  # Virtual machines leave checksums to the switch, which in userspace does nothing about them otherwise: their TCP gets no answer. A
+  # datapath of the kernel does not ask for it. https://docs.openvswitch.org/en/latest/topics/userspace-tso/
+  ovs-vsctl --no-wait --timeout=5 set open . other_config:userspace-tso-enable=true
   exec ovs-vswitchd "unix:$run/db.sock" --unixctl="$run/ovs-vswitchd.ctl" --pidfile="$run/ovs-vswitchd.pid" -vconsole:info -vsyslog:off
   ;;
 ovs-vswitchd-ready)

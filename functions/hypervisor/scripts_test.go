@@ -143,3 +143,22 @@ func TestLogins(t *testing.T) {
 		t.Errorf("it is not restarted: %v: %s", err, out)
 	}
 }
+
+// TestSwitch: a switch fills in checksums that virtual machines leave to it, before it starts.
+func TestSwitch(t *testing.T) {
+	dir := stubs(t, map[string]string{"ovs-vsctl": "", "ovs-vswitchd": ""})
+	if out, err := script(t, dir, nil, "openvswitch.sh", "ovs-vswitchd"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "called"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "ovs-vsctl --no-wait --timeout=5 init\n" +
+		"ovs-vsctl --no-wait --timeout=5 set open . other_config:userspace-tso-enable=true\n" +
+		"ovs-vswitchd unix:/run/openvswitch/db.sock --unixctl=/run/openvswitch/ovs-vswitchd.ctl " +
+		"--pidfile=/run/openvswitch/ovs-vswitchd.pid -vconsole:info -vsyslog:off\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -34,6 +34,9 @@ import (
 type Options struct {
 	// Claim and Platform, in YAML.
 	Claim, Platform []byte
+	// Pool is a claim for hypervisors of that control plane: the only node is one of its nodes, and connects its routers to the outside.
+	// Empty: there is none.
+	Pool []byte
 	// Programs are what it runs.
 	Programs *install.Programs
 	// Secrets that the claim names and the tenant makes in its namespace, by name.
@@ -56,6 +59,7 @@ type Cloud struct {
 
 	options Options
 	world   *simulate.World
+	pool    *Pool
 	cancel  context.CancelFunc
 	bundle  string // the public authority's certificate
 }
@@ -96,7 +100,10 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 			return c, fmt.Errorf("cannot prepare the cloud's surroundings: %w", err)
 		}
 	}
-	return c, c.converge()
+	if err := c.converge(); err != nil || o.Pool == nil {
+		return c, err
+	}
+	return c, c.addPool(alive)
 }
 
 // Change makes the cloud what another version of its claim says.
@@ -110,7 +117,13 @@ func (c *Cloud) Change(claim []byte) error {
 }
 
 // Follow lets the functions draw their conclusions from what the companion has reported since.
-func (c *Cloud) Follow() error { return c.world.Refresh(func(simulate.Step) {}) }
+func (c *Cloud) Follow() error {
+	err := c.world.Refresh(func(simulate.Step) {})
+	if c.pool != nil {
+		err = errors.Join(err, c.pool.world.Refresh(func(simulate.Step) {}))
+	}
+	return err
+}
 
 // reports is what the companion finds out, which no fake knows.
 func (c *Cloud) reports(ctx context.Context, kind, name string) map[string]any {
@@ -179,12 +192,13 @@ const environment = "/opt/openstack"
 func (c *Cloud) image(ref string) (cluster.Image, error) {
 	i := cluster.Image{Mounts: []sandbox.Mount{{Source: c.bundle, Target: "/etc/ssl/certs/ca-certificates.crt"}}}
 	name, tag, _ := strings.Cut(ref[strings.LastIndex(ref, "/")+1:], ":")
-	if slices.Contains(release.Services(), name) {
+	_, part := release.PartOf(name)
+	if part || slices.Contains(release.Services(), name) {
 		for r, venv := range c.options.Programs.Services {
 			if v, err := r.Version(name); err == nil && v == tag {
 				// Its programs name their interpreter by the path at which they were installed.
 				i.Mounts = append(i.Mounts, sandbox.Mount{Source: venv, Target: venv}, sandbox.Mount{Source: venv, Target: environment})
-				i.Env = []string{"PATH=" + venv + "/bin:/usr/bin:/bin", "UWSGI_VIRTUALENV=" + venv}
+				i.Env = []string{"PATH=" + venv + "/bin:/usr/sbin:/usr/bin:/sbin:/bin", "UWSGI_VIRTUALENV=" + venv}
 				return i, nil
 			}
 		}
@@ -193,6 +207,12 @@ func (c *Cloud) image(ref string) (cluster.Image, error) {
 	switch name {
 	case release.OVN:
 		i.Root, i.Env = c.options.Programs.Network, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	case release.Libvirt:
+		i.Root, i.Env = c.options.Programs.Hypervisor, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+		// The daemon looks up users that its package has made.
+		for _, file := range []string{"/etc/passwd", "/etc/group"} {
+			i.Mounts = append(i.Mounts, sandbox.Mount{Source: filepath.Join(i.Root, file), Target: file})
+		}
 	case release.Memcached:
 		i.Entrypoint = []string{"memcached"}
 	case operators.MariaDBImage:

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 
 // run installs what is needed, while there is a network, and then runs the tests in a machine of their own.
 func run(m *testing.M) (int, error) {
-	wanted := install.Wanted{Releases: release.Releases(), Browser: true}
+	wanted := install.Wanted{Releases: release.Releases(), Browser: true, Guests: true}
 	if *service != "" {
 		if err := narrow(&wanted); err != nil {
 			return 0, err
@@ -73,7 +73,7 @@ func narrow(wanted *install.Wanted) error {
 	if err != nil {
 		return err
 	}
-	wanted.Ceph, wanted.Browser = s.ceph, s.browser
+	wanted.Ceph, wanted.Browser, wanted.Guests = s.ceph, s.browser, s.guests
 	if s.alone {
 		wanted.Releases = nil
 	}

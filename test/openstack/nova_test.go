@@ -226,7 +226,7 @@ func testServers(t *testing.T, n nova) {
 	}
 	for _, s := range all {
 		t.Run("Metadata", func(t *testing.T) { testMetadata(t, n, s) })
-		t.Run("Screen", func(t *testing.T) { testScreen(t, n, s) })
+		t.Run("Screen", func(t *testing.T) { testScreen(t, n, s, strings.TrimPrefix(s.Host, "compute-")) })
 	}
 	for id := range made {
 		if err := n.delete(ctx, id); err != nil {
@@ -358,7 +358,7 @@ func testMetadata(t *testing.T, n nova, s servers.Server) {
 
 // testScreen: the address of a virtual machine's console leads to a page, and from there to the screen of its own hypervisor, by a token
 // that no other token replaces.
-func testScreen(t *testing.T, n nova, s servers.Server) {
+func testScreen(t *testing.T, n nova, s servers.Server, want string) {
 	console, err := remoteconsoles.Create(context.Background(), n.ServiceClient, s.ID, remoteconsoles.CreateOpts{
 		Protocol: remoteconsoles.ConsoleProtocolVNC, Type: remoteconsoles.ConsoleTypeNoVNC,
 	}).Extract()
@@ -377,7 +377,6 @@ func testScreen(t *testing.T, n nova, s servers.Server) {
 		t.Errorf("the page of the console: %s, %v", response.Status, err)
 	}
 	path := page.Query().Get("path") // ?token=…
-	want := strings.TrimPrefix(s.Host, "compute-")
 	if got, err := n.console(page.Host, path, "", look); err != nil || got != want {
 		t.Errorf("the screen is that of %q, %v; want %q", got, err, want)
 	}

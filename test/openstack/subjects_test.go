@@ -22,6 +22,8 @@ type subject struct {
 	browser bool
 	// alone: nothing of OpenStack's runs in it, so that nothing of it is installed.
 	alone bool
+	// guests: virtual machines run in it.
+	guests bool
 }
 
 // subjects are all of them.
@@ -33,9 +35,11 @@ var subjects = []subject{
 	{name: "Glance", ceph: true},
 	{name: "Horizon", browser: true},
 	{name: "Heat"},
+	{name: "Hypervisors", guests: true},
 	{name: "Keystone"},
 	{name: "MariaDB"},
 	{name: "Neutron"},
+	{name: "Node", alone: true, guests: true},
 	{name: "Nova"},
 	{name: "OVN", alone: true},
 	{name: "Placement"},

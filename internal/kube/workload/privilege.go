@@ -18,7 +18,8 @@ type Privilege struct {
 	Container string
 	// Reason in one line: what fails without it.
 	Reason string
-	// RunAsUser in place of the pod's user, who is never root.
+	// RunAsUser in place of the pod's user, who is never root. Root has root's group, too: files that it makes on the node are root's, and
+	// programs look up who they are (libvirt's daemon crashes where its group has no name).
 	RunAsUser *int64
 	// Capabilities of a container that runs as root; for others they have no effect.
 	Capabilities []corev1.Capability
@@ -79,6 +80,9 @@ func (p Privilege) allow(spec *corev1.PodSpec) error {
 	if p.RunAsUser != nil {
 		security.RunAsUser = p.RunAsUser
 		security.RunAsNonRoot = new(*p.RunAsUser != 0)
+		if *p.RunAsUser == 0 {
+			security.RunAsGroup = p.RunAsUser
+		}
 	}
 	security.Capabilities.Add = append(security.Capabilities.Add, p.Capabilities...)
 	if p.Mounts {

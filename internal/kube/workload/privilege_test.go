@@ -28,7 +28,7 @@ func TestAllow(t *testing.T) {
 			want: func(p *corev1.PodTemplateSpec) {
 				p.Annotations = map[string]string{PrivilegeAnnotation: "main: " + reason}
 				s := p.Spec.Containers[0].SecurityContext
-				s.RunAsUser, s.RunAsNonRoot, s.Capabilities.Add = root, new(false), []corev1.Capability{"NET_ADMIN", "SYS_NICE"}
+				s.RunAsUser, s.RunAsGroup, s.RunAsNonRoot, s.Capabilities.Add = root, root, new(false), []corev1.Capability{"NET_ADMIN", "SYS_NICE"}
 			},
 		},
 		"another user": {
@@ -55,7 +55,7 @@ func TestAllow(t *testing.T) {
 			want: func(p *corev1.PodTemplateSpec) {
 				p.Annotations = map[string]string{PrivilegeAnnotation: "main: " + reason}
 				s := p.Spec.Containers[0].SecurityContext
-				s.RunAsUser, s.RunAsNonRoot, s.Capabilities.Add = root, new(false), []corev1.Capability{"SYS_ADMIN"}
+				s.RunAsUser, s.RunAsGroup, s.RunAsNonRoot, s.Capabilities.Add = root, root, new(false), []corev1.Capability{"SYS_ADMIN"}
 				s.AppArmorProfile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
 			},
 		},

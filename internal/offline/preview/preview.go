@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
 	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
@@ -108,6 +109,15 @@ func run(there []*structpb.Struct, old, claim, platform []byte, kinds map[string
 	r.Secrets = r.secrets()
 	r.There, err = bound(c, w.XR)
 	return r, err
+}
+
+// Bound are a claim, which World has taken, and its composite resource, as Crossplane binds them: what another claim's world has beside it.
+func Bound(claim []byte, xr *structpb.Struct) ([]*structpb.Struct, error) {
+	c := map[string]any{}
+	if err := yaml.Unmarshal(claim, &c); err != nil {
+		return nil, fmt.Errorf("cannot read the claim: %w", err)
+	}
+	return bound(c, xr)
 }
 
 // bound are a claim and its composite resource, as Crossplane binds them.

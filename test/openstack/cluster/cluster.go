@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
 // tick is how often controllers look.
@@ -50,6 +52,8 @@ type Cluster struct {
 	Images func(ref string) (Image, error)
 	// Progress receives a line for each step.
 	Progress io.Writer
+	// NodeLabels are those of the only node, by which DaemonSets choose it. They are set before any is made.
+	NodeLabels map[string]string
 
 	dir     string
 	network *network
@@ -191,7 +195,11 @@ func (c *Cluster) Stop() {
 		p.kill()
 	}
 	if c.node != nil {
-		c.node.network.Kill()
+		c.node.first.Kill() // and with it all that its pods have left behind
+		for _, target := range c.node.mounts {
+			_ = unix.Unmount(target, unix.MNT_DETACH) // nobody is left who could use it
+		}
+		sandbox.RemoveGroup(c.node.group)
 	}
 	c.network.close()
 	c.done.Wait()
@@ -204,6 +212,17 @@ func (c *Cluster) Kill(namespace, name string) error {
 		p.kill()
 	}
 	return err
+}
+
+// Evict stops a pod as Kubernetes does with one that is deleted, and returns when it has gone.
+func (c *Cluster) Evict(namespace, name string) error {
+	p, err := c.running(namespace, name)
+	if err != nil {
+		return err
+	}
+	p.terminate()
+	<-p.gone
+	return nil
 }
 
 // Exec runs a command in the first container of a pod, and returns what it writes.

@@ -26,7 +26,7 @@ var (
 	baseMounts = []string{"/usr", "/etc/ssl", "/etc/ld.so.cache", "/etc/alternatives"}
 	baseLinks  = []sandbox.Link{
 		{Target: "usr/bin", Path: "/bin"}, {Target: "usr/sbin", Path: "/sbin"},
-		{Target: "usr/lib", Path: "/lib"}, {Target: "usr/lib64", Path: "/lib64"},
+		{Target: "usr/lib", Path: "/lib"}, {Target: "usr/lib64", Path: "/lib64"}, {Target: "/run", Path: "/var/run"},
 	}
 	baseFiles = map[string]string{ //nolint:gosec // accounts without passwords
 		"passwd":        "root:x:0:0:root:/root:/usr/sbin/nologin\nservice:x:%[1]d:%[1]d::/nonexistent:/usr/sbin/nologin\n",

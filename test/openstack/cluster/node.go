@@ -3,11 +3,18 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
@@ -15,13 +22,18 @@ import (
 // nodeName is the only node of a cluster.
 const nodeName = "node-0"
 
-// node is what a pod sees that asks for the node's network: one of this cluster's own, so that two clusters have the same ports.
+// node is what a pod sees that asks for the node's network or processes: those of this cluster's own, so that two clusters have the same
+// ports.
 type node struct {
-	network *sandbox.Container
+	// first is its first process, which has the network.
+	first   *sandbox.Container
 	address string
+	// group is its control group, which takes the place of the machine's own, and mounts are where it is shown.
+	group  string
+	mounts []string
 }
 
-// holder starts a container that does nothing but hold a network.
+// holder starts a container that does nothing but hold a network and processes.
 func holder(name, address string) (*sandbox.Container, error) {
 	log, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
@@ -29,8 +41,7 @@ func holder(name, address string) (*sandbox.Container, error) {
 	}
 	defer log.Close() //nolint:errcheck // nothing is written
 	return sandbox.Start(sandbox.Spec{
-		Name: name, Address: address, Args: []string{"/usr/bin/sleep", "infinity"},
-		Mounts: []sandbox.Mount{{Source: "/usr", Target: "/usr"}}, Links: baseLinks, UserID: 65535, GroupID: 65535,
+		Name: name, Address: address, Mounts: []sandbox.Mount{{Source: "/usr", Target: "/usr"}}, Links: baseLinks, UserID: 65535, GroupID: 65535,
 	}, log)
 }
 
@@ -41,24 +52,134 @@ func (c *Cluster) theNode() (*node, error) {
 	if c.node != nil {
 		return c.node, nil
 	}
-	address := newAddress()
-	network, err := holder(nodeName, address)
-	if err != nil {
+	n := &node{address: newAddress(), group: filepath.Join(sandbox.OwnGroup(), fmt.Sprintf("%s-%d", nodeName, numbers.Add(1)))}
+	var err error
+	if n.first, err = holder(nodeName, n.address); err != nil {
 		return nil, fmt.Errorf("cannot start the node: %w", err)
 	}
-	c.node = &node{network: network, address: address}
-	return c.node, nil
+	c.node = n
+	return n, nil
+}
+
+// Uplink gives the node one more interface of a name, as a network card is plugged in. The other end of its cable is an interface of this
+// machine, whose name is returned, without an address. Neither end leaves checksums to the other, which is none.
+func (c *Cluster) Uplink(name string) (other string, err error) {
+	n, err := c.theNode()
+	if err != nil {
+		return "", err
+	}
+	return n.first.Link(name)
 }
 
 // machineFolders are folders of the node that this machine's kernel fills; all others are the cluster's own.
 var machineFolders = []string{"/dev", "/lib/modules", "/proc", "/sys"}
 
-// hostPath is a folder of the node. It is made if there is none.
-func (c *Cluster) hostPath(path string) (string, error) {
-	path = filepath.Clean(path)
-	if slices.ContainsFunc(machineFolders, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") }) {
-		return path, nil
+// hostPath is a file or folder of the node, as Kubernetes gives it to pods: what has to be there already is not made.
+// https://kubernetes.io/docs/concepts/storage/volumes/#hostpath-volume-types
+func (c *Cluster) hostPath(h *corev1.HostPathVolumeSource) (string, error) {
+	path := filepath.Clean(h.Path)
+	kind := corev1.HostPathDirectoryOrCreate
+	if h.Type != nil && *h.Type != corev1.HostPathUnset {
+		kind = *h.Type
 	}
 	dir := filepath.Join(c.dir, "node", path)
-	return dir, os.MkdirAll(dir, 0o755)
+	switch {
+	case path == sandbox.Groups:
+		if err := c.controlGroups(dir); err != nil {
+			return "", err
+		}
+	case path == machineID:
+		if err := c.identify(dir); err != nil {
+			return "", err
+		}
+	case slices.ContainsFunc(machineFolders, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") }):
+		dir = path
+	case kind == corev1.HostPathDirectoryOrCreate:
+		return dir, os.MkdirAll(dir, 0o755)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", fmt.Errorf("the node has no %s: %w", path, err)
+	}
+	is := map[corev1.HostPathType]bool{
+		corev1.HostPathDirectoryOrCreate: info.IsDir(), corev1.HostPathDirectory: info.IsDir(), corev1.HostPathFile: info.Mode().IsRegular(),
+		corev1.HostPathCharDev: info.Mode()&os.ModeCharDevice != 0, corev1.HostPathSocket: info.Mode()&os.ModeSocket != 0,
+	}
+	if !is[kind] {
+		return "", fmt.Errorf("%s of the node is no %s", path, kind)
+	}
+	return dir, nil
+}
+
+// machineID is where a node says who it is (https://www.freedesktop.org/software/systemd/man/latest/machine-id.html).
+const machineID = "/etc/machine-id"
+
+func (c *Cluster) identify(file string) error {
+	if _, err := os.Stat(file); err == nil {
+		return nil
+	}
+	id := strings.ReplaceAll(string(uuid.NewUUID()), "-", "")
+	return errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(id+"\n"), 0o444))
+}
+
+// controlGroups shows the node's own control group, in every hierarchy, where a node has all of its control groups.
+func (c *Cluster) controlGroups(at string) error {
+	n, err := c.theNode()
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	dirs, err := sandbox.MakeGroup(n.group)
+	if err != nil {
+		return err
+	}
+	for name, dir := range dirs {
+		target := filepath.Join(at, name)
+		var there, is unix.Stat_t
+		if err := errors.Join(os.MkdirAll(target, 0o755), unix.Stat(target, &there), unix.Stat(dir, &is)); err != nil {
+			return err
+		}
+		if there.Dev == is.Dev && there.Ino == is.Ino {
+			continue // an earlier pod asked for it
+		}
+		if err := unix.Mount(dir, target, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("cannot show control group %s: %w", dir, err)
+		}
+		n.mounts = append(n.mounts, target)
+	}
+	return nil
+}
+
+// runsOn says whether pods of a template run on a node with these labels: nodes are chosen by selector and affinity, and that pods keep
+// away from each other is not looked at.
+func runsOn(nodeLabels map[string]string, t *corev1.PodSpec) (bool, error) {
+	of := labels.Set(nodeLabels)
+	if !labels.SelectorFromSet(t.NodeSelector).Matches(of) {
+		return false, nil
+	}
+	if t.Affinity == nil || t.Affinity.NodeAffinity == nil || t.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return true, nil
+	}
+	for _, term := range t.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		all := labels.NewSelector()
+		for _, e := range term.MatchExpressions {
+			r, err := labels.NewRequirement(e.Key, operators[e.Operator], e.Values)
+			if err != nil {
+				return false, fmt.Errorf("cannot read an affinity: %w", err)
+			}
+			all = all.Add(*r)
+		}
+		if all.Matches(of) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// operators of affinities, as selectors have them.
+var operators = map[corev1.NodeSelectorOperator]selection.Operator{
+	corev1.NodeSelectorOpIn: selection.In, corev1.NodeSelectorOpNotIn: selection.NotIn, corev1.NodeSelectorOpExists: selection.Exists,
+	corev1.NodeSelectorOpDoesNotExist: selection.DoesNotExist, corev1.NodeSelectorOpGt: selection.GreaterThan,
+	corev1.NodeSelectorOpLt: selection.LessThan,
 }

@@ -36,6 +36,8 @@ type pod struct {
 	stop     chan struct{}
 	once     sync.Once
 	shares   int           // the process whose network it has, if that is not its own
+	among    int           // the process whose processes it has, if those are not each container's own
+	group    string        // the control group of its containers, if they need one
 	gone     chan struct{} // closed when nothing of it runs any more
 
 	mu         sync.Mutex
@@ -139,12 +141,19 @@ func (p *pod) begin(ctx context.Context) error {
 
 // connect gives the pod a network of its own, or the node's.
 func (p *pod) connect() (network *sandbox.Container, err error) {
+	if p.object.Spec.HostPID {
+		n, err := p.cluster.theNode()
+		if err != nil {
+			return nil, err
+		}
+		p.among, p.group = n.first.PID(), filepath.Join(n.group, string(p.object.UID))
+	}
 	if p.object.Spec.HostNetwork {
 		n, err := p.cluster.theNode()
 		if err != nil {
 			return nil, err
 		}
-		p.address, p.shares = n.address, n.network.PID()
+		p.address, p.shares = n.address, n.first.PID()
 		return holder(p.object.Name, "")
 	}
 	if names := namesOf(p.object); names != nil {
@@ -230,6 +239,10 @@ func (p *pod) launch(ctx context.Context, container *corev1.Container, i int) (*
 		return nil, fmt.Errorf("pod %s is being stopped", p.object.Name)
 	}
 	spec.Network = cmp.Or(p.shares, p.containers[0].PID())
+	if p.among != 0 {
+		// What such a container leaves behind is not ended with its processes, but with its control group.
+		spec.Processes, spec.ControlGroup = p.among, filepath.Join(p.group, fmt.Sprintf("%s-%d", container.Name, numbers.Add(1)))
+	}
 	c, err := sandbox.Start(spec, log)
 	if err != nil {
 		return nil, err

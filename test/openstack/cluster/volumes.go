@@ -40,7 +40,7 @@ func (c *Cluster) volumes(ctx context.Context, p *corev1.Pod) (map[string]*volum
 		}
 		if v.HostPath != nil {
 			var err error
-			if vol.dir, err = c.hostPath(v.HostPath.Path); err != nil {
+			if vol.dir, err = c.hostPath(v.HostPath); err != nil {
 				return nil, err
 			}
 			vol.writable = true

@@ -208,7 +208,7 @@ func claims(s *appsv1.StatefulSet, pod string, spec *corev1.PodSpec) {
 	}
 }
 
-// daemonSets run one pod on the only node, and replace one of an earlier template: the new one starts when the old one has ended.
+// daemonSets run one pod on the only node, where that is one of theirs, and replace one of an earlier template: the new one starts when the old one has ended.
 func (c *Cluster) daemonSets(ctx context.Context) error {
 	list := &appsv1.DaemonSetList{}
 	if err := c.Client.List(ctx, list); err != nil {
@@ -228,9 +228,19 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 		return err
 	}
 	running, stopping := c.owned(d.UID)
-	ready, updated := int32(0), int32(0)
+	ready, updated, wanted := int32(0), int32(0), int32(0)
+	here, err := runsOn(c.NodeLabels, &d.Spec.Template.Spec)
+	if err != nil {
+		return err
+	}
+	if here {
+		wanted = 1
+	}
 	for _, p := range running {
 		switch {
+		case !here:
+			p.terminate()
+			continue
 		case p.object.Labels[revisionLabel] == hash:
 			updated++
 		case d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType:
@@ -241,7 +251,7 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 			ready++
 		}
 	}
-	if len(running)+len(stopping) == 0 {
+	if here && len(running)+len(stopping) == 0 {
 		template := d.Spec.Template.DeepCopy()
 		metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
 		if err := c.start(ctx, fmt.Sprintf("%s-%s", d.Name, names.Hash(5, fmt.Sprint(numbers.Add(1)))), d, "DaemonSet", template); err != nil {
@@ -251,7 +261,7 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 	counted := d.Generation // the object may be another by now
 	return setStatus(ctx, c, d, func(d *appsv1.DaemonSet) {
 		s := &d.Status
-		s.ObservedGeneration, s.DesiredNumberScheduled, s.CurrentNumberScheduled = counted, 1, 1
+		s.ObservedGeneration, s.DesiredNumberScheduled, s.CurrentNumberScheduled = counted, wanted, wanted
 		s.NumberReady, s.NumberAvailable, s.UpdatedNumberScheduled = ready, ready, updated
 	})
 }

@@ -42,6 +42,15 @@ var programs = []program{
 	// What Nova's console proxies hand to browsers.
 	{"/usr/share/novnc/vnc_lite.html", "novnc"},
 	{"/usr/share/spice-html5/spice_auto.html", "spice-html5"},
+	// What hypervisors have besides: an haproxy for each network, drives with the configuration of virtual machines, and what the binding
+	// of libvirt is compiled with.
+	{"/usr/sbin/haproxy", "haproxy"},
+	{"/usr/sbin/iptables", "iptables"},
+	{"/usr/bin/genisoimage", "genisoimage"},
+	{"/usr/sbin/mkfs.fat", "dosfstools"},
+	{"/usr/bin/ps", "procps"},
+	{"/usr/sbin/ethtool", "ethtool"},
+	{"/usr/include/libvirt/libvirt.h", "libvirt-dev"},
 	// What some of Keystone's dependencies are compiled with.
 	{"/usr/bin/gcc", "gcc"},
 	{"/usr/bin/pkg-config", "pkg-config"},

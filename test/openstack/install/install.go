@@ -16,6 +16,10 @@ type Programs struct {
 	Brokers string
 	// Network is the root of a Debian with OVN.
 	Network string
+	// Hypervisor is the root of a Debian with libvirt and QEMU, and Guest what a virtual machine boots: both empty where they were not asked
+	// for.
+	Hypervisor string
+	Guest      Guest
 	// Ceph is the root of a Debian with Ceph's servers: empty where it was not asked for.
 	Ceph string
 	// MariaDBOperator and ObjectStore are programs of hack/tools: mariadb-operator, which makes backups, and versitygw, which speaks S3.
@@ -29,6 +33,8 @@ type Wanted struct {
 	Ceph     bool
 	// Browser is for pages that only one shows as they are.
 	Browser bool
+	// Guests: virtual machines run.
+	Guests bool
 }
 
 // All returns everything, and installs what is missing. Root is the folder of this project.
@@ -40,6 +46,14 @@ func All(ctx context.Context, root string, w Wanted, log io.Writer) (*Programs, 
 	}
 	if err := Debian(ctx, log, more...); err != nil {
 		return nil, err
+	}
+	if w.Guests {
+		var errs [2]error
+		p.Hypervisor, errs[0] = hypervisor.install(ctx, log)
+		p.Guest, errs[1] = guest(ctx, log)
+		if err := errors.Join(errs[:]...); err != nil {
+			return nil, err
+		}
 	}
 	for _, r := range w.Releases {
 		venv, err := Services(ctx, root, r, log)

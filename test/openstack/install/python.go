@@ -91,7 +91,7 @@ func requirements(r release.Release) ([]string, error) {
 	}
 	out := slices.Clone(clients)
 	for _, i := range table {
-		if _, part := release.PartOf(i.Name); part || i.Package == "" { // Hypervisors are faked.
+		if i.Package == "" {
 			continue
 		}
 		version, err := r.Version(i.Name)

@@ -43,8 +43,8 @@ func (o *Operators) daemonSet(ctx context.Context, u *unstructured.Unstructured)
 	return o.Cluster.Wait(ctx, Timeout, "the pods of DaemonSet "+key.Name, func(ctx context.Context) (bool, error) {
 		err := o.Cluster.Client.Get(ctx, key, d)
 		s := d.Status
-		return s.ObservedGeneration == d.Generation && s.DesiredNumberScheduled > 0 && s.NumberReady == s.DesiredNumberScheduled &&
-			s.UpdatedNumberScheduled == s.DesiredNumberScheduled, err
+		updated := s.UpdatedNumberScheduled == s.DesiredNumberScheduled || d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType
+		return s.ObservedGeneration == d.Generation && s.NumberReady == s.DesiredNumberScheduled && updated, err
 	})
 }
 

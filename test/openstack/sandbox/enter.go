@@ -49,7 +49,9 @@ func Enter(started func(pid int)) (int, error) {
 	}
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...) //nolint:gosec,noctx // itself, until it ends
 	cmd.Args[0] = os.Args[0]
-	cmd.Env = append(os.Environ(), roleEnv+"="+roleMachine)
+	group := fmt.Sprintf("cobaltcore-%d", os.Getpid())
+	defer RemoveGroup(group)
+	cmd.Env = append(os.Environ(), roleEnv+"="+roleMachine, groupEnv+"="+group)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
@@ -114,11 +116,16 @@ func Prepare() error {
 // AddAddress gives the machine one more address.
 func AddAddress(address string) error { return ip("addr", "add", address+"/32", "dev", bridge) }
 
+// AddNetwork gives an interface of the machine an address with the length of its prefix: 203.0.113.1/24.
+func AddNetwork(link, address string) error { return ip("addr", "add", address, "dev", link) }
+
 // ip configures the network with iproute2.
-func ip(args ...string) error {
-	out, err := exec.Command("ip", args...).CombinedOutput() //nolint:noctx // short
+func ip(args ...string) error { return run("ip", args...) }
+
+func run(program string, args ...string) error {
+	out, err := exec.Command(program, args...).CombinedOutput() //nolint:noctx // short
 	if err != nil {
-		return fmt.Errorf("cannot set up the network (ip %v): %w: %s", args, err, out)
+		return fmt.Errorf("cannot set up the network (%s %v): %w: %s", program, args, err, out)
 	}
 	return nil
 }

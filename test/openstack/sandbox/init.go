@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -43,6 +44,9 @@ func contain() error {
 	if err := os.Chdir(filepath.Join("/", s.Dir)); err != nil {
 		return err
 	}
+	if len(s.Args) == 0 {
+		reap()
+	}
 	os.Clearenv()
 	for _, e := range s.Env {
 		if name, value, ok := strings.Cut(e, "="); ok && name == "PATH" {
@@ -56,6 +60,17 @@ func contain() error {
 		return err
 	}
 	return fmt.Errorf("cannot run %s: %w", program, unix.Exec(program, s.Args, s.Env))
+}
+
+// reap waits for every process that has nobody else, for ever.
+func reap() {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, unix.SIGCHLD)
+	for range ended {
+		for pid, err := 1, error(nil); pid > 0 || errors.Is(err, unix.EINTR); {
+			pid, err = unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		}
+	}
 }
 
 func network(m message) error {
@@ -78,7 +93,11 @@ func network(m message) error {
 }
 
 // devices that every container has.
-var devices = []string{"null", "zero", "full", "random", "urandom"}
+var devices = []string{"null", "zero", "full", "random", "tty", "urandom"}
+
+// readOnly are the parts of /proc by which the machine itself would be changed
+// (https://github.com/opencontainers/runtime-spec/blob/main/config-linux.md#readonly-paths, as Kubernetes' runtimes have it).
+var readOnly = []string{"bus", "fs", "irq", "sys", "sysrq-trigger"}
 
 // root builds the root file system and moves into it.
 func root(m message) error {
@@ -89,6 +108,11 @@ func root(m message) error {
 		return fmt.Errorf("cannot make a root: %w", err)
 	}
 	in := func(path string) string { return filepath.Join(m.Root, path) }
+	if !m.Spec.Privileged {
+		if err := system(in); err != nil {
+			return err
+		}
+	}
 	// Shorter targets first: a mount hides what was mounted below it.
 	mounts := slices.Clone(m.Spec.Mounts)
 	slices.SortStableFunc(mounts, func(a, b Mount) int {
@@ -109,10 +133,14 @@ func root(m message) error {
 	}
 	links := slices.Clone(m.Spec.Links)
 	if !m.Spec.Privileged {
-		links = append(links, Link{Target: "/proc/self/fd", Path: "/dev/fd"}, Link{Target: "/proc/self/fd/0", Path: "/dev/stdin"},
+		links = append(links, Link{Target: "pts/ptmx", Path: "/dev/ptmx"},
+			Link{Target: "/proc/self/fd", Path: "/dev/fd"}, Link{Target: "/proc/self/fd/0", Path: "/dev/stdin"},
 			Link{Target: "/proc/self/fd/1", Path: "/dev/stdout"}, Link{Target: "/proc/self/fd/2", Path: "/dev/stderr"})
 	}
 	for _, l := range links {
+		if _, err := os.Lstat(in(l.Path)); err == nil {
+			continue // a mount is there
+		}
 		if err := errors.Join(os.MkdirAll(filepath.Dir(in(l.Path)), 0o755), os.Symlink(l.Target, in(l.Path))); err != nil {
 			return fmt.Errorf("cannot link %s: %w", l.Path, err)
 		}
@@ -125,6 +153,18 @@ func root(m message) error {
 	if err := unix.Mount("proc", in("/proc"), "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("cannot mount /proc: %w", err)
 	}
+	for _, d := range readOnly {
+		path := in("/proc/" + d)
+		if _, err := os.Stat(path); err != nil || m.Spec.Privileged { // not every kernel has all of them
+			continue
+		}
+		if err := errors.Join(
+			unix.Mount(path, path, "", unix.MS_BIND|unix.MS_REC, ""),
+			unix.Mount("", path, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""),
+		); err != nil {
+			return fmt.Errorf("cannot make %s read-only: %w", path, err)
+		}
+	}
 	if err := unix.PivotRoot(m.Root, in("/old")); err != nil {
 		return fmt.Errorf("cannot move to the new root: %w", err)
 	}
@@ -135,6 +175,23 @@ func root(m message) error {
 		return nil
 	}
 	return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID, "")
+}
+
+// system mounts what the kernel says of devices and networks, to be read, and terminals of the container's own.
+func system(in func(string) string) error {
+	for _, d := range []string{"/sys", "/dev/pts"} {
+		if err := os.MkdirAll(in(d), 0o755); err != nil {
+			return err
+		}
+	}
+	const flags = unix.MS_NOSUID | unix.MS_NOEXEC
+	if err := unix.Mount("sysfs", in("/sys"), "sysfs", flags|unix.MS_NODEV|unix.MS_RDONLY, ""); err != nil {
+		return fmt.Errorf("cannot mount /sys: %w", err)
+	}
+	if err := unix.Mount("devpts", in("/dev/pts"), "devpts", flags, "newinstance,ptmxmode=0666,mode=0620"); err != nil {
+		return fmt.Errorf("cannot mount /dev/pts: %w", err)
+	}
+	return nil
 }
 
 // into mounts below a root.
@@ -180,7 +237,8 @@ func touch(path string) error {
 
 // capabilities by name, as Kubernetes writes them.
 var capabilities = map[string]uintptr{
-	"CHOWN": unix.CAP_CHOWN, "DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "FOWNER": unix.CAP_FOWNER, "KILL": unix.CAP_KILL,
+	"CHOWN": unix.CAP_CHOWN, "DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "DAC_READ_SEARCH": unix.CAP_DAC_READ_SEARCH,
+	"FOWNER": unix.CAP_FOWNER, "KILL": unix.CAP_KILL, "SETPCAP": unix.CAP_SETPCAP,
 	"IPC_LOCK": unix.CAP_IPC_LOCK, "NET_ADMIN": unix.CAP_NET_ADMIN, "NET_BIND_SERVICE": unix.CAP_NET_BIND_SERVICE,
 	"NET_RAW": unix.CAP_NET_RAW, "SETGID": unix.CAP_SETGID, "SETUID": unix.CAP_SETUID, "SYS_ADMIN": unix.CAP_SYS_ADMIN,
 	"SYS_CHROOT": unix.CAP_SYS_CHROOT, "SYS_MODULE": unix.CAP_SYS_MODULE, "SYS_NICE": unix.CAP_SYS_NICE,

@@ -29,11 +29,17 @@ type Spec struct {
 	Privileged, Escalates bool
 	// Writable: its root is not read-only; what is written there is in memory.
 	Writable bool
-	// Env is its whole environment, Args its program (found by PATH of Env) and arguments, Dir where it starts (default /).
+	// Env is its whole environment, Args its program (found by PATH of Env) and arguments, Dir where it starts (default /). Without a program
+	// it does nothing but look after processes that nobody else waits for, as the first one of a machine does.
 	Env, Args []string
 	Dir       string
 	// Address on the bridge, such as 10.244.0.7, without which it has a loopback only.
 	Address string
 	// Network is the id of a container's first process whose network this one shares; it then has no address of its own.
 	Network int
+	// Processes is the id of a container's first process whose processes this one has besides its own: it sees them, and what it leaves
+	// behind is theirs. It has a control group then.
+	Processes int
+	// ControlGroup, below every hierarchy of the machine, is what the container is in. What is in there ends with it.
+	ControlGroup string
 }

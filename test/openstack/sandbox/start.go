@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A Container is a process that runs.
@@ -40,10 +42,32 @@ var starter = sync.OnceValue(func() chan func() {
 	return calls
 })
 
-func start(cmd *exec.Cmd) error {
+func start(cmd *exec.Cmd) error { return startAmong(cmd, 0) }
+
+// startAmong starts a process among those of another one, whose id is given; 0: among those of this process.
+func startAmong(cmd *exec.Cmd, pid int) error {
 	failed := make(chan error)
-	starter() <- func() { failed <- cmd.Start() }
+	starter() <- func() {
+		if pid == 0 {
+			failed <- cmd.Start()
+			return
+		}
+		// It is children of the thread that are affected.
+		err := enterProcesses(fmt.Sprintf("/proc/%d/ns/pid", pid))
+		if err == nil {
+			err = errors.Join(cmd.Start(), enterProcesses("/proc/self/ns/pid"))
+		}
+		failed <- err
+	}
 	return <-failed
+}
+
+func enterProcesses(namespace string) error {
+	ns, err := os.Open(namespace)
+	if err != nil {
+		return fmt.Errorf("cannot find the processes to join: %w", err)
+	}
+	return errors.Join(unix.Setns(int(ns.Fd()), unix.CLONE_NEWPID), ns.Close())
 }
 
 // links numbers the network links of containers.
@@ -78,12 +102,20 @@ func Start(s Spec, log *os.File) (*Container, error) {
 	if s.Network == 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWNET
 	}
-	if err := errors.Join(start(cmd), read.Close()); err != nil {
+	if s.Processes != 0 {
+		cmd.SysProcAttr.Cloneflags &^= syscall.CLONE_NEWPID
+		// Among others a process does not see its parent, and takes it for dead. The machine's end is that of all its processes anyway.
+		cmd.SysProcAttr.Pdeathsig = 0
+	}
+	if err := errors.Join(startAmong(cmd, s.Processes), read.Close()); err != nil {
 		return nil, fmt.Errorf("cannot start container %s: %w", s.Name, err)
 	}
 	c := &Container{spec: s, cmd: cmd, done: make(chan struct{}), root: root}
 	if s.Network == 0 && s.Address != "" {
 		err = c.connect()
+	}
+	if s.ControlGroup != "" {
+		err = errors.Join(err, JoinGroup(s.ControlGroup, cmd.Process.Pid))
 	}
 	// The container waits for its specification, and with it for its link.
 	if _, e := write.Write(text); err == nil {
@@ -91,6 +123,9 @@ func Start(s Spec, log *os.File) (*Container, error) {
 	}
 	go func() {
 		_ = cmd.Wait() // its exit code is asked for
+		if s.ControlGroup != "" {
+			endGroup(s.ControlGroup)
+		}
 		_ = os.RemoveAll(root)
 		close(c.done)
 	}()
@@ -107,6 +142,18 @@ func (c *Container) connect() error {
 	return errors.Join(
 		ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", strconv.Itoa(c.cmd.Process.Pid)),
 		ip("link", "set", link, "master", bridge, "up"),
+	)
+}
+
+// Link gives the container one more interface of a name. The other end is one of the machine's, whose name is returned.
+func (c *Container) Link(name string) (other string, err error) {
+	other = "veth" + strconv.FormatInt(links.Add(1), 10)
+	pid := strconv.Itoa(c.cmd.Process.Pid)
+	return other, errors.Join(
+		ip("link", "add", other, "type", "veth", "peer", "name", name, "netns", pid), ip("link", "set", other, "up"),
+		// The kernel takes for granted that a link's other end knows packets without a checksum: who is no kernel throws them away.
+		run("ethtool", "-K", other, "tx", "off"), run("nsenter", "--target", pid, "--net", "ethtool", "-K", name, "tx", "off"),
+		run("nsenter", "--target", pid, "--net", "ip", "link", "set", name, "up"),
 	)
 }
 

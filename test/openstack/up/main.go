@@ -2,8 +2,11 @@
 
 // Command up makes a claim a running cloud on this machine, and keeps it until it is told to stop.
 //
-//	up -claim FILE -dir FOLDER     start in the background, and return when the cloud is ready
+//	up -claim 'FILE…' -dir FOLDER  start in the background, and return when the cloud is ready
 //	up -dir FOLDER -down           stop it; nothing is left
+//
+// A claim for hypervisors beside that of the control plane makes it a cloud that runs virtual machines, without KVM; FOLDER/enter
+// FOLDER/boot then starts one.
 //
 // The cloud has a network of its own. FOLDER then holds the administrator's clouds.yaml and a script enter, which runs a
 // command where the cloud's host names and addresses are those that were emitted:
@@ -13,6 +16,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -27,7 +31,6 @@ import (
 
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack"
@@ -41,10 +44,19 @@ const (
 	readyFile                = "ready"
 	cloudsFile, caFile       = "clouds.yaml", "ca.crt"
 	claimFile                = "claim.yaml"
-	enterFile                = "enter"
+	enterFile, bootFile      = "enter", "boot"
 	background               = "-background"
 	startTimeout, stopWithin = 15 * time.Minute, 30 * time.Second
 )
+
+// bootScript boots a virtual machine.
+//
+//go:embed boot.sh
+var bootScript string
+
+// outside are three numbers of the addresses of the network that virtual machines are reached in, of which this machine has the first
+// (https://datatracker.ietf.org/doc/html/rfc5737).
+const outside = "203.0.113"
 
 type options struct {
 	claim, platform, dir, root string
@@ -54,7 +66,7 @@ type options struct {
 func main() {
 	sandbox.Main()
 	o := options{}
-	flag.StringVar(&o.claim, "claim", "", "the claim")
+	flag.StringVar(&o.claim, "claim", "", "the claim, or several, in files or folders")
 	flag.StringVar(&o.platform, "platform", "", "the PlatformConfig (default: that of the tests, without a secret store)")
 	flag.StringVar(&o.dir, "dir", "", "folder for the cloud's files")
 	flag.StringVar(&o.root, "root", ".", "folder of this project")
@@ -139,19 +151,11 @@ func (o *options) start() error {
 
 // programs returns what a cloud of the claim's release runs, and installs what is missing.
 func (o *options) programs(ctx context.Context) (*install.Programs, error) {
-	text, err := os.ReadFile(o.claim)
+	c, err := readClaims(strings.Fields(o.claim))
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the claim: %w", err)
+		return nil, err
 	}
-	claim := struct {
-		Spec struct {
-			OpenStackRelease release.Release `json:"openStackRelease"`
-		} `json:"spec"`
-	}{}
-	if err := yaml.Unmarshal(text, &claim); err != nil {
-		return nil, fmt.Errorf("cannot read the claim %s: %w", o.claim, err)
-	}
-	return install.All(ctx, o.root, install.Wanted{Releases: []release.Release{claim.Spec.OpenStackRelease}}, os.Stderr)
+	return install.All(ctx, o.root, install.Wanted{Releases: []release.Release{c.release}, Guests: c.pool != nil}, os.Stderr)
 }
 
 // entered notes the first process of the cloud, by which others enter and stop it.
@@ -168,7 +172,7 @@ func (o *options) serve() error {
 	if o.platform == "" {
 		o.platform = filepath.Join(o.root, "test", "openstack", "testdata", "platform.yaml")
 	}
-	claim, err := os.ReadFile(o.claim)
+	claims, err := readClaims(strings.Fields(o.claim))
 	if err != nil {
 		return err
 	}
@@ -184,7 +188,8 @@ func (o *options) serve() error {
 		return err
 	}
 	c, err := openstack.Start(ctx, openstack.Options{
-		Claim: claim, Platform: platform, Programs: programs, Dir: filepath.Join(os.TempDir(), "cloud"), Progress: os.Stderr,
+		Claim: claims.plane, Pool: claims.pool, Platform: platform, Programs: programs, Dir: filepath.Join(os.TempDir(), "cloud"),
+		Progress: os.Stderr,
 	})
 	if c != nil {
 		defer c.Stop()
@@ -192,7 +197,7 @@ func (o *options) serve() error {
 	if err != nil {
 		return err
 	}
-	if err := o.announce(ctx, c, claim); err != nil {
+	if err := o.announce(ctx, c, claims.plane, programs.Guest); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -200,7 +205,7 @@ func (o *options) serve() error {
 }
 
 // announce writes what a user needs.
-func (o *options) announce(ctx context.Context, c *openstack.Cloud, claim []byte) error {
+func (o *options) announce(ctx context.Context, c *openstack.Cloud, claim []byte, guest install.Guest) error {
 	data, err := c.Operators.Secret(ctx, c.Namespace, "keystone-clouds")
 	if err != nil {
 		return err
@@ -223,12 +228,32 @@ export OS_CLIENT_CONFIG_FILE OS_CLOUD PATH
 exec nsenter --target %s --mount --net --pid --wdns="$PWD" -- "$@"
 `, filepath.Join(o.dir, cloudsFile), filepath.Join(venv, "bin"), pid)
 	ready := fmt.Sprintf("the cloud is ready\n  %s openstack token issue\n", filepath.Join(o.dir, enterFile))
+	if c.Pool() != nil {
+		more, err := o.bootable(c, guest)
+		if err != nil {
+			return err
+		}
+		ready += more
+	}
 	return errors.Join(
 		os.WriteFile(ca, data["cacert"], 0o644),
 		os.WriteFile(filepath.Join(o.dir, claimFile), claim, 0o644),
 		os.WriteFile(filepath.Join(o.dir, cloudsFile), []byte(clouds), 0o600),
 		os.WriteFile(filepath.Join(o.dir, enterFile), []byte(enter), 0o755),
 		os.WriteFile(filepath.Join(o.dir, readyFile), []byte(ready), 0o644),
+	)
+}
+
+// bootable lets this machine into the network outside of the cloud, writes what boots a virtual machine, and says how.
+func (o *options) bootable(c *openstack.Cloud, guest install.Guest) (string, error) {
+	physical, link := c.Pool().Outside()
+	if link == "" {
+		return "  no network leads outside: the claim of hypervisors has no bridgeMappings with an interface\n", nil
+	}
+	boot := filepath.Join(o.dir, bootFile)
+	head := fmt.Sprintf("#!/bin/sh\nexport KERNEL=%q INITRD=%q OUTSIDE=%s PHYSICAL=%q\n", guest.Kernel, guest.Initrd, outside, physical)
+	return fmt.Sprintf("  %s %s\n", filepath.Join(o.dir, enterFile), boot), errors.Join(
+		sandbox.AddNetwork(link, outside+".1/24"), os.WriteFile(boot, []byte(head+bootScript), 0o755),
 	)
 }
 

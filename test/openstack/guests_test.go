@@ -1,0 +1,310 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/hypervisors"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/external"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/provider"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
+	virtual "github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
+)
+
+// restarted is the release of which the pods of a node are replaced, too.
+const restarted release.Release = "2025.2"
+
+// TestHypervisors: two claims become a cloud of every release in which a virtual machine has an address, knows what it is, and answers
+// outside.
+func TestHypervisors(t *testing.T) {
+	for i, r := range release.Releases() {
+		t.Run(string(r), func(t *testing.T) {
+			m := startMachines(t, r, dashed(r), i)
+			g := m.boot(t)
+			t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, m, g) })
+			t.Run("Screen", func(t *testing.T) {
+				testScreen(t, m.nova, g.server, "QEMU ("+g.instanceName+")")
+			})
+			t.Run("Status", func(t *testing.T) { testPoolStatus(t, m) })
+			m.memory(t)
+			if r != restarted {
+				return
+			}
+			t.Run("Restarts", func(t *testing.T) { testRestarts(t, m, g) })
+			t.Run("Second", func(t *testing.T) { testSecond(t, m, g) })
+			t.Run("Delete", func(t *testing.T) { testDelete(t, m, g) })
+		})
+	}
+}
+
+// machines is a cloud with hypervisors, and clients of it.
+type machines struct {
+	nova
+	neutron neutron
+	glance  glance
+	// outside is the network that this machine is in beside the cloud's external one: three numbers of its addresses.
+	outside string
+	begin   time.Time
+}
+
+// startMachines makes two claims a cloud.
+func startMachines(t *testing.T, r release.Release, end string, number int) *machines {
+	t.Helper()
+	m := &machines{begin: time.Now(), outside: fmt.Sprintf("203.0.%d", 113+number)}
+	cloud := start(t, of(t, "compute.yaml", r, end), func(o *Options) { o.Pool = of(t, "hypervisors.yaml", r, end) })
+	m.lap(t, "both claims are ready")
+	if err := sandbox.AddNetwork(cloud.Pool().Uplinks["eth1"], m.outside+".1/24"); err != nil {
+		t.Fatal(err)
+	}
+	provider, ends := administrator(t, cloud)
+	c, err := openstack.NewComputeV2(provider, ends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Microversion = "2.96" // of all releases here
+	m.nova, m.neutron, m.glance = nova{ServiceClient: c, cloud: cloud}, loggedIn(t, cloud), glanceOf(t, cloud)
+	return m
+}
+
+// lap tells how long something took, from the first claim on.
+func (m *machines) lap(t *testing.T, what string) {
+	t.Helper()
+	t.Logf("%6.1f s: %s", time.Since(m.begin).Seconds(), what)
+}
+
+// guest is a virtual machine that answers outside.
+type guest struct {
+	server       servers.Server
+	instanceName string
+	port         ports.Port
+	address      string // the floating one
+	http         *http.Client
+}
+
+func newGuest(address string) guest {
+	return guest{address: address, http: &http.Client{Timeout: 10 * time.Second}}
+}
+
+// boot makes all that a virtual machine needs, and one.
+func (m *machines) boot(t *testing.T) guest {
+	t.Helper()
+	ctx := context.Background()
+	m.image = m.kernel(t)
+	flavor := made(t, func() (*flavors.Flavor, error) {
+		return flavors.Create(ctx, m.ServiceClient, flavors.CreateOpts{Name: "guest", RAM: 128, VCPUs: 1, Disk: new(0)}).Extract()
+	})
+	m.flavor = flavor.ID
+	outside, inside := m.networks(t)
+	m.lap(t, "images, a flavor, networks and a router")
+	m.hypervisor(t)
+	m.lap(t, "a hypervisor in the cell")
+	port := made(t, func() (*ports.Port, error) {
+		return ports.Create(ctx, m.neutron.ServiceClient, ports.CreateOpts{NetworkID: inside, Name: "guest"}).Extract()
+	})
+	floating := made(t, func() (*floatingips.FloatingIP, error) {
+		return floatingips.Create(ctx, m.neutron.ServiceClient, floatingips.CreateOpts{FloatingNetworkID: outside, PortID: port.ID}).Extract()
+	})
+	s, err := servers.Create(ctx, m.ServiceClient, servers.CreateOpts{
+		Name: "guest", FlavorRef: m.flavor, ImageRef: m.image, Networks: []servers.Network{{Port: port.ID}},
+	}, nil).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.active(ctx, s.ID); err != nil {
+		t.Fatalf("%v\n%s", err, m.logs(t, "nova-compute"))
+	}
+	m.lap(t, "the virtual machine is ACTIVE")
+	g := newGuest(floating.FloatingIP)
+	g.port = *port
+	shown := servers.Get(ctx, m.ServiceClient, s.ID)
+	if err := shown.ExtractInto(&g.server); err != nil {
+		t.Fatal(err)
+	}
+	var more struct {
+		Name string `json:"OS-EXT-SRV-ATTR:instance_name"`
+	}
+	if err := shown.ExtractInto(&more); err != nil {
+		t.Fatal(err)
+	}
+	g.instanceName = more.Name
+	m.until(t, "the virtual machine's answer to a ping", s.ID, func() error { return ping(g.address, time.Second) })
+	m.lap(t, "it answers to a ping outside")
+	m.until(t, "the virtual machine's answer by HTTP", s.ID, func() error { _, err := g.get("seconds"); return err })
+	m.lap(t, "it answers by HTTP")
+	return g
+}
+
+// until waits until nothing fails any more. The error has what the virtual machine says on its console.
+func (m *machines) until(t *testing.T, what, id string, try func() error) {
+	t.Helper()
+	var last error
+	err := m.cloud.Cluster.Wait(context.Background(), operators.Timeout, what, func(context.Context) (bool, error) {
+		last = try()
+		return last == nil, nil
+	})
+	if err != nil {
+		console, e := servers.ShowConsoleOutput(context.Background(), m.ServiceClient, id, servers.ShowConsoleOutputOpts{Length: 40}).Extract()
+		t.Fatalf("%.400v: %v\nits console (%v):\n%s", err, last, e, console)
+	}
+}
+
+// kernel uploads what a virtual machine boots: a disk that has nothing, with a kernel and its root beside it.
+func (m *machines) kernel(t *testing.T) (id string) {
+	t.Helper()
+	upload := func(name, format string, content io.Reader, properties map[string]string) string {
+		i := made(t, func() (*images.Image, error) {
+			return images.Create(context.Background(), m.glance.ServiceClient, images.CreateOpts{
+				Name: name, ContainerFormat: format, DiskFormat: format, Properties: properties,
+			}).Extract()
+		})
+		m.glance.upload(t, i.ID, content, "")
+		return i.ID
+	}
+	open := func(file string) io.Reader {
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		return f
+	}
+	kernel, root := upload("kernel", "aki", open(programs.Guest.Kernel), nil), upload("root", "ari", open(programs.Guest.Initrd), nil)
+	return upload("guest", "ami", strings.NewReader(strings.Repeat("\x00", mib)), map[string]string{
+		"kernel_id": kernel, "ramdisk_id": root, "os_command_line": "console=ttyS0 panic=-1",
+	})
+}
+
+// networks makes one outside, one of a project, and a router between them, and lets in what tests ask.
+func (m *machines) networks(t *testing.T) (outside, inside string) {
+	t.Helper()
+	ctx, c := context.Background(), m.neutron.ServiceClient
+	out := made(t, func() (*virtual.Network, error) {
+		return virtual.Create(ctx, c, external.CreateOptsExt{
+			External: new(true),
+			CreateOptsBuilder: provider.CreateOptsExt{
+				CreateOptsBuilder: virtual.CreateOpts{Name: "outside"},
+				Segments:          []provider.Segment{{NetworkType: "flat", PhysicalNetwork: "physnet1"}},
+			},
+		}).Extract()
+	})
+	made(t, func() (*subnets.Subnet, error) {
+		return subnets.Create(ctx, c, subnets.CreateOpts{
+			NetworkID: out.ID, IPVersion: gophercloud.IPv4, CIDR: m.outside + ".0/24", EnableDHCP: new(false), GatewayIP: new(m.outside + ".1"),
+			AllocationPools: []subnets.AllocationPool{{Start: m.outside + ".10", End: m.outside + ".200"}},
+		}).Extract()
+	})
+	in := made(t, func() (*virtual.Network, error) {
+		return virtual.Create(ctx, c, virtual.CreateOpts{Name: "inside"}).Extract()
+	})
+	subnet := made(t, func() (*subnets.Subnet, error) {
+		return subnets.Create(ctx, c, subnets.CreateOpts{NetworkID: in.ID, IPVersion: gophercloud.IPv4, CIDR: "192.0.2.0/24"}).Extract()
+	})
+	router := made(t, func() (*routers.Router, error) {
+		return routers.Create(ctx, c, routers.CreateOpts{Name: "router", GatewayInfo: &routers.GatewayInfo{NetworkID: out.ID}}).Extract()
+	})
+	made(t, func() (*routers.InterfaceInfo, error) {
+		return routers.AddInterface(ctx, c, router.ID, routers.AddInterfaceOpts{SubnetID: subnet.ID}).Extract()
+	})
+	page, err := groups.List(c, groups.ListOpts{Name: "default", ProjectID: in.ProjectID}).AllPages(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := groups.ExtractGroups(page)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d security groups, %v", len(all), err)
+	}
+	for _, rule := range []rules.CreateOpts{{Protocol: rules.ProtocolICMP}, {Protocol: rules.ProtocolTCP, PortRangeMin: 80, PortRangeMax: 80}} {
+		rule.SecGroupID, rule.Direction, rule.EtherType = all[0].ID, rules.DirIngress, rules.EtherType4
+		made(t, func() (*rules.SecGroupRule, error) { return rules.Create(ctx, c, rule).Extract() })
+	}
+	return out.ID, in.ID
+}
+
+// hypervisor waits until Nova knows the node, and its cell has it.
+func (m *machines) hypervisor(t *testing.T) {
+	t.Helper()
+	m.cloud.Operators.Forward(2 * time.Minute) // the companion asks Nova once a minute
+	var seen []hypervisors.Hypervisor
+	err := m.cloud.Cluster.Wait(context.Background(), operators.Timeout, "the hypervisor", func(ctx context.Context) (bool, error) {
+		page, err := hypervisors.List(m.ServiceClient, nil).AllPages(ctx)
+		if err != nil {
+			return false, err
+		}
+		seen, err = hypervisors.ExtractHypervisors(page)
+		return len(seen) == 1 && seen[0].State == "up" && seen[0].HypervisorHostname == "node-0", err
+	})
+	if err != nil {
+		t.Fatalf("%.300v: %+v\n%s", err, seen, m.logs(t, "nova-compute"))
+	}
+}
+
+// get reads what a virtual machine serves.
+func (g guest) get(path string) (string, error) {
+	response, err := g.http.Get("http://" + g.address + "/" + path)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", response.Status, text)
+	}
+	return strings.TrimSpace(string(text)), err
+}
+
+// testGuestMetadata: the virtual machine was told what it is, by an agent that vouched for it.
+func testGuestMetadata(t *testing.T, m *machines, g guest) {
+	text, err := g.get("meta_data.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said struct {
+		UUID string `json:"uuid"`
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal([]byte(text), &said); err != nil || said.UUID != g.server.ID || said.Name != "guest" {
+		t.Errorf("it knows %s (%v), want the uuid %s", text, err, g.server.ID)
+	}
+	if text, err = g.get("public-ipv4"); err != nil || text != g.address {
+		t.Errorf("its address outside is %q (%v), want %s", text, err, g.address)
+	}
+}
+
+// testPoolStatus: both claims know of the node.
+func testPoolStatus(t *testing.T, m *machines) {
+	m.cloud.Operators.Forward(2 * time.Minute)
+	m.until(t, "the node in both claims", "", func() error {
+		if err := m.cloud.Follow(); err != nil {
+			t.Fatal(err)
+		}
+		pool, plane := m.cloud.Pool().Status(), m.cloud.Status()
+		ovn, _ := plane["ovn"].(map[string]any)
+		if pool["phase"] != "Ready" || pool["nodeCount"] != 1.0 || pool["readyNodes"] != 1.0 || ovn["chassisCount"] != 1.0 {
+			return fmt.Errorf("the pool is %v with %v of %v nodes, and OVN has %v", pool["phase"], pool["readyNodes"], pool["nodeCount"], ovn)
+		}
+		return nil
+	})
+}

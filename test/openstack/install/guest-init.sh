@@ -1,0 +1,38 @@
+#!/bin/busybox sh
+# The first process of a guest: it loads what its devices need, takes an address, serves what it knows, and asks who it is. What it does is
+# on its console, in lines that begin with "guest".
+/bin/busybox --install -s /bin
+export PATH=/bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+exec >/dev/console 2>&1
+now() { cut -d' ' -f1 /proc/uptime; }
+
+while read -r module; do
+  [ ! -e "/lib/modules/$module.ko" ] || insmod "/lib/modules/$module.ko"
+done </etc/modules
+echo "guest started after $(now) s"
+ip link set lo up
+ip link set eth0 up
+udhcpc -i eth0 -s /etc/lease -t 60 -T 1 -O staticroutes -O mtu -b
+
+# It counts seconds, so that one sees that it went on, and was not started again.
+(n=0; while :; do n=$((n + 1)); echo "$n" >/tmp/n; mv /tmp/n /www/seconds; sleep 1; done) &
+mkdir -p /www/cgi-bin
+cat >/www/cgi-bin/metadata <<'END'
+#!/bin/busybox sh
+echo "Content-Type: text/plain"
+echo
+timeout 5 wget -q -O - http://169.254.169.254/latest/meta-data/instance-id
+END
+chmod +x /www/cgi-bin/metadata
+httpd -p 80 -h /www
+echo "guest serves after $(now) s"
+
+for path in openstack/latest/meta_data.json latest/meta-data/public-ipv4; do
+  until timeout 5 wget -q -O "/tmp/${path##*/}" "http://169.254.169.254/$path"; do sleep 1; done
+  mv "/tmp/${path##*/}" /www/
+done
+echo "guest has its metadata after $(now) s: $(head -c 200 /www/meta_data.json)"
+while :; do sleep 1000; done

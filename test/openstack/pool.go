@@ -1,0 +1,133 @@
+//go:build linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	corev1 "k8s.io/api/core/v1"
+
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// A Pool is what a claim for hypervisors has become.
+type Pool struct {
+	// Namespace of everything.
+	Namespace string
+	// Uplinks are interfaces of this machine, each at the other end of the cable of an interface of the node that the claim names, by the name
+	// of that.
+	Uplinks map[string]string
+
+	world *simulate.World
+	spec  hypervisorv1.HypervisorClusterSpec
+}
+
+// Outside is the first network that leads outside of the cloud, by its name, and the interface of this machine that is in it. Both are
+// empty where none does.
+func (p *Pool) Outside() (network, link string) {
+	for _, b := range ptr.Deref(p.spec.Networks, hypervisorv1.Networks{}).BridgeMappings {
+		if b.Interface != "" {
+			return string(b.PhysicalNetwork), p.Uplinks[string(b.Interface)]
+		}
+	}
+	return "", ""
+}
+
+// Pool of the cloud. Nil: it has none.
+func (c *Cloud) Pool() *Pool { return c.pool }
+
+// addPool makes the pool's claim what runs on the node, beside the control plane.
+func (c *Cloud) addPool(ctx context.Context) error {
+	claim := hypervisorv1.HypervisorCluster{}
+	if err := yaml.Unmarshal(c.options.Pool, &claim); err != nil {
+		return fmt.Errorf("cannot read the claim of hypervisors: %w", err)
+	}
+	w, err := preview.World(c.options.Pool, c.options.Platform, kinds.Runners())
+	if err != nil {
+		return err
+	}
+	if w.Others, err = preview.Bound(c.options.Claim, c.world.XR); err != nil {
+		return err
+	}
+	c.pool = &Pool{world: w, spec: claim.Spec, Uplinks: map[string]string{}}
+	c.Cluster.NodeLabels = nodeLabels(&claim.Spec)
+	for _, name := range interfaces(&claim.Spec) {
+		if c.pool.Uplinks[name], err = c.Cluster.Uplink(name); err != nil {
+			return fmt.Errorf("cannot give the node its interface %s: %w", name, err)
+		}
+	}
+	w.Reconcile, w.Remove = c.world.Reconcile, c.world.Remove
+	w.Reports = func(kind, name string) map[string]any { return c.daemons(ctx, kind, name) }
+	err = w.Run(func(simulate.Step) {})
+	c.pool.Namespace = w.XR.GetFields()["status"].GetStructValue().GetFields()["instance"].GetStringValue()
+	return err
+}
+
+// nodeLabels are those of a node that belongs to a pool, in no slice of it, and connects its routers to the outside.
+func nodeLabels(s *hypervisorv1.HypervisorClusterSpec) map[string]string {
+	out := map[string]string{"node-role.kubernetes.io/hypervisor": ""}
+	for k, v := range s.NodeSelector {
+		out[k] = string(v)
+	}
+	if s.Region != "" {
+		out[corev1.LabelTopologyRegion] = string(s.Region)
+	}
+	if g := ptr.Deref(s.Networks, hypervisorv1.Networks{}).Gateway; g != nil {
+		for k, v := range g.NodeSelector {
+			out[k] = string(v)
+		}
+	}
+	return out
+}
+
+// interfaces are those that a node of the pool has besides its own.
+func interfaces(s *hypervisorv1.HypervisorClusterSpec) []string {
+	var out []string
+	for _, b := range ptr.Deref(s.Networks, hypervisorv1.Networks{}).BridgeMappings {
+		if b.Interface != "" {
+			out = append(out, string(b.Interface))
+		}
+	}
+	return out
+}
+
+// daemons is what the cluster says of a DaemonSet.
+func (c *Cloud) daemons(ctx context.Context, kind, name string) map[string]any {
+	d := &appsv1.DaemonSetList{}
+	if kind != "DaemonSet" || c.Cluster.Client.List(ctx, d, client.MatchingFields{}) != nil {
+		return nil
+	}
+	for i := range d.Items {
+		if d.Items[i].Name != name {
+			continue
+		}
+		status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&d.Items[i].Status)
+		if err != nil {
+			return nil
+		}
+		delete(status, "observedGeneration") // of the cluster's own counting
+		return status
+	}
+	return nil
+}
+
+// Status of the pool's claim.
+func (p *Pool) Status() map[string]any {
+	return maps.Clone(p.world.XR.GetFields()["status"].GetStructValue().AsMap())
+}
+
+// Status of the control plane's claim.
+func (c *Cloud) Status() map[string]any {
+	return maps.Clone(c.world.XR.GetFields()["status"].GetStructValue().AsMap())
+}

@@ -1,0 +1,138 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Groups is where a machine has its control groups.
+const Groups = "/sys/fs/cgroup"
+
+// groupEnv is the machine's own control group, which whoever entered it removes after its end.
+const groupEnv = "COBALTCORE_SANDBOX_GROUP"
+
+// OwnGroup is the control group of the machine that Enter made, for containers to be below.
+func OwnGroup() string { return os.Getenv(groupEnv) }
+
+// hierarchies are the folders of the machine's hierarchies of control groups: one, or, of the first version, one for each controller.
+func hierarchies() ([]string, error) {
+	if _, err := os.Stat(filepath.Join(Groups, "cgroup.controllers")); err == nil {
+		return []string{Groups}, nil
+	}
+	found, err := filepath.Glob(filepath.Join(Groups, "*", "cgroup.procs"))
+	if err == nil && len(found) == 0 {
+		err = errors.New("this machine has no control groups")
+	}
+	var out []string
+	for _, f := range found {
+		dir := filepath.Dir(f)
+		if info, e := os.Lstat(dir); e == nil && info.IsDir() { // links are other names of the same
+			out = append(out, dir)
+		}
+	}
+	return out, err
+}
+
+// MakeGroup makes a control group in every hierarchy, and gives its folders by the names of the hierarchies, which is empty where there is
+// one alone.
+func MakeGroup(group string) (map[string]string, error) {
+	all, err := hierarchies()
+	if err != nil {
+		return nil, fmt.Errorf("cannot find control groups: %w", err)
+	}
+	out := map[string]string{}
+	for _, h := range all {
+		dir := h
+		for part := range strings.SplitSeq(group, "/") {
+			above := dir
+			if dir = filepath.Join(dir, part); os.Mkdir(dir, 0o755) != nil { // it is there, or the next step says what is wrong
+				continue
+			}
+			// A group of the first version takes nobody before it has processors and memory.
+			for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+				if text, err := os.ReadFile(filepath.Join(above, file)); err == nil && filepath.Base(h) == "cpuset" {
+					if err := os.WriteFile(filepath.Join(dir, file), text, 0o644); err != nil {
+						return nil, fmt.Errorf("cannot make control group %s: %w", dir, err)
+					}
+				}
+			}
+		}
+		if _, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("cannot make control group %s: %w", dir, err)
+		}
+		name, err := filepath.Rel(Groups, h)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = dir
+	}
+	return out, nil
+}
+
+// JoinGroup puts a process into a control group, which is made.
+func JoinGroup(group string, pid int) error {
+	dirs, err := MakeGroup(group)
+	for _, dir := range dirs {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0))
+	}
+	return err
+}
+
+// endGroup ends all processes of a control group, in whichever hierarchy they are, as container runtimes do, and removes it.
+func endGroup(group string) {
+	all, err := hierarchies()
+	if err != nil {
+		return
+	}
+	const patience = 10 * time.Second
+	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(10 * time.Millisecond) {
+		left := false
+		for _, h := range all {
+			text, err := os.ReadFile(filepath.Join(h, group, "cgroup.procs"))
+			if err != nil {
+				continue
+			}
+			for line := range strings.FieldsSeq(string(text)) {
+				if pid, err := strconv.Atoi(line); err == nil && pid > 0 {
+					left = true
+					_ = unix.Kill(pid, unix.SIGKILL)
+				}
+			}
+		}
+		if !left {
+			break
+		}
+	}
+	RemoveGroup(group)
+}
+
+// RemoveGroup removes a control group and all below it, if nobody is in there.
+func RemoveGroup(group string) {
+	all, err := hierarchies()
+	if err != nil || group == "" {
+		return
+	}
+	for _, h := range all {
+		var dirs []string
+		_ = filepath.WalkDir(filepath.Join(h, group), func(path string, d os.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				dirs = append(dirs, path)
+			}
+			return nil
+		})
+		slices.Reverse(dirs) // those below first
+		for _, d := range dirs {
+			_ = os.Remove(d)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// claims are what a cloud is made of.
+type claims struct {
+	// plane is the control plane's, and pool that of its hypervisors, if there are any.
+	plane, pool []byte
+	release     release.Release
+}
+
+// readClaims reads files, and those of folders, whose names end with .yaml: one control plane, and at most one pool of hypervisors.
+func readClaims(paths []string) (claims, error) {
+	var out claims
+	for _, path := range paths {
+		files := []string{path}
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			if files, err = filepath.Glob(filepath.Join(path, "*.yaml")); err != nil {
+				return out, err
+			}
+		}
+		for _, file := range files {
+			if err := out.add(file); err != nil {
+				return out, fmt.Errorf("cannot read the claim %s: %w", file, err)
+			}
+		}
+	}
+	if out.plane == nil {
+		return out, fmt.Errorf("there is no ControlPlaneCluster in %s; give the file of one", strings.Join(paths, ", "))
+	}
+	return out, nil
+}
+
+func (c *claims) add(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	for docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
+		doc, err := docs.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		claim := struct {
+			Kind string `json:"kind"`
+			Spec struct {
+				OpenStackRelease release.Release `json:"openStackRelease"`
+			} `json:"spec"`
+		}{}
+		if err := yaml.Unmarshal(doc, &claim); err != nil {
+			return err
+		}
+		into := map[string]*[]byte{"ControlPlaneCluster": &c.plane, "HypervisorCluster": &c.pool}[claim.Kind]
+		switch {
+		case claim.Kind == "": // nothing but comments
+			continue
+		case into == nil:
+			return fmt.Errorf("it is a %s; give a ControlPlaneCluster and, if need be, a HypervisorCluster", claim.Kind)
+		case *into != nil:
+			return fmt.Errorf("it is a second %s, and a cloud has one", claim.Kind)
+		}
+		*into = doc
+		if claim.Kind == "ControlPlaneCluster" {
+			c.release = claim.Spec.OpenStackRelease
+		}
+	}
+}

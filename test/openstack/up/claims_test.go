@@ -1,0 +1,58 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestClaims: a cloud is made of one control plane and at most one pool, in files or in folders.
+func TestClaims(t *testing.T) {
+	const (
+		plane = "# a comment\nkind: ControlPlaneCluster\nspec: {openStackRelease: \"2025.2\"}\n"
+		pool  = "kind: HypervisorCluster\n"
+	)
+	for name, tc := range map[string]struct {
+		reason      string
+		files       map[string]string
+		paths       []string
+		plane, pool bool
+		err         string
+	}{
+		"One":        {"A control plane alone.", map[string]string{"a.yaml": plane}, []string{"a.yaml"}, true, false, ""},
+		"Two":        {"Each in a file.", map[string]string{"a.yaml": plane, "b.yaml": pool}, []string{"a.yaml", "b.yaml"}, true, true, ""},
+		"Folder":     {"All of a folder.", map[string]string{"a.yaml": pool, "b.yaml": plane, "c.txt": "?"}, []string{"."}, true, true, ""},
+		"File":       {"Both in a file.", map[string]string{"a.yaml": pool + "---\n" + plane}, []string{"a.yaml"}, true, true, ""},
+		"NoPlane":    {"A pool is one of a control plane.", map[string]string{"a.yaml": pool}, []string{"a.yaml"}, false, true, "there is no ControlPlaneCluster"},
+		"TwoPools":   {"There is one node.", map[string]string{"a.yaml": plane, "b.yaml": pool + "---\n" + pool}, []string{"."}, true, true, "a second HypervisorCluster"},
+		"Other":      {"Nobody composes it.", map[string]string{"a.yaml": "kind: Pod\n"}, []string{"a.yaml"}, false, false, "it is a Pod"},
+		"NotThere":   {"The file is missing.", nil, []string{"a.yaml"}, false, false, "cannot read the claim"},
+		"EmptyThere": {"There is nothing.", map[string]string{"a.yaml": "# nothing\n"}, []string{"a.yaml"}, false, false, "there is no ControlPlaneCluster"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, text := range tc.files {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var paths []string
+			for _, p := range tc.paths {
+				paths = append(paths, filepath.Join(dir, p))
+			}
+			got, err := readClaims(paths)
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("%s\nerror %v, want %q", tc.reason, err, tc.err)
+				}
+				return
+			}
+			if err != nil || (got.plane != nil) != tc.plane || (got.pool != nil) != tc.pool || got.release != "2025.2" {
+				t.Errorf("%s\ngot %+v, %v", tc.reason, got, err)
+			}
+		})
+	}
+}
