@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"path"
 	"strings"
 
@@ -80,20 +81,19 @@ func (m *model) findBackends() {
 func (m *model) rbd(b *backend) {
 	r := b.RBD
 	config, keyring := b.Name+".ceph", fmt.Sprintf("%s.client.%s.keyring", b.Name, r.User)
-	for option, value := range (oslo.Options{
+	// Otherwise a manager would wait for its monitors for ever.
+	maps.Copy(b.options, (oslo.Options{
 		"volume_driver":    "cinder.volume.drivers.rbd.RBDDriver",
 		"rbd_pool":         r.Pool,
 		"rbd_user":         r.User,
 		"rbd_ceph_conf":    path.Join(cephPath, config),
 		"rbd_cluster_name": b.Name,
 		"rbd_secret_uuid":  volume.SecretUUID(m.Namespace, m.Name, b.Name),
-		// Otherwise a manager would wait for its monitors for ever.
+
 		"rados_connect_timeout":            5,
 		"rbd_flatten_volume_from_snapshot": false,
 		"report_discard_supported":         true,
-	}) {
-		b.options[option] = value
-	}
+	}))
 	b.secret = cephClient(r.SecretRef, m.Sub("volume-"+b.name), r.User, cephPath, config, keyring)
 	b.flow = ceph.Traffic(r.Networks)
 }
@@ -124,16 +124,15 @@ func (m *model) nfs(b *backend) {
 		b.mounts = append(b.mounts, share(fmt.Sprintf("%s-%d", b.name, i), s))
 	}
 	m.Pages = append(m.Pages, service.Page{Name: file, Text: shares.String()})
-	for option, value := range (oslo.Options{
+	// Nobody is root in a pod, and files belong to who it is.
+	maps.Copy(b.options, (oslo.Options{
 		"volume_driver":     "cinder.volume.drivers.nfs.NfsDriver",
 		"nfs_shares_config": m.Path(file),
-		// Nobody is root in a pod, and files belong to who it is.
+
 		"nas_secure_file_operations":  true,
 		"nas_secure_file_permissions": true,
 		"nfs_snapshot_support":        true,
-	}) {
-		b.options[option] = value
-	}
+	}))
 	b.flow = nfsTraffic
 }
 

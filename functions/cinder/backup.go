@@ -2,6 +2,7 @@ package cinder
 
 import (
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -131,9 +132,7 @@ func (m *model) backupService(seen observe.State) service.Process {
 		p.Privileges = t.privileges
 	}
 	if t.secret != nil {
-		for annotation, value := range service.StartedWith(seen, p.Name, readAtStart(targetResource)) {
-			p.Annotations[annotation] = value
-		}
+		maps.Copy(p.Annotations, service.StartedWith(seen, p.Name, readAtStart(targetResource)))
 	}
 	return p
 }

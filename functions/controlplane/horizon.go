@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
@@ -38,7 +39,7 @@ func horizon(m *model, s *serviceState) runtime.Object {
 // shownTypes are the services that Horizon knows, by what it calls them.
 var shownTypes = map[string]horizonv1.Type{
 	identityService: horizonv1.TypeIdentity, placementv1.ServiceName: horizonv1.TypePlacement, glancev1.ServiceName: horizonv1.TypeImage,
-	novav1.ServiceName: horizonv1.TypeCompute, neutronv1.ServiceName: horizonv1.TypeNetwork,
+	novav1.ServiceName: horizonv1.TypeCompute, neutronv1.ServiceName: horizonv1.TypeNetwork, cinderv1.ServiceName: horizonv1.TypeVolume,
 }
 
 // shown are those that are enabled, with their access rules.

@@ -72,7 +72,7 @@ func (m *model) checkRedundancy() error {
 func (m *model) domains(r rook.Redundancy, known bool) []int64 {
 	var out []int64
 	for _, n := range m.spec.Nodes {
-		sum, any := int64(0), false
+		sum, found := int64(0), false
 		for _, d := range n.Devices {
 			switch {
 			case r.DeviceClass != "" && d.DeviceClass != "" && string(d.DeviceClass) != r.DeviceClass:
@@ -84,9 +84,9 @@ func (m *model) domains(r rook.Redundancy, known bool) []int64 {
 			if r.FailureDomain == osdDomain {
 				out = append(out, size)
 			}
-			sum, any = sum+size, true
+			sum, found = sum+size, true
 		}
-		if any && r.FailureDomain != osdDomain {
+		if found && r.FailureDomain != osdDomain {
 			out = append(out, sum)
 		}
 	}

@@ -135,7 +135,8 @@ func (m *model) checkConsumers() error {
 			errs = append(errs, invalid.Field(field+".controlPlaneRef", "claims of namespace %q may not use this cluster; add it to "+
 				"spec.allowedNamespaces", namespace))
 		}
-		if j := slices.IndexFunc(m.spec.Consumers[:i], func(o storagev1.Consumer) bool { return o.ControlPlaneRef == c.ControlPlaneRef }); j >= 0 {
+		same := func(o storagev1.Consumer) bool { return o.ControlPlaneRef == c.ControlPlaneRef }
+		if j := slices.IndexFunc(m.spec.Consumers[:i], same); j >= 0 {
 			errs = append(errs, invalid.Field(field+".controlPlaneRef", "consumer %s is this control plane already; a control plane is one "+
 				"consumer", m.spec.Consumers[j].Name))
 		}

@@ -49,8 +49,11 @@ func BenchmarkRunFunction(b *testing.B) {
 	}
 }
 
-// poolKind is a claim of its own, beside that of a control plane.
-const poolKind = "XHypervisorCluster.crossplane.c5c3.io"
+// poolKind and storageKind are claims of their own, the first beside that of a control plane.
+const (
+	poolKind    = "XHypervisorCluster.crossplane.c5c3.io"
+	storageKind = "XStorageCluster.crossplane.c5c3.io"
+)
 
 // TestRequest: there is something to measure for every kind, and with everything observed, its function composes nothing more.
 func TestRequest(t *testing.T) {
@@ -161,8 +164,11 @@ func request(tb testing.TB, kind string, remote bool, state string) *wire.Reques
 // desired when all is ready.
 func composite(tb testing.TB, kind string, remote bool) *simulate.World {
 	tb.Helper()
-	if kind == poolKind {
+	switch kind {
+	case poolKind:
 		return pool(tb)
+	case storageKind:
+		return storage(tb)
 	}
 	claim, platform := claim(tb), examples.Platform
 	if remote {
@@ -208,6 +214,16 @@ func pool(tb testing.TB) *simulate.World {
 		tb.Fatal(err)
 	}
 	w.Others = plane.There
+	return w
+}
+
+// storage is the example of a Ceph cluster.
+func storage(tb testing.TB) *simulate.World {
+	tb.Helper()
+	w, err := preview.World(example(tb, "storage/claim"), examples.Platform, kinds.Runners())
+	if err != nil {
+		tb.Fatal(err)
+	}
 	return w
 }
 

@@ -151,6 +151,7 @@ var orders = map[string][]order{
 		order{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `OVNSync.*`, why: "the API writes what it compares"},
 	),
 	"Heat": append(slices.Clone(clientOrders),
+		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `(Domain|Role|User)\.openstack\.k-orc\.cloud heat.*`, why: "the companion gives them rights"},
 		order{first: `ExternalSecret.* .*-domain-admin`, then: `User\.openstack\.k-orc\.cloud heat-domain-admin`, why: "it has that password"},
 		order{first: `Domain\.openstack\.k-orc\.cloud .*`, then: `User\.openstack\.k-orc\.cloud heat-domain-admin`, why: "K-ORC makes it there"},
 		order{first: `(Domain\.openstack\.k-orc\.cloud heat|User\.openstack\.k-orc\.cloud heat-domain-admin)`, then: `RoleAssignment.* heat-domain-admin`, why: "it refers to them"},

@@ -148,7 +148,7 @@ var storageMistakes = map[string]mistake{
 	"nodes that are not left to it": {typ: respond.SpecValid, words: "no limit of the platform allows", make: func(w *world, _ object) {
 		w.require("platform", platformWith(object{"domain": "example.com"}))
 	}},
-	"more monitors than nodes": {typ: respond.SpecValid, words: "spec.monitors.count: a node has one monitor", make: func(w *world, spec object) {
+	"more monitors than nodes": {typ: respond.SpecValid, words: "spec.monitors.count: a node has one monitor", make: func(_ *world, spec object) {
 		delete(spec, "deviceSelector")
 		spec["nodes"] = list{object{"name": "a", "devices": list{object{"name": "sda"}}}}
 		spec["monitors"] = object{"count": int64(3)}

@@ -94,6 +94,7 @@ var subjects = []*subject{
 		name:   "Horizon",
 		runner: kinds.Runners()["Horizon.horizon.openstack.c5c3.io"],
 		draw:   drawService(horizons, "horizon", "h", "dashboard.eu"),
+		keep:   []string{"target"},
 	},
 	{
 		name:      "Heat",

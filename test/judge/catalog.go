@@ -64,6 +64,24 @@ const settings = "DJANGO_SETTINGS_MODULE"
 
 var shown = []string{"compute", "image", "network", "placement", "block-storage"}
 
+// imageOption is where Cinder looks Glance up in the catalog. In 2025.1 it asks as the user alone, and has no login for it
+// (https://docs.openstack.org/cinder/latest/configuration/block-storage/config-options.html).
+const imageOption = "glance_catalog_info"
+
+// needImages takes down that a program which looks Glance up so speaks to it.
+func (w *world) needImages(p *pod, c corev1.Container) {
+	if p.replicas == nil { // a Job asks for no image
+		return
+	}
+	for _, m := range w.mounts(p, c) {
+		for line := range strings.SplitSeq(m.value.content, "\n") {
+			if strings.HasPrefix(line, imageOption) {
+				w.needType(p, "image", "volumes are made of images")
+			}
+		}
+	}
+}
+
 // needShown takes down what a dashboard asks, and that somebody comes to it: from where, a route says, or nobody.
 func (w *world) needShown(p *pod, c corev1.Container) {
 	if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == settings }) {

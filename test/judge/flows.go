@@ -143,6 +143,7 @@ func (w *world) deriveFlows() {
 				w.needAddress(p, a, "it is told of "+a.String())
 			}
 			w.needFromCatalog(p, c)
+			w.needImages(p, c)
 			w.needShown(p, c)
 			w.needCells(p, c)
 			w.needHypervisors(p, c)
@@ -275,8 +276,8 @@ func (w *world) needMembers(p *pod, c corev1.Container) {
 	}
 }
 
-// needLocks takes down that who keeps locks in a Valkey reaches its members, and its sentinels if they are asked for the primary: the Secret
-// of its operator says where they are (functions/cinder/coordination.go).
+// needLocks takes down that who keeps locks in a Valkey reaches its members, and its sentinels if they are asked for the primary: the
+// Secret of its operator says where they are (functions/cinder/coordination.go).
 func (w *world) needLocks(p *pod, c corev1.Container) {
 	for _, e := range c.Env {
 		port := map[string]int{"COORDINATION_PASSWORD": 6379, "COORDINATION_PRIMARY": 26379}[e.Name]

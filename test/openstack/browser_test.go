@@ -105,8 +105,10 @@ func (d *driven) call(method, address string, in any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read
-	out := struct{ Value json.RawMessage }{}
+	defer response.Body.Close()
+	out := struct {
+		Value json.RawMessage `json:"value"`
+	}{}
 	if err := json.NewDecoder(response.Body).Decode(&out); err != nil {
 		return nil, err
 	}
@@ -197,7 +199,10 @@ func (d *driven) picture(name string) {
 // complaints are what the browser found wrong with the pages: what the policy of contents keeps it from is among them.
 func (d *driven) complaints() []string {
 	d.t.Helper()
-	var entries []struct{ Level, Message string }
+	var entries []struct {
+		Level   string `json:"level"`
+		Message string `json:"message"`
+	}
 	if err := json.Unmarshal(d.do(http.MethodPost, "/se/log", map[string]any{"type": "browser"}), &entries); err != nil {
 		d.t.Fatal(err)
 	}

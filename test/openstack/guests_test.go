@@ -44,7 +44,7 @@ func TestHypervisors(t *testing.T) {
 		t.Run(string(r), func(t *testing.T) {
 			m := startMachines(t, r, dashed(r), i)
 			g := m.boot(t)
-			t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, m, g) })
+			t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, g) })
 			t.Run("Screen", func(t *testing.T) {
 				testScreen(t, m.nova, g.server, "QEMU ("+g.instanceName+")")
 			})
@@ -276,7 +276,7 @@ func (g guest) get(path string) (string, error) {
 }
 
 // testGuestMetadata: the virtual machine was told what it is, by an agent that vouched for it.
-func testGuestMetadata(t *testing.T, m *machines, g guest) {
+func testGuestMetadata(t *testing.T, g guest) {
 	text, err := g.get("meta_data.json")
 	if err != nil {
 		t.Fatal(err)

@@ -236,7 +236,7 @@ func (h orchestration) post(t *testing.T, address, token, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // nothing is read
+	defer answer.Body.Close()
 	if answer.StatusCode > 299 {
 		t.Fatalf("a report to %s is answered by %s", address, answer.Status)
 	}
@@ -393,10 +393,7 @@ func stacksUsed(t *testing.T, h orchestration) *load {
 
 // testArchived: what was deleted leaves the database, and so do engines that are not there any more.
 func testArchived(t *testing.T, h orchestration) {
-	var pods []string
-	for _, p := range h.engines(t) {
-		pods = append(pods, p)
-	}
+	pods := slices.Clone(h.engines(t))
 	if len(pods) == 0 {
 		t.Fatal(errors.New("there is no engine"))
 	}

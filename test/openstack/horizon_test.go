@@ -246,8 +246,8 @@ func testLogIn(t *testing.T, s *site) {
 	}
 	stranger := browser(t, s.cloud, true)
 	s.get(t, stranger, loginPath)
-	got := s.post(t, stranger, loginPath, url.Values{"username": {s.user}, "password": {s.password}, "region": {"default"}})
-	if got = s.get(t, stranger, "/identity/"); got.location.Path != loginPath {
+	s.post(t, stranger, loginPath, url.Values{"username": {s.user}, "password": {s.password}, "region": {"default"}})
+	if got := s.get(t, stranger, "/identity/"); got.location.Path != loginPath {
 		t.Errorf("a form that is not the site's logs in: %s at %s", got.status, got.location)
 	}
 	b = s.logIn(t)
@@ -429,7 +429,7 @@ func (s *site) looking(t *testing.T) *load {
 			if err != nil {
 				return err
 			}
-			defer response.Body.Close() //nolint:errcheck // nobody reads it
+			defer response.Body.Close()
 			switch {
 			case response.StatusCode != http.StatusOK:
 				return errors.New(response.Status)

@@ -21,6 +21,8 @@ import (
 )
 
 // central are OVN's databases and northd in one pod, by plain TCP: what a control plane has for its nodes.
+//
+//nolint:dupword // one loop of a script ends in another
 const central = `
 apiVersion: apps/v1
 kind: StatefulSet

@@ -20,14 +20,14 @@ import (
 func (m *machines) logs(t *testing.T, component string) string {
 	t.Helper()
 	const most = 6000
-	out := ""
+	var out strings.Builder
 	for _, p := range m.pods(t, component) {
 		for _, c := range p.Spec.Containers {
 			text, err := m.cloud.Cluster.Output(context.Background(), &p, c.Name)
-			out += fmt.Sprintf("%s %s (%v) says:\n%s\n", p.Name, c.Name, err, text[max(0, len(text)-most):])
+			fmt.Fprintf(&out, "%s %s (%v) says:\n%s\n", p.Name, c.Name, err, text[max(0, len(text)-most):])
 		}
 	}
-	return out
+	return out.String()
 }
 
 // pods of a component of the pool.

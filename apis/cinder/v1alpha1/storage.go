@@ -15,8 +15,8 @@ type Storage struct {
 	// +listMapKey=name
 	// +optional
 	Backends []Backend `json:"backends,omitempty"`
-	// Kinds of volumes that users choose from. One that is taken out stays in Cinder, where an administrator can delete it. Absent: one of each
-	// backend's name.
+	// Kinds of volumes that users choose from. One that is taken out stays in Cinder, where an administrator can delete it. Absent: one of
+	// each backend's name.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=name

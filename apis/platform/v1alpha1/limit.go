@@ -146,8 +146,8 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	StorageNodes []Pattern `json:"storageNodes,omitempty"`
-	// Devices that storage may be made of, as claims write them, without /dev/: nvme*, disk/by-id/nvme-*. A pattern of a claim is allowed by the
-	// same text alone, and every device by *. Nothing is allowed where no limit says it.
+	// Devices that storage may be made of, as claims write them, without /dev/: nvme*, disk/by-id/nvme-*. A pattern of a claim is allowed by
+	// the same text alone, and every device by *. Nothing is allowed where no limit says it.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional

@@ -71,9 +71,10 @@ func when(path, value string) Rule {
 	}
 }
 
-// reached: done when the phase is a certain one, for the generation that is there now: an owner that works on the next one, or has failed to,
-// may leave the phase of the last. Some say in a message how far they are.
-func reached(phase string) Rule {
+// reached: done when the phase is Ready for the generation that is there now: an owner that works on the next one, or has failed to, may
+// leave the phase of the last. Some say in a message how far they are.
+func reached() Rule {
+	const phase = "Ready"
 	r := atGeneration(when("status.phase", phase))
 	check := r.Check
 	r.Check = func(o *observe.Object) Verdict {

@@ -63,11 +63,11 @@ var rules = table(
 
 	// Rook reports a phase, and which generation it was reached for; pools and users have no conditions. A cluster is Ready before it has
 	// room, and while Ceph reports an error.
-	row("ceph.rook.io", "CephCluster", reached("Ready")),
-	row("ceph.rook.io", "CephBlockPool", reached("Ready")),
-	row("ceph.rook.io", "CephClient", reached("Ready")),
-	row("ceph.rook.io", "CephFilesystem", reached("Ready")),
-	row("ceph.rook.io", "CephObjectStore", reached("Ready")),
+	row("ceph.rook.io", "CephCluster", reached()),
+	row("ceph.rook.io", "CephBlockPool", reached()),
+	row("ceph.rook.io", "CephClient", reached()),
+	row("ceph.rook.io", "CephFilesystem", reached()),
+	row("ceph.rook.io", "CephObjectStore", reached()),
 
 	// cert-manager.
 	row("cert-manager.io", "Issuer", conditions("Ready")),

@@ -1,5 +1,7 @@
 package override
 
+import "maps"
+
 const (
 	backends     = "backends"
 	backendHas   = "what a backend is reached by stands beside its name"
@@ -209,8 +211,6 @@ func backend(driver map[string]owner) map[string]owner {
 		"volume_driver":                    use(backends, "a backend's driver follows from where it keeps volumes"),
 		"volumes_dir":                      ours(attached),
 	}
-	for option, o := range driver {
-		out[option] = o
-	}
+	maps.Copy(out, driver)
 	return out
 }

@@ -298,7 +298,7 @@ var (
 		"keystone": {"keystone", "without queue", "every service"}, "placement": {"placement", "client", "every service"},
 		"glance": {"glance", "without queue", "client", "every service"}, "nova": {"nova", "queue", "client", "every service"},
 		"neutron": {"neutron", "queue", "client", "every service"}, "heat": {"heat", "queue", "client", "every service"},
-		"neutron": {"neutron", "queue", "client", "every service"}, "cinder": {"cinder", "queue", "client", "every service"},
+		"cinder": {"cinder", "queue", "client", "every service"},
 	}
 )
 

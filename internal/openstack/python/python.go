@@ -22,12 +22,14 @@ type Setting struct {
 	Value any
 }
 
-// List and Tuple hold values. A Dict is written in the order of its keys.
-type (
-	List  []any
-	Tuple []any
-	Dict  map[string]any
-)
+// List holds values.
+type List []any
+
+// Tuple holds values.
+type Tuple []any
+
+// Dict is written in the order of its keys.
+type Dict map[string]any
 
 // FileText is the text of a file that is read when the module is: for what must not stand in it.
 type FileText string

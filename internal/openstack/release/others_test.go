@@ -9,6 +9,7 @@ import (
 // TestOthers: where images come from that are not of a release. A tag is a version; which one is said in one place only.
 func TestOthers(t *testing.T) {
 	repositories := map[string]string{
+		Ceph:             "quay.io/ceph/ceph",
 		Companion:        "ghcr.io/c5c3/crossplane-cobaltcore-companion",
 		FederationProxy:  "ghcr.io/c5c3/keystone-federation-proxy",
 		Libvirt:          "ghcr.io/c5c3/libvirt",

@@ -294,9 +294,10 @@ func (s *Service) KeyFile() string { return s.Path(serverTLS, certificate.KeyKey
 
 // alerts on a process are those on the API, in its own words.
 func (s *Service) processAlerts(p Process) []monitoring.Alert {
-	name := s.Title
+	var name strings.Builder
+	name.WriteString(s.Title)
 	for word := range strings.SplitSeq(p.Name, "-") {
-		name += strings.ToUpper(word[:1]) + word[1:]
+		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
-	return s.podAlerts(name, p.Title, p.Outage, s.Sub(p.Name), p.Stateful)
+	return s.podAlerts(name.String(), p.Title, p.Outage, s.Sub(p.Name), p.Stateful)
 }

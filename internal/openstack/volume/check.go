@@ -220,7 +220,8 @@ func checkBackup(base string, storage *cinderv1.Storage) error {
 	}
 	switch f := b.File; {
 	case b.Ceph != nil:
-		errs = append(errs, invalid.Field(base+".backup.ceph", "pools of a StorageCluster cannot be used yet; name the Secret of its client in rbd"))
+		errs = append(errs, invalid.Field(base+".backup.ceph",
+			"pools of a StorageCluster cannot be used yet; name the Secret of its client in rbd"))
 	case b.Swift != nil:
 		errs = append(errs, invalid.Field(base+".backup.swift", "backups into Swift are not built yet; use s3, rbd, nfs or file"))
 	case places != 1:

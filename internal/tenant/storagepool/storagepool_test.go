@@ -76,7 +76,7 @@ func TestFind(t *testing.T) {
 		},
 		"None":        {reason: "Another control plane of the namespace.", name: "other", refused: "stores[0].ceph.clusterRef: the storage cluster ceph of namespace storage has consumers, of which this control plane is none"},
 		"Not bound":   {reason: "Nothing is composed.", claim: strings.Replace(claim, ", resourceRef: {name: ceph-x}", "", 1), waits: "of which nothing is composed yet"},
-		"Silent":      {reason: "Nothing is ready.", composite: composite[:strings.Index(composite, "status:")], waits: "says nothing of its pools yet"},
+		"Silent":      {reason: "Nothing is ready.", composite: strings.SplitN(composite, "status:", 2)[0], waits: "says nothing of its pools yet"},
 		"No pool":     {reason: "It may come.", pool: "fast", waits: "waits for pool fast of"},
 		"No user":     {reason: "It comes after its pools.", composite: without("{service: glance, user: one-glance, secretName: s, secretUUID: u}"), waits: "where glance has no user yet"},
 		"Other's use": {reason: "Glance may not write there.", pool: "volumes", refused: "stores[0].ceph.pool: pool volumes of the storage cluster ceph of namespace storage is not for what glance keeps"},

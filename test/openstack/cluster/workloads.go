@@ -208,7 +208,8 @@ func claims(s *appsv1.StatefulSet, pod string, spec *corev1.PodSpec) {
 	}
 }
 
-// daemonSets run one pod on the only node, where that is one of theirs, and replace one of an earlier template: the new one starts when the old one has ended.
+// daemonSets run one pod on the only node, where that is one of theirs, and replace one of an earlier template: the new one
+// starts when the old one has ended.
 func (c *Cluster) daemonSets(ctx context.Context) error {
 	list := &appsv1.DaemonSetList{}
 	if err := c.Client.List(ctx, list); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	_ "embed"
 )
 
 // A Guest is what a virtual machine boots, in two files: a kernel of Debian's for clouds, and a root with BusyBox alone, which lives in
@@ -42,29 +41,8 @@ func guest(ctx context.Context, log io.Writer) (Guest, error) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
-		kernel, err := output(ctx, dir, "apt-cache", "depends", "--important", "linux-image-cloud-amd64")
-		if err != nil {
+		if err := unpack(ctx, dir); err != nil {
 			return err
-		}
-		_, name, found := strings.Cut(kernel, "Depends: ")
-		if !found {
-			return fmt.Errorf("cannot find Debian's kernel for clouds: %s", kernel)
-		}
-		name = strings.Fields(name)[0]
-		for _, pkg := range []string{name, "busybox-static"} {
-			if _, err := output(ctx, dir, "apt-get", "download", "-qq", pkg); err != nil {
-				return err
-			}
-			files, err := filepath.Glob(filepath.Join(dir, pkg+"_*.deb"))
-			if err != nil || len(files) != 1 {
-				return fmt.Errorf("cannot find the package %s: %v, %w", pkg, files, err)
-			}
-			if _, err := output(ctx, dir, "dpkg-deb", "-x", files[0], filepath.Join(dir, "root")); err != nil {
-				return err
-			}
-			if err := os.Remove(files[0]); err != nil {
-				return err
-			}
 		}
 		if err := assemble(dir); err != nil {
 			return fmt.Errorf("cannot make the guest: %w", err)
@@ -72,6 +50,35 @@ func guest(ctx context.Context, log io.Writer) (Guest, error) {
 		return os.RemoveAll(filepath.Join(dir, "root"))
 	})
 	return Guest{Kernel: filepath.Join(dir, "vmlinuz"), Initrd: filepath.Join(dir, "initrd.gz")}, err
+}
+
+// unpack fetches the packages, and lays out what they have below root.
+func unpack(ctx context.Context, dir string) error {
+	kernel, err := output(ctx, dir, "apt-cache", "depends", "--important", "linux-image-cloud-amd64")
+	if err != nil {
+		return err
+	}
+	_, name, found := strings.Cut(kernel, "Depends: ")
+	if !found {
+		return fmt.Errorf("cannot find Debian's kernel for clouds: %s", kernel)
+	}
+	name = strings.Fields(name)[0]
+	for _, pkg := range []string{name, "busybox-static"} {
+		if _, err := output(ctx, dir, "apt-get", "download", "-qq", pkg); err != nil {
+			return err
+		}
+		files, err := filepath.Glob(filepath.Join(dir, pkg+"_*.deb"))
+		if err != nil || len(files) != 1 {
+			return fmt.Errorf("cannot find the package %s: %v, %w", pkg, files, err)
+		}
+		if _, err := output(ctx, dir, "dpkg-deb", "-x", files[0], filepath.Join(dir, "root")); err != nil {
+			return err
+		}
+		if err := os.Remove(files[0]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // assemble makes the two files of what the packages have.
@@ -91,24 +98,20 @@ func assemble(dir string) error {
 	a.add("bin/busybox", programMode, busybox)
 	a.add("init", programMode, []byte(guestInit))
 	a.add("etc/lease", programMode, []byte(guestLease))
-	order := ""
 	err = filepath.WalkDir(filepath.Join(dir, "root", "lib", "modules"), func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		for _, m := range guestModules {
 			if d.Name() == m+".ko" {
-				text, err := os.ReadFile(path)
+				text, err := os.ReadFile(path) //nolint:gosec // nobody else writes there
 				a.add("lib/modules/"+d.Name(), fileMode, text)
 				return err
 			}
 		}
 		return nil
 	})
-	for _, m := range guestModules {
-		order += m + "\n"
-	}
-	a.add("etc/modules", fileMode, []byte(order))
+	a.add("etc/modules", fileMode, []byte(strings.Join(guestModules, "\n")+"\n"))
 	packed := &bytes.Buffer{}
 	zip := gzip.NewWriter(packed)
 	_, e := zip.Write(a.bytes())

@@ -19,7 +19,9 @@ var (
 	// brokers are RabbitMQ 4 and Valkey, which Debian 12 does not have.
 	brokers = tree{"brokers", []string{"ca-certificates", "rabbitmq-server", "valkey-server", "valkey-tools"}}
 	// network is OVN with the databases' server, in the versions that its image has.
-	network = tree{"ovn", []string{"ca-certificates", "curl", "openvswitch-common", "openvswitch-switch", "ovn-central", "ovn-common", "ovn-host", "iproute2"}}
+	network = tree{"ovn", []string{
+		"ca-certificates", "curl", "openvswitch-common", "openvswitch-switch", "ovn-central", "ovn-common", "ovn-host", "iproute2",
+	}}
 	// hypervisor is libvirt with QEMU, as its image has it.
 	hypervisor = tree{"hypervisor", []string{
 		"libvirt-clients", "libvirt-daemon", "libvirt-daemon-driver-qemu", "qemu-system-x86", "qemu-utils",

@@ -58,13 +58,8 @@ func MakeGroup(group string) (map[string]string, error) {
 			if dir = filepath.Join(dir, part); os.Mkdir(dir, 0o755) != nil { // it is there, or the next step says what is wrong
 				continue
 			}
-			// A group of the first version takes nobody before it has processors and memory.
-			for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
-				if text, err := os.ReadFile(filepath.Join(above, file)); err == nil && filepath.Base(h) == "cpuset" {
-					if err := os.WriteFile(filepath.Join(dir, file), text, 0o644); err != nil {
-						return nil, fmt.Errorf("cannot make control group %s: %w", dir, err)
-					}
-				}
+			if err := inheritCPUs(h, above, dir); err != nil {
+				return nil, fmt.Errorf("cannot make control group %s: %w", dir, err)
 			}
 		}
 		if _, err := os.Stat(dir); err != nil {
@@ -77,6 +72,20 @@ func MakeGroup(group string) (map[string]string, error) {
 		out[name] = dir
 	}
 	return out, nil
+}
+
+// inheritCPUs gives a group the processors and the memory of the one above: one of the first version takes nobody before it has some.
+func inheritCPUs(hierarchy, above, group string) error {
+	if filepath.Base(hierarchy) != "cpuset" {
+		return nil
+	}
+	var errs []error
+	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+		if text, err := os.ReadFile(filepath.Join(above, file)); err == nil {
+			errs = append(errs, os.WriteFile(filepath.Join(group, file), text, 0o644))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // JoinGroup puts a process into a control group, which is made.

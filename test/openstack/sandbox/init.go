@@ -113,31 +113,12 @@ func root(m message) error {
 			return err
 		}
 	}
-	// Shorter targets first: a mount hides what was mounted below it.
-	mounts := slices.Clone(m.Spec.Mounts)
-	slices.SortStableFunc(mounts, func(a, b Mount) int {
-		return strings.Count(filepath.Clean(a.Target), "/") - strings.Count(filepath.Clean(b.Target), "/")
-	})
-	if m.Spec.Privileged {
-		mounts = append([]Mount{{Source: "/dev", Target: "/dev", Writable: true}, {Source: "/sys", Target: "/sys", Writable: true}}, mounts...)
-	} else {
-		for _, d := range devices {
-			mounts = append(mounts, Mount{Source: "/dev/" + d, Target: "/dev/" + d, Writable: true})
-		}
-	}
-	mounts = append(mounts, Mount{Target: "/dev/shm", Writable: true})
-	for _, mount := range mounts {
+	for _, mount := range m.Spec.allMounts() {
 		if err := mount.into(m.Root); err != nil {
 			return err
 		}
 	}
-	links := slices.Clone(m.Spec.Links)
-	if !m.Spec.Privileged {
-		links = append(links, Link{Target: "pts/ptmx", Path: "/dev/ptmx"},
-			Link{Target: "/proc/self/fd", Path: "/dev/fd"}, Link{Target: "/proc/self/fd/0", Path: "/dev/stdin"},
-			Link{Target: "/proc/self/fd/1", Path: "/dev/stdout"}, Link{Target: "/proc/self/fd/2", Path: "/dev/stderr"})
-	}
-	for _, l := range links {
+	for _, l := range m.Spec.allLinks() {
 		if _, err := os.Lstat(in(l.Path)); err == nil {
 			continue // a mount is there
 		}
@@ -145,25 +126,8 @@ func root(m message) error {
 			return fmt.Errorf("cannot link %s: %w", l.Path, err)
 		}
 	}
-	for _, d := range []string{"/proc", "/old"} {
-		if err := os.MkdirAll(in(d), 0o755); err != nil {
-			return err
-		}
-	}
-	if err := unix.Mount("proc", in("/proc"), "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return fmt.Errorf("cannot mount /proc: %w", err)
-	}
-	for _, d := range readOnly {
-		path := in("/proc/" + d)
-		if _, err := os.Stat(path); err != nil || m.Spec.Privileged { // not every kernel has all of them
-			continue
-		}
-		if err := errors.Join(
-			unix.Mount(path, path, "", unix.MS_BIND|unix.MS_REC, ""),
-			unix.Mount("", path, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""),
-		); err != nil {
-			return fmt.Errorf("cannot make %s read-only: %w", path, err)
-		}
+	if err := errors.Join(os.MkdirAll(in("/old"), 0o755), processes(in, m.Spec.Privileged)); err != nil {
+		return err
 	}
 	if err := unix.PivotRoot(m.Root, in("/old")); err != nil {
 		return fmt.Errorf("cannot move to the new root: %w", err)
@@ -175,6 +139,57 @@ func root(m message) error {
 		return nil
 	}
 	return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID, "")
+}
+
+// allMounts are those of a container and those that every one has, in the order in which they are made.
+func (s *Spec) allMounts() []Mount {
+	// Shorter targets first: a mount hides what was mounted below it.
+	mounts := slices.Clone(s.Mounts)
+	slices.SortStableFunc(mounts, func(a, b Mount) int {
+		return strings.Count(filepath.Clean(a.Target), "/") - strings.Count(filepath.Clean(b.Target), "/")
+	})
+	if s.Privileged {
+		mounts = append([]Mount{{Source: "/dev", Target: "/dev", Writable: true}, {Source: "/sys", Target: "/sys", Writable: true}}, mounts...)
+	} else {
+		for _, d := range devices {
+			mounts = append(mounts, Mount{Source: "/dev/" + d, Target: "/dev/" + d, Writable: true})
+		}
+	}
+	return append(mounts, Mount{Target: "/dev/shm", Writable: true})
+}
+
+// allLinks are those of a container, and those that every one has where it does not have the machine's devices.
+func (s *Spec) allLinks() []Link {
+	links := slices.Clone(s.Links)
+	if s.Privileged {
+		return links
+	}
+	return append(links, Link{Target: "pts/ptmx", Path: "/dev/ptmx"},
+		Link{Target: "/proc/self/fd", Path: "/dev/fd"}, Link{Target: "/proc/self/fd/0", Path: "/dev/stdin"},
+		Link{Target: "/proc/self/fd/1", Path: "/dev/stdout"}, Link{Target: "/proc/self/fd/2", Path: "/dev/stderr"})
+}
+
+// processes mounts /proc, of which parts are not to be written.
+func processes(in func(string) string, privileged bool) error {
+	if err := os.MkdirAll(in("/proc"), 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount("proc", in("/proc"), "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("cannot mount /proc: %w", err)
+	}
+	for _, d := range readOnly {
+		path := in("/proc/" + d)
+		if _, err := os.Stat(path); err != nil || privileged { // not every kernel has all of them
+			continue
+		}
+		if err := errors.Join(
+			unix.Mount(path, path, "", unix.MS_BIND|unix.MS_REC, ""),
+			unix.Mount("", path, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""),
+		); err != nil {
+			return fmt.Errorf("cannot make %s read-only: %w", path, err)
+		}
+	}
+	return nil
 }
 
 // system mounts what the kernel says of devices and networks, to be read, and terminals of the container's own.
