@@ -33,7 +33,7 @@ var reasons = map[string]string{
 	"openstack.k-orc.cloud":          "What there is in Keystone, by K-ORC.",
 	"policy":                         "How many pods of a service a drain may take at once.",
 	"rabbitmq.com":                   "Message queues and accounts on them, by RabbitMQ's operators.",
-	"rbac.authorization.k8s.io":      "The companion's Role in its own namespace, in a claim's one for the Secrets that it names, and what Rook binds.",
+	"rbac.authorization.k8s.io":      "The companion's Role, also where a claim's Secrets lie that it reads, and what Rook binds.",
 }
 
 // granted reports whether Crossplane grants itself rights on a kind: on Usages by its own ClusterRole, on composite resources and Objects
