@@ -100,7 +100,7 @@ func (w *world) checkFiles() {
 		for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
 			mounts := w.mounts(p, c)
 			for _, t := range w.readBy(p, c) {
-				for line := range strings.SplitSeq(t, "\n") {
+				for line := range strings.SplitSeq(ownBackend(c, t), "\n") {
 					for _, m := range filePath.FindAllStringSubmatchIndex(line, -1) {
 						w.checkFile(p, c, mounts, line[:m[2]], line[m[2]:m[3]])
 					}
@@ -108,6 +108,35 @@ func (w *world) checkFiles() {
 			}
 		}
 	}
+}
+
+var (
+	// ofBackend is an option that each group of a backend has, in the file that Cinder's managers share.
+	ofBackend = regexp.MustCompile(`(?m)^volume_driver\s*=`)
+	// group is where a group of options begins.
+	group = regexp.MustCompile(`(?m)^\[`)
+)
+
+// enabledBackend is the variable by which a manager is told which of these groups is its own
+// (https://docs.openstack.org/cinder/latest/admin/multi-backend.html).
+const enabledBackend = "OS_DEFAULT__ENABLED_BACKENDS"
+
+// ownBackend leaves out of a text the groups of other backends than a container's own.
+func ownBackend(c corev1.Container, text string) string {
+	at := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == enabledBackend })
+	if at < 0 {
+		return text
+	}
+	var out strings.Builder
+	begin := 0
+	for _, next := range append(group.FindAllStringIndex(text, -1), []int{len(text)}) {
+		part := text[begin:next[0]]
+		if name, _, _ := strings.Cut(strings.TrimPrefix(part, "["), "]"); name == c.Env[at].Value || !ofBackend.MatchString(part) {
+			out.WriteString(part)
+		}
+		begin = next[0]
+	}
+	return out.String()
 }
 
 func (w *world) checkFile(p *pod, c corev1.Container, mounts []mounted, before, name string) {

@@ -203,6 +203,11 @@ func (h half) isAbout(other peer) bool {
 	})
 }
 
+// meetOutside reports whether one pod speaks to whoever is outside at a port, and the other listens there to everybody, by chance.
+func (w *world) meetOutside(from, to *pod, port int) bool {
+	return w.needs(flow{from.String(), outsider(anywhere), port}) && w.needs(flow{outsider(anywhere), to.String(), port})
+}
+
 // checkSuperfluous finds what policies let through that nothing needs.
 func (w *world) checkSuperfluous(all []policy) {
 	for _, to := range w.pods {
@@ -210,7 +215,7 @@ func (w *world) checkSuperfluous(all []policy) {
 		for _, q := range to.ports {
 			for _, from := range w.pods {
 				f := flow{from.String(), to.String(), q.number}
-				if from.place != to.place || w.needs(f) {
+				if from.place != to.place || w.needs(f) || w.meetOutside(from, to, q.number) {
 					continue
 				}
 				if lets(ingress, mine, q.number, within(from)) && lets(egress, of(from, all), q.number, within(to)) {
