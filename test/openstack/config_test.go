@@ -3,6 +3,7 @@
 package openstack
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,8 +99,12 @@ func TestConfiguration(t *testing.T) {
 			t.Fatalf("there is no claim %s (%v)", pattern, err)
 		}
 		for _, f := range files {
-			if claims[f], err = os.ReadFile(f); err != nil {
+			text, err := os.ReadFile(f)
+			if err != nil {
 				t.Fatal(err)
+			}
+			if bytes.Contains(text, []byte("kind: ControlPlaneCluster")) { // A pool is composed beside one only.
+				claims[f] = text
 			}
 		}
 	}
