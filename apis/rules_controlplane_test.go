@@ -165,6 +165,12 @@ services:
 			message: "should match",
 		},
 
+		"HostnameIsAnAddress": {
+			reason:  "Neither an Ingress nor an HTTPRoute takes an address as its host.",
+			spec:    `services: {keystone: {hostname: 192.0.2.1}}`,
+			field:   "spec.services.keystone.hostname",
+			message: "should match",
+		},
 		"HostnameForNobody": {
 			reason:  "A host name that leads nowhere is a mistake in one of the two.",
 			spec:    `{services: {keystone: {hostname: login.example.com}}, global: {exposure: {type: None}}}`,
