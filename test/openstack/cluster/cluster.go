@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -60,7 +59,8 @@ type Cluster struct {
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
 
-	changes atomic.Int64
+	counted sync.Mutex // for changes, which are counted also by who holds mu
+	changes map[schema.GroupKind]int64
 
 	mu      sync.Mutex
 	pods    map[types.UID]*pod
@@ -92,7 +92,7 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 	}
 	c := &Cluster{
 		Images: images, Progress: progress, dir: dir, network: newNetwork(),
-		pods: map[types.UID]*pod{},
+		changes: map[schema.GroupKind]int64{}, pods: map[types.UID]*pod{},
 	}
 	c.Client = fake.NewClientBuilder().WithScheme(scheme).
 		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{},
@@ -104,18 +104,40 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 		WithInterceptorFuncs(c.counting()).Build()
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
-	for _, reconcile := range []func(context.Context) error{c.deployments, c.statefulSets, c.daemonSets, c.jobs, c.refreshVolumes} {
-		c.Loop(ctx, tick, c.OnChange(reconcile))
-	}
+	pod := &corev1.Pod{}
+	c.Loop(ctx, tick, c.OnChange(c.deployments, &appsv1.Deployment{}, pod))
+	c.Loop(ctx, tick, c.OnChange(c.statefulSets, &appsv1.StatefulSet{}, pod))
+	c.Loop(ctx, tick, c.OnChange(c.daemonSets, &appsv1.DaemonSet{}, pod))
+	c.Loop(ctx, tick, c.OnChange(c.jobs, &batchv1.Job{}, pod))
+	c.Loop(ctx, tick, c.OnChange(c.refreshVolumes, &corev1.Secret{}, &corev1.ConfigMap{}, pod))
 	return c, nil
 }
 
-// Changes is how many writes there were to objects of the cluster: as long as it stays the same, there is nothing new to see.
-func (c *Cluster) Changes() int64 { return c.changes.Load() }
+// Changes is how many writes there were to objects of some kinds: as long as it stays the same, there is nothing new to see of them.
+func (c *Cluster) Changes(of ...client.Object) int64 {
+	c.counted.Lock()
+	defer c.counted.Unlock()
+	sum := int64(0)
+	for _, o := range of {
+		sum += c.changes[c.kindOf(o)]
+	}
+	return sum
+}
+
+// kindOf is the kind of an object, which is empty for one that the cluster does not know, and refuses.
+func (c *Cluster) kindOf(o client.Object) schema.GroupKind {
+	kind, _ := c.Client.GroupVersionKindFor(o)
+	return kind.GroupKind()
+}
 
 // counting counts writes, and gives new objects what an API server gives them, which the fake one does not.
 func (c *Cluster) counting() interceptor.Funcs {
-	count := func(err error) error { c.changes.Add(1); return err }
+	count := func(o client.Object, err error) error {
+		c.counted.Lock()
+		defer c.counted.Unlock()
+		c.changes[c.kindOf(o)]++
+		return err
+	}
 	return interceptor.Funcs{
 		Create: func(ctx context.Context, api client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			if o.GetUID() == "" {
@@ -123,26 +145,26 @@ func (c *Cluster) counting() interceptor.Funcs {
 			}
 			o.SetGeneration(1)
 			o.SetCreationTimestamp(metav1.Now())
-			return count(api.Create(ctx, o, opts...))
+			return count(o, api.Create(ctx, o, opts...))
 		},
 		Update: func(ctx context.Context, api client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
-			return count(api.Update(ctx, o, opts...))
+			return count(o, api.Update(ctx, o, opts...))
 		},
 		Patch: func(ctx context.Context, api client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return count(api.Patch(ctx, o, patch, opts...))
+			return count(o, api.Patch(ctx, o, patch, opts...))
 		},
 		Delete: func(ctx context.Context, api client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-			return count(api.Delete(ctx, o, opts...))
+			return count(o, api.Delete(ctx, o, opts...))
 		},
 		SubResourceUpdate: func(
 			ctx context.Context, api client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption,
 		) error {
-			return count(api.SubResource(sub).Update(ctx, o, opts...))
+			return count(o, api.SubResource(sub).Update(ctx, o, opts...))
 		},
 		SubResourcePatch: func(
 			ctx context.Context, api client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption,
 		) error {
-			return count(api.SubResource(sub).Patch(ctx, o, patch, opts...))
+			return count(o, api.SubResource(sub).Patch(ctx, o, patch, opts...))
 		},
 	}
 }
@@ -150,11 +172,11 @@ func (c *Cluster) counting() interceptor.Funcs {
 // quiet is how long a controller does not look while nothing is written: pods start and end besides.
 const quiet = time.Second
 
-// OnChange lets a controller look when something was written, or has not been for a while.
-func (c *Cluster) OnChange(reconcile func(context.Context) error) func(context.Context) error {
+// OnChange lets a controller look when an object of some kinds was written, or none has been for a while.
+func (c *Cluster) OnChange(reconcile func(context.Context) error, of ...client.Object) func(context.Context) error {
 	seen, last := int64(-1), time.Time{}
 	return func(ctx context.Context) error {
-		now := c.Changes()
+		now := c.Changes(of...)
 		if now == seen && time.Since(last) < quiet {
 			return nil
 		}

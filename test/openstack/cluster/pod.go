@@ -268,6 +268,7 @@ func (p *pod) spec(ctx context.Context, container *corev1.Container) (sandbox.Sp
 	if s.Env, err = environment(ctx, p.cluster.Client, p.object, container, s.Env); err != nil {
 		return s, err
 	}
+	s.Env = last(s.Env)
 	if s.Mounts, err = p.cluster.base(image, s.UserID); err != nil {
 		return s, err
 	}
@@ -281,6 +282,21 @@ func (p *pod) spec(ctx context.Context, container *corev1.Container) (sandbox.Sp
 		return s, fmt.Errorf("container %s of pod %s has no command, and image %s no entrypoint", container.Name, p.object.Name, container.Image)
 	}
 	return s, err
+}
+
+// last has each variable once, as it is said last: a pod's takes the place of its image's.
+func last(env []string) []string {
+	at, out := map[string]int{}, []string(nil)
+	for _, e := range env {
+		name, _, _ := strings.Cut(e, "=")
+		if i, ok := at[name]; ok {
+			out[i] = e
+			continue
+		}
+		at[name] = len(out)
+		out = append(out, e)
+	}
+	return out
 }
 
 // secure makes a container what the security contexts of its pod and its own say. Nobody says anything of most images, so that who runs

@@ -13,7 +13,9 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -72,16 +74,20 @@ func (o *Operators) companion(ctx context.Context) {
 	comparisons := &ovnsync.Reconciler{Client: api, Reader: api, Output: o.Cluster.Output, Events: recorder, Clock: clock{o}}
 	offers := &computecatalog.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	o.administration(ctx)
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(rafts), &c5c3v1.RaftClusterList{}))
-	o.Cluster.Loop(ctx, pass, o.Cluster.OnChange(o.topology))
+	secret, job := &corev1.Secret{}, &batchv1.Job{}
+	consumers := []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}, &corev1.Pod{}}
+	with := func(more ...client.Object) []client.Object { return append(more, consumers...) }
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(rafts, with(&c5c3v1.RaftCluster{}, secret)...), &c5c3v1.RaftClusterList{}))
+	o.Cluster.Loop(ctx, pass, o.Cluster.OnChange(o.topology, append(topologyKinds(), secret)...))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.dueOr(cells, o.cellChanges()), &openstackv1.CellMappingList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.dueOr(offers, o.edits()), &openstackv1.ComputeCatalogList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(services), &openstackv1.ServiceCheckList{}))
-	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, o.onChange(credentials), &c5c3v1.CredentialRotationList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(secrets), &c5c3v1.SecretAggregateList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(keys), &openstackv1.KeyRepositoryList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(comparisons), &openstackv1.OVNSyncList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(schema), &openstackv1.DatabaseSyncList{}))
+	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, o.onChange(credentials,
+		with(append(topologyKinds(), &c5c3v1.CredentialRotation{}, &c5c3v1.SecretAggregate{}, secret)...)...), &c5c3v1.CredentialRotationList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(secrets, &c5c3v1.SecretAggregate{}, secret), &c5c3v1.SecretAggregateList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(keys, with(&openstackv1.KeyRepository{}, secret, job)...), &openstackv1.KeyRepositoryList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(comparisons, &openstackv1.OVNSync{}, job), &openstackv1.OVNSyncList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(schema, with(&openstackv1.DatabaseSync{}, job)...), &openstackv1.DatabaseSyncList{}))
 }
 
 // transport is a way into the cluster for clients that trust one authority.
@@ -111,16 +117,16 @@ func reconcileAll(api client.Client, r reconcile.Reconciler, list client.ObjectL
 	}
 }
 
-// onChange lets a reconciler be called when something in the cluster was written since its last pass, which may be what it watches, or when
-// it wants to, by the companion's clock.
-func (o *Operators) onChange(r reconcile.Reconciler) reconcile.Reconciler {
+// onChange lets a reconciler be called when an object of a kind that it watches was written since its last pass, or when it wants to, by the
+// companion's clock.
+func (o *Operators) onChange(r reconcile.Reconciler, watched ...client.Object) reconcile.Reconciler {
 	type last struct {
 		changes int64
 		next    time.Time // zero: it waits for a change
 	}
 	passes := map[reconcile.Request]last{}
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-		changes, began := o.Cluster.Changes(), o.Now()
+		changes, began := o.Cluster.Changes(watched...), o.Now()
 		if was, ok := passes[req]; ok && was.changes == changes && (was.next.IsZero() || began.Before(was.next)) {
 			return reconcile.Result{}, nil
 		}

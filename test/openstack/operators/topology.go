@@ -22,14 +22,26 @@ import (
 // topologyFinalizer lets the operator delete in the broker what an object stood for.
 const topologyFinalizer = "deletion.finalizers.rabbitmq.com"
 
+// topologyKinds are the objects that the companion makes, and this does.
+func topologyKinds() []client.Object {
+	var out []client.Object
+	for _, kind := range []string{"User", "Permission"} {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(schema.GroupVersionKind{Group: rabbitmq.Group, Version: rabbitmq.Version, Kind: kind})
+		out = append(out, u)
+	}
+	return out
+}
+
 // topology does with Users and Permissions that the companion makes what the messaging topology operator does, and with what they own what
 // Kubernetes does when they are gone. https://github.com/rabbitmq/messaging-topology-operator, internal/controller.
 func (o *Operators) topology(ctx context.Context) error {
 	var errs []error
 	there := map[types.UID]bool{}
-	for _, kind := range []string{"User", "Permission"} {
+	for _, kind := range topologyKinds() {
 		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(schema.GroupVersionKind{Group: rabbitmq.Group, Version: rabbitmq.Version, Kind: kind + "List"})
+		list.SetAPIVersion(rabbitmq.Group + "/" + rabbitmq.Version)
+		list.SetKind(kind.GetObjectKind().GroupVersionKind().Kind + "List")
 		if err := o.Cluster.Client.List(ctx, list); err != nil {
 			return err
 		}
