@@ -232,7 +232,11 @@ func (m *model) options() oslo.Config {
 			"glance_ca_certificates_file": ca,
 		},
 		serviceGroup: {"send_service_user_token": true},
-		novaGroup:    {"region_name": m.Spec.Region, "interface": "internal"},
+		// What would be done as root is done without any privilege: the helper gives up the capabilities that it has, and fails to keep others.
+		// https://docs.openstack.org/oslo.privsep/latest/user/index.html
+		"cinder_sys_admin": {"capabilities": ""},
+		"privsep_osbrick":  {"capabilities": ""},
+		novaGroup:          {"region_name": m.Spec.Region, "interface": "internal"},
 	}
 	if e := m.spec.Exposure; e != nil && e.Path != "" {
 		// The Gateway takes the path away, so that Cinder cannot see it in requests.
