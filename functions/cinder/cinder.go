@@ -228,14 +228,15 @@ func (m *model) options() oslo.Config {
 			"resource_query_filters_file": data + "resource_filters.json",
 			"default_volume_type":         m.spec.DefaultVolumeType,
 			"image_conversion_dir":        scratchPath,
+			"glance_core_properties":      coreProperties,
 			"glance_catalog_info":         "image:glance:internalURL",
 			"glance_ca_certificates_file": ca,
 		},
 		serviceGroup: {"send_service_user_token": true},
 		// What would be done as root is done without any privilege: the helper gives up the capabilities that it has, and fails to keep others.
 		// https://docs.openstack.org/oslo.privsep/latest/user/index.html
-		"cinder_sys_admin": {"capabilities": ""},
-		"privsep_osbrick":  {"capabilities": ""},
+		"cinder_sys_admin": {"capabilities": []string{}},
+		"privsep_osbrick":  {"capabilities": []string{}},
 		novaGroup:          {"region_name": m.Spec.Region, "interface": "internal"},
 	}
 	if e := m.spec.Exposure; e != nil && e.Path != "" {
@@ -246,6 +247,13 @@ func (m *model) options() oslo.Config {
 		c[b.Name] = b.options
 	}
 	return c
+}
+
+// coreProperties are those of an image that are no custom ones: Cinder's default, and what it takes down of each image that it reads. Where
+// that is the only other one, releases up to 2026.1 cannot make an image of the volume: they leave the name out, and send no properties as
+// a property, which Glance refuses (_translate_to_glance in cinder/image/glance.py).
+var coreProperties = []string{
+	"checksum", "container_format", "disk_format", "image_name", "image_id", "min_disk", "min_ram", "name", "size", "signature_verified",
 }
 
 // archival removes from the database what was deleted.

@@ -23,6 +23,7 @@ func TestEachOwner(t *testing.T) {
 		},
 		Groups: []registry.Group{{Name: "ceph-rbd", Template: "rbd"}, {Name: "archive_1", Template: "nfs"}},
 		Tunable: []string{
+			"DEFAULT glance_core_properties",
 			"ceph-rbd rados_connect_timeout", "ceph-rbd rbd_flatten_volume_from_snapshot", "ceph-rbd report_discard_supported", "archive_1 nfs_snapshot_support",
 		},
 	}

@@ -82,8 +82,7 @@ func (o *Operators) companion(ctx context.Context) {
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.dueOr(cells, o.cellChanges()), &openstackv1.CellMappingList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.dueOr(offers, o.edits()), &openstackv1.ComputeCatalogList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(services), &openstackv1.ServiceCheckList{}))
-	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, o.onChange(credentials,
-		with(append(topologyKinds(), &c5c3v1.CredentialRotation{}, &c5c3v1.SecretAggregate{}, secret)...)...), &c5c3v1.CredentialRotationList{}))
+	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, o.onState(credentials, o.credential), &c5c3v1.CredentialRotationList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(secrets, &c5c3v1.SecretAggregate{}, secret), &c5c3v1.SecretAggregateList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(keys, with(&openstackv1.KeyRepository{}, secret, job)...), &openstackv1.KeyRepositoryList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(comparisons, &openstackv1.OVNSync{}, job), &openstackv1.OVNSyncList{}))
@@ -120,14 +119,25 @@ func reconcileAll(api client.Client, r reconcile.Reconciler, list client.ObjectL
 // onChange lets a reconciler be called when an object of a kind that it watches was written since its last pass, or when it wants to, by the
 // companion's clock.
 func (o *Operators) onChange(r reconcile.Reconciler, watched ...client.Object) reconcile.Reconciler {
+	return o.onState(r, func(context.Context, reconcile.Request) (string, error) {
+		return fmt.Sprint(o.Cluster.Changes(watched...)), nil
+	})
+}
+
+// onState is the same for what a reconciler watches of each object.
+func (o *Operators) onState(r reconcile.Reconciler, state func(context.Context, reconcile.Request) (string, error)) reconcile.Reconciler {
 	type last struct {
-		changes int64
-		next    time.Time // zero: it waits for a change
+		state string
+		next  time.Time // zero: it waits for a change
 	}
 	passes := map[reconcile.Request]last{}
 	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-		changes, began := o.Cluster.Changes(watched...), o.Now()
-		if was, ok := passes[req]; ok && was.changes == changes && (was.next.IsZero() || began.Before(was.next)) {
+		is, err := state(ctx, req)
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+		began := o.Now()
+		if was, ok := passes[req]; ok && was.state == is && (was.next.IsZero() || began.Before(was.next)) {
 			return reconcile.Result{}, nil
 		}
 		result, err := r.Reconcile(ctx, req)
@@ -135,12 +145,46 @@ func (o *Operators) onChange(r reconcile.Reconciler, watched ...client.Object) r
 			delete(passes, req)
 			return result, err
 		}
-		passes[req] = last{changes: changes}
+		passes[req] = last{state: is}
 		if result.RequeueAfter > 0 {
-			passes[req] = last{changes: changes, next: began.Add(result.RequeueAfter)}
+			passes[req] = last{state: is, next: began.Add(result.RequeueAfter)}
 		}
 		return result, nil
 	})
+}
+
+// credential is what is watched of a CredentialRotation, each look at which is a log-in: itself, the Secrets that it fills and
+// logs in by, who uses the credential, and users of message queues.
+func (o *Operators) credential(ctx context.Context, req reconcile.Request) (string, error) {
+	r := &c5c3v1.CredentialRotation{}
+	if err := o.Cluster.Client.Get(ctx, req.NamespacedName, r); err != nil {
+		return "", err
+	}
+	watched := map[string][]string{"Secret": {string(r.Spec.SecretName)}}
+	if cloud := r.Spec.CloudCredentialsRef; cloud != nil {
+		watched["Secret"] = append(watched["Secret"], string(cloud.SecretName))
+	}
+	for _, c := range r.Spec.Consumers {
+		watched[c.Kind] = append(watched[c.Kind], string(c.Name))
+	}
+	var state strings.Builder
+	fmt.Fprint(&state, r.Generation, r.Annotations, o.Cluster.Changes(topologyKinds()...))
+	for _, object := range []client.Object{
+		&corev1.Secret{}, &c5c3v1.SecretAggregate{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{},
+	} {
+		kind, err := o.Cluster.Client.GroupVersionKindFor(object)
+		if err != nil {
+			return "", err
+		}
+		for _, name := range watched[kind.Kind] {
+			err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: name}, object)
+			if client.IgnoreNotFound(err) != nil {
+				return "", err
+			}
+			fmt.Fprintf(&state, " %s/%s %s", kind.Kind, name, object.GetResourceVersion())
+		}
+	}
+	return state.String(), nil
 }
 
 // cellChanges wakes who reconciles CellMappings for what it watches: their specs, and their Jobs.
