@@ -74,8 +74,8 @@ var graph = compose.Graph[*model]{
 		Follows: []string{networkComponent, switchComponent}, Enabled: (*model).known, Build: ovnController,
 	},
 	{
-		Name: metadataComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent}, Follows: []string{switchComponent},
-		Enabled: (*model).metadataWanted, Build: metadataAgent,
+		Name: metadataComponent, Phase: common.PhaseCompute, Needs: []string{loginsComponent, controllerComponent},
+		Follows: []string{switchComponent}, Enabled: (*model).metadataWanted, Build: metadataAgent,
 	},
 	{
 		Name: libvirtComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},

@@ -13,4 +13,9 @@ ready)
   ;;
 esac
 
+# The agent wants to know which node this is, which ovn-controller's pod says.
+trap 'exit 143' TERM INT
+until ovsdb-client --timeout=10 dump unix:/run/openvswitch/db.sock Open_vSwitch Open_vSwitch external_ids 2>/dev/null | grep -q system-id; do
+  sleep 1
+done
 exec "$PROGRAM" --config-file /etc/cobaltcore/neutron.conf
