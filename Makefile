@@ -116,8 +116,9 @@ bench-platform: ## Measure what control planes cost a real Crossplane: [PLANES="
 	go run ./test/platform/bench $(PLANES)
 
 # Needs root: the tests run in network, mount and process namespaces of their own.
-test-openstack: ## Test what a claim becomes with the real services, MariaDB, RabbitMQ, memcached and more: [SERVICE=keystone] [RUN=TestName] (Linux, root)
-	go test -tags openstack -count=1 -timeout 3h $(if $(SERVICE)$(RUN),-v) -run '$(RUN)' ./test/openstack $(if $(SERVICE),-service '$(SERVICE)')
+test-openstack: ## Test what a claim becomes with the real services, MariaDB, RabbitMQ, memcached and more: [SERVICE=keystone] [RUN=TestName] [LOGS=folder] (Linux, root)
+	go test -tags openstack -count=1 -timeout 3h $(if $(SERVICE)$(RUN),-v) -run '$(RUN)' ./test/openstack \
+	  -args $(if $(SERVICE),-service '$(SERVICE)') $(if $(LOGS),-logs '$(abspath $(LOGS))')
 
 openstack-up: ## Make a claim a running cloud on this machine, with a clouds.yaml: CLAIM="file ..." (Linux, root)
 	@go build -o "$(CACHE)/bin/openstack-up" ./test/openstack/up

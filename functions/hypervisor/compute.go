@@ -57,7 +57,8 @@ func (m *model) computeConfig(g *group) oslo.Config {
 	ca := authorityFile(a.CASecretRef)
 	login := oslo.Options{"auth_type": "v3applicationcredential", "auth_url": string(a.IdentityURL), "cafile": ca}
 	peer := oslo.Options{"region_name": a.Region, "valid_interfaces": "internal", "cafile": ca}
-	privsep := oslo.Options{"helper_command": privsepHelper}
+	// A helper reads what it may do of the file that it is told of.
+	privsep := oslo.Options{"helper_command": privsepHelper + " --config-file " + scripts + "/nova.conf"}
 	c := oslo.Config{
 		"DEFAULT": {
 			"use_stderr": true, "state_path": instances, "instances_path": instances + "/instances", "compute_driver": "libvirt.LibvirtDriver",

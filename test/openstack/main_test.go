@@ -4,6 +4,7 @@ package openstack
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -24,6 +25,8 @@ import (
 var (
 	// service is the subject that was asked for; empty: everything that needs no Ceph.
 	service = flag.String("service", "", "the service, or what services stand on, that is tested: everything, if none is named")
+	// logs is a folder for what the pods of a failed test have said; empty: it goes with the test.
+	logs = flag.String("logs", "", "a folder for the logs of the pods of tests that fail")
 	// programs are what clouds run.
 	programs *install.Programs
 	// newest is the release of what belongs to none.
@@ -107,6 +110,19 @@ func read(t testing.TB, name string) []byte {
 	return text
 }
 
+// keepLogs copies what pods have said, if the test has failed and somebody has said where to.
+func keepLogs(t testing.TB, dir string) {
+	if !t.Failed() || *logs == "" {
+		return
+	}
+	to := filepath.Join(*logs, t.Name())
+	if err := errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(filepath.Join(dir, "logs")))); err != nil {
+		t.Log("cannot keep the logs:", err)
+		return
+	}
+	t.Log("logs of the pods:", to)
+}
+
 // start returns a cloud that ends with the test.
 func start(t testing.TB, claim []byte, change func(*Options)) *Cloud {
 	t.Helper()
@@ -114,6 +130,7 @@ func start(t testing.TB, claim []byte, change func(*Options)) *Cloud {
 	if change != nil {
 		change(&o)
 	}
+	t.Cleanup(func() { keepLogs(t, o.Dir) })
 	c, err := Start(context.Background(), o)
 	if c != nil {
 		t.Cleanup(c.Stop)
