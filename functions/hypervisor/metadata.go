@@ -75,8 +75,11 @@ func (m *model) agentConfig() oslo.Config {
 	for _, context := range []string{
 		"privsep", "privsep_dhcp_release", "privsep_ovs_vsctl", "privsep_namespace", "privsep_conntrack", "privsep_link",
 	} {
-		c[context] = oslo.Options{"helper_command": privsepHelper}
+		c[context] = oslo.Options{"helper_command": privsepHelper + " --config-file " + scripts + "/neutron.conf"}
 	}
+	// Its own context asks for SYS_PTRACE (19) by itself, for processes of other pods: it gets DAC_OVERRIDE, DAC_READ_SEARCH, NET_ADMIN and
+	// SYS_ADMIN.
+	c["privsep"]["capabilities"] = []string{"1", "2", "12", "21"}
 	return c
 }
 
@@ -110,8 +113,8 @@ func (m *model) agentDaemon(config files) daemon {
 		said: m.agents().Metadata.Resources, enough: requests("100m", "512Mi"),
 		privileges: []workload.Privilege{{
 			Container: metadataComponent, RunAsUser: root, HostNetwork: true, Mounts: true,
-			Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and NET_ADMIN plugs it in; NET_RAW, DAC_OVERRIDE and " +
-				"DAC_READ_SEARCH are what Neutron's helper asks for and does not start without",
+			Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and NET_ADMIN plugs it in; DAC_OVERRIDE and " +
+				"DAC_READ_SEARCH are for files of haproxies, which others own, and NET_RAW is how iptables asks for its extensions",
 			Capabilities: []corev1.Capability{"DAC_OVERRIDE", "DAC_READ_SEARCH", "NET_ADMIN", "NET_RAW", "SYS_ADMIN"},
 			HostPaths:    []workload.HostPath{folder("run", switchRun)},
 		}},
