@@ -38,6 +38,7 @@ var folders = []folder{
 	{"novacell", namespaced, "definition.yaml", []string{"nova.openstack.c5c3.io_novacells.yaml"}},
 	{"neutron", namespaced, "definition.yaml", []string{"neutron.openstack.c5c3.io_neutrons.yaml"}},
 	{"horizon", namespaced, "definition.yaml", []string{"horizon.openstack.c5c3.io_horizons.yaml"}},
+	{"barbican", namespaced, "definition.yaml", []string{"barbican.openstack.c5c3.io_barbicans.yaml"}},
 	{"heat", namespaced, "definition.yaml", []string{"heat.openstack.c5c3.io_heats.yaml"}},
 	{"cinder", namespaced, "definition.yaml", []string{"cinder.openstack.c5c3.io_cinders.yaml"}},
 	{"ovn", namespaced, "definition.yaml", []string{"ovn.c5c3.io_ovnclusters.yaml"}},

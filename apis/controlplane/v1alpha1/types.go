@@ -127,6 +127,9 @@ type Services struct {
 	// Dashboard.
 	// +optional
 	Horizon *Horizon `json:"horizon,omitempty"`
+	// Key manager.
+	// +optional
+	Barbican *Barbican `json:"barbican,omitempty"`
 }
 
 // Global are settings for the whole cloud. They override the platform's, field by field; absent fields keep the platform's value. A value

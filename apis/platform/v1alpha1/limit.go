@@ -128,6 +128,11 @@ type Limit struct {
 	// +listType=set
 	// +optional
 	NFSServers []HostPattern `json:"nfsServers,omitempty"`
+	// Hosts of Vaults that a key manager may keep secrets in: vault.example.com:8200.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=set
+	// +optional
+	VaultServers []HostPattern `json:"vaultServers,omitempty"`
 	// Networks of hypervisors, whose screens consoles may reach, and which may reach what is exposed to other clusters: 10.0.0.0/8 allows
 	// every network in it, and * those that a claim leaves open, too.
 	// +kubebuilder:validation:MaxItems=32

@@ -173,6 +173,11 @@ func (in *Limit) DeepCopyInto(out *Limit) {
 		*out = make([]HostPattern, len(*in))
 		copy(*out, *in)
 	}
+	if in.VaultServers != nil {
+		in, out := &in.VaultServers, &out.VaultServers
+		*out = make([]HostPattern, len(*in))
+		copy(*out, *in)
+	}
 	if in.HypervisorNetworks != nil {
 		in, out := &in.HypervisorNetworks, &out.HypervisorNetworks
 		*out = make([]NetworkPattern, len(*in))
