@@ -46,6 +46,7 @@ var allCases = map[string]kindCases{
 	"ComputeCatalog":      computeCatalogCases,
 	"DatabaseSync":        databaseSyncCases,
 	"Neutron":             neutronCases,
+	"Barbican":            barbicanCases,
 	"Heat":                heatCases,
 	"NovaCell":            novaCellCases,
 	"OVNCluster":          ovnClusterCases,

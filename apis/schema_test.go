@@ -33,7 +33,7 @@ func crds(t testing.TB) map[string]*apiextensionsv1.CustomResourceDefinition {
 
 func TestKinds(t *testing.T) {
 	want := []string{
-		"CellMapping", "Cinder", "ComputeCatalog", "ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion",
+		"Barbican", "CellMapping", "Cinder", "ComputeCatalog", "ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion",
 		"Glance", "Heat", "Horizon", "HypervisorCluster",
 		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "Neutron", "Nova", "NovaCell", "OVNCluster", "OVNSync", "Placement", "PlatformConfig", "RaftCluster",
 		"RoleAssignment", "SecretAggregate", "ServiceCheck", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster", "XStorageCluster",

@@ -186,4 +186,6 @@ func archival(m *model) ([]compose.Stage, error) {
 	return service.Single(archive, w.CronJob(pod, string(a.Schedule), a.Suspend)), nil
 }
 
-func status(m *model, plan compose.Plan) any { return barbicanv1.BarbicanStatus{ServiceStatus: m.Status(plan)} }
+func status(m *model, plan compose.Plan) any {
+	return barbicanv1.BarbicanStatus{ServiceStatus: m.Status(plan)}
+}

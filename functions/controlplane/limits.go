@@ -45,6 +45,7 @@ var (
 	downloadHosts      = row{"downloadHosts", func(l *platformv1.Limit) []string { return limit.Texts(l.DownloadHosts) }, hostsOrAny}
 	storageNetworks    = row{"storageNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.StorageNetworks) }, limit.Network}
 	nfsServers         = row{"nfsServers", func(l *platformv1.Limit) []string { return limit.Texts(l.NFSServers) }, limit.Hosts}
+	vaultServers       = row{"vaultServers", func(l *platformv1.Limit) []string { return limit.Texts(l.VaultServers) }, limit.Hosts}
 	hypervisorNetworks = row{
 		"hypervisorNetworks", func(l *platformv1.Limit) []string { return limit.Texts(l.HypervisorNetworks) }, limit.Network,
 	}
@@ -272,7 +273,7 @@ func (r *row) allowsAny(entries []string, value string) bool {
 }
 
 func (r *row) isHost() bool {
-	return slices.Contains([]*row{&s3Endpoints, &directoryHosts, &openIDHosts, &downloadHosts, &nfsServers}, r)
+	return slices.Contains([]*row{&s3Endpoints, &directoryHosts, &openIDHosts, &downloadHosts, &nfsServers, &vaultServers}, r)
 }
 
 // limitDomains are the domains of the limits that hold here, without the one that stands for all.

@@ -166,6 +166,10 @@ func TestDeniedByDefault(t *testing.T) {
 			"{services: {cinder: {backends: [{name: a, nfs: {shares: ['nfs.example.com:/volumes']}}]}}}",
 			"spec.services.cinder.backends[0].nfs.shares", "nfs.example.com", "nfsServers: ['*.example.com']", "nfsServers: [example.com]",
 		},
+		"secrets in a Vault": {
+			"{services: {barbican: {vault: {url: 'https://vault.example.com:8200', secretRef: {name: vault}}}}}",
+			"spec.services.barbican.vault.url", "vault.example.com:8200", "vaultServers: ['*.example.com']", "vaultServers: ['vault.example.com:443']",
+		},
 		"backups on an NFS server": {
 			"{services: {cinder: {backup: {nfs: {share: '[fd00::1]:/backups'}}}}}",
 			"spec.services.cinder.backup.nfs.share", "fd00::1", "nfsServers: ['*']", "nfsServers: ['*.example.com']",

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
@@ -42,6 +43,20 @@ var services = []*service{
 			return order{enabled: true, basics: p.Service, workload: p.Workload, uwsgi: p.UWSGI}
 		},
 		build: placement, check: checkAPI,
+	},
+	{
+		name: barbicanv1.ServiceName, kind: barbicanv1.GroupVersionKind, phase: common.PhaseCoreServices,
+		needs: []string{catalogComponent, messagingComponent},
+		path:  "/key-manager", internal: barbicanv1.InternalURL,
+		ordered: func(s *controlplanev1.Services) order {
+			b := s.Barbican
+			if b == nil || !b.Enabled {
+				return order{}
+			}
+			return order{enabled: true, basics: b.Service, workload: barbicanAPI(b), uwsgi: b.UWSGI}
+		},
+		build: barbican, check: checkBarbican, secrets: barbicanSecrets, mentions: barbicanMentions, pods: barbicanPods,
+		connections: barbicanConnections,
 	},
 	{
 		name: glancev1.ServiceName, kind: glancev1.GroupVersionKind, phase: common.PhaseCoreServices,

@@ -45,6 +45,7 @@ func cloud(t rapid.TB, wanted release.Release, seen []running) *model {
 	m := &model{release: wanted, size: sizes[controlplanev1.SizeSmall], platform: &platformv1.PlatformConfigSpec{QueueIssuer: "queues"}}
 	m.spec.Services.Horizon = &controlplanev1.Horizon{}
 	m.spec.Services.Glance, m.spec.Services.Nova, m.spec.Services.Neutron = &controlplanev1.Glance{}, &controlplanev1.Nova{}, &controlplanev1.Neutron{}
+	m.spec.Services.Barbican = &controlplanev1.Barbican{}
 	m.spec.Services.Heat = &controlplanev1.Heat{}
 	m.spec.Services.Cinder = &controlplanev1.Cinder{}
 	objects := map[string]encoded.Struct{}

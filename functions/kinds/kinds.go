@@ -2,6 +2,7 @@
 package kinds
 
 import (
+	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
@@ -13,6 +14,7 @@ import (
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/functions/barbican"
 	"github.com/c5c3/crossplane-cobaltcore/functions/catalog"
 	"github.com/c5c3/crossplane-cobaltcore/functions/cinder"
 	"github.com/c5c3/crossplane-cobaltcore/functions/controlplane"
@@ -39,6 +41,7 @@ func Runners() map[string]function.Runner {
 		keystonev1.GroupVersionKind.GroupKind().String():  keystone.New(),
 		catalogv1.GroupVersionKind.GroupKind().String():   catalog.New(),
 		placementv1.GroupVersionKind.GroupKind().String(): placement.New(),
+		barbicanv1.GroupVersionKind.GroupKind().String():  barbican.New(),
 		glancev1.GroupVersionKind.GroupKind().String():    glance.New(),
 		novav1.GroupVersionKind.GroupKind().String():      nova.New(),
 		novacellv1.GroupVersionKind.GroupKind().String():  novacell.New(),

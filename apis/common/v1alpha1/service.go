@@ -60,14 +60,14 @@ type Process struct {
 	// +kubebuilder:validation:Maximum=32
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
-	// CPU time that each pod is guaranteed, in cores: 500m is half a core. Absent: by the claim's size.
+	// Guaranteed CPU time, in cores. Absent: by the claim's size.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=10
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('^([1-9][0-9]{0,3}|[1-9][0-9]{0,6}m|(0|[1-9][0-9]{0,3})[.][0-9]{0,2}[1-9])$')",message="must be cores, and more than 0: 500m is half a core, 2 are two"
 	// +kubebuilder:example="500m"
 	// +optional
 	CPU *intstr.IntOrString `json:"cpu,omitempty"`
-	// Memory that each pod is guaranteed, and gets at most: 1Gi. Absent: by the claim's size.
+	// Guaranteed memory, and its limit. Absent: by the claim's size.
 	// +kubebuilder:example="1Gi"
 	// +optional
 	Memory Memory `json:"memory,omitempty"`

@@ -38,6 +38,7 @@ var reports = map[string][]string{
 	"glance.openstack.c5c3.io":       {"Glance Ready"},
 	"horizon.openstack.c5c3.io":      {"Horizon Ready"},
 	"neutron.openstack.c5c3.io":      {"Neutron Ready"},
+	"barbican.openstack.c5c3.io":     {"Barbican Ready"},
 	"heat.openstack.c5c3.io":         {"Heat Ready"},
 	"cinder.openstack.c5c3.io":       {"Cinder Ready"},
 	"nova.openstack.c5c3.io":         {"Nova Ready", "NovaCell Ready"},

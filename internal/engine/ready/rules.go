@@ -3,6 +3,7 @@ package ready
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
@@ -97,6 +98,7 @@ var rules = table(
 	row(glancev1.Group, "Glance", composite()),
 	row(horizonv1.Group, "Horizon", composite()),
 	row(neutronv1.Group, "Neutron", composite()),
+	row(barbicanv1.Group, "Barbican", composite()),
 	row(heatv1.Group, "Heat", composite()),
 	row(cinderv1.Group, "Cinder", composite()),
 	row(novav1.Group, "Nova", composite()),

@@ -39,6 +39,7 @@ var statuses = table(
 	row("glance.openstack.c5c3.io", "Glance", composite),
 	row("horizon.openstack.c5c3.io", "Horizon", composite),
 	row("neutron.openstack.c5c3.io", "Neutron", composite),
+	row("barbican.openstack.c5c3.io", "Barbican", composite),
 	row("heat.openstack.c5c3.io", "Heat", composite),
 	row("cinder.openstack.c5c3.io", "Cinder", composite),
 	row("nova.openstack.c5c3.io", "Nova", composite),

@@ -111,6 +111,19 @@ var taken = map[string]map[string]string{
 			"swift_upload_buffer_dir",
 		"<vmware>": "*",
 	},
+	"barbican": {
+		"DEFAULT": "admin_role allow_anonymous_access backdoor_port backdoor_socket db_auto_create executor_thread_pool_size " +
+			"graceful_shutdown_timeout host_href",
+		"crypto":                 "*",
+		"dogtag_plugin":          "*",
+		"keystone_notifications": "*",
+		"p11_crypto_plugin":      "*",
+		"queue":                  "asynchronous_workers *",
+		"retry_scheduler":        "*",
+		"secretstore":            "*",
+		"simple_crypto_plugin":   "*",
+		"vault_plugin":           "*",
+	},
 	"heat": {
 		"DEFAULT": "backdoor_port backdoor_socket cloud_backend convergence_engine deferred_auth_method environment_dir graceful_shutdown_timeout " +
 			"heat_metadata_server_url heat_stack_user_role heat_waitcondition_server_url host instance_connection_is_secure keystone_backend " +
@@ -292,13 +305,13 @@ var taken = map[string]map[string]string{
 var (
 	listed = map[string]table{
 		"every service": everyService, "without queue": withoutQueue, "client": client, "keystone": keystone, "placement": placement, "glance": glance,
-		"queue": queue, "nova": nova, "neutron": neutron, "cinder": cinder, "heat": heat,
+		"queue": queue, "nova": nova, "neutron": neutron, "cinder": cinder, "heat": heat, "barbican": barbican,
 	}
 	tablesOf = map[string][]string{
 		"keystone": {"keystone", "without queue", "every service"}, "placement": {"placement", "client", "every service"},
 		"glance": {"glance", "without queue", "client", "every service"}, "nova": {"nova", "queue", "client", "every service"},
 		"neutron": {"neutron", "queue", "client", "every service"}, "heat": {"heat", "queue", "client", "every service"},
-		"cinder": {"cinder", "queue", "client", "every service"},
+		"cinder": {"cinder", "queue", "client", "every service"}, "barbican": {"barbican", "queue", "client", "every service"},
 	}
 )
 
@@ -361,6 +374,9 @@ var fields = map[string]map[string]string{"every service": {
 	"quotas.quota_security_group":          "quotas.securityGroups",
 	"quotas.quota_security_group_rule":     "quotas.securityGroupRules",
 	"quotas.quota_subnet":                  "quotas.subnets",
+}, "barbican": {
+	"queue.asynchronous_workers": "worker", "secretstore.anything": "vault", "simple_crypto_plugin.anything": "keys",
+	"vault_plugin.anything": "vault",
 }, "heat": {
 	"DEFAULT.heat_metadata_server_url": "cfn.hostname", "DEFAULT.heat_waitcondition_server_url": "cfn.hostname",
 	"DEFAULT.num_engine_workers": "engine.memory",

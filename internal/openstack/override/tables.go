@@ -3,6 +3,7 @@ package override
 // services are the tables of each service, in which it is looked up one after the other.
 var services = map[string][]table{
 	"keystone":  {keystone, withoutQueue, everyService},
+	"barbican":  {barbican, queue, client, everyService},
 	"placement": {placement, client, everyService},
 	"glance":    {glance, withoutQueue, client, everyService},
 	"neutron":   {neutron, queue, client, everyService},
@@ -104,7 +105,7 @@ var client = table{
 const (
 	patience = "how long to wait for Keystone is the tenant's decision"
 	noLimits = "the service does not ask Keystone for limits here"
-	noKeys   = "there is no key manager here"
+	noKeys   = "which key manager is asked follows from whether the control plane has one"
 )
 
 // withoutQueue is what a service has that could use a message queue, and is given none.

@@ -32,7 +32,7 @@ func TestFor(t *testing.T) {
 		reason, service, release, want string
 	}{
 		"Known":          {"A pair with data is given.", "keystone", "2025.2", ""},
-		"UnknownService": {"The error lists the services.", "nowa", "2025.2", `the options of service "nowa" are not known, only those of cinder, glance, heat, keystone, neutron, nova, placement`},
+		"UnknownService": {"The error lists the services.", "nowa", "2025.2", `the options of service "nowa" are not known, only those of barbican, cinder, glance, heat, keystone, neutron, nova, placement`},
 		"UnknownRelease": {"The error lists the releases.", "keystone", "2024.2", `the options of keystone are not known in release "2024.2", only in 2025.1, 2025.2, 2026.1, 2026.2`},
 	}
 	for name, c := range cases {
@@ -95,6 +95,10 @@ func TestData(t *testing.T) {
 		"nova 2025.2":      {"32.2.1", 61, 1224, 0, 214},
 		"nova 2026.1":      {"33.0.2", 61, 1229, 0, 214},
 		"nova 2026.2":      {"34.0.0", 62, 1261, 0, 214},
+		"barbican 2025.1":  {"20.0.0", 24, 340, 0, 82},
+		"barbican 2025.2":  {"21.0.0", 24, 344, 0, 82},
+		"barbican 2026.1":  {"22.0.0", 24, 340, 0, 82},
+		"barbican 2026.2":  {"23.0.0", 25, 339, 0, 82},
 		"heat 2025.1":      {"24.1.2", 51, 553, 0, 100},
 		"heat 2025.2":      {"25.0.2", 47, 534, 0, 100},
 		"heat 2026.1":      {"26.0.2", 47, 527, 0, 100},

@@ -72,7 +72,7 @@ func TestVersion(t *testing.T) {
 		"First":          {"The oldest column.", args{"2025.1", "keystone"}, "27.1.0", ""},
 		"Last":           {"The newest column.", args{"2026.2", "heat"}, "27.0.1", ""},
 		"Tempest":        {"Tempest is the same for all.", args{"2025.2", "tempest"}, "47.0.0", ""},
-		"UnknownService": {"A service that nobody has.", args{"2025.2", "swift"}, "", `OpenStack service "swift" is not known: there are cinder, glance,`},
+		"UnknownService": {"A service that nobody has.", args{"2025.2", "swift"}, "", `OpenStack service "swift" is not known: there are barbican, cinder, glance,`},
 		"UnknownRelease": {"A release that was not parsed.", args{"2024.2", "nova"}, "", `OpenStack release "2024.2" is not supported`},
 	}
 	for name, tc := range cases {

@@ -24,7 +24,8 @@ func TestKnown(t *testing.T) {
 			{Revision: "e8725d6fa226", Releases: []string{"2026.1"}},
 			{Revision: "742c857f1dfb", Releases: []string{"2026.1", "2026.2"}},
 		},
-		"glance": {{Revision: "2024_1_contract01", Releases: all}, {Revision: "2024_1_expand01", Releases: all}},
+		"barbican": {{Revision: "8c74e2d7f1ff", Releases: all}},
+		"glance":   {{Revision: "2024_1_contract01", Releases: all}, {Revision: "2024_1_expand01", Releases: all}},
 		"heat": {
 			{Revision: "c6214ca60943", Releases: []string{"2025.1", "2025.2"}},
 			{Revision: "88be64598c0f", Releases: []string{"2026.1"}}, {Revision: "d2db381e3324", Releases: []string{"2026.1"}},

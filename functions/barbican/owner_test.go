@@ -1,0 +1,25 @@
+package barbican
+
+import (
+	"encoding/json"
+	"testing"
+
+	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
+)
+
+// TestEachOwner: no option that a tenant sets, by whatever name, says something else than what the pods are composed by.
+func TestEachOwner(t *testing.T) {
+	owners := servicetest.Owners[*model]{
+		Derive: func(spec []byte) (*model, error) {
+			in := function.Input[barbicanv1.Barbican]{}
+			in.XR.Name, in.XR.Namespace = barbicanv1.ServiceName, "cloud"
+			if err := json.Unmarshal(spec, &in.XR.Spec); err != nil {
+				return nil, err
+			}
+			return derive(in)
+		},
+	}
+	owners.Each(t, definition.App, "small", "medium")
+}
