@@ -29,6 +29,9 @@ const mercy = 60 * time.Second
 // sync only adds: a release that is older by one goes on with it. No release from 2025.1 to 2026.2 changes the schema.
 var sync = []openstackv1.Step{service.Step("db-upgrade", "barbican-manage", "db", "upgrade")}
 
+// empty is said of the schema of an empty database.
+const empty = "None"
+
 // definition is what is the same for every Barbican.
 var definition = service.Definition{
 	App:         barbicanv1.ServiceName,
@@ -44,12 +47,14 @@ var definition = service.Definition{
 	Queue:      true,
 	Databases: []service.Database{{
 		Group: "database",
-		// https://docs.openstack.org/barbican/latest/cli/barbican-manage.html. An empty database has no revision, so that nothing is printed.
+		// https://docs.openstack.org/barbican/latest/cli/barbican-manage.html
 		Schema: service.Schema{
-			Sync:    sync,
-			Expand:  sync,
-			Check:   []openstackv1.Argument{"barbican-status", "upgrade", "check"},
-			Version: []openstackv1.Argument{"barbican-manage", "db", "current"},
+			Sync:   sync,
+			Expand: sync,
+			Check:  []openstackv1.Argument{"barbican-status", "upgrade", "check"},
+			// Of an empty database, it prints nothing.
+			Version: []openstackv1.Argument{"sh", "-c", "barbican-manage db current && echo " + empty},
+			Empty:   empty,
 		},
 	}},
 }

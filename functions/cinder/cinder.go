@@ -18,6 +18,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/keymanager"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -148,7 +149,11 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 		m.Volumes = []service.Volume{m.SecretVolume(coordination, string(c.BindingSecretRef.Name), cinderv1.BindingCAKey)}
 		m.Reaches = []workload.Flow{{Ports: storePorts(c)}}
 	}
-	m.Peers = peers
+	reached, err := keymanager.Reached(m.spec.KeyManager)
+	if err != nil {
+		return nil, err
+	}
+	m.Peers, m.Reaches = peers, append(m.Reaches, reached...)
 	m.Content = compose.Stage{m.programs()}
 	m.Jobs = []string{archive, typesComponent}
 	m.Processes = m.processes(in.Seen)
@@ -177,7 +182,7 @@ const (
 
 // logins are those of the release in effect: 2025.1 asks Glance as the user alone.
 func (m *model) logins() []string {
-	out := []string{serviceGroup, novaGroup}
+	out := append([]string{serviceGroup, novaGroup}, keymanager.Logins(m.spec.KeyManager)...)
 	if m.Has(glanceGroup, "auth_type") {
 		out = append(out, glanceGroup)
 	}
@@ -246,7 +251,7 @@ func (m *model) options() oslo.Config {
 	for _, b := range m.backends {
 		c[b.Name] = b.options
 	}
-	return c
+	return c.Merge(keymanager.Options(m.spec.KeyManager, m.Spec.Region, string(m.Spec.Identity.InternalURL), m.TrustedFile()))
 }
 
 // coreProperties are those of an image that are no custom ones: Cinder's default, and what it takes down of each image that it reads. Where

@@ -88,3 +88,11 @@ func barbicanMentions(path string, value any) []mention {
 	}
 	return nil
 }
+
+// keyManager is what services that keep something encrypted are told of it, nil if there is none.
+func (m *model) keyManager() *common.KeyManager {
+	if b := m.spec.Services.Barbican; b == nil || !b.Enabled {
+		return nil
+	}
+	return &common.KeyManager{InternalURL: common.URL(barbicanv1.InternalURL(barbicanv1.ServiceName, m.instance))}
+}

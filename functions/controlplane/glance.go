@@ -22,7 +22,7 @@ func glance(m *model, s *serviceState) runtime.Object {
 	return &glancev1.Glance{
 		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
 		Spec: glancev1.GlanceSpec{
-			ServiceSpec: m.serviceSpec(s), Workload: s.workload, Identity: m.identitySpec(), Storage: m.imageStorage(s),
+			ServiceSpec: m.serviceSpec(s), Workload: s.workload, Identity: m.identitySpec(), KeyManager: m.keyManager(), Storage: m.imageStorage(s),
 			UWSGI: glancev1.UWSGI{Processes: u.Processes, Threads: u.Threads},
 		},
 	}

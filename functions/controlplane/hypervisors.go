@@ -16,6 +16,7 @@ func (m *model) hypervisorAccess() *controlplanev1.HypervisorAccess {
 	identity := m.identitySpec()
 	out := &controlplanev1.HypervisorAccess{
 		Region: m.spec.Global.Region, IdentityURL: identity.InternalURL, CASecretRef: identity.CASecretRef,
+		KeyManager: m.keyManager(),
 	}
 	for _, s := range m.services {
 		if s.tells != nil {

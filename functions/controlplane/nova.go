@@ -53,7 +53,7 @@ func (m *model) novaSpec(s *serviceState) novav1.NovaSpec {
 	consoles.Graphical = cmp.Or(consoles.Graphical, novav1.VNC)
 	out := novav1.NovaSpec{
 		Placement: n.Placement,
-		Queue:     m.queueSpec(),
+		Queue:     m.queueSpec(), KeyManager: m.keyManager(),
 		API:       m.process(n.API),
 		Scheduler: m.daemon(&scheduler.Process),
 		Conductor: m.daemon(n.Conductor),

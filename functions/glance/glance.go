@@ -10,6 +10,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/image"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/keymanager"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -93,7 +94,14 @@ func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	if err := errors.Join(m.equip(in.Seen), m.findStores(in.Seen)); err != nil {
 		return nil, err
 	}
-	m.Options = m.options()
+	reached, err := keymanager.Reached(m.spec.KeyManager)
+	if err != nil {
+		return nil, err
+	}
+	// Who has signed an image is found out by a certificate that is kept there.
+	m.Logins, m.Reaches = keymanager.Logins(m.spec.KeyManager), append(m.Reaches, reached...)
+	m.Options = m.options().Merge(
+		keymanager.Options(m.spec.KeyManager, m.Spec.Region, string(m.Spec.Identity.InternalURL), m.TrustedFile()))
 	m.download()
 	m.Watches = m.watches()
 	return m, m.Render()

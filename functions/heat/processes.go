@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
 	heatv1 "github.com/c5c3/crossplane-cobaltcore/apis/heat/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
@@ -24,7 +25,7 @@ const healthPath = "/healthcheck"
 const blockStorage = 8776
 
 // asked is where engines make what stacks say.
-var asked = workload.Flow{Ports: []int32{novav1.Port, blockStorage, glancev1.Port, neutronv1.Port}}
+var asked = workload.Flow{Ports: []int32{novav1.Port, blockStorage, glancev1.Port, barbicanv1.Port, neutronv1.Port}}
 
 // workers of an engine's pod.
 func (m *model) workers() int32 { return service.Processes(service.Resources(m.spec.Engine)) }

@@ -11,6 +11,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/keymanager"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -83,6 +84,11 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		"vif_plug_ovs_privileged": privsep,
 		"privsep_osbrick":         privsep,
 	}.Merge(service.QueueOptions(), m.processors(g), m.memory(g))
+	if a.KeyManager != nil {
+		// Keys are fetched as whoever starts a virtual machine, or attaches a volume, alone: what begins with it is done within a token's life.
+		c = c.Merge(
+			keymanager.Options(a.KeyManager, a.Region, string(a.IdentityURL), ca), oslo.Config{"barbican": {"send_service_user_token": false}})
+	}
 	if cell.VNCURL != "" {
 		c["vnc"]["novncproxy_base_url"] = string(cell.VNCURL)
 	}

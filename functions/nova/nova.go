@@ -17,6 +17,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/keymanager"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -139,12 +140,17 @@ func derive(in function.Input[novav1.Nova]) (*model, error) {
 		return nil, err
 	}
 	m.Accounts = []service.Account{{Resource: "metadata", Secret: m.Sub(compute.MetadataSecret), User: metadata}}
-	m.Logins = compute.Logins(compute.Asked())
+	m.Logins = append(compute.Logins(compute.Asked()), keymanager.Logins(m.spec.KeyManager)...)
 	m.CredentialConsumers = m.cellWorkloads()
 	m.Env = compute.WSGIEnv(m.Service, m.Name)
 	m.Vhosts = m.vhosts()
 	m.Volumes = m.authorities()
-	m.Peers = []workload.Flow{compute.Peers(compute.Asked())}
+	// The API deletes keys of virtual machines that their hypervisor is not there to delete. Everything else is the hypervisors'.
+	reached, err := keymanager.Reached(m.spec.KeyManager)
+	if err != nil {
+		return nil, err
+	}
+	m.Peers = append([]workload.Flow{compute.Peers(compute.Asked())}, reached...)
 	if ports := m.servers(); len(ports) > 0 {
 		m.Reaches = []workload.Flow{{Ports: ports}}
 	}
@@ -261,7 +267,7 @@ func (m *model) options() oslo.Config {
 		}
 		c["quota"] = quota
 	}
-	return c
+	return c.Merge(keymanager.Options(m.spec.KeyManager, m.Spec.Region, string(m.Spec.Identity.InternalURL), m.TrustedFile()))
 }
 
 // checkEvery is how often Nova is asked for its processes.

@@ -29,7 +29,7 @@ const west = "west"
 func previews(t *testing.T) map[string]*preview.Result {
 	t.Helper()
 	var files []string
-	for _, folder := range []string{"controlplane", "nova", "neutron", "cinder", "heat", "storage"} {
+	for _, folder := range []string{"controlplane", "nova", "neutron", "barbican", "cinder", "heat", "storage"} {
 		found, err := fs.Glob(examples.Files, folder+"/*.yaml")
 		if err != nil || len(found) == 0 {
 			t.Fatalf("there are no examples in %s: %v", folder, err)

@@ -254,12 +254,15 @@ var scenes = func() map[string][]scene {
 		raised("The last has given up.", archived, job(archived, "1", "failed")...), silent("It succeeded.", job(archived, "1", "complete")...),
 		silent("A later one succeeded.", slices.Concat(job(archived, "1", "failed"), job("nova-archive-29384751", "2", "complete"))...),
 	}
-	for alert, purged := range map[string]string{"HeatJobFailed": "heat-archive-29384750", "CinderJobFailed": "cinder-archive-29384750"} {
+	for alert, purged := range map[string]string{
+		"HeatJobFailed": "heat-archive-29384750", "CinderJobFailed": "cinder-archive-29384750", "BarbicanJobFailed": "barbican-archive-29384750",
+	} {
 		scenes[alert] = []scene{
 			raised("The last has given up.", purged, job(purged, "1", "failed")...), silent("It succeeded.", job(purged, "1", "complete")...),
 		}
 	}
 	for title, name := range map[string]string{
+		"Barbican": "barbican", "BarbicanWorker": "barbican-worker",
 		"Heat": "heat", "HeatEngine": "heat-engine", "HeatCfn": "heat-cfn",
 		"Keystone": "keystone", "Placement": "placement", "Glance": "glance", "Nova": "nova", "NovaConductor": "nova-conductor",
 		"NovaScheduler": "nova-scheduler", "NovaMetadata": "nova-metadata", "NovaCell": "nova-cell1", "NovaCellConductor": "nova-cell1-conductor",
@@ -284,7 +287,7 @@ var scenes = func() map[string][]scene {
 		delete(scenes, "Nova"+process+"CertificateExpiring") // The certificate is the service's.
 	}
 	for _, name := range []string{
-		"NeutronMaintenance", "NeutronPeriodic", "OVNNorthd", "HeatEngine", "HeatCfn", "CinderScheduler", "CinderBackup",
+		"NeutronMaintenance", "NeutronPeriodic", "OVNNorthd", "HeatEngine", "HeatCfn", "CinderScheduler", "CinderBackup", "BarbicanWorker",
 		"CinderVolumeCephRbd", "CinderVolumeArchive",
 	} {
 		delete(scenes, name+"CertificateExpiring") // It shows one to databases alone, or it is the service's.

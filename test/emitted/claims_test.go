@@ -139,7 +139,7 @@ func simulateAll(t *testing.T) []testCase {
 		out = append(out, testCase{name: name, release: c.Spec.OpenStackRelease, given: parsed(t, claim, platform), Result: r})
 	}
 	var files []string
-	for _, folder := range []string{"controlplane", "nova", "neutron", "cinder", "heat", "horizon"} {
+	for _, folder := range []string{"controlplane", "nova", "neutron", "barbican", "cinder", "heat", "horizon"} {
 		found, err := fs.Glob(examples.Files, folder+"/*.yaml")
 		if err != nil || len(found) == 0 {
 			t.Fatalf("no examples: %v", err)

@@ -78,7 +78,7 @@ var orders = map[string][]order{
 		{first: `Keystone.*`, then: `IdentityCatalog.*`, why: "K-ORC logs in there"},
 
 		{first: `IdentityCatalog.*`, then: `Horizon\..*`, why: "users find services there"},
-		{first: `IdentityCatalog.*`, then: `(Placement|Glance|Nova|Neutron|Cinder|Heat)\..*`, why: "its user gets a role that is there"},
+		{first: `IdentityCatalog.*`, then: `(Placement|Barbican|Glance|Nova|Neutron|Cinder|Heat)\..*`, why: "its user gets a role that is there"},
 		{first: `ExternalSecret\.external-secrets\.io tenant-images-s3`, then: `Glance\..*`, why: "its pods read it"},
 		{first: `Placement\..*`, then: `Usage.* placement-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `Glance\..*`, then: `Usage.* glance-uses-keystone`, exists: true, why: "a Usage looks for its user"},
@@ -97,6 +97,9 @@ var orders = map[string][]order{
 		{first: `ExternalSecret\.external-secrets\.io tenant-volumes-ceph`, then: `Cinder\..*`, why: "its pods read it"},
 		{first: `Cinder\..*`, then: `Usage.* cinder-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `Neutron\..*`, then: `Usage.* neutron-uses-.*`, exists: true, why: "a Usage looks for its user"},
+		{first: `RabbitmqCluster.*`, then: `Barbican\..*`, why: "its virtual host is in it"},
+		{first: `ExternalSecret\.external-secrets\.io tenant-secrets-vault`, then: `Barbican\..*`, why: "its pods read it"},
+		{first: `Barbican\..*`, then: `Usage.* barbican-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `RabbitmqCluster.*`, then: `Heat\..*`, why: "its virtual host is in it"},
 		{first: `Heat\..*`, then: `Usage.* heat-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `Nova\..*`, then: `Usage.* nova-uses-.*`, exists: true, why: "a Usage looks for its user"},
@@ -159,6 +162,13 @@ var orders = map[string][]order{
 		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
 		order{first: `Deployment\.apps .*`, then: `Service\.openstack\.k-orc\.cloud .*`, why: "it can do what it is asked for"},
 		order{first: `(Deployment\.apps|Service) heat`, then: `CronJob\.batch .*`, why: "there is nothing to remove before"},
+	),
+	"Barbican": append(slices.Clone(clientOrders),
+		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `(KeyRepository|SecretAggregate).* .*`, why: "the companion writes its Secret"},
+		order{first: `(KeyRepository.* .*|SecretAggregate.* .*-vault)`, then: `Deployment\.apps .*`, why: "its pods read it"},
+		order{first: `(Vhost\.rabbitmq\.com|CredentialRotation\.c5c3\.io) .*`, then: `Deployment\.apps .*`, why: "its pods log in there"},
+		order{first: `Deployment\.apps .*`, then: `Service\.openstack\.k-orc\.cloud .*`, why: "it can do what it is asked for"},
+		order{first: `(Deployment\.apps|Service) [^-]+`, then: `CronJob\.batch .*`, why: "there is nothing to remove before"},
 	),
 	"Cinder": append(slices.Clone(clientOrders),
 		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-volume-.*`, why: "the companion writes its Secret"},
@@ -297,6 +307,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 		"\nplacement:\n  enabled: true\nnova:\n  enabled: true\nneutron:\n  enabled: true\n  ovn: {sync: {request: now}}" +
 		"\n  ml2: {physicalNetworks: [{name: physnet1, flat: true}], sriov: {}}" +
 		"\ncinder:\n  enabled: true\n  backends: [{name: ceph-rbd, rbd: {secretRef: {name: volumes-ceph}, networks: [10.1.0.0/16]}}]\n  backup: {file: {storageSize: 1Gi}}" +
+		"\nbarbican:\n  enabled: true\n  vault: {url: 'https://vault.example.com:8200', secretRef: {name: secrets-vault}}" +
 		"\nheat:\n  enabled: true\nhorizon:\n  enabled: true\nkeystone:"
 	for _, file := range []string{"claim", "full"} {
 		claim, err := examples.Files.ReadFile("controlplane/" + file + ".yaml")

@@ -137,6 +137,10 @@ var mistakes = map[string]map[string]mistake{
 		"too little memory":      in("64Mi", "spec.api.memory: 64Mi cannot hold", "api", "memory"),
 		"an engine without room": in("64Mi", "spec.engine.memory: 64Mi cannot hold a process", "engine", "memory"),
 	},
+	"Barbican": {
+		"too little memory":     in("64Mi", "spec.api.memory: 64Mi cannot hold", "api", "memory"),
+		"a worker without room": in("64Mi", "spec.worker.memory: 64Mi cannot hold a process", "worker", "memory"),
+	},
 	"Cinder": {
 		"too little memory":           in("64Mi", "spec.api.memory: 64Mi cannot hold", "api", "memory"),
 		"a daemon without room":       in("64Mi", "spec.scheduler.memory: 64Mi cannot hold a process", "scheduler", "memory"),

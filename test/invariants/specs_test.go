@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/apis"
+	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
@@ -442,6 +443,10 @@ var (
 		folder: "heat", apiVersion: "heat.openstack.c5c3.io/v1alpha1", kind: "Heat",
 		new: func() any { return &heatv1.Heat{} },
 	}
+	barbicans = &definedKind{
+		folder: "barbican", apiVersion: "barbican.openstack.c5c3.io/v1alpha1", kind: "Barbican",
+		new: func() any { return &barbicanv1.Barbican{} },
+	}
 	cinders = &definedKind{
 		folder: "cinder", apiVersion: "cinder.openstack.c5c3.io/v1alpha1", kind: "Cinder",
 		new: func() any { return &cinderv1.Cinder{} },
@@ -454,7 +459,7 @@ var (
 )
 
 var definedKinds = []*definedKind{
-	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, cinders, heats, horizons, ovns, platforms, hypervisors, storages,
+	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, barbicans, cinders, heats, horizons, ovns, platforms, hypervisors, storages,
 }
 
 func init() { //nolint:gochecknoinits // the table refers to itself

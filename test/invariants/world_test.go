@@ -104,6 +104,13 @@ var subjects = []*subject{
 		revisions: []string{"config-"},
 	},
 	{
+		name:      "Barbican",
+		runner:    kinds.Runners()["Barbican.barbican.openstack.c5c3.io"],
+		draw:      drawService(barbicans, "barbican", "k", "keys.eu"),
+		keep:      []string{"target", "vault"}, // Secrets stay where they are.
+		revisions: []string{"config-"},
+	},
+	{
 		name:      "Cinder",
 		runner:    kinds.Runners()["Cinder.cinder.openstack.c5c3.io"],
 		draw:      drawService(cinders, "cinder", "b", "volumes.eu"),

@@ -16,11 +16,12 @@ var login = regexp.MustCompile(`^OS_([A-Z0-9_]+?)__(?:APPLICATION_CREDENTIAL_SEC
 // are beside the token of whoever they ask for; see forUsers.
 var found = map[string]string{
 	"placement": "placement", "neutron": "network", "cinder": "block-storage", "nova": "compute", "glance": "image", "service_user": "image",
+	"barbican_service_user": "key-manager",
 }
 
 // delegated are the types of the services in which a program does what users delegate to it by trusts, for which it has a login of its own
 // (heat/engine/clients/os).
-var delegated = []string{"compute", "network", "image", "block-storage"}
+var delegated = []string{"compute", "network", "image", "block-storage", "key-manager"}
 
 // trustee is the group of that login.
 const trustee = "trustee"

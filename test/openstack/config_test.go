@@ -40,29 +40,29 @@ var files = map[string]struct {
 	},
 	"glance-api.conf": {
 		namespaces: []string{
-			"glance.api", "glance", "glance.multi_store", "keystonemiddleware.auth_token", "oslo.concurrency", "oslo.db", "oslo.log",
+			"glance.api", "glance", "glance.multi_store", "castellan.config", "keystonemiddleware.auth_token", "oslo.concurrency", "oslo.db", "oslo.log",
 			"oslo.messaging", "oslo.middleware", "oslo.middleware.http_proxy_to_wsgi", "oslo.policy",
 		},
 		// Of stores, by the names that claims give them.
-		unlisted: []string{"main", "files", "objects", "blocks", "os_glance_staging_store", "os_glance_tasks_store"},
+		unlisted: []string{"main", "files", "objects", "blocks", "os_glance_staging_store", "os_glance_tasks_store", "barbican_service_user"},
 		hidden:   "metadata_source_path",
 	},
 	"nova.conf": {
 		namespaces: []string{
-			"nova.conf", "keystonemiddleware.auth_token", "oslo.cache", "oslo.concurrency", "oslo.limit", "oslo.log", "oslo.messaging",
+			"nova.conf", "castellan.config", "keystonemiddleware.auth_token", "oslo.cache", "oslo.concurrency", "oslo.limit", "oslo.log", "oslo.messaging",
 			"oslo.middleware", "oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.reports", "oslo.service.service",
 		},
 		// Who asks Keystone for limits, and how one logs in, is registered when it is used.
-		unlisted: []string{"oslo_limit"},
+		unlisted: []string{"oslo_limit", "barbican_service_user"},
 		hidden:   "application_credential_(id|secret)",
 	},
 	"cinder.conf": {
 		namespaces: []string{
-			"cinder", "keystonemiddleware.auth_token", "oslo.concurrency", "oslo.db", "oslo.log", "oslo.messaging", "oslo.middleware",
+			"cinder", "castellan.config", "keystonemiddleware.auth_token", "oslo.concurrency", "oslo.db", "oslo.log", "oslo.messaging", "oslo.middleware",
 			"oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.service.service", "oslo.service.wsgi",
 		},
 		// Of backends, by the names that claims give them; and how one logs in is registered when it is used.
-		unlisted: []string{"ceph-rbd", "glance", "nova", "service_user"},
+		unlisted: []string{"ceph-rbd", "glance", "nova", "service_user", "barbican_service_user"},
 	},
 	"neutron.conf": {
 		namespaces: []string{
@@ -71,6 +71,13 @@ var files = map[string]struct {
 			"oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.reports", "oslo.service.service",
 		},
 		hidden: "application_credential_(id|secret)",
+	},
+	"barbican.conf": {
+		namespaces: []string{
+			"barbican.common.config", "barbican.plugin.crypto", "barbican.plugin.crypto.simple", "barbican.plugin.secret_store",
+			"barbican.plugin.secret_store.vault", "keystonemiddleware.auth_token", "oslo.concurrency", "oslo.db", "oslo.log", "oslo.messaging",
+			"oslo.middleware", "oslo.middleware.http_proxy_to_wsgi", "oslo.policy",
+		},
 	},
 	"heat.conf": {
 		namespaces: []string{
@@ -93,7 +100,7 @@ var orderedRelease = regexp.MustCompile(`openStackRelease: "[0-9.]+"`)
 // in each installed release.
 func TestConfiguration(t *testing.T) {
 	claims := map[string][]byte{"example": examples.Claim}
-	for _, pattern := range []string{"testdata/[a-o]*.yaml", "testdata/placement.yaml", "testdata/small.yaml", "testdata/stacks.yaml", "testdata/volumes.yaml", "../../examples/controlplane/*.yaml"} {
+	for _, pattern := range []string{"testdata/[a-o]*.yaml", "testdata/placement.yaml", "testdata/secrets.yaml", "testdata/small.yaml", "testdata/stacks.yaml", "testdata/volumes.yaml", "../../examples/controlplane/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("there is no claim %s (%v)", pattern, err)

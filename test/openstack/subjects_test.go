@@ -28,6 +28,7 @@ type subject struct {
 
 // subjects are all of them.
 var subjects = []subject{
+	{name: "Barbican"},
 	{name: "Brokers"},
 	{name: "Ceph", ceph: true},
 	{name: "Cinder", ceph: true},

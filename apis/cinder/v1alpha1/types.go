@@ -36,6 +36,9 @@ type CinderSpec struct {
 	Identity common.Identity `json:"identity"`
 	// Its message queue.
 	Queue common.Queue `json:"queue"`
+	// The Barbican that keeps keys. Absent: there is none, and nothing is encrypted for users.
+	// +optional
+	KeyManager *common.KeyManager `json:"keyManager,omitempty"`
 	// Where locks are kept that hold across pods. Absent: each backend has a single volume manager.
 	// +optional
 	Coordination *Coordination `json:"coordination,omitempty"`

@@ -196,6 +196,11 @@ func (in *CinderSpec) DeepCopyInto(out *CinderSpec) {
 	in.Storage.DeepCopyInto(&out.Storage)
 	in.Identity.DeepCopyInto(&out.Identity)
 	out.Queue = in.Queue
+	if in.KeyManager != nil {
+		in, out := &in.KeyManager, &out.KeyManager
+		*out = new(commonv1alpha1.KeyManager)
+		**out = **in
+	}
 	if in.Coordination != nil {
 		in, out := &in.Coordination, &out.Coordination
 		*out = new(Coordination)

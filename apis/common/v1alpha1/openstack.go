@@ -128,6 +128,12 @@ type Identity struct {
 	CredentialRotation Rotation `json:"credentialRotation,omitempty"`
 }
 
+// KeyManager is the Barbican of a control plane, which has the keys of what is encrypted for users.
+type KeyManager struct {
+	// Address inside the cluster.
+	InternalURL URL `json:"internalURL"`
+}
+
 // CloudCredentialsReference names a cloud of a clouds.yaml, as K-ORC does.
 type CloudCredentialsReference struct {
 	// Secret with the keys clouds.yaml and, for an authority of one's own, cacert.

@@ -18,6 +18,9 @@ type HypervisorAccess struct {
 	CredentialSecretRef common.LocalReference `json:"credentialSecretRef"`
 	// Secret with what requests of virtual machines for metadata are signed by.
 	MetadataSecretRef common.LocalReference `json:"metadataSecretRef"`
+	// Who keeps keys of what is encrypted. Absent: nothing is.
+	// +optional
+	KeyManager *common.KeyManager `json:"keyManager,omitempty"`
 	// Cells of Nova.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map

@@ -722,6 +722,11 @@ func (in *HypervisorAccess) DeepCopyInto(out *HypervisorAccess) {
 	out.CASecretRef = in.CASecretRef
 	out.CredentialSecretRef = in.CredentialSecretRef
 	out.MetadataSecretRef = in.MetadataSecretRef
+	if in.KeyManager != nil {
+		in, out := &in.KeyManager, &out.KeyManager
+		*out = new(commonv1alpha1.KeyManager)
+		**out = **in
+	}
 	if in.Cells != nil {
 		in, out := &in.Cells, &out.Cells
 		*out = make([]CellAccess, len(*in))

@@ -32,7 +32,10 @@ type GlanceSpec struct {
 	common.Workload    `json:",inline"`
 	// The Keystone that it belongs to.
 	Identity common.Identity `json:"identity"`
-	Storage  `json:",inline"`
+	// The Barbican that keeps keys. Absent: there is none, and nothing is encrypted for users.
+	// +optional
+	KeyManager *common.KeyManager `json:"keyManager,omitempty"`
+	Storage    `json:",inline"`
 	// Processes of each pod.
 	// +optional
 	UWSGI UWSGI `json:"uwsgi,omitempty"`

@@ -57,6 +57,11 @@ func (in *GlanceSpec) DeepCopyInto(out *GlanceSpec) {
 	in.ServiceSpec.DeepCopyInto(&out.ServiceSpec)
 	in.Workload.DeepCopyInto(&out.Workload)
 	in.Identity.DeepCopyInto(&out.Identity)
+	if in.KeyManager != nil {
+		in, out := &in.KeyManager, &out.KeyManager
+		*out = new(commonv1alpha1.KeyManager)
+		**out = **in
+	}
 	in.Storage.DeepCopyInto(&out.Storage)
 	out.UWSGI = in.UWSGI
 }

@@ -34,6 +34,9 @@ type NovaSpec struct {
 	Identity common.Identity `json:"identity"`
 	// Message queue of what is above the cells.
 	Queue common.Queue `json:"queue"`
+	// The Barbican that keeps keys. Absent: there is none, and nothing is encrypted for users.
+	// +optional
+	KeyManager *common.KeyManager `json:"keyManager,omitempty"`
 	// The API.
 	API common.Process `json:"api"`
 	// The scheduler: one process in each pod, so that more work takes more pods.

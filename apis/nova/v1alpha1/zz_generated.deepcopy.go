@@ -167,6 +167,11 @@ func (in *NovaSpec) DeepCopyInto(out *NovaSpec) {
 	in.Placement.DeepCopyInto(&out.Placement)
 	in.Identity.DeepCopyInto(&out.Identity)
 	out.Queue = in.Queue
+	if in.KeyManager != nil {
+		in, out := &in.KeyManager, &out.KeyManager
+		*out = new(commonv1alpha1.KeyManager)
+		**out = **in
+	}
 	in.API.DeepCopyInto(&out.API)
 	in.Scheduler.DeepCopyInto(&out.Scheduler)
 	in.Conductor.DeepCopyInto(&out.Conductor)

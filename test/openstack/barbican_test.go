@@ -1,0 +1,299 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/config"
+	"github.com/gophercloud/gophercloud/v2/openstack/keymanager/v1/containers"
+	"github.com/gophercloud/gophercloud/v2/openstack/keymanager/v1/orders"
+	"github.com/gophercloud/gophercloud/v2/openstack/keymanager/v1/secrets"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestBarbican: the Barbican of every release keeps what plain users store, makes the keys that they order, and goes on reading all of it when
+// the keys that it is encrypted with are replaced, and its pods killed.
+func TestBarbican(t *testing.T) {
+	for _, r := range release.Releases() {
+		t.Run(string(r), func(t *testing.T) {
+			t.Parallel()
+			cloud := start(t, of(t, "secrets.yaml", r, dashed(r)), nil)
+			s := safeOf(t, cloud, "keeper")
+			t.Run("Entries", func(t *testing.T) {
+				testEntries(t, cloud, barbicanv1.ServiceName, barbicanv1.ServiceType, barbicanv1.Port, "")
+			})
+			t.Run("Secret", func(t *testing.T) { testSecret(t, s) })
+			t.Run("Order", func(t *testing.T) { testOrder(t, s) })
+			t.Run("Container", func(t *testing.T) { testContainer(t, s) })
+			t.Run("Keys", func(t *testing.T) { testKeyEncryptionKeys(t, s) })
+			t.Run("Killed", func(t *testing.T) { testSafeKilled(t, s) })
+			t.Run("Credential", func(t *testing.T) { testRotate(t, cloud, barbicanv1.ServiceName, secretsUsed(t, s)) })
+			t.Run("Cleaned", func(t *testing.T) { testCleaned(t, s) })
+		})
+	}
+}
+
+// safe is a client of a Barbican as a plain user.
+type safe struct {
+	*gophercloud.ServiceClient
+	cloud *Cloud
+}
+
+// safeOf makes a project with a member of the same name, and logs in as that.
+func safeOf(t *testing.T, cloud *Cloud, who string) safe {
+	t.Helper()
+	ctx, c := context.Background(), clientOf(t, cloud, false)
+	a := adminOf(t, c)
+	project := a.create("project", map[string]any{"name": who, "domain_id": "default"})
+	user := a.create("user", map[string]any{"name": who, "domain_id": "default", "password": who})
+	a.do(http.MethodPut, "/projects/"+project+"/users/"+user+"/roles/"+a.named("roles", "name=member"), nil, nil)
+	provider, err := config.NewProviderClient(ctx, gophercloud.AuthOptions{
+		IdentityEndpoint: c.URL, Username: who, Password: who, DomainID: "default", AllowReauth: true,
+		Scope: &gophercloud.AuthScope{ProjectID: project},
+	}, config.WithHTTPClient(*c.HTTP))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := safe{cloud: cloud}
+	if out.ServiceClient, err = openstack.NewKeyManagerV1(provider, gophercloud.EndpointOpts{
+		Region: region, Availability: gophercloud.AvailabilityInternal,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// store a text, and return the secret's ID.
+func (s safe) store(ctx context.Context, text string) (string, error) {
+	made, err := secrets.Create(ctx, s.ServiceClient, secrets.CreateOpts{
+		Name: "secret", Payload: text, PayloadContentType: "text/plain", SecretType: secrets.OpaqueSecret,
+	}).Extract()
+	if err != nil {
+		return "", err
+	}
+	return path.Base(made.SecretRef), nil
+}
+
+// read a secret of a content type.
+func (s safe) read(ctx context.Context, id, as string) (string, error) {
+	content, err := secrets.GetPayload(ctx, s.ServiceClient, id, secrets.GetPayloadOpts{PayloadContentType: as}).Extract()
+	return string(content), err
+}
+
+// order a key, and return its secret's ID.
+func (s safe) order(ctx context.Context) (string, error) {
+	made, err := orders.Create(ctx, s.ServiceClient, orders.CreateOpts{
+		Type: orders.KeyOrder,
+		Meta: orders.MetaOpts{Name: "key", Algorithm: "aes", BitLength: 256, Mode: "cbc", PayloadContentType: binary},
+	}).Extract()
+	if err != nil {
+		return "", err
+	}
+	id := ""
+	err = s.cloud.Cluster.Wait(ctx, time.Minute, "a key", func(ctx context.Context) (bool, error) {
+		o, err := orders.Get(ctx, s.ServiceClient, path.Base(made.OrderRef)).Extract()
+		if err != nil {
+			return false, err
+		}
+		if o.Status == "ERROR" {
+			return false, fmt.Errorf("%s: %s", o.ErrorStatusCode, o.ErrorReason)
+		}
+		id = path.Base(o.SecretRef)
+		return o.Status == "ACTIVE", nil
+	})
+	return id, err
+}
+
+const (
+	text   = "text/plain"
+	binary = "application/octet-stream"
+)
+
+// testSecret: what a member stores he reads again, nobody of another project does, and the database does not have it in clear.
+func testSecret(t *testing.T, s safe) {
+	ctx, said := context.Background(), "nobody else's business"
+	id := must[string](t)(s.store(ctx, said))
+	if got := must[string](t)(s.read(ctx, id, text)); got != said {
+		t.Errorf("stored %q, and read %q", said, got)
+	}
+	other := safeOf(t, s.cloud, "stranger")
+	if _, err := other.read(ctx, id, text); !gophercloud.ResponseCodeIs(err, http.StatusForbidden) && !gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+		t.Errorf("a stranger gets %v", err)
+	}
+	out, err := s.cloud.Operators.SQL(ctx, s.cloud.Namespace, "mariadb", "SELECT cypher_text FROM barbican.encrypted_data")
+	if err != nil || out == "" || strings.Contains(out, said) {
+		t.Errorf("the database has %q (%v)", out, err)
+	}
+	secret := must[*secrets.Secret](t)(secrets.Get(ctx, s.ServiceClient, id).Extract())
+	if want := "https://barbican.secrets"; !strings.HasPrefix(secret.SecretRef, want) {
+		t.Errorf("users are told of %s, want one that begins with %s", secret.SecretRef, want)
+	}
+}
+
+// testOrder: a worker makes a key.
+func testOrder(t *testing.T, s safe) {
+	const size = 256 / 8
+	id := must[string](t)(s.order(context.Background()))
+	if key := must[string](t)(s.read(context.Background(), id, binary)); len(key) != size {
+		t.Errorf("the key has %d bytes, want %d", len(key), size)
+	}
+	said := ""
+	for _, pod := range s.pods(t, "worker") {
+		said += s.cloud.Cluster.Log(s.cloud.Namespace, pod, barbicanv1.ServiceName)
+	}
+	if !strings.Contains(said, "process_type_order") {
+		t.Error("no worker has said that it made a key")
+	}
+}
+
+// testContainer: secrets are put together, and found by what they are together.
+func testContainer(t *testing.T, s safe) {
+	ctx := context.Background()
+	id := must[string](t)(s.store(ctx, "part of it"))
+	secret := must[*secrets.Secret](t)(secrets.Get(ctx, s.ServiceClient, id).Extract())
+	made := must[*containers.Container](t)(containers.Create(ctx, s.ServiceClient, containers.CreateOpts{
+		Type: containers.GenericContainer, Name: "whole", SecretRefs: []containers.SecretRef{{Name: "part", SecretRef: secret.SecretRef}},
+	}).Extract())
+	got := must[*containers.Container](t)(containers.Get(ctx, s.ServiceClient, path.Base(made.ContainerRef)).Extract())
+	if diff := cmp.Diff([]containers.SecretRef{{Name: "part", SecretRef: secret.SecretRef}}, got.SecretRefs); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// testKeyEncryptionKeys: when the keys are replaced, while clients store and read, what was stored before and meanwhile is encrypted with the new
+// one and reads as before. No key goes.
+func testKeyEncryptionKeys(t *testing.T, s safe) {
+	const name, month = "barbican-keys", 32 * 24 * time.Hour
+	ctx := context.Background()
+	id := must[string](t)(s.store(ctx, "from before"))
+	load := secretsUsed(t, s)
+	_, set := repository(t, s.cloud, name)
+	encrypted := func() string {
+		t.Helper()
+		out, err := s.cloud.Operators.SQL(ctx, s.cloud.Namespace, "mariadb", "SELECT plugin_meta FROM barbican.kek_data ORDER BY id")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for range 3 {
+		was, count := encrypted(), len(set)
+		s.cloud.Operators.Forward(month)
+		set = rotated(t, s.cloud, name, set.Primary())
+		err := s.cloud.Cluster.Wait(ctx, 3*time.Minute, "everything to be encrypted with another key", func(context.Context) (bool, error) {
+			r, _ := repository(t, s.cloud, name)
+			return apimeta.IsStatusConditionTrue(r.Status.Conditions, "Migrated"), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if encrypted() == was {
+			t.Error("the keys of projects are encrypted as before")
+		}
+		if len(set) != count+1 {
+			t.Errorf("there are %d keys, want %d: a copy of the database may need each", len(set), count+1)
+		}
+		if got := must[string](t)(s.read(ctx, id, text)); got != "from before" {
+			t.Errorf("after a rotation, it reads %q", got)
+		}
+	}
+	load.more(t, 10)
+	load.stop(t)
+	t.Log(load)
+}
+
+// testSafeKilled: what is stored is there, and keys are made, when all pods have been killed.
+func testSafeKilled(t *testing.T, s safe) {
+	ctx := context.Background()
+	id := must[string](t)(s.store(ctx, "outlives"))
+	for _, pod := range slices.Concat(s.pods(t, "api"), s.pods(t, "worker")) {
+		if err := s.cloud.Cluster.Kill(s.cloud.Namespace, pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := s.cloud.Cluster.Wait(ctx, 2*time.Minute, "Barbican to answer again", func(ctx context.Context) (bool, error) {
+		got, err := s.read(ctx, id, text)
+		return err == nil && got == "outlives", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must[string](t)(s.order(ctx))
+}
+
+// testCleaned: what was deleted leaves the database by the command of the CronJob, and what is there stays.
+func testCleaned(t *testing.T, s safe) {
+	ctx := context.Background()
+	gone, kept := must[string](t)(s.store(ctx, "gone")), must[string](t)(s.store(ctx, "kept"))
+	if err := secrets.Delete(ctx, s.ServiceClient, gone).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.cloud.Cluster.Exec(ctx, s.cloud.Namespace, s.pods(t, "api")[0],
+		"barbican-manage", "db", "clean", "--min-days", "0", "--soft-delete-expired-secrets")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	rows, err := s.cloud.Operators.SQL(ctx, s.cloud.Namespace, "mariadb", "SELECT id FROM barbican.secrets")
+	if err != nil || strings.Contains(rows, gone) || !strings.Contains(rows, kept) {
+		t.Errorf("deleted %s, kept %s, and the database has %s (%v)", gone, kept, rows, err)
+	}
+}
+
+// secretsUsed: two clients store, read and delete secrets.
+func secretsUsed(t *testing.T, s safe) *load {
+	t.Helper()
+	return begin(t, 2, func(ctx context.Context, client, turn int, try request) error {
+		want, id := fmt.Sprintf("load-%d-%d", client, turn), ""
+		if err := try("store a secret", func() (err error) { id, err = s.store(ctx, want); return err }); err != nil {
+			return err
+		}
+		if err := try("read a secret", func() error {
+			got, err := s.read(ctx, id, text)
+			if err == nil && got != want {
+				err = fmt.Errorf("it reads %q, want %q: %w", got, want, io.ErrUnexpectedEOF)
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+		return try("delete a secret", func() error { return secrets.Delete(ctx, s.ServiceClient, id).ExtractErr() })
+	})
+}
+
+// pods of a component.
+func (s safe) pods(t *testing.T, component string) []string {
+	t.Helper()
+	pods := &corev1.PodList{}
+	if err := s.cloud.Cluster.Client.List(context.Background(), pods, client.InNamespace(s.cloud.Namespace), client.MatchingLabels{
+		"app.kubernetes.io/instance": barbicanv1.ServiceName, componentLabel: component,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, p := range pods.Items {
+		if p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning {
+			out = append(out, p.Name)
+		}
+	}
+	if len(out) == 0 {
+		t.Fatalf("no pod of the %s runs", component)
+	}
+	return out
+}
