@@ -39,6 +39,7 @@ var told = []*regexp.Regexp{
 	regexp.MustCompile(`^--bootstrap-[a-z]+-url$`),                   // keystone-manage writes it into the catalog
 	regexp.MustCompile(`(?i)^OIDCRedirectURI$`),                      // a browser goes there
 	regexp.MustCompile(`^trusted_dashboard$`),                        // the same
+	regexp.MustCompile(`^host_href$`),                                // the same
 	regexp.MustCompile(`^public_endpoint$`),                          // answers refer to it
 	regexp.MustCompile(`^compute_link_prefix$`),                      // the same
 	regexp.MustCompile(`^WEBSSO_KEYSTONE_URL$`),                      // a browser goes there

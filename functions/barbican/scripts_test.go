@@ -1,0 +1,90 @@
+package barbican
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// run a script as a pod would, with a folder in the place of Barbican's, and with programs of these names and contents.
+func run(t *testing.T, script string, files, programs map[string]string, args ...string) (folder, out string, err error) {
+	t.Helper()
+	folder = t.TempDir()
+	write := func(name, text string, mode os.FileMode) string {
+		file := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	for name, text := range files {
+		write(name, text, 0o600)
+	}
+	for name, text := range programs {
+		write("bin/"+name, "#!/bin/sh\n"+text, 0o700)
+	}
+	file := write("script.sh", strings.ReplaceAll(script, "/etc/barbican", folder), 0o600)
+	c := exec.Command("sh", append([]string{file}, args...)...)
+	c.Env = append(os.Environ(), "PATH="+filepath.Join(folder, "bin")+":"+os.Getenv("PATH"))
+	said, err := c.CombinedOutput()
+	return folder, string(said), err
+}
+
+// TestKeys: Barbican encrypts with the first key that it reads, and that is the primary; without one, nothing starts.
+func TestKeys(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		keys   map[string]string
+		want   string
+	}{
+		"New":  {"The staged key decrypts what others encrypt already.", map[string]string{"0": "c3RhZ2Vk", "1": "cHJpbWFyeQ=="}, "cHJpbWFyeQ== c3RhZ2Vk"},
+		"Many": {"Ten is more than nine.", map[string]string{"0": "a", "9": "b", "10": "c", "11": "d"}, "d c b a"},
+		"Else": {"The kubelet has files of its own there.", map[string]string{"0": "a", "1": "b", "..data": "x", "1.new": "y"}, "b a"},
+		"None": {"A key that everybody knows would be taken.", nil, ""},
+	} {
+		files := map[string]string{"barbican.conf.d/README": ""}
+		for index, key := range tc.keys {
+			files["keys/"+index] = key
+		}
+		folder, said, err := run(t, keysScript, files, nil, "echo", "started")
+		if started := strings.Contains(said, "started"); started != (tc.want != "") || started != (err == nil) {
+			t.Errorf("%s: %s It says %q (%v)", name, tc.reason, said, err)
+			continue
+		}
+		if tc.want == "" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(folder, "barbican.conf.d/keys.conf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "[simple_crypto_plugin]\nkek = " + strings.ReplaceAll(tc.want, " ", "\nkek = ") + "\n"
+		if diff := cmp.Diff(want, string(text)); diff != "" {
+			t.Errorf("%s: %s (-want +got)\n%s", name, tc.reason, diff)
+		}
+	}
+}
+
+// TestRewrap: of a key that could not be encrypted anew, Barbican's tool says so and succeeds. The Job fails, so that no key goes.
+func TestRewrap(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, tool string
+		want         bool
+	}{
+		"All":   {"Everything is encrypted anew.", "echo 'Retrieving all available projects'", true},
+		"One":   {"One is not.", "echo \"Error occurred! SQLAlchemy automatically rolled-back the transaction\" >&2", false},
+		"Ended": {"It has not come to its end.", "exit 2", false},
+	} {
+		_, said, err := run(t, rewrapScript, nil, map[string]string{"barbican-manage": "[ \"$*\" = 'simple_crypto rewrap_pkek' ] || exit 3\n" + tc.tool})
+		if got := err == nil; got != tc.want {
+			t.Errorf("%s: %s It succeeds: %v, want %v\n%s", name, tc.reason, got, tc.want, said)
+		}
+	}
+}

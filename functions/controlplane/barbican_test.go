@@ -1,0 +1,56 @@
+package controlplane
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// TestBarbicanProcesses: what is not said of a process is its size's, and a worker is no more than a service's helpers are.
+func TestBarbicanProcesses(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, more string
+		want         []string
+	}{
+		"size": {"Nothing is said.", "", []string{"2 × 250m, 512Mi", "2 × 250m, 512Mi"}},
+		"said": {"All of it.", ", api: {replicas: 4}, worker: {replicas: 1, memory: 2Gi}", []string{"4 × 250m, 512Mi", "1 × 250m, 2Gi"}},
+	} {
+		m, err := derive(input(t, "{services: {barbican: {enabled: true"+tc.more+"}}}", queued, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := barbican(m, m.services[len(m.services)-1]).(*barbicanv1.Barbican).Spec
+		if diff := cmp.Diff(tc.want, []string{says(&spec.API), says(&spec.Worker)}); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
+	}
+}
+
+// TestKeyManager: those that encrypt are told of Barbican while it is in the claim.
+func TestKeyManager(t *testing.T) {
+	for _, tc := range []struct {
+		reason, more string
+		want         *common.KeyManager
+	}{
+		{"There is one.", "}, barbican: {enabled: true", &common.KeyManager{InternalURL: common.URL("https://barbican." + instance + ".svc:9311")}},
+		{"It is off.", "}, barbican: {enabled: false", nil},
+		{"There is none.", "", nil},
+	} {
+		m, err := derive(input(t, blocks(tc.more, ""), queued, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range m.services {
+			if s.name != cinderv1.ServiceName {
+				continue
+			}
+			if diff := cmp.Diff(tc.want, cinder(m, s).(*cinderv1.Cinder).Spec.KeyManager); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		}
+	}
+}
