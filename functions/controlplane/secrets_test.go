@@ -72,6 +72,7 @@ func TestEverySecret(t *testing.T) {
 		t.Fatalf("there are only %v", all)
 	}
 	m.spec.Services.Glance.Enabled, m.spec.Services.Neutron.Enabled, m.spec.Services.Cinder.Enabled = true, true, true // What is off needs no Secret.
+	m.spec.Services.Barbican.Enabled = true
 	if err := m.bringSecrets(input(t, "{}", bare, nil).Seen); err != nil {
 		t.Fatal(err)
 	}
