@@ -138,7 +138,8 @@ func setDefaults(s *barbicanv1.BarbicanSpec) {
 const makes = 5
 
 // options are those of all processes. The access rules are those of Barbican's own that know the roles which every Keystone has: by the
-// others, which it takes unless it is told, a member may store nothing (https://docs.openstack.org/barbican/latest/configuration/policy.html).
+// others, which it takes unless it is told, a member may store nothing
+// (https://docs.openstack.org/barbican/latest/configuration/policy.html).
 //
 // Requests are answered with addresses below the public one, whoever asks.
 func (m *model) options() oslo.Config {
@@ -156,8 +157,8 @@ func (m *model) options() oslo.Config {
 // databaseStore keeps secrets in the database, encrypted with the keys of their projects.
 const databaseStore = "store_crypto"
 
-// worker makes keys. What tries again what failed is left out: nothing that can be ordered is tried again (barbican.tasks.resources). Nor is
-// anybody told of projects that Keystone deletes: it has no message queue here.
+// worker makes keys. What tries again what failed is left out: nothing that can be ordered is tried again (barbican.tasks.resources).
+// Nor is anybody told of projects that Keystone deletes: it has no message queue here.
 func (m *model) worker() service.Process {
 	queue := m.Spec.Queue
 	p := service.Process{

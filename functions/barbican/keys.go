@@ -28,7 +28,7 @@ var (
 	//
 	//go:embed vault.py
 	vaultScript string
-	// pipelinesFile is what a request goes through.
+	// pipelines are what a request goes through.
 	//
 	//go:embed barbican-api-paste.ini
 	pipelines string
@@ -60,7 +60,8 @@ const (
 	configFolder = "barbican.conf.d"
 )
 
-// kept is how many keys there are at most: with one a month, a copy of the database that is four years old can still be read. Each decrypts.
+// kept is how many keys there are at most, each of which decrypts: with one a month, a copy of the database that is four years old can be
+// read.
 const kept = 50
 
 // keys are those that the keys of projects are encrypted with. They are as Keystone's of stored credentials are: the primary encrypts, all
@@ -83,7 +84,8 @@ func keys(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{{{Name: keysComponent, Object: c5c3.KeyRepository(m.Meta(m.Sub(keysName)), spec), Retain: true}}}, nil
 }
 
-// keyVolumes are the keys, and the folder in memory where they are written down for Barbican: it takes several of one option from files alone.
+// keyVolumes are the keys, and the folder in memory where they are written down for Barbican: it takes several of one option from files
+// alone.
 func (m *model) keyVolumes() []service.Volume {
 	return []service.Volume{
 		m.SecretVolume(keysName, m.Sub(keysName)),

@@ -55,8 +55,8 @@ func (m *model) keepInVault() error {
 	return nil
 }
 
-// vaultLogin is by what Barbican logs in: a source, the key of its Secret, and the option. castellan logs in anew when a token of an AppRole
-// has expired. One that it is given in its place it would never renew, so that there is none.
+// vaultLogin is by what Barbican logs in: a source, the key of its Secret, and the option. castellan logs in anew when a token of an
+// AppRole has expired. One that it is given in its place it would never renew, so that there is none.
 var vaultLogin = []struct{ source, key, option string }{
 	{"roleID", barbicanv1.VaultRoleIDKey, "approle_role_id"},
 	{"secretID", barbicanv1.VaultSecretIDKey, "approle_secret_id"},

@@ -75,7 +75,8 @@ func barbicanSecrets(s *controlplanev1.Services) []named {
 	}
 	v := s.Barbican.Vault
 	const field = "spec.services.barbican.vault."
-	out := []named{{name: &v.SecretRef.Name, field: field + "secretRef", keys: []string{barbicanv1.VaultRoleIDKey, barbicanv1.VaultSecretIDKey}}}
+	login := []string{barbicanv1.VaultRoleIDKey, barbicanv1.VaultSecretIDKey}
+	out := []named{{name: &v.SecretRef.Name, field: field + "secretRef", keys: login}}
 	if ca := v.CASecretRef; ca != nil {
 		out = append(out, named{name: &ca.Name, field: field + "caSecretRef", keys: []string{string(ca.Key)}})
 	}

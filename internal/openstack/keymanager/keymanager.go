@@ -1,4 +1,5 @@
-// Package keymanager is how OpenStack's programs find the control plane's Barbican: by castellan, the library that all of them ask for keys.
+// Package keymanager is how OpenStack's programs find the control plane's Barbican: by castellan, the library that all of them ask for
+// keys.
 package keymanager
 
 import (
