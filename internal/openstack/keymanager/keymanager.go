@@ -9,8 +9,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 )
 
-// Group of the options by which a program logs in that asks for a user's key: beside the user's token, it shows one of its own, with which the
-// user's holds for longer than it otherwise would.
+// Group of the options by which a program logs in that asks for a user's key: beside the user's token, it shows one of its own, with which
+// the user's holds for longer than it otherwise would.
 const Group = "barbican_service_user"
 
 // Options of a program that asks Keystone at an address, whose authority is in a file, as that has signed Barbican's certificate, too. The
