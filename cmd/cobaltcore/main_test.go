@@ -294,7 +294,8 @@ func TestStage(t *testing.T) {
 	}
 }
 
-// TestSeveral: a claim is shown beside those before it, to which it may refer; without them it is told that there is none.
+// TestSeveral: a claim is shown beside those to which it may refer, in whichever order they are given; without them it is told that there is
+// none.
 func TestSeveral(t *testing.T) {
 	const plane, pool = "../../examples/hypervisor/control-plane.yaml", "../../examples/hypervisor/claim.yaml"
 	var out, errOut bytes.Buffer
@@ -312,8 +313,13 @@ func TestSeveral(t *testing.T) {
 	if strings.Contains(out.String(), "needs Secret tenant-a-hypervisors") {
 		t.Error("a Secret is said to be missing that a certificate makes")
 	}
+	first := out.String()
 	out.Reset()
-	if code := run([]string{"preview", "-f", pool, "-f", plane}, strings.NewReader(""), &out, &errOut); code != exitRefused {
+	if code := run([]string{"preview", "-f", pool, "-f", plane}, strings.NewReader(""), &out, &errOut); code != 0 || out.String() != first {
+		t.Errorf("the other way round: exit code %d, the same: %t; %s", code, out.String() == first, errOut.String())
+	}
+	errOut.Reset()
+	if code := run([]string{"preview", "-f", pool, "-f", "../../examples/storage/development.yaml"}, strings.NewReader(""), &out, &errOut); code != exitRefused {
 		t.Errorf("exit code %d", code)
 	}
 	if want := pool + ":"; !strings.Contains(errOut.String(), want) || !strings.Contains(errOut.String(), "spec.controlPlaneRef: there is no ControlPlaneCluster") {
