@@ -33,6 +33,12 @@ type GlanceSpec struct {
 	// The Keystone that it belongs to.
 	Identity common.Identity `json:"identity"`
 	Storage  `json:",inline"`
+	// How the pools of StorageClusters are reached that stores name.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	StorageClients []common.StorageClient `json:"storageClients,omitempty"`
 	// Processes of each pod.
 	// +optional
 	UWSGI UWSGI `json:"uwsgi,omitempty"`
