@@ -13,6 +13,7 @@ volume: {replicas: 1}`,
 			spec: `
 backends:
 - {name: ceph-rbd, rbd: {secretRef: {name: ceph}, networks: [10.0.0.0/8]}, volume: {replicas: 2}}
+- {name: ordered, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: volumes}}
 - {name: nfs_1, nfs: {shares: ["nfs.example.com:/volumes"], mountOptions: "vers=4.2"}, availabilityZone: east}
 volumeTypes: [{name: fast, backend: ceph-rbd}, {name: any, private: true, description: Any, extraSpecs: {multiattach: "<is> True"}}]
 defaultVolumeType: fast
@@ -23,7 +24,7 @@ backup: {replicas: 1, s3: {bucket: abc, endpoint: "https://s3.example.com", cred
 			reason:  "A backend keeps volumes somewhere.",
 			spec:    `backends: [{name: a}]`,
 			field:   "spec.backends[0]",
-			message: "say where the backend keeps volumes: one of rbd and nfs",
+			message: "say where the backend keeps volumes: one of ceph, rbd and nfs",
 		},
 		"BackendTurned": {
 			reason:  "Volumes would be looked for elsewhere.",
@@ -52,6 +53,13 @@ backup: {replicas: 1, s3: {bucket: abc, endpoint: "https://s3.example.com", cred
 			field:   "spec.backends[0].rbd.pool",
 			message: "pool cannot be changed: the volumes in it would be lost; add another backend and migrate them",
 		},
+		"ClusterChanged": {
+			reason:  "So they are by its cluster.",
+			old:     new(`backends: [{name: a, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: volumes}}]`),
+			spec:    `backends: [{name: a, ceph: {clusterRef: {namespace: storage, name: other}, pool: volumes}}]`,
+			field:   "spec.backends[0].ceph",
+			message: "a pool cannot be changed: what is kept in it would be lost; add another one beside it",
+		},
 		"DefaultTypeUnknown": {
 			reason:  "Every volume without a type would fail.",
 			spec:    `defaultVolumeType: fast`,
@@ -68,7 +76,7 @@ backup: {replicas: 1, s3: {bucket: abc, endpoint: "https://s3.example.com", cred
 			reason:  "A backup is kept somewhere.",
 			spec:    `backup: {replicas: 1}`,
 			field:   "spec.backup",
-			message: "say where backups go: one of rbd, s3, nfs and file",
+			message: "say where backups go: one of ceph, rbd, s3, nfs and file",
 		},
 		"BackupTurned": {
 			reason:  "Those that there are would not be found.",

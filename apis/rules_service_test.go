@@ -153,6 +153,9 @@ stores:
 - {name: fast, rbd: {secretRef: {name: ceph}, networks: [10.0.0.0/8, "fd00::/8"]}}
 - {name: far_2, s3: {endpoint: "http://[fd00::1]:9000", bucket: images, urlFormat: path, credentialsSecretRef: {name: s3}, caSecretRef: {name: s3, key: ca.crt}}}
 - {name: old, swift: {authURL: https://keystone.example.com/v3, credentialsSecretRef: {name: swift}}}
+- {name: ordered, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}
+storageClients:
+- {name: stores.ordered, ref: storage/ceph/images, instance: storage-ceph-1, fsid: a, monitors: ["[v2:10.0.0.1:3300]"], networks: [10.0.0.0/8], pool: images, user: glance, secretName: key, secretUUID: b}
 import: {methods: [web-download, glance-direct], webDownload: {allowedHosts: [cloud-images.example.com, 10.0.0.1]}, convertTo: raw, staging: {storageSize: 50Gi}}
 imageCache: {storageSize: 50Gi}`,
 		},
@@ -160,13 +163,20 @@ imageCache: {storageSize: 50Gi}`,
 			reason:  "A store keeps images somewhere.",
 			spec:    `stores: [{name: main}]`,
 			field:   "spec.stores[0]",
-			message: "say where the store keeps images: one of file, s3, rbd and swift",
+			message: "say where the store keeps images: one of file, s3, rbd, ceph and swift",
 		},
 		"StoreOfTwo": {
 			reason:  "And in one place.",
 			spec:    `stores: [{name: main, file: {storageSize: 1Gi}, rbd: {secretRef: {name: ceph}}}]`,
 			field:   "spec.stores[0]",
-			message: "say where the store keeps images: one of file, s3, rbd and swift",
+			message: "say where the store keeps images: one of file, s3, rbd, ceph and swift",
+		},
+		"StorePoolChanged": {
+			reason:  "What is in it would be lost.",
+			old:     new(`stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]`),
+			spec:    `stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: fast}}]`,
+			field:   "spec.stores[0].ceph",
+			message: "a pool cannot be changed: what is kept in it would be lost; add another one beside it",
 		},
 		"StoreWithHyphen": {
 			reason:  "No shell exports a variable with a hyphen.",

@@ -98,7 +98,7 @@ func below(path string, roots []string) bool {
 
 func TestIsUnbuilt(t *testing.T) {
 	for field, want := range map[string]bool{
-		"spec.services.cinder": false, "spec.cortex": true, "spec.services.neutron.ovn.relay": false, "spec.services.neutron": false, "spec.services.glance.stores[12].ceph": true, "spec.services.neutron.api": false, "spec.services.keystone": false, "": false,
+		"spec.services.cinder": false, "spec.cortex": true, "spec.services.neutron.ovn.relay": false, "spec.services.neutron": false, "spec.services.cinder.backends[12].lvm": true, "spec.services.neutron.api": false, "spec.services.keystone": false, "": false,
 	} {
 		if diff := cmp.Diff(want, apis.IsUnbuilt("ControlPlaneCluster", field)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", field, diff)
@@ -227,17 +227,8 @@ cortex:
 			"Everywhere": {
 				reason: "Each is a place.",
 				spec: `
-backends: [{name: ceph-rbd, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: volumes}}, {name: local, lvm: {nodeSelector: {disk: "yes"}}}]
+backends: [{name: local, lvm: {nodeSelector: {disk: "yes"}}}]
 backup: {swift: {}}`,
-			},
-		},
-	},
-	"glance": {
-		base: service,
-		cases: map[string]specCase{
-			"Pool": {
-				reason: "A pool of a StorageCluster is a place.",
-				spec:   `stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]`,
 			},
 		},
 	},

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
@@ -32,7 +34,7 @@ const description = `OpenStack, ordered with one claim.
 Exit codes: 0 all is well; 1 the claim or the PlatformConfig is refused; 2 the command line is wrong; 3 the command failed.
 
   cobaltcore preview -f claim.yaml -e platformconfig.yaml
-  cobaltcore preview -f control-plane.yaml -f hypervisors.yaml
+  cobaltcore preview -f storage.yaml -f control-plane.yaml -f hypervisors.yaml
   cobaltcore preview -f claim.yaml --old merged.yaml -e platformconfig.yaml --format json`
 
 type cli struct {
@@ -53,7 +55,7 @@ func (versionCommand) Run(out io.Writer) error {
 }
 
 type previewCommand struct {
-	File     []string `help:"Claim; - reads standard input. Several: each beside those before." placeholder:"CLAIM" sep:"none" short:"f"`
+	File     []string `help:"Claim; - reads standard input. Several: beside each other." placeholder:"CLAIM" sep:"none" short:"f"`
 	Old      []string `help:"The claim as it is now: what may not be changed is refused, too." placeholder:"CLAIM" sep:"none"`
 	Platform []string `help:"The PlatformConfig. Default: an example's." placeholder:"FILE" sep:"none" short:"e"`
 	Out      string   `help:"Directory to write every manifest to." placeholder:"DIR" short:"o"`
@@ -100,17 +102,32 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 	return result.Print(out, c.Format)
 }
 
-// several previews claims one after the other, of which each may refer to those before.
+// referred are the kinds of claims that others refer to, each before those that do.
+var referred = []string{"StorageCluster", "ControlPlaneCluster", "HypervisorCluster"}
+
+// several previews claims one after the other, each after those that it may refer to, however they are given.
 func (c *previewCommand) several(platform []byte, in io.Reader, out io.Writer) error {
-	var there []*structpb.Struct
+	type given struct {
+		file  string
+		claim []byte
+		order int
+	}
+	var claims []given
 	for i, file := range c.File {
 		claim, err := read(c.File[i:i+1], in, nil)
 		if err != nil {
 			return err
 		}
-		result, err := preview.RunBeside(there, claim, platform, kinds.Runners())
+		said := struct{ Kind string }{}
+		_ = yaml.Unmarshal(claim, &said) // What cannot be read is refused below.
+		claims = append(claims, given{file, claim, slices.Index(referred, said.Kind)})
+	}
+	slices.SortStableFunc(claims, func(a, b given) int { return cmp.Compare(a.order, b.order) })
+	var there []*structpb.Struct
+	for i, g := range claims {
+		result, err := preview.RunBeside(there, g.claim, platform, kinds.Runners())
 		if err != nil {
-			return c.refused(err, []string{file}, out)
+			return c.refused(err, []string{g.file}, out)
 		}
 		there = append(there, result.There...)
 		if c.Format == "tree" && i > 0 {

@@ -294,7 +294,8 @@ func TestStage(t *testing.T) {
 	}
 }
 
-// TestSeveral: a claim is shown beside those before it, to which it may refer; without them it is told that there is none.
+// TestSeveral: a claim is shown beside those to which it may refer, in whichever order they are given; without them it is told that there is
+// none.
 func TestSeveral(t *testing.T) {
 	const plane, pool = "../../examples/hypervisor/control-plane.yaml", "../../examples/hypervisor/claim.yaml"
 	var out, errOut bytes.Buffer
@@ -312,11 +313,33 @@ func TestSeveral(t *testing.T) {
 	if strings.Contains(out.String(), "needs Secret tenant-a-hypervisors") {
 		t.Error("a Secret is said to be missing that a certificate makes")
 	}
+	first := out.String()
 	out.Reset()
-	if code := run([]string{"preview", "-f", pool, "-f", plane}, strings.NewReader(""), &out, &errOut); code != exitRefused {
+	if code := run([]string{"preview", "-f", pool, "-f", plane}, strings.NewReader(""), &out, &errOut); code != 0 || out.String() != first {
+		t.Errorf("the other way round: exit code %d, the same: %t; %s", code, out.String() == first, errOut.String())
+	}
+	errOut.Reset()
+	if code := run([]string{"preview", "-f", pool, "-f", "../../examples/storage/development.yaml"}, strings.NewReader(""), &out, &errOut); code != exitRefused {
 		t.Errorf("exit code %d", code)
 	}
 	if want := pool + ":"; !strings.Contains(errOut.String(), want) || !strings.Contains(errOut.String(), "spec.controlPlaneRef: there is no ControlPlaneCluster") {
 		t.Errorf("it says %s", errOut.String())
+	}
+}
+
+// TestSeveralStorage: pools of a StorageCluster are shown with what a control plane makes of them, whichever file comes first.
+func TestSeveralStorage(t *testing.T) {
+	const plane, storage = "../../examples/storage/control-plane.yaml", "../../examples/storage/claim.yaml"
+	var out, errOut bytes.Buffer
+	if code := run([]string{"preview", "-f", plane, "-f", storage}, strings.NewReader(""), &out, &errOut); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	for _, want := range []string{
+		"StorageCluster tenant-a/storage → namespace tenant-a-storage-", "ControlPlaneCluster tenant-a/production → namespace tenant-a-production-",
+		"needs Secret rook-ceph-client-production-glance with key userKey in namespace tenant-a-storage-",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("there is no %q", want)
+		}
 	}
 }

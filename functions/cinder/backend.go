@@ -20,6 +20,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/ceph"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
@@ -41,8 +42,8 @@ const (
 // scratch is how much of images that are converted a pod may keep on its node. The kubelet replaces a pod that has more.
 var scratch = resource.MustParse("50Gi")
 
-// cluster is what the managers of a backend are called that share its volumes, which are recorded under it.
-const cluster = cinderv1.ServiceName
+// sharing is what the managers of a backend are called that share its volumes, which are recorded under it.
+const sharing = cinderv1.ServiceName
 
 // A backend is a place for volumes, and what its section says.
 type backend struct {
@@ -60,42 +61,77 @@ type backend struct {
 }
 
 // findBackends derives the backends.
-func (m *model) findBackends() {
+func (m *model) findBackends() error {
 	for _, spec := range m.spec.Backends {
 		b := backend{Backend: spec, name: volume.ObjectName(spec.Name), options: oslo.Options{"volume_backend_name": spec.Name}}
 		b.shared = volume.Shares(spec) && m.spec.Coordination != nil
 		if spec.AvailabilityZone != "" {
 			b.options["backend_availability_zone"] = spec.AvailabilityZone
 		}
-		if spec.NFS != nil {
+		var err error
+		switch {
+		case spec.NFS != nil:
 			m.nfs(&b)
-		} else {
-			m.rbd(&b)
+		case spec.Ceph != nil:
+			err = m.pool(&b)
+		default:
+			m.cluster(&b)
+		}
+		if err != nil {
+			return err
 		}
 		m.backends = append(m.backends, b)
 	}
+	return nil
 }
 
-// rbd is a pool of a Ceph. Of several, each has a name of its own for its client's files.
-// https://docs.openstack.org/cinder/latest/configuration/block-storage/drivers/ceph-rbd-volume-driver.html
-func (m *model) rbd(b *backend) {
+// cluster is a pool of a Ceph whose client the claim names.
+func (m *model) cluster(b *backend) {
 	r := b.RBD
-	config, keyring := b.Name+".ceph", fmt.Sprintf("%s.client.%s.keyring", b.Name, r.User)
+	config, keyring := b.rbd(r.Pool, r.User, volume.SecretUUID(m.Namespace, m.Name, b.Name))
+	b.secret = cephClient(r.SecretRef, m.Sub("volume-"+b.name), r.User, cephPath, config, keyring)
+	b.flow = ceph.Traffic(r.Networks)
+}
+
+// pool is a pool of a StorageCluster, which says by what libvirt knows the key of its user.
+func (m *model) pool(b *backend) error {
+	c, err := service.StorageClient(m.spec.StorageClients, cinderv1.PlaceOf(b.Name))
+	if err != nil {
+		return err
+	}
+	config, keyring := b.rbd(c.Pool, c.User, c.SecretUUID)
+	b.secret = poolClient(c, m.Sub("volume-"+b.name), cephPath, config, keyring)
+	b.flow = ceph.TrafficOf(c)
+	return nil
+}
+
+// rbd are the options of a pool of a Ceph, and what the files of its client are called: of several, each has a name of its own for them.
+// https://docs.openstack.org/cinder/latest/configuration/block-storage/drivers/ceph-rbd-volume-driver.html
+func (b *backend) rbd(pool, user, secretUUID string) (config, keyring string) {
+	config, keyring = b.Name+".ceph", fmt.Sprintf("%s.client.%s.keyring", b.Name, user)
 	// Otherwise a manager would wait for its monitors for ever.
 	maps.Copy(b.options, (oslo.Options{
 		"volume_driver":    "cinder.volume.drivers.rbd.RBDDriver",
-		"rbd_pool":         r.Pool,
-		"rbd_user":         r.User,
+		"rbd_pool":         pool,
+		"rbd_user":         user,
 		"rbd_ceph_conf":    path.Join(cephPath, config),
 		"rbd_cluster_name": b.Name,
-		"rbd_secret_uuid":  volume.SecretUUID(m.Namespace, m.Name, b.Name),
+		"rbd_secret_uuid":  secretUUID,
 
 		"rados_connect_timeout":            5,
 		"rbd_flatten_volume_from_snapshot": false,
 		"report_discard_supported":         true,
 	}))
-	b.secret = cephClient(r.SecretRef, m.Sub("volume-"+b.name), r.User, cephPath, config, keyring)
-	b.flow = ceph.Traffic(r.Networks)
+	return config, keyring
+}
+
+// poolClient is the same as cephClient for the user of a pool of a StorageCluster.
+func poolClient(c *common.StorageClient, name, folder, config, keyring string) *c5c3v1.SecretAggregateSpec {
+	return &c5c3v1.SecretAggregateSpec{
+		TargetSecretName: common.ObjectName(name),
+		Sources:          []c5c3v1.SecretSource{service.Source(ceph.KeySource, c.SecretName, rook.UserKey)},
+		Template:         ceph.FilesOf(c, folder, config, keyring),
+	}
 }
 
 // cephClient is a Secret with the files of a client in a folder.
@@ -170,7 +206,7 @@ func (m *model) manager(seen observe.State, b backend) service.Process {
 		Env: []corev1.EnvVar{{Name: oslo.MustEnvName("DEFAULT", "enabled_backends"), Value: b.Name}, programsEnv},
 	})
 	if b.shared {
-		p.Env = append(p.Env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "cluster"), Value: cluster})
+		p.Env = append(p.Env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "cluster"), Value: sharing})
 	}
 	m.attach(&p, seen, b)
 	return p

@@ -45,8 +45,12 @@ func (m *model) findTarget() error {
 		return nil
 	case b.S3 != nil:
 		return m.backupToS3(b.S3)
+	case b.Ceph != nil:
+		return m.backupToPool()
 	case b.RBD != nil:
-		m.backupToRBD(b.RBD)
+		r, folder := b.RBD, m.backupToCeph(b.RBD.Pool, b.RBD.User)
+		m.target.secret = cephClient(r.SecretRef, m.Sub(targetName), r.User, folder, cinderv1.CephConfigKey, cinderv1.CephKeyringKey)
+		m.target.reaches = []workload.Flow{ceph.Traffic(r.Networks)}
 	case b.NFS != nil:
 		v := share(targetName, b.NFS.Share)
 		v.Folder = filesPath
@@ -74,15 +78,27 @@ func (t *target) set(option, value string) {
 	t.env = append(t.env, corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", option), Value: value})
 }
 
-func (m *model) backupToRBD(r *cinderv1.BackupRBD) {
-	folder := m.Path(targetName)
+// backupToPool keeps them in a pool of a StorageCluster.
+func (m *model) backupToPool() error {
+	c, err := service.StorageClient(m.spec.StorageClients, cinderv1.BackupPlace)
+	if err != nil {
+		return err
+	}
+	folder := m.backupToCeph(c.Pool, c.User)
+	m.target.secret = poolClient(c, m.Sub(targetName), folder, cinderv1.CephConfigKey, cinderv1.CephKeyringKey)
+	m.target.reaches = []workload.Flow{ceph.TrafficOf(c)}
+	return nil
+}
+
+// backupToCeph keeps them in a pool, and returns the folder that the client's files are looked for in.
+func (m *model) backupToCeph(pool, user string) (folder string) {
+	folder = m.Path(targetName)
 	m.target.set("backup_driver", "cinder.backup.drivers.ceph.CephBackupDriver")
 	m.target.set("backup_ceph_conf", folder+"/"+cinderv1.CephConfigKey)
-	m.target.set("backup_ceph_user", r.User)
-	m.target.set("backup_ceph_pool", r.Pool)
-	m.target.secret = cephClient(r.SecretRef, m.Sub(targetName), r.User, folder, cinderv1.CephConfigKey, cinderv1.CephKeyringKey)
+	m.target.set("backup_ceph_user", user)
+	m.target.set("backup_ceph_pool", pool)
 	m.target.mounts = []service.Volume{m.SecretVolume(targetName, m.Sub(targetName))}
-	m.target.reaches = []workload.Flow{ceph.Traffic(r.Networks)}
+	return folder
 }
 
 func (m *model) backupToS3(s *cinderv1.S3) error {

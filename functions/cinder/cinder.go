@@ -141,8 +141,7 @@ func derive(in function.Input[cinderv1.Cinder]) (*model, error) {
 	m.Logins = m.logins()
 	// The file has another place in the image than where Cinder looks for it.
 	m.Env = append(m.coordinationEnv(), corev1.EnvVar{Name: oslo.MustEnvName("DEFAULT", "api_paste_config"), Value: data + "api-paste.ini"})
-	m.findBackends()
-	if err := m.findTarget(); err != nil {
+	if err := errors.Join(m.findBackends(), m.findTarget()); err != nil {
 		return nil, err
 	}
 	if c := m.spec.Coordination; c != nil {

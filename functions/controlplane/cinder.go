@@ -12,6 +12,7 @@ import (
 	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -26,9 +27,9 @@ func cinder(m *model, s *serviceState) runtime.Object {
 		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
 		Spec: cinderv1.CinderSpec{
 			ServiceSpec: m.serviceSpec(s), Placement: c.Placement, Identity: m.identitySpec(), Queue: m.queueSpec(), KeyManager: m.keyManager(),
-			Storage: m.volumeStorage(s),
-			API:     m.process(c.API), Scheduler: m.daemon(c.Scheduler), Volume: m.manager(nil), Archive: ptr.Deref(c.Archive, common.Archive{}),
-			UWSGI: s.processes(),
+			Storage: m.volumeStorage(s), StorageClients: m.storageClients(s),
+			API: m.process(c.API), Scheduler: m.daemon(c.Scheduler), Volume: m.manager(nil),
+			Archive: ptr.Deref(c.Archive, common.Archive{}), UWSGI: s.processes(),
 		},
 	}
 	if m.locks() {
@@ -190,6 +191,28 @@ func cinderSecrets(s *controlplanev1.Services) []named {
 		if ca := b.S3.CASecretRef; ca != nil {
 			add(&ca.Name, "backup.s3.caSecretRef", string(ca.Key))
 		}
+	}
+	return out
+}
+
+// cinderPools are those of backends and of backups.
+func cinderPools(s *controlplanev1.Services) []pooled {
+	if s.Cinder == nil || !s.Cinder.Enabled {
+		return nil
+	}
+	var out []pooled
+	for i, b := range s.Cinder.Backends {
+		if p := b.Ceph; p != nil {
+			out = append(out, pooled{
+				place: cinderv1.PlaceOf(b.Name), field: fmt.Sprintf("spec.services.cinder.backends[%d].ceph", i), pool: *p,
+				user: storagev1.ServiceCinder,
+			})
+		}
+	}
+	if b := s.Cinder.Backup; b != nil && b.Ceph != nil {
+		out = append(out, pooled{
+			place: cinderv1.BackupPlace, field: "spec.services.cinder.backup.ceph", pool: *b.Ceph, user: storagev1.ServiceCinderBackup,
+		})
 	}
 	return out
 }

@@ -15,11 +15,12 @@ import (
 // New returns the function of XControlPlaneCluster composite resources.
 func New() function.Runner {
 	return function.Kind[controlplanev1.ControlPlaneCluster, *model]{
-		Graph:   graph.MustValidate(),
-		Derive:  derive,
-		Place:   place,
-		Status:  status,
-		Remarks: remarks(),
+		Graph:    graph.MustValidate(),
+		Requires: requires,
+		Derive:   derive,
+		Place:    place,
+		Status:   status,
+		Remarks:  remarks(),
 	}
 }
 
@@ -38,6 +39,7 @@ const (
 	namespaceComponent = "namespace"
 	// pullComponent is what pods need before their images can be pulled.
 	pullComponent      = "pull-secrets"
+	storageComponent   = "storage"
 	companionComponent = "companion"
 	databaseComponent  = "database"
 	messagingComponent = "messaging"
@@ -62,6 +64,10 @@ var infrastructure = compose.Graph[*model]{
 	{
 		Name: pullComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent},
 		Enabled: (*model).pulls, Build: pullSecrets,
+	},
+	{
+		Name: storageComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent},
+		Enabled: (*model).usesPools, Build: storagePools,
 	},
 	{Name: "certificates", Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Build: certificates},
 	{

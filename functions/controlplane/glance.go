@@ -11,6 +11,7 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/image"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -23,7 +24,8 @@ func glance(m *model, s *serviceState) runtime.Object {
 		TypeMeta: s.typeMeta(), ObjectMeta: m.objectMeta(s.name),
 		Spec: glancev1.GlanceSpec{
 			ServiceSpec: m.serviceSpec(s), Workload: s.workload, Identity: m.identitySpec(), KeyManager: m.keyManager(), Storage: m.imageStorage(s),
-			UWSGI: glancev1.UWSGI{Processes: u.Processes, Threads: u.Threads},
+			StorageClients: m.storageClients(s),
+			UWSGI:          glancev1.UWSGI{Processes: u.Processes, Threads: u.Threads},
 		},
 	}
 }
@@ -104,6 +106,23 @@ func glanceSecrets(s *controlplanev1.Services) []named {
 			add(&w.CredentialsSecretRef.Name, "swift.credentialsSecretRef", glancev1.SwiftUsernameKey, glancev1.SwiftPasswordKey,
 				glancev1.SwiftProjectKey, glancev1.SwiftUserDomainKey, glancev1.SwiftProjectDomainKey)
 			authority(w.CASecretRef, "swift.caSecretRef")
+		}
+	}
+	return out
+}
+
+// glancePools are those of stores.
+func glancePools(s *controlplanev1.Services) []pooled {
+	if s.Glance == nil || !s.Glance.Enabled {
+		return nil
+	}
+	var out []pooled
+	for i, store := range s.Glance.Stores {
+		if p := store.Ceph; p != nil {
+			out = append(out, pooled{
+				place: glancev1.PlaceOf(store.Name), field: fmt.Sprintf("spec.services.glance.stores[%d].ceph", i), pool: *p,
+				user: storagev1.ServiceGlance,
+			})
 		}
 	}
 	return out

@@ -62,6 +62,9 @@ type model struct {
 	// secrets are those that the claim names, pull those that images are pulled with. The spec and images name their copies.
 	secrets tenantsecret.Set
 	pull    []tenantsecret.Set
+	// pools are the pools of StorageClusters that services keep something in, and keys the Secrets of their users.
+	pools []poolUse
+	keys  []tenantsecret.Set
 	// platformPull are the copies of the platform's own pull secrets.
 	platformPull []common.ObjectName
 	// copiesSeen and pullsSeen: there are copies already.
@@ -120,7 +123,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	}
 	m.deriveDatabase(in.Seen)
 	m.root = rootOf(m.spec.Infrastructure.MariaDB.RestoreFrom, in.Seen)
-	if err := errors.Join(m.checkRoot(), m.bringSecrets(in.Seen)); err != nil {
+	if err := errors.Join(m.checkRoot(), m.bringSecrets(in.Seen), m.findPools(in.Required)); err != nil {
 		return nil, err
 	}
 	m.orderReleases()

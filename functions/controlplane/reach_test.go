@@ -34,7 +34,10 @@ var inside = map[string][]string{
 		"SecretReference.Name", "SecretKeyReference.Name", "SecretKeyReference.Key", "Images.PullSecrets",
 	},
 	"it is reached in networks that are held, and nowhere else": {"ExternalOVN.Northbound", "ExternalOVN.Southbound"},
-	"it lets others in, and names nothing":                      {"ControlPlaneClusterSpec.AllowedNamespaces"},
+	"its owner says who may use it, and the networks that it leads to are held where it is claimed": {
+		"ClaimReference.Namespace", "ClaimReference.Name", "StoragePool.Pool",
+	},
+	"it lets others in, and names nothing": {"ControlPlaneClusterSpec.AllowedNamespaces"},
 	"it is a choice or a name within the cloud": {
 		"ControlPlaneClusterSpec.DeletionPolicy", "Exposure.IngressController", "Exposure.Routing", "Global.Region", "Bootstrap.AdminUser", "IdentityBackend.Domain",
 		"Federation.Provider", "KORC.BootstrapResources",

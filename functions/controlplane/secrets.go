@@ -175,9 +175,12 @@ func (m *model) pulls() bool {
 func claimSecrets(m *model) ([]compose.Stage, error) { return m.secrets.Stages(), nil }
 
 // pullSecrets brings both sets, neither of which waits for the other.
-func pullSecrets(m *model) ([]compose.Stage, error) {
+func pullSecrets(m *model) ([]compose.Stage, error) { return sideBySide(m.pull), nil }
+
+// sideBySide brings several sets, of which none waits for another.
+func sideBySide(sets []tenantsecret.Set) []compose.Stage {
 	var out []compose.Stage
-	for _, set := range m.pull {
+	for _, set := range sets {
 		for i, stage := range set.Stages() {
 			if i == len(out) {
 				out = append(out, nil)
@@ -185,7 +188,7 @@ func pullSecrets(m *model) ([]compose.Stage, error) {
 			out[i] = append(out[i], stage...)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // copied returns the resources that make the copies which a spec names, for what comes after them.
@@ -201,9 +204,9 @@ func (m *model) copied(refs ...*common.SecretKeyReference) []string {
 
 // copiesFor are the resources that make the copies which a service reads.
 func (m *model) copiesFor(s *serviceState) []string {
-	var out []string
+	out := m.poolsFor(s)
 	if s.secrets == nil {
-		return nil
+		return out
 	}
 	for _, n := range s.secrets(&m.spec.Services) {
 		out = append(out, m.secrets.Resource(string(*n.name)))

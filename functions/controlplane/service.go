@@ -48,6 +48,8 @@ type service struct {
 	check func(*model, *serviceState, release.Release) error
 	// secrets are the places of the spec that name its Secrets. Nil: none.
 	secrets func(*controlplanev1.Services) []named
+	// pools are the places of the spec that name pools of StorageClusters for it. Nil: none.
+	pools func(*controlplanev1.Services) []pooled
 	// mentions are what a value of its types names outside of a control plane. Nil: none.
 	mentions func(path string, value any) []mention
 	// pods are those that it runs. Nil: those of its API.

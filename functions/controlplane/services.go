@@ -69,7 +69,8 @@ var services = []*service{
 			}
 			return order{enabled: true, basics: g.Service, workload: g.Workload, uwsgi: glanceProcesses(g.UWSGI)}
 		},
-		build: glance, check: checkGlance, secrets: glanceSecrets, mentions: glanceMentions, volumes: glanceVolumes,
+		build: glance, check: checkGlance, secrets: glanceSecrets, pools: glancePools, mentions: glanceMentions,
+		volumes: glanceVolumes,
 	},
 	{
 		name: novav1.ServiceName, kind: novav1.GroupVersionKind, phase: common.PhaseCoreServices,
@@ -137,7 +138,7 @@ var services = []*service{
 			}
 			return order{enabled: true, basics: c.Service, workload: cinderAPI(c), uwsgi: c.UWSGI}
 		},
-		build: cinder, check: checkCinder, secrets: cinderSecrets, mentions: cinderMentions, pods: cinderPods, volumes: cinderVolumes,
-		connections: cinderConnections, report: cinderReport, unrestricted: cinderShares,
+		build: cinder, check: checkCinder, secrets: cinderSecrets, pools: cinderPools, mentions: cinderMentions, pods: cinderPods,
+		volumes: cinderVolumes, connections: cinderConnections, report: cinderReport, unrestricted: cinderShares,
 	},
 }

@@ -33,6 +33,7 @@ func status(m *model, plan compose.Plan) any {
 		Release:  m.oldest(),
 		OVN:      m.ovnStatus(),
 
+		Storage:     m.storageStatus(),
 		Hypervisors: m.hypervisorAccess(),
 	}
 	for _, service := range m.services {

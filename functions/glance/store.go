@@ -14,6 +14,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/ceph"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/image"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
@@ -96,17 +97,28 @@ func s3(m *model, s *store) (workload.Flow, error) {
 	return workload.Outside(b.Endpoint)
 }
 
-func rbd(_ *model, s *store) (workload.Flow, error) { //nolint:unparam // As every driver.
-	r := s.RBD
-	s.set("rbd_store_pool", r.Pool)
-	s.set("rbd_store_user", r.User)
+func rbd(m *model, s *store) (workload.Flow, error) {
 	s.set("rbd_store_ceph_conf", s.folder+"/"+glancev1.RBDConfigKey)
 	// Otherwise a pod would wait for its monitors for ever, and not start. Its other stores work without this one.
 	s.options["rados_connect_timeout"] = 5
+	s.files = []string{glancev1.RBDConfigKey, glancev1.RBDKeyringKey}
+	if s.Ceph != nil {
+		c, err := service.StorageClient(m.spec.StorageClients, glancev1.PlaceOf(s.Name))
+		if err != nil {
+			return workload.Flow{}, err
+		}
+		s.set("rbd_store_pool", c.Pool)
+		s.set("rbd_store_user", c.User)
+		s.read(ceph.KeySource, common.SecretReference{Name: common.ObjectName(c.SecretName)}, rook.UserKey, "")
+		s.secret.Template = ceph.FilesOf(c, s.folder, glancev1.RBDConfigKey, glancev1.RBDKeyringKey)
+		return ceph.TrafficOf(c), nil
+	}
+	r := s.RBD
+	s.set("rbd_store_pool", r.Pool)
+	s.set("rbd_store_user", r.User)
 	s.read(ceph.ConfigSource, r.SecretRef, glancev1.RBDConfigKey, "")
 	s.read(ceph.KeyringSource, r.SecretRef, glancev1.RBDKeyringKey, "")
 	s.secret.Template = ceph.Files(r.User, s.folder, glancev1.RBDConfigKey, glancev1.RBDKeyringKey)
-	s.files = []string{glancev1.RBDConfigKey, glancev1.RBDKeyringKey}
 	return ceph.Traffic(r.Networks), nil
 }
 

@@ -5,6 +5,7 @@ package usage
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 )
@@ -29,6 +30,20 @@ func Of(meta object.Meta, by, of, reason string) compose.Resource {
 				"replayDeletion": true,
 			})
 		},
+	}
+}
+
+// OfClaim keeps a claim of any namespace while the Usage is there, which goes with whoever composes it. Nobody is named as its user: a
+// Usage that its own user composes would wait for it, and it for the Usage. An attempt to delete the claim is refused with the reason, and
+// not made again when the Usage has gone: that may be months later.
+func OfClaim(meta object.Meta, apiVersion, kind string, claim common.ClaimReference, reason string) compose.Resource {
+	return compose.Resource{
+		Name: meta.Name, Management: true, Object: object.New("protection.crossplane.io/v1beta1", "Usage", meta, object.Map{
+			"of": object.Map{"apiVersion": apiVersion, "kind": kind, "resourceRef": object.Map{
+				"namespace": string(claim.Namespace), "name": string(claim.Name),
+			}},
+			"reason": reason,
+		}),
 	}
 }
 

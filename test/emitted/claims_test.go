@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
 	"github.com/c5c3/crossplane-cobaltcore/examples"
@@ -125,8 +126,12 @@ func cases(t *testing.T) []testCase {
 func simulateAll(t *testing.T) []testCase {
 	t.Helper()
 	var out []testCase
-	add := func(name string, claim, platform []byte) {
-		r, err := preview.Run(claim, platform, kinds.Runners())
+	add := func(name string, claim, platform []byte, beside ...testCase) {
+		var there []*structpb.Struct
+		for _, b := range beside {
+			there = append(there, b.There...)
+		}
+		r, err := preview.RunBeside(there, claim, platform, kinds.Runners())
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -136,10 +141,14 @@ func simulateAll(t *testing.T) []testCase {
 		if err := yaml.Unmarshal(claim, &c); err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, testCase{name: name, release: c.Spec.OpenStackRelease, given: parsed(t, claim, platform), Result: r})
+		given := parsed(t, claim, platform)
+		for _, b := range beside { // What is there is one cloud with what it refers to.
+			r.Objects, given = append(slices.Clone(b.Objects), r.Objects...), append(given, b.given[0])
+		}
+		out = append(out, testCase{name: name, release: c.Spec.OpenStackRelease, given: given, Result: r})
 	}
 	var files []string
-	for _, folder := range []string{"controlplane", "nova", "neutron", "barbican", "cinder", "heat", "horizon"} {
+	for _, folder := range []string{"controlplane", "nova", "neutron", "barbican", "cinder", "heat", "horizon", "storage"} {
 		found, err := fs.Glob(examples.Files, folder+"/*.yaml")
 		if err != nil || len(found) == 0 {
 			t.Fatalf("no examples: %v", err)
@@ -156,12 +165,16 @@ func simulateAll(t *testing.T) []testCase {
 			all = []release.Release{"2025.2"}
 		}
 		if strings.HasPrefix(f, "storage/") { // Ceph belongs to no release.
-			all = all[:1]
+			all = []release.Release{"2025.2"}
 		}
 		for _, r := range all {
 			other := strings.ReplaceAll(string(claim), `openStackRelease: "2025.2"`, fmt.Sprintf("openStackRelease: %q", r))
 			name := strings.TrimPrefix(f, "controlplane/")
-			add(name+" "+string(r), []byte(other), examples.Platform)
+			var beside []testCase
+			if f == "storage/control-plane.yaml" {
+				beside = out[slices.IndexFunc(out, func(c testCase) bool { return strings.HasPrefix(c.name, "storage/claim.yaml") }):][:1]
+			}
+			add(name+" "+string(r), []byte(other), examples.Platform, beside...)
 		}
 	}
 	for i, name := range slices.Sorted(maps.Keys(specs)) {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,5 +98,52 @@ func TestClouds(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestCephFiles: what a client of a pool reads is made of the StorageCluster's status and the key that Rook keeps, as librados and
+// os-brick look for it. A keyring without the end of its last line is none.
+func TestCephFiles(t *testing.T) {
+	const conf = "[global]\nfsid = %s\nmon_host = %s\n[client.%s]\nkeyring = %s\n"
+	c := caseOf(t, "storage/control-plane.yaml 2025.2")
+	var known []any
+	for _, o := range c.There {
+		if o.GetFields()["kind"].GetStringValue() == "XControlPlaneCluster" {
+			known, _ = o.AsMap()["status"].(map[string]any)["storage"].([]any)
+		}
+	}
+	if len(known) != 3 {
+		t.Fatalf("the claim knows %v", known)
+	}
+	first := known[0].(map[string]any)
+	monitors := first["monitors"].([]any)
+	for aggregate, want := range map[string]struct{ user, config, keyring, folder string }{
+		"glance-main-store":      {"production-glance", "ceph.conf", "keyring", "/etc/glance/stores/main/"},
+		"cinder-volume-ceph-rbd": {"production-cinder", "ceph-rbd.ceph", "ceph-rbd.client.production-cinder.keyring", "/etc/ceph/"},
+		"cinder-backup-target":   {"production-cinder-backup", "ceph.conf", "keyring", "/etc/cinder/backup-target/"},
+	} {
+		t.Run(aggregate, func(t *testing.T) {
+			a := &c5c3v1.SecretAggregate{}
+			emittedAs(t, c, "SecretAggregate", aggregate, a)
+			source := a.Spec.Sources[0].SecretKeyRef
+			if !strings.HasSuffix(string(source.Name), "-rook-ceph-client-"+want.user) {
+				t.Errorf("it reads the key of Secret %s", source.Name)
+			}
+			data := aggregated(t, c, aggregate, map[string]map[string]string{string(source.Name): {string(source.Key): "AQBkey==\n"}})
+			got := map[string]string{}
+			for key, value := range data {
+				got[key] = string(value)
+			}
+			var addresses []string
+			for _, m := range monitors {
+				addresses = append(addresses, m.(string))
+			}
+			if diff := cmp.Diff(map[string]string{
+				want.config:  fmt.Sprintf(conf, first["fsid"], strings.Join(addresses, ","), want.user, want.folder+want.keyring),
+				want.keyring: "[client." + want.user + "]\nkey = AQBkey==\n",
+			}, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -37,7 +37,7 @@ type order struct {
 
 // orders by kind of composite resource.
 var orders = map[string][]order{
-	"ControlPlane": {
+	"ControlPlane": append(poolOrders, []order{
 		{first: `Namespace .*`, then: `NetworkPolicy\.networking\.k8s\.io (mariadb|rabbitmq|valkey|maxscale|service-jobs|operator-jobs|.*-exporter)`, why: "they are in it"},
 		{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*claim-secrets`, why: "they are in it"},
 		{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*pull-secrets`, why: "they are in it"},
@@ -110,7 +110,7 @@ var orders = map[string][]order{
 		{first: `(Keystone|OVNCluster).*`, then: `NetworkPolicy\.networking\.k8s\.io default-deny`, why: "it brings the policy of its own pods"},
 		{first: `Keystone.*`, then: `Usage.* keystone-uses-.*`, exists: true, why: "a Usage looks for its user"},
 		{first: `IdentityCatalog.*`, then: `Usage.* catalog-uses-keystone`, exists: true, why: "a Usage looks for its user"},
-	},
+	}...),
 	"IdentityCatalog": {
 		{first: `Domain\.openstack\.k-orc\.cloud default`, then: `Project\.openstack\.k-orc\.cloud service`, why: "K-ORC makes it there"},
 		{first: `Endpoint\.openstack\.k-orc\.cloud .*`, then: `EndpointRegion.*`, why: "it refers to it"},
@@ -345,6 +345,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 		add(file+"'s OVNCluster", "OVNCluster", &simulate.World{XR: composite(t, ovns.apiVersion, "OVNCluster", "ovn", file), Kinds: kinds.Runners()})
 	}
 	add("pool", "HypervisorCluster", pool(t))
+	add("pools", "ControlPlane", pooled(t))
 	add("storage", "StorageCluster", storage(t))
 	return out
 }

@@ -28,6 +28,15 @@ type mistake struct {
 	edit bool
 }
 
+// with are the mistakes of several tables.
+func with(tables ...map[string]mistake) map[string]mistake {
+	out := map[string]mistake{}
+	for _, t := range tables {
+		maps.Copy(out, t)
+	}
+	return out
+}
+
 // in returns a mistake that is a value at a path of the spec. What is unknown is a mistake only where it is not allowed.
 func in(value any, words string, path ...string) mistake {
 	return mistake{typ: respond.SpecValid, words: words, edit: true, make: func(_ *world, spec object) {
@@ -64,7 +73,7 @@ func status(field, value string) *structpb.Struct {
 var mistakes = map[string]map[string]mistake{
 	"HypervisorCluster": hypervisorMistakes,
 	"StorageCluster":    storageMistakes,
-	"ControlPlane": {
+	"ControlPlane": with(poolMistakes, map[string]mistake{
 		"a release that is not supported":      in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
 		"a size that is none":                  in("huge", `spec.size: "huge" is not a size`, "size"),
 		"a cluster that is not offered":        in(object{"ref": object{"name": "north"}}, "offers no cluster", "cluster"),
@@ -113,7 +122,7 @@ var mistakes = map[string]map[string]mistake{
 			put(spec, "x", "infrastructure", "rabbitmq", "replicas")
 			put(spec, "x", "services", "keystone", "replicas")
 		}},
-	},
+	}),
 	// Its function refuses nothing that its definition takes.
 	"IdentityCatalog": {},
 	"OVNCluster": {

@@ -164,6 +164,7 @@ var constraints = map[string]constraint{
 	}},
 	"stores[]":             {fix: driver},
 	"stores[].s3.endpoint": sample("https://s3.example.com", "http://[fd00::1]:9000"),
+	"stores[].ceph":        pools("images"),
 	"rbd.user":             sample("glance", "images.eu"),
 	"networks[]":           sample("10.0.1.0/24", "fd00::/64"),
 	"hypervisorNetworks[]": sample("10.0.2.0/24", "fd01::/64"),
@@ -182,7 +183,9 @@ var constraints = map[string]constraint{
 			delete(o, "volumeTypes")
 		}
 	}},
-	"backends[]":             {fix: func(o object) { one(o, "rbd", "nfs") }},
+	"backends[]":             {fix: func(o object) { one(o, "rbd", "ceph", "nfs") }},
+	"backends[].ceph":        pools("volumes"),
+	"backup.ceph":            pools("backups"),
 	"services.cinder.backup": {fix: backupPlace},
 	"shares[]":               sample("nfs.example.com:/volumes", "[fd00::1]:/more"), "nfs.share": sample("nfs.example.com:/backups"),
 	"volume.cpu": cores, "volume.memory": memory, "backup.cpu": cores, "backup.memory": memory,
@@ -304,8 +307,7 @@ func stores(o object) {
 
 // driver leaves a store one place to keep images.
 func driver(o object) {
-	delete(o, "ceph") // It is not built yet.
-	drivers := []string{"s3", "swift", "rbd", "file"}
+	drivers := []string{"ceph", "s3", "swift", "rbd", "file"}
 	i := slices.IndexFunc(drivers, func(name string) bool { return o[name] != nil })
 	if i < 0 {
 		o["file"] = object{"storageSize": "1Gi"}
@@ -355,11 +357,11 @@ func places(o object) {
 }
 
 // backupPlace leaves backups one place.
-func backupPlace(o object) { one(o, "rbd", "s3", "nfs", "file") }
+func backupPlace(o object) { one(o, "rbd", "ceph", "s3", "nfs", "file") }
 
 // one leaves one of several fields, and makes the first if there is none.
 func one(o object, fields ...string) {
-	for _, unbuilt := range []string{"ceph", "lvm", "swift"} {
+	for _, unbuilt := range []string{"lvm", "swift"} {
 		delete(o, unbuilt)
 	}
 	i := slices.IndexFunc(fields, func(name string) bool { return o[name] != nil })
@@ -418,7 +420,7 @@ var (
 	glances = &definedKind{
 		folder: "glance", apiVersion: "glance.openstack.c5c3.io/v1alpha1", kind: "Glance",
 		new: func() any { return &glancev1.Glance{} },
-		fix: stores,
+		fix: ofImages, own: map[string]constraint{"spec.storageClients": {}},
 	}
 	novas = &definedKind{
 		folder: "nova", apiVersion: "nova.openstack.c5c3.io/v1alpha1", kind: "Nova",
@@ -450,7 +452,7 @@ var (
 	cinders = &definedKind{
 		folder: "cinder", apiVersion: "cinder.openstack.c5c3.io/v1alpha1", kind: "Cinder",
 		new: func() any { return &cinderv1.Cinder{} },
-		fix: places, own: map[string]constraint{"spec.backup": {fix: backupPlace}},
+		fix: ofVolumes, own: map[string]constraint{"spec.backup": {fix: backupPlace}, "spec.storageClients": {}},
 	}
 	platforms = &definedKind{
 		folder: "platform", apiVersion: "crossplane.c5c3.io/v1alpha1", kind: "PlatformConfig",

@@ -43,11 +43,11 @@ var subjects = []*subject{
 		claimed:   true,
 		keep:      []string{"claimRef", "cluster"},
 		lingering: []string{"database-proxy", "database-proxy-monitor", "maxscale-network-policy", "maxscale-exporter-network-policy"},
-		revisions: []string{
+		revisions: append([]string{
 			"claim-secrets-tenant-", "claim-secrets-push-", "claim-secrets-workload-",
 			"claim-pull-secrets-claim-pull-", "claim-pull-secrets-push-", "claim-pull-secrets-workload-",
 			"platform-pull-secrets-platform-pull-", "platform-pull-secrets-push-", "platform-pull-secrets-workload-",
-		},
+		}, keyRevisions()...),
 	},
 	{
 		name:      "Keystone",
@@ -182,6 +182,9 @@ func drawControlPlane(t *rapid.T) (object, map[string][]*structpb.Struct) {
 	}
 	required := admission.Requirements()
 	required["platform"] = []*structpb.Struct{structOf(t, platform)}
+	if err := aroundPools(required); err != nil {
+		t.Fatal(err)
+	}
 	return xr, required
 }
 

@@ -150,6 +150,7 @@ func (w *world) deriveFlows() {
 			w.needHypervisors(p, c)
 			w.needMembers(p, c)
 			w.needLocks(p, c)
+			w.needCeph(p, c)
 		}
 		if p.spec.AutomountServiceAccountToken == nil || *p.spec.AutomountServiceAccountToken {
 			w.needAPIServer(p, "it has a token of the API server")

@@ -20,6 +20,7 @@ const (
 	credentialID     meaning = "the ID of an application credential" //nolint:gosec // what it is, and none
 	credentialSecret meaning = "the secret of an application credential"
 	dockerConfig     meaning = "logins of registries"
+	cephKey          meaning = "the key of a user of Ceph"
 	cloudsYAML       meaning = "a clouds.yaml"
 	encryptionKeys   meaning = "keys of a repository"
 	file             meaning = "a file"
@@ -33,6 +34,7 @@ var words = []struct {
 	means   meaning
 }{
 	{regexp.MustCompile(`docker_?config`), dockerConfig},
+	{regexp.MustCompile(`^user_key$`), cephKey}, // As Rook calls it.
 	{regexp.MustCompile(`clouds_yaml$`), cloudsYAML},
 	{regexp.MustCompile(`secret_access_key$`), secretAccessKey},
 	{regexp.MustCompile(`access_key(_id)?$`), accessKeyID},

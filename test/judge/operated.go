@@ -33,6 +33,11 @@ var operators = map[string]func(w *world, o object){
 	"ServiceMonitor.monitoring.coreos.com": nothing,
 	"PrometheusRule.monitoring.coreos.com": nothing,
 	"Usage.protection.crossplane.io":       nothing,
+	"CephClient.ceph.rook.io":              cephClient,
+	"CephCluster.ceph.rook.io":             nothing,
+	"CephBlockPool.ceph.rook.io":           nothing,
+	"CephFilesystem.ceph.rook.io":          nothing,
+	"CephObjectStore.ceph.rook.io":         nothing,
 	// github.com/rabbitmq/messaging-topology-operator v1.19.1 and v1.20.1, internal/controller: they are made in the queue by its management
 	// API, and of none of them comes a pod or a Service. Up to 1.19 the operator keeps a copy of a User's Secret, which nobody reads.
 	"Vhost.rabbitmq.com":      nothing,
@@ -53,6 +58,7 @@ const (
 	ofKORC            = "korc"
 	ofExposure        = "exposure"
 	ofHypervisors     = "hypervisors"
+	ofCeph            = "Ceph's monitors and daemons"
 	anywhere          = "anywhere"
 )
 
@@ -382,6 +388,31 @@ var asked = map[string][]ask{
 	"Vhost": {
 		{path: "defaultQueueType", want: "quorum", why: "queues that outlive the loss of a member"},
 		{path: "deletionPolicy", why: "an end of its messages that someone has decided"},
+	},
+	"CephCluster": {
+		{path: "mon.allowMultiplePerNode", want: false, why: "monitors on different nodes"},
+		{path: "mgr.allowMultiplePerNode", want: false, why: "managers on different nodes"},
+		{path: "placement.all.nodeAffinity", why: "nodes that are left to it"},
+		{path: "storage.useAllNodes", why: "a word on whose nodes are taken"},
+		{path: "resources.mon.requests.memory", why: "resources"}, {path: "resources.mgr.requests.memory", why: "resources"},
+		{path: "resources.osd.requests.memory", why: "resources"},
+		{path: "disruptionManagement.managePodBudgets", want: true, why: "disruption budgets"},
+		{path: "skipUpgradeChecks", want: false, why: "upgrades that stop where Ceph is not healthy"},
+		{path: "continueUpgradeAfterChecksEvenIfNotHealthy", want: false, why: "upgrades that stop where Ceph is not healthy"},
+		{path: "cleanupPolicy.confirmation", want: "", why: "disks that nobody wipes"},
+	},
+	"CephBlockPool": {{path: "failureDomain", why: "copies that do not fail together"}},
+	"CephClient": {
+		{path: "caps.mon", want: "profile rbd", why: "the right to write where another client died with a lock"},
+		{path: "caps.osd", why: "a right in a pool"},
+	},
+	"CephFilesystem": {
+		{path: "preserveFilesystemOnDelete", want: true, why: "files that outlive a mistake"},
+		{path: "metadataServer.activeStandby", want: true, why: "a server that stands by"},
+	},
+	"CephObjectStore": {
+		{path: "gateway.sslCertificateRef", why: "TLS"}, {path: "gateway.securePort", why: "TLS"},
+		{path: "preservePoolsOnDelete", want: true, why: "objects that outlive a mistake"},
 	},
 	"Valkey": {
 		{path: "tls.enabled", want: true, why: "TLS"}, {path: "tls.certManager.issuer.name", why: "a certificate of our own authority"},

@@ -106,11 +106,11 @@ func of(p *pod, all []policy) []policy {
 func (w *world) blocked(f flow, all []policy) string {
 	from, to := w.pod(f.from), w.pod(f.to)
 	if from != nil {
-		peer := everywhere
+		peers := w.outsiders(f.to)
 		if to != nil {
-			peer = within(to)
+			peers = []peer{within(to)}
 		}
-		if !lets(egress, of(from, all), f.port, peer) {
+		if !slices.ContainsFunc(peers, func(p peer) bool { return lets(egress, of(from, all), f.port, p) }) {
 			return "No policy of " + f.from
 		}
 		if !lets(egress, of(from, all), 53, everywhere) {
@@ -264,7 +264,7 @@ func (w *world) needs(f flow) bool {
 }
 
 // clusterPorts are where the servers of a storage cluster are that a field names, whose addresses are in a Secret or a catalog.
-var clusterPorts = map[string][]int{"rbd": {3300, 6789, 6800}, "swift": {443, 8080}}
+var clusterPorts = map[string][]int{"rbd": cephPorts, "ceph": cephPorts, "swift": {443, 8080}}
 
 // leaves reports whether some pod that a policy is about needs a port outside: a policy may be about several kinds.
 func (w *world) leaves(from *pod, port int, p policy) bool {

@@ -235,8 +235,12 @@ func (s secretName) String() string {
 func (w *world) stored(o object, key, property string) (value, string) {
 	kind, store := text(o.manifest, "spec", "secretStoreRef", "kind"), text(o.manifest, "spec", "secretStoreRef", "name")
 	if s, ok := w.find(o.place, "SecretStore.external-secrets.io", store); ok && kind == "SecretStore" {
-		if text(s.manifest, "spec", "provider", "kubernetes", "remoteNamespace") == "" {
+		from := text(s.manifest, "spec", "provider", "kubernetes", "remoteNamespace")
+		if from == "" {
 			return value{}, fmt.Sprintf("%s says no namespace to read from", s)
+		}
+		if there := (secretName{place{o.cluster, from}, key}); w.secrets[there] != nil {
+			return w.value(there, property) // Another claim's.
 		}
 		return w.byPeople(o, key, property)
 	}

@@ -101,7 +101,7 @@ func (s safe) read(ctx context.Context, id, as string) (string, error) {
 func (s safe) order(ctx context.Context) (string, error) {
 	made, err := orders.Create(ctx, s.ServiceClient, orders.CreateOpts{
 		Type: orders.KeyOrder,
-		Meta: orders.MetaOpts{Name: "key", Algorithm: "aes", BitLength: 256, Mode: "cbc", PayloadContentType: binary},
+		Meta: orders.MetaOpts{Name: "key", Algorithm: "aes", BitLength: 256, Mode: "cbc", PayloadContentType: octets},
 	}).Extract()
 	if err != nil {
 		return "", err
@@ -123,7 +123,7 @@ func (s safe) order(ctx context.Context) (string, error) {
 
 const (
 	text   = "text/plain"
-	binary = "application/octet-stream"
+	octets = "application/octet-stream"
 )
 
 // testSecret: what a member stores he reads again, nobody of another project does, and the database does not have it in clear.
@@ -151,7 +151,7 @@ func testSecret(t *testing.T, s safe) {
 func testOrder(t *testing.T, s safe) {
 	const size = 256 / 8
 	id := must[string](t)(s.order(context.Background()))
-	if key := must[string](t)(s.read(context.Background(), id, binary)); len(key) != size {
+	if key := must[string](t)(s.read(context.Background(), id, octets)); len(key) != size {
 		t.Errorf("the key has %d bytes, want %d", len(key), size)
 	}
 	said := ""

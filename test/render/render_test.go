@@ -90,6 +90,34 @@ func TestRenderPool(t *testing.T) {
 	}
 }
 
+// TestRenderStorage: a StorageCluster asks for the ConfigMap in which Rook says where monitors are, and a control plane that keeps something
+// in its pools for the claim, and then for the composite resource that this names.
+func TestRenderStorage(t *testing.T) {
+	if script == "" {
+		t.Skip("run by `make render`, which builds the crossplane CLI first")
+	}
+	target := serve(t)
+	read := func(file string) []byte {
+		claim, err := examples.Files.ReadFile("storage/" + file + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return claim
+	}
+	storage, err := preview.Run(read("claim"), examples.Platform, kinds.Runners())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range states {
+		t.Run(state, func(t *testing.T) {
+			check(t, "claim-storage-"+state, render(t, target, simulated(t, newParent(t, read("claim")), state), "storage"))
+			plane := newParent(t, read("control-plane"))
+			plane.Others = storage.There
+			check(t, "storage-controlplane-"+state, render(t, target, simulated(t, plane, state), "controlplane"))
+		})
+	}
+}
+
 // serve starts the function, as the package's image does, and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()

@@ -46,6 +46,12 @@ const (
 	BindingPrimaryKey      = "primaryName"
 )
 
+// BackupPlace is what backups are called among the places that name pools of StorageClusters.
+const BackupPlace = "backup"
+
+// PlaceOf is what a backend is called among them.
+func PlaceOf(backend string) string { return "backends." + backend }
+
 // InternalURL is the address of the API inside the cluster, as the catalog has it. It names a Service, so that it holds whatever the
 // cluster's DNS domain is.
 func InternalURL(name, namespace string) string {

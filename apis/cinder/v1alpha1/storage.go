@@ -33,7 +33,7 @@ type Storage struct {
 }
 
 // Backend is one place where volumes are kept.
-// +kubebuilder:validation:XValidation:rule="[has(self.ceph), has(self.rbd), has(self.nfs), has(self.lvm)].filter(x, x).size() == 1",message="say where the backend keeps volumes: one of rbd and nfs"
+// +kubebuilder:validation:XValidation:rule="[has(self.ceph), has(self.rbd), has(self.nfs), has(self.lvm)].filter(x, x).size() == 1",message="say where the backend keeps volumes: one of ceph, rbd and nfs"
 // +kubebuilder:validation:XValidation:rule="has(self.ceph) == has(oldSelf.ceph) && has(self.rbd) == has(oldSelf.rbd) && has(self.nfs) == has(oldSelf.nfs) && has(self.lvm) == has(oldSelf.lvm)",message="a backend stays what it is: the volumes in it would be lost; add another backend beside it"
 // +kubebuilder:validation:XValidation:rule="!self.name.matches('^((oslo|profiler)_.*|backend|backend_defaults|barbican|barbican_service_user|cache|cinder_sys_admin|coordination|cors|database|default|fc-zone-manager|glance|healthcheck|key_manager|keystone_authtoken|nova|os_brick|privsep|privsep_osbrick|profiler|service_user|ssl|vault)$')",message="Cinder has a section of this name for something else; give the backend another name",fieldPath=".name"
 type Backend struct {
@@ -61,7 +61,7 @@ type Backend struct {
 	// +kubebuilder:example="eu-de-1a"
 	// +optional
 	AvailabilityZone string `json:"availabilityZone,omitempty"`
-	// Its volume managers, of which there can be several only with rbd, and where locks are kept in Valkey.
+	// Its volume managers, of which there can be several only with Ceph, and where locks are kept in Valkey.
 	// +optional
 	Volume *common.Process `json:"volume,omitempty"`
 }
@@ -164,7 +164,7 @@ type VolumeType struct {
 type ExtraSpec string
 
 // Backup is the backup service.
-// +kubebuilder:validation:XValidation:rule="[has(self.ceph), has(self.rbd), has(self.s3), has(self.swift), has(self.nfs), has(self.file)].filter(x, x).size() == 1",message="say where backups go: one of rbd, s3, nfs and file"
+// +kubebuilder:validation:XValidation:rule="[has(self.ceph), has(self.rbd), has(self.s3), has(self.swift), has(self.nfs), has(self.file)].filter(x, x).size() == 1",message="say where backups go: one of ceph, rbd, s3, nfs and file"
 // +kubebuilder:validation:XValidation:rule="has(self.ceph) == has(oldSelf.ceph) && has(self.rbd) == has(oldSelf.rbd) && has(self.s3) == has(oldSelf.s3) && has(self.swift) == has(oldSelf.swift) && has(self.nfs) == has(oldSelf.nfs) && has(self.file) == has(oldSelf.file)",message="backups stay where they are: a service with another place would not find those that there are; delete them, leave backup out, and say another place then"
 type Backup struct {
 	common.Process `json:",inline"`

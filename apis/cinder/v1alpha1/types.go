@@ -32,6 +32,12 @@ type CinderSpec struct {
 	common.ServiceSpec `json:",inline"`
 	common.Placement   `json:",inline"`
 	Storage            `json:",inline"`
+	// How the pools of StorageClusters are reached that backends and backups name.
+	// +kubebuilder:validation:MaxItems=17
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	StorageClients []common.StorageClient `json:"storageClients,omitempty"`
 	// The Keystone that it belongs to.
 	Identity common.Identity `json:"identity"`
 	// Its message queue.

@@ -194,6 +194,13 @@ func (in *CinderSpec) DeepCopyInto(out *CinderSpec) {
 	in.ServiceSpec.DeepCopyInto(&out.ServiceSpec)
 	in.Placement.DeepCopyInto(&out.Placement)
 	in.Storage.DeepCopyInto(&out.Storage)
+	if in.StorageClients != nil {
+		in, out := &in.StorageClients, &out.StorageClients
+		*out = make([]commonv1alpha1.StorageClient, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	in.Identity.DeepCopyInto(&out.Identity)
 	out.Queue = in.Queue
 	if in.KeyManager != nil {

@@ -59,6 +59,7 @@ type ClaimReference struct {
 }
 
 // StoragePool names a pool of a StorageCluster that allows the claim's namespace.
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a pool cannot be changed: what is kept in it would be lost; add another one beside it"
 type StoragePool struct {
 	// The StorageCluster.
 	ClusterRef ClaimReference `json:"clusterRef"`

@@ -215,6 +215,12 @@ type ControlPlaneClusterStatus struct {
 	// OVN's databases, and what listens to them.
 	// +optional
 	OVN *OVNStatus `json:"ovn,omitempty"`
+	// How the pools of StorageClusters are reached that services name.
+	// +kubebuilder:validation:MaxItems=33
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Storage []common.StorageClient `json:"storage,omitempty"`
 	// What pools of hypervisors are told. Absent: there is no Nova.
 	// +optional
 	Hypervisors *HypervisorAccess `json:"hypervisors,omitempty"`

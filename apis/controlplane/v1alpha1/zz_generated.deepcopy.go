@@ -307,6 +307,13 @@ func (in *ControlPlaneClusterStatus) DeepCopyInto(out *ControlPlaneClusterStatus
 		*out = new(OVNStatus)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Storage != nil {
+		in, out := &in.Storage, &out.Storage
+		*out = make([]commonv1alpha1.StorageClient, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	if in.Hypervisors != nil {
 		in, out := &in.Hypervisors, &out.Hypervisors
 		*out = new(HypervisorAccess)

@@ -50,6 +50,9 @@ const (
 	SwiftProjectDomainKey = "project-domain"
 )
 
+// PlaceOf is what a store is called among the places that name pools of StorageClusters.
+func PlaceOf(store StoreName) string { return "stores." + string(store) }
+
 // InternalURL is the address of the API inside the cluster. It names a Service, so that it holds whatever the cluster's DNS domain is.
 func InternalURL(name, namespace string) string {
 	return fmt.Sprintf("https://%s.%s.svc:%d", name, namespace, Port)

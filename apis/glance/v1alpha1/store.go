@@ -31,7 +31,7 @@ type Storage struct {
 type StoreName string
 
 // Store is one place where images are kept.
-// +kubebuilder:validation:XValidation:rule="[has(self.file), has(self.s3), has(self.rbd), has(self.ceph), has(self.swift)].filter(x, x).size() == 1",message="say where the store keeps images: one of file, s3, rbd and swift"
+// +kubebuilder:validation:XValidation:rule="[has(self.file), has(self.s3), has(self.rbd), has(self.ceph), has(self.swift)].filter(x, x).size() == 1",message="say where the store keeps images: one of file, s3, rbd, ceph and swift"
 // +kubebuilder:validation:XValidation:rule="has(self.file) == has(oldSelf.file) && has(self.s3) == has(oldSelf.s3) && has(self.rbd) == has(oldSelf.rbd) && has(self.ceph) == has(oldSelf.ceph) && has(self.swift) == has(oldSelf.swift)",message="a store stays what it is: the images in it would be lost; add another store beside it"
 // +kubebuilder:validation:XValidation:rule="!self.name.matches('^((os_glance|oslo|glance|image|profiler)_.*|backend_defaults|barbican|barbican_service_user|cache|cors|database|default|healthcheck|import_filtering_opts|inject_metadata_properties|key_manager|keystone_authtoken|os_brick|paste_deploy|privsep|profiler|ssl|task|taskflow_executor|vault|wsgi)$')",message="Glance has a section of this name for something else; give the store another name",fieldPath=".name"
 type Store struct {

@@ -36,6 +36,12 @@ type GlanceSpec struct {
 	// +optional
 	KeyManager *common.KeyManager `json:"keyManager,omitempty"`
 	Storage    `json:",inline"`
+	// How the pools of StorageClusters are reached that stores name.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	StorageClients []common.StorageClient `json:"storageClients,omitempty"`
 	// Processes of each pod.
 	// +optional
 	UWSGI UWSGI `json:"uwsgi,omitempty"`

@@ -63,6 +63,13 @@ func (in *GlanceSpec) DeepCopyInto(out *GlanceSpec) {
 		**out = **in
 	}
 	in.Storage.DeepCopyInto(&out.Storage)
+	if in.StorageClients != nil {
+		in, out := &in.StorageClients, &out.StorageClients
+		*out = make([]commonv1alpha1.StorageClient, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	out.UWSGI = in.UWSGI
 }
 

@@ -114,9 +114,12 @@ func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, er
 		return nil, compose.Plan{}, err
 	}
 	held, again := k.compose(req, last)
-	switch {
-	case again != nil:
+	if again != nil {
 		return nil, compose.Plan{}, err
+	}
+	// Both specs are looked at in each call: an answer that asked for what one of them names would not have what the other one does.
+	held.requirements = both(held.requirements, composed.requirements)
+	switch {
 	case held.asks:
 		return respond.Ask(req, held.requirements), compose.Plan{}, nil
 	}
@@ -162,12 +165,12 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 	}
 	m, err := k.Derive(in)
 	if err != nil {
-		return composition{}, err
+		return composition{requirements: requirements}, err
 	}
 	place := k.Place(m)
 	plan, err := k.Graph.Compute(m, seen, place.Reference)
 	if err != nil {
-		return composition{}, err
+		return composition{requirements: requirements}, err
 	}
 	status, err := encode.Struct(k.Status(m, plan))
 	if err != nil {
@@ -184,6 +187,16 @@ func (k Kind[X, M]) compose(req *wire.Request, composite *structpb.Struct) (comp
 		out.remarks = append(out.remarks, respond.Remark{Type: r.Type, Verdict: r.Verdict(m)})
 	}
 	return out, nil
+}
+
+// both are two sets of requirements as one. What has the same name in both is the same, or the first.
+func both(first, second map[string]wire.Selector) map[string]wire.Selector {
+	if len(second) == 0 {
+		return first
+	}
+	out := maps.Clone(second)
+	maps.Copy(out, first)
+	return out
 }
 
 // requirements are what the kind asks for, and whether some of it was not looked for yet.

@@ -1,9 +1,12 @@
 package function_test
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
@@ -77,7 +80,7 @@ func TestRequires(t *testing.T) {
 			req := wire.RequestOf(request(t, tc.spec, fixed))
 			req.Required = tc.required
 			rsp := asking(&derived).Run(req)
-			if diff := cmp.Diff(tc.want, rsp.Requirements); diff != "" {
+			if diff := gocmp.Diff(tc.want, rsp.Requirements); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 			if composed := rsp.Composite != nil; composed != tc.composed || !composed && derived > 0 {
@@ -91,5 +94,41 @@ func TestRequires(t *testing.T) {
 				t.Errorf("%s\nwhat has no namespace is asked for in %q", tc.reason, next.GetNamespace())
 			}
 		})
+	}
+}
+
+// TestRequiresOfTwoSpecs: an edit that is invalid names another resource than the last valid spec, which is composed meanwhile. Both are
+// asked for until the answers to both are there: Crossplane brings what the last answer asked for, and nothing else.
+func TestRequiresOfTwoSpecs(t *testing.T) {
+	kind := function.Kind[thing, thing]{
+		Graph: compose.Graph[thing]{{Name: "config", Build: build}},
+		Requires: func(in function.Input[thing]) map[string]wire.Selector {
+			name := "of-" + cmp.Or(in.XR.Spec.Fail, "valid")
+			return map[string]wire.Selector{name: {APIVersion: "v1", Kind: "Book", Name: name}}
+		},
+		Derive: func(in function.Input[thing]) (thing, error) {
+			if in.XR.Spec.Fail == "invalid" {
+				return thing{}, invalid.Field("spec.fail", "it is invalid")
+			}
+			return in.XR, nil
+		},
+		Place:  func(thing) respond.Place { return respond.Place{} },
+		Status: func(thing, compose.Plan) any { return map[string]any{} },
+	}
+	req := wire.RequestOf(request(t, map[string]any{"fail": "invalid"}, map[string]any{"lastValidSpec": map[string]any{"replicas": 2}}))
+	var asked [][]string
+	for range 4 { // As often as Crossplane calls in a row, and once less.
+		rsp := kind.Run(req)
+		names := slices.Sorted(maps.Keys(rsp.Requirements))
+		if asked = append(asked, names); len(asked) > 1 && slices.Equal(names, asked[len(asked)-2]) {
+			break
+		}
+		req.Required = map[string][]*structpb.Struct{}
+		for _, name := range names {
+			req.Required[name] = []*structpb.Struct{}
+		}
+	}
+	if diff := gocmp.Diff([][]string{{"of-invalid"}, {"of-invalid", "of-valid"}, {"of-invalid", "of-valid"}}, asked); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

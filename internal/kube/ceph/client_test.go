@@ -27,6 +27,22 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestFilesOf: the same of a pool of a StorageCluster, of whose user there is the key alone.
+func TestFilesOf(t *testing.T) {
+	c := &common.StorageClient{FSID: "f", Monitors: []string{"[v2:10.0.0.1:3300]", "[v2:10.0.0.2:3300]"}, User: "production-glance"}
+	want := map[string]string{
+		"ceph.conf": "[global]\nfsid = f\nmon_host = [v2:10.0.0.1:3300],[v2:10.0.0.2:3300]\n[client.production-glance]\nkeyring = /etc/ceph/keyring\n",
+		"keyring":   "[client.production-glance]\nkey = AQ==\n",
+	}
+	got := map[string]string{}
+	for file, text := range FilesOf(c, "/etc/ceph", "ceph.conf", "keyring") {
+		got[file] = filled(t, text, map[string]string{KeySource: "AQ==\n"})
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func filled(t *testing.T, text c5c3v1.SecretTemplate, sources map[string]string) string {
 	t.Helper()
 	tmpl, err := template.New("").Option("missingkey=error").Funcs(template.FuncMap{"trim": strings.TrimSpace}).Parse(string(text))
@@ -50,5 +66,27 @@ func TestTraffic(t *testing.T) {
 	}
 	if diff := cmp.Diff(some, Traffic([]common.CIDR{"10.1.0.0/16", "fd00::/8"})); diff != "" {
 		t.Errorf("in networks (-want +got):\n%s", diff)
+	}
+}
+
+// TestTrafficOf: where daemons have addresses of their own they are pods, and nothing else is let out to.
+func TestTrafficOf(t *testing.T) {
+	daemons := workload.Flow{Ports: []int32{3300, 6789}, Ranges: []workload.Range{{First: 6800, Last: 7568}}}
+	anywhere, some, pods := daemons, daemons, daemons
+	anywhere.Anywhere, some.Blocks, pods.Namespaces = true, []string{"10.1.0.0/16"}, []string{"storage-1"}
+	for name, tc := range map[string]struct {
+		reason string
+		client common.StorageClient
+		want   workload.Flow
+	}{
+		"Anywhere": {"Nobody says where nodes are.", common.StorageClient{Instance: "storage-1"}, anywhere},
+		"Networks": {"Nodes are there.", common.StorageClient{Instance: "storage-1", Networks: []string{"10.1.0.0/16"}}, some},
+		"Pods":     {"They have no network of nodes.", common.StorageClient{Instance: "storage-1", PodNetwork: true}, pods},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, TrafficOf(&tc.client)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

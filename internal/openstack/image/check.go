@@ -81,7 +81,7 @@ func Driver(s glancev1.Store) string {
 	switch {
 	case s.S3 != nil:
 		return "s3"
-	case s.RBD != nil:
+	case s.RBD != nil, s.Ceph != nil:
 		return "rbd"
 	case s.Swift != nil:
 		return "swift"
@@ -124,7 +124,7 @@ func checkSizes(base string, storage *glancev1.Storage) error {
 
 func checkStores(base string, r release.Release, replicas int32, stores []glancev1.Store) error {
 	if len(stores) == 0 {
-		return invalid.Field(base+".stores", "Glance needs a place for images; name a store, with file, s3, rbd or swift")
+		return invalid.Field(base+".stores", "Glance needs a place for images; name a store, with file, s3, rbd, ceph or swift")
 	}
 	known, err := registry.For(glancev1.ServiceName, string(r))
 	if err != nil {
@@ -135,9 +135,6 @@ func checkStores(base string, r release.Release, replicas int32, stores []glance
 		field := fmt.Sprintf("%s.stores[%d]", base, i)
 		if _, err := known.With(registry.Group{Name: string(s.Name), Template: Driver(s)}); err != nil {
 			errs = append(errs, invalid.Field(field+".name", "%s", err))
-		}
-		if s.Ceph != nil {
-			errs = append(errs, invalid.Field(field+".ceph", "pools of a StorageCluster cannot be used yet; name the Secret of its client in rbd"))
 		}
 		if f := s.File; f != nil && f.AccessMode == glancev1.ReadWriteOnce && replicas > 1 {
 			errs = append(errs, invalid.Field(field+".file.accessMode",

@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 		},
 		"one volume, one pod":            {"It has it alone.", `{replicas: 1, stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}]}`, ""},
 		"one volume, pods as by default": {"There is one.", `{stores: [{name: a, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}]}`, ""},
-		"an order":                       {"Nothing reads it.", `{stores: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}`, "spec.stores[0].ceph: "},
+		"a pool of a StorageCluster":     {"Its control plane says where it is.", `{stores: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := glancev1.GlanceSpec{}

@@ -125,7 +125,7 @@ func Check(base string, r release.Release, s service.Spec, storage *cinderv1.Sto
 
 func checkBackends(base string, r release.Release, backends []cinderv1.Backend, all *common.Process, locks bool) error {
 	if len(backends) == 0 {
-		return invalid.Field(base+".backends", "Cinder needs a place for volumes; name a backend, with rbd or nfs")
+		return invalid.Field(base+".backends", "Cinder needs a place for volumes; name a backend, with ceph, rbd or nfs")
 	}
 	known, err := registry.For(cinderv1.ServiceName, string(r))
 	if err != nil {
@@ -151,17 +151,26 @@ func checkBackends(base string, r release.Release, backends []cinderv1.Backend, 
 // checkPlace refuses a backend that keeps volumes nowhere, or where none can be kept yet.
 func checkPlace(field string, b cinderv1.Backend) error {
 	switch {
-	case b.Ceph != nil:
-		return invalid.Field(field+".ceph", "pools of a StorageCluster cannot be used yet; name the Secret of its client in rbd")
 	case b.LVM != nil:
 		return invalid.Field(field+".lvm", "volume groups of a node are not built: they need a privileged pod in the node's network; "+
-			"use rbd or nfs")
-	case (b.RBD == nil) == (b.NFS == nil):
-		return invalid.Field(field, "say where the backend keeps volumes: one of rbd and nfs")
+			"use ceph, rbd or nfs")
+	case count(b.Ceph != nil, b.RBD != nil, b.NFS != nil) != 1:
+		return invalid.Field(field, "say where the backend keeps volumes: one of ceph, rbd and nfs")
 	case b.NFS != nil:
 		return checkShares(field+".nfs.shares", b.NFS.Shares...)
 	}
 	return nil
+}
+
+// count is how many of some things are there.
+func count(there ...bool) int {
+	n := 0
+	for _, t := range there {
+		if t {
+			n++
+		}
+	}
+	return n
 }
 
 // checkManagers refuses more managers of a backend than can look after its volumes, and those without room.
@@ -209,23 +218,14 @@ func checkBackup(base string, storage *cinderv1.Storage) error {
 		return nil
 	}
 	errs := []error{service.CheckProcess(base+".backup", b.Process)}
-	places := 0
-	for _, there := range []bool{b.RBD != nil, b.S3 != nil, b.NFS != nil, b.File != nil} {
-		if there {
-			places++
-		}
-	}
 	if b.NFS != nil {
 		errs = append(errs, checkShares(base+".backup.nfs.share", b.NFS.Share))
 	}
 	switch f := b.File; {
-	case b.Ceph != nil:
-		errs = append(errs, invalid.Field(base+".backup.ceph",
-			"pools of a StorageCluster cannot be used yet; name the Secret of its client in rbd"))
 	case b.Swift != nil:
-		errs = append(errs, invalid.Field(base+".backup.swift", "backups into Swift are not built yet; use s3, rbd, nfs or file"))
-	case places != 1:
-		errs = append(errs, invalid.Field(base+".backup", "say where backups go: one of rbd, s3, nfs and file"))
+		errs = append(errs, invalid.Field(base+".backup.swift", "backups into Swift are not built yet; use s3, ceph, rbd, nfs or file"))
+	case count(b.Ceph != nil, b.RBD != nil, b.S3 != nil, b.NFS != nil, b.File != nil) != 1:
+		errs = append(errs, invalid.Field(base+".backup", "say where backups go: one of ceph, rbd, s3, nfs and file"))
 	case f != nil:
 		if _, err := resource.ParseQuantity(f.StorageSize); err != nil {
 			errs = append(errs, invalid.Field(base+".backup.file.storageSize", "%q is no amount; write one such as 100Gi", f.StorageSize))

@@ -38,7 +38,8 @@ func TestCheck(t *testing.T) {
 		"two of all":             {reason: "A share has one of them.", spec: "{backends: [" + nfs + "], volume: {replicas: 2}}", locks: true},
 		"a manager without room": {reason: "It would not start.", spec: "{backends: [{name: a, rbd: {secretRef: {name: c}}, volume: {memory: 64Mi}}]}", want: "spec.backends[0].volume.memory: 64Mi cannot hold"},
 		"no share":               {reason: "A hand-made one went by no schema.", spec: "{backends: [{name: b, nfs: {shares: [x]}}]}", want: `spec.backends[0].nfs.shares: "x" is no share`},
-		"an order":               {reason: "Nothing reads it.", spec: "{backends: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}", want: "spec.backends[0].ceph: "},
+		"in a StorageCluster":    {reason: "Its control plane says where it is.", spec: "{backends: [{name: a, ceph: {clusterRef: {name: c}, pool: p}}]}"},
+		"in two clusters":        {reason: "It is in one.", spec: "{backends: [{name: a, ceph: {clusterRef: {name: c}, pool: p}, rbd: {secretRef: {name: c}}}]}", want: "spec.backends[0]: say where"},
 		"a volume group":         {reason: "Nothing makes it.", spec: "{backends: [{name: a, lvm: {}}]}", want: "spec.backends[0].lvm: "},
 		"a type of nothing":      {reason: "Its volumes would fail.", spec: "{backends: [" + pool + "], volumeTypes: [{name: t, backend: x}]}", want: `spec.volumeTypes[0].backend: there is no backend "x"`},
 		"a type's backend twice": {reason: "Which one holds?", spec: "{backends: [" + pool + "], volumeTypes: [{name: t, backend: a, extraSpecs: {volume_backend_name: b}}]}", want: "spec.volumeTypes[0].extraSpecs: "},
@@ -48,7 +49,7 @@ func TestCheck(t *testing.T) {
 		"one volume, two pods":   {reason: "The second would not start.", spec: "{backends: [" + pool + "], backup: {replicas: 2, file: {storageSize: 1Gi, accessMode: ReadWriteOnce}}}", want: "spec.backup.file.accessMode: ReadWriteOnce serves a single pod"},
 		"no amount":              {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {file: {storageSize: x}}}", want: `spec.backup.file.storageSize: "x" is no amount`},
 		"backups in Swift":       {reason: "Nothing makes them.", spec: "{backends: [" + pool + "], backup: {swift: {}}}", want: "spec.backup.swift: "},
-		"backups in an order":    {reason: "Nothing reads it.", spec: "{backends: [" + pool + "], backup: {ceph: {clusterRef: {name: c}, pool: p}}}", want: "spec.backup.ceph: "},
+		"backups in a cluster":   {reason: "Its control plane says where it is.", spec: "{backends: [" + pool + "], backup: {ceph: {clusterRef: {name: c}, pool: p}}}"},
 		"backups of no share":    {reason: "A hand-made one went by no schema.", spec: "{backends: [" + pool + "], backup: {nfs: {share: x}}}", want: `spec.backup.nfs.share: "x" is no share`},
 	} {
 		t.Run(name, func(t *testing.T) {

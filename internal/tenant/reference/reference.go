@@ -14,7 +14,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-const apiVersion = "crossplane.c5c3.io/v1alpha1"
+// APIVersion of claims that are referred to.
+const APIVersion = "crossplane.c5c3.io/v1alpha1"
 
 // Required are the resources that a function asked for, by requirement name.
 type Required = map[string][]*structpb.Struct
@@ -33,9 +34,9 @@ type To struct {
 
 // Requires adds what has to be asked for: the claim and, as soon as that is known and consents, the composite resource that it names.
 func (t To) Requires(required Required, into map[string]wire.Selector) {
-	into[t.Claim] = wire.Selector{APIVersion: apiVersion, Kind: t.Kind, Namespace: string(t.Ref.Namespace), Name: string(t.Ref.Name)}
+	into[t.Claim] = wire.Selector{APIVersion: APIVersion, Kind: t.Kind, Namespace: string(t.Ref.Namespace), Name: string(t.Ref.Name)}
 	if name := boundTo(t.consenting(required)); name != "" {
-		into[t.Composite] = wire.Selector{APIVersion: apiVersion, Kind: "X" + t.Kind, Name: name}
+		into[t.Composite] = wire.Selector{APIVersion: APIVersion, Kind: "X" + t.Kind, Name: name}
 	}
 }
 

@@ -15,32 +15,19 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
 )
 
-// Client is what a client of a pool needs to know.
-type Client struct {
-	// FSID is the identity of the cluster, Monitors are their addresses as ceph.conf takes them.
-	FSID     string
-	Monitors []string
-	// Networks of the daemons. None: anywhere, or pods of Namespace alone where PodNetwork says so.
-	Networks   []common.CIDR
-	PodNetwork bool
-	// Pool is the name that it has in Ceph, User that of the user, without client. before it.
-	Pool, User string
-	// SecretName is the Secret with the user's key, of Namespace, under the keys of internal/kube/rook.
-	Namespace, SecretName string
-	// SecretUUID is by what libvirt knows the key. It stays the same for ever.
-	SecretUUID string
-}
+// Kind of the claims that have pools.
+const Kind = "StorageCluster"
 
-// Config is ceph.conf of the client: https://docs.ceph.com/en/latest/rados/configuration/common/.
-func (c Client) Config() string {
-	return fmt.Sprintf("[global]\nfsid = %s\nmon_host = %s\n", c.FSID, strings.Join(c.Monitors, ","))
+// Ref is what a field names, as a StorageClient has it: tenant-a/storage/images.
+func Ref(pool common.StoragePool) string {
+	return fmt.Sprintf("%s/%s/%s", pool.ClusterRef.Namespace, pool.ClusterRef.Name, pool.Pool)
 }
 
 // to is the reference to a cluster, from a claim of a namespace.
 func to(namespace string, ref common.ClaimReference) reference.To {
 	name := string(ref.Namespace) + "." + string(ref.Name)
 	return reference.To{
-		Kind: "StorageCluster", Ref: ref, Namespace: namespace, Claim: "storage-claim." + name, Composite: "storage." + name,
+		Kind: Kind, Ref: ref, Namespace: namespace, Claim: "storage-claim." + name, Composite: "storage." + name,
 	}
 }
 
@@ -54,7 +41,7 @@ func Requires(required reference.Required, namespace string, pool common.Storage
 // keeps it. An error is a reference that leads nowhere, or that its owner has not consented to.
 func Find(
 	required reference.Required, claim function.Claim, field string, pool common.StoragePool, service storagev1.Service,
-) (client *Client, waits string, err error) {
+) (client *common.StorageClient, waits string, err error) {
 	ref := pool.ClusterRef
 	xr, ok := to(claim.Namespace, ref).Find(required)
 	if !ok {
@@ -77,7 +64,7 @@ func Find(
 	if known := c.Status.Access; known != nil && c.Status.Instance != "" {
 		for _, consumer := range known.Consumers {
 			if consumer.ControlPlaneRef == nil || isClaim(*consumer.ControlPlaneRef, claim) {
-				return in(&c.Status, consumer, whose, field, pool.Pool, service)
+				return in(&c.Status, consumer, whose, field, pool, service)
 			}
 		}
 	}
@@ -96,27 +83,31 @@ func isClaim(ref common.ClaimReference, claim function.Claim) bool {
 
 // in finds a pool and a user among those of a consumer.
 func in(
-	status *storagev1.StorageClusterStatus, consumer storagev1.ConsumerAccess, whose, field, pool string, service storagev1.Service,
-) (client *Client, waits string, err error) {
-	p := slices.IndexFunc(consumer.Pools, func(p storagev1.PoolAccess) bool { return p.Name == pool })
+	status *storagev1.StorageClusterStatus, consumer storagev1.ConsumerAccess, whose, field string, pool common.StoragePool,
+	service storagev1.Service,
+) (client *common.StorageClient, waits string, err error) {
+	p := slices.IndexFunc(consumer.Pools, func(p storagev1.PoolAccess) bool { return p.Name == pool.Pool })
 	u := slices.IndexFunc(consumer.Clients, func(c storagev1.ClientAccess) bool { return c.Service == service })
 	if p < 0 {
-		return nil, fmt.Sprintf("waits for pool %s of %s, which is not there; is it in spec.pools there?", pool, whose), nil
+		return nil, fmt.Sprintf("waits for pool %s of %s, which is not there; is it in spec.pools there?", pool.Pool, whose), nil
 	}
 	if !slices.Contains(writes[service], consumer.Pools[p].Purpose) {
 		return nil, "", invalid.Field(field+".pool", "pool %s of the %s is not for what %s keeps; name one whose purpose is %s",
-			pool, whose, service, words(writes[service]))
+			pool.Pool, whose, service, words(writes[service]))
 	}
 	if u < 0 {
 		return nil, fmt.Sprintf("waits for %s, where %s has no user yet", whose, service), nil
 	}
 	known, user := status.Access, consumer.Clients[u]
-	out := &Client{
-		FSID: known.FSID, Networks: known.Networks, PodNetwork: known.PodNetwork, Pool: consumer.Pools[p].Pool, User: user.User,
-		Namespace: status.Instance, SecretName: user.SecretName, SecretUUID: user.SecretUUID,
+	out := &common.StorageClient{
+		Ref: Ref(pool), FSID: known.FSID, PodNetwork: known.PodNetwork, Pool: consumer.Pools[p].Pool, User: user.User,
+		Instance: status.Instance, SecretName: user.SecretName, SecretUUID: user.SecretUUID,
 	}
 	for _, a := range known.Monitors {
 		out.Monitors = append(out.Monitors, string(a))
+	}
+	for _, n := range known.Networks {
+		out.Networks = append(out.Networks, string(n))
 	}
 	return out, "", nil
 }

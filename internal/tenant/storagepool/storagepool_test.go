@@ -58,13 +58,13 @@ func TestFind(t *testing.T) {
 	without := func(words string) string { return strings.Replace(composite, words, "", 1) }
 	shared := strings.Replace(without(`  consumers: [{name: one, controlPlaneRef: {namespace: tenant-a, name: cloud}}]`),
 		"      controlPlaneRef: {namespace: tenant-a, name: cloud}\n", "", 1)
-	client := &Client{
-		FSID: "f", Monitors: []string{"[v2:10.0.0.1:3300,v1:10.0.0.1:6789]", "[v2:10.0.0.2:3300]"}, Networks: []common.CIDR{"10.0.0.0/24"},
-		Pool: "one-images", User: "one-glance", Namespace: "ceph-1", SecretName: "s", SecretUUID: "u",
+	client := &common.StorageClient{
+		Ref: "storage/ceph/images", FSID: "f", Monitors: []string{"[v2:10.0.0.1:3300,v1:10.0.0.1:6789]", "[v2:10.0.0.2:3300]"},
+		Networks: []string{"10.0.0.0/24"}, Pool: "one-images", User: "one-glance", Instance: "ceph-1", SecretName: "s", SecretUUID: "u",
 	}
 	for name, tc := range map[string]struct {
 		reason, claim, composite, namespace, name, pool string
-		want                                            *Client
+		want                                            *common.StorageClient
 		waits, refused                                  string
 	}{
 		"Consumer": {reason: "Its own pools.", want: client},
@@ -132,12 +132,5 @@ func TestRequires(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-func TestConfig(t *testing.T) {
-	got := Client{FSID: "f", Monitors: []string{"[v2:a:1]", "[v2:b:1]"}}.Config()
-	if diff := cmp.Diff("[global]\nfsid = f\nmon_host = [v2:a:1],[v2:b:1]\n", got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -1,0 +1,255 @@
+package controlplane
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/reference"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/storagepool"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/usage"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+)
+
+// pooled is a place of a spec that names a pool of a StorageCluster.
+type pooled struct {
+	// place is what the service calls it, field that of the claim.
+	place, field string
+	pool         common.StoragePool
+	// user is what the service is as a client of Ceph.
+	user storagev1.Service
+}
+
+// A poolUse is what is known of a pool that a service keeps something in.
+type poolUse struct {
+	pooled
+	service string
+	// client is how it is reached. Nil: nobody knows yet, and nothing of the service is there.
+	client *common.StorageClient
+	// waits is what has to happen, in a sentence. Empty: nothing.
+	waits string
+}
+
+// requires are the claims of the StorageClusters that services name, and then the composite resources that these name.
+func requires(in function.Input[controlplanev1.ControlPlaneCluster]) map[string]wire.Selector {
+	out := map[string]wire.Selector{}
+	for _, s := range services {
+		if s.pools == nil {
+			continue
+		}
+		for _, p := range s.pools(&in.XR.Spec.Services) {
+			storagepool.Requires(in.Required, in.Claim.Namespace, p.pool, out)
+		}
+	}
+	return out
+}
+
+// findPools finds how each pool is reached. What was known of one holds while its cluster says nothing, or nothing more to this claim: what
+// runs goes on, and is looked after, but the claim is not ready. A pool that nobody knows holds back a service that is not there yet; for
+// one that is, the last valid spec holds meanwhile.
+func (m *model) findPools(required reference.Required) error {
+	var errs []error
+	for _, s := range m.services {
+		if s.pools == nil {
+			continue
+		}
+		for _, p := range s.pools(&m.spec.Services) {
+			client, waits, err := storagepool.Find(required, m.claim, p.field, p.pool, p.user)
+			was := m.knewPool(s.name, p)
+			switch {
+			case client != nil:
+			case was != nil && (err == nil || invalid.Is(err)):
+				if client = was; err != nil {
+					waits = err.Error()
+				}
+			case err != nil:
+				errs = append(errs, err)
+				continue
+			case s.seen.Exists():
+				errs = append(errs, invalid.Field(p.field, "%s; until then what was there before goes on", waits))
+				continue
+			}
+			errs = append(errs, m.checkReach(p.field), m.checkPodNetwork(p.field, client))
+			m.pools = append(m.pools, poolUse{pooled: p, service: s.name, client: client, waits: waits})
+		}
+	}
+	m.bringKeys()
+	return errors.Join(errs...)
+}
+
+// knewPool is what was known of a pool before.
+func (m *model) knewPool(service string, p pooled) *common.StorageClient {
+	i := slices.IndexFunc(m.previous.Storage, func(c common.StorageClient) bool {
+		return c.Name == service+"."+p.place && c.Ref == storagepool.Ref(p.pool)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &m.previous.Storage[i]
+}
+
+// checkPodNetwork refuses daemons that pods in another cluster do not reach.
+func (m *model) checkPodNetwork(field string, c *common.StorageClient) error {
+	if c == nil || !c.PodNetwork || !m.remote {
+		return nil
+	}
+	return invalid.Field(field+".clusterRef", "its daemons are pods with addresses of their own, which workloads in another cluster do not "+
+		"reach; name a StorageCluster with network.host, or leave cluster out")
+}
+
+// bringKeys says which keys are brought to the instance: those of the users that services are, and no others. Each StorageCluster's are
+// read by rights of their own.
+func (m *model) bringKeys() {
+	for _, p := range m.pools {
+		if p.client == nil {
+			continue
+		}
+		set := m.keySet(p.client.Instance)
+		i := slices.IndexFunc(m.keys, func(s tenantsecret.Set) bool { return s.Name == set.Name })
+		if i < 0 {
+			i, m.keys = len(m.keys), append(m.keys, set)
+		}
+		m.keys[i].Wanted = tenantsecret.Union(append(m.keys[i].Wanted, tenantsecret.Wanted{
+			Name: p.client.SecretName, Keys: []string{rook.UserKey},
+		}))
+	}
+	slices.SortFunc(m.keys, func(a, b tenantsecret.Set) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// keySet is the set of keys of a StorageCluster.
+func (m *model) keySet(instance string) tenantsecret.Set {
+	of := clusterName(instance)
+	return m.secretSet(of+"-keys", of+"-", instance, corev1.SecretTypeOpaque)
+}
+
+// clusterName begins what is called after a StorageCluster, whose own name is that of a namespace and may be as long as one.
+func clusterName(instance string) string {
+	const digits = 8
+	return storageComponent + "-" + names.Hash(digits, instance)
+}
+
+// storageClients are how the pools are reached that a service names. It reads copies of the keys.
+func (m *model) storageClients(s *serviceState) []common.StorageClient {
+	var out []common.StorageClient
+	for _, p := range m.pools {
+		if p.service == s.name && p.client != nil {
+			c := *p.client
+			c.Name, c.SecretName = p.place, m.keySet(c.Instance).Target(c.SecretName)
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// storageStatus is the same for all services, and for the next call.
+func (m *model) storageStatus() []common.StorageClient {
+	var out []common.StorageClient
+	for _, p := range m.pools {
+		if p.client != nil {
+			c := *p.client
+			c.Name = p.service + "." + p.place
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (m *model) usesPools() bool { return len(m.pools) > 0 }
+
+// poolsFor are the resources that come before a service that keeps something in pools.
+func (m *model) poolsFor(s *serviceState) []string {
+	var out []string
+	for _, p := range m.pools {
+		if p.service != s.name {
+			continue
+		}
+		if len(out) == 0 {
+			out = append(out, poolsOf(s.name))
+		}
+		if c := p.client; c != nil {
+			set := m.keySet(c.Instance)
+			out = append(out, set.Resource(set.Target(c.SecretName)))
+		}
+	}
+	return out
+}
+
+// poolsOf is the resource that says which pools a service has, and holds it back until they are there.
+func poolsOf(service string) string { return storageComponent + "-" + service }
+
+// storagePools brings the keys, says which pools services have, and keeps the StorageClusters while they do.
+func storagePools(m *model) ([]compose.Stage, error) {
+	last := compose.Stage{}
+	for _, s := range m.services {
+		if uses := m.poolsIn(s.name); len(uses) > 0 {
+			last = append(last, m.poolsSaid(s.name, uses))
+		}
+	}
+	return append(sideBySide(m.keys), append(last, m.kept()...)), nil
+}
+
+func (m *model) poolsIn(service string) []poolUse {
+	var out []poolUse
+	for _, p := range m.pools {
+		if p.service == service {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// poolsSaid says which pools a service has, for whoever looks at the namespace, and is ready when each is there.
+func (m *model) poolsSaid(service string, uses []poolUse) compose.Resource {
+	data := map[string]string{}
+	for _, p := range uses {
+		data[p.place] = storagepool.Ref(p.pool)
+		if c := p.client; c != nil {
+			data[p.place] = fmt.Sprintf("%s: pool %s of Ceph %s, as user %s", c.Ref, c.Pool, c.FSID, c.User)
+		}
+	}
+	rule, _ := rules.For(schema.GroupKind{Kind: "ConfigMap"})
+	return compose.Resource{
+		Name: poolsOf(service), Management: true, Object: workload.ConfigMap(m.meta(poolsOf(service)), data),
+		Ready: func(o *observe.Object) rules.Verdict {
+			for _, p := range uses {
+				if p.waits != "" {
+					return rules.Wait("StorageNotReady", "%s", p.waits)
+				}
+			}
+			return rule.Check(o)
+		},
+	}
+}
+
+// kept keeps each StorageCluster from being deleted by mistake while services of this control plane have pools in it.
+func (m *model) kept() compose.Stage {
+	var out compose.Stage
+	said := map[common.ClaimReference]bool{}
+	for _, p := range m.pools {
+		if p.client == nil || said[p.pool.ClusterRef] {
+			continue
+		}
+		said[p.pool.ClusterRef] = true
+		out = append(out, usage.OfClaim(
+			m.meta(clusterName(p.client.Instance)+"-in-use"), reference.APIVersion, storagepool.Kind, p.pool.ClusterRef,
+			fmt.Sprintf("control plane %s of namespace %s keeps images, volumes or backups in its pools", m.claim.Name, m.claim.Namespace),
+		))
+	}
+	return out
+}

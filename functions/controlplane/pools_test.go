@@ -1,0 +1,200 @@
+package controlplane
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire"
+)
+
+const (
+	// storageClaim and storageXR are a StorageCluster that a namespace may use.
+	storageClaim = `{metadata: {namespace: storage, name: ceph}, spec: {allowedNamespaces: [tenant-a], resourceRef: {name: ceph-x}}}`
+	storageXR    = `{spec: {claimRef: {namespace: storage, name: ceph}}, status: {instance: storage-ceph-1, access: {fsid: f, monitors: ["[v2:10.0.0.1:3300]"],
+  networks: [10.0.0.0/24], consumers: [{name: shared, pools: [{name: images, pool: images, purpose: images}, {name: volumes, pool: volumes, purpose: volumes},
+  {name: backups, pool: backups, purpose: backups}], clients: [{service: glance, user: glance, secretName: key-glance, secretUUID: u},
+  {service: cinder, user: cinder, secretName: key-cinder, secretUUID: v}, {service: cinder-backup, user: cinder-backup, secretName: key-backup, secretUUID: w}]}]}}}`
+	// pooledSpec keeps everything there that can be kept there.
+	pooledSpec = `{services: {glance: {enabled: true, stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]},
+  cinder: {enabled: true, backends: [{name: ceph-rbd, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: volumes}}],
+  backup: {ceph: {clusterRef: {namespace: storage, name: ceph}, pool: backups}}}}}`
+)
+
+// pooledInput is a call with a StorageCluster beside it. What is empty is not there.
+func pooledInput(
+	t *testing.T, spec, claim, xr string, observed map[string]*structpb.Struct,
+) function.Input[controlplanev1.ControlPlaneCluster] {
+	t.Helper()
+	in := input(t, strings.ReplaceAll(spec, "\n", ""), queued, observed)
+	for name, text := range map[string]string{"storage-claim.storage.ceph": claim, "storage.storage.ceph": xr} {
+		in.Required[name] = []*structpb.Struct{}
+		if text != "" {
+			in.Required[name] = append(in.Required[name], structOf(t, fields(t, text)))
+		}
+	}
+	return in
+}
+
+// client is what is known of a pool.
+func client(name, pool, user, secret, uuid string) common.StorageClient {
+	return common.StorageClient{
+		Name: name, Ref: "storage/ceph/" + pool, Instance: "storage-ceph-1", FSID: "f", Monitors: []string{"[v2:10.0.0.1:3300]"},
+		Networks: []string{"10.0.0.0/24"}, Pool: pool, User: user, SecretName: secret, SecretUUID: uuid,
+	}
+}
+
+// TestPools: services are told how their pools are reached, and read copies of the keys of their own users, and of no others.
+func TestPools(t *testing.T) {
+	m, err := derive(pooledInput(t, pooledSpec, storageClaim, storageXR, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []common.StorageClient{
+		client("glance.stores.main", "images", "glance", "key-glance", "u"),
+		client("cinder.backends.ceph-rbd", "volumes", "cinder", "key-cinder", "v"),
+		client("cinder.backup", "backups", "cinder-backup", "key-backup", "w"),
+	}
+	if diff := cmp.Diff(want, m.storageStatus()); diff != "" {
+		t.Errorf("the status (-want +got):\n%s", diff)
+	}
+	var wanted []string
+	for _, set := range m.keys {
+		if set.From != "storage-ceph-1" {
+			t.Errorf("keys are read of namespace %s", set.From)
+		}
+		for _, w := range set.Wanted {
+			wanted = append(wanted, w.Name+" "+strings.Join(w.Keys, " "))
+		}
+	}
+	if diff := cmp.Diff([]string{"key-backup userKey", "key-cinder userKey", "key-glance userKey"}, wanted); diff != "" {
+		t.Errorf("the keys (-want +got):\n%s", diff)
+	}
+	for _, s := range m.services {
+		for _, c := range m.storageClients(s) {
+			if !strings.HasPrefix(c.SecretName, clusterName("storage-ceph-1")+"-key-") {
+				t.Errorf("%s reads %s", s.name, c.SecretName)
+			}
+		}
+	}
+}
+
+// TestRequiresPools: the claim is asked for once, and what it says is its own only if it consents. What is off asks for nothing.
+func TestRequiresPools(t *testing.T) {
+	const off = `{services: {glance: {enabled: false, stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]}}}`
+	claim := wire.Selector{APIVersion: "crossplane.c5c3.io/v1alpha1", Kind: "StorageCluster", Namespace: "storage", Name: "ceph"}
+	xr := wire.Selector{APIVersion: "crossplane.c5c3.io/v1alpha1", Kind: "XStorageCluster", Name: "ceph-x"}
+	for name, tc := range map[string]struct {
+		reason, spec, claim string
+		want                map[string]wire.Selector
+	}{
+		"First":    {"Nothing is known.", pooledSpec, "", map[string]wire.Selector{"storage-claim.storage.ceph": claim}},
+		"Consents": {"It names what is its own.", pooledSpec, storageClaim, map[string]wire.Selector{"storage-claim.storage.ceph": claim, "storage.storage.ceph": xr}},
+		"Stranger": {
+			"It does not consent.", pooledSpec, strings.Replace(storageClaim, "[tenant-a]", "[tenant-b]", 1),
+			map[string]wire.Selector{"storage-claim.storage.ceph": claim},
+		},
+		"Off": {"Nobody keeps anything.", off, storageClaim, map[string]wire.Selector{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, requires(pooledInput(t, tc.spec, tc.claim, "", nil))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestPoolsUnknown: what nobody knows yet holds back what is not there, and refuses an edit of what is; what was known before goes on, and
+// the claim says what is wrong.
+func TestPoolsUnknown(t *testing.T) {
+	silent := `{spec: {claimRef: {namespace: storage, name: ceph}}}`
+	there := map[string]*structpb.Struct{"glance": structOf(t, fields(t, "{metadata: {name: glance}, spec: {}}"))}
+	for name, tc := range map[string]struct {
+		reason, claim, xr string
+		observed          map[string]*structpb.Struct
+		remembers         bool
+		waits             string
+		field, refused    string
+	}{
+		"New":     {reason: "It waits.", claim: storageClaim, xr: silent, waits: "waits for storage cluster ceph of namespace storage, which says nothing of its pools yet"},
+		"None":    {reason: "It may be a mistake.", field: ".clusterRef", refused: "there is no StorageCluster ceph in namespace storage"},
+		"Edit":    {reason: "Glance is there without.", claim: storageClaim, xr: silent, observed: there, refused: "until then what was there before goes on"},
+		"Silent":  {reason: "It was known.", claim: storageClaim, xr: silent, observed: there, remembers: true, waits: "waits for storage cluster ceph"},
+		"Revoked": {reason: "It was allowed.", observed: there, remembers: true, waits: "spec.services.glance.stores[0].ceph.clusterRef: there is no StorageCluster"},
+		"Known":   {reason: "All is well.", claim: storageClaim, xr: storageXR, remembers: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const spec = `{services: {glance: {enabled: true, stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]}}}`
+			in := pooledInput(t, spec, tc.claim, tc.xr, tc.observed)
+			was := client("glance.stores.main", "images", "glance", "key-glance", "u")
+			if tc.remembers {
+				in.XR.Status.Storage = []common.StorageClient{was}
+			}
+			m, err := derive(in)
+			if tc.refused != "" {
+				checkRefused(t, tc.reason, err, "spec.services.glance.stores[0].ceph"+tc.field, tc.refused)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.pools[0].waits; !strings.HasPrefix(got, tc.waits) || (got == "") != (tc.waits == "") {
+				t.Errorf("%s\nwaits %q, want %q", tc.reason, got, tc.waits)
+			}
+			if tc.remembers {
+				if diff := cmp.Diff([]common.StorageClient{was}, m.storageStatus()); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestPoolElsewhere: daemons with addresses of their own are not reached from another cluster; those of nodes are, and keys go there through
+// the platform's store.
+func TestPoolElsewhere(t *testing.T) {
+	const (
+		spec     = `{cluster: {ref: {name: east}}, services: {glance: {enabled: true, stores: [{name: main, ceph: {clusterRef: {namespace: storage, name: ceph}, pool: images}}]}}}`
+		platform = `{domain: example.com, secretStore: {name: store}, clusters: [{name: east, providerConfig: east, allowedNamespaces: ["*"]}]}`
+	)
+	in := pooledInput(t, spec, storageClaim, storageXR, nil)
+	in.Required["platform"] = required(t, platform)["platform"]
+	m, err := derive(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if via := m.keys[0].Via; via == nil || via.Name != "store" {
+		t.Errorf("keys come by %v", via)
+	}
+	in = pooledInput(t, spec, storageClaim, strings.Replace(storageXR, "networks: [10.0.0.0/24]", "podNetwork: true", 1), nil)
+	in.Required["platform"] = required(t, platform)["platform"]
+	_, err = derive(in)
+	checkRefused(t, "Its pods are in another cluster.", err, "spec.services.glance.stores[0].ceph.clusterRef", "which workloads in another cluster do not reach")
+}
+
+// TestKeptStorage: each StorageCluster is kept once, and one of which nothing is known not at all.
+func TestKeptStorage(t *testing.T) {
+	m, err := derive(pooledInput(t, pooledSpec, storageClaim, storageXR, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept := m.kept(); len(kept) != 1 {
+		t.Errorf("%d Usages", len(kept))
+	}
+	m, err = derive(pooledInput(t, pooledSpec, storageClaim, "", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept := m.kept(); len(kept) != 0 {
+		t.Errorf("%d Usages of what is not known", len(kept))
+	}
+	if diff := cmp.Diff([]tenantsecret.Set(nil), m.keys); diff != "" {
+		t.Errorf("keys of what is not known:\n%s", diff)
+	}
+}

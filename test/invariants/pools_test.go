@@ -1,0 +1,244 @@
+package invariants
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+)
+
+// pools are those of a StorageCluster that everybody may use, by what is kept in them.
+func pools(purpose string) constraint {
+	return sample(
+		object{"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": purpose},
+		object{"clusterRef": object{"namespace": "tenant-a", "name": "ssd"}, "pool": purpose},
+	)
+}
+
+// storageInstances are the namespaces of the StorageClusters.
+var storageInstances = map[string]string{"storage.ceph": "storage-ceph-1a2b3", "tenant-a.ssd": "tenant-a-ssd-1a2b3"}
+
+// keyRevisions begin the names of the copies of their users' keys.
+func keyRevisions() []string {
+	var out []string
+	for _, instance := range storageInstances {
+		of := "storage-" + names.Hash(8, instance)
+		out = append(out, of+"-keys-"+of+"-", of+"-keys-push-", of+"-keys-workload-")
+	}
+	return out
+}
+
+// aroundPools adds what a control plane asks for, and finds.
+func aroundPools(required map[string][]*structpb.Struct) error {
+	for ref, instance := range storageInstances {
+		for name, text := range map[string]string{
+			"storage-claim." + ref: `
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: StorageCluster
+metadata: {namespace: %[1]s, name: %[2]s}
+spec: {allowedNamespaces: ["*"], resourceRef: {name: %[2]s-x}}
+`,
+			"storage." + ref: `
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: XStorageCluster
+metadata: {name: %[2]s-x}
+spec: {claimRef: {namespace: %[1]s, name: %[2]s}}
+status:
+  instance: %[3]s
+  access:
+    fsid: 0f7a0b1c-0c1e-4a53-9d3f-7f6f1f0c5b1e
+    monitors: ["[v2:10.3.0.1:3300,v1:10.3.0.1:6789]", "[v2:[fd03::1]:3300]"]
+    consumers:
+    - name: shared
+      pools: [{name: images, pool: images, purpose: images}, {name: volumes, pool: volumes, purpose: volumes}, {name: backups, pool: backups, purpose: backups}]
+      clients:
+      - {service: glance, user: glance, secretName: rook-ceph-client-glance, secretUUID: 0f7a0b1c-0c1e-8a53-9d3f-7f6f1f0c5b1e}
+      - {service: cinder, user: cinder, secretName: rook-ceph-client-cinder, secretUUID: 1f7a0b1c-0c1e-8a53-9d3f-7f6f1f0c5b1e}
+      - {service: cinder-backup, user: cinder-backup, secretName: rook-ceph-client-cinder-backup, secretUUID: 2f7a0b1c-0c1e-8a53-9d3f-7f6f1f0c5b1e}
+`,
+		} {
+			o := object{}
+			namespace, claim, _ := strings.Cut(ref, ".")
+			if err := yaml.UnmarshalStrict(fmt.Appendf(nil, text, namespace, claim, instance), &o); err != nil {
+				return err
+			}
+			s, err := structpb.NewStruct(o)
+			if err != nil {
+				return err
+			}
+			required[name] = []*structpb.Struct{s}
+		}
+	}
+	return nil
+}
+
+// storageClients tell a service how each pool is reached that it names.
+func storageClients(spec object, places map[string]object) {
+	var out list
+	for place, of := range places {
+		if of["ceph"] == nil {
+			continue
+		}
+		out = append(out, object{
+			"name": place, "ref": "storage/ceph/p", "instance": "storage-ceph-1a2b3", "fsid": "0f7a0b1c-0c1e-4a53-9d3f-7f6f1f0c5b1e",
+			"monitors": list{"[v2:10.3.0.1:3300,v1:10.3.0.1:6789]"}, "pool": "p", "user": "u", "podNetwork": len(place)%2 == 0,
+			"secretName": "storage-x-rook-ceph-client-u", "secretUUID": "0f7a0b1c-0c1e-8a53-9d3f-7f6f1f0c5b1e",
+		})
+	}
+	slices.SortFunc(out, func(a, b any) int { return strings.Compare(a.(object)["name"].(string), b.(object)["name"].(string)) })
+	if delete(spec, "storageClients"); len(out) > 0 {
+		spec["storageClients"] = out
+	}
+}
+
+// ofImages makes a Glance keep what it is asked, and know its pools.
+func ofImages(spec object) {
+	stores(spec)
+	places := map[string]object{}
+	for _, s := range spec["stores"].(list) {
+		s := s.(object)
+		places["stores."+s["name"].(string)] = s
+	}
+	storageClients(spec, places)
+}
+
+// ofVolumes does the same for a Cinder.
+func ofVolumes(spec object) {
+	places(spec)
+	named := map[string]object{}
+	for _, b := range spec["backends"].(list) {
+		b := b.(object)
+		named["backends."+b["name"].(string)] = b
+	}
+	if backup, ok := spec["backup"].(object); ok {
+		named["backup"] = backup
+	}
+	storageClients(spec, named)
+}
+
+// pooled is the example of a control plane whose images and volumes are in pools, with the StorageCluster beside it.
+func pooled(t *testing.T) *simulate.World {
+	t.Helper()
+	read := func(file string) []byte {
+		claim, err := examples.Files.ReadFile("storage/" + file + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return claim
+	}
+	storage, err := preview.Run(read("claim"), examples.Platform, kinds.Runners())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := preview.World(read("control-plane"), examples.Platform, kinds.Runners())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Others = storage.There
+	return w
+}
+
+// image is a Glance with a pool.
+func image(pool string) object {
+	return object{"enabled": true, "stores": list{object{
+		"name": "main", "ceph": object{"clusterRef": object{"namespace": "storage", "name": "ceph"}, "pool": pool},
+	}}}
+}
+
+// poolMistakes are what a control plane is refused for that keeps images in a pool.
+var poolMistakes = map[string]mistake{
+	"a pool of nobody": {typ: respond.SpecValid, words: "spec.services.glance.stores[0].ceph.clusterRef: there is no StorageCluster ceph", make: func(w *world, spec object) {
+		put(spec, image("images"), "services", "glance")
+		w.require("storage-claim.storage.ceph")
+	}},
+	"a pool for something else": {typ: respond.SpecValid, edit: true, words: "spec.services.glance.stores[0].ceph.pool: pool volumes", make: func(_ *world, spec object) {
+		put(spec, image("volumes"), "services", "glance")
+	}},
+}
+
+// poolOrders say what comes first where services keep something in pools.
+var poolOrders = []order{
+	{first: `Namespace .*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*storage-[0-9a-f]+-keys`, why: "they are in it"},
+	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*storage-[0-9a-f]+-keys`, then: `SecretStore\.external-secrets\.io storage-.*`, why: "it reads with that account"},
+	{first: `SecretStore\.external-secrets\.io storage-.*`, then: `ExternalSecret\.external-secrets\.io storage-.*`, why: "they are read by it"},
+	{first: `ExternalSecret\.external-secrets\.io storage-.*`, then: `ConfigMap storage-(glance|cinder)`, why: "a pool without a key is none yet"},
+	{first: `ExternalSecret\.external-secrets\.io storage-.*-glance`, then: `Glance\..*`, why: "its pods read it"},
+	{first: `ConfigMap storage-glance`, then: `Glance\..*`, why: "its images are kept there"},
+	{first: `ExternalSecret\.external-secrets\.io storage-.*-cinder.*`, then: `Cinder\..*`, why: "its pods read it"},
+	{first: `ConfigMap storage-cinder`, then: `Cinder\..*`, why: "its volumes are kept there"},
+}
+
+// TestRevoked: a StorageCluster that consents no more, or is gone, takes nothing away from what runs: every object stays as it is, and the
+// claim says what is wrong.
+func TestRevoked(t *testing.T) {
+	w := pooled(t)
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	there := w.Others
+	runner := w.Kinds["XControlPlaneCluster.crossplane.c5c3.io"]
+	was := runner.Run(w.Request())
+	const refused = "spec.services.glance.stores[0].ceph.clusterRef: "
+	for name, tc := range map[string]struct {
+		// kind of the object that changes, and how. Nil: it goes.
+		kind   string
+		change func(o *structpb.Struct)
+		words  string
+	}{
+		"The claim is gone":   {"StorageCluster", nil, refused + "there is no StorageCluster storage"},
+		"Nothing is composed": {"XStorageCluster", nil, "waits for storage cluster storage of namespace tenant-a, of which nothing is composed yet"},
+		"It says nothing": {
+			"XStorageCluster", func(o *structpb.Struct) { delete(o.Fields, "status") }, "waits for storage cluster storage of namespace tenant-a, which says nothing",
+		},
+		"Somebody else's": {
+			"XStorageCluster", func(o *structpb.Struct) {
+				o.Fields["spec"].GetStructValue().Fields["claimRef"].GetStructValue().Fields["name"] = structpb.NewStringValue("other")
+			}, refused + "there is no StorageCluster storage",
+		},
+		"It is another consumer's": {
+			"XStorageCluster", func(o *structpb.Struct) {
+				first := o.Fields["spec"].GetStructValue().Fields["consumers"].GetListValue().Values[0].GetStructValue()
+				first.Fields["controlPlaneRef"].GetStructValue().Fields["name"] = structpb.NewStringValue("other")
+			}, refused + "the storage cluster storage of namespace tenant-a has consumers, of which this control plane is none",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.Others = nil
+			for _, o := range there {
+				if o.GetFields()["kind"].GetStringValue() != tc.kind {
+					w.Others = append(w.Others, o)
+				} else if tc.change != nil {
+					changed := proto.Clone(o).(*structpb.Struct)
+					tc.change(changed)
+					w.Others = append(w.Others, changed)
+				}
+			}
+			rsp := runner.Run(w.Request())
+			for resource, r := range was.Composed {
+				if now, ok := rsp.Composed[resource]; !ok || now.Object.Hash() != r.Object.Hash() {
+					t.Errorf("%s is there: %t, and not as it was", resource, ok)
+				}
+			}
+			said := ""
+			for _, c := range rsp.Conditions {
+				if c.GetType() == "Current" {
+					said = c.GetMessage()
+				}
+			}
+			if !strings.Contains(said, tc.words) {
+				t.Errorf("the claim says %q, want %q", said, tc.words)
+			}
+		})
+	}
+}

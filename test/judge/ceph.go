@@ -1,0 +1,50 @@
+package judge
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// cephClient: github.com/rook/rook v1.18.8 and v1.20.6, pkg/operator/ceph/client/controller.go: a Secret with the user's key under two
+// names. What Rook makes of its other kinds are pods of its own, mostly with the node's network: no policy of a cloud holds for them.
+func cephClient(w *world, o object) {
+	w.make(o.place, "rook-ceph-client-"+o.name, o.String(), map[string]value{
+		o.name: {is: cephKey, free: true}, "userID": {is: userName}, "userKey": {is: cephKey},
+	})
+}
+
+// monitors begins the line of a client's configuration that says where Ceph's monitors are
+// (https://docs.ceph.com/en/latest/rados/configuration/common/).
+const monitors = "mon_host"
+
+// cephPorts are those of monitors, by both protocols, and the first of those of daemons
+// (https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/).
+var cephPorts = []int{3300, 6789, 6800}
+
+// needCeph takes down that who has the configuration of a client of Ceph reaches monitors and daemons. What a person wrote nobody has read.
+func (w *world) needCeph(p *pod, c corev1.Container) {
+	for _, m := range w.mounts(p, c) {
+		for line := range strings.SplitSeq(m.value.content, "\n") {
+			if option, _, ok := strings.Cut(line, "="); !ok || strings.TrimSpace(option) != monitors {
+				continue
+			}
+			for _, port := range cephPorts {
+				w.need(p.String(), outsider(ofCeph), port, m.path+" says where they are")
+			}
+		}
+	}
+}
+
+// outsiders are the peers by which a policy may let out to a role: everything, or the pods of a Ceph cluster.
+func (w *world) outsiders(to string) []peer {
+	out := []peer{everywhere}
+	if to == outsider(ofCeph) {
+		for _, o := range w.objects {
+			if o.is("CephCluster.ceph.rook.io") {
+				out = append(out, peer{namespace: o.namespace})
+			}
+		}
+	}
+	return out
+}
