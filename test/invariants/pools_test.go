@@ -13,7 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/examples"
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	kubenames "github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 )
@@ -33,7 +33,7 @@ var storageInstances = map[string]string{"storage.ceph": "storage-ceph-1a2b3", "
 func keyRevisions() []string {
 	var out []string
 	for _, instance := range storageInstances {
-		of := "storage-" + names.Hash(8, instance)
+		of := "storage-" + kubenames.Hash(8, instance)
 		out = append(out, of+"-keys-"+of+"-", of+"-keys-push-", of+"-keys-workload-")
 	}
 	return out
