@@ -113,8 +113,8 @@ func (m *model) agentDaemon(config files) daemon {
 		said: m.agents().Metadata.Resources, enough: requests("100m", "512Mi"),
 		privileges: []workload.Privilege{{
 			Container: metadataComponent, RunAsUser: root, HostNetwork: true, Mounts: true,
-			Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and NET_ADMIN plugs it in; DAC_OVERRIDE and " +
-				"DAC_READ_SEARCH are for files of haproxies, which others own, and NET_RAW is how iptables asks for its extensions",
+			Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in; " +
+				"DAC_OVERRIDE and DAC_READ_SEARCH are for files of haproxies, which others own, and NET_RAW is how iptables asks for its extensions",
 			Capabilities: []corev1.Capability{"DAC_OVERRIDE", "DAC_READ_SEARCH", "NET_ADMIN", "NET_RAW", "SYS_ADMIN"},
 			HostPaths:    []workload.HostPath{folder("run", switchRun)},
 		}},

@@ -13,6 +13,8 @@ ready)
   ;;
 esac
 
+# It sets a variable of the kernel in each network's namespace, and a container has them all to read only.
+mount -o remount,bind,rw /proc/sys
 # The agent wants to know which node this is, which ovn-controller's pod says.
 trap 'exit 143' TERM INT
 until ovsdb-client --timeout=10 dump unix:/run/openvswitch/db.sock Open_vSwitch Open_vSwitch external_ids 2>/dev/null | grep -q system-id; do

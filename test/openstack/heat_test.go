@@ -4,6 +4,7 @@ package openstack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -199,12 +200,15 @@ func (h orchestration) told(t *testing.T, s stack, handle string) map[string]str
 		if err != nil || r.Status != "CREATE_COMPLETE" {
 			return false, err
 		}
-		switch signal := r.Attributes["signal"].(type) {
-		case string:
-			err = json.Unmarshal([]byte(signal), &out)
-		case map[string]any:
-			for k, v := range signal {
-				out[k] = fmt.Sprint(v)
+		// With a token, there is no signal, and the token by itself.
+		var signal map[string]string
+		if text, ok := r.Attributes["signal"].(string); ok {
+			err = json.Unmarshal([]byte(text), &signal)
+		}
+		for _, name := range []string{"token", "endpoint", "alarm_url"} {
+			text, _ := r.Attributes[name].(string)
+			if value := cmp.Or(text, signal[name]); value != "" {
+				out[name] = value
 			}
 		}
 		return len(out) > 0, err
