@@ -62,7 +62,7 @@ var files = map[string]struct {
 			"oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.service.service", "oslo.service.wsgi",
 		},
 		// Of backends, by the names that claims give them; and how one logs in is registered when it is used.
-		unlisted: []string{"ceph-rbd", "glance", "nova", "service_user"},
+		unlisted: []string{"cinder_sys_admin", "ceph-rbd", "glance", "nova", "service_user"},
 	},
 	"neutron.conf": {
 		namespaces: []string{
