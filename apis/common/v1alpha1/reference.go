@@ -25,6 +25,12 @@ type NamespacePattern string
 // +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.)+[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`
 type Hostname string
 
+// Host is a fully qualified host name in lower case, or an IPv4 address.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$`
+type Host string
+
 // URL is an http or https address without user, query and fragment.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=512

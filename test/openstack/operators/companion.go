@@ -178,6 +178,7 @@ func (o *Operators) credential(ctx context.Context, req reconcile.Request) (stri
 			return "", err
 		}
 		for _, name := range watched[kind.Kind] {
+			object.SetResourceVersion("") // It stays of the one before where there is none.
 			err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: name}, object)
 			if client.IgnoreNotFound(err) != nil {
 				return "", err
