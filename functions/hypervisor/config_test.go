@@ -102,7 +102,7 @@ func TestTaken(t *testing.T) {
 // itself.
 func TestPrivileges(t *testing.T) {
 	w, _ := kind.Ready(t, "slices")
-	capabilities := map[string]int{"ovs-vswitchd": 2, "ovsdb-server": 0, "ovn-controller": 0, "metadata": 6, "libvirt": 8, "nova-compute": 5}
+	capabilities := map[string]int{"ovs-vswitchd": 2, "ovsdb-server": 0, "ovn-controller": 0, "metadata": 5, "libvirt": 8, "nova-compute": 5}
 	byHand := map[string]bool{"openvswitch": true, "libvirt": true}
 	seen := 0
 	for name, o := range kind.Desired(t, w) {

@@ -114,9 +114,9 @@ func (m *model) agentDaemon(config files) daemon {
 		privileges: []workload.Privilege{{
 			Container: metadataComponent, RunAsUser: root, HostNetwork: true, Mounts: true,
 			Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in; " +
-				"DAC_OVERRIDE and DAC_READ_SEARCH are for files of haproxies, which others own, NET_BIND_SERVICE for their " +
-				"port 80, and NET_RAW is how iptables asks for its extensions",
-			Capabilities: []corev1.Capability{"DAC_OVERRIDE", "DAC_READ_SEARCH", "NET_ADMIN", "NET_BIND_SERVICE", "NET_RAW", "SYS_ADMIN"},
+				"DAC_OVERRIDE and DAC_READ_SEARCH are for files of haproxies, which others own, and NET_BIND_SERVICE " +
+				"for their port 80",
+			Capabilities: []corev1.Capability{"DAC_OVERRIDE", "DAC_READ_SEARCH", "NET_ADMIN", "NET_BIND_SERVICE", "SYS_ADMIN"},
 			HostPaths:    []workload.HostPath{folder("run", switchRun)},
 		}},
 		update: appsv1.RollingUpdateDaemonSetStrategyType,
