@@ -24,6 +24,7 @@ var ovnClusterCases = kindCases{
 		},
 		"Balanced": {reason: "Each member has an address.", spec: `southbound: {exposure: {type: LoadBalancer}}`},
 		"Ports":    {reason: "Nodes have a name.", spec: `southbound: {exposure: {type: NodePort, nodes: nodes.example.com}}`},
+		"PortsAt":  {reason: "Or an address.", spec: `southbound: {exposure: {type: NodePort, nodes: 192.0.2.10}}`},
 		"Nowhere": {
 			reason: "A port alone is no address.", spec: `southbound: {exposure: {type: NodePort}}`,
 			field:   "spec.southbound.exposure.nodes",

@@ -240,7 +240,6 @@ func (m *model) options() oslo.Config {
 		// What would be done as root is done without any privilege: the helper gives up the capabilities that it has, and fails to keep others.
 		// https://docs.openstack.org/oslo.privsep/latest/user/index.html
 		"cinder_sys_admin": {"capabilities": []string{}},
-		"privsep_osbrick":  {"capabilities": []string{}},
 		novaGroup:          {"region_name": m.Spec.Region, "interface": "internal"},
 	}
 	if e := m.spec.Exposure; e != nil && e.Path != "" {

@@ -77,9 +77,9 @@ func (m *model) agentConfig() oslo.Config {
 	} {
 		c[context] = oslo.Options{"helper_command": privsepHelper + " --config-file " + scripts + "/neutron.conf"}
 	}
-	// Its own context asks for SYS_PTRACE (19) by itself, for processes of other pods: it gets DAC_OVERRIDE, DAC_READ_SEARCH, NET_ADMIN and
-	// SYS_ADMIN.
-	c["privsep"]["capabilities"] = []string{"1", "2", "12", "21"}
+	// Its own context asks for SYS_PTRACE (19) by itself, for processes of other pods: it gets DAC_OVERRIDE, DAC_READ_SEARCH,
+	// NET_BIND_SERVICE, which its haproxies have from it, NET_ADMIN and SYS_ADMIN.
+	c["privsep"]["capabilities"] = []string{"1", "2", "10", "12", "21"}
 	return c
 }
 
@@ -113,9 +113,10 @@ func (m *model) agentDaemon(config files) daemon {
 		said: m.agents().Metadata.Resources, enough: requests("100m", "512Mi"),
 		privileges: []workload.Privilege{{
 			Container: metadataComponent, RunAsUser: root, HostNetwork: true, Mounts: true,
-			Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in; DAC_OVERRIDE and " +
-				"DAC_READ_SEARCH are for files of haproxies, which others own, and NET_RAW is how iptables asks for its extensions",
-			Capabilities: []corev1.Capability{"DAC_OVERRIDE", "DAC_READ_SEARCH", "NET_ADMIN", "NET_RAW", "SYS_ADMIN"},
+			Reason: "SYS_ADMIN makes a network namespace for each network, which is a mount, and lets its sysctls be set; NET_ADMIN plugs it in; " +
+				"DAC_OVERRIDE and DAC_READ_SEARCH are for files of haproxies, which others own, and NET_BIND_SERVICE " +
+				"for their port 80",
+			Capabilities: []corev1.Capability{"DAC_OVERRIDE", "DAC_READ_SEARCH", "NET_ADMIN", "NET_BIND_SERVICE", "SYS_ADMIN"},
 			HostPaths:    []workload.HostPath{folder("run", switchRun)},
 		}},
 		update: appsv1.RollingUpdateDaemonSetStrategyType,

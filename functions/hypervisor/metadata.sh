@@ -13,11 +13,23 @@ ready)
   ;;
 esac
 
-# It sets a variable of the kernel in each network's namespace, and a container has them all to read only.
-mount -o remount,bind,rw /proc/sys
+# dump writes columns of a table of the switch, a row in a line.
+dump() {
+  ovsdb-client --timeout=10 --format=csv --no-headings dump unix:/run/openvswitch/db.sock Open_vSwitch "$@" 2>/dev/null
+}
+
 # The agent wants to know which node this is, which ovn-controller's pod says.
 trap 'exit 143' TERM INT
-until ovsdb-client --timeout=10 dump unix:/run/openvswitch/db.sock Open_vSwitch Open_vSwitch external_ids 2>/dev/null | grep -q system-id; do
-  sleep 1
+until dump Open_vSwitch external_ids | grep -q system-id; do sleep 1; done
+
+# The namespaces of an agent before this one have gone, and with them the devices that it has plugged in: those of an iface-id that no
+# virtual machine has. A switch in userspace would keep such a device, whatever is plugged in by its name.
+dump Interface external_ids name | grep iface-id | grep -v attached-mac | sed 's/.*,//' | while read -r name; do
+  port=$(dump Port _uuid name | grep ",$name\$" | cut -d, -f1)
+  ovsdb-client --timeout=10 transact unix:/run/openvswitch/db.sock "[\"Open_vSwitch\", {\"op\": \"mutate\", \"table\": \"Bridge\",
+    \"where\": [[\"name\", \"==\", \"br-int\"]], \"mutations\": [[\"ports\", \"delete\", [\"uuid\", \"$port\"]]]}]"
 done
+
+# It sets a variable of the kernel in each network's namespace, and a container has them all to read only.
+mount -o remount,bind,rw /proc/sys
 exec "$PROGRAM" --config-file /etc/cobaltcore/neutron.conf

@@ -202,6 +202,7 @@ var hypervisorOrders = []order{
 	{first: `ConfigMap nova-compute-config-.*`, then: `DaemonSet\.apps nova-compute.*`, why: "its pods run it"},
 	{first: `ExternalSecret\.external-secrets\.io control-plane-.*`, then: `ConfigMap (ovn-controller|metadata|nova-compute)-config-.*`, why: "they log in with it"},
 	{first: `DaemonSet\.apps openvswitch.*`, then: `ConfigMap (ovn-controller|metadata)-config-.*`, exists: true, why: "they speak to it"},
+	{first: `DaemonSet\.apps ovn-.*`, then: `ConfigMap metadata-config-.*`, why: "it gives the node its name"},
 	{first: `DaemonSet\.apps (openvswitch|ovn-|libvirt).*`, then: `ConfigMap nova-compute-config-.*`, why: "a hypervisor that is known gets virtual machines"},
 	{first: `DaemonSet\.apps metadata.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for metadata when they start"},
 }

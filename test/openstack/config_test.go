@@ -61,8 +61,8 @@ var files = map[string]struct {
 			"cinder", "castellan.config", "keystonemiddleware.auth_token", "oslo.concurrency", "oslo.db", "oslo.log", "oslo.messaging", "oslo.middleware",
 			"oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.service.service", "oslo.service.wsgi",
 		},
-		// Of backends, by the names that claims give them; and how one logs in is registered when it is used.
-		unlisted: []string{"ceph-rbd", "glance", "nova", "service_user", "barbican_service_user"},
+		// Of backends, by the names that claims give them; how one logs in, and oslo.privsep's, are registered when they are used.
+		unlisted: []string{"cinder_sys_admin", "ceph-rbd", "glance", "nova", "service_user", "barbican_service_user"},
 	},
 	"neutron.conf": {
 		namespaces: []string{

@@ -44,7 +44,7 @@ func TestHypervisors(t *testing.T) {
 		t.Run(string(r), func(t *testing.T) {
 			m := startMachines(t, r, dashed(r), i)
 			g := m.boot(t)
-			t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, g) })
+			t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, m, g) })
 			t.Run("Screen", func(t *testing.T) {
 				testScreen(t, m.nova, g.server, "QEMU ("+g.instanceName+")")
 			})
@@ -276,11 +276,16 @@ func (g guest) get(path string) (string, error) {
 }
 
 // testGuestMetadata: the virtual machine was told what it is, by an agent that vouched for it.
-func testGuestMetadata(t *testing.T, g guest) {
-	text, err := g.get("meta_data.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+func testGuestMetadata(t *testing.T, m *machines, g guest) {
+	var text string
+	m.until(t, "what it was told", g.server.ID, func() error { // It serves, and asks then.
+		if _, err := g.get("public-ipv4"); err != nil {
+			return err
+		}
+		said, err := g.get("meta_data.json")
+		text = said
+		return err
+	})
 	var said struct {
 		UUID string `json:"uuid"`
 		Name string `json:"name"`
@@ -288,7 +293,7 @@ func testGuestMetadata(t *testing.T, g guest) {
 	if err := json.Unmarshal([]byte(text), &said); err != nil || said.UUID != g.server.ID || said.Name != "guest" {
 		t.Errorf("it knows %s (%v), want the uuid %s", text, err, g.server.ID)
 	}
-	if text, err = g.get("public-ipv4"); err != nil || text != g.address {
+	if text, err := g.get("public-ipv4"); err != nil || text != g.address {
 		t.Errorf("its address outside is %q (%v), want %s", text, err, g.address)
 	}
 }

@@ -112,6 +112,7 @@ func read(t testing.TB, name string) []byte {
 
 // keepLogs copies what pods have said, if the test has failed and somebody has said where to.
 func keepLogs(t testing.TB, dir string) {
+	t.Helper()
 	if !t.Failed() || *logs == "" {
 		return
 	}

@@ -119,7 +119,7 @@ type MemberExposure struct {
 	// Name or IPv4 address at which the cluster's nodes are reached, all of them or some that stay: what the ports of type NodePort are at.
 	// +kubebuilder:example="nodes.example.com"
 	// +optional
-	Nodes Hostname `json:"nodes,omitempty"`
+	Nodes Host `json:"nodes,omitempty"`
 	// Annotations of the Services, for the controller that serves them.
 	// +kubebuilder:validation:MaxProperties=16
 	// +optional

@@ -18,12 +18,18 @@ type NamespaceName string
 // +kubebuilder:validation:Pattern=`^[a-z0-9*]([-a-z0-9*]*[a-z0-9*])?$`
 type NamespacePattern string
 
-// Hostname is a fully qualified host name in lower case. Its last label begins with a letter, as every top-level domain does (RFC 1123, section
-// 2.1), so that no IP address is one: neither an Ingress nor an HTTPRoute takes an address as its host.
+// Hostname is a fully qualified host name in lower case. Its last label begins with a letter, as every top-level domain does (RFC 1123,
+// section 2.1), so that no IP address is one: neither an Ingress nor an HTTPRoute takes an address as its host.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=253
 // +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.)+[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`
 type Hostname string
+
+// Host is a fully qualified host name in lower case, or an IPv4 address.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$`
+type Host string
 
 // URL is an http or https address without user, query and fragment.
 // +kubebuilder:validation:MinLength=1

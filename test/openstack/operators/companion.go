@@ -84,9 +84,10 @@ func (o *Operators) companion(ctx context.Context) {
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.due(services), &openstackv1.ServiceCheckList{}))
 	o.Cluster.Loop(ctx, loginPass, reconcileAll(api, o.onState(credentials, o.credential), &c5c3v1.CredentialRotationList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(secrets, &c5c3v1.SecretAggregate{}, secret), &c5c3v1.SecretAggregateList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(keys, with(&openstackv1.KeyRepository{}, secret, job)...), &openstackv1.KeyRepositoryList{}))
+	ofKeys, ofSchema := with(&openstackv1.KeyRepository{}, secret, job), with(&openstackv1.DatabaseSync{}, job)
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(keys, ofKeys...), &openstackv1.KeyRepositoryList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(comparisons, &openstackv1.OVNSync{}, job), &openstackv1.OVNSyncList{}))
-	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(schema, with(&openstackv1.DatabaseSync{}, job)...), &openstackv1.DatabaseSyncList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(schema, ofSchema...), &openstackv1.DatabaseSyncList{}))
 }
 
 // transport is a way into the cluster for clients that trust one authority.
@@ -116,8 +117,8 @@ func reconcileAll(api client.Client, r reconcile.Reconciler, list client.ObjectL
 	}
 }
 
-// onChange lets a reconciler be called when an object of a kind that it watches was written since its last pass, or when it wants to, by the
-// companion's clock.
+// onChange lets a reconciler be called when an object of a kind that it watches was written since its last pass, or when it wants to, by
+// the companion's clock.
 func (o *Operators) onChange(r reconcile.Reconciler, watched ...client.Object) reconcile.Reconciler {
 	return o.onState(r, func(context.Context, reconcile.Request) (string, error) {
 		return fmt.Sprint(o.Cluster.Changes(watched...)), nil
@@ -177,6 +178,7 @@ func (o *Operators) credential(ctx context.Context, req reconcile.Request) (stri
 			return "", err
 		}
 		for _, name := range watched[kind.Kind] {
+			object.SetResourceVersion("") // It stays of the one before where there is none.
 			err := o.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: name}, object)
 			if client.IgnoreNotFound(err) != nil {
 				return "", err
