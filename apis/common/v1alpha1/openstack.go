@@ -157,7 +157,7 @@ type UWSGI struct {
 	// +kubebuilder:default=1
 	// +optional
 	Threads int32 `json:"threads,omitempty"`
-	// A request that takes longer is ended, in seconds.
+	// Seconds after which a request is ended.
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=3600
 	// +kubebuilder:default=60

@@ -5,8 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Options are options of one group: name to value. A value is a string, a number, a boolean, or a list of those for
-// options that take several.
+// Options of one group. A value is a string, a number, a boolean, or a list of those.
 // +kubebuilder:validation:MaxProperties=128
 type Options map[string]apiextensionsv1.JSON
 
@@ -15,7 +14,7 @@ type Options map[string]apiextensionsv1.JSON
 // +kubebuilder:validation:MaxProperties=64
 type Config map[string]Options
 
-// PolicyCheck is an oslo.policy check, such as "role:admin or user_id:%(user_id)s".
+// PolicyCheck of oslo.policy: "role:admin or user_id:%(user_id)s".
 // +kubebuilder:validation:MaxLength=2048
 // +kubebuilder:validation:Pattern=`^[^\n\r]*$`
 type PolicyCheck string
@@ -34,8 +33,7 @@ type Overrides struct {
 	// Access rules (oslo.policy), as {<rule>: <check>}.
 	// +optional
 	Policy Policy `json:"policy,omitempty"`
-	// Accept options and rules that the service does not have in this release, such as those of a patched image. They are
-	// written as they are.
+	// Accept options and rules that this release does not have, such as those of a patched image, and write them as they are.
 	// +optional
 	AllowUnknown bool `json:"allowUnknown,omitempty"`
 }

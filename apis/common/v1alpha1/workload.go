@@ -21,7 +21,7 @@ type ResourceAmounts struct {
 	// +kubebuilder:example="1Gi"
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// Scratch space on the node's disk, in bytes: 2Gi.
+	// Scratch space on the node, in bytes: 2Gi.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
@@ -62,7 +62,7 @@ type Toleration struct {
 	// +kubebuilder:validation:Enum=NoSchedule;PreferNoSchedule;NoExecute
 	// +optional
 	Effect string `json:"effect,omitempty"`
-	// How long a pod stays on a node whose NoExecute taint it tolerates, in seconds. Absent: for ever.
+	// Seconds that a pod stays on a node whose NoExecute taint it tolerates. Absent: for ever.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	TolerationSeconds *int64 `json:"tolerationSeconds,omitempty"`
@@ -82,7 +82,7 @@ type Placement struct {
 	Tolerations []Toleration `json:"tolerations,omitempty"`
 }
 
-// LabelValue is the value of a Kubernetes label.
+// LabelValue of Kubernetes.
 // +kubebuilder:validation:MaxLength=63
 // +kubebuilder:validation:Pattern=`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
 type LabelValue string
@@ -96,7 +96,7 @@ type Image struct {
 	// +kubebuilder:example="registry.example.com/openstack/keystone"
 	// +optional
 	Repository string `json:"repository,omitempty"`
-	// Tag: an upstream version (28.1.0), a patched one (28.1.0-p1), a branch (stable-2025.2) or a commit (7 to 40 hex digits).
+	// An upstream version (28.1.0), a patched one (28.1.0-p1), a branch (stable-2025.2) or a commit (7 to 40 hex digits).
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^([0-9]+\.[0-9]+\.[0-9]+(-p[0-9]+)?|stable-20[0-9]{2}\.[12]|[0-9a-f]{7,40})$`
 	// +kubebuilder:example="28.1.0-p1"
