@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/types/known/structpb"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,6 +38,7 @@ func previews(t *testing.T) map[string]*preview.Result {
 		files = append(files, found...)
 	}
 	out := map[string]*preview.Result{}
+	var there []*structpb.Struct // by the claims before, of which control planes keep something in a StorageCluster
 	for _, file := range files {
 		data, err := examples.Files.ReadFile(file)
 		if err != nil {
@@ -56,9 +58,12 @@ func previews(t *testing.T) map[string]*preview.Result {
 			delete(claims, file+" remote") // Not built yet.
 		}
 		for name, claim := range claims {
-			if out[name], err = preview.Run(claim, examples.Platform, kinds.Runners()); err != nil {
+			if out[name], err = preview.RunBeside(there, claim, examples.Platform, kinds.Runners()); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
+		}
+		if file == "storage/claim.yaml" {
+			there = out[file].There
 		}
 	}
 	return out

@@ -216,11 +216,11 @@ func TestLeaveOut(t *testing.T) {
 func TestGenerateComplete(t *testing.T) {
 	from, to, complete := t.TempDir(), t.TempDir(), t.TempDir()
 	in := crd(func(spec, _ *apiextensionsv1.JSONSchemaProps) {
-		spec.Properties["stores"] = apiextensionsv1.JSONSchemaProps{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{
-			Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"ceph": {Type: "string"}}},
-		}}
+		spec.Properties["quotas"] = apiextensionsv1.JSONSchemaProps{
+			Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"unifiedLimits": {Type: "string"}},
+		}
 	})
-	in.Name, in.Spec.Names.Kind = "glances.example.org", "Glance"
+	in.Name, in.Spec.Names.Kind = "novas.example.org", "Nova"
 	data, err := yaml.Marshal(in)
 	if err != nil {
 		t.Fatal(err)
@@ -228,18 +228,18 @@ func TestGenerateComplete(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(from, "a.yaml"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(to, "glance"), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(to, "nova"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := generate(folder{"glance", namespaced, "definition.yaml", []string{"a.yaml"}}, from, to, complete); err != nil {
+	if err := generate(folder{"nova", namespaced, "definition.yaml", []string{"a.yaml"}}, from, to, complete); err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]bool{filepath.Join(to, "glance", "definition.yaml"): false, filepath.Join(complete, "glance.yaml"): true} {
+	for file, want := range map[string]bool{filepath.Join(to, "nova", "definition.yaml"): false, filepath.Join(complete, "nova.yaml"): true} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(string(data), "ceph:"); got != want || !strings.Contains(string(data), "do not edit.\n---\n") {
+		if got := strings.Contains(string(data), "unifiedLimits:"); got != want || !strings.Contains(string(data), "do not edit.\n---\n") {
 			t.Errorf("%s: has it: %v, want %v, in\n%s", file, got, want, data)
 		}
 	}
