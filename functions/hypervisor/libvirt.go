@@ -73,12 +73,12 @@ func (m *model) libvirtDaemon(config files) daemon {
 		// and processes of machines that a daemon before it has started.
 		Capabilities: []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "NET_ADMIN", "SETGID", "SETPCAP", "SETUID"},
 		Reason: "virtual machines outlive the pod: they are processes of the node, outside of the pod's control group, with devices in the " +
-			"node's network; the capabilities start, plug and end them",
+			"node's network and consoles that are the node's terminals; the capabilities start, plug and end them",
 		HostPaths: []workload.HostPath{
 			// What it says of processes holds until the node restarts, and so does this folder.
 			folder("run", libvirtRun),
 			{Name: "cgroup", Path: "/sys/fs/cgroup", Type: corev1.HostPathDirectory}, tunDevice(),
-			{Name: "machine-id", Path: "/etc/machine-id", Type: corev1.HostPathFile, ReadOnly: true},
+			{Name: "machine-id", Path: "/etc/machine-id", Type: corev1.HostPathFile, ReadOnly: true}, terminals(),
 			kept("libvirt", "/var/lib/libvirt"), kept("libvirt-log", "/var/log/libvirt"), kept("libvirt-domains", "/etc/libvirt/qemu"),
 			disks(),
 		},
@@ -98,6 +98,12 @@ func (m *model) libvirtDaemon(config files) daemon {
 		said: m.spec.Virtualization.Libvirt.Resources, enough: requests("100m", "256Mi"), privileges: []workload.Privilege{p},
 		update: appsv1.OnDeleteDaemonSetStrategyType,
 	}
+}
+
+// terminals are the node's, of which each console of a virtual machine is one: nova-compute has no console's output while it does not see the
+// console's terminal (https://opendev.org/openstack/nova/src/branch/stable/2025.2/nova/virt/libvirt/driver.py, get_console_output).
+func terminals() workload.HostPath {
+	return workload.HostPath{Name: "terminals", Path: "/dev/pts", Type: corev1.HostPathDirectory}
 }
 
 // disks are where virtual machines are kept. Mounts that come later, such as those of volumes, are seen.

@@ -22,6 +22,7 @@ import (
 	virtual "github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -193,8 +194,12 @@ func (n neutron) tool(t *testing.T, part string, command ...string) (string, err
 	if part == "southbound" {
 		tool, port = "ovn-sbctl", ovnv1.SouthboundPort
 	}
+	set := &appsv1.StatefulSet{}
+	if err := n.cloud.Cluster.Client.Get(context.Background(), client.ObjectKey{Namespace: n.cloud.Namespace, Name: ovnv1.Name + "-" + part}, set); err != nil {
+		t.Fatal(err)
+	}
 	var at []string
-	for i := range 3 {
+	for i := range *set.Spec.Replicas {
 		at = append(at, fmt.Sprintf("ssl:%[1]s-%[2]d.%[1]s.%[3]s.svc.cluster.local:%[4]d", ovnv1.Name+"-"+part, i, n.cloud.Namespace, port))
 	}
 	const keys = "/etc/ovn/tls/"
