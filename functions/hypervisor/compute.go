@@ -206,9 +206,12 @@ func (m *model) computeDaemon(config files) daemon {
 		privileges: []workload.Privilege{{
 			Container: computeComponent, RunAsUser: root, HostNetwork: true,
 			Reason: "libvirt's and the switch's sockets and the disks are root's, and screens are at the node's address; disks and consoles, which are the node's " +
-				"terminals, belong to QEMU (CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER), and ports are plugged with NET_ADMIN",
+				"terminals, belong to QEMU (CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER), and ports are made and plugged with NET_ADMIN",
 			Capabilities: []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "NET_ADMIN"},
-			HostPaths:    []workload.HostPath{folder("run", libvirtRun), folder("run-switch", switchRun), terminals(), disks()},
+			HostPaths: []workload.HostPath{
+				folder("run", libvirtRun), folder("run-switch", switchRun), disks(), terminals(),
+				tunDevice(), // Neutron of 2026.2 asks Nova to make the device that a virtual machine is plugged in by.
+			},
 		}},
 		update: appsv1.RollingUpdateDaemonSetStrategyType,
 	}
