@@ -119,8 +119,7 @@ func (k Kind[X, M]) Explain(req *wire.Request) (*wire.Response, compose.Plan, er
 	}
 	// Both specs are looked at in each call: an answer that asked for what one of them names would not have what the other one does.
 	held.requirements = both(held.requirements, composed.requirements)
-	switch {
-	case held.asks:
+	if held.asks {
 		return respond.Ask(req, held.requirements), compose.Plan{}, nil
 	}
 	return held.remarked(req, respond.Invalid(req, held.plan, held.place, held.status, err)), held.plan, err
