@@ -100,8 +100,8 @@ func (m *model) libvirtDaemon(config files) daemon {
 	}
 }
 
-// terminals are the node's, of which each console of a virtual machine is one: nova-compute has no console's output while it does not see the
-// console's terminal (https://opendev.org/openstack/nova/src/branch/stable/2025.2/nova/virt/libvirt/driver.py, get_console_output).
+// terminals are the node's, of which each console of a virtual machine is one: nova-compute has no console's output while it does not see
+// the console's terminal (https://opendev.org/openstack/nova/src/branch/stable/2025.2/nova/virt/libvirt/driver.py, get_console_output).
 func terminals() workload.HostPath {
 	return workload.HostPath{Name: "terminals", Path: "/dev/pts", Type: corev1.HostPathDirectory}
 }
