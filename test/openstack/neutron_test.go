@@ -308,7 +308,7 @@ func testSync(t *testing.T, n neutron, r release.Release) {
 		return ports.Create(ctx, n.ServiceClient, ports.CreateOpts{NetworkID: network.ID, Name: "lost"}).Extract()
 	})
 	n.change(t, "lsp-del", port.ID)
-	// Of switches without the mark of Neutron, which may be somebody else's, it says nothing.
+	// It says nothing of switches without the mark of Neutron, which may be somebody else's.
 	n.change(t, "ls-add", "neutron-00000000-0000-4000-8000-000000000001", "--", "set", "Logical_Switch", "neutron-00000000-0000-4000-8000-000000000001",
 		`external_ids:"neutron:network_name"=found`)
 	wanted := map[string][2]int32{"Port": {1, 0}, "Network": {0, 1}}
