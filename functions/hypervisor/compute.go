@@ -205,8 +205,9 @@ func (m *model) computeDaemon(config files) daemon {
 		said: m.agents().NovaCompute.Resources, enough: requests("200m", "512Mi"),
 		privileges: []workload.Privilege{{
 			Container: computeComponent, RunAsUser: root, HostNetwork: true,
-			Reason: "libvirt's and the switch's sockets and the disks are root's, and screens are at the node's address; disks and consoles, which are " +
-				"the node's terminals, belong to QEMU (CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER), and ports are made and plugged with NET_ADMIN",
+			Reason: "libvirt's and the switch's sockets and the disks are root's, and screens are at the node's address; disks and " +
+				"consoles, which are the node's terminals, belong to QEMU (CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER), " +
+				"and ports are made and plugged with NET_ADMIN",
 			Capabilities: []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "NET_ADMIN"},
 			HostPaths: []workload.HostPath{
 				folder("run", libvirtRun), folder("run-switch", switchRun), disks(), terminals(),

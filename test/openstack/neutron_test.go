@@ -308,9 +308,9 @@ func testSync(t *testing.T, n neutron, r release.Release) {
 		return ports.Create(ctx, n.ServiceClient, ports.CreateOpts{NetworkID: network.ID, Name: "lost"}).Extract()
 	})
 	n.change(t, "lsp-del", port.ID)
-	// Of switches without the mark of Neutron, which may be somebody else's, it says nothing.
-	n.change(t, "ls-add", "neutron-00000000-0000-4000-8000-000000000001", "--", "set", "Logical_Switch", "neutron-00000000-0000-4000-8000-000000000001",
-		`external_ids:"neutron:network_name"=found`)
+	// It says nothing of switches without the mark of Neutron, which may be somebody else's.
+	const found = "neutron-00000000-0000-4000-8000-000000000001"
+	n.change(t, "ls-add", found, "--", "set", "Logical_Switch", found, `external_ids:"neutron:network_name"=found`)
 	wanted := map[string][2]int32{"Port": {1, 0}, "Network": {0, 1}}
 	a := ask("touched", "Log")
 	for _, d := range a.Found {
@@ -331,7 +331,7 @@ func testSync(t *testing.T, n neutron, r release.Release) {
 	if !slices.Contains(n.ovn(t, "northbound", "Logical_Switch_Port", "name"), port.ID) {
 		t.Error("the port is not back")
 	}
-	if slices.Contains(n.ovn(t, "northbound", "Logical_Switch", "name"), "neutron-00000000-0000-4000-8000-000000000001") {
+	if slices.Contains(n.ovn(t, "northbound", "Logical_Switch", "name"), found) {
 		t.Error("what Neutron does not know is still there")
 	}
 	if a := ask("after", "Log"); a.Differences != 0 {

@@ -25,7 +25,7 @@ func TestAll(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"CellMapping.openstack.c5c3.io", "Cinder.cinder.openstack.c5c3.io", "ComputeCatalog.openstack.c5c3.io",
+		"Barbican.barbican.openstack.c5c3.io", "CellMapping.openstack.c5c3.io", "Cinder.cinder.openstack.c5c3.io", "ComputeCatalog.openstack.c5c3.io",
 		"ControlPlaneCluster.crossplane.c5c3.io", "CredentialRotation.c5c3.io", "DatabaseSync.openstack.c5c3.io",
 		"EndpointRegion.openstack.c5c3.io", "Glance.glance.openstack.c5c3.io", "Heat.heat.openstack.c5c3.io",
 		"Horizon.horizon.openstack.c5c3.io", "HypervisorCluster.crossplane.c5c3.io", "IdentityCatalog.keystone.openstack.c5c3.io",
