@@ -23,8 +23,8 @@ trap 'exit 143' TERM INT
 until dump Open_vSwitch external_ids | grep -q system-id; do sleep 1; done
 
 # The namespaces of an agent before this one have gone, and with them the devices that it has plugged in: those of an iface-id that no
-# virtual machine has. A switch in userspace would keep such a device, whatever is plugged in by its name.
-dump Interface external_ids name | grep iface-id | grep -v attached-mac | sed 's/.*,//' | while read -r name; do
+# virtual machine has, by the names that Neutron gives. A switch in userspace would keep such a device, whatever is plugged in by its name.
+dump Interface external_ids name | grep iface-id | grep -v attached-mac | sed -n 's/.*,\(tap[^,]*\)$/\1/p' | while read -r name; do
   port=$(dump Port _uuid name | grep ",$name\$" | cut -d, -f1)
   ovsdb-client --timeout=10 transact unix:/run/openvswitch/db.sock "[\"Open_vSwitch\", {\"op\": \"mutate\", \"table\": \"Bridge\",
     \"where\": [[\"name\", \"==\", \"br-int\"]], \"mutations\": [[\"ports\", \"delete\", [\"uuid\", \"$port\"]]]}]"

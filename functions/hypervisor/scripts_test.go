@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -141,6 +142,37 @@ func TestLogins(t *testing.T) {
 	write("queue/password", "other")
 	if out, err := script(t, dir, env, "nova-compute.sh", "alive"); err == nil || !strings.Contains(out, "the logins were replaced") {
 		t.Errorf("it is not restarted: %v: %s", err, out)
+	}
+}
+
+// TestMetadata: an agent starts in a switch without the devices of the one before it, and touches no others.
+func TestMetadata(t *testing.T) {
+	dir := stubs(t, map[string]string{
+		"ovsdb-client": `case "$*" in
+*" Open_vSwitch external_ids") echo '"{hostname=node-1, system-id=node-1}"' ;;
+*" Interface external_ids name")
+  echo '"{attached-mac=""fa:16:3e:00:00:01"", iface-id=""p-1"", iface-status=active}",tap1234-56'
+  echo '"{iface-id=metadata-port}",tapc1cd57bc-b0'
+  echo '"{iface-id=somebodys}",o-hm0'
+  echo '{},br-int' ;;
+*" Port _uuid name") printf '%s\n' u-1,tap1234-56 u-2,tapc1cd57bc-b0 u-3,o-hm0 u-4,br-int ;;
+esac`,
+		"mount": "", "agent": "",
+	})
+	if out, err := script(t, dir, []string{"PROGRAM=agent"}, "metadata.sh"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	called, err := os.ReadFile(filepath.Join(dir, "called"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed := regexp.MustCompile(`"ports", "delete", \["uuid", "([^"]*)"\]`).FindAllStringSubmatch(string(called), -1)
+	if len(removed) != 1 || removed[0][1] != "u-2" {
+		t.Errorf("it removes %v, want u-2 alone", removed)
+	}
+	const end = "mount -o remount,bind,rw /proc/sys\nagent --config-file /etc/cobaltcore/neutron.conf\n"
+	if !strings.HasSuffix(string(called), end) {
+		t.Errorf("it ends with\n%s\nwant\n%s", called, end)
 	}
 }
 
