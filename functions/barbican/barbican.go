@@ -148,7 +148,7 @@ func (m *model) options() oslo.Config {
 			"host_href":                 string(m.Spec.Endpoints.Public),
 			"executor_thread_pool_size": makes,
 		},
-		"oslo_policy": {"enforce_scope": true, "enforce_new_defaults": true},
+		"oslo_policy": {"enforce_new_defaults": true},
 		"queue":       {"enable": true},
 		"secretstore": {"enabled_secretstore_plugins": oslo.Multi{databaseStore}},
 	}

@@ -201,7 +201,8 @@ func storagePools(m *model) ([]compose.Stage, error) {
 			last = append(last, m.poolsSaid(s.name, uses))
 		}
 	}
-	return append(sideBySide(m.keys), append(last, m.kept()...)), nil
+	users, usages := m.kept()
+	return append(sideBySide(m.keys), append(append(last, users...), usages...)), nil
 }
 
 func (m *model) poolsIn(service string) []poolUse {
@@ -237,19 +238,21 @@ func (m *model) poolsSaid(service string, uses []poolUse) compose.Resource {
 	}
 }
 
-// kept keeps each StorageCluster from being deleted by mistake while services of this control plane have pools in it.
-func (m *model) kept() compose.Stage {
-	var out compose.Stage
+// kept keeps each StorageCluster from being deleted by mistake while services of this control plane have pools in it. The users come and go
+// with the Usages: whatever else is composed may stay when a pool is no longer used, and a Usage stays as long as its user does.
+func (m *model) kept() (users, usages compose.Stage) {
 	said := map[common.ClaimReference]bool{}
 	for _, p := range m.pools {
 		if p.client == nil || said[p.pool.ClusterRef] {
 			continue
 		}
 		said[p.pool.ClusterRef] = true
-		out = append(out, usage.OfClaim(
-			m.meta(clusterName(p.client.Instance)+"-in-use"), reference.APIVersion, storagepool.Kind, p.pool.ClusterRef,
-			fmt.Sprintf("control plane %s of namespace %s keeps images, volumes or backups in its pools", m.claim.Name, m.claim.Namespace),
-		))
+		user, ref := clusterName(p.client.Instance), p.pool.ClusterRef
+		users = append(users, compose.Resource{Name: user, Management: true, Object: workload.ConfigMap(m.meta(user), map[string]string{
+			"namespace": string(ref.Namespace), "name": string(ref.Name),
+		})})
+		usages = append(usages, usage.OfClaim(m.meta(user+"-in-use"), user, reference.APIVersion, storagepool.Kind, ref,
+			fmt.Sprintf("control plane %s of namespace %s keeps images, volumes or backups in its pools", m.claim.Name, m.claim.Namespace)))
 	}
-	return out
+	return users, usages
 }

@@ -184,15 +184,15 @@ func TestKeptStorage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if kept := m.kept(); len(kept) != 1 {
-		t.Errorf("%d Usages", len(kept))
+	if users, kept := m.kept(); len(kept) != 1 || len(users) != 1 {
+		t.Errorf("%d Usages by %d", len(kept), len(users))
 	}
 	m, err = derive(pooledInput(t, pooledSpec, storageClaim, "", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if kept := m.kept(); len(kept) != 0 {
-		t.Errorf("%d Usages of what is not known", len(kept))
+	if users, kept := m.kept(); len(kept)+len(users) != 0 {
+		t.Errorf("%d Usages of what is not known, by %d", len(kept), len(users))
 	}
 	if diff := cmp.Diff([]tenantsecret.Set(nil), m.keys); diff != "" {
 		t.Errorf("keys of what is not known:\n%s", diff)

@@ -33,17 +33,23 @@ func Of(meta object.Meta, by, of, reason string) compose.Resource {
 	}
 }
 
-// OfClaim keeps a claim of any namespace while the Usage is there, which goes with whoever composes it. Nobody is named as its user: a
-// Usage that its own user composes would wait for it, and it for the Usage. An attempt to delete the claim is refused with the reason, and
-// not made again when the Usage has gone: that may be months later.
-func OfClaim(meta object.Meta, apiVersion, kind string, claim common.ClaimReference, reason string) compose.Resource {
+// OfClaim keeps a claim of any namespace while what the resource by is composed as is there, which is declared before it, and lies in the
+// namespace of the Usage: Crossplane keeps nothing of another namespace for nobody. That may not be the composite resource itself: a Usage
+// that its own user composes waits for it, and it for the Usage. An attempt to delete the claim is refused with the reason, and not made
+// again when the Usage has gone: that may be months later.
+func OfClaim(meta object.Meta, by, apiVersion, kind string, claim common.ClaimReference, reason string) compose.Resource {
 	return compose.Resource{
-		Name: meta.Name, Management: true, Object: object.New("protection.crossplane.io/v1beta1", "Usage", meta, object.Map{
-			"of": object.Map{"apiVersion": apiVersion, "kind": kind, "resourceRef": object.Map{
-				"namespace": string(claim.Namespace), "name": string(claim.Name),
-			}},
-			"reason": reason,
-		}),
+		Name: meta.Name, Management: true,
+		Refer: func(to func(string) compose.Reference) runtime.Object {
+			user := to(by)
+			return object.New("protection.crossplane.io/v1beta1", "Usage", meta, object.Map{
+				"of": object.Map{"apiVersion": apiVersion, "kind": kind, "resourceRef": object.Map{
+					"namespace": string(claim.Namespace), "name": string(claim.Name),
+				}},
+				"by":     end(user, object.Map{"name": user.Name}),
+				"reason": reason,
+			})
+		},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // cephClient: github.com/rook/rook v1.18.8 and v1.20.6, pkg/operator/ceph/client/controller.go: a Secret with the user's key under two
@@ -12,6 +13,22 @@ func cephClient(w *world, o object) {
 	w.make(o.place, "rook-ceph-client-"+o.name, o.String(), map[string]value{
 		o.name: {is: cephKey, free: true}, "userID": {is: userName}, "userKey": {is: cephKey},
 	})
+}
+
+// cephObjectStore: the same versions, pkg/operator/ceph/object/{objectstore,spec}.go: a Service of the gateways,
+// which are no pods of the cloud.
+func cephObjectStore(w *world, o object) {
+	l := labels.Set{"app": "rook-ceph-rgw", "rook_cluster": o.namespace, "rook_object_store": o.name}
+	n, _ := number(o.manifest, "spec", "gateway", "securePort")
+	https := port{"https", n}
+	p := &pod{place: o.place, of: o, labels: l, replicas: new(int), ports: []port{https}, tls: map[int]served{}}
+	w.operatedService(o, p, "rook-ceph-rgw-"+o.name, false, l, https)
+	secret := text(o.manifest, "spec", "gateway", "sslCertificateRef")
+	for _, c := range w.objects {
+		if c.place == o.place && c.is("Certificate.cert-manager.io") && text(c.manifest, "spec", "secretName") == secret {
+			p.tls[n] = served{texts(c.manifest, "spec", "dnsNames"), text(c.manifest, "spec", "issuerRef", "name")}
+		}
+	}
 }
 
 // monitors begins the line of a client's configuration that says where Ceph's monitors are

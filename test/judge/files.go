@@ -91,7 +91,7 @@ var (
 )
 
 // checkFiles holds that every file that a container is told to read is mounted, and is what the option says: a key where it asks for a key.
-// Files of an image are not known: only those beside a mounted one are asked for.
+// Files of an image are not known: only those beside a mounted one are asked for. Nor is what a script says that the container does not run.
 func (w *world) checkFiles() {
 	for _, p := range w.pods {
 		if p.spec == nil {
@@ -100,6 +100,9 @@ func (w *world) checkFiles() {
 		for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
 			mounts := w.mounts(p, c)
 			for _, t := range w.readBy(p, c) {
+				if isScript(t) && !runs(c, mounts, t) {
+					continue
+				}
 				for line := range strings.SplitSeq(ownBackend(c, t), "\n") {
 					for _, m := range filePath.FindAllStringSubmatchIndex(line, -1) {
 						w.checkFile(p, c, mounts, line[:m[2]], line[m[2]:m[3]])
@@ -108,6 +111,20 @@ func (w *world) checkFiles() {
 			}
 		}
 	}
+}
+
+// isScript reports whether a text is a program for an interpreter.
+func isScript(text string) bool { return strings.HasPrefix(text, "#!") }
+
+// runs reports whether a container's command names the mounted file of a script, or a script that it names does.
+func runs(c corev1.Container, mounts []mounted, script string) bool {
+	said := strings.Join(slices.Concat(c.Command, c.Args), "\n")
+	for _, m := range mounts {
+		if isScript(m.value.content) && m.value.content != script && strings.Contains(said, m.path) {
+			said += "\n" + m.value.content
+		}
+	}
+	return slices.ContainsFunc(mounts, func(m mounted) bool { return m.value.content == script && strings.Contains(said, m.path) })
 }
 
 var (

@@ -133,7 +133,9 @@ func (w *world) deriveFlows() {
 	for _, p := range w.pods {
 		for _, e := range p.like {
 			for _, a := range addresses(e.Value) {
-				w.needAddress(p, a, "it does what "+p.of.String()+" asks")
+				if p.replicas != nil || a.scheme != messaging {
+					w.needAddress(p, a, "it does what "+p.of.String()+" asks")
+				}
 			}
 		}
 		if p.spec == nil {

@@ -37,7 +37,7 @@ var operators = map[string]func(w *world, o object){
 	"CephCluster.ceph.rook.io":             nothing,
 	"CephBlockPool.ceph.rook.io":           nothing,
 	"CephFilesystem.ceph.rook.io":          nothing,
-	"CephObjectStore.ceph.rook.io":         nothing,
+	"CephObjectStore.ceph.rook.io":         cephObjectStore,
 	// github.com/rabbitmq/messaging-topology-operator v1.19.1 and v1.20.1, internal/controller: they are made in the queue by its management
 	// API, and of none of them comes a pod or a Service. Up to 1.19 the operator keeps a copy of a User's Secret, which nobody reads.
 	"Vhost.rabbitmq.com":      nothing,

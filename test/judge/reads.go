@@ -82,6 +82,7 @@ var secretFields = map[string]map[string]meaning{
 	"binding.secretName":             {},
 	"spec.clientSecretName":          {"tls.crt": certificate, "tls.key": privateKey, "ca.crt": authority}, // a RaftCluster's
 	"spec.secretName":                {},
+	"storageClients.secretName":      {"userKey": cephKey}, // Rook's, or a copy of it
 	"spec.targetSecretName":          {},
 }
 
