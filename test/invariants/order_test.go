@@ -401,7 +401,9 @@ func (s settled) tooEarly(t *testing.T, runner function.Runner, of []string) []s
 			for _, gone := range append(then, resource) {
 				delete(observed, gone)
 			}
-			rsp, _, err := runner.Explain((&simulate.World{XR: s.world.XR, Observed: observed, Required: s.world.Required}).Request())
+			without := *s.world
+			without.Observed = observed
+			rsp, _, err := runner.Explain(without.Request())
 			if err != nil {
 				t.Fatalf("without %s: %v", name, err)
 			}

@@ -151,18 +151,18 @@ var mistakes = map[string]map[string]mistake{
 		"a worker without room": in("64Mi", "spec.worker.memory: 64Mi cannot hold a process", "worker", "memory"),
 	},
 	"Cinder": {
-		"too little memory":           in("64Mi", "spec.api.memory: 64Mi cannot hold", "api", "memory"),
-		"a daemon without room":       in("64Mi", "spec.scheduler.memory: 64Mi cannot hold a process", "scheduler", "memory"),
-		"no backend":                  in(list{}, "spec.backends: ", "backends"),
-		"a backend that is not built": in(list{object{"name": "a", "ceph": object{"clusterRef": object{"name": "c"}, "pool": "p"}}}, "spec.backends[0].ceph: ", "backends"),
-		"a share that is nowhere":     in(list{object{"name": "a", "nfs": object{"shares": list{"x"}}}}, "spec.backends[0].nfs.shares: ", "backends"),
+		"too little memory":          in("64Mi", "spec.api.memory: 64Mi cannot hold", "api", "memory"),
+		"a daemon without room":      in("64Mi", "spec.scheduler.memory: 64Mi cannot hold a process", "scheduler", "memory"),
+		"no backend":                 in(list{}, "spec.backends: ", "backends"),
+		"a pool that nobody reaches": in(list{object{"name": "a", "ceph": object{"clusterRef": object{"name": "c"}, "pool": "p"}}}, "spec.storageClients: ", "backends"),
+		"a share that is nowhere":    in(list{object{"name": "a", "nfs": object{"shares": list{"x"}}}}, "spec.backends[0].nfs.shares: ", "backends"),
 	},
 	"NovaCell": {
 		"too little memory": in("64Mi", "spec.conductor.memory: 64Mi cannot hold a process", "conductor", "memory"),
 	},
 	"Glance": {
-		"no store":                  in(list{}, "spec.stores: ", "stores"),
-		"a store that is not built": in(list{object{"name": "a", "ceph": object{"clusterRef": object{"name": "c"}, "pool": "p"}}}, "spec.stores[0].ceph: ", "stores"),
+		"no store":                   in(list{}, "spec.stores: ", "stores"),
+		"a pool that nobody reaches": in(list{object{"name": "a", "ceph": object{"clusterRef": object{"name": "c"}, "pool": "p"}}}, "spec.storageClients: ", "stores"),
 	},
 }
 

@@ -91,6 +91,7 @@ var constraints = map[string]constraint{
 	"metadata.cpu": cores, "metadata.memory": memory,
 	"consoles.cpu": cores, "consoles.memory": memory,
 	"proxies.cpu": cores, "proxies.memory": memory,
+	"worker.cpu": cores, "worker.memory": memory,
 	"workers.cpu": cores, "workers.memory": memory,
 	"maintenance.cpu": cores, "maintenance.memory": memory,
 	"periodic.cpu": cores, "periodic.memory": memory,
