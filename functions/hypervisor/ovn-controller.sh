@@ -43,7 +43,9 @@ for pair in $BRIDGES; do
   vsctl -- --may-exist add-br "$bridge" -- set bridge "$bridge" datapath_type="$DATAPATH"
   [ -z "$interface" ] || vsctl -- --may-exist add-port "$bridge" "$interface"
 done
-vsctl -- set open . external-ids:system-id="$NODE_NAME" external-ids:hostname="$NODE_NAME" \
+# Flows of the one before stay until those of this one are computed, which is not known: they are cleared after a time that is long enough
+# (ovn-controller(8), ovn-ofctrl-wait-before-clear, in milliseconds).
+vsctl -- set open . external-ids:ovn-ofctrl-wait-before-clear=8000 external-ids:system-id="$NODE_NAME" external-ids:hostname="$NODE_NAME" \
   external-ids:ovn-remote="\"$SOUTHBOUND\"" external-ids:ovn-remote-probe-interval=60000 \
   external-ids:ovn-encap-type="$ENCAPSULATION" external-ids:ovn-encap-ip="\"$ip\"" \
   external-ids:ovn-bridge=br-int external-ids:ovn-bridge-datapath-type="$DATAPATH"

@@ -54,7 +54,8 @@ func TestController(t *testing.T) {
 	const end = "ovn-controller unix:/run/openvswitch/db.sock --unixctl=/run/ovn/ovn-controller.ctl --pidfile=/run/ovn/ovn-controller.pid " +
 		"--private-key=/tls/tls.key --certificate=/tls/tls.crt --ca-cert=/tls/ca.crt -vconsole:info -vsyslog:off\n"
 	set := func(encapsulation, ip, datapath string) string {
-		return fmt.Sprintf(`ovs-vsctl --timeout=10 -- set open . external-ids:system-id=node-1 external-ids:hostname=node-1 `+
+		return fmt.Sprintf(`ovs-vsctl --timeout=10 -- set open . external-ids:ovn-ofctrl-wait-before-clear=8000 `+
+			`external-ids:system-id=node-1 external-ids:hostname=node-1 `+
 			`external-ids:ovn-remote="ssl:a:6642,ssl:b:6642" external-ids:ovn-remote-probe-interval=60000 external-ids:ovn-encap-type=%s `+
 			`external-ids:ovn-encap-ip="%s" external-ids:ovn-bridge=br-int external-ids:ovn-bridge-datapath-type=%s`+"\n", encapsulation, ip, datapath)
 	}

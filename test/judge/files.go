@@ -91,7 +91,8 @@ var (
 )
 
 // checkFiles holds that every file that a container is told to read is mounted, and is what the option says: a key where it asks for a key.
-// Files of an image are not known: only those beside a mounted one are asked for. Nor is what a script says that the container does not run.
+// Files of an image are not known: only those beside a mounted one are asked for. Nor is what
+// a script says that the container does not run.
 func (w *world) checkFiles() {
 	for _, p := range w.pods {
 		if p.spec == nil {
