@@ -62,9 +62,11 @@ func newOVN(t *testing.T, namespace string, replicas int) *ovnCluster {
 	image := func(string) (cluster.Image, error) {
 		return cluster.Image{Root: programs.Network, Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}}, nil
 	}
-	if n.cluster, err = cluster.New(t.TempDir(), image, progress()); err != nil {
+	dir := t.TempDir()
+	if n.cluster, err = cluster.New(dir, image, progress()); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { keepLogs(t, dir) })
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(func() { cancel(); n.cluster.Stop() })
 	n.operators = operators.New(ctx, n.cluster, public, programs.MariaDBOperator)

@@ -63,14 +63,14 @@ func All(ctx context.Context, root string, w Wanted, log io.Writer) (*Programs, 
 		p.Services[r] = venv
 	}
 	var errs [5]error
+	p.ObjectStore, errs[3] = Tool(ctx, root, "versitygw", log)
 	if p.Network, errs[4] = network.install(ctx, log); len(w.Releases) == 0 {
-		return p, errs[4]
+		return p, errors.Join(errs[:]...)
 	}
 	p.Brokers, errs[0] = brokers.install(ctx, log)
 	if w.Ceph {
 		p.Ceph, errs[1] = ceph.install(ctx, log)
 	}
 	p.MariaDBOperator, errs[2] = Tool(ctx, root, "mariadb-operator", log)
-	p.ObjectStore, errs[3] = Tool(ctx, root, "versitygw", log)
 	return p, errors.Join(errs[:]...)
 }
