@@ -26,6 +26,7 @@ PAUSE, EXAMPLES, LENGTH = 10, 3, 250
 mode = sys.argv[1]
 speaker = logging.getLogger(ovn_db_sync.__name__)
 compare = ovn_db_sync.OvnNbSynchronizer.do_sync
+compare_rules = ovn_db_sync.OvnNbSynchronizer.sync_acls
 heard = {}
 
 
@@ -85,7 +86,14 @@ def do_sync(sync):
     heard["found"] = summary(look(sync))
 
 
+def sync_acls(sync, context):
+    # Without a single security group, it takes OVN's rules that drop all other traffic for unknown, and for missing.
+    if sync.core_plugin.get_security_groups(context, fields=["id"]):
+        compare_rules(sync, context)
+
+
 ovn_db_sync.OvnNbSynchronizer.do_sync = do_sync
+ovn_db_sync.OvnNbSynchronizer.sync_acls = sync_acls
 ovn_db_sync.OvnSbSynchronizer.do_sync = lambda sync: None
 sys.argv = ["neutron-ovn-db-sync-util", "--ovn-neutron_sync_mode", mode]
 if hasattr(tool, "load_synchronize_drivers"):

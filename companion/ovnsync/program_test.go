@@ -1,6 +1,7 @@
 package ovnsync
 
 import (
+	gocmp "cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,20 +15,26 @@ import (
 
 // Two modules that are as those of Neutron to the program: what it takes from them, and nothing else.
 const (
-	synchronizers = `import logging
+	synchronizers = `import logging, os
 LOG = logging.getLogger(__name__)
+class Plugin:
+    def get_security_groups(self, context, fields=None):
+        return [{name: "" for name in fields} for _ in range(int(os.environ["GROUPS"]))]
 class OvnNbSynchronizer:
     looks = 0
     def __init__(self, mode):
-        self.mode = mode
+        self.mode, self.core_plugin = mode, Plugin()
         self.lost = ["p1", "p2"]
+    def sync_acls(self, ctx):
+        if OvnNbSynchronizer.looks == 1:
+            LOG.warning("ACLs to be added: %(add)d ACLs to be removed: %(remove)d", {"add": 3, "remove": 1})
+        else:
+            LOG.warning("ACLs to be added: %(add)d ACLs to be removed: %(remove)d", {"add": 2, "remove": 0})
     def do_sync(self):
         OvnNbSynchronizer.looks += 1
         if OvnNbSynchronizer.looks == 1:
             LOG.warning("Port found in OVN NB DB but not in Neutron, port_id=%s", "made at that moment")
-            LOG.warning("ACLs to be added: %(add)d ACLs to be removed: %(remove)d", {"add": 3, "remove": 1})
-        else:
-            LOG.warning("ACLs to be added: %(add)d ACLs to be removed: %(remove)d", {"add": 2, "remove": 0})
+        self.sync_acls(None)
         LOG.info("Nothing to count")
         LOG.warning("Provider network port found in OVN NB DB, but not in Neutron port_name=%(lport)s", {"net": 1, "seg": 2})
         for p in list(self.lost):
@@ -69,8 +76,13 @@ func TestProgram(t *testing.T) {
 	}}
 	for name, tc := range map[string]struct {
 		reason, tool, mode string
+		groups             string
 		found, repaired    []common.OVNDifference
 	}{
+		"Empty": {
+			reason: "No rules are compared where there is no group to have one.", tool: tool, mode: "log", groups: "0",
+			found: []common.OVNDifference{lost, provider},
+		},
 		"Log":   {reason: "What is there only once is none.", tool: tool, mode: "log", found: []common.OVNDifference{lost, provider, acls}},
 		"Later": {reason: "So it is in later releases.", tool: later, mode: "log", found: []common.OVNDifference{lost, provider, acls}},
 		"Repair": {
@@ -99,7 +111,7 @@ func TestProgram(t *testing.T) {
 			}
 			quick := strings.Replace(program, "PAUSE, EXAMPLES, LENGTH = 10,", "PAUSE, EXAMPLES, LENGTH = 0,", 1)
 			command := exec.CommandContext(t.Context(), interpreter, "-c", quick, tc.mode)
-			command.Env = append(os.Environ(), "PYTHONPATH="+home)
+			command.Env = append(os.Environ(), "PYTHONPATH="+home, "GROUPS="+gocmp.Or(tc.groups, "2"))
 			output, err := command.Output()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, output)

@@ -317,8 +317,8 @@ var (
 	secretName = regexp.MustCompile(`(?i)passw|passphrase|secret|private_?key`)
 	// secretField is the path of a field whose value is secret.
 	secretField = regexp.MustCompile(`(?i)\.(password|passphrase|secret|privatekey)$`)
-	// secretLine is a line of a file that gives a secret, in INI, YAML and Apache's form.
-	secretLine = regexp.MustCompile(`(?im)^\s*[a-z0-9_.]*(?:password|passphrase|secret)(?:\s*[=:]\s*|\s+)(\S.*)$`)
+	// secretLine is a line of a file that gives a secret, in INI, YAML and Apache's form. A policy's rule may be called secret:delete.
+	secretLine = regexp.MustCompile(`(?im)^\s*[a-z0-9_.]*(?:password|passphrase|secret)(?:\s*=\s*|\s*:\s+|\s+)(\S.*)$`)
 	// secretURL is an address with a password in it.
 	secretURL = regexp.MustCompile(`://[^/\s:@]*:([^@\s/]*)@`)
 	// placeholder is what Kubernetes, Apache, the companion or Nova puts a secret in place of, or whether there is to be one.

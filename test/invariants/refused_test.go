@@ -45,6 +45,16 @@ func in(value any, words string, path ...string) mistake {
 	}}
 }
 
+// unreachable is the mistake of a service whose places name a pool, and nobody says how it is reached. Fields that name other places go.
+func unreachable(places string, named ...string) mistake {
+	return mistake{typ: respond.SpecValid, words: "spec.storageClients: ", edit: true, make: func(_ *world, spec object) {
+		spec[places] = list{object{"name": "a", "ceph": object{"clusterRef": object{"name": "c"}, "pool": "p"}}}
+		for _, field := range named {
+			delete(spec, field)
+		}
+	}}
+}
+
 // put sets a field, and makes the objects on the way to it.
 func put(o object, value any, path ...string) {
 	for _, name := range path[:len(path)-1] {
@@ -154,7 +164,7 @@ var mistakes = map[string]map[string]mistake{
 		"too little memory":          in("64Mi", "spec.api.memory: 64Mi cannot hold", "api", "memory"),
 		"a daemon without room":      in("64Mi", "spec.scheduler.memory: 64Mi cannot hold a process", "scheduler", "memory"),
 		"no backend":                 in(list{}, "spec.backends: ", "backends"),
-		"a pool that nobody reaches": in(list{object{"name": "a", "ceph": object{"clusterRef": object{"name": "c"}, "pool": "p"}}}, "spec.storageClients: ", "backends"),
+		"a pool that nobody reaches": unreachable("backends", "defaultVolumeType", "volumeTypes"),
 		"a share that is nowhere":    in(list{object{"name": "a", "nfs": object{"shares": list{"x"}}}}, "spec.backends[0].nfs.shares: ", "backends"),
 	},
 	"NovaCell": {
@@ -162,7 +172,7 @@ var mistakes = map[string]map[string]mistake{
 	},
 	"Glance": {
 		"no store":                   in(list{}, "spec.stores: ", "stores"),
-		"a pool that nobody reaches": in(list{object{"name": "a", "ceph": object{"clusterRef": object{"name": "c"}, "pool": "p"}}}, "spec.storageClients: ", "stores"),
+		"a pool that nobody reaches": unreachable("stores", "defaultStore"),
 	},
 }
 
