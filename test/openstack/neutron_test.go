@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
@@ -45,9 +46,42 @@ func TestNeutron(t *testing.T) {
 			t.Run("Networks", func(t *testing.T) { testNetworks(t, n) })
 			t.Run("Ports", func(t *testing.T) { testPorts(t, n, 100) })
 			t.Run("Sync", func(t *testing.T) { testSync(t, n, r) })
+			t.Run("Leaders", func(t *testing.T) { testLeaders(t, n) })
 			t.Run("Credential", func(t *testing.T) { testRotate(t, n.cloud, neutronv1.ServiceName, portsUsed(t, n)) })
 		})
 	}
+}
+
+// testLeaders: while clients make, show and delete ports, the member that leads is killed of each of OVN's databases, twice. No request fails.
+func testLeaders(t *testing.T, n neutron) {
+	ctx := context.Background()
+	load := portsUsed(t, n)
+	for range 2 {
+		for _, database := range []string{"northbound", "southbound"} {
+			load.more(t, 10)
+			raft := &c5c3v1.RaftCluster{}
+			key := client.ObjectKey{Namespace: n.cloud.Namespace, Name: ovnv1.Name + "-" + database}
+			err := n.cloud.Cluster.Wait(ctx, time.Minute, "three members of "+key.Name+", one of which leads", func(ctx context.Context) (bool, error) {
+				if err := n.cloud.Cluster.Client.Get(ctx, key, raft); err != nil {
+					return false, err
+				}
+				joined := 0
+				for _, m := range raft.Status.Members {
+					if m.State == "Joined" {
+						joined++
+					}
+				}
+				// What is known of it may be from before the last one was killed.
+				return joined == 3 && raft.Status.Leader != "" && n.cloud.Cluster.Kill(n.cloud.Namespace, raft.Status.Leader) == nil, nil
+			})
+			if err != nil {
+				t.Fatalf("%v\n%+v", err, raft.Status)
+			}
+		}
+	}
+	load.more(t, 20)
+	load.stop(t)
+	t.Log(load)
 }
 
 // TestNeutronPorts: many ports are made at once, by all workers of two pods, and OVN has each of them once.
