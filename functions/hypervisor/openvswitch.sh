@@ -22,6 +22,8 @@ ovs-vswitchd)
   # Virtual machines leave checksums to the switch, which in userspace does nothing about them otherwise: their TCP gets no answer. A
   # datapath of the kernel does not ask for it. https://docs.openvswitch.org/en/latest/topics/userspace-tso/
   ovs-vsctl --no-wait --timeout=5 set open . other_config:userspace-tso-enable=true
+  # A switch begins without flows, for which ovn-controller must not wait (ovn-controller.sh).
+  ovs-vsctl --no-wait --timeout=5 remove open . external-ids ovn-ofctrl-wait-before-clear
   exec ovs-vswitchd "unix:$run/db.sock" --unixctl="$run/ovs-vswitchd.ctl" --pidfile="$run/ovs-vswitchd.pid" -vconsole:info -vsyslog:off
   ;;
 ovs-vswitchd-ready)

@@ -43,9 +43,13 @@ for pair in $BRIDGES; do
   vsctl -- --may-exist add-br "$bridge" -- set bridge "$bridge" datapath_type="$DATAPATH"
   [ -z "$interface" ] || vsctl -- --may-exist add-port "$bridge" "$interface"
 done
-# Flows of the one before stay until those of this one are computed, which is not known: they are cleared after a time that is long enough
-# (ovn-controller(8), ovn-ofctrl-wait-before-clear, in milliseconds).
-vsctl -- set open . external-ids:ovn-ofctrl-wait-before-clear=8000 external-ids:system-id="$NODE_NAME" external-ids:hostname="$NODE_NAME" \
+# Flows that are there are kept for some milliseconds, until those of this one are computed, which it does not know; a switch without any gets
+# them at once (ovn-controller(8), ovn-ofctrl-wait-before-clear).
+case $(ovs-ofctl --timeout=5 dump-aggregate br-int 2>/dev/null) in
+*flow_count=[1-9]*) keep=8000 ;;
+*) keep=0 ;;
+esac
+vsctl -- set open . external-ids:ovn-ofctrl-wait-before-clear="$keep" external-ids:system-id="$NODE_NAME" external-ids:hostname="$NODE_NAME" \
   external-ids:ovn-remote="\"$SOUTHBOUND\"" external-ids:ovn-remote-probe-interval=60000 \
   external-ids:ovn-encap-type="$ENCAPSULATION" external-ids:ovn-encap-ip="\"$ip\"" \
   external-ids:ovn-bridge=br-int external-ids:ovn-bridge-datapath-type="$DATAPATH"

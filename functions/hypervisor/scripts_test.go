@@ -53,35 +53,37 @@ func TestController(t *testing.T) {
 	const connect = "ovs-vsctl --timeout=10 --no-wait show\n"
 	const end = "ovn-controller unix:/run/openvswitch/db.sock --unixctl=/run/ovn/ovn-controller.ctl --pidfile=/run/ovn/ovn-controller.pid " +
 		"--private-key=/tls/tls.key --certificate=/tls/tls.crt --ca-cert=/tls/ca.crt -vconsole:info -vsyslog:off\n"
-	set := func(encapsulation, ip, datapath string) string {
-		return fmt.Sprintf(`ovs-vsctl --timeout=10 -- set open . external-ids:ovn-ofctrl-wait-before-clear=8000 `+
+	set := func(keep, encapsulation, ip, datapath string) string {
+		return fmt.Sprintf(`ovs-vsctl --timeout=10 -- set open . external-ids:ovn-ofctrl-wait-before-clear=%s `+
 			`external-ids:system-id=node-1 external-ids:hostname=node-1 `+
 			`external-ids:ovn-remote="ssl:a:6642,ssl:b:6642" external-ids:ovn-remote-probe-interval=60000 external-ids:ovn-encap-type=%s `+
-			`external-ids:ovn-encap-ip="%s" external-ids:ovn-bridge=br-int external-ids:ovn-bridge-datapath-type=%s`+"\n", encapsulation, ip, datapath)
+			`external-ids:ovn-encap-ip="%s" external-ids:ovn-bridge=br-int external-ids:ovn-bridge-datapath-type=%s`+"\n", keep, encapsulation, ip, datapath)
 	}
+	const look = "ovs-ofctl --timeout=5 dump-aggregate br-int\n"
 	bridge := func(name, datapath, more string) string {
 		return fmt.Sprintf("ovs-vsctl --timeout=10 -- --may-exist add-br %s -- set bridge %[1]s datapath_type=%s%s\n", name, datapath, more)
 	}
 	for name, tc := range map[string]struct {
 		reason string
+		flows  string
 		env    []string
 		want   string
 	}{
 		"Least": {
-			"The node's own address, and no outside.",
+			"The node's own address, no outside, and a switch that has begun just now.", "0",
 			[]string{"ENCAPSULATION=geneve", "INTERFACE=", "DATAPATH=netdev", "MAPPINGS=", "BRIDGES=", "OPTIONS="},
-			connect + bridge("br-int", "netdev", " fail-mode=secure") + set("geneve", "10.0.0.1", "netdev") +
+			connect + bridge("br-int", "netdev", " fail-mode=secure") + look + set("0", "geneve", "10.0.0.1", "netdev") +
 				"ovs-vsctl --timeout=10 remove open . external-ids ovn-bridge-mappings\n" +
 				"ovs-vsctl --timeout=10 remove open . external-ids ovn-cms-options\n" + end,
 		},
 		"Gateway": {
-			"An address of its own for tunnels, and bridges, of which one stays as the node has it.",
+			"An address of its own for tunnels, and bridges, of which one stays as the node has it. Flows are there.", "105",
 			[]string{
 				"ENCAPSULATION=vxlan", "INTERFACE=bond0", "DATAPATH=system", "MAPPINGS=external:br-ex,storage:br-s", "BRIDGES=br-ex=bond1 br-s=",
 				"OPTIONS=enable-chassis-as-gw",
 			},
 			"ip -o addr show dev bond0 scope global\n" + connect + bridge("br-int", "system", " fail-mode=secure") + bridge("br-ex", "system", "") +
-				"ovs-vsctl --timeout=10 -- --may-exist add-port br-ex bond1\n" + bridge("br-s", "system", "") + set("vxlan", "10.7.0.9", "system") +
+				"ovs-vsctl --timeout=10 -- --may-exist add-port br-ex bond1\n" + bridge("br-s", "system", "") + look + set("8000", "vxlan", "10.7.0.9", "system") +
 				"ovs-vsctl --timeout=10 set open . external-ids:ovn-bridge-mappings=\"external:br-ex,storage:br-s\"\n" +
 				"ovs-vsctl --timeout=10 set open . external-ids:ovn-cms-options=\"enable-chassis-as-gw\"\n" + end,
 		},
@@ -89,7 +91,8 @@ func TestController(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := stubs(t, map[string]string{
 				"ovs-vsctl": "", "ovn-controller": "", "ovn-appctl": "",
-				"ip": "echo '7: bond0    inet 10.7.0.9/24 brd 10.7.0.255 scope global bond0'; echo '7: bond0    inet6 fd00::9/64 scope global'",
+				"ovs-ofctl": "echo 'NXST_AGGREGATE reply (xid=0x4): packet_count=7 byte_count=512 flow_count=" + tc.flows + "'",
+				"ip":        "echo '7: bond0    inet 10.7.0.9/24 brd 10.7.0.255 scope global bond0'; echo '7: bond0    inet6 fd00::9/64 scope global'",
 			})
 			env := append([]string{"NODE_NAME=node-1", "NODE_IP=10.0.0.1", "SOUTHBOUND=ssl:a:6642,ssl:b:6642", "TLS=/tls"}, tc.env...)
 			if out, err := script(t, dir, env, "ovn-controller.sh"); err != nil {
@@ -189,6 +192,7 @@ func TestSwitch(t *testing.T) {
 	}
 	const want = "ovs-vsctl --no-wait --timeout=5 init\n" +
 		"ovs-vsctl --no-wait --timeout=5 set open . other_config:userspace-tso-enable=true\n" +
+		"ovs-vsctl --no-wait --timeout=5 remove open . external-ids ovn-ofctrl-wait-before-clear\n" +
 		"ovs-vswitchd unix:/run/openvswitch/db.sock --unixctl=/run/openvswitch/ovs-vswitchd.ctl " +
 		"--pidfile=/run/openvswitch/ovs-vswitchd.pid -vconsole:info -vsyslog:off\n"
 	if diff := cmp.Diff(want, string(got)); diff != "" {
