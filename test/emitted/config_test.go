@@ -56,7 +56,8 @@ func stores(t *testing.T, text string) []registry.Group {
 func owner(t *testing.T, o preview.Object, of string) *registry.Registry {
 	t.Helper()
 	app := labelsOf(o)["app.kubernetes.io/name"]
-	if len(registry.All(app)) == 0 || of == "" { // Of no release is what has the name of the service that it is for: a user of Ceph.
+	// A StorageCluster has no release, and its users of Ceph are called as the services are that they are for.
+	if len(registry.All(app)) == 0 || of == "" {
 		return nil
 	}
 	known, err := registry.For(app, of)

@@ -133,7 +133,7 @@ func (w *world) deriveFlows() {
 	for _, p := range w.pods {
 		for _, e := range p.like {
 			for _, a := range addresses(e.Value) {
-				if p.replicas != nil || a.scheme != messaging {
+				if a.scheme != messaging { // It comes to an end.
 					w.needAddress(p, a, "it does what "+p.of.String()+" asks")
 				}
 			}

@@ -49,7 +49,7 @@ func testRestore(t *testing.T, n *ovnCluster) {
 	w.after(20)
 	w.end(3, 0)
 	n.copyNow(t)
-	// An attempt that makes a copy of one database alone, as while the other elects, is made again: what it has copied stays.
+	// A Job whose first attempt copies one database alone makes another one, and what was copied stays.
 	copied := map[string]bool{}
 	for _, name := range store.names(t) {
 		copied[filepath.Dir(name)] = true

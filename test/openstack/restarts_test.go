@@ -30,9 +30,7 @@ var restarts = []struct {
 	{"libvirt", 0},
 	{"nova-compute", 0},
 	{"metadata", 0},
-	// A controller that starts replaces the flows of the node, between which a packet may be lost: OVN waits with that only if it is told to
-	// (ovn-ofctrl-wait-before-clear, https://www.ovn.org/support/dist-docs/ovn-controller.8.html).
-	{"ovn-gateway", time.Second},
+	{"ovn-gateway", 0},
 	{"openvswitch", 30 * time.Second},
 }
 
