@@ -43,8 +43,8 @@ for pair in $BRIDGES; do
   vsctl -- --may-exist add-br "$bridge" -- set bridge "$bridge" datapath_type="$DATAPATH"
   [ -z "$interface" ] || vsctl -- --may-exist add-port "$bridge" "$interface"
 done
-# Flows that are there are kept for some milliseconds, until those of this one are computed, which it does not know; a switch without any gets
-# them at once (ovn-controller(8), ovn-ofctrl-wait-before-clear).
+# Existing flows stay for 8 s (in milliseconds) while ovn-controller computes its own: it cannot tell when it has all of them. A switch without
+# flows gets them at once (ovn-controller(8), ovn-ofctrl-wait-before-clear).
 case $(ovs-ofctl --timeout=5 dump-aggregate br-int 2>/dev/null) in
 *flow_count=[1-9]*) keep=8000 ;;
 *) keep=0 ;;
