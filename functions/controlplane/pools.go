@@ -239,8 +239,8 @@ func (m *model) poolsSaid(service string, uses []poolUse) compose.Resource {
 }
 
 // kept keeps each StorageCluster from being deleted by mistake while services of this control plane have pools in it. The users are
-// ConfigMaps that come and go with the Usages: a Usage stays as long as its user does, and whatever else is composed may outlive the use of a
-// pool.
+// ConfigMaps that come and go with the Usages: a Usage stays as long as its user does, and whatever else is composed may outlive the use
+// of a pool.
 func (m *model) kept() (users, usages compose.Stage) {
 	said := map[common.ClaimReference]bool{}
 	for _, p := range m.pools {
