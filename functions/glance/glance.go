@@ -9,6 +9,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/image"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/keymanager"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
@@ -102,6 +103,8 @@ func derive(in function.Input[glancev1.Glance]) (*model, error) {
 	m.Logins, m.Reaches = keymanager.Logins(m.spec.KeyManager), append(m.Reaches, reached...)
 	m.Options = m.options().Merge(
 		keymanager.Options(m.spec.KeyManager, m.Spec.Region, string(m.Spec.Identity.InternalURL), m.TrustedFile()))
+	m.Pages = []service.Page{{Name: workload.ChunksFile, Text: workload.Chunks}}
+	m.Server.Import = m.Path(workload.ChunksFile)
 	m.download()
 	m.Watches = m.watches()
 	return m, m.Render()

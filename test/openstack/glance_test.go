@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -46,6 +47,7 @@ func TestGlance(t *testing.T) {
 			})
 			g := glanceOf(t, cloud)
 			t.Run("Upload", func(t *testing.T) { testUpload(t, g) })
+			t.Run("Torn", func(t *testing.T) { testTorn(t, g) })
 			t.Run("Import", func(t *testing.T) { testImport(t, g, cloud) })
 			t.Run("WebDownload", func(t *testing.T) { testWebDownload(t, g, cloud) })
 			t.Run("Stores", func(t *testing.T) { testStores(t, g, ceph) })
@@ -276,6 +278,35 @@ func testUpload(t *testing.T, g glance) {
 	id := g.create(t, "uploaded", "raw")
 	g.upload(t, id, &slow{data: data, chunk: 2 * mib, pause: 7 * time.Second}, "")
 	g.check(t, id, data)
+}
+
+// testTorn: a client whose TLS records arrive in pieces, as they do on every network.
+func testTorn(t *testing.T, g glance) {
+	data := content(256<<10 + 5)
+	id, c, provider := g.create(t, "torn", "raw"), *g.ServiceClient, *g.ProviderClient
+	transport := provider.HTTPClient.Transport.(*http.Transport).Clone()
+	dial := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		return torn{conn}, err
+	}
+	provider.HTTPClient.Transport = transport
+	c.ProviderClient = &provider
+	glance{&c}.upload(t, id, &slow{data: data, chunk: 64 << 10, pause: 100 * time.Millisecond}, "")
+	g.check(t, id, data)
+}
+
+// torn is a connection that sends whatever it has to in two pieces.
+type torn struct{ net.Conn }
+
+func (c torn) Write(b []byte) (int, error) {
+	first, err := c.Conn.Write(b[:len(b)/2])
+	if err != nil {
+		return first, err
+	}
+	time.Sleep(20 * time.Millisecond)
+	second, err := c.Conn.Write(b[len(b)/2:])
+	return first + second, err
 }
 
 // testImport: what is staged at one pod is imported by another, which asks the first.

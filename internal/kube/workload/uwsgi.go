@@ -1,6 +1,7 @@
 package workload
 
 import (
+	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,6 +31,8 @@ type UWSGI struct {
 	Arguments []string
 	// Uploads are bodies of requests and answers that may be large and slow, those that come in chunks among them.
 	Uploads bool
+	// Import is a file of Python that is run before the module is loaded. Empty: none.
+	Import string
 	// JSON writes a JSON object for each request, as oslo.log does for its lines (internal/openstack/oslo). What uWSGI says of itself, at its
 	// start and end, stays text.
 	JSON bool
@@ -49,6 +52,15 @@ const (
 	chunkBytes   = 64 << 20
 	pauseSeconds = 60
 )
+
+// ChunksFile is what Chunks is called.
+const ChunksFile = "chunks.py"
+
+// Chunks is what a module that reads bodies in chunks (uwsgi.chunked_read) imports where clients speak TLS to uWSGI. Without it, uploads fail
+// now and then: those whose TLS records arrive in pieces.
+//
+//go:embed chunks.py
+var Chunks string
 
 // Config is the uWSGI configuration file.
 func (u UWSGI) Config() string {
@@ -101,6 +113,9 @@ func (u UWSGI) options() []string {
 			fmt.Sprintf("chunked-input-timeout = %d", pauseSeconds),
 			fmt.Sprintf("socket-timeout = %d", pauseSeconds),
 		)
+	}
+	if u.Import != "" {
+		lines = append(lines, "import = "+u.Import)
 	}
 	if u.JSON {
 		// The line about a request is escaped by uWSGI; a percent sign is doubled in its file.

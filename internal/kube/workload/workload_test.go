@@ -353,6 +353,7 @@ func TestUWSGIOptional(t *testing.T) {
 		"none":      {"Absent options leave the file as it was.", func(*UWSGI) {}, ""},
 		"start":     {"The placeholder is uWSGI's own.", func(u *UWSGI) { u.StartTime = true }, "start-time = %t\n"},
 		"arguments": {"One line, as on a command line.", func(u *UWSGI) { u.Arguments = []string{"--config-dir", "/etc/a"} }, "pyargv = --config-dir /etc/a\n"},
+		"import":    {"Before the module.", func(u *UWSGI) { u.Import = "/etc/x/chunks.py" }, "import = /etc/x/chunks.py\n"},
 		"uploads":   {"Large chunks and slow clients.", func(u *UWSGI) { u.Uploads = true }, "chunked-input-limit = 67108864\nchunked-input-timeout = 60\nsocket-timeout = 60\n"},
 		"JSON": {
 			"One object a request, and its end of line.", func(u *UWSGI) { u.JSON = true },
