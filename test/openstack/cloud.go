@@ -127,8 +127,11 @@ func (c *Cloud) Follow() error {
 
 // reports is what the companion finds out, which no fake knows.
 func (c *Cloud) reports(ctx context.Context, kind, name string) map[string]any {
-	if kind == "RaftCluster" {
+	switch kind {
+	case "RaftCluster":
 		return c.raft(ctx, name)
+	case "DatabaseSync":
+		return c.schema(ctx, name)
 	}
 	m := &openstackv1.CellMapping{}
 	if kind != "CellMapping" || c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, m) != nil {
@@ -161,6 +164,43 @@ func (c *Cloud) raft(ctx context.Context, name string) map[string]any {
 	}
 	status["clusterID"] = r.Status.ClusterID // also while there is none
 	return status
+}
+
+// schema is what the companion says of one that is changed while nothing runs that uses it: that pods have to be stopped, as long as some
+// are wanted, and how it has ended.
+func (c *Cloud) schema(ctx context.Context, name string) map[string]any {
+	key, s := client.ObjectKey{Namespace: c.Namespace, Name: name}, &openstackv1.DatabaseSync{}
+	if c.Cluster.Client.Get(ctx, key, s) != nil || !s.Status.Quiesce {
+		return nil
+	}
+	_ = c.Cluster.Wait(ctx, operators.Timeout, "the schema of "+name, func(ctx context.Context) (bool, error) {
+		err := c.Cluster.Client.Get(ctx, key, s)
+		for _, ref := range s.Spec.Consumers {
+			object, e := c.Cluster.Client.Scheme().New(appsv1.SchemeGroupVersion.WithKind(ref.Kind))
+			pods, _ := object.(client.Object)
+			if e == nil {
+				e = c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: string(ref.Name)}, pods)
+			}
+			if err = errors.Join(err, e); replicas(pods) > 0 {
+				return true, err
+			}
+		}
+		return !s.Status.Quiesce, err
+	}) // What is missing is what the function waits for.
+	if !s.Status.Quiesce {
+		return nil
+	}
+	return map[string]any{"quiesce": true, "installedRelease": s.Status.InstalledRelease, "conditions": []any{}}
+}
+
+func replicas(pods client.Object) int32 {
+	switch o := pods.(type) {
+	case *appsv1.Deployment:
+		return ptr.Deref(o.Spec.Replicas, 1)
+	case *appsv1.StatefulSet:
+		return ptr.Deref(o.Spec.Replicas, 1)
+	}
+	return 0
 }
 
 func (c *Cloud) converge() error { return c.world.Run(func(simulate.Step) {}) }

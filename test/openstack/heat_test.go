@@ -47,6 +47,55 @@ func TestHeat(t *testing.T) {
 	}
 }
 
+// TestHeatUpgrade: a Heat goes from one SLURP release to the next. Nothing of it runs while its schema is changed, stacks of before are as they
+// were and can be changed, and nothing else is lost.
+func TestHeatUpgrade(t *testing.T) {
+	t.Parallel()
+	ctx, h := context.Background(), startHeat(t, before, "-up")
+	whole := must[stack](t)(h.create(ctx, "whole", wholeStack))
+	h.report(t, whole)
+	made := must[*stacks.RetrievedStack](t)(h.until(ctx, whole, "CREATE_COMPLETE"))
+	waits := must[stack](t)(h.create(ctx, "waits", waitingStack))
+	for _, handle := range []string{"signed", "token"} {
+		h.told(t, waits, handle)
+	}
+	back := h.watch(ctx)
+	upgrade(t, h.cloud, of(t, "stacks.yaml", after, "-up"), after, "keystone", "neutron", heatv1.ServiceName)
+	t.Logf("Heat did not answer for %.0f s", back().Seconds())
+	h.report(t, waits)
+	must[*stacks.RetrievedStack](t)(h.until(ctx, waits, "CREATE_COMPLETE"))
+	is := must[*stacks.RetrievedStack](t)(h.until(ctx, whole, "CREATE_COMPLETE"))
+	for _, name := range []string{"secret", "port", "reported"} {
+		if output(is, name) != output(made, name) {
+			t.Errorf("output %s is %q, was %q", name, output(is, name), output(made, name))
+		}
+	}
+	if err := stacks.Update(ctx, h.ServiceClient, whole.name, whole.id, stacks.UpdateOpts{
+		TemplateOpts: &stacks.Template{TE: stacks.TE{Bin: []byte(wholeStack)}}, Parameters: map[string]any{"length": 12},
+	}).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	must[*stacks.RetrievedStack](t)(h.until(ctx, whole, "UPDATE_COMPLETE"))
+	h.remove(t, whole)
+	h.remove(t, waits)
+}
+
+// watch asks Heat again and again until it is called, and finds how long it did not answer.
+func (h orchestration) watch(ctx context.Context) (longest func() time.Duration) {
+	ctx, cancel := context.WithCancel(ctx)
+	out := make(chan time.Duration)
+	go func() {
+		var most time.Duration
+		for last := time.Now(); ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+			if _, err := stacks.List(h.ServiceClient, nil).AllPages(ctx); err == nil {
+				most, last = max(most, time.Since(last)), time.Now()
+			}
+		}
+		out <- most
+	}()
+	return func() time.Duration { cancel(); return <-out }
+}
+
 // orchestration is a client of a Heat as a plain user, with one of Neutron, and one that reports from outside of every pod.
 type orchestration struct {
 	*gophercloud.ServiceClient

@@ -281,7 +281,7 @@ func (o *Operators) secretAggregate(ctx context.Context, u *unstructured.Unstruc
 	return nil
 }
 
-// databaseSync waits until the companion has brought the schema to where the release may run.
+// databaseSync waits until the companion has brought the schema to where the release may run, or wants pods stopped first.
 func (o *Operators) databaseSync(ctx context.Context, u *unstructured.Unstructured) error {
 	if err := o.apply(ctx, u); err != nil {
 		return err
@@ -292,7 +292,7 @@ func (o *Operators) databaseSync(ctx context.Context, u *unstructured.Unstructur
 		if s.Status.Phase == openstackv1.SyncPhaseFailed && err == nil {
 			err = errors.New("the schema change has failed")
 		}
-		return s.Status.InstalledRelease == s.Spec.Release && ready(s, s.Status.Conditions), err
+		return s.Status.Quiesce || s.Status.InstalledRelease == s.Spec.Release && ready(s, s.Status.Conditions), err
 	})
 	if err != nil {
 		err = fmt.Errorf("%w: phase %s: %+v", err, s.Status.Phase, s.Status.Conditions)
