@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -180,6 +181,9 @@ func (c *Cloud) schema(ctx context.Context, name string) map[string]any {
 			pods, _ := object.(client.Object)
 			if e == nil {
 				e = c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: string(ref.Name)}, pods)
+			}
+			if apierrors.IsNotFound(e) {
+				continue // There are none yet.
 			}
 			if err = errors.Join(err, e); replicas(pods) > 0 {
 				return true, err
