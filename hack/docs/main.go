@@ -1,6 +1,7 @@
 // Command docs writes what is generated in the documentation: the reference of every kind, docs/reference/<kind>.md, from the generated
 // definitions; a JSON Schema of each claim, for portals and editors, docs/reference/schema/<kind>.json; what each size of a control plane
-// orders, docs/reference/sizes.md, from what the functions compose; and the README's pictures of a preview.
+// orders, docs/reference/sizes.md, what runs and flows in and between claims, docs/services.md and docs/clusters.md, from what the functions
+// compose; and the README's pictures of a preview.
 //
 //	docs [<root>]
 //
@@ -31,6 +32,15 @@ func main() {
 func generate(root string) error {
 	if err := reference(filepath.Join(root, "docs", "reference")); err != nil {
 		return err
+	}
+	for name, page := range map[string]func() ([]byte, error){"services.md": services, "clusters.md": clusters} {
+		data, err := page()
+		if err != nil {
+			return fmt.Errorf("cannot write %s: %w", name, err)
+		}
+		if err := write(filepath.Join(root, "docs", name), data); err != nil {
+			return err
+		}
 	}
 	return pictures(filepath.Join(root, "README.md"), filepath.Join(root, "docs", "images"))
 }

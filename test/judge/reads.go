@@ -94,6 +94,12 @@ func (w *world) reads(o object) []read {
 			out = append(out, podReads(p)...)
 		}
 	}
+	return append(out, w.fieldReads(o)...)
+}
+
+// fieldReads are the reads by fields of an object that refer to Secrets, outside of its pods.
+func (w *world) fieldReads(o object) []read {
+	var out []read
 	target := o.place
 	if at(o.manifest, "spec", "target", "providerConfig") != nil {
 		target.cluster = w.workloads() // A composite resource: what it names lies where its objects do.

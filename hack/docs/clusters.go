@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/examples"
+)
+
+// pairs are claims of which the second refers to the first.
+var pairs = []struct {
+	heading string
+	files   [2]string
+}{
+	{"Control plane to hypervisors", [2]string{"hypervisor/control-plane.yaml", "hypervisor/claim.yaml"}},
+	{"Storage to control plane", [2]string{"storage/claim.yaml", "storage/control-plane.yaml"}},
+}
+
+// clusters describes what flows between claims.
+func clusters() ([]byte, error) {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s\n# What flows between claims\n\n%s", emittedNotice, clustersText)
+	for _, p := range pairs {
+		var claims [][]byte
+		for _, f := range p.files {
+			claim, err := examples.Files.ReadFile(f)
+			if err != nil {
+				return nil, err
+			}
+			claims = append(claims, claim)
+		}
+		e, err := emit(claims...)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&out, "\n## %s\n", p.heading)
+		for _, t := range []*table{e.crossing(), e.connections(), e.placed()} {
+			if s := t.String(); s != "" {
+				fmt.Fprintf(&out, "\n%s", s)
+			}
+		}
+	}
+	claim, err := everything()
+	if err != nil {
+		return nil, err
+	}
+	e, err := emit(claim)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(&out, "\n## Tenant to control plane\n\n%s", e.crossing())
+	return out.Bytes(), nil
+}
+
+// clustersText says what the tables are.
+const clustersText = `Between the claims of the examples in ` + "`examples/hypervisor`, `examples/storage` and `examples/controlplane`" + `: Secrets, with who makes
+them, who has the copy, from which namespace to which it goes, and how it is renewed; connections, as far as configurations name them; and
+objects that one claim has in the other one's namespace. What a claim repeats of another one's status is in the reference of its own. Where a
+control plane is in another Kubernetes cluster, its Secrets go through the secret store instead; that is not shown here.
+`
+
+// crossing are the Secrets that are copied from one place to another.
+func (e *emitted) crossing() *table {
+	t := &table{head: []string{"Secret", "Produced by", "Consumers", "Boundary", "Renewed"}}
+	for _, s := range e.Secrets {
+		for _, from := range s.From {
+			if s.Maker.Kind != "ExternalSecret" || from.Namespace == s.Namespace && from.Store == "" {
+				continue
+			}
+			producer, renewed := "the tenant", "by the tenant"
+			for _, o := range e.Secrets {
+				if o.ID == from.ID && o.Maker.Kind != "" {
+					producer, renewed = e.maker(o), e.renewed(o)
+				}
+			}
+			boundary := e.place(from.Namespace) + " to " + e.place(s.Namespace)
+			if from.Store != "" {
+				boundary = "the secret store"
+			}
+			t.add(code(e.plainName(from.Name)), producer, e.readers(s, e.homeOf(s)), boundary, renewed+"; the copy "+e.renewed(s))
+		}
+	}
+	return t
+}
+
+// connections are the hops between namespaces.
+func (e *emitted) connections() *table {
+	t := &table{head: []string{"Connects to", "Port", "TLS", "From"}}
+	for _, h := range e.Hops {
+		if h.From.Outside == "" && h.To.Outside == "" && h.From.Of.Namespace != h.To.Of.Namespace {
+			t.add(e.endName(h.To), fmt.Sprint(h.Port), e.tls(h), e.endName(h.From))
+		}
+	}
+	return t
+}
+
+// placed are the objects that the second claim puts into the first one's namespace.
+func (e *emitted) placed() *table {
+	t := &table{head: []string{"Object", "Made by", "In the namespace of", "Opens ports"}}
+	if first, second := e.results[0], e.results[1]; second != nil {
+		for _, o := range second.Objects {
+			if o.Namespace == first.Instance || o.Namespace == first.Namespace {
+				t.add(o.Kind+" "+code(e.plainName(o.Name)), code(second.Name), e.place(o.Namespace), opened(o.Manifest.AsMap()))
+			}
+		}
+	}
+	return t
+}
+
+// opened are the ports that a network policy lets in.
+func opened(manifest map[string]any) string {
+	var out []string
+	rules, _ := at(manifest, "spec", "ingress").([]any)
+	for _, r := range rules {
+		ports, _ := at(r, "ports").([]any)
+		for _, p := range ports {
+			out = append(out, fmt.Sprint(at(p, "port")))
+		}
+	}
+	return strings.Join(unique(out), ", ")
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+)
+
+// owners are who looks after the objects of a group, by its end, the first that fits.
+var owners = []struct{ group, who string }{
+	{"c5c3.io", "the companion"},
+	{"openstack.k-orc.cloud", "K-ORC"},
+	{"k8s.mariadb.com", "MariaDB's operator"},
+	{"rabbitmq.com", "RabbitMQ's operators"},
+	{"cache.cs.sap.com", "Valkey's operator"},
+	{"cert-manager.io", "cert-manager"},
+	{"external-secrets.io", "External Secrets"},
+	{"monitoring.coreos.com", "Prometheus"},
+	{"ceph.rook.io", "Rook"},
+	{"gateway.networking.k8s.io", "the gateway"},
+	{"networking.k8s.io", "the Ingress controller"},
+}
+
+// owner is who looks after an object; its kind where nobody has said so.
+func owner(id judge.ID) string {
+	for _, o := range owners {
+		if id.Group == o.group || strings.HasSuffix(id.Group, "."+o.group) {
+			return o.who
+		}
+	}
+	return id.Kind
+}
+
+// keeps are the kinds whose owner alone reads the Secrets that it makes of them: no object refers to these.
+var keeps = map[string]string{
+	"KeyRepository":   "the companion, to restore keys from the store",
+	"RabbitmqCluster": "RabbitMQ's operators, to log in",
+	"MaxScale":        "MariaDB's operator",
+}
+
+// maker says who makes a Secret, and of what. Nobody emits what people make.
+func (e *emitted) maker(s judge.Secret) string {
+	m := s.Maker
+	switch m.Kind {
+	case "":
+		return "the tenant"
+	case "ExternalSecret":
+		if len(s.From) == 0 {
+			return "External Secrets, at random"
+		}
+		return "External Secrets, a copy of " + e.sources(s)
+	case "Certificate":
+		ref := at(m.Fields, "spec", "issuerRef", "name")
+		return fmt.Sprintf("cert-manager, %s %s", code(fmt.Sprint(ref)), e.plainName(issuerKind(m)))
+	case "SecretAggregate":
+		return "the companion, from " + e.sources(s)
+	case "CredentialRotation":
+		return "the companion, " + credential[fmt.Sprint(at(m.Fields, "spec", "target"))]
+	}
+	return owner(m.ID)
+}
+
+// credential is what a CredentialRotation makes, by its target.
+var credential = map[string]string{
+	"ApplicationCredential": "a credential in Keystone", "Password": "a user's password in Keystone", "QueueUser": "a user of the queue",
+}
+
+func issuerKind(m judge.Manifest) string {
+	if k, ok := at(m.Fields, "spec", "issuerRef", "kind").(string); ok {
+		return "(" + k + ")"
+	}
+	return ""
+}
+
+// sources are the Secrets that one is made of.
+func (e *emitted) sources(s judge.Secret) string {
+	var out []string
+	for _, from := range s.From {
+		name := code(e.plainName(from.Name))
+		switch {
+		case from.Store != "" && from.Kind == "Secret":
+			name += " in the store"
+		case from.Store != "":
+			name += " of the store"
+		case from.Given:
+			name += " of the tenant"
+		case from.Namespace != s.Namespace:
+			name += " of " + e.place(from.Namespace)
+		}
+		out = append(out, name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// place is the claim in whose instance a namespace is.
+func (e *emitted) place(namespace string) string {
+	for _, r := range e.results {
+		if r.Instance == namespace {
+			return code(r.Name)
+		}
+	}
+	return "namespace " + code(namespace)
+}
+
+// renewed says when a Secret gets another value: its maker's own words, in the fields of its object.
+func (e *emitted) renewed(s judge.Secret) string {
+	spec := at(s.Maker.Fields, "spec")
+	switch s.Maker.Kind {
+	case "":
+		return "by the tenant"
+	case "ExternalSecret":
+		switch {
+		case at(spec, "refreshPolicy") == "CreatedOnce":
+			return "never"
+		case at(spec, "refreshInterval") != nil:
+			return "within " + interval(at(spec, "refreshInterval"))
+		}
+		return "within 1 hour" // External Secrets' own default.
+	case "Certificate":
+		if d := at(spec, "duration"); d != nil {
+			return "after " + interval(d)
+		}
+		return "after 60 days" // cert-manager's defaults: 90 days, and another one when a third of that is left.
+	case "CredentialRotation":
+		return fmt.Sprintf("every %v days, new before old", at(spec, "intervalDays"))
+	case "KeyRepository":
+		return "by schedule " + code(fmt.Sprint(at(spec, "rotationSchedule")))
+	case "SecretAggregate":
+		return "with what it is made of"
+	}
+	return "by " + owner(s.Maker.ID)
+}
+
+// interval is a duration in words: 5m0s is 5 minutes.
+func interval(v any) string {
+	d, err := time.ParseDuration(fmt.Sprint(v))
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{8760 * time.Hour, "year"}, {24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		if n := d / unit.of; n > 0 && d%unit.of == 0 {
+			if n == 1 {
+				return "1 " + unit.name
+			}
+			return fmt.Sprintf("%d %ss", n, unit.name)
+		}
+	}
+	return d.String()
+}
+
+// readers says who reads a Secret: pods of the section by name, those of others by their section, and owners of objects.
+func (e *emitted) readers(s judge.Secret, home string) string {
+	var pods, sections, others []string
+	for _, r := range s.Readers {
+		section := e.section(r.ID)
+		switch {
+		case r.Kind == "PushSecret":
+			continue // See kept.
+		case !r.Pods && (r.Group == "apps" || r.Group == "batch"):
+			continue // Its pods read it.
+		case r.Pods && section == home:
+			pods = append(pods, r.Name)
+		case r.Pods:
+			sections = append(sections, section)
+		case r.Kind == "SecretAggregate", r.Kind == "ExternalSecret":
+			others = append(others, "for Secret "+code(e.plainName(target(e, r.ID))))
+		default:
+			others = append(others, owner(r.ID))
+		}
+	}
+	var out []string
+	if len(pods) > 0 {
+		out = append(out, e.quotedNames(pods))
+	}
+	if len(sections) > 0 {
+		slices.Sort(sections)
+		out = append(out, "pods of "+strings.Join(unique(sections), ", "))
+	}
+	out = append(out, unique(others)...)
+	if why := keeps[s.Maker.Kind]; len(out) == 0 && why != "" {
+		out = append(out, why)
+	}
+	return strings.Join(out, "; ")
+}
+
+// target is the Secret that an object makes.
+func target(e *emitted, id judge.ID) string {
+	for _, s := range e.Secrets {
+		if s.Maker.ID == id {
+			return s.Name
+		}
+	}
+	return id.Name
+}
+
+// kept says in which store a Secret is.
+func kept(s judge.Secret) string {
+	if len(s.Stores) > 0 {
+		return "; kept in the store"
+	}
+	return ""
+}
+
+// at returns what lies at a path of fields.
+func at(v any, path ...string) any {
+	for _, field := range path {
+		m, _ := v.(map[string]any)
+		v = m[field]
+	}
+	return v
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/preview"
+	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+)
+
+// infrastructure is the section of what services share.
+const infrastructure = "Infrastructure"
+
+// section is the service that an object belongs to: the composite resource below the claim's own that it is composed for.
+func (e *emitted) section(id judge.ID) string {
+	o, r := e.object(id)
+	if r == nil {
+		return ""
+	}
+	kind, composites := infrastructure, e.kinds
+	for o.Owner != r.Name {
+		i := slices.IndexFunc(r.Objects, func(x preview.Object) bool {
+			group, _, _ := strings.Cut(x.APIVersion, "/")
+			return x.Name == o.Owner && composites[x.Kind+"."+group] != nil
+		})
+		if i < 0 {
+			break
+		}
+		o = r.Objects[i]
+		kind = strings.TrimSuffix(o.Kind, "Cluster")
+	}
+	return kind
+}
+
+// services describes every service as the functions emit it.
+func services() ([]byte, error) {
+	claim, err := everything()
+	if err != nil {
+		return nil, err
+	}
+	e, err := emit(claim)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s\n# Services\n\n%s", emittedNotice, servicesText)
+	var names []string
+	for _, w := range e.Workloads {
+		names = append(names, e.section(w.Of))
+	}
+	for _, name := range unique(names) {
+		fmt.Fprintf(&out, "\n## %s\n", name)
+		for _, t := range []*table{e.processes(name), e.logins(name), e.secretTable(name), e.asks(name), e.asked(name)} {
+			if s := t.String(); s != "" {
+				fmt.Fprintf(&out, "\n%s", s)
+			}
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// servicesText says what the tables are.
+const servicesText = `What runs, who speaks to whom, and who has which Secret, of a control plane with all that is built: the examples
+` + "`controlplane/full.yaml` and `controlplane/services.yaml`" + ` together. Each further cell of Nova has what ` + "`nova-cell1`" + ` has. Names are those in the
+namespace of the control plane; ` + "`…`" + ` is what changes with content. Ports are TCP.
+
+- **TLS** names the issuer of the server's certificate, and in brackets the Secrets or ConfigMaps in which the client has the certificate of
+  that authority. Without brackets no object says how the client verifies it: its operator knows.
+- **its operator's** is what no object says, also whether there is TLS.
+- A Secret that is *kept in the store* is written into the platform's secret store, too. *New* is when it gets another value.
+- The composite resources that name a Secret do not read it, and are not named.
+`
+
+func (e *emitted) processes(section string) *table {
+	t := &table{head: []string{"Pods of", "Program", "Image", "Ports"}}
+	for _, w := range e.Workloads {
+		if e.section(w.Of) != section {
+			continue
+		}
+		var programs, images, ports []string
+		for _, c := range w.Containers {
+			programs = append(programs, program(slices.Concat(c.Command, c.Args)))
+			name, _, _ := strings.Cut(path.Base(c.Image), ":")
+			images = append(images, code(name))
+		}
+		for _, p := range w.Ports {
+			ports = append(ports, fmt.Sprintf("%d %s", p.Number, p.Name))
+		}
+		if w.Operated {
+			programs, images = []string{"its operator's"}, []string{"its operator's"}
+		}
+		t.add(strings.TrimSpace(w.Of.Kind+" "+code(e.plainName(w.Of.Name))+" "+w.Part), strings.Join(unique(programs), ", "),
+			strings.Join(unique(images), ", "), strings.Join(ports, ", "))
+	}
+	return t
+}
+
+// program is what a command runs: its words without shells, options and folders.
+func program(words []string) string {
+	var out []string
+	for _, w := range words {
+		if w == "-c" && words[0] == "sh" {
+			return "a script"
+		}
+		if w != "sh" && !strings.HasPrefix(w, "-") && len(out) < 3 {
+			out = append(out, path.Base(w))
+		}
+	}
+	if len(out) == 0 {
+		return "of its image, or by its owner"
+	}
+	return code(strings.Join(out, " "))
+}
+
+func (e *emitted) logins(section string) *table {
+	t := &table{head: []string{"Database or virtual host", "At", "Password", "Used by"}}
+	type key struct {
+		queue                bool
+		name, server, secret string
+	}
+	by := map[key][]string{}
+	var order []key
+	for _, u := range e.Uses {
+		if e.section(u.By) != section {
+			continue
+		}
+		k := key{u.Queue, u.Name, u.Server, u.Secret}
+		if by[k] == nil {
+			order = append(order, k)
+		}
+		by[k] = append(by[k], u.By.Name)
+	}
+	for _, k := range order {
+		what := "database"
+		if k.queue {
+			what = "virtual host"
+		}
+		t.add(what+" "+code(k.name), code(k.server), code(k.secret), e.quotedNames(by[k]))
+	}
+	return t
+}
+
+func (e *emitted) secretTable(section string) *table {
+	t := &table{head: []string{"Secret", "Made by", "New", "Read by"}}
+	for _, s := range e.Secrets {
+		if home := e.homeOf(s); home == section {
+			t.add(code(e.plainName(s.Name)), e.maker(s)+kept(s), e.renewed(s), e.readers(s, home))
+		}
+	}
+	return t
+}
+
+// homeOf is the section of who makes a Secret; what people make is nobody's.
+func (e *emitted) homeOf(s judge.Secret) string {
+	if s.Maker.Kind == "" {
+		return infrastructure
+	}
+	return e.section(s.Maker.ID)
+}
+
+// shownTrusts is how many of the Secrets with the same authority are named.
+const shownTrusts = 3
+
+// roles are the words for the neighbours of a cloud.
+var roles = map[string]string{
+	"mariadbOperator": "MariaDB's operator", "rabbitmqOperators": "RabbitMQ's operators", "monitoring": "Prometheus", "korc": "K-ORC",
+	"exposure": "the gateway or Ingress controller",
+}
+
+// tls says how a hop is protected.
+func (e *emitted) tls(h judge.Hop) string {
+	switch {
+	case h.To.Outside != "":
+		return ""
+	case h.Issuer != "" && len(h.Trusts) > 0:
+		from := e.quotedNames(h.Trusts[:min(len(h.Trusts), shownTrusts)])
+		if more := len(h.Trusts) - shownTrusts; more > 0 {
+			from += fmt.Sprintf(" and %d more", more)
+		}
+		return code(h.Issuer) + " (" + strings.ReplaceAll(from, "configmap/", "") + ")"
+	case h.Issuer != "":
+		return code(h.Issuer)
+	case h.Plain != "":
+		return "no TLS: " + h.Plain
+	}
+	return "its operator's"
+}
+
+func (e *emitted) endName(end judge.End) string {
+	if word := roles[end.Outside]; word != "" {
+		return word
+	}
+	if end.Outside != "" {
+		return end.Outside
+	}
+	return code(e.plainName(end.Of.Name)) + strings.TrimRight(" "+end.Part, " ")
+}
+
+// asks are the hops from pods of a section, by server.
+func (e *emitted) asks(section string) *table {
+	t := &table{head: []string{"Connects to", "Port", "TLS", "From"}}
+	type key struct {
+		to, tls string
+		port    int
+	}
+	by, order := map[key][]string{}, []key{}
+	for _, h := range e.Hops {
+		if h.From.Outside != "" || e.section(h.From.Of) != section {
+			continue
+		}
+		k := key{e.endName(h.To), e.tls(h), h.Port}
+		if by[k] == nil {
+			order = append(order, k)
+		}
+		by[k] = append(by[k], h.From.Of.Name)
+	}
+	for _, k := range order {
+		t.add(k.to, fmt.Sprint(k.port), k.tls, e.quotedNames(by[k]))
+	}
+	return t
+}
+
+// asked are the hops to pods of a section from outside of it.
+func (e *emitted) asked(section string) *table {
+	t := &table{head: []string{"Reached from", "At", "Port", "TLS"}}
+	for _, h := range e.Hops {
+		if h.To.Outside != "" || e.section(h.To.Of) != section || h.From.Outside == "" {
+			continue
+		}
+		t.add(e.endName(h.From), e.endName(h.To), fmt.Sprint(h.Port), e.tls(h))
+	}
+	return t
+}
