@@ -1,7 +1,7 @@
 // Command docs writes what is generated in the documentation: the reference of every kind, docs/reference/<kind>.md, from the generated
 // definitions; a JSON Schema of each claim, for portals and editors, docs/reference/schema/<kind>.json; what each size of a control plane
-// orders, docs/reference/sizes.md, what runs and flows in and between claims, docs/services.md and docs/clusters.md, from what the functions
-// compose; and the README's pictures of a preview.
+// orders, docs/reference/sizes.md; what runs and flows in and between claims, docs/services.md and docs/clusters.md, from what the
+// functions compose; and the README's pictures of a preview.
 //
 //	docs [<root>]
 //

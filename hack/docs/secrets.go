@@ -64,7 +64,7 @@ func (e *emitted) maker(s judge.Secret) string {
 }
 
 // credential is what a CredentialRotation makes, by its target.
-var credential = map[string]string{
+var credential = map[string]string{ //nolint:gosec // words, and no credential
 	"ApplicationCredential": "a credential in Keystone", "Password": "a user's password in Keystone", "QueueUser": "a user of the queue",
 }
 

@@ -64,11 +64,11 @@ func services() ([]byte, error) {
 
 // servicesText says what the tables are.
 const servicesText = `What runs, who speaks to whom, and who has which Secret, of a control plane with all that is built: the examples
-` + "`controlplane/full.yaml` and `controlplane/services.yaml`" + ` together. Each further cell of Nova has what ` + "`nova-cell1`" + ` has. Names are those in the
-namespace of the control plane; ` + "`…`" + ` is what changes with content. Ports are TCP.
+` + "`controlplane/full.yaml` and `controlplane/services.yaml`" + ` together. Each further cell
+of Nova has what ` + "`nova-cell1`" + ` has. Names are those in the namespace of the control plane; ` + "`…`" + ` is what changes with content. Ports are TCP.
 
-- **TLS** names the issuer of the server's certificate, and in brackets the Secrets or ConfigMaps in which the client has the certificate of
-  that authority. Without brackets no object says how the client verifies it: its operator knows.
+- **TLS** names the issuer of the server's certificate, of whose authority the client has the certificate, in a Secret, in a ConfigMap or by
+  an object. *Its operator knows*: no object says how the client verifies the server.
 - **its operator's** is what no object says, also whether there is TLS.
 - A Secret that is *kept in the store* is written into the platform's secret store, too. *New* is when it gets another value.
 - The composite resources that name a Secret do not read it, and are not named.
@@ -82,7 +82,11 @@ func (e *emitted) processes(section string) *table {
 		}
 		var programs, images, ports []string
 		for _, c := range w.Containers {
-			programs = append(programs, program(slices.Concat(c.Command, c.Args)))
+			if words := slices.Concat(c.Command, c.Args); len(words) > 0 || owner(w.Of) == w.Of.Kind {
+				programs = append(programs, program(words))
+			} else {
+				programs = append(programs, "what "+owner(w.Of)+" runs")
+			}
 			name, _, _ := strings.Cut(path.Base(c.Image), ":")
 			images = append(images, code(name))
 		}
@@ -110,7 +114,7 @@ func program(words []string) string {
 		}
 	}
 	if len(out) == 0 {
-		return "of its image, or by its owner"
+		return "its image's own"
 	}
 	return code(strings.Join(out, " "))
 }
@@ -161,9 +165,6 @@ func (e *emitted) homeOf(s judge.Secret) string {
 	return e.section(s.Maker.ID)
 }
 
-// shownTrusts is how many of the Secrets with the same authority are named.
-const shownTrusts = 3
-
 // roles are the words for the neighbours of a cloud.
 var roles = map[string]string{
 	"mariadbOperator": "MariaDB's operator", "rabbitmqOperators": "RabbitMQ's operators", "monitoring": "Prometheus", "korc": "K-ORC",
@@ -176,13 +177,9 @@ func (e *emitted) tls(h judge.Hop) string {
 	case h.To.Outside != "":
 		return ""
 	case h.Issuer != "" && len(h.Trusts) > 0:
-		from := e.quotedNames(h.Trusts[:min(len(h.Trusts), shownTrusts)])
-		if more := len(h.Trusts) - shownTrusts; more > 0 {
-			from += fmt.Sprintf(" and %d more", more)
-		}
-		return code(h.Issuer) + " (" + strings.ReplaceAll(from, "configmap/", "") + ")"
-	case h.Issuer != "":
 		return code(h.Issuer)
+	case h.Issuer != "":
+		return code(h.Issuer) + ", its operator knows"
 	case h.Plain != "":
 		return "no TLS: " + h.Plain
 	}
@@ -223,14 +220,32 @@ func (e *emitted) asks(section string) *table {
 	return t
 }
 
-// asked are the hops to pods of a section from outside of it.
+// asked are the hops to pods of a section from outside of it, by port.
 func (e *emitted) asked(section string) *table {
-	t := &table{head: []string{"Reached from", "At", "Port", "TLS"}}
+	t := &table{head: []string{"Pods", "Port", "TLS", "Reached from"}}
+	type key struct {
+		at, tls string
+		port    int
+	}
+	by, order := map[key][]string{}, []key{}
 	for _, h := range e.Hops {
-		if h.To.Outside != "" || e.section(h.To.Of) != section || h.From.Outside == "" {
+		if h.To.Outside != "" || e.section(h.To.Of) != section {
 			continue
 		}
-		t.add(e.endName(h.From), e.endName(h.To), fmt.Sprint(h.Port), e.tls(h))
+		from := e.endName(h.From)
+		if h.From.Outside == "" {
+			if from = e.section(h.From.Of); from == section {
+				continue
+			}
+		}
+		k := key{e.endName(h.To), e.tls(h), h.Port}
+		if by[k] == nil {
+			order = append(order, k)
+		}
+		by[k] = append(by[k], from)
+	}
+	for _, k := range order {
+		t.add(k.at, fmt.Sprint(k.port), k.tls, strings.Join(unique(by[k]), ", "))
 	}
 	return t
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/judge"
@@ -29,12 +30,55 @@ func TestSecretsHaveMakersAndReaders(t *testing.T) {
 		if !sections[home] {
 			t.Errorf("Secret %s is of section %q, which is not in the page", s.Name, home)
 		}
-		if e.maker(s) == "" || s.Maker.Kind == "" && !slices.ContainsFunc(s.Readers, func(r judge.Reader) bool { return r.Kind == "ExternalSecret" }) {
+		copied := func(r judge.Reader) bool { return r.Kind == "ExternalSecret" }
+		if e.maker(s) == "" || s.Maker.Kind == "" && !slices.ContainsFunc(s.Readers, copied) {
 			t.Errorf("nobody makes Secret %s", s.Name)
 		}
 		if e.readers(s, home) == "" {
 			t.Errorf("nobody reads Secret %s, which %v makes", s.Name, s.Maker.ID)
 		}
+	}
+}
+
+// TestInterval: a duration is said in the largest unit that it is a multiple of.
+func TestInterval(t *testing.T) {
+	for v, want := range map[any]string{
+		"5m0s": "5 minutes", "1h": "1 hour", "87600h": "10 years", "90s": "90 seconds", "soon": "soon", "36h": "36 hours",
+	} {
+		if got := interval(v); got != want {
+			t.Errorf("%v is %s, want %s", v, got, want)
+		}
+	}
+}
+
+// TestOwner: who looks after an object is told by its group, of which another one may be the end.
+func TestOwner(t *testing.T) {
+	for group, want := range map[string]string{
+		"openstack.c5c3.io": "the companion", "gateway.networking.k8s.io": "the gateway", "networking.k8s.io": "the Ingress controller", "apps": "Deployment",
+	} {
+		if got := owner(judge.ID{Group: group, Kind: "Deployment"}); got != want {
+			t.Errorf("%s: %s, want %s", group, got, want)
+		}
+	}
+}
+
+// TestCrossing: the Secrets of a control plane that hypervisors have are those that somebody there reads, and come from it.
+func TestCrossing(t *testing.T) {
+	page, err := clusters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	section, _, _ := strings.Cut(strings.SplitN(string(page), "## Control plane to hypervisors", 2)[1], "\n## ")
+	for _, want := range []string{
+		"| `nova-cell1-queue` | the companion, a user of the queue | `nova-compute`,", "| `HYPERVISORS-ovn` | cert-manager, `ovn-ca` (Issuer) |",
+		"| `ovn-southbound` | 6642 | `ovn-ca` |", "| NetworkPolicy `HYPERVISORS-queue` | `hypervisors` | `production` | 5671 |",
+	} {
+		if !strings.Contains(section, want) {
+			t.Errorf("want %q in:\n%s", want, section)
+		}
+	}
+	if strings.Contains(section, "| – | `production` to") {
+		t.Errorf("a Secret is copied, and nobody reads it:\n%s", section)
 	}
 }
 
@@ -47,7 +91,7 @@ func TestProgram(t *testing.T) {
 		"Options": {[]string{"uwsgi", "--ini", "/etc/nova/uwsgi.ini"}, "`uwsgi uwsgi.ini`"},
 		"Shell":   {[]string{"sh", "/etc/x/keys.sh", "x-worker"}, "`keys.sh x-worker`"},
 		"Script":  {[]string{"sh", "-c", "x | y"}, "a script"},
-		"Nothing": {nil, "of its image, or by its owner"},
+		"Nothing": {nil, "its image's own"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := program(tc.words); got != tc.want {

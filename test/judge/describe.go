@@ -43,8 +43,8 @@ type Port struct {
 	Issuer string
 }
 
-// A Hop is traffic (TCP) from pods to a port of pods. An end that is outside of the cloud is no Workload, but a role: a neighbour, such as an
-// operator, or anywhere.
+// A Hop is traffic (TCP) from pods to a port of pods. An end that is outside of the cloud is no Workload, but a role: a neighbour, such
+// as an operator, or anywhere.
 type Hop struct {
 	From, To End
 	Port     int

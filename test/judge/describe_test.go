@@ -1,0 +1,74 @@
+package judge_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/judge"
+)
+
+// TestDescribe: what a page says of a cloud is what is emitted for it.
+func TestDescribe(t *testing.T) {
+	whole := example(t, "services.yaml")
+	hop := func(from, to string, port int, issuer string) func(judge.Description) bool {
+		return func(d judge.Description) bool {
+			return slices.ContainsFunc(d.Hops, func(h judge.Hop) bool {
+				return h.From.String() == from && h.To.String() == to && h.Port == port && h.Issuer == issuer && len(h.Trusts) > 0
+			})
+		}
+	}
+	reads := func(secret, reader string, pods bool) func(judge.Description) bool {
+		return func(d judge.Description) bool {
+			return slices.ContainsFunc(d.Secrets, func(s judge.Secret) bool {
+				return s.Name == secret && slices.ContainsFunc(s.Readers, func(r judge.Reader) bool { return r.String() == reader && r.Pods == pods })
+			})
+		}
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		says   func(judge.Description) bool
+		// breaks takes away what it is said by.
+		breaks breaking
+	}{
+		"Verified": {
+			"A pod has the authority of the server that it asks.", hop("StatefulSet nova-scheduler", "Deployment keystone", 5000, "internal-ca"),
+			with("Certificate", "keystone-tls", "other", "spec", "issuerRef", "name"),
+		},
+		"ByObject": {
+			"The companion has it by its objects.", hop("Deployment companion", "StatefulSet ovn-northbound", 6641, "ovn-ca"),
+			gone("RaftCluster", "ovn-northbound"),
+		},
+		"ByPods": {
+			"Pods read a password.", reads("nova-metadata-secret", "Deployment nova-metadata", true), gone("Deployment", "nova-metadata"),
+		},
+		"ByOwner": {"An operator reads one for its object.", reads("mariadb-root", "MariaDB mariadb", false), gone("MariaDB", "mariadb")},
+		"Copied": {
+			"A tenant's Secret is copied.", reads("ceph-volumes", "ExternalSecret tenant-ceph-volumes", false), gone("ExternalSecret", "tenant-ceph-volumes"),
+		},
+		"Vhost": {
+			"A process uses a virtual host.", func(d judge.Description) bool {
+				return slices.ContainsFunc(d.Uses, func(u judge.Use) bool {
+					return u.By.String() == "StatefulSet nova-cell1-conductor" && u.Queue && u.Name == "nova_cell1" && u.Secret == "nova-cell1-queue"
+				})
+			}, gone("StatefulSet", "nova-cell1-conductor"),
+		},
+		"MadeOf": {
+			"A clouds.yaml is made of what is put into it, and not of what is only waited for.", func(d judge.Description) bool {
+				return slices.ContainsFunc(d.Secrets, func(s judge.Secret) bool {
+					return s.Name == "glance-clouds" && s.Maker.Kind == "SecretAggregate" && len(s.From) == 2
+				})
+			}, gone("SecretAggregate", "glance-clouds"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !tc.says(judge.Describe(whole)) {
+				t.Errorf("%s Nobody says so.", tc.reason)
+			}
+			broken := copied(t, whole)
+			tc.breaks(t, &broken)
+			if tc.says(judge.Describe(broken)) {
+				t.Errorf("%s It is said of a cloud without it, too.", tc.reason)
+			}
+		})
+	}
+}
