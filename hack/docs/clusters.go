@@ -55,9 +55,10 @@ func clusters() ([]byte, error) {
 
 // clustersText says what the tables are.
 const clustersText = "Between the claims of the examples in `examples/hypervisor`, `examples/storage` and `examples/controlplane`" + `:
-Secrets, with who makes them, who has the copy, from which namespace to which it goes, and how it is renewed; connections, as far as configurations name them; and
-objects that one claim has in the other one's namespace. What a claim repeats of another one's status is in the reference of its own. Where
-a control plane is in another Kubernetes cluster, its Secrets go through the secret store instead; that is not shown here.
+Secrets, with who makes them, who has the copy, from which namespace to which it goes, and how it is renewed; connections, as far as
+configurations name them; and objects that one claim has in the other one's namespace. What a claim repeats of another one's status is in
+the reference of its own. Where a control plane is in another Kubernetes cluster, its Secrets go through the secret store instead; that is
+not shown here.
 `
 
 // crossing are the Secrets that are copied from one place to another.

@@ -64,11 +64,12 @@ func services() ([]byte, error) {
 
 // servicesText says what the tables are.
 const servicesText = `What runs, who speaks to whom, and who has which Secret, of a control plane with all that is built: the examples
-` + "`controlplane/full.yaml` and `controlplane/services.yaml`" + ` together. Each further cell
-of Nova has what ` + "`nova-cell1`" + ` has. Names are those in the namespace of the control plane; ` + "`…`" + ` is what changes with content. Ports are TCP.
+` + "`controlplane/full.yaml` and `controlplane/services.yaml`" + ` together.
+Each further cell of Nova has what ` + "`nova-cell1`" + ` has. Names are those in the namespace of the control plane; ` + "`…`" + ` is what
+changes with content. Ports are TCP.
 
 - **TLS** names the issuer of the server's certificate, of whose authority the client has the certificate, in a Secret, in a ConfigMap or by
-  an object. *Its operator knows*: no object says how the client verifies the server.
+  an object. *Not said how*: no object here says how the client verifies the server, as it made it itself or is outside.
 - **its operator's** is what no object says, also whether there is TLS.
 - A Secret that is *kept in the store* is written into the platform's secret store, too. *New* is when it gets another value.
 - The composite resources that name a Secret do not read it, and are not named.
@@ -179,7 +180,7 @@ func (e *emitted) tls(h judge.Hop) string {
 	case h.Issuer != "" && len(h.Trusts) > 0:
 		return code(h.Issuer)
 	case h.Issuer != "":
-		return code(h.Issuer) + ", its operator knows"
+		return code(h.Issuer) + ", not said how"
 	case h.Plain != "":
 		return "no TLS: " + h.Plain
 	}
