@@ -6,12 +6,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"crypto/x509"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -76,15 +76,19 @@ func drive(t *testing.T, s *site) *driven {
 	return d
 }
 
-// keyOf is the hash of the key of the authority by which the site is verified.
+// keyOf is the hash of the key of the site's own certificate: the browser is told of those alone that it is shown.
 func (s *site) keyOf(t *testing.T) string {
 	t.Helper()
-	block, _ := pem.Decode(s.cloud.Operators.Public.Certificate)
-	certificate, err := x509.ParseCertificate(block.Bytes)
+	raw, err := s.cloud.Cluster.Dial(context.Background(), "tcp", net.JoinHostPort(s.host(), "443"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	hash := sha256.Sum256(certificate.RawSubjectPublicKeyInfo)
+	defer raw.Close()
+	conn := tls.Client(raw, &tls.Config{RootCAs: s.cloud.Operators.Public.Pool(), ServerName: s.host(), MinVersion: tls.VersionTLS12})
+	if err := conn.HandshakeContext(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	hash := sha256.Sum256(conn.ConnectionState().PeerCertificates[0].RawSubjectPublicKeyInfo)
 	return base64.StdEncoding.EncodeToString(hash[:])
 }
 

@@ -359,11 +359,11 @@ func testSharedSession(t *testing.T, s *site) {
 	}
 }
 
-// testLostPod: a pod goes and another one comes, and who is logged in does not notice.
+// testLostPod: a pod is deleted and another one comes, and who is logged in does not notice.
 func testLostPod(t *testing.T, s *site) {
 	look, gone := s.looking(t), s.pods(t)[0]
 	look.more(t, 3)
-	if err := s.cloud.Cluster.Client.Delete(context.Background(), &gone); err != nil {
+	if err := s.cloud.Cluster.Evict(gone.Namespace, gone.Name); err != nil {
 		t.Fatal(err)
 	}
 	err := s.cloud.Cluster.Wait(context.Background(), 5*time.Minute, "another pod", func(context.Context) (bool, error) {
