@@ -237,9 +237,10 @@ func (m *model) options() oslo.Config {
 			"glance_ca_certificates_file": ca,
 		},
 		serviceGroup: {"send_service_user_token": true},
-		// What would be done as root is done without any privilege: the helper gives up the capabilities that it has, and fails to keep others.
+		// What would be done as root is done without any privilege: the helpers give up the capabilities that they have, and fail to keep others.
 		// https://docs.openstack.org/oslo.privsep/latest/user/index.html
 		"cinder_sys_admin": {"capabilities": []string{}},
+		"privsep_osbrick":  {"capabilities": []string{}},
 		novaGroup:          {"region_name": m.Spec.Region, "interface": "internal"},
 	}
 	if e := m.spec.Exposure; e != nil && e.Path != "" {
