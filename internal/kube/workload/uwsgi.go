@@ -56,8 +56,8 @@ const (
 // ChunksFile is what Chunks is called.
 const ChunksFile = "chunks.py"
 
-// Chunks is what a module that reads bodies in chunks (uwsgi.chunked_read) imports where clients speak TLS to uWSGI. Without it, uploads fail
-// now and then: those whose TLS records arrive in pieces.
+// Chunks is what a module that reads bodies in chunks (uwsgi.chunked_read) imports where clients speak TLS to uWSGI. Without it, uploads
+// fail now and then: those whose TLS records arrive in pieces.
 //
 //go:embed chunks.py
 var Chunks string
