@@ -168,10 +168,10 @@ func (c *Cloud) raft(ctx context.Context, name string) map[string]any {
 }
 
 // schema is what the companion says of one that is changed while nothing runs that uses it: that pods have to be stopped, as long as some
-// are wanted, and how it has ended.
+// are wanted, and not any more after that. It always says one of the two, or what it has said before would hold.
 func (c *Cloud) schema(ctx context.Context, name string) map[string]any {
 	key, s := client.ObjectKey{Namespace: c.Namespace, Name: name}, &openstackv1.DatabaseSync{}
-	if c.Cluster.Client.Get(ctx, key, s) != nil || !s.Status.Quiesce {
+	if c.Cluster.Client.Get(ctx, key, s) != nil {
 		return nil
 	}
 	_ = c.Cluster.Wait(ctx, operators.Timeout, "the schema of "+name, func(ctx context.Context) (bool, error) {
@@ -192,7 +192,7 @@ func (c *Cloud) schema(ctx context.Context, name string) map[string]any {
 		return !s.Status.Quiesce, err
 	}) // What is missing is what the function waits for.
 	if !s.Status.Quiesce {
-		return nil
+		return map[string]any{"quiesce": false}
 	}
 	return map[string]any{"quiesce": true, "installedRelease": s.Status.InstalledRelease, "conditions": []any{}}
 }
