@@ -107,7 +107,7 @@ func Start(ctx context.Context, o Options) (*Cloud, error) {
 	return c, c.addPool(alive)
 }
 
-// Change makes the cloud what another version of its claim says.
+// Change makes the control plane what another version of its claim says. Its pool learns of that with the next Follow.
 func (c *Cloud) Change(claim []byte) error {
 	next, err := preview.World(claim, c.options.Platform, kinds.Runners())
 	if err != nil {

@@ -1,0 +1,132 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	corev1 "k8s.io/api/core/v1"
+
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// TestHypervisorsUpgrade: a cloud goes from one SLURP release to the next, the control plane first and its hypervisors after it. All the while
+// a virtual machine is pinged, which goes on, and clients use the APIs, of whose requests none fails.
+func TestHypervisorsUpgrade(t *testing.T) {
+	const end, number = "-up", 8
+	m := startMachines(t, before, end, number)
+	g := m.boot(t)
+	counted := m.seconds(t, g)
+	load := cloudUsed(t, m, g)
+	load.more(t, 10)
+	m.pinged(t, g, "control plane", func() {
+		upgrade(t, m.cloud, of(t, "compute.yaml", after, end), after, "keystone", "placement", "glance")
+		for _, schema := range []string{"nova-api", "nova-cell0", "nova-cell1", "neutron"} {
+			checkContracted(t, m.cloud, schema, after)
+		}
+		checkImages(t, m.cloud, novav1.ServiceName, after)
+		checkImages(t, m.cloud, neutronv1.ServiceName, after)
+		load.more(t, 20)
+	})
+	m.runs(t, "nova-compute", novav1.ServiceName, before)
+	m.runs(t, "metadata", neutronv1.ServiceName, before)
+	m.pinged(t, g, "hypervisors", func() {
+		if err := m.cloud.Follow(); err != nil {
+			t.Fatal(err)
+		}
+		m.runs(t, "nova-compute", novav1.ServiceName, after)
+		m.runs(t, "metadata", neutronv1.ServiceName, after)
+		load.more(t, 20)
+	})
+	load.stop(t)
+	t.Logf("the load of both: %s", load)
+	if now := m.seconds(t, g); now <= counted {
+		t.Errorf("the virtual machine has started again: it counted to %d, and now to %d", counted, now)
+	}
+	t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, m, g) })
+	t.Run("Second", func(t *testing.T) { testSecond(t, m, g) })
+	t.Run("Delete", func(t *testing.T) { testDelete(t, m, g) })
+}
+
+// pinged does something while a virtual machine is pinged, which no part of an upgrade may be noticed by.
+func (m *machines) pinged(t *testing.T, g guest, what string, during func()) {
+	t.Helper()
+	begin := time.Now()
+	came := pinged(t, g.address, during)
+	t.Logf("%s: %.0f s, %s", what, time.Since(begin).Seconds(), came)
+	if came.lost > 0 {
+		t.Errorf("%s: %s", what, came)
+	}
+}
+
+// runs waits until the pod of a component of the node is ready, and of a service's release.
+func (m *machines) runs(t *testing.T, component, service string, r release.Release) {
+	t.Helper()
+	version, err := r.Version(service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.until(t, component+" of "+string(r), "", func() error {
+		pods := m.pods(t, component)
+		if len(pods) != 1 {
+			return fmt.Errorf("there are %d pods", len(pods))
+		}
+		if image := pods[0].Spec.Containers[0].Image; !strings.HasSuffix(image, ":"+version) {
+			return fmt.Errorf("its image is %s", image)
+		}
+		for _, c := range pods[0].Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s is not ready", pods[0].Name)
+	})
+}
+
+// cloudUsed: two clients log in, list images, show a virtual machine, and make and delete a port, which is each of the services that it needs.
+func cloudUsed(t *testing.T, m *machines, g guest) *load {
+	t.Helper()
+	c := clientOf(t, m.cloud, false)
+	return begin(t, 2, func(ctx context.Context, client, turn int, try request) error {
+		if err := try("log in", func() error { _, err := c.Issue(ctx, c.Admin); return err }); err != nil {
+			return err
+		}
+		if err := try("list images", func() error {
+			_, err := images.List(m.glance.ServiceClient, nil).AllPages(ctx)
+			return err
+		}); err != nil {
+			return err
+		}
+		if err := try("show the virtual machine", func() error {
+			s, err := servers.Get(ctx, m.ServiceClient, g.server.ID).Extract()
+			if err == nil && s.Status != "ACTIVE" {
+				err = fmt.Errorf("it is %s", s.Status)
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+		id := ""
+		if err := try("make a port", func() error {
+			p, err := ports.Create(ctx, m.neutron.ServiceClient, ports.CreateOpts{
+				NetworkID: g.port.NetworkID, Name: fmt.Sprintf("load-%d-%d", client, turn),
+			}).Extract()
+			if err == nil {
+				id = p.ID
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+		return try("delete a port", func() error { return ports.Delete(ctx, m.neutron.ServiceClient, id).ExtractErr() })
+	})
+}
