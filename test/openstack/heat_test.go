@@ -48,7 +48,8 @@ func TestHeat(t *testing.T) {
 }
 
 // TestHeatUpgrade: a Heat goes from one SLURP release to the next. Nothing of it runs while its schema is changed, stacks of before are as they
-// were and can be changed, and nothing else is lost.
+// were and can be changed. One that waits for longer than engines are given to finish stays in progress, as when they are killed, and can be
+// removed.
 func TestHeatUpgrade(t *testing.T) {
 	t.Parallel()
 	ctx, h := context.Background(), startHeat(t, before, "-up")
@@ -62,8 +63,6 @@ func TestHeatUpgrade(t *testing.T) {
 	back := h.watch(ctx)
 	upgrade(t, h.cloud, of(t, "stacks.yaml", after, "-up"), after, "keystone", "neutron", heatv1.ServiceName)
 	t.Logf("Heat did not answer for %.0f s", back().Seconds())
-	h.report(t, waits)
-	must[*stacks.RetrievedStack](t)(h.until(ctx, waits, "CREATE_COMPLETE"))
 	is := must[*stacks.RetrievedStack](t)(h.until(ctx, whole, "CREATE_COMPLETE"))
 	for _, name := range []string{"secret", "port", "reported"} {
 		if output(is, name) != output(made, name) {
@@ -87,9 +86,11 @@ func (h orchestration) watch(ctx context.Context) (longest func() time.Duration)
 	go func() {
 		var most time.Duration
 		for last := time.Now(); ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
-			if _, err := stacks.List(h.ServiceClient, nil).AllPages(ctx); err == nil {
+			within, done := context.WithTimeout(ctx, 2*time.Second) // a connection may hang that was made before
+			if _, err := stacks.List(h.ServiceClient, nil).AllPages(within); err == nil {
 				most, last = max(most, time.Since(last)), time.Now()
 			}
+			done()
 		}
 		out <- most
 	}()
