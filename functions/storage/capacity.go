@@ -203,6 +203,10 @@ const (
 	healthError = "HEALTH_ERR"
 )
 
+// unreachable is Ceph's check that data can be read and written, by which it only warns
+// (https://docs.ceph.com/en/latest/rados/operations/health-checks/#pg-availability).
+const unreachable = "PG_AVAILABILITY"
+
 // healthy is the condition on what Ceph says of itself.
 func (m *model) healthy() ready.Verdict {
 	switch health := m.ceph().String("status", "ceph", "health"); health {

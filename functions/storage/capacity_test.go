@@ -115,7 +115,8 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// TestNotReady: Rook calls a cluster ready before it has room, and while Ceph reports an error. The claim does not.
+// TestNotReady: Rook calls a cluster ready before it has room, while Ceph reports an error, and while there is data that nobody can reach. The
+// claim does not.
 func TestNotReady(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, want string
@@ -127,6 +128,16 @@ func TestNotReady(t *testing.T) {
 			map[string]any{
 				"health": "HEALTH_ERR", "fsid": "f", "capacity": map[string]any{"bytesTotal": int64(1)},
 				"details": map[string]any{"OSD_FULL": map[string]any{"message": "1 full osd(s)"}},
+			},
+		},
+		"Unreachable": {
+			"Ceph only warns of it.", "False PG_AVAILABILITY CephCluster ceph: OSD_DOWN: 1 osds down; PG_AVAILABILITY: Reduced data availability",
+			map[string]any{
+				"health": "HEALTH_WARN", "fsid": "f", "capacity": map[string]any{"bytesTotal": int64(1)},
+				"details": map[string]any{
+					"OSD_DOWN":        map[string]any{"message": "1 osds down"},
+					"PG_AVAILABILITY": map[string]any{"message": "Reduced data availability: 8 pgs inactive"},
+				},
 			},
 		},
 	} {

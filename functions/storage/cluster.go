@@ -113,8 +113,8 @@ func older(a, b string) bool {
 	return x != nil && y != nil && slices.Compare(x, y) < 0
 }
 
-// cluster is the CephCluster. Its rule is that of the kind, and that there is room: Rook calls a cluster ready before the first daemon
-// keeps data, and one in which Ceph reports an error, too.
+// cluster is the CephCluster. Its rule is that of the kind, and that there is room and all data is within reach: Rook calls a cluster ready
+// before the first daemon keeps data, and one in which Ceph reports an error, too. Data that nobody can read is a warning to Ceph.
 func cluster(m *model) ([]compose.Stage, error) {
 	rule, _ := ready.For(schema.GroupKind{Group: rook.Group, Kind: "CephCluster"})
 	return []compose.Stage{{{
@@ -125,6 +125,9 @@ func cluster(m *model) ([]compose.Stage, error) {
 			}
 			if o.String("status", "ceph", "health") == healthError {
 				return ready.Wait(healthError, "%s", details(o))
+			}
+			if o.String("status", "ceph", "details", unreachable, "message") != "" {
+				return ready.Wait(unreachable, "%s", details(o))
 			}
 			if total, ok := o.Int("status", "ceph", "capacity", "bytesTotal"); !ok || total == 0 {
 				return ready.Wait("NoDevices", "no device holds data yet: Rook takes devices that are empty, and says in the logs of the pods "+

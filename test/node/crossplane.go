@@ -33,12 +33,15 @@ platformConfig:
     storageClass: hostpath
     providerConfig: in-cluster
     network: {mariadbOperator: [mariadb-system]}
+    thirdPartyImages: {ceph: {tag: v18.2.7}}
     limits:
     - name: tests
       namespaces: ["tenant-*"]
       ingressClasses: [none]
       s3Endpoints: ["s3.object-store.svc:443"]
       hypervisorNetworks: [10.244.0.0/16]
+      storageNodes: [kubernetes.io/hostname=node]
+      storageDevices: ["loop*"]
 `
 
 // system is Crossplane's namespace.

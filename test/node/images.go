@@ -15,36 +15,28 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
-// others are images that a platform takes from elsewhere, and that are made of Debian's packages here: the name that is asked for, and
-// the folder in ./images.
-var others = []struct{ name, folder string }{
-	{"library/memcached:1.6.39", "memcached"},
-	{"library/mariadb:11.8.5", "mariadb"},             // that mariadb-operator asks for
-	{"library/rabbitmq:4.1.3-management", "rabbitmq"}, // that RabbitMQ's cluster operator asks for
-}
+// other is an image that is taken from elsewhere, and that is made of Debian's packages here: the name that is asked for, and the folder
+// in ./images.
+type other struct{ name, folder string }
 
-// Releases are those of OpenStack that a node has images of Keystone of: tests go from one to the next. Other services are tried in one
+// cephImage is that of the Ceph that Debian has, which is the oldest that Rook takes.
+const cephImage = "quay.io/ceph/ceph:v18.2.7"
+
+// releases are those of OpenStack that a node has images of Keystone of: tests go from one to the next. Other services are tried in one
 // release alone, as each image takes minutes to build; test-openstack tries them in all.
-var Releases = []release.Release{"2025.1", together, "2026.1"}
+var releases = []release.Release{"2025.1", together, "2026.1"}
 
 const together release.Release = "2025.2"
 
 // upgraded are the services that tests bring from one release to the next.
 var upgraded = []string{"keystone"}
 
-// InstallImages builds the images that a control plane runs from and that are not there yet: OpenStack's of some releases, and those that a
-// platform takes from elsewhere. Like Install, it needs the network.
-func InstallImages(ctx context.Context, root string, log io.Writer, releases ...release.Release) error {
-	folder, err := Folder()
-	if err != nil {
-		return err
-	}
-	b := builder{root: root, log: log}
+// openstack builds OpenStack's images of some releases, unless they are there.
+func (b builder) openstack(ctx context.Context, l layout, releases []release.Release) error {
 	table, err := images.Table()
 	if err != nil {
 		return err
 	}
-	openstack := layout{filepath.Join(folder, "..", "images", "oci")}
 	for _, i := range table {
 		for _, r := range releases {
 			if ofHypervisors(i.Name) || i.Package != "" && r != together && !slices.Contains(upgraded, i.Name) {
@@ -54,15 +46,20 @@ func InstallImages(ctx context.Context, root string, log io.Writer, releases ...
 			if err != nil {
 				return err
 			}
-			if err := b.build(ctx, openstack, reference, "-release", string(r), i.Name); err != nil {
+			if err := b.build(ctx, l, reference, "-release", string(r), i.Name); err != nil {
 				return err
 			}
 		}
 	}
-	local := layout{filepath.Join(folder, "images")}
-	for _, o := range others {
-		dir := filepath.Join(root, "test", "node", "images", o.folder)
-		if err := b.build(ctx, local, o.name, "-suite", "trixie", "-out", local.dir, "-name", o.name, dir); err != nil {
+	return nil
+}
+
+// others builds images that are taken from elsewhere, unless they are there.
+func (b builder) others(ctx context.Context, l layout, all []other) error {
+	for _, o := range all {
+		dir := filepath.Join(b.root, "test", "node", "images", o.folder)
+		name := withoutRegistry(o.name)
+		if err := b.build(ctx, l, name, "-suite", "trixie", "-out", l.dir, "-name", name, dir); err != nil {
 			return err
 		}
 	}

@@ -33,6 +33,12 @@ type descriptor struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
+// manifest is what an image consists of.
+type manifest struct {
+	Config descriptor   `json:"config"`
+	Layers []descriptor `json:"layers"`
+}
+
 // index lists the images of a layout.
 type index struct {
 	SchemaVersion int          `json:"schemaVersion"`
@@ -105,10 +111,41 @@ func (l layout) programPackage(name, program, path string, pkg []byte, more ...f
 	return l.add(name, map[string]any{"Entrypoint": []string{"/" + program}, "User": "65532:65532", "Env": []string{"PATH=/"}}, layers...)
 }
 
+// within makes an image of another one and a program in it, at a path, which runs as that one's user.
+func (l layout) within(name, base, at, path string) error {
+	all, err := l.images()
+	if err != nil {
+		return err
+	}
+	var m manifest
+	if err := l.readJSON(all[base], &m); err != nil {
+		return fmt.Errorf("cannot read the image %s: %w", base, err)
+	}
+	var config struct {
+		Config map[string]any `json:"config"`
+		RootFS struct {
+			Digests []string `json:"diff_ids"`
+		} `json:"rootfs"`
+	}
+	if err := l.readJSON(m.Config, &config); err != nil {
+		return fmt.Errorf("cannot read the image %s: %w", base, err)
+	}
+	binary, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	config.Config["Entrypoint"] = []string{"/" + at}
+	delete(config.Config, "Cmd")
+	return l.extend(name, config.Config, m.Layers, config.RootFS.Digests, []file{{at, 0o755, binary}})
+}
+
 // add adds an image of layers, or replaces that of the same name.
 func (l layout) add(name string, config map[string]any, layers ...[]file) error {
-	var descriptors []descriptor
-	var digests []string
+	return l.extend(name, config, nil, nil, layers...)
+}
+
+// extend is the same on top of layers that are there.
+func (l layout) extend(name string, config map[string]any, descriptors []descriptor, digests []string, layers ...[]file) error {
 	for _, files := range layers {
 		data, err := archive(files)
 		if err != nil {
@@ -170,6 +207,17 @@ func archive(files []file) ([]byte, error) {
 	return out.Bytes(), err
 }
 
+func (l layout) readJSON(d descriptor, v any) error {
+	if d.Digest == "" {
+		return errors.New("it is not there")
+	}
+	data, err := os.ReadFile(l.blob(d.Digest))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
 func (l layout) putJSON(mediaType string, v any) (descriptor, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -200,18 +248,11 @@ func (l layout) prune() error {
 	}
 	used := map[string]bool{}
 	for _, image := range all {
-		data, err := os.ReadFile(l.blob(image.Digest))
-		if err != nil {
-			return err
-		}
-		var manifest struct {
-			Config descriptor   `json:"config"`
-			Layers []descriptor `json:"layers"`
-		}
-		if err := json.Unmarshal(data, &manifest); err != nil {
+		var m manifest
+		if err := l.readJSON(image, &m); err != nil {
 			return fmt.Errorf("cannot read the image %s: %w", image.Digest, err)
 		}
-		for _, d := range append(manifest.Layers, manifest.Config, image) {
+		for _, d := range append(m.Layers, m.Config, image) {
 			used[filepath.Base(l.blob(d.Digest))] = true
 		}
 	}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -99,5 +100,46 @@ func TestRegistry(t *testing.T) {
 	}
 	if status, _, _ := get("/v2/c5c3/function/manifests/v2"); status != http.StatusNotFound {
 		t.Errorf("a tag that is not there: got %d", status)
+	}
+}
+
+// TestWithin: a program in another image has what that one has, and is what runs in it.
+func TestWithin(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "program")
+	if err := os.WriteFile(program, []byte("binary"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l := layout{filepath.Join(dir, "layout")}
+	if err := l.within("rook:v1", "ceph:v18", "usr/bin/rook", program); err == nil {
+		t.Error("an image of one that is not there was made")
+	}
+	base := map[string]any{"Env": []string{"PATH=/bin"}, "User": "167", "Cmd": []string{"sh"}}
+	if err := errors.Join(l.add("ceph:v18", base, []file{{"bin/ceph", 0o755, nil}}), l.within("rook:v1", "ceph:v18", "usr/bin/rook", program)); err != nil {
+		t.Fatal(err)
+	}
+	type image struct {
+		Config map[string]any `json:"config"`
+		RootFS map[string]any `json:"rootfs"`
+	}
+	read := func(name string) (m manifest, i image) {
+		t.Helper()
+		all, err := l.images()
+		if err := errors.Join(err, l.readJSON(all[name], &m), l.readJSON(m.Config, &i)); err != nil {
+			t.Fatal(err)
+		}
+		return m, i
+	}
+	ceph, _ := read("ceph:v18")
+	rook, got := read("rook:v1")
+	want := image{
+		Config: map[string]any{"Env": []any{"PATH=/bin"}, "User": "167", "Entrypoint": []any{"/usr/bin/rook"}},
+		RootFS: map[string]any{"type": "layers", "diff_ids": []any{ceph.Layers[0].Digest, rook.Layers[1].Digest}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if diff := cmp.Diff(ceph.Layers, rook.Layers[:1]); diff != "" {
+		t.Errorf("layers: -want +got\n%s", diff)
 	}
 }

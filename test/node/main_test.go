@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,17 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// asked reports whether tests of a name were asked for, and not all of them.
+func asked(name string) bool { return strings.Contains(flag.Lookup("test.run").Value.String(), name) }
+
+// kit is what the tests need that were asked for.
+func kit() node.Kit {
+	if asked("Storage") {
+		return node.Storage
+	}
+	return node.ControlPlanes
+}
+
 // run installs what is needed, while there is a network, and then runs the tests in a machine of their own.
 func run(m *testing.M) (code int, err error) {
 	root, err := filepath.Abs("../..")
@@ -57,14 +69,13 @@ func run(m *testing.M) (code int, err error) {
 		if err := node.Install(unhurried, root, os.Stderr); err != nil {
 			return 0, err
 		}
-		if err := node.InstallOperators(unhurried, root, os.Stderr); err != nil {
+		if err := kit().Install(unhurried, root, os.Stderr); err != nil {
 			return 0, err
 		}
-		if err := node.InstallImages(unhurried, root, os.Stderr, node.Releases...); err != nil {
-			return 0, err
-		}
-		if _, err := install.Services(unhurried, root, clientRelease, os.Stderr); err != nil {
-			return 0, err
+		if !asked("Storage") {
+			if _, err := install.Services(unhurried, root, clientRelease, os.Stderr); err != nil {
+				return 0, err
+			}
 		}
 		code, err := sandbox.Enter(nil)
 		return code, errors.Join(err, node.Clean())
@@ -73,7 +84,7 @@ func run(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	defer cluster.Stop()
-	if err := cluster.Operators(ctx); err != nil {
+	if err := cluster.Operators(ctx, kit()); err != nil {
 		return 0, err
 	}
 	if err := cluster.Crossplane(ctx, root, node.Platform); err != nil {

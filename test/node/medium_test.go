@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -30,7 +29,7 @@ var maxScaleKind = schema.GroupVersionKind{Group: "k8s.mariadb.com", Version: "v
 // not come but the claim, which says so, and one that is not wanted any more goes.
 func TestMedium(t *testing.T) {
 	// It has the processors to itself for five minutes, which the others need.
-	if asked := flag.Lookup("test.run").Value.String(); !strings.Contains(asked, "Medium") {
+	if !asked("Medium") {
 		t.Skip("it runs when it is asked for: make test-e2e RUN=TestMedium")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)

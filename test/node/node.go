@@ -50,6 +50,7 @@ type Node struct {
 	Registry *registry.Registry
 
 	state     string
+	devices   []*os.File
 	lock      *os.File
 	processes *process.Group
 	progress  io.Writer
@@ -142,6 +143,9 @@ func (n *Node) connect(kubeconfig string) (err error) {
 func (n *Node) Stop() {
 	n.processes.Stop()
 	n.Registry.Close()
+	for _, d := range n.devices {
+		_ = d.Close()
+	}
 	_ = n.lock.Close()
 }
 
@@ -390,6 +394,9 @@ func Clean() error {
 		for _, dir := range slices.Backward(all) { // the innermost first
 			_ = os.Remove(dir)
 		}
+	}
+	for _, f := range Storage.folders {
+		_ = os.Remove(f) // that the node was given, unless somebody else has something there
 	}
 	return os.RemoveAll(filepath.Join(folder, "state"))
 }

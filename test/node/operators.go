@@ -42,22 +42,39 @@ type operator struct {
 	values string
 	// without are objects that are left out, by kind or by kind/name.
 	without []string
+	// library is the folder in the module with a chart that its own is rendered with.
+	library string
 	// files are folders in the module, whose files the image has, too, in a folder of its root.
 	files map[string]string
+	// base is the image of others that its program is put into, as bin; empty: it has an image of its program alone.
+	base, bin string
 }
 
-// operators are all of them, in the order in which they are installed.
-var operators = []operator{
-	{
-		name: "cert-manager", namespace: "cert-manager", tool: "cert-manager",
-		module: "github.com/cert-manager/cert-manager", chart: "deploy/charts/cert-manager", definitions: "deploy/crds",
-		// Its program here is the controllers alone: see hack/tools/cert-manager. They have no probes.
-		values: `{livenessProbe: {enabled: false}, startupapicheck: {enabled: false}}`,
-		without: []string{
-			"Deployment/cert-manager-webhook", "Deployment/cert-manager-cainjector",
-			"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration",
-		},
+// rook makes Ceph of its objects, and runs in Ceph's image with its own program in it, as the released one does.
+var rook = operator{
+	name: "rook-ceph", namespace: "rook-ceph", tool: "rook",
+	module: "github.com/rook/rook", chart: "deploy/charts/rook-ceph", library: "deploy/charts/library",
+	base: cephImage, bin: "usr/local/bin/rook",
+	// Devices are files (Node.Device), and nothing mounts a volume: the drivers would need images that are not there.
+	values: `{allowLoopDevices: true, csi: {` +
+		`rookUseCsiOperator: false, disableCsiDriver: "true", enableRbdDriver: false, enableCephfsDriver: false}}`,
+}
+
+// certManager issues certificates.
+var certManager = operator{
+	name: "cert-manager", namespace: "cert-manager", tool: "cert-manager",
+	module: "github.com/cert-manager/cert-manager", chart: "deploy/charts/cert-manager", definitions: "deploy/crds",
+	// Its program here is the controllers alone: see hack/tools/cert-manager. They have no probes.
+	values: `{livenessProbe: {enabled: false}, startupapicheck: {enabled: false}}`,
+	without: []string{
+		"Deployment/cert-manager-webhook", "Deployment/cert-manager-cainjector",
+		"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration",
 	},
+}
+
+// controlPlaneOperators are those that control planes order from, in the order in which they are installed.
+var controlPlaneOperators = []operator{
+	certManager,
 	{
 		name: "external-secrets", namespace: "external-secrets",
 		module: externalsecrets.Module, chart: "deploy/charts/external-secrets", definitions: "config/crds/bases",
@@ -83,28 +100,17 @@ var operators = []operator{
 	},
 }
 
-// InstallOperators brings what Operators and Crossplane need: programs, images and manifests. Like Install, it needs the network.
-func InstallOperators(ctx context.Context, root string, log io.Writer) error {
-	folder, err := Folder()
-	if err != nil {
-		return err
-	}
-	r := renderer{root: root, folder: folder, helm: filepath.Join(folder, "bin", "helm"), log: log}
-	if err := os.MkdirAll(filepath.Join(folder, "operators"), 0o755); err != nil {
-		return err
-	}
-	for _, o := range append(slices.Clone(operators), crossplane) {
-		if err := r.install(ctx, o); err != nil {
-			return fmt.Errorf("cannot bring %s: %w", o.name, err)
-		}
-	}
-	return r.packages(ctx)
-}
-
 // renderer makes the manifests of operators.
 type renderer struct {
 	root, folder, helm string
 	log                io.Writer
+}
+
+// newRenderer is one with a folder for what it makes.
+func newRenderer(root string, log io.Writer) (renderer, error) {
+	folder, err := Folder()
+	r := renderer{root: root, folder: folder, helm: filepath.Join(folder, "bin", "helm"), log: log}
+	return r, errors.Join(err, os.MkdirAll(filepath.Join(folder, "operators"), 0o755))
 }
 
 // install makes the images and the manifests of an operator.
@@ -126,7 +132,12 @@ func (r renderer) install(ctx context.Context, o operator) error {
 		if i.program == "" {
 			i.program = o.name
 		}
-		if err := l.program(i.name, i.program, program, more...); err != nil {
+		if o.base != "" {
+			err = l.within(i.name, withoutRegistry(o.base), o.bin, program)
+		} else {
+			err = l.program(i.name, i.program, program, more...)
+		}
+		if err != nil {
 			return fmt.Errorf("cannot make its image: %w", err)
 		}
 	}
@@ -236,6 +247,12 @@ func (r renderer) manifests(ctx context.Context, o operator, source string) (str
 	if err := released(chart, source[strings.LastIndex(source, "@v")+2:]); err != nil {
 		return "", err
 	}
+	if o.library != "" {
+		library := filepath.Join(source, filepath.FromSlash(o.library))
+		if err := os.CopyFS(filepath.Join(chart, "charts", filepath.Base(library)), os.DirFS(library)); err != nil {
+			return "", err
+		}
+	}
 	values := filepath.Join(scratch, "values.yaml")
 	if err := os.WriteFile(values, []byte(o.values), 0o600); err != nil {
 		return "", err
@@ -301,13 +318,20 @@ func imagesOf(objects []*unstructured.Unstructured) []asked {
 	return out
 }
 
-// Operators installs all operators and waits until they run.
-func (n *Node) Operators(ctx context.Context) error {
-	if err := n.deploy(ctx, operators...); err != nil {
+// Operators installs the operators of a kit and waits until they run.
+func (n *Node) Operators(ctx context.Context, k Kit) error {
+	for _, f := range k.folders {
+		if err := n.own(f); err != nil {
+			return err
+		}
+	}
+	if err := n.deploy(ctx, k.operators...); err != nil {
 		return err
 	}
-	if err := n.queues(ctx); err != nil {
-		return fmt.Errorf("cannot make the authority of queues: %w", err)
+	if k.queues {
+		if err := n.queues(ctx); err != nil {
+			return fmt.Errorf("cannot make the authority of queues: %w", err)
+		}
 	}
 	n.say("the operators run")
 	return nil

@@ -17,7 +17,7 @@ import (
 
 // TestOperators: every operator has a program and manifests, and a namespace of its own or of its family.
 func TestOperators(t *testing.T) {
-	for _, o := range append(slices.Clone(operators), crossplane) {
+	for _, o := range slices.Concat(ControlPlanes.operators, Storage.operators, []operator{crossplane}) {
 		if (o.chart == "") == (o.kustomization == "") {
 			t.Errorf("%s has a chart or a kustomization, and not both", o.name)
 		}

@@ -3,7 +3,8 @@
 // Command up starts a cluster of one real node on this machine, and keeps it until it is told to stop.
 //
 //	up               start in the background, and return when it is ready
-//	up -platform     the same, with the operators of other projects, Crossplane, and everything of ours
+//	up -platform     the same, with the operators of other projects, Crossplane, and everything of ours, for control planes
+//	up -storage      the same for Ceph clusters
 //	up -down         stop it; nothing is left
 //
 // The cluster has a network of its own. The script that it names runs a command there, with the administrator's kubeconfig:
@@ -35,12 +36,22 @@ import (
 // startTimeout is how long a start may take when everything is built.
 const startTimeout = 10 * time.Minute
 
+// Flags that ask for what a node has beside Kubernetes.
+const (
+	platformFlag = "platform"
+	storageFlag  = "storage"
+)
+
+// deviceSize is that of a device for Ceph, in bytes. Nobody has more of it than is written.
+const deviceSize = 12 << 30
+
 func main() {
 	sandbox.Main()
 	root := flag.String("root", ".", "folder of this project")
 	down := flag.Bool("down", false, "stop the cluster")
 	background := flag.Bool("background", false, "be the cluster")
-	platform := flag.Bool("platform", false, "install the operators of other projects, Crossplane and everything of ours, too")
+	platform := flag.Bool(platformFlag, false, "install the operators of control planes, Crossplane and everything of ours, too")
+	storage := flag.Bool(storageFlag, false, "install the operators of Ceph clusters, Crossplane and everything of ours, too")
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
 	folder, err := node.Folder()
@@ -48,7 +59,13 @@ func main() {
 		*root, err = filepath.Abs(*root)
 	}
 	if err == nil {
-		u := up{folder: folder, platform: *platform, root: *root}
+		u := up{folder: folder, root: *root}
+		switch {
+		case *platform:
+			u.kit, u.flag = &node.ControlPlanes, platformFlag
+		case *storage:
+			u.kit, u.flag = &node.Storage, storageFlag
+		}
 		switch {
 		case *down:
 			err = u.stop()
@@ -69,9 +86,11 @@ func main() {
 // up is a cluster that runs in the background. Its files are in a folder: pid, of the process outside of its machine; log; and ready,
 // which is there when it is.
 type up struct {
-	folder   string
-	root     string
-	platform bool
+	folder string
+	root   string
+	// kit of a platform, and the flag that asks for it. Nil: there is none.
+	kit  *node.Kit
+	flag string
 }
 
 func (u up) file(name string) string { return filepath.Join(u.folder, name) }
@@ -84,11 +103,10 @@ func (u up) start() error {
 	if err := node.Install(context.Background(), u.root, os.Stderr); err != nil {
 		return err
 	}
-	if u.platform {
-		if err := node.InstallOperators(context.Background(), u.root, os.Stderr); err != nil {
-			return err
-		}
-		if err := node.InstallImages(context.Background(), u.root, os.Stderr, node.Releases...); err != nil {
+	args := []string{"-background", "-root=" + u.root}
+	if u.kit != nil {
+		args = append(args, "-"+u.flag)
+		if err := u.kit.Install(context.Background(), u.root, os.Stderr); err != nil {
 			return err
 		}
 	}
@@ -99,8 +117,7 @@ func (u up) start() error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() //nolint:errcheck // the cluster has it
-	args := []string{"-background", "-root=" + u.root, fmt.Sprintf("-platform=%t", u.platform)}
+	defer log.Close()                              //nolint:errcheck // the cluster has it
 	cmd := exec.Command("/proc/self/exe", args...) //nolint:noctx // it outlives this process
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -156,12 +173,20 @@ func (u up) serve() error {
 		return err
 	}
 	defer n.Stop()
-	if u.platform {
-		if err := errors.Join(n.Operators(starting), n.Crossplane(starting, u.root, node.Platform)); err != nil {
+	if u.kit != nil {
+		if err := errors.Join(n.Operators(starting, *u.kit), n.Crossplane(starting, u.root, node.Platform)); err != nil {
 			return err
 		}
 	}
-	text := fmt.Sprintf("the node is ready; try\n  %s kubectl get pods -A\nand stop it with make node-down\n", u.file("enter"))
+	text := "the node is ready"
+	if u.flag == storageFlag {
+		device, err := n.Device(deviceSize)
+		if err != nil {
+			return err
+		}
+		text += ", and its device " + device + " is empty"
+	}
+	text += fmt.Sprintf("; try\n  %s kubectl get pods -A\nand stop it with make node-down\n", u.file("enter"))
 	if err := os.WriteFile(u.file("ready"), []byte(text), 0o644); err != nil {
 		return err
 	}

@@ -1,0 +1,64 @@
+//go:build linux
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// Kit is what a platform has beside Kubernetes, Crossplane and everything of ours, for some kinds of claims.
+type Kit struct {
+	operators []operator
+	// images are taken from elsewhere, releases are those of OpenStack whose images there are.
+	images   []other
+	releases []release.Release
+	// folders are those of the node in which pods keep something, and which are the machine's own.
+	folders []string
+	// queues says that RabbitMQ's operators get an authority.
+	queues bool
+}
+
+// ControlPlanes is for claims of control planes.
+var ControlPlanes = Kit{
+	operators: controlPlaneOperators, releases: releases, queues: true,
+	images: []other{
+		{"library/memcached:1.6.39", "memcached"},
+		{"library/mariadb:11.8.5", "mariadb"},             // that mariadb-operator asks for
+		{"library/rabbitmq:4.1.3-management", "rabbitmq"}, // that RabbitMQ's cluster operator asks for
+	},
+}
+
+// Storage is for claims of Ceph clusters.
+var Storage = Kit{
+	operators: []operator{certManager, rook}, images: []other{{cephImage, "ceph"}},
+	folders: []string{"/var/lib/rook"}, // what daemons have beside their devices
+}
+
+// Install brings what a platform of the kit needs and is not there yet, after Install of the node: programs, images and manifests, of
+// Crossplane and of ours, too. It needs the network.
+func (k Kit) Install(ctx context.Context, root string, log io.Writer) error {
+	r, err := newRenderer(root, log)
+	if err != nil {
+		return err
+	}
+	b := builder{root: root, log: log}
+	// Programs are put into some of these.
+	if err := b.others(ctx, layout{filepath.Join(r.folder, "images")}, k.images); err != nil {
+		return err
+	}
+	for _, o := range append(slices.Clone(k.operators), crossplane) {
+		if err := r.install(ctx, o); err != nil {
+			return fmt.Errorf("cannot bring %s: %w", o.name, err)
+		}
+	}
+	if err := r.packages(ctx); err != nil {
+		return err
+	}
+	return b.openstack(ctx, layout{filepath.Join(r.folder, "..", "images", "oci")}, k.releases)
+}

@@ -1,0 +1,569 @@
+//go:build node && linux
+
+package node_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/node"
+	"github.com/c5c3/crossplane-cobaltcore/test/platform"
+)
+
+// nodeName is what the node is called.
+const nodeName = "node"
+
+// stored is a Ceph cluster that the released Rook makes of a claim.
+type stored struct {
+	*broken
+	t *testing.T
+}
+
+// TestStorage: a claim becomes a healthy Ceph, by the released Rook on a device of the node. Users may do what was written and no more, an
+// outsider reads what it wrote with nothing but the claim's status and a key, and the claim says what is wrong while it is.
+func TestStorage(t *testing.T) {
+	if !asked("Storage") {
+		t.Skip("it has a platform of its own: make test-e2e RUN=TestStorage")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Minute)
+	defer cancel()
+	const size = 12 << 30
+	device, err := cluster.Device(size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := decode(t, "testdata/storage.yaml")
+	s := &stored{broken: &broken{claim: claim}, t: t}
+	s.set([]any{map[string]any{"name": nodeName, "devices": []any{map[string]any{"name": device}}}}, "nodes")
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: claim.GetNamespace()}}
+	if err := cluster.Client.Create(ctx, namespace); client.IgnoreAlreadyExists(err) != nil {
+		t.Fatal(err)
+	}
+	s.said = s.listen(ctx, t)
+	started := time.Now()
+	apply(ctx, t, s.claim)
+	s.ready(ctx, 15*time.Minute)
+	t.Logf("ready after %.0f s", time.Since(started).Seconds())
+	s.say(started)
+	s.namespace = instance(ctx, t, claim)
+	for _, step := range []struct {
+		name string
+		run  func(context.Context, *testing.T)
+	}{
+		{"Rook", s.testRook},
+		{"Users", s.testUsers},
+		{"Outsider", s.testOutsider},
+		{"Faults", s.testFaults},
+		{"Pool", s.testPool},
+		{"Retain", s.testRetain},
+		{"Delete", s.testDelete},
+	} {
+		if !t.Run(step.name, func(t *testing.T) { s.t = t; step.run(ctx, t) }) {
+			t.Logf("%s\n%s", cluster.Waiting(ctx, s.namespace), cluster.LastWords(ctx, s.namespace))
+		}
+	}
+}
+
+// set changes a field of the claim's spec, which apply then orders.
+func (s *stored) set(value any, path ...string) {
+	s.t.Helper()
+	if err := unstructured.SetNestedField(s.claim.Object, value, append([]string{"spec"}, path...)...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// now is the claim as it is.
+func (s *stored) now(ctx context.Context) (*unstructured.Unstructured, error) {
+	u := s.claim.DeepCopy()
+	return u, cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), u)
+}
+
+// is is no error if every condition of the claim is true, of its last edit.
+func (s *stored) is(ctx context.Context) error {
+	u, err := s.now(ctx)
+	if err != nil {
+		return err
+	}
+	if c, ok := platform.ConditionOf(u, "Ready"); !ok || c.ObservedGeneration != 0 && c.ObservedGeneration != u.GetGeneration() {
+		return errors.New("the claim's last edit was not seen yet")
+	}
+	if text := untrue(u); text != "" {
+		return errors.New(text)
+	}
+	return nil
+}
+
+func (s *stored) ready(ctx context.Context, timeout time.Duration) {
+	s.t.Helper()
+	if err := within(ctx, timeout, func() error { return s.is(ctx) }); err != nil {
+		s.say(time.Time{})
+		s.t.Fatalf("the claim is not ready after %.0f s: %v\n%s", timeout.Seconds(), err, s.waiting(ctx))
+	}
+}
+
+// waiting is what the pods of the cluster wait for.
+func (s *stored) waiting(ctx context.Context) string {
+	namespace, err := workloads(ctx, s.claim)
+	if err != nil {
+		return err.Error()
+	}
+	return cluster.Waiting(ctx, namespace) + "\n" + cluster.LastWords(ctx, namespace)
+}
+
+// say logs what the claim has said since a time.
+func (s *stored) say(since time.Time) {
+	s.t.Helper()
+	s.said.check(s.t, since, nil)
+}
+
+// ceph asks Ceph as its administrator, from the pod of Rook's operator. The answer is JSON.
+func (s *stored) ceph(ctx context.Context, out any, args ...string) error {
+	folder := "/var/lib/rook/" + s.namespace
+	text, err := kubectl(ctx, append([]string{"exec", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--", "ceph", "--connect-timeout=10",
+		"--conf=" + folder + "/" + s.namespace + ".config", "--name=client.admin", "--keyring=" + folder + "/client.admin.keyring",
+		"--format=json"}, args...)...)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(text), out)
+}
+
+// kubectl returns what kubectl prints.
+func kubectl(ctx context.Context, args ...string) (string, error) {
+	folder, err := node.Folder()
+	if err != nil {
+		return "", err
+	}
+	args = append([]string{"--kubeconfig=" + cluster.Kubeconfig}, args...)
+	cmd := exec.CommandContext(ctx, filepath.Join(folder, "bin", "kubectl"), args...)
+	said := &strings.Builder{}
+	cmd.Stderr = said
+	out, err := cmd.Output()
+	if err != nil {
+		return string(out), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, said)
+	}
+	return string(out), nil
+}
+
+var cephKinds = []string{"CephCluster", "CephBlockPool", "CephClient", "CephObjectStore"}
+
+func cephKind(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "ceph.rook.io", Version: "v1", Kind: kind}
+}
+
+func (s *stored) objects(ctx context.Context, kind string) ([]unstructured.Unstructured, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(cephKind(kind))
+	err := cluster.Client.List(ctx, list, client.InNamespace(s.namespace))
+	return list.Items, err
+}
+
+// health is Ceph's own word for how it is, and the names of what it finds wrong.
+func (s *stored) health(ctx context.Context) (string, []string, error) {
+	var said struct {
+		Status string         `json:"status"`
+		Checks map[string]any `json:"checks"`
+	}
+	err := s.ceph(ctx, &said, "health")
+	var checks []string
+	for name := range said.Checks {
+		checks = append(checks, name)
+	}
+	slices.Sort(checks)
+	return said.Status, checks, err
+}
+
+// testRook: Rook itself says of each object that it is ready, and Ceph that nothing is wrong.
+func (s *stored) testRook(ctx context.Context, t *testing.T) {
+	for _, kind := range cephKinds {
+		all, err := s.objects(ctx, kind)
+		if err != nil || len(all) == 0 {
+			t.Fatalf("there is no %s: %v", kind, err)
+		}
+		for i := range all {
+			phase, _, _ := unstructured.NestedString(all[i].Object, "status", "phase")
+			t.Logf("%s %s: %s, status %.600s", kind, all[i].GetName(), phase, fmt.Sprint(all[i].Object["status"]))
+			if phase != "Ready" {
+				t.Errorf("Rook says that %s %s is %s", kind, all[i].GetName(), phase)
+			}
+		}
+	}
+	health, checks, err := s.health(ctx)
+	if err != nil || health != "HEALTH_OK" {
+		t.Errorf("Ceph says %s %v, %v", health, checks, err)
+	}
+}
+
+// testUsers: users have in Ceph what was written for them.
+func (s *stored) testUsers(ctx context.Context, t *testing.T) {
+	all, err := s.objects(ctx, "CephClient")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		name := all[i].GetName()
+		want, _, _ := unstructured.NestedStringMap(all[i].Object, "spec", "caps")
+		if diff := cmp.Diff(want, s.caps(ctx, t, name)); diff != "" {
+			t.Errorf("user %s: -want +got\n%s", name, diff)
+		}
+	}
+}
+
+// caps are what a user may do, by Ceph.
+func (s *stored) caps(ctx context.Context, t *testing.T, user string) map[string]string {
+	t.Helper()
+	var got []struct {
+		Caps map[string]string `json:"caps"`
+	}
+	if err := s.ceph(ctx, &got, "auth", "get", "client."+user); err != nil || len(got) != 1 {
+		t.Fatalf("user %s: %v", user, err)
+	}
+	return got[0].Caps
+}
+
+// access is status.access of the claim, as far as it is asked for.
+type access struct {
+	FSID      string   `json:"fsid"`
+	Monitors  []string `json:"monitors"`
+	Consumers []struct {
+		Pools []struct {
+			Pool string `json:"pool"`
+		} `json:"pools"`
+		Clients []struct {
+			Service    string `json:"service"`
+			User       string `json:"user"`
+			SecretName string `json:"secretName"`
+		} `json:"clients"`
+	} `json:"consumers"`
+}
+
+func (s *stored) access(ctx context.Context, t *testing.T) access {
+	t.Helper()
+	claim, err := s.now(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, _, _ := unstructured.NestedMap(claim.Object, "status", "access")
+	data, err := json.Marshal(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := access{}
+	if err := json.Unmarshal(data, &out); err != nil || len(out.Consumers) != 1 {
+		t.Fatalf("access is %s: %v", data, err)
+	}
+	return out
+}
+
+// outsider is a pod in the tenant's namespace, which knows the claim's status and a key. It writes as long as it lives.
+const outsider = `
+apiVersion: v1
+kind: Pod
+metadata: {namespace: %[1]s, name: outsider}
+spec:
+  terminationGracePeriodSeconds: 0
+  securityContext: {runAsNonRoot: true, runAsUser: 65532, seccompProfile: {type: RuntimeDefault}}
+  containers:
+  - name: client
+    image: quay.io/ceph/ceph:v18.2.7
+    command:
+    - sh
+    - -c
+    - |
+      while sleep 1; do timeout 15 rados --id cinder -p volumes put probe /etc/hostname 2>/dev/null && echo "wrote $(date +%%s)"; done
+    securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}
+    volumeMounts: [{name: ceph, mountPath: /etc/ceph}, {name: tmp, mountPath: /tmp}]
+  volumes: [{name: ceph, secret: {secretName: ceph}}, {name: tmp, emptyDir: {}}]
+`
+
+// out runs a command in the pod of the outsider.
+func (s *stored) out(ctx context.Context, command ...string) (string, error) {
+	return kubectl(ctx, append([]string{"exec", "-n", s.claim.GetNamespace(), "outsider", "--", "timeout", "60"}, command...)...)
+}
+
+// testOutsider: with what the claim says and the key of Cinder's user, a stranger writes and reads in its pool, and not in that of images.
+func (s *stored) testOutsider(ctx context.Context, t *testing.T) {
+	known := s.access(ctx, t)
+	var id map[string]any
+	if err := s.ceph(ctx, &id, "fsid"); err != nil || id["fsid"] != known.FSID {
+		t.Errorf("the claim says that the cluster is %s, and it is %v: %v", known.FSID, id["fsid"], err)
+	}
+	key := ""
+	for _, c := range known.Consumers[0].Clients {
+		if c.Service == "cinder" {
+			key = string(secret(ctx, t, s.namespace, c.SecretName)["userKey"])
+		}
+	}
+	if key == "" {
+		t.Fatalf("the claim knows no user for Cinder: %+v", known)
+	}
+	files := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.claim.GetNamespace(), Name: "ceph"},
+		StringData: map[string]string{
+			"ceph.conf":                  "[global]\nfsid = " + known.FSID + "\nmon_host = " + strings.Join(known.Monitors, ",") + "\n",
+			"ceph.client.cinder.keyring": "[client.cinder]\nkey = " + key + "\n",
+		},
+	}
+	if err := cluster.Client.Create(ctx, files); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Apply(ctx, fmt.Appendf(nil, outsider, s.claim.GetNamespace())); err != nil {
+		t.Fatal(err)
+	}
+	eventually(ctx, t, 3*time.Minute, func() error { return s.wrote(ctx, time.Now().Add(-10*time.Second)) })
+	script := `set -e
+echo hello >/tmp/in
+rados --id cinder -p volumes put object /tmp/in
+rados --id cinder -p volumes get object /tmp/out
+cmp /tmp/in /tmp/out
+rbd --id cinder create volumes/v1 --size 64M
+rbd --id cinder bench --io-type write --io-size 1M --io-total 32M volumes/v1 | tail -1
+rbd --id cinder snap create --no-progress volumes/v1@s
+rbd --id cinder ls volumes
+rbd --id cinder ls images`
+	text, err := s.out(ctx, "sh", "-c", script)
+	if err != nil {
+		t.Errorf("the user of Cinder cannot work: %v", err)
+	}
+	t.Log(text)
+	for _, refused := range []string{
+		"rados --id cinder -p images put object /tmp/in", "rbd --id cinder create images/i --size 1M", "ceph --id cinder auth ls",
+	} {
+		if text, err := s.out(ctx, "sh", "-c", refused); err == nil {
+			t.Errorf("it may: %s\n%s", refused, text)
+		}
+	}
+}
+
+// wrote is no error if the outsider has written since a time.
+func (s *stored) wrote(ctx context.Context, since time.Time) error {
+	text, err := kubectl(ctx, "logs", "-n", s.claim.GetNamespace(), "outsider", "--tail=1")
+	if err != nil {
+		return err
+	}
+	var at int64
+	if _, err := fmt.Sscanf(text, "wrote %d", &at); err != nil || at <= since.Unix() {
+		return fmt.Errorf("the outsider has written nothing since %s: %q", since.Format(time.TimeOnly), text)
+	}
+	return nil
+}
+
+// outages are the times in which the outsider wrote nothing for longer than a write takes.
+func (s *stored) outages(ctx context.Context, since time.Time) ([]outage, error) {
+	text, err := kubectl(ctx, "logs", "-n", s.claim.GetNamespace(), "outsider")
+	if err != nil {
+		return nil, err
+	}
+	var out []outage
+	const usual = 8 * time.Second
+	last := since
+	for line := range strings.Lines(text) {
+		var seconds int64
+		if _, err := fmt.Sscanf(line, "wrote %d", &seconds); err != nil {
+			continue
+		}
+		at := time.Unix(seconds, 0)
+		if at.Before(since) {
+			continue
+		}
+		if at.Sub(last) > usual {
+			out = append(out, outage{from: last, to: at})
+		}
+		last = at
+	}
+	return out, nil
+}
+
+// daemons are those of the cluster, by what they are called here: labels of their pods, and their Deployment.
+var daemons = []struct{ name, pods, deployment string }{
+	{"the daemon of the device", "app=rook-ceph-osd", "rook-ceph-osd-0"},
+	{"the monitor", "app=rook-ceph-mon", "rook-ceph-mon-a"},
+	{"the manager", "app=rook-ceph-mgr", "rook-ceph-mgr-a"},
+}
+
+// testFaults: each daemon is killed, and then kept away for a while. It comes back by itself, and the claim says what is wrong meanwhile.
+func (s *stored) testFaults(ctx context.Context, t *testing.T) {
+	for _, d := range daemons {
+		t.Run(strings.ReplaceAll(d.name, " ", "_")+"_is_killed", func(t *testing.T) {
+			s.t = t
+			s.sufferCeph(ctx, func() error { return crash(d.pods)(ctx, s.broken) }, nil)
+		})
+		t.Run(strings.ReplaceAll(d.name, " ", "_")+"_is_away", func(t *testing.T) {
+			s.t = t
+			s.sufferCeph(ctx, func() error { return s.scale(ctx, d.deployment, 0) }, func() error {
+				wait(ctx, 3*time.Minute)
+				health, checks, err := s.health(ctx)
+				t.Logf("after three minutes Ceph says %s %v, %v", health, checks, err)
+				return s.scale(ctx, d.deployment, 1)
+			})
+		})
+	}
+}
+
+func (s *stored) scale(ctx context.Context, name string, replicas int32) error {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
+	return cluster.Client.Patch(ctx, d, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, replicas)))
+}
+
+// sufferCeph brings a fault about, waits until the outsider writes again and Ceph is healthy, and logs what the claim has said.
+func (s *stored) sufferCeph(ctx context.Context, strike, repair func() error) {
+	t := s.t
+	t.Helper()
+	started := time.Now()
+	if err := strike(); err != nil {
+		t.Fatal(err)
+	}
+	from := time.Now()
+	if repair != nil {
+		if err := repair(); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("repaired after %.0f s", time.Since(started).Seconds())
+		from = time.Now()
+	}
+	eventually(ctx, t, 10*time.Minute, func() error { return s.wrote(ctx, from.Add(3*time.Second)) })
+	t.Logf("written again after %.0f s", time.Since(from).Seconds())
+	eventually(ctx, t, 10*time.Minute, func() error {
+		health, checks, err := s.health(ctx)
+		if err == nil && health != "HEALTH_OK" {
+			err = fmt.Errorf("%s %v", health, checks)
+		}
+		return err
+	})
+	t.Logf("healthy after %.0f s", time.Since(from).Seconds())
+	eventually(ctx, t, 10*time.Minute, func() error { return s.is(ctx) })
+	t.Logf("the claim says so after %.0f s", time.Since(from).Seconds())
+	outages, err := s.outages(ctx, started)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range outages {
+		t.Logf("nothing was written from %.0f s to %.0f s", o.from.Sub(started).Seconds(), o.to.Sub(started).Seconds())
+	}
+	t.Logf("not ready for %.0f s", s.said.check(t, started, outages).Seconds())
+}
+
+// testPool: a pool that is added is there, and users who may use it may do so then.
+func (s *stored) testPool(ctx context.Context, t *testing.T) {
+	pools, _, _ := unstructured.NestedSlice(s.claim.Object, "spec", "pools")
+	s.set(append(pools, map[string]any{"name": "vms"}), "pools")
+	started := time.Now()
+	apply(ctx, t, s.claim)
+	eventually(ctx, t, 5*time.Minute, func() error {
+		known := s.access(ctx, t)
+		if len(known.Consumers[0].Pools) != 3 {
+			return fmt.Errorf("the claim knows %+v", known.Consumers[0].Pools)
+		}
+		return s.is(ctx)
+	})
+	t.Logf("there after %.0f s", time.Since(started).Seconds())
+	eventually(ctx, t, time.Minute, func() error {
+		if got := s.caps(ctx, t, "cinder")["osd"]; !strings.Contains(got, "pool=vms") {
+			return fmt.Errorf("the user of Cinder may do %s", got)
+		}
+		return nil
+	})
+	t.Logf("used after %.0f s", time.Since(started).Seconds())
+	if text, err := s.out(ctx, "rbd", "--id", "cinder", "create", "vms/disk", "--size", "8M"); err != nil {
+		t.Errorf("the user of Cinder may not use it: %v\n%s", err, text)
+	}
+	s.testUsers(ctx, t)
+}
+
+// testRetain: the claim is deleted, and Ceph goes on; the same claim takes it over.
+func (s *stored) testRetain(ctx context.Context, t *testing.T) {
+	before := s.access(ctx, t)
+	s.remove(ctx, 3*time.Minute)
+	wait(ctx, 20*time.Second)
+	if err := s.wrote(ctx, time.Now().Add(-10*time.Second)); err != nil {
+		t.Errorf("without the claim: %v", err)
+	}
+	started := time.Now()
+	apply(ctx, t, s.claim)
+	s.ready(ctx, 5*time.Minute)
+	t.Logf("taken over after %.0f s", time.Since(started).Seconds())
+	if diff := cmp.Diff(before, s.access(ctx, t)); diff != "" {
+		t.Errorf("access: -before +after\n%s", diff)
+	}
+	if text, err := s.out(ctx, "rbd", "--id", "cinder", "ls", "volumes"); err != nil || strings.TrimSpace(text) != "v1" {
+		t.Errorf("images are %q: %v", text, err)
+	}
+}
+
+// remove deletes the claim, and waits until it is gone.
+func (s *stored) remove(ctx context.Context, timeout time.Duration) {
+	s.t.Helper()
+	started := time.Now()
+	if err := cluster.Client.Delete(ctx, s.claim.DeepCopy()); err != nil {
+		s.t.Fatal(err)
+	}
+	eventually(ctx, s.t, timeout, func() error {
+		if u, err := s.now(ctx); !apierrors.IsNotFound(err) {
+			return errors.Join(errors.New("the claim is still there"), err, errors.New(untrue(u)))
+		}
+		return nil
+	})
+	s.t.Logf("the claim is gone after %.0f s", time.Since(started).Seconds())
+}
+
+// testDelete: with Delete, a pool in which there is an image stays, and says so, until somebody has removed it. Then nothing is left.
+func (s *stored) testDelete(ctx context.Context, t *testing.T) {
+	s.set("Delete", "deletionPolicy")
+	apply(ctx, t, s.claim)
+	eventually(ctx, t, 3*time.Minute, func() error {
+		u, err := s.now(ctx)
+		if err == nil && status(u, "deletionPolicy") != "Delete" {
+			err = errors.New("the policy is not in force yet")
+		}
+		return errors.Join(err, s.is(ctx))
+	})
+	if err := cluster.Client.Delete(ctx, s.claim.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	started := time.Now()
+	eventually(ctx, t, 3*time.Minute, func() error {
+		pool := object(cephKind("CephBlockPool"))
+		if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: "volumes"}, pool); err != nil {
+			return err
+		}
+		c, ok := platform.ConditionOf(pool, "PoolDeletionIsBlocked")
+		if !ok || c.Status != "True" {
+			return fmt.Errorf("the pool does not say that it is kept: %v", pool.Object["status"])
+		}
+		t.Logf("the pool says after %.0f s: %s: %s", time.Since(started).Seconds(), c.Reason, c.Message)
+		return nil
+	})
+	if claim, err := s.now(ctx); err == nil {
+		t.Logf("the claim says: %s", untrue(claim))
+	} else {
+		t.Logf("the claim: %v", err)
+	}
+	for _, c := range []string{
+		"rbd --id cinder snap rm --no-progress volumes/v1@s", "rbd --id cinder rm --no-progress volumes/v1",
+		"rbd --id cinder rm --no-progress vms/disk",
+	} {
+		if text, err := s.out(ctx, "sh", "-c", c); err != nil {
+			t.Errorf("%s: %v\n%s", c, err, text)
+		}
+	}
+	eventually(ctx, t, 10*time.Minute, func() error { return left(ctx, s.claim, s.namespace) })
+	t.Logf("nothing is left after %.0f s", time.Since(started).Seconds())
+}
