@@ -70,11 +70,15 @@ type machines struct {
 	begin   time.Time
 }
 
-// startMachines makes two claims a cloud.
-func startMachines(t *testing.T, r release.Release, end string, number int) *machines {
+// startMachines makes two claims a cloud, of which that of the control plane may be changed first.
+func startMachines(t *testing.T, r release.Release, end string, number int, change ...func([]byte) []byte) *machines {
 	t.Helper()
 	m := &machines{begin: time.Now(), outside: fmt.Sprintf("203.0.%d", 113+number)}
-	cloud := start(t, of(t, "compute.yaml", r, end), func(o *Options) { o.Pool = of(t, "hypervisors.yaml", r, end) })
+	claim := of(t, "compute.yaml", r, end)
+	for _, c := range change {
+		claim = c(claim)
+	}
+	cloud := start(t, claim, func(o *Options) { o.Pool = of(t, "hypervisors.yaml", r, end) })
 	m.lap(t, "both claims are ready")
 	if err := sandbox.AddNetwork(cloud.Pool().Uplinks["eth1"], m.outside+".1/24"); err != nil {
 		t.Fatal(err)

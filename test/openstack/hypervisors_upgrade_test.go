@@ -3,6 +3,7 @@
 package openstack
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -23,13 +24,13 @@ import (
 // a virtual machine is pinged, which goes on, and clients use the APIs, of whose requests none fails.
 func TestHypervisorsUpgrade(t *testing.T) {
 	const end, number = "-up", 8
-	m := startMachines(t, before, end, number)
+	m := startMachines(t, before, end, number, pairs)
 	g := m.boot(t)
 	counted := m.seconds(t, g)
 	load := cloudUsed(t, m, g)
 	load.more(t, 10)
 	m.pinged(t, g, "control plane", func() {
-		upgrade(t, m.cloud, of(t, "compute.yaml", after, end), after, "keystone", "placement", "glance")
+		upgrade(t, m.cloud, pairs(of(t, "compute.yaml", after, end)), after, "keystone", "placement", "glance")
 		for _, schema := range []string{"nova-api", "nova-cell0", "nova-cell1", "neutron"} {
 			checkContracted(t, m.cloud, schema, after)
 		}
@@ -55,6 +56,11 @@ func TestHypervisorsUpgrade(t *testing.T) {
 	t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, m, g) })
 	t.Run("Second", func(t *testing.T) { testSecond(t, m, g) })
 	t.Run("Delete", func(t *testing.T) { testDelete(t, m, g) })
+}
+
+// pairs gives a claim a second pod of Glance, whose pods are replaced one after the other, each in its place.
+func pairs(claim []byte) []byte {
+	return bytes.Replace(claim, []byte("    glance:\n"), []byte("    glance:\n      replicas: 2\n"), 1)
 }
 
 // pinged does something while a virtual machine is pinged, which no part of an upgrade may be noticed by.
