@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
 )
 
 // TestAttachable: the claim says of which backends virtual machines get no volumes, and why.
@@ -25,6 +26,13 @@ func TestAttachable(t *testing.T) {
 		"No key": {
 			"Cinder is not there yet.", theirs, func(w *simulate.World) { delete(w.Observed, key) },
 			"STATUS_CONDITION_FALSE KeyMissing: ceph-rbd: the key of its user is not here yet; Cinder's pods wait for it, too",
+		},
+		"Nodes": {
+			"It waits for libvirt there.", theirs, func(w *simulate.World) {
+				set := w.Observed["volume-keys"].With(encoded.Number(3), "status", "desiredNumberScheduled")
+				w.Observed["volume-keys"] = set.With(encoded.Number(1), "status", "numberAvailable")
+			},
+			"STATUS_CONDITION_FALSE NodesBehind: libvirt does not have all keys yet on 2 of 3 nodes",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
