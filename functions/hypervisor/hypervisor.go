@@ -32,7 +32,7 @@ import (
 func New() function.Runner {
 	return function.Kind[hypervisorv1.HypervisorCluster, *model]{
 		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
-		Remarks: []function.Remark[*model]{{Type: VolumesAttachable, Verdict: (*model).attachable}},
+		Remarks: []function.Remark[*model]{{Type: volumesAttachable, Verdict: (*model).attachable}},
 	}
 }
 

@@ -26,9 +26,11 @@ known() {
 # tell gives libvirt the key. A key that it has is replaced, so that there is never none.
 tell() {
   rm -f "$TOLD/$uuid"
-  libvirt secret-define /dev/stdin <<END && printf %s "$key" | libvirt secret-set-value "$uuid" --file /dev/stdin && digest >"$TOLD/$uuid" || return 1
+  libvirt secret-define /dev/stdin <<END || return 1
 <secret ephemeral='yes' private='yes'><uuid>$uuid</uuid><usage type='ceph'><name>$backend $uuid</name></usage></secret>
 END
+  printf %s "$key" | libvirt secret-set-value "$uuid" --file /dev/stdin || return 1
+  digest >"$TOLD/$uuid"
   echo "libvirt has the key of client.$user for $backend"
 }
 

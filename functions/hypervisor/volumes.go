@@ -16,8 +16,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
-// VolumesAttachable is the condition that says whether virtual machines of the pool get volumes, and of which backends they do not.
-const VolumesAttachable = "VolumesAttachable"
+// volumesAttachable is the condition that says whether virtual machines of the pool get volumes, and of which backends they do not.
+const volumesAttachable = "VolumesAttachable"
 
 // keysName begins the names of what brings the keys of volumes here, keyPrefix those of the copies. They are brought apart from what nodes
 // log in with: nothing but volumes waits for a key that is missing.

@@ -45,7 +45,7 @@ func TestAttachable(t *testing.T) {
 			}
 			got := ""
 			for _, c := range New().Run(w.Request()).Conditions {
-				if c.GetType() == VolumesAttachable {
+				if c.GetType() == volumesAttachable {
 					got = c.GetStatus().String() + " " + c.GetReason() + ": " + c.GetMessage()
 				}
 			}

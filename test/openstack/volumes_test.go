@@ -240,7 +240,8 @@ func testBootVolume(t *testing.T, d *disks, g guest) {
 	}
 	d.until(t, "the virtual machine's disk on its console", s.ID, func() error {
 		text, err := servers.ShowConsoleOutput(ctx, d.ServiceClient, s.ID, servers.ShowConsoleOutputOpts{}).Extract()
-		if want := "guest has a disk: " + serial(root) + " " + content; err == nil && (!strings.Contains(text, want) || !strings.Contains(text, s.ID)) {
+		want := "guest has a disk: " + serial(root) + " " + content
+		if err == nil && (!strings.Contains(text, want) || !strings.Contains(text, s.ID)) {
 			err = fmt.Errorf("it does not say %q yet, or who it is", want)
 		}
 		return err
