@@ -92,7 +92,8 @@ func (m *model) libvirtDaemon(config files) daemon {
 			UserID: nobody, Containers: []corev1.Container{c}, Annotations: map[string]string{configAnnotation: config.hash()},
 			Volumes: []corev1.Volume{
 				workload.ConfigVolume("config", libvirtComponent+"-config"),
-				empty("cache"), empty("secrets"),
+				empty("cache"),
+				{Name: "secrets", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}},
 			},
 		},
 		said: m.spec.Virtualization.Libvirt.Resources, enough: requests("100m", "256Mi"), privileges: []workload.Privilege{p},

@@ -29,7 +29,8 @@ const (
 // keysFolder is where a container has a keyring for each backend, by its name.
 const keysFolder = "/etc/keys"
 
-// secretsFolder is where libvirt would keep what it is told of keys. It is told to keep them in memory, and nothing is ever written there.
+// secretsFolder is where libvirt keeps what it is not told to keep in memory: Nova's passphrases of volumes that are encrypted. It is in the
+// memory of the node, too, and goes with the pod.
 const secretsFolder = "/etc/libvirt/secrets"
 
 // inCeph are the backends whose disks are in a Ceph.
