@@ -42,7 +42,7 @@ const restarted release.Release = "2025.2"
 func TestHypervisors(t *testing.T) {
 	for i, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
-			m := startMachines(t, r, dashed(r), i)
+			m := startMachines(t, of(t, "compute.yaml", r, dashed(r)), of(t, "hypervisors.yaml", r, dashed(r)), i)
 			g := m.boot(t)
 			t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, m, g) })
 			t.Run("Screen", func(t *testing.T) {
@@ -70,15 +70,16 @@ type machines struct {
 	begin   time.Time
 }
 
-// startMachines makes two claims a cloud, of which that of the control plane may be changed first.
-func startMachines(t *testing.T, r release.Release, end string, number int, change ...func([]byte) []byte) *machines {
+// startMachines makes two claims a cloud: one of a control plane, and one of its hypervisors.
+func startMachines(t *testing.T, plane, pool []byte, number int, options ...func(*Options)) *machines {
 	t.Helper()
 	m := &machines{begin: time.Now(), outside: fmt.Sprintf("203.0.%d", 113+number)}
-	claim := of(t, "compute.yaml", r, end)
-	for _, c := range change {
-		claim = c(claim)
-	}
-	cloud := start(t, claim, func(o *Options) { o.Pool = of(t, "hypervisors.yaml", r, end) })
+	cloud := start(t, plane, func(o *Options) {
+		o.Pool = pool
+		for _, set := range options {
+			set(o)
+		}
+	})
 	m.lap(t, "both claims are ready")
 	if err := sandbox.AddNetwork(cloud.Pool().Uplinks["eth1"], m.outside+".1/24"); err != nil {
 		t.Fatal(err)

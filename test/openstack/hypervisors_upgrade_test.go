@@ -24,7 +24,7 @@ import (
 // a virtual machine is pinged, which goes on, and clients use the APIs, of whose requests none fails.
 func TestHypervisorsUpgrade(t *testing.T) {
 	const end, number = "-up", 8
-	m := startMachines(t, before, end, number, pairs)
+	m := startMachines(t, pairs(of(t, "compute.yaml", before, end)), of(t, "hypervisors.yaml", before, end), number)
 	g := m.boot(t)
 	counted := m.seconds(t, g)
 	load := cloudUsed(t, m, g)

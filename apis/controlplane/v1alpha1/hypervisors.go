@@ -29,6 +29,34 @@ type HypervisorAccess struct {
 	// Who makes virtual networks.
 	// +optional
 	Networks *NetworkAccess `json:"networks,omitempty"`
+	// Where volumes are, by the backends of Cinder. Absent: there is no Cinder.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=backend
+	// +optional
+	Volumes []VolumeAccess `json:"volumes,omitempty"`
+}
+
+// VolumeAccess is how hypervisors open volumes of a backend. Cinder tells the rest with each volume.
+type VolumeAccess struct {
+	// Name of the backend.
+	// +kubebuilder:validation:MaxLength=30
+	Backend string `json:"backend"`
+	// Its disks are in a Ceph. Absent: they are files on shares of an NFS server.
+	// +optional
+	Ceph *CephAccess `json:"ceph,omitempty"`
+}
+
+// CephAccess is by whom disks in a Ceph are opened.
+type CephAccess struct {
+	// User, without client. before it.
+	// +kubebuilder:validation:MaxLength=63
+	User string `json:"user"`
+	// UUID by which libvirt has to know the user's key: Cinder names it with each volume.
+	// +kubebuilder:validation:MaxLength=36
+	SecretUUID string `json:"secretUUID"`
+	// Secret key with the user's keyring.
+	KeyringSecretRef common.SecretKeyReference `json:"keyringSecretRef"`
 }
 
 // CellAccess is where hypervisors of a cell find what they need.
