@@ -81,6 +81,52 @@ var hypervisorCases = kindCases{
 			field:   "spec.virtualization.libvirt",
 			message: "image and resources belong to mode Managed: with mode Host the node's operating system runs libvirt",
 		},
+		"VendorWithoutProduct": {
+			reason:  "Either alone would match too much.",
+			spec:    `pciDevices: [{name: gpu, vendorID: 10de}]`,
+			field:   "spec.pciDevices[0]",
+			message: "give vendorID and productID together",
+		},
+		"DeviceUnnamed": {
+			reason:  "Nova would match every device.",
+			spec:    `pciDevices: [{name: gpu}]`,
+			field:   "spec.pciDevices[0]",
+			message: "say which devices: give vendorID and productID, or address, or all three",
+		},
+		"DeviceUncounted": {
+			reason:  "Nova would take the first device that there is.",
+			spec:    `pciDevices: [{name: gpu, address: "0000:3b:00.0"}]`,
+			field:   "spec.pciDevices[0]",
+			message: "give resourceClass: Nova finds devices by it where it is not told vendor and product",
+		},
+		"Devices": {
+			reason: "Each way to say which.",
+			spec: `pciDevices: [{name: a, vendorID: 10de, productID: 20b5}, {name: b, address: "0000:3b:*.*", resourceClass: CUSTOM_B}, ` +
+				`{name: c, vendorID: "8086", productID: "1572", address: "*:*:00.1", deviceType: type-VF, numaPolicy: required}]`,
+		},
+		"SameZone": {
+			reason:  "Nova's own processes are there.",
+			spec:    `slices: [{name: a, nodeSelector: {rack: "1"}, availabilityZone: internal}]`,
+			field:   "spec.slices[0].availabilityZone",
+			message: "internal is the zone of Nova's own processes; choose another name",
+		},
+		"Shapes": {
+			reason: "All that nodes offer, of a pool and of a slice.",
+			spec: "availabilityZone: north-1\naggregates: [ssd]\ntraits: [CUSTOM_A]\nhugePages: [{size: 2Mi, count: 512}]\n" +
+				`slices: [{name: a, nodeSelector: {rack: "1"}, hugePages: [{size: 1Gi, count: 4}, {size: 2Mi, count: 1}], aggregates: [a.b-c_d]}]`,
+		},
+		"HugePageOdd": {
+			reason:  "The kernel has no such pages.",
+			spec:    `hugePages: [{size: 16Mi, count: 1}]`,
+			field:   "spec.hugePages[0].size",
+			message: "Unsupported value",
+		},
+		"TraitStandard": {
+			reason:  "Nova finds out the others.",
+			spec:    `traits: [HW_CPU_X86_AVX2]`,
+			field:   "spec.traits[0]",
+			message: "should match",
+		},
 		"SliceTwice": {
 			reason:  "A slice is found by its name.",
 			spec:    `slices: [{name: a, nodeSelector: {rack: r1}}, {name: a, nodeSelector: {rack: r2}}]`,
@@ -124,18 +170,6 @@ var hypervisorUnbuiltCases = kindCases{
 			spec:    `cluster: {gardener: {region: eu, workers: {minimum: 5, maximum: 3}}}`,
 			field:   "spec.cluster.gardener.workers",
 			message: "workers.minimum must not exceed workers.maximum",
-		},
-		"VendorWithoutProduct": {
-			reason:  "Either alone would match too much.",
-			spec:    `pciDevices: [{name: gpu, vendorID: 10de}]`,
-			field:   "spec.pciDevices[0]",
-			message: "give vendorID and productID together",
-		},
-		"DeviceUnnamed": {
-			reason:  "Nova would match every device.",
-			spec:    `pciDevices: [{name: gpu}]`,
-			field:   "spec.pciDevices[0]",
-			message: "say which devices: give vendorID and productID, or address, or all three",
 		},
 	},
 }

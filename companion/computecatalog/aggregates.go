@@ -80,6 +80,11 @@ func (w *world) members(p *plan, want common.HostAggregate, is compute.Aggregate
 		}
 		desired[host] = true
 	}
+	for host := range before {
+		if there[host] && w.nodes.mayReturn(want.Name, host) {
+			desired[host] = true
+		}
+	}
 	for _, host := range sorted(before) {
 		if there[host] && !desired[host] {
 			plan := p.remove

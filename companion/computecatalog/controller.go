@@ -43,5 +43,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // +kubebuilder:rbac:groups=openstack.c5c3.io,resources=computecatalogs,verbs=get;list;watch
 // +kubebuilder:rbac:groups=openstack.c5c3.io,resources=computecatalogs/status,verbs=get;update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:rbac:groups=apps,resources=daemonsets,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 func Add(mgr ctrl.Manager) error { return kind.Add(mgr) }

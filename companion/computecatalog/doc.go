@@ -7,4 +7,7 @@
 //
 // Everything that differs is put right in one pass, and what Nova refuses keeps nothing else from it: hosts whose virtual machines would
 // change their zone, above all. A host that does not report is waited for, and holds nothing up: hypervisors come after Nova.
+//
+// Hosts may be those of nodes that a DaemonSet is for, of which the companion sees pods alone. A node without one has left if the DaemonSet
+// has a pod for each of its nodes, and stays in its aggregates otherwise: its pod may be being replaced.
 package computecatalog

@@ -133,6 +133,7 @@ func (w *world) plan() plan {
 	}
 	for _, g := range w.catalog.Spec.Aggregates {
 		aggregates[g.Name] = true
+		g.Hosts = append(slices.Clone(g.Hosts), w.nodes.of[g.Name]...)
 		p.aggregates = append(p.aggregates, w.aggregate(p, g, w.aggregateRecord(g.Name)))
 	}
 	for _, r := range w.catalog.Status.Aggregates {

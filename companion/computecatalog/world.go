@@ -23,6 +23,8 @@ type world struct {
 	aggregates map[string]compute.Aggregate
 	// hosts are the hypervisors that have reported.
 	hosts map[string]bool
+	// nodes are those that DaemonSets of the spec are for.
+	nodes nodes
 	// unmade: Nova has refused to make something.
 	unmade bool
 }
@@ -34,6 +36,9 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.ComputeCat
 		flavors: map[string]common.Flavor{}, aggregates: map[string]compute.Aggregate{}, hosts: map[string]bool{},
 	}
 	var err error
+	if w.nodes, err = look(ctx, env.Reader, c.Spec.Nodes); err != nil {
+		return w, err
+	}
 	w.nova, w.problem, err = compute.Find(ctx, env.Reader, env.Transport, c.Namespace, c.Spec.CloudCredentialsRef)
 	if err != nil || w.problem != "" {
 		return w, err

@@ -39,10 +39,13 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 			return nil, err
 		}
 		config := files{computeComponent, map[string]string{"nova-compute.sh": computeScript, "nova.conf": text}}
+		if len(g.node.Traits) > 0 {
+			config.data[providerFile] = providerConfig(g.node.Traits)
+		}
 		if !known[config.revision()] { // Slices may differ in labels alone.
 			configs, known[config.revision()] = append(configs, m.revision(config)), true
 		}
-		set, err := m.on(g, m.computeDaemon(config))
+		set, err := m.on(g, m.computeDaemon(g, config))
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +87,7 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		"vif_plug_ovs_privileged": privsep,
 		// What attaches volumes asks for SYS_ADMIN, too. Of those in a Ceph there is nothing to attach but in QEMU.
 		"privsep_osbrick": with(privsep, oslo.Options{"capabilities": []string{}}),
-	}.Merge(service.QueueOptions(), m.processors(g), m.memory(g))
+	}.Merge(service.QueueOptions(), m.processors(g), m.memory(g), provider(g), devices(g))
 	if a.KeyManager != nil {
 		// Keys are fetched as whoever starts a virtual machine, or attaches a volume, alone: what begins with it is done within a token's life.
 		c = c.Merge(
@@ -160,7 +163,7 @@ func number(text string) float64 {
 	return f
 }
 
-func (m *model) computeDaemon(config files) daemon {
+func (m *model) computeDaemon(g *group, config files) daemon {
 	a, cell := m.plane.access, m.plane.cell
 	set := func(group, option, value string) corev1.EnvVar {
 		return corev1.EnvVar{Name: oslo.MustEnvName(group, option), Value: value}
@@ -180,6 +183,8 @@ func (m *model) computeDaemon(config files) daemon {
 			corev1.EnvVar{Name: "QUEUE_CA", Value: queueCAFolder + "/" + string(cell.Queue.CASecretRef.Key)},
 			corev1.EnvVar{Name: "INSTANCES", Value: instances + "/instances"},
 			corev1.EnvVar{Name: "LOGINS", Value: loginsFolder}, corev1.EnvVar{Name: "STARTED", Value: "/tmp/logins"},
+			corev1.EnvVar{Name: "HUGE_PAGES", Value: m.pages(g)}, corev1.EnvVar{Name: "CELLS", Value: "/sys/devices/system/node"},
+			corev1.EnvVar{Name: "RESERVED", Value: "/tmp/reserved.conf"},
 			set("DEFAULT", "host", "$("+nodeEnv+")"), set("DEFAULT", "my_ip", address),
 			set("DEFAULT", "graceful_shutdown_timeout", strconv.Itoa(int(compute.Mercy.Seconds()))),
 			set("oslo_messaging_rabbit", "processname", computeComponent),

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/wrapper"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
@@ -33,7 +34,7 @@ var ofAgents = map[string]bool{
 // TestOptions: Nova and Neutron of every release know what their processes on nodes are told, in files and by the environment.
 func TestOptions(t *testing.T) {
 	for _, r := range release.Releases() {
-		w := world(more(`cpu: {mode: custom, models: [EPYC], allocationRatio: 4, sharedSet: "2"}, memory: {allocationRatio: 2, reserved: 1Gi}`),
+		w := world(more(`cpu: {mode: custom, models: [EPYC], allocationRatio: 4, sharedSet: "2"}, memory: {allocationRatio: 2, reserved: 1Gi}, traits: [CUSTOM_A], pciDevices: [{name: a, vendorID: 10de, productID: 20b5}]`),
 			"tenant-a", objects(theirClaim, strings.ReplaceAll(theirs, `"2025.2"`, `"`+string(r)+`"`))...)
 		if err := w.Run(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)
@@ -67,6 +68,13 @@ func TestOptions(t *testing.T) {
 				}
 			}
 		}
+		nova, err := registry.For("nova", string(r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(nova.Lookup("DEFAULT", "reserved_huge_pages")) != 1 { // nova-compute.sh writes it.
+			t.Errorf("%s: Nova reserves no huge pages", r)
+		}
 		if checked < 40 {
 			t.Errorf("%s: only %d options are set", r, checked)
 		}
@@ -80,6 +88,13 @@ func isOnNodes(app, group, option string) bool {
 // TestTaken: the API server takes every object, as it is composed and, where that is an Object of provider-kubernetes, the one inside.
 func TestTaken(t *testing.T) {
 	set := crds.Load(t)
+	own, err := definition.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crd := range own {
+		set.Add(crd)
+	}
 	for _, spec := range []string{"smallest", "slices", "host"} {
 		w, _ := kind.Ready(t, spec)
 		for name := range w.Observed {
@@ -127,7 +142,11 @@ func TestPrivileges(t *testing.T) {
 			if s.Privileged != nil && *s.Privileged || *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem {
 				t.Errorf("%s: %s may do everything", name, c.Name)
 			}
-			if n, known := capabilities[c.Name]; !known || len(s.Capabilities.Add) != n || s.Capabilities.Drop[0] != corev1.Capability("ALL") {
+			n, known := capabilities[c.Name]
+			if name == "libvirt-slice-edge" { // It gives PCI devices to virtual machines.
+				n++
+			}
+			if !known || len(s.Capabilities.Add) != n || s.Capabilities.Drop[0] != corev1.Capability("ALL") {
 				t.Errorf("%s: %s has %v", name, c.Name, s.Capabilities)
 			}
 			if !strings.Contains(set.Spec.Template.Annotations["crossplane.c5c3.io/privileges"], c.Name+": ") {

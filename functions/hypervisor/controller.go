@@ -39,7 +39,11 @@ func ovnController(m *model) ([]compose.Stage, error) {
 		if g.gateway() == nil {
 			continue
 		}
-		if err := add(g.ofGateways(), gatewayComponent, "enable-chassis-as-gw"); err != nil {
+		options := "enable-chassis-as-gw"
+		if g.zone != "" {
+			options += ",availability-zones=" + string(g.zone)
+		}
+		if err := add(g.ofGateways(), gatewayComponent, options); err != nil {
 			return nil, err
 		}
 	}

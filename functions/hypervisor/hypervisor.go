@@ -92,6 +92,10 @@ var graph = compose.Graph[*model]{
 		Needs: []string{loginsComponent, switchComponent, controllerComponent, libvirtComponent}, Follows: []string{metadataComponent},
 		Enabled: (*model).known, Build: novaCompute, Version: func(m *model) string { return string(m.plane.release) },
 	},
+	{
+		Name: aggregatesComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent}, Follows: []string{computeComponent},
+		Enabled: (*model).aggregated, Build: aggregates,
+	},
 }.MustValidate()
 
 // model is everything that builders read, derived once.

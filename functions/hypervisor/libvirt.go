@@ -46,16 +46,18 @@ func libvirt(m *model) ([]compose.Stage, error) {
 	config := files{libvirtComponent, map[string]string{"libvirt.sh": libvirtScript, "libvirtd.conf": libvirtdConf, "qemu.conf": qemuConf}}
 	first, second := compose.Stage{m.lasting(config)}, compose.Stage{}
 	for i := range m.groups {
-		set, err := m.on(&m.groups[i], m.libvirtDaemon(config))
+		g := &m.groups[i]
+		set, err := m.on(g, m.libvirtDaemon(g, config))
 		if err != nil {
 			return nil, err
 		}
-		second = append(second, compose.Resource{Name: m.groups[i].name(libvirtComponent), Object: set})
+		mountPages(&set.Spec.Template.Spec, g.node.HugePages)
+		second = append(second, compose.Resource{Name: g.name(libvirtComponent), Object: set})
 	}
 	return []compose.Stage{first, second}, nil
 }
 
-func (m *model) libvirtDaemon(config files) daemon {
+func (m *model) libvirtDaemon(g *group, config files) daemon {
 	c := corev1.Container{
 		Name: libvirtComponent, Image: m.images.libvirt, Command: []string{"sh", scripts + "/libvirt.sh"},
 		VolumeMounts: []corev1.VolumeMount{
@@ -96,8 +98,8 @@ func (m *model) libvirtDaemon(config files) daemon {
 				{Name: "secrets", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}},
 			},
 		},
-		said: m.spec.Virtualization.Libvirt.Resources, enough: requests("100m", "256Mi"), privileges: []workload.Privilege{p},
-		update: appsv1.OnDeleteDaemonSetStrategyType,
+		said: m.spec.Virtualization.Libvirt.Resources, enough: requests("100m", "256Mi"),
+		privileges: []workload.Privilege{passThrough(p, g.node.PCIDevices)}, update: appsv1.OnDeleteDaemonSetStrategyType,
 	}
 }
 

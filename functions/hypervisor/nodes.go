@@ -27,8 +27,11 @@ type labels = map[string]common.LabelValue
 
 // group are the nodes of a slice, or those of the pool that no slice has.
 type group struct {
-	// slice is empty for those that no slice has.
+	// slice is empty for those that no slice has. It is the index-th.
 	slice string
+	index int
+	// zone is their availability zone. Empty: none of their own.
+	zone hypervisorv1.Zone
 	// with are labels that its nodes have, without are sets of labels that none of its nodes has all of.
 	with    labels
 	without []labels
@@ -48,7 +51,7 @@ func (g *group) name(component string) string {
 // divide makes groups of the pool and its slices. It refuses slices that could have a node in common.
 func (m *model) divide() ([]group, error) {
 	networks := ptr.Deref(m.spec.Networks, hypervisorv1.Networks{})
-	rest := group{with: m.spec.NodeSelector, node: m.spec.Node, network: networks}
+	rest := group{with: m.spec.NodeSelector, zone: m.spec.AvailabilityZone, node: m.spec.Node, network: networks}
 	out := []group{rest}
 	for i, s := range m.spec.Slices {
 		field := fmt.Sprintf("spec.slices[%d].nodeSelector", i)
@@ -64,7 +67,8 @@ func (m *model) divide() ([]group, error) {
 		}
 		out[0].without = append(out[0].without, s.NodeSelector)
 		out = append(out, group{
-			slice: s.Name, with: merge.Over(s.NodeSelector, m.spec.NodeSelector), node: merge.Over(s.Node, m.spec.Node),
+			slice: s.Name, index: i, with: merge.Over(s.NodeSelector, m.spec.NodeSelector),
+			zone: cmp.Or(s.AvailabilityZone, m.spec.AvailabilityZone), node: merge.Over(s.Node, m.spec.Node),
 			network: merge.Over(ptr.Deref(s.Networks, hypervisorv1.Networks{}), networks),
 		})
 	}
@@ -75,7 +79,7 @@ func (m *model) divide() ([]group, error) {
 				"give each slice one label", most)
 		}
 	}
-	return out, nil
+	return out, checkAggregates(out)
 }
 
 // conflict is a label that both have, with another value each, the first by its name.

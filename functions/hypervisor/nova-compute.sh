@@ -2,10 +2,30 @@
 # Runs nova-compute with the logins that are there when it starts. They are replaced regularly, and the earlier ones end some time later:
 # the kubelet brings new files, and restarts a container whose logins are not those that it started with. Virtual machines do not notice.
 #
-# Variables: QUEUE_HOST, QUEUE_PORT, QUEUE_VHOST, QUEUE_CA, INSTANCES, LOGINS (a folder with queue and credential), STARTED (a file).
+# Variables: QUEUE_HOST, QUEUE_PORT, QUEUE_VHOST, QUEUE_CA, INSTANCES, LOGINS (a folder with queue and credential), STARTED (a file);
+# HUGE_PAGES (KiB:pages ..., how many of each size virtual machines get; empty: all), CELLS (a folder with the node's NUMA cells) and
+# RESERVED (a file).
 set -eu
 
 logins() { cat "$LOGINS"/queue/username "$LOGINS"/queue/password "$LOGINS"/credential/*; }
+
+# reserve SIZE PAGES says how many huge pages of each cell virtual machines do not get: Nova finds all that there are, and has no word for
+# how many it gets. All cells give alike, as far as they have as many; those with the fewest come first, so that others make up for them.
+reserve() {
+  cells=$(for file in "$CELLS"/node[0-9]*/hugepages/"hugepages-$1kB"/nr_hugepages; do
+    [ -e "$file" ] || continue
+    cell=${file#"$CELLS"/node}
+    echo "$(cat "$file") ${cell%%/*}"
+  done | sort -n)
+  left=$2 others=$(echo "$cells" | wc -l)
+  echo "$cells" | while read -r there cell; do
+    [ -n "$cell" ] || continue
+    given=$(((left + others - 1) / others))
+    [ "$given" -le "$there" ] || given=$there
+    echo "reserved_huge_pages = node:$cell,size:$1,count:$((there - given))"
+    left=$((left - given)) others=$((others - 1))
+  done
+}
 
 case ${1:-run} in
 alive)
@@ -26,4 +46,8 @@ done
 
 # A hypervisor without this folder never gets a virtual machine.
 mkdir -p "$INSTANCES"
-exec nova-compute --config-file /etc/cobaltcore/nova.conf
+{
+  echo "[DEFAULT]"
+  for pages in $HUGE_PAGES; do reserve "${pages%:*}" "${pages#*:}"; done
+} >"$RESERVED"
+exec nova-compute --config-file /etc/cobaltcore/nova.conf --config-file "$RESERVED"

@@ -27,6 +27,15 @@ func until(text, words string) string {
 	return head
 }
 
+// numbered are some names of a list, of which each has another number.
+func numbered(name string, count int) string {
+	all := make([]string, count)
+	for i := range all {
+		all[i] = fmt.Sprint(name, i)
+	}
+	return strings.Join(all, ", ")
+}
+
 // TestConsent: a control plane is there for its own namespace and for those that it names. Whoever else refers to it is told what one is
 // told of none at all, whatever the claim says is its own.
 func TestConsent(t *testing.T) {
@@ -151,7 +160,16 @@ func TestRefused(t *testing.T) {
 			"No node has two values of a label.", more("nodeSelector: {pool: blue}, slices: [{name: a, nodeSelector: {pool: red}}]"), theirs,
 			"spec.slices[0].nodeSelector", "no node of the pool has pool=red, since all have pool=blue",
 		},
-		"Unbuilt": {"The API has it.", more("traits: [CUSTOM_A]"), theirs, "spec.traits", "not built yet"},
+		"Zone": {
+			"Nodes of a slice would be in the zone of another.",
+			more("availabilityZone: a, slices: [{name: s, nodeSelector: {rack: b}, availabilityZone: b, aggregates: [ssd, a]}]"), theirs,
+			"spec.slices[0].aggregates", "a is an availability zone of the pool, into which these nodes would come",
+		},
+		"Aggregates": {
+			"One object has them.", more("aggregates: [" + numbered("a", 16) + "], slices: [{name: s, nodeSelector: {rack: b}, aggregates: [" +
+				numbered("b", 16) + "], availabilityZone: z}]"), theirs, "spec.aggregates", "name 33 aggregates and availability zones, and may name 32",
+		},
+		"Unbuilt": {"The API has it.", more("images: {registry: a.b}"), theirs, "spec.images", "not built yet"},
 		"Delete":  {"Nobody removes it.", more("deletionPolicy: Delete"), theirs, "spec.deletionPolicy", "say Retain"},
 		"Driver": {
 			"Nova does not drive it.", more("virtualization: {driver: cloud-hypervisor}"), theirs, "spec.virtualization.driver", "say kvm or qemu",

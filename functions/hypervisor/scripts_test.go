@@ -1,6 +1,7 @@
 package hypervisor
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -117,22 +118,10 @@ func TestController(t *testing.T) {
 // TestLogins: nova-compute starts with the logins that are there, and is restarted when there are others.
 func TestLogins(t *testing.T) {
 	dir := stubs(t, map[string]string{"nova-compute": "env | grep -E '^OS_(DEFAULT|PLACEMENT)__' | sort"})
-	write := func(file, text string) {
-		path := filepath.Join(dir, "logins", file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("queue/username", "nova-cell1-x7")
-	write("queue/password", "abc")
-	write("credential/application_credential_id", "id")
-	write("credential/application_credential_secret", "def")
+	login(t, dir)
 	env := []string{
 		"QUEUE_HOST=rabbitmq.cloud.svc", "QUEUE_PORT=5671", "QUEUE_VHOST=nova_cell1", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances",
-		"LOGINS=" + dir + "/logins", "STARTED=" + dir + "/started",
+		"LOGINS=" + dir, "STARTED=" + dir + "/started", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
 	}
 	out, err := script(t, dir, env, "nova-compute.sh")
 	want := "OS_DEFAULT__TRANSPORT_URL=rabbit://nova-cell1-x7:abc@rabbitmq.cloud.svc:5671/nova_cell1?ssl=true&ssl_ca_file=/ca.crt\n" +
@@ -143,9 +132,72 @@ func TestLogins(t *testing.T) {
 	if out, err := script(t, dir, env, "nova-compute.sh", "alive"); err != nil {
 		t.Errorf("it is restarted for nothing: %v: %s", err, out)
 	}
-	write("queue/password", "other")
+	write(t, filepath.Join(dir, "queue/password"), "other")
 	if out, err := script(t, dir, env, "nova-compute.sh", "alive"); err == nil || !strings.Contains(out, "the logins were replaced") {
 		t.Errorf("it is not restarted: %v: %s", err, out)
+	}
+}
+
+// login writes what nova-compute logs in by into a folder.
+func login(t *testing.T, dir string) {
+	t.Helper()
+	for file, text := range map[string]string{
+		"queue/username": "nova-cell1-x7", "queue/password": "abc",
+		"credential/application_credential_id": "id", "credential/application_credential_secret": "def",
+	} {
+		write(t, filepath.Join(dir, file), text)
+	}
+}
+
+// write makes a file, and its folder.
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHugePages: of the huge pages of a node's cells, virtual machines get as many as are said, of each cell alike, and Nova reserves the
+// others.
+func TestHugePages(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, pages string
+		there         map[string]string // pages of a size in a cell
+		want          string
+	}{
+		"All":  {"The node's own libvirt has them.", "", map[string]string{"0/2048": "8"}, ""},
+		"None": {"They are others'.", "2048:0 1048576:0", map[string]string{"0/2048": "8", "0/1048576": "2"}, "node:0,size:2048,count:8 node:0,size:1048576,count:2"},
+		"Half": {"Cells give alike.", "2048:9", map[string]string{"0/2048": "8", "1/2048": "8"}, "node:0,size:2048,count:3 node:1,size:2048,count:4"},
+		"Uneven": {
+			"Others make up for a cell with few, whatever its number.", "2048:30", map[string]string{"0/2048": "20", "1/2048": "20", "10/2048": "2"},
+			"node:10,size:2048,count:0 node:0,size:2048,count:6 node:1,size:2048,count:6",
+		},
+		"Few":     {"There are not as many.", "2048:30", map[string]string{"0/2048": "20"}, "node:0,size:2048,count:0"},
+		"No cell": {"The kernel has no such pages.", "2048:30 1048576:1", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stubs(t, map[string]string{"nova-compute": ""})
+			login(t, dir)
+			for at, pages := range tc.there {
+				cell, size, _ := strings.Cut(at, "/")
+				write(t, filepath.Join(dir, "node"+cell, "hugepages", "hugepages-"+size+"kB", "nr_hugepages"), pages+"\n")
+			}
+			out, err := script(t, dir, []string{
+				"QUEUE_HOST=", "QUEUE_PORT=", "QUEUE_VHOST=", "QUEUE_CA=", "INSTANCES=" + dir, "LOGINS=" + dir, "STARTED=" + dir + "/started",
+				"HUGE_PAGES=" + tc.pages, "CELLS=" + dir, "RESERVED=" + dir + "/reserved",
+			}, "nova-compute.sh")
+			got, e := os.ReadFile(filepath.Join(dir, "reserved"))
+			if err := errors.Join(err, e); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			want := "[DEFAULT]\n"
+			for _, line := range strings.Fields(tc.want) {
+				want += "reserved_huge_pages = " + line + "\n"
+			}
+			if diff := cmp.Diff(want, string(got)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 

@@ -196,10 +196,8 @@ func mapped(m *model) ([]compose.Stage, error) {
 	return service.Single(mapping, c5c3.CellMapping(m.Meta(m.Name), openstackv1.CellMappingSpec{
 		NovaName: m.spec.NovaRef.Name, Cell: m.spec.Cell, Disabled: m.spec.Disabled,
 		DatabaseConnection: m.address.DatabaseConnection(), TransportURL: m.address.TransportURL(),
-		CloudCredentialsRef: &common.CloudCredentialsReference{
-			SecretName: common.ObjectName(compute.Secret(m.nova, compute.CloudsSecret)), CloudName: compute.App,
-		},
-		Template: m.JobWorkload().Template(m.JobPod(m.Image, m.Files, nil)),
+		CloudCredentialsRef: new(compute.Cloud(m.nova)),
+		Template:            m.JobWorkload().Template(m.JobPod(m.Image, m.Files, nil)),
 	})), nil
 }
 

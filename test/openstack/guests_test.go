@@ -49,6 +49,7 @@ func TestHypervisors(t *testing.T) {
 				testScreen(t, m.nova, g.server, "QEMU ("+g.instanceName+")")
 			})
 			t.Run("Status", func(t *testing.T) { testPoolStatus(t, m) })
+			t.Run("Shapes", func(t *testing.T) { testShapes(t, m) })
 			m.memory(t)
 			if r != restarted {
 				return

@@ -15,7 +15,8 @@ type Node struct {
 	// Memory.
 	// +optional
 	Memory *Memory `json:"memory,omitempty"`
-	// Huge pages that virtual machines can be given. The nodes' operating system provides them.
+	// Huge pages that virtual machines can be given: flavors ask for them by hw:mem_page_size. The nodes' operating system has to provide
+	// them. Absent: none, or with libvirt of the node (virtualization.libvirt.mode Host) all that there are.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=size
@@ -27,12 +28,12 @@ type Node struct {
 	// +listMapKey=name
 	// +optional
 	PCIDevices []PCIDevice `json:"pciDevices,omitempty"`
-	// Host aggregates that the nodes are put into, besides that of the availability zone.
+	// Host aggregates that the nodes are put into, besides that of the availability zone. They are made where they are missing.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
 	// +optional
 	Aggregates []Aggregate `json:"aggregates,omitempty"`
-	// Traits that the nodes announce to Placement.
+	// Traits that the nodes announce to Placement, which flavors ask for. One that is taken out stays there until somebody removes it.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=set
 	// +optional
@@ -103,13 +104,14 @@ type HugePages struct {
 	// Size of a page.
 	// +kubebuilder:validation:Enum="2Mi";"1Gi"
 	Size string `json:"size"`
-	// Pages of each node that virtual machines can be given.
+	// Pages of each node that virtual machines can be given. A node with fewer has no libvirt.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16777216
 	Count int32 `json:"count"`
 }
 
 // PCIDevice is a kind of device that is passed through to virtual machines. Flavors ask for it by name.
+// +kubebuilder:validation:XValidation:rule="!has(self.address) || has(self.vendorID) || has(self.resourceClass)",message="give resourceClass: Nova finds devices by it where it is not told vendor and product"
 // +kubebuilder:validation:XValidation:rule="has(self.vendorID) == has(self.productID)",message="give vendorID and productID together"
 // +kubebuilder:validation:XValidation:rule="has(self.vendorID) || has(self.address)",message="say which devices: give vendorID and productID, or address, or all three"
 type PCIDevice struct {
@@ -153,8 +155,8 @@ type PCIDevice struct {
 
 // Aggregate is the name of a host aggregate.
 // +kubebuilder:validation:MinLength=1
-// +kubebuilder:validation:MaxLength=255
-// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9 ._-]*$`
+// +kubebuilder:validation:MaxLength=100
+// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9._-]*$`
 type Aggregate string
 
 // Trait is a custom trait of Placement.

@@ -49,7 +49,9 @@ type HypervisorClusterSpec struct {
 	// Take only nodes of this region (label topology.kubernetes.io/region). Absent: of every region.
 	// +optional
 	Region Zone `json:"region,omitempty"`
-	// Availability zone that Nova offers the hypervisors in. Absent: of each node, its label topology.kubernetes.io/zone.
+	// Availability zone that people order virtual machines of these nodes in, and routers whose gateways are here. Absent: that which is
+	// nobody's, nova.
+	// +kubebuilder:validation:XValidation:rule="self != 'internal'",message="internal is the zone of Nova's own processes; choose another name"
 	// +optional
 	AvailabilityZone Zone `json:"availabilityZone,omitempty"`
 	// Labels that a node of the pool carries. Absent: node-role.kubernetes.io/hypervisor, with an empty value.
@@ -119,6 +121,7 @@ type Slice struct {
 	// +kubebuilder:validation:MaxProperties=16
 	NodeSelector map[string]common.LabelValue `json:"nodeSelector"`
 	// Availability zone of the slice.
+	// +kubebuilder:validation:XValidation:rule="self != 'internal'",message="internal is the zone of Nova's own processes; choose another name"
 	// +optional
 	AvailabilityZone Zone `json:"availabilityZone,omitempty"`
 	Node             `json:",inline"`

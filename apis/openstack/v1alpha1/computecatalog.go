@@ -40,6 +40,28 @@ type ComputeCatalogSpec struct {
 	// +listMapKey=name
 	// +optional
 	Aggregates []common.HostAggregate `json:"aggregates,omitempty"`
+	// Nodes whose hypervisors are put into aggregates as they come, and taken out as they leave.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=namespace
+	// +listMapKey=daemonSet
+	// +optional
+	Nodes []ComputeNodes `json:"nodes,omitempty"`
+}
+
+// ComputeNodes are those that a DaemonSet is for. A hypervisor is called as its node.
+type ComputeNodes struct {
+	// Namespace of the DaemonSet.
+	Namespace common.NamespaceName `json:"namespace"`
+	// Name of the DaemonSet.
+	DaemonSet common.ObjectName `json:"daemonSet"`
+	// Names of aggregates of this catalog.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=100
+	// +listType=set
+	Aggregates []string `json:"aggregates"`
 }
 
 // ComputeCatalogStatus is the observed state of a catalog.

@@ -106,6 +106,21 @@ func bindingOf(meta object.Meta, role string) *rbacv1.RoleBinding {
 	}
 }
 
+// Lookout lets the companion of another namespace see where pods are, and for which nodes some DaemonSets are: a Role of the namespace of
+// meta, and its binding.
+func Lookout(meta object.Meta, companion string, daemonSets []string) (role *rbacv1.Role, binding *rbacv1.RoleBinding) {
+	var rules []rbacv1.PolicyRule
+	if len(daemonSets) > 0 { // Without a name, a rule is for all of them.
+		rules = []rbacv1.PolicyRule{
+			{APIGroups: []string{"apps"}, Resources: []string{"daemonsets"}, ResourceNames: daemonSets, Verbs: []string{"get"}},
+			{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
+		}
+	}
+	role, binding = roleOf(meta, rules), bindingOf(meta, meta.Name)
+	binding.Subjects[0].Namespace = companion
+	return role, binding
+}
+
 // Rights are all that the companion may be granted, on whatever name: what whoever composes its Roles has to hold
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping).
 func Rights() []rbacv1.PolicyRule {

@@ -55,6 +55,11 @@ const (
 // Secret is the name of one of them.
 func Secret(nova, which string) string { return nova + "-" + which }
 
+// Cloud is what Nova's user logs in by, with the password.
+func Cloud(nova string) common.CloudCredentialsReference {
+	return common.CloudCredentialsReference{SecretName: common.ObjectName(Secret(nova, CloudsSecret)), CloudName: App}
+}
+
 // Services that Nova's processes find in the catalog, each by the group of options that says how.
 const (
 	placement = "placement"

@@ -1,0 +1,126 @@
+package computecatalog
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// pool is the namespace of the DaemonSets.
+const pool = "team-a-pool-12345"
+
+// daemons makes a DaemonSet be for so many nodes, and have pods on some of them.
+func (c *cluster) daemons(set string, desired int32, on ...string) {
+	c.t.Helper()
+	ctx, labels := context.Background(), map[string]string{"set": set}
+	d := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: set, Namespace: pool}}
+	_ = c.api.Delete(ctx, d.DeepCopy())
+	d.UID, d.Generation = types.UID(set), 1
+	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
+	d.Status.ObservedGeneration, d.Status.DesiredNumberScheduled = 1, desired
+	objects := []client.Object{d}
+	if err := c.api.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(pool), client.MatchingLabels(labels)); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, node := range on {
+		owner := metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))
+		if node == "theirs" {
+			owner.UID = "another"
+		}
+		objects = append(objects, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: set + "-" + node, Namespace: pool, Labels: labels, OwnerReferences: []metav1.OwnerReference{*owner}},
+			Spec:       corev1.PodSpec{NodeName: node},
+		})
+	}
+	for _, o := range objects {
+		if err := c.api.Create(ctx, o); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// TestNodes: hypervisors come into their aggregates with their nodes, and leave with them, and not while only their pod is away.
+func TestNodes(t *testing.T) {
+	group := func(set string, aggregates ...string) openstackv1.ComputeNodes {
+		return openstackv1.ComputeNodes{Namespace: pool, DaemonSet: common.ObjectName(set), Aggregates: aggregates}
+	}
+	both := []openstackv1.ComputeNodes{group("rest", "east"), group("slice", "west")}
+	type state = map[string]string
+	for name, tc := range map[string]struct {
+		reason string
+		then   func(*cluster)
+		want   state
+		says   string
+	}{
+		"Came":    {reason: "They are where their pods say.", then: func(*cluster) {}, want: state{"east": "east-1 east-2", "west": "west-1"}},
+		"Renewed": {"A pod is being replaced.", func(c *cluster) { c.daemons("rest", 2, "east-2") }, state{"east": "east-1 east-2", "west": "west-1"}, ""},
+		"Left":    {"The DaemonSet is for one node less.", func(c *cluster) { c.daemons("rest", 1, "east-2") }, state{"east": "east-2", "west": "west-1"}, ""},
+		"Moved": {
+			"It has a pod of the slice, and the other one is not complete.", func(c *cluster) { c.daemons("rest", 2, "east-2"); c.daemons("slice", 2, "west-1", "east-1") },
+			state{"east": "east-2", "west": "east-1 west-1"}, "",
+		},
+		"Lost": {
+			"The DaemonSet is gone, or not there yet.", func(c *cluster) {
+				_ = c.api.Delete(context.Background(), &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "rest", Namespace: pool}})
+			}, state{"east": "east-1 east-2", "west": "west-1"}, "",
+		},
+		"Foreign": {"A pod of somebody else's.", func(c *cluster) { c.daemons("rest", 2, "east-1", "theirs", "east-2") }, state{"east": "east-1 east-2", "west": "west-1"}, ""},
+		"New": {
+			"It has not reported to Nova yet.", func(c *cluster) { c.daemons("rest", 3, "east-1", "east-2", "east-3") },
+			state{"east": "east-1 east-2", "west": "west-1"}, "True HostsMissing: Nova has everything as the spec says, but for hosts that have not reported yet: east-3",
+		},
+		"Merged": {
+			"The slice is none any more.", func(c *cluster) {
+				c.daemons("rest", 3, "east-1", "east-2", "west-1")
+				c.edit(func(s *openstackv1.ComputeCatalogSpec) { s.Aggregates, s.Nodes = s.Aggregates[:1], both[:1] })
+			}, state{"east": "east-1 east-2 west-1"}, "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, nil, []common.HostAggregate{zone("east", "az-east"), zone("west", "az-west")})
+			c.edit(func(s *openstackv1.ComputeCatalogSpec) { s.Nodes = both })
+			c.daemons("rest", 2, "east-1", "east-2")
+			c.daemons("slice", 1, "west-1")
+			c.run(c.sound())
+			tc.then(c)
+			c.run(c.sound())
+			got := state{}
+			for name, g := range c.aggregates() {
+				got[name] = strings.Join(g.Hosts, " ")
+			}
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if want := map[bool]string{true: upToDate, false: tc.says}[tc.says == ""]; c.state() != want {
+				t.Errorf("%s\n got %s\nwant %s", tc.reason, c.state(), want)
+			}
+		})
+	}
+}
+
+// TestNodesPinned: virtual machines were ordered in the zone that their node is to leave.
+func TestNodesPinned(t *testing.T) {
+	c := newCluster(t, nil, []common.HostAggregate{zone("east", "az-east")})
+	c.edit(func(s *openstackv1.ComputeCatalogSpec) {
+		s.Nodes = []openstackv1.ComputeNodes{{Namespace: pool, DaemonSet: "rest", Aggregates: []string{"east"}}}
+	})
+	c.daemons("rest", 2, "east-1", "east-2")
+	c.run(c.sound())
+	c.nova.Pin("east-1")
+	c.daemons("rest", 1, "east-2")
+	c.run(c.sound())
+	if got, want := c.state(), "False NovaRefuses: cannot remove host east-1 from aggregate east: "; !strings.HasPrefix(got, want) {
+		t.Errorf("%s, want %s…", got, want)
+	}
+}

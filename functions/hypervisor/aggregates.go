@@ -1,0 +1,109 @@
+package hypervisor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// aggregatesComponent puts the nodes into host aggregates and availability zones.
+const aggregatesComponent = "aggregates"
+
+// aggregates are the names of those that the nodes of a group are in: that of their zone, which is called as the zone, and others.
+func (g *group) aggregates() []string {
+	out := service.Strings(g.node.Aggregates)
+	if g.zone != "" && !slices.Contains(out, string(g.zone)) {
+		out = append(out, string(g.zone))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// field is the path of a field of the group's, where the pool and its slices have the same.
+func (g *group) field(name string) string {
+	if g.slice == "" {
+		return "spec." + name
+	}
+	return fmt.Sprintf("spec.slices[%d].%s", g.index, name)
+}
+
+// checkAggregates refuses an aggregate that would put nodes into a zone that is not theirs.
+func checkAggregates(groups []group) error {
+	const most = 32 // in one object
+	zones, all := map[string]bool{}, map[string]bool{}
+	for i := range groups {
+		zones[string(groups[i].zone)] = true
+		for _, name := range groups[i].aggregates() {
+			all[name] = true
+		}
+	}
+	for i := range groups {
+		for _, a := range groups[i].node.Aggregates {
+			if zones[string(a)] && string(a) != string(groups[i].zone) {
+				return invalid.Field(groups[i].field("aggregates"), "%s is an availability zone of the pool, into which these nodes would come; "+
+					"name it in availabilityZone, or call the aggregate something else", a)
+			}
+		}
+	}
+	if len(all) > most {
+		return invalid.Field("spec.aggregates", "the pool and its slices name %d aggregates and availability zones, and may name %d",
+			len(all), most)
+	}
+	return nil
+}
+
+// aggregated says whether there is anything that nodes are put into. Once there was, the object stays, with nothing: what is taken out of
+// it is removed from Nova, and nothing is when it goes itself.
+func (m *model) aggregated() bool {
+	if !m.known() {
+		return false
+	}
+	_, seen := m.seen.Get(aggregatesComponent)
+	return seen || slices.ContainsFunc(m.groups, func(g group) bool { return len(g.aggregates()) > 0 })
+}
+
+// aggregates tells the control plane's companion which DaemonSets' nodes are put into what, and lets it look where their pods are: of
+// nodes themselves nobody here knows, and nodes come and go.
+func aggregates(m *model) ([]compose.Stage, error) {
+	spec := openstackv1.ComputeCatalogSpec{CloudCredentialsRef: compute.Cloud(novav1.ServiceName)}
+	wanted := map[string]common.HostAggregate{}
+	for i := range m.groups {
+		g := &m.groups[i]
+		names := g.aggregates()
+		if len(names) == 0 {
+			continue
+		}
+		for _, name := range names {
+			a := common.HostAggregate{Name: name, AvailabilityZone: wanted[name].AvailabilityZone}
+			if name == string(g.zone) {
+				a.AvailabilityZone = name
+			}
+			wanted[name] = a
+		}
+		spec.Nodes = append(spec.Nodes, openstackv1.ComputeNodes{
+			Namespace: common.NamespaceName(m.instance), DaemonSet: common.ObjectName(g.name(computeComponent)), Aggregates: names,
+		})
+	}
+	for _, a := range wanted {
+		spec.Aggregates = append(spec.Aggregates, a)
+	}
+	slices.SortFunc(spec.Aggregates, func(a, b common.HostAggregate) int { return cmp.Compare(a.Name, b.Name) })
+	var sets []string
+	for _, n := range spec.Nodes {
+		sets = append(sets, string(n.DaemonSet))
+	}
+	role, binding := c5c3.Lookout(m.meta("companion"), m.plane.instance, sets)
+	meta := object.Meta{Name: m.instance, Namespace: m.plane.instance, Labels: m.meta(aggregatesComponent).Labels}
+	catalog := compose.Resource{Name: aggregatesComponent, Object: c5c3.ComputeCatalog(meta, spec)}
+	return []compose.Stage{{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}, {catalog}}, nil
+}

@@ -1,0 +1,55 @@
+package hypervisor
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+)
+
+// devices are those of a node that virtual machines get, and what flavors call them, as Nova reads it. Placement counts them on every node,
+// for Nova does not start without on one where it once did. https://docs.openstack.org/nova/latest/admin/pci-passthrough.html
+func devices(g *group) oslo.Config {
+	var specs, aliases oslo.Multi
+	for _, d := range g.node.PCIDevices {
+		kind := []string{"vendor_id", d.VendorID, "product_id", d.ProductID, "resource_class", d.ResourceClass}
+		specs = append(specs, line(append([]string{"address", d.Address}, kind...)...))
+		aliases = append(aliases, line(append([]string{"name", d.Name, "device_type", d.DeviceType, "numa_policy", d.NUMAPolicy}, kind...)...))
+	}
+	c := oslo.Config{"pci": {"report_in_placement": true}}
+	if len(specs) > 0 {
+		c["pci"]["device_spec"], c["pci"]["alias"] = specs, aliases
+		c["filter_scheduler"] = oslo.Options{"pci_in_placement": true} // Nova refuses aliases without vendor and product otherwise.
+	}
+	return c
+}
+
+// line is a JSON object of names and texts, without those that are empty.
+func line(pairs ...string) string {
+	var out []string
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			out = append(out, fmt.Sprintf("%q: %q", pairs[i], pairs[i+1]))
+		}
+	}
+	return "{" + strings.Join(out, ", ") + "}"
+}
+
+// passThrough lets libvirt give devices of its node to virtual machines: it takes them from their drivers, by files of the kernel that a
+// container cannot write otherwise, and QEMU, which has no capabilities, keeps all memory of a machine in place for them.
+// https://docs.kernel.org/driver-api/vfio.html
+func passThrough(p workload.Privilege, devices []hypervisorv1.PCIDevice) workload.Privilege {
+	if len(devices) == 0 {
+		return p
+	}
+	p.Capabilities = append(p.Capabilities, "SYS_RESOURCE")
+	p.Reason += "; PCI devices are taken from their drivers by files of the kernel, and given with memory that stays in place (SYS_RESOURCE)"
+	for _, f := range []struct{ name, path string }{{"vfio", "/dev/vfio"}, {"pci", "/sys/bus/pci"}, {"devices", "/sys/devices"}} {
+		p.HostPaths = append(p.HostPaths, workload.HostPath{Name: f.name, Path: f.path, Type: corev1.HostPathDirectory})
+	}
+	return p
+}
