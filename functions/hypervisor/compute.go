@@ -38,11 +38,11 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 		if err != nil {
 			return nil, err
 		}
-		config := files{computeComponent, map[string]string{"nova-compute.sh": computeScript, "nova.conf": text}}
+		config := files{computeComponent, map[string]string{"nova-compute.sh": computeScript, "address.sh": addressScript, "nova.conf": text}}
 		if !known[config.revision()] { // Slices may differ in labels alone.
 			configs, known[config.revision()] = append(configs, m.revision(config)), true
 		}
-		set, err := m.on(g, m.computeDaemon(config))
+		set, err := m.on(g, m.computeDaemon(g, config))
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		"nova_sys_admin":          with(privsep, oslo.Options{"capabilities": []string{"0", "1", "2", "3", "12"}}),
 		"vif_plug_ovs_privileged": privsep,
 		"privsep_osbrick":         privsep,
-	}.Merge(service.QueueOptions(), m.processors(g), m.memory(g))
+	}.Merge(service.QueueOptions(), m.processors(g), m.memory(g), m.migrationOptions())
 	if a.KeyManager != nil {
 		// Keys are fetched as whoever starts a virtual machine, or attaches a volume, alone: what begins with it is done within a token's life.
 		c = c.Merge(
@@ -136,6 +136,8 @@ func (m *model) processors(g *group) oslo.Config {
 	return c
 }
 
+const mebibyte = 1 << 20
+
 // memory is what virtual machines get of a node's.
 func (m *model) memory(g *group) oslo.Config {
 	p := g.node.Memory
@@ -147,7 +149,6 @@ func (m *model) memory(g *group) oslo.Config {
 		c["DEFAULT"]["ram_allocation_ratio"] = number(p.AllocationRatio.String())
 	}
 	if p.Reserved != nil {
-		const mebibyte = 1 << 20
 		c["DEFAULT"]["reserved_host_memory_mb"] = int((p.Reserved.Value() + mebibyte - 1) / mebibyte)
 	}
 	return c
@@ -159,8 +160,11 @@ func number(text string) float64 {
 	return f
 }
 
-func (m *model) computeDaemon(config files) daemon {
-	a, cell := m.plane.access, m.plane.cell
+func (m *model) computeDaemon(g *group, config files) daemon {
+	a, cell, domain := m.plane.access, m.plane.cell, ""
+	if m.libvirtManaged() {
+		domain = m.peers()
+	}
 	set := func(group, option, value string) corev1.EnvVar {
 		return corev1.EnvVar{Name: oslo.MustEnvName(group, option), Value: value}
 	}
@@ -179,6 +183,7 @@ func (m *model) computeDaemon(config files) daemon {
 			corev1.EnvVar{Name: "QUEUE_CA", Value: queueCAFolder + "/" + string(cell.Queue.CASecretRef.Key)},
 			corev1.EnvVar{Name: "INSTANCES", Value: instances + "/instances"},
 			corev1.EnvVar{Name: "LOGINS", Value: loginsFolder}, corev1.EnvVar{Name: "STARTED", Value: "/tmp/logins"},
+			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "DOMAIN", Value: domain},
 			set("DEFAULT", "host", "$("+nodeEnv+")"), set("DEFAULT", "my_ip", address),
 			set("DEFAULT", "graceful_shutdown_timeout", strconv.Itoa(int(compute.Mercy.Seconds()))),
 			set("oslo_messaging_rabbit", "processname", computeComponent),
