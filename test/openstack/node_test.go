@@ -13,9 +13,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
@@ -92,7 +94,7 @@ func TestNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Stop)
-	c.NodeLabels = map[string]string{"node-role.kubernetes.io/hypervisor": ""}
+	c.Nodes = map[string]map[string]string{"node-0": {"node-role.kubernetes.io/hypervisor": ""}}
 	link, err := c.Uplink("eth1")
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +102,12 @@ func TestNode(t *testing.T) {
 	if err := sandbox.AddNetwork(link, "203.0.113.1/24"); err != nil {
 		t.Fatal(err)
 	}
+	authority, err := pki.New("pool")
+	if err != nil {
+		t.Fatal(err)
+	}
 	n := nodeOf(t, c)
+	n.certify(t, authority)
 	apply(t, c, fmt.Sprintf(central, n.namespace), &appsv1.StatefulSet{})
 	for name := range map[string]bool{"central": true, "openvswitch": true, "libvirt": true, "ovn": true} {
 		n.ready(t, name, "")
@@ -109,7 +116,7 @@ func TestNode(t *testing.T) {
 	for _, file := range []string{programs.Guest.Kernel, programs.Guest.Initrd} {
 		text, err := os.ReadFile(file)
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, "node/var/lib/cobaltcore/nova", filepath.Base(file)), text, 0o644)
+			err = os.WriteFile(filepath.Join(dir, "nodes/node-0/var/lib/cobaltcore/nova", filepath.Base(file)), text, 0o644)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -135,6 +142,7 @@ func TestNode(t *testing.T) {
 			waitFor(t, c, "the virtual machine's answer", func() bool { _, err := g.get("seconds"); return err == nil })
 		})
 	}
+	t.Run("Peers", func(t *testing.T) { testPeers(t, n, authority) })
 	if list := n.exec(t, "libvirt", virsh+"list --name; "+virsh+"destroy g >&2; "+virsh+"list --name"); !strings.HasPrefix(list, "g\n") {
 		t.Errorf("libvirt's new daemon knows %q", list)
 	}
@@ -181,6 +189,30 @@ func nodeOf(t *testing.T, c *cluster.Cluster) fakeNode {
 		}
 	}
 	return n
+}
+
+// peer makes a certificate of the pool's names for somebody.
+func (n fakeNode) peer(t *testing.T, a *pki.Authority, name string) pki.Pair {
+	t.Helper()
+	p, err := a.Issue(pki.Subject{User: name, Hosts: []string{"*." + n.namespace + ".pod"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// certify gives the node's libvirt a certificate of an authority, as the golden file of that orders it.
+func (n fakeNode) certify(t *testing.T, a *pki.Authority) pki.Pair {
+	t.Helper()
+	p := n.peer(t, a, n.namespace)
+	err := n.Apply(context.Background(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "live-migration-tls", Namespace: n.namespace},
+		Data:       map[string][]byte{"tls.crt": p.Certificate, "tls.key": p.Key, "ca.crt": a.Certificate},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // reach makes a controller one of the pod central, on a node that leads outside.
