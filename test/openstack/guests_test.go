@@ -3,12 +3,14 @@
 package openstack
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +44,7 @@ const restarted release.Release = "2025.2"
 func TestHypervisors(t *testing.T) {
 	for i, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
-			m := startMachines(t, r, dashed(r), i)
+			m := startMachines(t, r, dashed(r), i, 1)
 			g := m.boot(t)
 			t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, m, g) })
 			t.Run("Screen", func(t *testing.T) {
@@ -62,6 +64,8 @@ func TestHypervisors(t *testing.T) {
 
 // machines is a cloud with hypervisors, and clients of it.
 type machines struct {
+	// nodes is how many hypervisors there are.
+	nodes int
 	nova
 	neutron neutron
 	glance  glance
@@ -70,11 +74,21 @@ type machines struct {
 	begin   time.Time
 }
 
-// startMachines makes two claims a cloud.
-func startMachines(t *testing.T, r release.Release, end string, number int) *machines {
+// startMachines makes two claims a cloud of so many nodes. With more than one, floating IPs are where their virtual machines are.
+func startMachines(t *testing.T, r release.Release, end string, number, nodes int) *machines {
 	t.Helper()
-	m := &machines{begin: time.Now(), outside: fmt.Sprintf("203.0.%d", 113+number)}
-	cloud := start(t, of(t, "compute.yaml", r, end), func(o *Options) { o.Pool = of(t, "hypervisors.yaml", r, end) })
+	m := &machines{nodes: nodes, begin: time.Now(), outside: fmt.Sprintf("203.0.%d", 113+number)}
+	claim := of(t, "compute.yaml", r, end)
+	if nodes > 1 {
+		claim = bytes.Replace(claim, []byte("      ml2:"), []byte("      distributedFloatingIPs: true\n      ml2:"), 1)
+	}
+	pool := of(t, "hypervisors.yaml", r, end)
+	if nodes > 1 {
+		// A migration has a middle: an idle virtual machine has about 90 MiB to send.
+		const slow = "virtualization: {driver: qemu, liveMigration: {bandwidthPerMigration: 16Mi}}"
+		pool = bytes.Replace(pool, []byte("virtualization: {driver: qemu}"), []byte(slow), 1)
+	}
+	cloud := start(t, claim, func(o *Options) { o.Pool, o.Nodes = pool, nodes })
 	m.lap(t, "both claims are ready")
 	if err := sandbox.AddNetwork(cloud.Pool().Uplinks["eth1"], m.outside+".1/24"); err != nil {
 		t.Fatal(err)
@@ -243,7 +257,7 @@ func (m *machines) networks(t *testing.T) (outside, inside string) {
 	return out.ID, in.ID
 }
 
-// hypervisor waits until Nova knows the node, and its cell has it.
+// hypervisor waits until Nova knows all nodes, and their cell has them.
 func (m *machines) hypervisor(t *testing.T) {
 	t.Helper()
 	m.cloud.Operators.Forward(2 * time.Minute) // the companion asks Nova once a minute
@@ -254,7 +268,7 @@ func (m *machines) hypervisor(t *testing.T) {
 			return false, err
 		}
 		seen, err = hypervisors.ExtractHypervisors(page)
-		return len(seen) == 1 && seen[0].State == "up" && seen[0].HypervisorHostname == "node-0", err
+		return len(seen) == m.nodes && !slices.ContainsFunc(seen, func(h hypervisors.Hypervisor) bool { return h.State != "up" }), err
 	})
 	if err != nil {
 		t.Fatalf("%.300v: %+v\n%s", err, seen, m.logs(t, "nova-compute"))
@@ -307,7 +321,8 @@ func testPoolStatus(t *testing.T, m *machines) {
 		}
 		pool, plane := m.cloud.Pool().Status(), m.cloud.Status()
 		ovn, _ := plane["ovn"].(map[string]any)
-		if pool["phase"] != "Ready" || pool["nodeCount"] != 1.0 || pool["readyNodes"] != 1.0 || ovn["chassisCount"] != 1.0 {
+		nodes := float64(m.nodes)
+		if pool["phase"] != "Ready" || pool["nodeCount"] != nodes || pool["readyNodes"] != nodes || ovn["chassisCount"] != nodes {
 			return fmt.Errorf("the pool is %v with %v of %v nodes, and OVN has %v", pool["phase"], pool["readyNodes"], pool["nodeCount"], ovn)
 		}
 		return nil
