@@ -17,7 +17,7 @@ import (
 
 // testPeers: libvirt lets in who has a certificate of the pool's authority by the pool's name, and nobody else. It takes another
 // certificate without being started again, and lets QEMU have it.
-func testPeers(t *testing.T, n fakeNode, authority *pki.Authority) {
+func testPeers(t *testing.T, n fakeNode) {
 	other, err := pki.New("pool")
 	if err != nil {
 		t.Fatal(err)
@@ -28,21 +28,21 @@ func testPeers(t *testing.T, n fakeNode, authority *pki.Authority) {
 		own    *pki.Pair
 		in     bool
 	}{
-		"Peer":      {"It is what other nodes have.", new(n.peer(t, authority, n.namespace)), true},
-		"OtherName": {"The authority's word is not enough.", new(n.peer(t, authority, "other")), false},
+		"Peer":      {"It is what other nodes have.", new(n.peer(t, n.authority, n.namespace)), true},
+		"OtherName": {"The authority's word is not enough.", new(n.peer(t, n.authority, "other")), false},
 		"Stranger":  {"Another authority says anything.", new(n.peer(t, other, n.namespace)), false},
 		"Nobody":    {"Who has none may be anybody.", nil, false},
 	} {
-		if _, err := n.connect(address, authority, tc.own); (err == nil) != tc.in {
+		if _, err := n.connect(address, tc.own); (err == nil) != tc.in {
 			t.Errorf("%s: %v, want let in %t\n%s", name, err, tc.in, tc.reason)
 		}
 	}
 	const pids = `cat /run/libvirt/libvirtd.pid`
 	before := n.exec(t, "libvirt", pids)
-	next := n.certify(t, authority)
+	next := n.certify(t)
 	begin := time.Now()
 	waitFor(t, n.Cluster, "the next certificate", func() bool {
-		served, err := n.connect(address, authority, &next)
+		served, err := n.connect(address, &next)
 		return err == nil && string(served) == string(next.Certificate)
 	})
 	t.Logf("the next certificate is served after %.0f s", time.Since(begin).Seconds())
@@ -56,9 +56,9 @@ func testPeers(t *testing.T, n fakeNode, authority *pki.Authority) {
 }
 
 // connect connects to libvirt as another node does, and returns the certificate that it has shown, in PEM.
-func (n fakeNode) connect(address string, authority *pki.Authority, own *pki.Pair) ([]byte, error) {
+func (n fakeNode) connect(address string, own *pki.Pair) ([]byte, error) {
 	config := &tls.Config{
-		RootCAs: authority.Pool(), ServerName: strings.ReplaceAll(address, ".", "-") + "." + n.namespace + ".pod", MinVersion: tls.VersionTLS12,
+		RootCAs: n.authority.Pool(), ServerName: strings.ReplaceAll(address, ".", "-") + "." + n.namespace + ".pod", MinVersion: tls.VersionTLS12,
 	}
 	if own != nil {
 		pair, err := tls.X509KeyPair(own.Certificate, own.Key)
