@@ -38,7 +38,7 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 		if err != nil {
 			return nil, err
 		}
-		config := files{computeComponent, map[string]string{"nova-compute.sh": computeScript, "nova.conf": text}}
+		config := files{computeComponent, map[string]string{"nova-compute.sh": computeScript, "address.sh": addressScript, "nova.conf": text}}
 		if len(g.node.Traits) > 0 {
 			config.data[providerFile] = providerConfig(g.node.Traits)
 		}
@@ -87,7 +87,7 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		"vif_plug_ovs_privileged": privsep,
 		// What attaches volumes asks for SYS_ADMIN, too. Of those in a Ceph there is nothing to attach but in QEMU.
 		"privsep_osbrick": with(privsep, oslo.Options{"capabilities": []string{}}),
-	}.Merge(service.QueueOptions(), m.processors(g), m.memory(g), provider(g), devices(g))
+	}.Merge(service.QueueOptions(), m.processors(g), m.memory(g), m.migrationOptions(), provider(g), devices(g))
 	if a.KeyManager != nil {
 		// Keys are fetched as whoever starts a virtual machine, or attaches a volume, alone: what begins with it is done within a token's life.
 		c = c.Merge(
@@ -140,6 +140,8 @@ func (m *model) processors(g *group) oslo.Config {
 	return c
 }
 
+const mebibyte = 1 << 20
+
 // memory is what virtual machines get of a node's.
 func (m *model) memory(g *group) oslo.Config {
 	p := g.node.Memory
@@ -151,7 +153,6 @@ func (m *model) memory(g *group) oslo.Config {
 		c["DEFAULT"]["ram_allocation_ratio"] = number(p.AllocationRatio.String())
 	}
 	if p.Reserved != nil {
-		const mebibyte = 1 << 20
 		c["DEFAULT"]["reserved_host_memory_mb"] = int((p.Reserved.Value() + mebibyte - 1) / mebibyte)
 	}
 	return c
@@ -164,7 +165,10 @@ func number(text string) float64 {
 }
 
 func (m *model) computeDaemon(g *group, config files) daemon {
-	a, cell := m.plane.access, m.plane.cell
+	a, cell, domain := m.plane.access, m.plane.cell, ""
+	if m.libvirtManaged() {
+		domain = m.peers()
+	}
 	set := func(group, option, value string) corev1.EnvVar {
 		return corev1.EnvVar{Name: oslo.MustEnvName(group, option), Value: value}
 	}
@@ -185,6 +189,7 @@ func (m *model) computeDaemon(g *group, config files) daemon {
 			corev1.EnvVar{Name: "LOGINS", Value: loginsFolder}, corev1.EnvVar{Name: "STARTED", Value: "/tmp/logins"},
 			corev1.EnvVar{Name: "HUGE_PAGES", Value: m.pages(g)}, corev1.EnvVar{Name: "CELLS", Value: "/sys/devices/system/node"},
 			corev1.EnvVar{Name: "RESERVED", Value: "/tmp/reserved.conf"},
+			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "DOMAIN", Value: domain},
 			set("DEFAULT", "host", "$("+nodeEnv+")"), set("DEFAULT", "my_ip", address),
 			set("DEFAULT", "graceful_shutdown_timeout", strconv.Itoa(int(compute.Mercy.Seconds()))),
 			set("oslo_messaging_rabbit", "processname", computeComponent),

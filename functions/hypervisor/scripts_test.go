@@ -16,7 +16,7 @@ import (
 // TestScripts: a shell reads each of them.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("*.sh")
-	if err != nil || len(scripts) != 6 {
+	if err != nil || len(scripts) != 7 {
 		t.Fatalf("%v, %v", scripts, err)
 	}
 	for _, script := range scripts {
@@ -122,6 +122,7 @@ func TestLogins(t *testing.T) {
 	env := []string{
 		"QUEUE_HOST=rabbitmq.cloud.svc", "QUEUE_PORT=5671", "QUEUE_VHOST=nova_cell1", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances",
 		"LOGINS=" + dir, "STARTED=" + dir + "/started", "HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
+		"NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=",
 	}
 	out, err := script(t, dir, env, "nova-compute.sh")
 	want := "OS_DEFAULT__TRANSPORT_URL=rabbit://nova-cell1-x7:abc@rabbitmq.cloud.svc:5671/nova_cell1?ssl=true&ssl_ca_file=/ca.crt\n" +
@@ -184,7 +185,7 @@ func TestHugePages(t *testing.T) {
 			}
 			out, err := script(t, dir, []string{
 				"QUEUE_HOST=", "QUEUE_PORT=", "QUEUE_VHOST=", "QUEUE_CA=", "INSTANCES=" + dir, "LOGINS=" + dir, "STARTED=" + dir + "/started",
-				"HUGE_PAGES=" + tc.pages, "CELLS=" + dir, "RESERVED=" + dir + "/reserved",
+				"HUGE_PAGES=" + tc.pages, "CELLS=" + dir, "RESERVED=" + dir + "/reserved", "NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=",
 			}, "nova-compute.sh")
 			got, e := os.ReadFile(filepath.Join(dir, "reserved"))
 			if err := errors.Join(err, e); err != nil {
@@ -196,6 +197,35 @@ func TestHugePages(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, string(got)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestPeer: nova-compute tells other nodes a name that leads to the node's address, or to that of an interface.
+func TestPeer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		env    []string
+		want   string
+	}{
+		"Node":      {"The node's own address.", []string{"INTERFACE=", "DOMAIN=pool.pod"}, "10-0-0-1.pool.pod"},
+		"Interface": {"An interface of its own for migrations.", []string{"INTERFACE=bond1", "DOMAIN=pool.pod"}, "fd00--9.pool.pod"},
+		"Host":      {"Where the node's operating system runs libvirt, that says where it is.", []string{"INTERFACE=", "DOMAIN="}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stubs(t, map[string]string{
+				"nova-compute": `echo "$OS_LIBVIRT__LIVE_MIGRATION_INBOUND_ADDR"`,
+				"ip":           "echo '7: bond1    inet6 fd00::9/64 scope global'",
+			})
+			login(t, dir)
+			env := append([]string{
+				"QUEUE_HOST=q", "QUEUE_PORT=5671", "QUEUE_VHOST=v", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances", "LOGINS=" + dir,
+				"STARTED=" + dir + "/started", "NODE_IP=10.0.0.1",
+				"HUGE_PAGES=", "CELLS=/none", "RESERVED=" + dir + "/reserved",
+			}, tc.env...)
+			if out, err := script(t, dir, env, "nova-compute.sh"); err != nil || out != tc.want+"\n" {
+				t.Errorf("%s\n%v, %q, want %q", tc.reason, err, out, tc.want)
 			}
 		})
 	}

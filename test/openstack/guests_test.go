@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,8 @@ func TestHypervisors(t *testing.T) {
 
 // machines is a cloud with hypervisors, and clients of it.
 type machines struct {
+	// nodes is how many hypervisors there are.
+	nodes int
 	nova
 	neutron neutron
 	glance  glance
@@ -80,6 +83,7 @@ func startMachines(t *testing.T, plane, pool []byte, number int, options ...func
 		for _, set := range options {
 			set(o)
 		}
+		m.nodes = max(o.Nodes, 1)
 	})
 	m.lap(t, "both claims are ready")
 	if err := sandbox.AddNetwork(cloud.Pool().Uplinks["eth1"], m.outside+".1/24"); err != nil {
@@ -249,7 +253,7 @@ func (m *machines) networks(t *testing.T) (outside, inside string) {
 	return out.ID, in.ID
 }
 
-// hypervisor waits until Nova knows the node, and its cell has it.
+// hypervisor waits until Nova knows all nodes, and their cell has them.
 func (m *machines) hypervisor(t *testing.T) {
 	t.Helper()
 	m.cloud.Operators.Forward(2 * time.Minute) // the companion asks Nova once a minute
@@ -260,7 +264,7 @@ func (m *machines) hypervisor(t *testing.T) {
 			return false, err
 		}
 		seen, err = hypervisors.ExtractHypervisors(page)
-		return len(seen) == 1 && seen[0].State == "up" && seen[0].HypervisorHostname == "node-0", err
+		return len(seen) == m.nodes && !slices.ContainsFunc(seen, func(h hypervisors.Hypervisor) bool { return h.State != "up" }), err
 	})
 	if err != nil {
 		t.Fatalf("%.300v: %+v\n%s", err, seen, m.logs(t, "nova-compute"))
@@ -313,7 +317,8 @@ func testPoolStatus(t *testing.T, m *machines) {
 		}
 		pool, plane := m.cloud.Pool().Status(), m.cloud.Status()
 		ovn, _ := plane["ovn"].(map[string]any)
-		if pool["phase"] != "Ready" || pool["nodeCount"] != 1.0 || pool["readyNodes"] != 1.0 || ovn["chassisCount"] != 1.0 {
+		nodes := float64(m.nodes)
+		if pool["phase"] != "Ready" || pool["nodeCount"] != nodes || pool["readyNodes"] != nodes || ovn["chassisCount"] != nodes {
 			return fmt.Errorf("the pool is %v with %v of %v nodes, and OVN has %v", pool["phase"], pool["readyNodes"], pool["nodeCount"], ovn)
 		}
 		return nil

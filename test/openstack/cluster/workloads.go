@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -208,8 +209,8 @@ func claims(s *appsv1.StatefulSet, pod string, spec *corev1.PodSpec) {
 	}
 }
 
-// daemonSets run one pod on the only node, where that is one of theirs, and replace one of an earlier template: the new one
-// starts when the old one has ended.
+// daemonSets run one pod on each of their nodes, and replace those of an earlier template, one after the other: the new one starts when
+// the old one has ended.
 func (c *Cluster) daemonSets(ctx context.Context) error {
 	list := &appsv1.DaemonSetList{}
 	if err := c.Client.List(ctx, list); err != nil {
@@ -230,33 +231,38 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 	}
 	running, stopping := c.owned(d.UID)
 	ready, updated, wanted := int32(0), int32(0), int32(0)
-	here, err := runsOn(c.NodeLabels, &d.Spec.Template.Spec)
-	if err != nil {
-		return err
-	}
-	if here {
-		wanted = 1
-	}
-	for _, p := range running {
-		switch {
-		case !here:
-			p.terminate()
-			continue
-		case p.object.Labels[revisionLabel] == hash:
-			updated++
-		case d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType:
-			p.terminate()
-			continue
-		}
-		if p.ready.Load() {
-			ready++
-		}
-	}
-	if here && len(running)+len(stopping) == 0 {
-		template := d.Spec.Template.DeepCopy()
-		metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
-		if err := c.start(ctx, fmt.Sprintf("%s-%s", d.Name, names.Hash(5, fmt.Sprint(numbers.Add(1)))), d, "DaemonSet", template); err != nil {
+	for _, node := range slices.Sorted(maps.Keys(c.Nodes)) {
+		here, err := runsOn(c.Nodes[node], &d.Spec.Template.Spec)
+		if err != nil {
 			return err
+		}
+		if here {
+			wanted++
+		}
+		there := func(p *pod) bool { return p.nodeName() == node }
+		at := slices.IndexFunc(running, there)
+		switch {
+		case at >= 0 && !here:
+			running[at].terminate()
+		case at >= 0:
+			p := running[at]
+			if p.ready.Load() {
+				ready++
+			}
+			if p.object.Labels[revisionLabel] == hash {
+				updated++
+			} else if d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType && len(stopping) == 0 && (!p.ready.Load() || allReady(running)) {
+				p.terminate()
+				stopping = append(stopping, p)
+			}
+		case here && !slices.ContainsFunc(stopping, there) && c.hasPower(node):
+			template := d.Spec.Template.DeepCopy()
+			metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
+			template.Spec.NodeName = node
+			name := fmt.Sprintf("%s-%s", d.Name, names.Hash(5, fmt.Sprint(numbers.Add(1))))
+			if err := c.start(ctx, name, d, "DaemonSet", template); err != nil {
+				return err
+			}
 		}
 	}
 	counted := d.Generation // the object may be another by now
@@ -265,6 +271,16 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 		s.ObservedGeneration, s.DesiredNumberScheduled, s.CurrentNumberScheduled = counted, wanted, wanted
 		s.NumberReady, s.NumberAvailable, s.UpdatedNumberScheduled = ready, ready, updated
 	})
+}
+
+func allReady(pods []*pod) bool {
+	return !slices.ContainsFunc(pods, func(p *pod) bool { return !p.ready.Load() })
+}
+
+func (c *Cluster) hasPower(node string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.off[node]
 }
 
 // jobs runs Jobs: one pod after the other, until one succeeds or there were too many.
