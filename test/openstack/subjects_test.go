@@ -45,6 +45,7 @@ var subjects = []subject{
 	{name: "OVN", alone: true},
 	{name: "Placement"},
 	{name: "Pods"},
+	{name: "Tempest"},
 	{name: "UWSGI"},
 }
 
