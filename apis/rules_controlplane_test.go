@@ -5,6 +5,20 @@ const onePodStore = `stores: [{name: main, file: {storageSize: 100Gi, accessMode
 var controlPlaneCases = kindCases{
 	base: `openStackRelease: "2025.2"`,
 	cases: map[string]specCase{
+		"Tests": {
+			reason: "Smoke tests every night are all that has to be said, besides that they may.",
+			spec:   `tempest: {enabled: true, allowAdministration: true, tests: {services: [identity, image], concurrency: 4, includeRegex: "^tempest\\.api", excludeRegex: slow}}`,
+		},
+		"TestsNotAllowed": {
+			reason:  "Nobody is made an administrator without a word.",
+			spec:    `tempest: {enabled: true}`,
+			field:   "spec.tempest.allowAdministration",
+			message: "tests make users and set quotas as an administrator of the cloud; say allowAdministration: true, or leave them off",
+		},
+		"TestsOff": {
+			reason: "What is off needs no permission.",
+			spec:   `tempest: {enabled: false, schedule: "0 2 * * *"}`,
+		},
 		"ReleaseUnknown": {
 			reason:  "Only releases of the table can be asked for.",
 			spec:    `openStackRelease: "2024.2"`,

@@ -551,3 +551,39 @@ var secretAggregateCases = kindCases{
 		},
 	},
 }
+
+var tempestCases = kindCases{
+	base: `
+openStackRelease: "2025.2"
+target: {providerConfig: in-cluster}
+region: RegionOne
+identity:
+  internalURL: https://keystone.a.svc:5000/v3
+  publicURL: https://keystone.a.svc:5000/v3
+  caSecretRef: {name: keystone-tls, key: ca.crt}
+  adminCloudRef: {secretName: keystone-clouds, cloudName: admin}
+  korcCloudRef: {secretName: keystone-korc-clouds, cloudName: admin}
+services: [{type: identity, internalURL: "https://keystone.a.svc:5000/v3"}]
+`,
+	cases: map[string]specCase{
+		"Everything": {
+			reason: "All that can be said of it.",
+			spec: `
+schedule: "30 1 * * 6"
+tests: {services: [identity], concurrency: 32, includeRegex: "^tempest", excludeRegex: "slow"}
+passwords: {lockoutAttempts: 2, lockoutSeconds: 5, remembered: 2}`,
+		},
+		"UnknownService": {
+			reason:  "Nobody has tests of it.",
+			spec:    `tests: {services: [dashboard]}`,
+			field:   "spec.tests.services[0]",
+			message: "Unsupported value",
+		},
+		"NoServices": {
+			reason:  "Keystone is always there.",
+			spec:    `services: []`,
+			field:   "spec.services",
+			message: "should have at least 1 items",
+		},
+	},
+}

@@ -39,6 +39,7 @@ var allCases = map[string]kindCases{
 	"Placement":           placementCases,
 	"Glance":              glanceCases,
 	"Horizon":             horizonCases,
+	"Tempest":             tempestCases,
 	"PlatformConfig":      platformCases,
 	"KeyRepository":       keyRepositoryCases,
 	"CellMapping":         cellMappingCases,

@@ -36,7 +36,7 @@ func TestKinds(t *testing.T) {
 		"Barbican", "CellMapping", "Cinder", "ComputeCatalog", "ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion",
 		"Glance", "Heat", "Horizon", "HypervisorCluster",
 		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "Neutron", "Nova", "NovaCell", "OVNCluster", "OVNSync", "Placement", "PlatformConfig", "RaftCluster",
-		"RoleAssignment", "SecretAggregate", "ServiceCheck", "StorageCluster", "XControlPlaneCluster", "XHypervisorCluster", "XStorageCluster",
+		"RoleAssignment", "SecretAggregate", "ServiceCheck", "StorageCluster", "Tempest", "TestReport", "XControlPlaneCluster", "XHypervisorCluster", "XStorageCluster",
 	}
 	if got := slices.Sorted(maps.Keys(crds(t))); !slices.Equal(got, want) {
 		t.Errorf("kinds:\n got %v\nwant %v", got, want)

@@ -22,9 +22,7 @@ var unbuilt = map[string][]string{
 		"spec.services.cinder.backup.swift",
 		"spec.services.nova.quotas.unifiedLimits",
 		"spec.services.nova.scheduler.externalScheduler",
-		"spec.tempest",
 		"status.activePipelines",
-		"status.tests",
 	},
 	"HypervisorCluster": {
 		"spec.agents.haAgent",

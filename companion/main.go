@@ -34,6 +34,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
+	"github.com/c5c3/crossplane-cobaltcore/companion/testreport"
 	rights "github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
@@ -60,6 +61,7 @@ var controllers = map[string]func(ctrl.Manager) error{
 	"raftcluster":        raftcluster.Add,
 	"secretaggregate":    secretaggregate.Add,
 	"servicecheck":       servicecheck.Add,
+	"testreport":         testreport.Add,
 }
 
 // chosen are the names of the controllers to run.

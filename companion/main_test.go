@@ -38,6 +38,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/roleassignment"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
+	"github.com/c5c3/crossplane-cobaltcore/companion/testreport"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
 )
 
@@ -185,6 +186,7 @@ func TestNames(t *testing.T) {
 		"RoleAssignment":     &roleassignment.Reconciler{Reader: broken},
 		"SecretAggregate":    &secretaggregate.Reconciler{Reader: broken},
 		"ServiceCheck":       &servicecheck.Reconciler{Reader: broken},
+		"TestReport":         &testreport.Reconciler{Reader: broken},
 	}
 	if len(reconcilers) != len(controllers) {
 		t.Errorf("%d of %d controllers", len(reconcilers), len(controllers))

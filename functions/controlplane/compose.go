@@ -24,9 +24,9 @@ func New() function.Runner {
 	}
 }
 
-// remarks are those of all services.
+// remarks are those of all services, and of tests.
 func remarks() []function.Remark[*model] {
-	var out []function.Remark[*model]
+	out := []function.Remark[*model]{testsRemark}
 	for _, row := range services {
 		out = append(out, row.remarks...)
 	}
@@ -51,7 +51,7 @@ const (
 
 // graph is what a control plane consists of, and what needs what. The phases are those that a tenant reads. Services are in a table of
 // their own.
-var graph = slices.Concat(infrastructure, components(services[:1]), aroundIdentity, components(services[1:]))
+var graph = slices.Concat(infrastructure, components(services[:1]), aroundIdentity, components(services[1:]), afterServices)
 
 // infrastructure is what services share.
 var infrastructure = compose.Graph[*model]{

@@ -50,6 +50,7 @@ func (m *model) parts() []part {
 	for _, s := range m.services {
 		out = append(out, m.partsOf(s)...)
 	}
+	out = append(out, m.testParts()...)
 	if b := i.MariaDB.Backup; b != nil && b.StagingStorage != nil {
 		const field = "spec.infrastructure.mariadb.backup.stagingStorage"
 		databases := 1 // Each is copied to a volume of its own.

@@ -55,9 +55,10 @@ var inside = map[string][]string{
 	"the hosts that it is about are held":                                                   {"WebDownload.AllowedSchemes"},
 	"users read it in their browsers, and no program does":                                  {"Settings.Title", "WebSSOChoice.Label"},
 	"hypervisors mount what is held by it":                                                  {"NFS.MountOptions"},
+	"tests of the tenant's own cloud are chosen by it":                                      {"Tests.Services", "Tests.IncludeRegex", "Tests.ExcludeRegex"},
 	"it is a time": {
 		"Backup.Schedule", "CredentialKeys.RotationSchedule", "Fernet.RotationSchedule", "TrustFlush.Schedule", "Archive.Schedule", "OVNBackup.Schedule",
-		"Keys.RotationSchedule",
+		"Keys.RotationSchedule", "Tempest.Schedule",
 	},
 }
 

@@ -32,6 +32,7 @@ func status(m *model, plan compose.Plan) any {
 		Instance: m.instance,
 		Release:  m.oldest(),
 		OVN:      m.ovnStatus(),
+		Tests:    m.testStatus(),
 
 		Storage:     m.storageStatus(),
 		Hypervisors: m.hypervisorAccess(),

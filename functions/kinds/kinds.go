@@ -14,6 +14,7 @@ import (
 	novacellv1 "github.com/c5c3/crossplane-cobaltcore/apis/novacell/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/functions/barbican"
 	"github.com/c5c3/crossplane-cobaltcore/functions/catalog"
 	"github.com/c5c3/crossplane-cobaltcore/functions/cinder"
@@ -29,6 +30,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/ovn"
 	"github.com/c5c3/crossplane-cobaltcore/functions/placement"
 	"github.com/c5c3/crossplane-cobaltcore/functions/storage"
+	"github.com/c5c3/crossplane-cobaltcore/functions/tempest"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
 )
 
@@ -50,5 +52,6 @@ func Runners() map[string]function.Runner {
 		heatv1.GroupVersionKind.GroupKind().String():      heat.New(),
 		cinderv1.GroupVersionKind.GroupKind().String():    cinder.New(),
 		ovnv1.GroupVersionKind.GroupKind().String():       ovn.New(),
+		tempestv1.GroupVersionKind.GroupKind().String():   tempest.New(),
 	}
 }

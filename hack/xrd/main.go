@@ -41,12 +41,14 @@ var folders = []folder{
 	{"barbican", namespaced, "definition.yaml", []string{"barbican.openstack.c5c3.io_barbicans.yaml"}},
 	{"heat", namespaced, "definition.yaml", []string{"heat.openstack.c5c3.io_heats.yaml"}},
 	{"cinder", namespaced, "definition.yaml", []string{"cinder.openstack.c5c3.io_cinders.yaml"}},
+	{"tempest", namespaced, "definition.yaml", []string{"tempest.openstack.c5c3.io_tempests.yaml"}},
 	{"ovn", namespaced, "definition.yaml", []string{"ovn.c5c3.io_ovnclusters.yaml"}},
 	{"platform", plain, "crd.yaml", []string{"crossplane.c5c3.io_platformconfigs.yaml"}},
 	{"openstack", plain, "crd.yaml", []string{
 		"openstack.c5c3.io_cellmappings.yaml", "openstack.c5c3.io_computecatalogs.yaml", "openstack.c5c3.io_databasesyncs.yaml",
 		"openstack.c5c3.io_endpointregions.yaml", "openstack.c5c3.io_identitychecks.yaml", "openstack.c5c3.io_keyrepositories.yaml",
 		"openstack.c5c3.io_ovnsyncs.yaml", "openstack.c5c3.io_roleassignments.yaml", "openstack.c5c3.io_servicechecks.yaml",
+		"openstack.c5c3.io_testreports.yaml",
 	}},
 	{"c5c3", plain, "crd.yaml", []string{"c5c3.io_credentialrotations.yaml", "c5c3.io_raftclusters.yaml", "c5c3.io_secretaggregates.yaml"}},
 }

@@ -190,6 +190,13 @@ var scenes = func() map[string][]scene {
 		"ProcessesDown":             condition("companion_service_check_condition", "Ready"),
 		"NetworksDrifted":           condition("companion_ovn_sync_condition", "InSync"),
 		"ComparisonNotAnswered":     condition("companion_ovn_sync_condition", "Ready"),
+		"TestsFailed":               condition("companion_test_report_condition", "TestsPassed"),
+		"TempestNotRun": {
+			{reason: "Two hours ago.", series: []string{`kube_cronjob_next_schedule_time{cronjob="tempest"} 60x300`}, at: "3h10m", fires: []string{"tempest"}},
+			{reason: "A few minutes ago.", series: []string{`kube_cronjob_next_schedule_time{cronjob="tempest"} 3600x300`}, at: "70m"},
+			{reason: "It is to come.", series: []string{`kube_cronjob_next_schedule_time{cronjob="tempest"} 100000x300`}, at: "3h10m"},
+			{reason: "Another one's.", series: []string{`kube_cronjob_next_schedule_time{cronjob="other"} 60x300`}, at: "3h10m"},
+		},
 
 		"DatabaseDown": databaseDown, "DatabaseDegraded": databaseDegraded, "DatabaseProxyDown": proxyDown,
 		"DatabaseCertificateExpiring": slices.Concat(expiring("mariadb-server-cert"), expiring("maxscale-listener-cert"), expiring("internal-ca")),

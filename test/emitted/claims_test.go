@@ -148,7 +148,7 @@ func simulateAll(t *testing.T) []testCase {
 		out = append(out, testCase{name: name, release: c.Spec.OpenStackRelease, given: given, Result: r})
 	}
 	var files []string
-	for _, folder := range []string{"controlplane", "nova", "neutron", "barbican", "cinder", "heat", "horizon", "storage"} {
+	for _, folder := range []string{"controlplane", "nova", "neutron", "barbican", "cinder", "heat", "horizon", "tempest", "storage"} {
 		found, err := fs.Glob(examples.Files, folder+"/*.yaml")
 		if err != nil || len(found) == 0 {
 			t.Fatalf("no examples: %v", err)

@@ -83,6 +83,8 @@ var orders = map[string][]order{
 		{first: `Placement\..*`, then: `Usage.* placement-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `Glance\..*`, then: `Usage.* glance-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `Horizon\..*`, then: `Usage.* horizon-uses-keystone`, exists: true, why: "a Usage looks for its user"},
+		{first: `(IdentityCatalog|Placement|Barbican|Glance|Nova|Neutron|Cinder|Heat|Horizon)\..*`, then: `Tempest\..*`, why: "it tests all of it"},
+		{first: `Tempest\..*`, then: `Usage.* tempest-uses-keystone`, exists: true, why: "a Usage looks for its user"},
 		{first: `RabbitmqCluster.*`, then: `Nova\..*`, why: "its virtual hosts are in it"},
 		{first: `Placement\..*`, then: `Nova\..*`, why: "it looks there for room"},
 		{first: `Glance\..*`, then: `Nova\..*`, why: "it starts virtual machines from images"},
@@ -137,6 +139,12 @@ var orders = map[string][]order{
 		{first: `ExternalSecret.* .*-secret-key`, then: `ConfigMap .*-config-.*`, why: "pods read all of them"},
 		{first: `(Certificate\.cert-manager\.io|ConfigMap) .*`, then: `Deployment\.apps .*`, why: "pods read all of them"},
 		{first: `Certificate.* [^-]+-tls`, then: `(HTTPRoute|BackendTLSPolicy).*`, why: "clients are told its authority"},
+	},
+	"Tempest": {
+		{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `RoleAssignment.*`, why: "the companion reads what it logs in by"},
+		{first: `ExternalSecret.* .*-user`, then: `User\.openstack\.k-orc\.cloud .*`, why: "it has that password"},
+		{first: `(User|Project)\.openstack\.k-orc\.cloud .*`, then: `RoleAssignment.*`, why: "it refers to them"},
+		{first: `(RoleAssignment.*|ConfigMap .*|TestReport.*)`, then: `CronJob\.batch .*`, why: "its pods log in, read it, and are reported"},
 	},
 	"Nova": append(slices.Clone(clientOrders),
 		order{first: `CredentialRotation.* .*-credential`, then: `DatabaseSync.*`, why: "the check before an upgrade logs in with it"},
@@ -244,7 +252,7 @@ var clientOrders = []order{
 // ordersOf are those of a kind.
 func ordersOf(subject string) []order {
 	switch subject {
-	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster", "StorageCluster", "Horizon": // None has a database of a service.
+	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster", "StorageCluster", "Horizon", "Tempest": // None has a database of a service.
 		return orders[subject]
 	case "NovaCell": // It logs in as another one.
 		return append(slices.DeleteFunc(slices.Clone(serviceOrders), func(o order) bool {
@@ -316,6 +324,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 		}
 		if file == "full" {
 			claim = bytes.Replace(claim, []byte("\n    keystone:"), []byte(strings.ReplaceAll(services, "\n", "\n    ")), 1)
+			claim = bytes.Replace(claim, []byte("\n  services:"), []byte("\n  tempest: {enabled: true, allowAdministration: true}\n  services:"), 1)
 		}
 		w, err := preview.World(claim, examples.Platform, kinds.Runners())
 		if err != nil {

@@ -88,6 +88,7 @@ var mistakes = map[string]map[string]mistake{
 		"a size that is none":                  in("huge", `spec.size: "huge" is not a size`, "size"),
 		"a cluster that is not offered":        in(object{"ref": object{"name": "north"}}, "offers no cluster", "cluster"),
 		"a cluster of one's own":               in(object{"gardener": object{"region": "eu"}}, "dedicated clusters are not built", "cluster"),
+		"tests that are not allowed":           in(object{"enabled": true}, "spec.tempest.allowAdministration: ", "tempest"),
 		"a service that is not built":          in(true, "spec.cortex.enabled: ", "cortex", "enabled"),
 		"point-in-time recovery":               in(object{"pointInTimeRecovery": true}, "pointInTimeRecovery: ", "infrastructure", "mariadb", "backup"),
 		"an option that there is not":          in(object{"DEFAULT": object{"nonsense": true}}, "config.DEFAULT.nonsense: ", "services", "keystone", "config"),
@@ -133,6 +134,16 @@ var mistakes = map[string]map[string]mistake{
 			put(spec, "x", "services", "keystone", "replicas")
 		}},
 	}),
+	"Tempest": {
+		"a release that is not supported": in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
+		"an image that is none":           in(object{"tag": "latest"}, "spec.image: ", "image"),
+		"tests of what there is not": {typ: respond.SpecValid, words: "spec.tests.services[0]: there is no service volume", edit: true,
+			make: func(_ *world, spec object) {
+				spec["services"] = list{object{"type": "identity", "internalURL": "https://keystone:5000/v3"}}
+				put(spec, list{"volume"}, "tests", "services")
+			}},
+		"an address that leads nowhere": in(list{object{"type": "identity", "internalURL": "keystone"}}, "spec.services[0].internalURL: ", "services"),
+	},
 	// Its function refuses nothing that its definition takes.
 	"IdentityCatalog": {},
 	"OVNCluster": {
@@ -198,7 +209,7 @@ var serviceMistakes = map[string]mistake{
 // mistakes are those that a kind's function refuses.
 func (s *subject) mistakes() map[string]mistake {
 	own, known := mistakes[s.name]
-	if s.claimed || known && len(own) == 0 || s.name == "OVNCluster" { // It is no service of OpenStack's.
+	if s.claimed || known && len(own) == 0 || s.name == "OVNCluster" || s.name == "Tempest" { // Neither is a service of OpenStack's.
 		return own
 	}
 	out := maps.Clone(serviceMistakes)

@@ -32,6 +32,7 @@ import (
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/definition"
 	"github.com/c5c3/crossplane-cobaltcore/internal/offline/schema"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
@@ -119,6 +120,7 @@ var constraints = map[string]constraint{
 		exposure, _ := global["exposure"].(object)
 		services, _ := o["services"].(object)
 		knownProvider(services)
+		testsOfIdentity(o)
 		for _, service := range services {
 			if service, ok := service.(object); ok && exposure["type"] == "None" {
 				delete(service, "hostname")
@@ -437,6 +439,11 @@ var (
 		new: func() any { return &ovnv1.OVNCluster{} },
 		fix: majorities,
 	}
+	tempests = &definedKind{
+		folder: "tempest", apiVersion: "tempest.openstack.c5c3.io/v1alpha1", kind: "Tempest",
+		new: func() any { return &tempestv1.Tempest{} },
+		fix: testsOfWhatThereIs,
+	}
 	neutrons = &definedKind{
 		folder: "neutron", apiVersion: "neutron.openstack.c5c3.io/v1alpha1", kind: "Neutron",
 		new: func() any { return &neutronv1.Neutron{} },
@@ -462,7 +469,7 @@ var (
 )
 
 var definedKinds = []*definedKind{
-	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, barbicans, cinders, heats, horizons, ovns, platforms, hypervisors, storages,
+	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, barbicans, cinders, heats, horizons, tempests, ovns, platforms, hypervisors, storages,
 }
 
 func init() { //nolint:gochecknoinits // the table refers to itself
@@ -646,6 +653,27 @@ func TestDraw(t *testing.T) {
 	}
 	if share := 100 * discarded.Load() / drawn.Load(); share > 2 {
 		t.Errorf("%d%% of %d specs are not valid", share, drawn.Load())
+	}
+}
+
+// testsOfWhatThereIs lets a Tempest test services that it is told of.
+func testsOfWhatThereIs(o object) {
+	services, _ := o["services"].(list)
+	tests, _ := o["tests"].(object)
+	if len(services) == 0 || tests["services"] == nil {
+		return
+	}
+	delete(tests, "services")
+	if first, _ := services[0].(object); first["type"] != "placement" { // Of which there are no tests.
+		tests["services"] = list{first["type"]}
+	}
+}
+
+// testsOfIdentity lets a claim test what every cloud has, where it says what.
+func testsOfIdentity(o object) {
+	tempest, _ := o["tempest"].(object)
+	if tests, _ := tempest["tests"].(object); tests["services"] != nil {
+		tests["services"] = list{"identity"}
 	}
 }
 

@@ -97,6 +97,13 @@ var subjects = []*subject{
 		keep:   []string{"target"},
 	},
 	{
+		name:      "Tempest",
+		runner:    kinds.Runners()["Tempest.tempest.openstack.c5c3.io"],
+		draw:      drawService(tempests, "tempest", "t", "tests.eu"),
+		keep:      []string{"target"},
+		revisions: []string{"config-"},
+	},
+	{
 		name:      "Heat",
 		runner:    kinds.Runners()["Heat.heat.openstack.c5c3.io"],
 		draw:      drawService(heats, "heat", "s", "stacks.eu"),

@@ -14,7 +14,7 @@ var exported = map[string][]string{
 		"kube_deployment_status_replicas_available", "kube_deployment_spec_replicas", "kube_statefulset_status_replicas_ready",
 		"kube_statefulset_replicas", "kube_statefulset_status_replicas_available",
 		"kube_job_created", "kube_job_complete", "kube_job_failed", "kube_job_status_failed", "kube_job_status_completion_time",
-		"kube_pod_container_resource_limits",
+		"kube_cronjob_next_schedule_time", "kube_pod_container_resource_limits",
 	},
 	// https://kubernetes.io/docs/reference/instrumentation/metrics/
 	"kubelet": {"kubelet_volume_stats_available_bytes", "kubelet_volume_stats_capacity_bytes"},
@@ -52,6 +52,7 @@ var exported = map[string][]string{
 		"companion_service_check_condition", "companion_service_check_up", "companion_service_check_down",
 		"companion_service_check_removed_total", "companion_compute_catalog_condition", "companion_compute_catalog_changes_total",
 		"companion_ovn_sync_condition", "companion_ovn_sync_differences", "companion_ovn_sync_runs_total",
+		"companion_test_report_condition", "companion_test_report_tests", "companion_test_report_last_run_timestamp_seconds",
 		"companion_raft_cluster_condition", "companion_raft_cluster_leaders", "companion_raft_cluster_members",
 		"companion_raft_cluster_chassis",
 	},

@@ -134,6 +134,8 @@ func (c *Cloud) reports(ctx context.Context, kind, name string) map[string]any {
 		return c.raft(ctx, name)
 	case "DatabaseSync":
 		return c.schema(ctx, name)
+	case "TestReport":
+		return c.tests(ctx, name)
 	}
 	m := &openstackv1.CellMapping{}
 	if kind != "CellMapping" || c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, m) != nil {
@@ -196,6 +198,19 @@ func (c *Cloud) schema(ctx context.Context, name string) map[string]any {
 		return map[string]any{"quiesce": false}
 	}
 	return map[string]any{"quiesce": true, "installedRelease": s.Status.InstalledRelease, "conditions": []any{}}
+}
+
+// tests is how the last run has ended.
+func (c *Cloud) tests(ctx context.Context, name string) map[string]any {
+	r := &openstackv1.TestReport{}
+	if c.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, r) != nil || r.Status.Tests == nil {
+		return nil
+	}
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&r.Status)
+	if err != nil {
+		return nil
+	}
+	return status
 }
 
 func replicas(pods client.Object) int32 {

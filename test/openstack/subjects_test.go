@@ -49,6 +49,7 @@ var subjects = []subject{
 	{name: "OVN", alone: true},
 	{name: "Placement"},
 	{name: "Pods"},
+	{name: "Tempest"},
 	{name: "UWSGI"},
 	{name: "Volumes", ceph: true, guests: true},
 }

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	horizon "github.com/c5c3/crossplane-cobaltcore/apis/horizon/v1alpha1"
+	tempest "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
 )
 
 // Heat is the orchestration service.
@@ -147,45 +148,22 @@ type CortexDatasource struct {
 }
 
 // Tempest runs integration tests against the cloud.
+// +kubebuilder:validation:XValidation:rule="!has(self.enabled) || !self.enabled || has(self.allowAdministration) && self.allowAdministration",message="tests make users and set quotas as an administrator of the cloud; say allowAdministration: true, or leave them off",fieldPath=".allowAdministration"
 type Tempest struct {
-	// Run tests.
+	// Run tests. Whatever is called c5c3-tempest-… is theirs, and goes when they end.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
+	// Tests may have an administrator of the cloud, who makes users and projects and sets quotas. Without that none run.
+	// +optional
+	AllowAdministration bool `json:"allowAdministration,omitempty"`
 	// When they run.
 	// +kubebuilder:default="0 2 * * *"
 	// +optional
 	Schedule common.Cron `json:"schedule,omitempty"`
-	// Container image.
+	// Container image. Absent: the image of the claim's OpenStack release.
 	// +optional
 	Image *common.Image `json:"image,omitempty"`
 	// Which tests run.
 	// +optional
-	Tests *TempestTests `json:"tests,omitempty"`
+	Tests *tempest.Tests `json:"tests,omitempty"`
 }
-
-// TempestTests says which tests run.
-type TempestTests struct {
-	// Services that are tested. Absent: those that are enabled.
-	// +kubebuilder:validation:MaxItems=8
-	// +listType=set
-	// +optional
-	Services []TestedService `json:"services,omitempty"`
-	// Tests that run at the same time.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=32
-	// +kubebuilder:default=2
-	// +optional
-	Concurrency int32 `json:"concurrency,omitempty"`
-	// Regular expression of the names of tests that run. Absent: smoke tests.
-	// +kubebuilder:validation:MaxLength=512
-	// +optional
-	IncludeRegex string `json:"includeRegex,omitempty"`
-	// Regular expression of the names of tests that do not run.
-	// +kubebuilder:validation:MaxLength=512
-	// +optional
-	ExcludeRegex string `json:"excludeRegex,omitempty"`
-}
-
-// TestedService is what Tempest calls a service.
-// +kubebuilder:validation:Enum=identity;image;compute;network;volume;object-storage;orchestration
-type TestedService string

@@ -232,7 +232,7 @@ type ControlPlaneClusterStatus struct {
 	ActivePipelines []string `json:"activePipelines,omitempty"`
 	// The last run of Tempest.
 	// +optional
-	Tests *TestStatus `json:"tests,omitempty"`
+	Tests *common.TestStatus `json:"tests,omitempty"`
 }
 
 // CellStatus is the state of a cell of Nova.
@@ -267,23 +267,4 @@ type OVNStatus struct {
 	// What the last comparison of Neutron's database with OVN found. Absent: there was none.
 	// +optional
 	Sync *common.OVNSyncAnswer `json:"sync,omitempty"`
-}
-
-// TestStatus is the result of a run of Tempest.
-type TestStatus struct {
-	// When it began.
-	// +optional
-	LastRun *metav1.Time `json:"lastRun,omitempty"`
-	// How long it took, in seconds.
-	// +optional
-	LastDurationSeconds int32 `json:"lastDurationSeconds,omitempty"`
-	// Tests that passed.
-	// +optional
-	Passed int32 `json:"passed,omitempty"`
-	// Tests that failed.
-	// +optional
-	Failed int32 `json:"failed,omitempty"`
-	// Tests that were left out.
-	// +optional
-	Skipped int32 `json:"skipped,omitempty"`
 }

@@ -15,7 +15,8 @@ func AddToScheme(s *runtime.Scheme) error {
 		&CellMapping{}, &CellMappingList{}, &ComputeCatalog{}, &ComputeCatalogList{}, &DatabaseSync{}, &DatabaseSyncList{},
 		&EndpointRegion{}, &EndpointRegionList{}, &IdentityCheck{}, &IdentityCheckList{},
 		&KeyRepository{}, &KeyRepositoryList{}, &OVNSync{}, &OVNSyncList{},
-		&RoleAssignment{}, &RoleAssignmentList{}, &ServiceCheck{}, &ServiceCheckList{})
+		&RoleAssignment{}, &RoleAssignmentList{}, &ServiceCheck{}, &ServiceCheckList{},
+		&TestReport{}, &TestReportList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

@@ -44,9 +44,10 @@ var reports = map[string][]string{
 	"nova.openstack.c5c3.io":         {"Nova Ready", "NovaCell Ready"},
 	"openstack.c5c3.io": {
 		"KeyRepository Ready", "DatabaseSync Ready", "EndpointRegion Available", "IdentityCheck Reachable", "RoleAssignment Available",
-		"CellMapping Ready", "ComputeCatalog Ready", "OVNSync Ready", "ServiceCheck Ready",
+		"CellMapping Ready", "ComputeCatalog Ready", "OVNSync Ready", "ServiceCheck Ready", "TestReport",
 	},
-	"ovn.c5c3.io": {"OVNCluster Ready"},
+	"ovn.c5c3.io":                 {"OVNCluster Ready"},
+	"tempest.openstack.c5c3.io": {"Tempest Ready"},
 	"c5c3.io":     {"CredentialRotation Ready", "RaftCluster Ready", "SecretAggregate Ready"},
 }
 

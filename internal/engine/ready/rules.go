@@ -13,6 +13,7 @@ import (
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
 	ovnv1 "github.com/c5c3/crossplane-cobaltcore/apis/ovn/v1alpha1"
 	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
 )
 
 // rules is the table. What each third party's objects report was read off the released operators.
@@ -104,10 +105,13 @@ var rules = table(
 	row(novav1.Group, "Nova", composite()),
 	row(novav1.Group, "NovaCell", composite()),
 	row(ovnv1.Group, "OVNCluster", composite()),
+	row(tempestv1.Group, "Tempest", composite()),
 	row("openstack.c5c3.io", "CellMapping", conditions("Ready")),
 	row("openstack.c5c3.io", "ComputeCatalog", conditions("Ready")),
 	row("openstack.c5c3.io", "OVNSync", conditions("Ready")),
 	row("openstack.c5c3.io", "ServiceCheck", conditions("Ready")),
+	// What tests found is said beside: a cloud is there whatever they say of it.
+	row("openstack.c5c3.io", "TestReport", exists()),
 	row("openstack.c5c3.io", "KeyRepository", conditions("Ready")),
 	row("openstack.c5c3.io", "DatabaseSync", databaseSync()),
 	row("openstack.c5c3.io", "EndpointRegion", conditions("Available")),

@@ -53,7 +53,7 @@ func (s series) errors() string {
 func Alerts(w workload.Workload, conf common.Monitoring) runtime.Object {
 	s := seriesOf(w)
 	return monitoring.Rules(w.Meta(), conf,
-		slices.Concat(s.ofItself(), s.ofKeys(), s.ofSchemas(), s.ofCredentials(), s.ofKeystone(), s.ofNova(), s.ofNeutron())...)
+		slices.Concat(s.ofItself(), s.ofKeys(), s.ofSchemas(), s.ofCredentials(), s.ofKeystone(), s.ofNova(), s.ofNeutron(), s.ofTests())...)
 }
 
 // ofItself are alerts on the companion's own pods.
@@ -253,4 +253,14 @@ func (s series) ofNeutron() []monitoring.Alert {
 			Action:  "Its condition Ready says what it waits for, and its status.run the last lines that it wrote.",
 		},
 	}
+}
+
+// ofTests are alerts on how tests ended.
+func (s series) ofTests() []monitoring.Alert {
+	return []monitoring.Alert{{
+		Name: "TestsFailed", Severity: monitoring.Warning, For: "5m",
+		Expr:    s.isFalse("test_report", "TestsPassed"),
+		Summary: "The last run of TestReport {{ $labels.name }} has found tests that fail, or has not come to its end.",
+		Action:  "The claim's condition TestsPassed names them; the log of the Job's pod says of each what it found.",
+	}}
 }

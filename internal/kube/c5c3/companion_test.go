@@ -156,6 +156,7 @@ func TestAlerts(t *testing.T) {
 		"CredentialNotDistributed":  isFalse(warning, "1h", "credential_rotation", "Distributed"),
 		"CredentialRotationOverdue": asks("1h", "companion_credential_rotation_next_rotation_timestamp_seconds"),
 		"SecretAggregateNotReady":   isFalse(warning, "15m", "secret_aggregate", "Ready"),
+		"TestsFailed":               isFalse(warning, "5m", "test_report", "TestsPassed"),
 
 		"KeystoneGivesNoTokens": isFalse(critical, "5m", "identity_check", "Reachable"),
 		"RoleNotGiven":          isFalse(warning, "15m", "role_assignment", "Available"),

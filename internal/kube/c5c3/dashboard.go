@@ -89,7 +89,7 @@ func Dashboard(w workload.Workload, conf common.Monitoring) (runtime.Object, err
 			{Expr: increase("companion_identity_check_failures_total", "1d"), Legend: "logins that failed"},
 		}},
 	}
-	return monitoring.Dashboard(meta, conf, "Companion of "+w.Namespace, slices.Concat(panels, s.compute(), s.networks())...)
+	return monitoring.Dashboard(meta, conf, "Companion of "+w.Namespace, slices.Concat(panels, s.compute(), s.networks(), s.tests())...)
 }
 
 // networks are the panels of the clusters of databases that the companion remembers.
@@ -100,6 +100,19 @@ func (s series) networks() []monitoring.Panel {
 		{Expr: s.of("companion_raft_cluster_chassis", ""), Legend: "{{name}} {{state}} nodes"},
 		{Expr: s.of("companion_raft_cluster_condition", "") + " == 0", Legend: "{{name}} not {{condition}}"},
 	}}}
+}
+
+// tests are the panels of how tests ended.
+func (s series) tests() []monitoring.Panel {
+	return []monitoring.Panel{
+		{Title: "Tests of the last run", Unit: monitoring.Number, Lines: []monitoring.Line{
+			{Expr: s.of("companion_test_report_tests", ""), Legend: "{{name}} {{result}}"},
+			{Expr: s.isFalse("test_report", "TestsPassed"), Legend: "{{name}} has not passed"},
+		}},
+		{Title: "Since tests began to run last", Unit: monitoring.Seconds, Lines: []monitoring.Line{
+			{Expr: s.age("companion_test_report_last_run_timestamp_seconds"), Legend: "{{name}}"},
+		}},
+	}
 }
 
 // compute are the panels of what Nova has: cells, the processes that report to it, flavors and aggregates.

@@ -33,7 +33,7 @@ var rules = []rbacv1.PolicyRule{
 		APIGroups: []string{"openstack.c5c3.io"},
 		Resources: []string{
 			"keyrepositories", "cellmappings", "computecatalogs", "databasesyncs", "endpointregions", "identitychecks", "ovnsyncs",
-			"roleassignments", "servicechecks",
+			"roleassignments", "servicechecks", "testreports",
 		},
 		Verbs: []string{"get", "list", "watch"},
 	},
@@ -42,6 +42,7 @@ var rules = []rbacv1.PolicyRule{
 		Resources: []string{
 			"keyrepositories/status", "cellmappings/status", "computecatalogs/status", "databasesyncs/status", "endpointregions/status",
 			"identitychecks/status", "ovnsyncs/status", "roleassignments/status", "servicechecks/status",
+			"testreports/status",
 		},
 		Verbs: []string{"get", "update"},
 	},

@@ -59,6 +59,11 @@ func ServiceCheck(meta object.Meta, spec openstackv1.ServiceCheckSpec) *openstac
 	return &openstackv1.ServiceCheck{TypeMeta: kind(openstackAPI, "ServiceCheck"), ObjectMeta: objectMeta(meta), Spec: spec}
 }
 
+// TestReport makes a report of how tests ended.
+func TestReport(meta object.Meta, spec openstackv1.TestReportSpec) *openstackv1.TestReport {
+	return &openstackv1.TestReport{TypeMeta: kind(openstackAPI, "TestReport"), ObjectMeta: objectMeta(meta), Spec: spec}
+}
+
 // SecretAggregate makes a Secret of others.
 func SecretAggregate(meta object.Meta, spec c5c3v1.SecretAggregateSpec) *c5c3v1.SecretAggregate {
 	return &c5c3v1.SecretAggregate{TypeMeta: kind(c5c3API, "SecretAggregate"), ObjectMeta: objectMeta(meta), Spec: spec}

@@ -33,7 +33,7 @@ func TestAll(t *testing.T) {
 		"Neutron.neutron.openstack.c5c3.io", "Nova.nova.openstack.c5c3.io", "NovaCell.nova.openstack.c5c3.io",
 		"OVNCluster.ovn.c5c3.io", "OVNSync.openstack.c5c3.io", "Placement.placement.openstack.c5c3.io",
 		"PlatformConfig.crossplane.c5c3.io", "RaftCluster.c5c3.io", "RoleAssignment.openstack.c5c3.io", "SecretAggregate.c5c3.io",
-		"ServiceCheck.openstack.c5c3.io", "StorageCluster.crossplane.c5c3.io", "XControlPlaneCluster.crossplane.c5c3.io",
+		"ServiceCheck.openstack.c5c3.io", "StorageCluster.crossplane.c5c3.io", "Tempest.tempest.openstack.c5c3.io", "TestReport.openstack.c5c3.io", "XControlPlaneCluster.crossplane.c5c3.io",
 		"XHypervisorCluster.crossplane.c5c3.io", "XStorageCluster.crossplane.c5c3.io",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

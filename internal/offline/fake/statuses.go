@@ -45,6 +45,7 @@ var statuses = table(
 	row("nova.openstack.c5c3.io", "Nova", composite),
 	row("nova.openstack.c5c3.io", "NovaCell", composite),
 	row("ovn.c5c3.io", "OVNCluster", composite),
+	row("tempest.openstack.c5c3.io", "Tempest", composite),
 
 	// https://github.com/crossplane-contrib/provider-kubernetes, internal/controller/*/object: only Synced reports the generation.
 	row("kubernetes.crossplane.io", "Object", managed),
@@ -107,6 +108,7 @@ var statuses = table(
 	row("openstack.c5c3.io", "ComputeCatalog", dated("Ready", "UpToDate", "Nova has everything as the spec says")),
 	row("openstack.c5c3.io", "OVNSync", ovnSync),
 	row("openstack.c5c3.io", "ServiceCheck", serviceCheck),
+	row("openstack.c5c3.io", "TestReport", nil),
 	row("openstack.c5c3.io", "KeyRepository", keyRepository),
 	row("openstack.c5c3.io", "DatabaseSync", databaseSync),
 	row("openstack.c5c3.io", "EndpointRegion", dated("Available", "RegionSet", "the endpoint is in its region")),

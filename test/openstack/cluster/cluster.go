@@ -104,7 +104,7 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 			&c5c3v1.CredentialRotation{}, &c5c3v1.RaftCluster{},
 			&openstackv1.EndpointRegion{}, &openstackv1.IdentityCheck{}, &openstackv1.RoleAssignment{},
 			&openstackv1.CellMapping{}, &openstackv1.ComputeCatalog{}, &openstackv1.OVNSync{},
-			&openstackv1.ServiceCheck{},
+			&openstackv1.ServiceCheck{}, &openstackv1.TestReport{},
 			&appsv1.DaemonSet{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &batchv1.Job{}, &corev1.Pod{}).
 		WithInterceptorFuncs(c.counting()).Build()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -235,6 +235,22 @@ func (c *Cluster) Kill(namespace, name string) error {
 		p.kill()
 	}
 	return err
+}
+
+// Crash ends the processes of a pod at once, as the kernel does with those that have taken too much memory: the pod is there, and knows.
+func (c *Cluster) Crash(namespace, name string) error {
+	p, err := c.running(namespace, name)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, container := range p.containers[min(1, len(p.containers)):] { // The first one holds the network.
+		if container != nil {
+			container.Kill()
+		}
+	}
+	return nil
 }
 
 // Evict stops a pod as Kubernetes does with one that is deleted, and returns when it has gone.

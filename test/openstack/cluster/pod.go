@@ -279,6 +279,13 @@ func (p *pod) spec(ctx context.Context, container *corev1.Container) (sandbox.Sp
 	if s.Mounts, err = p.cluster.base(image, s.UserID); err != nil {
 		return s, err
 	}
+	message, err := p.message(container.Name)
+	if err != nil {
+		return s, err
+	}
+	s.Mounts = append(s.Mounts, sandbox.Mount{
+		Source: message, Target: cmp.Or(container.TerminationMessagePath, corev1.TerminationMessagePathDefault), Writable: true,
+	})
 	own, err := mounts(container, p.mounted())
 	s.Mounts = append(s.Mounts, own...)
 	if s.Args = container.Command; len(s.Args) == 0 {
@@ -289,6 +296,20 @@ func (p *pod) spec(ctx context.Context, container *corev1.Container) (sandbox.Sp
 		return s, fmt.Errorf("container %s of pod %s has no command, and image %s no entrypoint", container.Name, p.object.Name, container.Image)
 	}
 	return s, err
+}
+
+// message makes the empty file in which a container may say how it ended.
+func (p *pod) message(container string) (string, error) {
+	file := p.messageFile(container)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return "", err
+	}
+	// Whoever the container runs as may write it, whatever the mask of this process is.
+	return file, errors.Join(os.WriteFile(file, nil, 0o666), os.Chmod(file, 0o666)) //nolint:gosec // as a kubelet does
+}
+
+func (p *pod) messageFile(container string) string {
+	return filepath.Join(p.cluster.dir, "messages", string(p.object.UID)+"_"+container)
 }
 
 // last has each variable once, as it is said last: a pod's takes the place of its image's.
@@ -463,7 +484,8 @@ func (p *pod) updateStatus(ctx context.Context, phase corev1.PodPhase, message s
 		for _, c := range o.Spec.Containers {
 			s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, Ready: p.ready.Load()}
 			if code, ok := exit[c.Name]; ok {
-				s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: int32(code)} //nolint:gosec // 0 to 255
+				message, _ := os.ReadFile(p.messageFile(c.Name)) // What cannot be read says nothing.
+				s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: int32(code), Message: string(message)} //nolint:gosec // 0 to 255
 			} else if phase == corev1.PodRunning {
 				s.State.Running = &corev1.ContainerStateRunning{}
 			}

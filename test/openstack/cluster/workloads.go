@@ -347,11 +347,17 @@ func (c *Cluster) job(ctx context.Context, j *batchv1.Job) error {
 	if succeeded == 0 && failed <= limit {
 		template := j.Spec.Template.DeepCopy()
 		metav1.SetMetaDataLabel(&template.ObjectMeta, batchv1.JobNameLabel, j.Name)
+		metav1.SetMetaDataLabel(&template.ObjectMeta, batchv1.ControllerUidLabel, string(j.UID))
+		if err := setStatus(ctx, c, j, func(j *batchv1.Job) {
+			j.Status.StartTime = cmp.Or(j.Status.StartTime, new(metav1.Now()))
+		}); err != nil {
+			return err
+		}
 		return c.start(ctx, fmt.Sprintf("%s-%d", j.Name, len(pods.Items)), j, "Job", template)
 	}
-	end := batchv1.JobCondition{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}
+	end := batchv1.JobCondition{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}
 	if succeeded == 0 {
-		end = batchv1.JobCondition{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "BackoffLimitExceeded"}
+		end.Type, end.Reason = batchv1.JobFailed, "BackoffLimitExceeded"
 	}
 	return setStatus(ctx, c, j, func(j *batchv1.Job) {
 		j.Status.Conditions = []batchv1.JobCondition{end}

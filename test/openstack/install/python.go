@@ -28,7 +28,7 @@ const uv = "uv==0.13.8"
 const builder = "setuptools<81"
 
 // clients test a cloud from outside.
-var clients = []string{"python-openstackclient", "tempest"}
+var clients = []string{"python-openstackclient"}
 
 // bindings are Debian's Python modules that the package index does not have: for Ceph, and by which Open vSwitch's looks up names. Some are
 // in Python around what is compiled.

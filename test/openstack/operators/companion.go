@@ -35,6 +35,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/companion/raftcluster"
 	"github.com/c5c3/crossplane-cobaltcore/companion/secretaggregate"
 	"github.com/c5c3/crossplane-cobaltcore/companion/servicecheck"
+	"github.com/c5c3/crossplane-cobaltcore/companion/testreport"
 )
 
 // pass is how often each of the companion's objects is reconciled; loginPass is that of those that log in to Keystone.
@@ -72,6 +73,7 @@ func (o *Operators) companion(ctx context.Context) {
 	services := &servicecheck.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	rafts := &raftcluster.Reconciler{Client: api, Reader: api, Dial: o.Cluster.Dial, Events: recorder, Clock: clock{o}}
 	comparisons := &ovnsync.Reconciler{Client: api, Reader: api, Output: o.Cluster.Output, Events: recorder, Clock: clock{o}}
+	reports := &testreport.Reconciler{Client: api, Reader: api, Events: recorder, Clock: clock{o}}
 	offers := &computecatalog.Reconciler{Client: api, Reader: api, Transport: o.transport, Events: recorder, Clock: clock{o}}
 	o.administration(ctx)
 	secret, job := &corev1.Secret{}, &batchv1.Job{}
@@ -87,6 +89,7 @@ func (o *Operators) companion(ctx context.Context) {
 	ofKeys, ofSchema := with(&openstackv1.KeyRepository{}, secret, job), with(&openstackv1.DatabaseSync{}, job)
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(keys, ofKeys...), &openstackv1.KeyRepositoryList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(comparisons, &openstackv1.OVNSync{}, job), &openstackv1.OVNSyncList{}))
+	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(reports, &openstackv1.TestReport{}, job), &openstackv1.TestReportList{}))
 	o.Cluster.Loop(ctx, pass, reconcileAll(api, o.onChange(schema, ofSchema...), &openstackv1.DatabaseSyncList{}))
 }
 

@@ -121,6 +121,7 @@ var owners = []owner{
 	{"ServiceCheck.openstack.c5c3.io", (*Operators).serviceCheck},
 	{"ComputeCatalog.openstack.c5c3.io", (*Operators).computeCatalog},
 	{"OVNSync.openstack.c5c3.io", (*Operators).ovnSync},
+	{"TestReport.openstack.c5c3.io", (*Operators).apply},
 }
 
 // unsupported is of kinds whose owners are not here: nothing would come of them.

@@ -67,7 +67,7 @@ type held struct {
 var realOwners = []string{
 	"", "apps", "batch", "networking.k8s.io", "policy", "rbac.authorization.k8s.io",
 	"protection.crossplane.io", "kubernetes.crossplane.io", "kubernetes.m.crossplane.io", "keystone.openstack.c5c3.io",
-	"placement.openstack.c5c3.io", "glance.openstack.c5c3.io", "horizon.openstack.c5c3.io",
+	"placement.openstack.c5c3.io", "glance.openstack.c5c3.io", "horizon.openstack.c5c3.io", "tempest.openstack.c5c3.io",
 }
 
 // Resources of Kubernetes that are read or written by name.

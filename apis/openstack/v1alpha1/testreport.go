@@ -1,0 +1,62 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// A TestReport says how the last Job of a CronJob that runs tests has ended, and keeps that when the Job is gone.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
+// +kubebuilder:printcolumn:name="Passed",type=integer,JSONPath=`.status.tests.passed`
+// +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.tests.failed`
+// +kubebuilder:printcolumn:name="Skipped",type=integer,JSONPath=`.status.tests.skipped`
+// +kubebuilder:printcolumn:name="Last Run",type=date,JSONPath=`.status.tests.lastRun`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=='TestsPassed')].message`,priority=1
+type TestReport struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Desired state.
+	Spec TestReportSpec `json:"spec"`
+	// Observed state.
+	// +optional
+	Status TestReportStatus `json:"status,omitempty"`
+}
+
+// TestReportSpec is the desired state of a report.
+type TestReportSpec struct {
+	// CronJob whose Jobs run the tests. The message that the first container of a Job's pod leaves at its end is a JSON object with the
+	// numbers passed, failed and skipped, the names of failures, and a problem where there is no more to say.
+	CronJobName common.ObjectName `json:"cronJobName"`
+}
+
+// TestReportStatus is the observed state of a report.
+type TestReportStatus struct {
+	// Generation of the spec that this status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Conditions: TestsPassed (all tests of the last run have passed). There is none before the first has ended.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// The last run that has ended.
+	// +optional
+	Tests *common.TestStatus `json:"tests,omitempty"`
+	// UID of its Job.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	JobUID string `json:"jobUID,omitempty"`
+}
+
+// TestReportList is a list of TestReports.
+// +kubebuilder:object:root=true
+type TestReportList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []TestReport `json:"items"`
+}

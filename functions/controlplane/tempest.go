@@ -1,0 +1,199 @@
+package controlplane
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	barbicanv1 "github.com/c5c3/crossplane-cobaltcore/apis/barbican/v1alpha1"
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	glancev1 "github.com/c5c3/crossplane-cobaltcore/apis/glance/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
+	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	rules "github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	openstack "github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+// tempestComponent is the tests of the cloud, which run when all of it is there.
+const tempestComponent = tempestv1.ServiceName
+
+// afterServices is what comes after all services.
+var afterServices = compose.Graph[*model]{
+	{
+		Name: tempestComponent, Phase: common.PhaseTesting, Needs: append([]string{catalogComponent}, servicesIn(services[1:])...),
+		Enabled: (*model).tested, Build: tempest,
+	},
+	{
+		Name: tempestComponent + "-deletion-order", Phase: common.PhaseTesting, Follows: []string{tempestComponent},
+		Enabled: (*model).tested, Build: func(m *model) ([]compose.Stage, error) { return m.logsIn(tempestComponent), nil },
+	},
+}
+
+// servicesIn are the names of rows of the table.
+func servicesIn(rows []*service) []string {
+	var out []string
+	for _, row := range rows {
+		out = append(out, row.name)
+	}
+	return out
+}
+
+// tested says that the claim orders tests, and allows what they need.
+func (m *model) tested() bool {
+	t := m.spec.Tempest
+	return t != nil && t.Enabled && t.AllowAdministration
+}
+
+func tempest(m *model) ([]compose.Stage, error) {
+	apiVersion, kind := tempestv1.GroupVersionKind.ToAPIVersionAndKind()
+	said := m.spec.Tempest
+	xr := &tempestv1.Tempest{
+		TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, ObjectMeta: m.objectMeta(tempestComponent),
+		Spec: tempestv1.TempestSpec{
+			Crossplane:       m.crossplane(),
+			OpenStackRelease: string(m.identity.told),
+			Target:           m.workloadCluster(),
+			Image:            said.Image,
+			Images:           m.images,
+			Region:           m.spec.Global.Region,
+			Identity: tempestv1.Identity{
+				KeystoneReference: m.keystoneReference(), AdminCloudRef: adminCloud(), KORCCloudRef: korcCloud(),
+			},
+			Services:       m.testable(),
+			Schedule:       said.Schedule,
+			Tests:          ptr.Deref(said.Tests, tempestv1.Tests{}),
+			Passwords:      m.passwordRules(),
+			Resources:      testResources(said.Tests),
+			Monitoring:     m.monitoring,
+			DeletionPolicy: m.spec.DeletionPolicy,
+		},
+	}
+	return []compose.Stage{{{Name: tempestComponent, Object: xr, Management: true}}}, nil
+}
+
+// testedTypes are the services that Tempest is told of, by what it calls them.
+var testedTypes = map[string]tempestv1.Type{
+	identityService: tempestv1.TypeIdentity, placementv1.ServiceName: tempestv1.TypePlacement, glancev1.ServiceName: tempestv1.TypeImage,
+	novav1.ServiceName: tempestv1.TypeCompute, neutronv1.ServiceName: tempestv1.TypeNetwork, cinderv1.ServiceName: tempestv1.TypeVolume,
+	barbicanv1.ServiceName: tempestv1.TypeKeyManager,
+}
+
+// testable are those that are enabled.
+func (m *model) testable() []tempestv1.Service {
+	var out []tempestv1.Service
+	for _, s := range m.services {
+		if t, ok := testedTypes[s.name]; ok {
+			out = append(out, tempestv1.Service{Type: t, InternalURL: common.URL(s.endpoints.internal)})
+		}
+	}
+	return out
+}
+
+// passwordRules are those that tests of passwords have to know: nil if the claim says none.
+func (m *model) passwordRules() *tempestv1.Passwords {
+	said := m.spec.Services.Keystone.Config["security_compliance"]
+	if len(said) == 0 {
+		return nil
+	}
+	number := func(option string) int32 {
+		var n int32
+		if json.Unmarshal(said[option].Raw, &n) != nil {
+			return 0 // A number may be said as a text, too; what is none is refused elsewhere.
+		}
+		return n
+	}
+	return &tempestv1.Passwords{
+		LockoutAttempts: number("lockout_failure_attempts"), LockoutSeconds: number("lockout_duration"),
+		Remembered: number("unique_last_password_count"),
+	}
+}
+
+// testResources are those of a run: each process has all tests loaded, and one more gathers what they say.
+func testResources(t *tempestv1.Tests) *common.Resources {
+	const concurrency, each = 2, 384 << 20
+	n := int64(cmp.Or(ptr.Deref(t, tempestv1.Tests{}).Concurrency, concurrency)) + 1
+	return &common.Resources{
+		Requests: &common.ResourceAmounts{
+			CPU: resource.NewMilliQuantity(100*n, resource.DecimalSI), Memory: resource.NewQuantity(n*each, resource.BinarySI),
+		},
+		Limits: &common.ResourceAmounts{Memory: resource.NewQuantity(n*each, resource.BinarySI)},
+	}
+}
+
+// testParts is the pod that runs the tests.
+func (m *model) testParts() []part {
+	if !m.tested() {
+		return nil
+	}
+	return []part{{field: "spec.tempest.tests.concurrency", replicas: 1, resources: testResources(m.spec.Tempest.Tests)}}
+}
+
+// checkTests refuses tests that the claim does not allow, or of what there is not.
+func (m *model) checkTests() error {
+	t := m.spec.Tempest
+	if t == nil || !t.Enabled {
+		return nil
+	}
+	const field = "spec.tempest"
+	var errs []error
+	if !t.AllowAdministration { // Admission refuses this, too.
+		errs = append(errs, invalid.Field(field+".allowAdministration", "tests make users and set quotas as an administrator of the cloud; "+
+			"say allowAdministration: true, or leave them off"))
+	}
+	if t.Schedule != "" {
+		errs = append(errs, identity.CheckSchedule(field+".schedule", t.Schedule))
+	}
+	if i := t.Image; i != nil {
+		o := release.Override{Registry: m.images.Registry, Repository: i.Repository, Tag: i.Tag, Digest: i.Digest}
+		if _, err := release.ImageFor(tempestComponent, m.release, o); err != nil {
+			errs = append(errs, invalid.Field(field+".image", "%s", err))
+		}
+	}
+	there := m.testable()
+	for i, s := range ptr.Deref(t.Tests, tempestv1.Tests{}).Services {
+		if !slices.ContainsFunc(there, func(is tempestv1.Service) bool { return is.Type == tempestv1.Type(s) }) {
+			errs = append(errs, invalid.Field(fmt.Sprintf("%s.tests.services[%d]", field, i),
+				"this cloud has no service %s; enable it, or leave it out here", s))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// testsRemark is said of tests: nothing waits for them.
+var testsRemark = function.Remark[*model]{Type: tempestv1.TestsPassed, Verdict: (*model).testsPassed}
+
+// testsPassed repeats what the tests say.
+func (m *model) testsPassed() rules.Verdict {
+	if !m.tested() {
+		return rules.Verdict{}
+	}
+	seen, _ := m.seen.Get(tempestComponent)
+	c, ok := seen.Condition(tempestv1.TestsPassed)
+	if !ok || c.Reason == "" {
+		return rules.Wait("NotRun", "no run has ended yet")
+	}
+	return rules.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+}
+
+// testStatus is how the last run ended: nil if there was none.
+func (m *model) testStatus() *common.TestStatus {
+	if !m.tested() {
+		return nil
+	}
+	seen, _ := m.seen.Get(tempestComponent)
+	return openstack.Tests(seen.Map("status", "tests"))
+}

@@ -1,0 +1,190 @@
+package tempest
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+var (
+	//go:embed run.py
+	runScript string
+	//go:embed exclude.txt
+	excluded string
+)
+
+// Files that the pod reads, and its folders.
+const (
+	confFile     = "tempest.conf"
+	excludeFile  = "exclude.txt"
+	settingsFile = "run.json"
+	scriptFile   = "run.py"
+
+	configFolder    = "/etc/tempest/config"
+	authorityFolder = "/etc/tempest/identity-ca"
+	workFolder      = "/tmp/tempest"
+)
+
+const (
+	// prefix begins the names of all that tests make, as far as they name it. Whatever is called so is removed.
+	prefix = "c5c3-tempest"
+	// adminUser is the administrator by whom tests make their own users, adminProject where he is one.
+	adminUser    = tempestv1.ServiceName
+	adminProject = tempestv1.ServiceName
+	// defaultDomainID is that of the domain that bootstrap makes.
+	defaultDomainID = "default"
+	// defaultConcurrency is the default of the schema, for callers that do not go through an API server.
+	defaultConcurrency = 2
+)
+
+// A subject is a service as Tempest knows it.
+type subject struct {
+	// available is the option of [service_available], group that of the options about how it is reached. Empty: there is none.
+	available, group string
+	// modules are regular expressions of how the names of its tests begin. Empty: there are none.
+	modules string
+}
+
+// subjects are the services that Tempest knows, with the tests of their own plugins.
+var subjects = map[tempestv1.Type]subject{
+	tempestv1.TypeIdentity:   {"", "", `tempest\.api\.identity\.|keystone_tempest_plugin\.`},
+	tempestv1.TypeImage:      {"glance", "image", `tempest\.api\.image\.`},
+	tempestv1.TypePlacement:  {"", "placement", ""},
+	tempestv1.TypeCompute:    {"nova", "compute", `tempest\.api\.compute\.|tempest\.serial_tests\.api\.|tempest\.scenario\.`},
+	tempestv1.TypeNetwork:    {"neutron", "network", `tempest\.api\.network\.|neutron_tempest_plugin\.`},
+	tempestv1.TypeVolume:     {"cinder", "volume", `tempest\.api\.volume\.|cinder_tempest_plugin\.`},
+	tempestv1.TypeKeyManager: {"barbican", "key_manager", `barbican_tempest_plugin\.`},
+}
+
+// smoke are the tests that run where nobody says which: those that are marked so.
+const smoke = `\[.*\bsmoke\b.*\]`
+
+// settings are what the script is told besides tempest.conf.
+type settings struct {
+	Concurrency int32  `json:"concurrency"`
+	Include     string `json:"include"`
+	Exclude     string `json:"exclude"`
+}
+
+// pages are the files that the pod reads.
+func (m *model) pages() (map[string]string, error) {
+	conf, err := m.options().Render()
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", confFile, err)
+	}
+	concurrency := m.spec.Tests.Concurrency
+	if concurrency == 0 {
+		concurrency = defaultConcurrency
+	}
+	include, err := m.include()
+	if err != nil {
+		return nil, err
+	}
+	said, err := json.Marshal(settings{Concurrency: concurrency, Include: include, Exclude: m.spec.Tests.ExcludeRegex})
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{confFile: conf, excludeFile: excluded, scriptFile: runScript, settingsFile: string(said) + "\n"}, nil
+}
+
+// there says that the cloud has a service.
+func (m *model) there(t tempestv1.Type) bool {
+	return slices.ContainsFunc(m.spec.Services, func(s tempestv1.Service) bool { return s.Type == t })
+}
+
+// options are those of tempest.conf. Services are tested at their internal addresses: those from outside are the Gateway's, which no pod
+// inside need reach. https://docs.openstack.org/tempest/latest/configuration.html
+func (m *model) options() oslo.Config {
+	const internal = "internal"
+	out := oslo.Config{
+		oslo.DefaultGroup:  {"log_file": workFolder + "/tempest.log", "resource_name_prefix": prefix},
+		"oslo_concurrency": {"lock_path": workFolder + "/locks"},
+		"auth": {
+			"use_dynamic_credentials": true, "create_isolated_networks": m.there(tempestv1.TypeNetwork),
+			"admin_username": adminUser, "admin_project_name": adminProject,
+			"admin_user_domain_name": common.DefaultDomain, "admin_project_domain_name": common.DefaultDomain,
+		},
+		"identity": {
+			"uri_v3": string(m.spec.Identity.InternalURL), "region": m.spec.Region, "v3_endpoint_type": internal,
+			"ca_certificates_file": authorityFolder + "/" + string(m.spec.Identity.CASecretRef.Key), "default_domain_id": defaultDomainID,
+		},
+		"identity-feature-enabled": {"security_compliance": false, "external_idp": false},
+		"service_available":        {"swift": false, "horizon": false},
+	}
+	if p := m.spec.Passwords; p != nil {
+		out["identity-feature-enabled"]["security_compliance"] = true
+		out["identity"]["user_lockout_failure_attempts"] = p.LockoutAttempts
+		out["identity"]["user_lockout_duration"] = p.LockoutSeconds
+		out["identity"]["user_unique_last_password_count"] = p.Remembered
+	}
+	for t, s := range subjects {
+		if s.available != "" {
+			out["service_available"][s.available] = m.there(t)
+		}
+		if s.group != "" && m.there(t) {
+			out[s.group] = oslo.Options{"endpoint_type": internal}
+		}
+	}
+	return out
+}
+
+// include is a regular expression of the names of all tests that run: those of the tested services that are called as is said. Tempest
+// would take what follows a space for another one.
+func (m *model) include() (string, error) {
+	tested := m.spec.Tests.Services
+	if tested == nil {
+		for _, s := range m.spec.Services {
+			tested = append(tested, tempestv1.TestedService(s.Type))
+		}
+	}
+	var modules []string
+	for i, t := range tested {
+		if !m.there(tempestv1.Type(t)) {
+			return "", invalid.Field(fmt.Sprintf("spec.tests.services[%d]", i), "there is no service %s in this cloud; leave it out", t)
+		}
+		if s := subjects[tempestv1.Type(t)].modules; s != "" {
+			modules = append(modules, s)
+		}
+	}
+	named := m.spec.Tests.IncludeRegex
+	if named == "" {
+		named = smoke
+	}
+	return fmt.Sprintf("^(?=%s)(?=.*(?:%s))", strings.Join(modules, "|"), strings.ReplaceAll(named, " ", `\x20`)), nil
+}
+
+// reaches is the way to the services, by the ports of their internal addresses.
+func (m *model) reaches() (workload.Flow, error) {
+	flow := workload.Flow{}
+	for i, s := range m.spec.Services {
+		port, err := workload.PortOf(string(s.InternalURL))
+		if err != nil {
+			return flow, invalid.Field(fmt.Sprintf("spec.services[%d].internalURL", i), "%s", err)
+		}
+		if !slices.Contains(flow.Ports, port) {
+			flow.Ports = append(flow.Ports, port)
+		}
+	}
+	flow.Pods = workload.Ours()
+	return flow, nil
+}
+
+// configName is that of the ConfigMap, which changes with its content.
+func (m *model) configName() string { return m.sub("config-" + service.HashOf(m.files)) }
+
+func (m *model) config() ([]compose.Stage, error) {
+	return []compose.Stage{{{
+		Name: m.configName()[len(m.name)+1:], Object: m.workload().ConfigMap(m.configName(), m.files), Revisions: "config",
+	}}}, nil
+}

@@ -1,0 +1,128 @@
+package tempest
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+)
+
+const base = `
+openStackRelease: "2025.2"
+region: here
+identity: {internalURL: "https://keystone.cloud.svc:5000/v3", publicURL: "https://id.org/v3", caSecretRef: {name: keystone-tls, key: ca.crt}}
+services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: image, internalURL: "https://g:9292"}]
+`
+
+// of is the model of a spec over the base.
+func of(t testing.TB, spec string) (*model, error) {
+	t.Helper()
+	in := function.Input[tempestv1.Tempest]{}
+	in.XR.Name, in.XR.Namespace = tempestv1.ServiceName, "cloud"
+	for _, text := range []string{base, spec} {
+		if err := yaml.Unmarshal([]byte(text), &in.XR.Spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return derive(in)
+}
+
+// TestChosen: which tests run. Python's expressions look ahead, and Go's do not, so that the two conditions are asked one by one.
+func TestChosen(t *testing.T) {
+	const (
+		smoke  = "tempest.api.identity.v3.test_users.UsersTest.test_create[id-1,smoke]"
+		plain  = "tempest.api.identity.v3.test_users.UsersTest.test_list[id-2]"
+		image  = "tempest.api.image.v2.test_images.ImagesTest.test_create[id-3,smoke]"
+		nova   = "tempest.api.compute.test_servers.ServersTest.test_create[id-4,smoke]"
+		smokes = "tempest.api.image.v2.test_images.ImagesTest.test_smokescreen[id-5]"
+	)
+	all := []string{smoke, plain, image, nova, smokes}
+	for name, tc := range map[string]struct {
+		reason, spec string
+		want         []string
+	}{
+		"Nothing":  {"Smoke tests of what there is, and no test that is only called so.", "{}", []string{smoke, image}},
+		"Services": {"Of those that are named.", "tests: {services: [image]}", []string{image}},
+		"Names":    {"All that are called so, whatever they are marked as.", `tests: {includeRegex: "test_(list|smoke)"}`, []string{plain, smokes}},
+		"Begin":    {"A name's own beginning is one.", `tests: {includeRegex: "^tempest.api.identity"}`, []string{smoke, plain}},
+		"Either":   {"Each of several.", `tests: {services: [identity], includeRegex: "test_list|test_create"}`, []string{smoke, plain}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := of(t, tc.spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := settings{}
+			if err := json.Unmarshal([]byte(m.files[settingsFile]), &s); err != nil {
+				t.Fatal(err)
+			}
+			modules, named, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(s.Include, "^(?="), ")"), ")(?=")
+			if !ok || strings.Contains(s.Include, " ") {
+				t.Fatalf("%q are not two conditions", s.Include)
+			}
+			var got []string
+			for _, test := range all {
+				if regexp.MustCompile("^(?:"+modules+")").MatchString(test) && regexp.MustCompile("^"+named).MatchString(test) {
+					got = append(got, test)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestRefused: what a cloud does not have is not tested, and an address that leads nowhere lets no policy be made.
+func TestRefused(t *testing.T) {
+	for spec, field := range map[string]string{
+		`tests: {services: [identity, compute]}`:                "spec.tests.services[1]",
+		`services: [{type: identity, internalURL: "keystone"}]`: "spec.services[0].internalURL",
+		`image: {tag: latest}`:                                  "spec.image",
+		`openStackRelease: "2020.1"`:                            "spec.openStackRelease",
+	} {
+		if _, err := of(t, spec); !invalid.Is(err) || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: got %v, want one about %s", spec, err, field)
+		}
+	}
+}
+
+// TestPassed: the condition repeats what the report says, and says when there is none yet.
+func TestPassed(t *testing.T) {
+	m, err := of(t, "schedule: 5 4 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := m.passed(); v.Ready || v.Reason != "NotRun" || !strings.Contains(v.Message, `"5 4 * * *"`) {
+		t.Errorf("before the first run: %+v", v)
+	}
+}
+
+// TestReaches: tests reach the services' ports, each once, and nothing else.
+func TestReaches(t *testing.T) {
+	m, err := of(t, `services: [{type: identity, internalURL: "https://k:5000/v3"}, {type: image, internalURL: "https://g:5000"}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int32{5000}, m.flow.Ports); diff != "" || m.flow.Anywhere || len(m.flow.Pods) == 0 {
+		t.Errorf("%+v", m.flow)
+	}
+}
+
+// TestSubjects: every service of the API is one that Tempest knows, and every one that can be tested has tests.
+func TestSubjects(t *testing.T) {
+	for _, known := range slices.Sorted(maps.Keys(subjects)) {
+		if s := subjects[known]; s.modules == "" && known != tempestv1.TypePlacement {
+			t.Errorf("%s has no tests", known)
+		}
+	}
+}

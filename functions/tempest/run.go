@@ -1,0 +1,92 @@
+package tempest
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/monitoring"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+)
+
+const (
+	// python is that of the image.
+	python = "/opt/openstack/bin/python"
+	// deadline of a run, in seconds: all tests of a whole cloud take hours. One that takes longer is stuck.
+	deadline = 8 * 60 * 60
+	// mercy is how long a run that is stopped has to remove what its tests have made.
+	mercy = 300
+)
+
+// runs is the CronJob. A run is not repeated before its time: what failed once is to be seen, and not to be tried until it passes.
+func (m *model) runs() ([]compose.Stage, error) {
+	w := m.workload()
+	cron := w.CronJob(m.pod(), string(m.schedule()), false)
+	job := &cron.Spec.JobTemplate.Spec
+	job.BackoffLimit, job.ActiveDeadlineSeconds = new(int32(0)), new(int64(deadline))
+	return []compose.Stage{{
+		{Name: tests + "-network-policy", Object: w.NetworkPolicy(nil, []workload.Flow{m.flow})},
+		{Name: tests, Object: cron},
+	}}, nil
+}
+
+// schedule is when tests run.
+func (m *model) schedule() common.Cron {
+	if m.spec.Schedule == "" {
+		return "0 2 * * *"
+	}
+	return m.spec.Schedule
+}
+
+// pod runs the tests once. Nobody reaches it.
+func (m *model) pod() workload.Pod {
+	ca := m.spec.Identity.CASecretRef
+	return workload.Pod{
+		UserID: service.UserID, GraceSeconds: new(int64(mercy)),
+		Containers: []corev1.Container{{
+			Name: tempestv1.ServiceName, Image: m.image,
+			Command: []string{python, configFolder + "/" + scriptFile, configFolder},
+			Env: []corev1.EnvVar{
+				m.password(),
+				// What tests keep in the home folder goes with the pod.
+				{Name: "HOME", Value: "/tmp"},
+			},
+			VolumeMounts: []corev1.VolumeMount{workload.Mount("config", configFolder), workload.Mount("identity-ca", authorityFolder)},
+		}},
+		Volumes: []corev1.Volume{
+			workload.ConfigVolume("config", m.configName()),
+			workload.SecretVolume("identity-ca", string(ca.Name), string(ca.Key)),
+		},
+	}
+}
+
+// reports is how tests ended.
+func (m *model) reports() ([]compose.Stage, error) {
+	return service.Single(report, c5c3.TestReport(m.meta(m.name), openstackv1.TestReportSpec{CronJobName: common.ObjectName(m.name)})), nil
+}
+
+// passed repeats what the report says.
+func (m *model) passed() ready.Verdict {
+	c, ok := m.report.Condition(tempestv1.TestsPassed)
+	if !ok || c.Reason == "" {
+		return ready.Wait("NotRun", "no run has ended yet; they begin by the schedule %q, in the time of the cluster", string(m.schedule()))
+	}
+	return ready.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+}
+
+// alerts use metrics of kube-state-metrics. How tests ended is told by the companion.
+func (m *model) alerts() ([]compose.Stage, error) {
+	return service.Single("alerts", monitoring.Rules(m.meta(m.name), m.spec.Monitoring, monitoring.Alert{
+		Name: "TempestNotRun", Severity: monitoring.Warning, For: "1h",
+		Expr:    fmt.Sprintf("time() - kube_cronjob_next_schedule_time{namespace=%q,cronjob=%q} > 3600", m.namespace, m.name),
+		Summary: "A run of Tempest should have begun more than an hour ago.",
+		Action:  "Look at the CronJob's events: a run before it may not have ended, or it is suspended.",
+	})), nil
+}

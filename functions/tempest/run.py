@@ -1,0 +1,263 @@
+"""Runs Tempest once: run.py FOLDER, with tempest.conf, exclude.txt and run.json.
+
+What a run before this one has left is removed first, and what this one leaves is at its end, also when the pod is stopped. How the tests
+ended is in the container's termination message.
+"""
+
+import configparser
+import json
+import os
+import pathlib
+import queue
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import openstack
+import subunit
+import testtools
+
+WORK = pathlib.Path(os.environ.get("WORK", "/tmp/tempest"))
+MESSAGE = pathlib.Path(os.environ.get("MESSAGE", "/dev/termination-log"))
+# A message has 4096 bytes at most, and names are long.
+NAMES, LENGTH, SENTENCE = 10, 240, 600
+# Virtual machines and volumes go after they were asked to.
+ATTEMPTS, PAUSE = 6, 5
+
+
+class Stopped(Exception):
+    """The pod is being stopped."""
+
+
+class Problem(Exception):
+    """A sentence that says why there is no result."""
+
+
+class Results:
+    """Counts tests, and says of each that failed why, as it does."""
+
+    def __init__(self):
+        self.passed, self.skipped, self.failures = 0, 0, []
+
+    def __call__(self, test):
+        status, name = test["status"], test["id"]
+        if status in ("success", "xfail"):
+            self.passed += 1
+        elif status == "skip":
+            self.skipped += 1
+        elif status in ("fail", "uxsuccess", "inprogress"):
+            self.failures.append(name)
+            print("FAILED:", name)
+            for key, detail in sorted(test["details"].items()):
+                if key.startswith("traceback") or key == "reason":
+                    print(detail.as_text())
+        sys.stdout.flush()
+
+
+def cloud_of(config):
+    """Logs in as the administrator of tempest.conf."""
+    auth, identity = config["auth"], config["identity"]
+    return openstack.connect(
+        load_yaml_config=False, load_envvars=False, auth_type="password", region_name=identity["region"], interface="internal",
+        cacert=identity["ca_certificates_file"], identity_api_version="3",
+        auth={
+            "auth_url": identity["uri_v3"], "username": auth["admin_username"], "password": os.environ["OS_AUTH__ADMIN_PASSWORD"],
+            "project_name": auth["admin_project_name"], "user_domain_name": auth["admin_user_domain_name"],
+            "project_domain_name": auth["admin_project_domain_name"],
+        })
+
+
+def left(cloud, config):
+    """What there is of Tempest's that has a name, as functions that delete it, the last to go last; and what cannot be looked for."""
+    prefix = config["DEFAULT"]["resource_name_prefix"] + "-"
+    available = {k: v == "true" for k, v in config["service_available"].items()}
+    keystone, out, hidden = cloud.identity, [], []
+
+    def look(kind, find, delete, label="name"):
+        try:
+            found = [one for one in find() if (one[label] or "").startswith(prefix)]
+        except Stopped:
+            raise
+        except Exception as e:  # Tests say what is wrong with a service, and others go on.
+            hidden.append("%s (%s)" % (kind, e))
+            return []
+        out.extend((kind, one[label], lambda one=one: delete(one)) for one in found)
+        return found
+
+    look("project", keystone.projects, lambda p: end_project(cloud, p))
+    if available["nova"]:
+        look("flavor", lambda: cloud.compute.flavors(is_public=None), lambda f: cloud.compute.delete_flavor(f))
+        look("aggregate", lambda: cloud.compute.aggregates(), lambda a: cloud.compute.delete_aggregate(a))
+    if available["glance"]:
+        look("image", lambda: cloud.image.images(), lambda i: cloud.image.delete_image(i))
+    if available["cinder"]:
+        look("volume type", lambda: cloud.block_storage.types(is_public=None), lambda t: cloud.block_storage.delete_type(t))
+    for path, kind, label in (
+        ("/OS-EP-FILTER/endpoint_groups", "endpoint group", "name"), ("/OS-OAUTH1/consumers", "consumer", "description"),
+        ("/policies", "policy", "type"),
+    ):
+        def find(path=path):
+            return keystone.get(path).json().get(path.split("/")[-1], [])
+
+        def delete(one, path=path):
+            keystone.delete(path + "/" + one["id"]).raise_for_status()
+
+        look(kind, find, delete, label)
+    look("service", keystone.services, keystone.delete_service)
+    look("region", keystone.regions, keystone.delete_region, "description")
+
+    def end_domain(domain):
+        keystone.update_domain(domain, is_enabled=False)
+        keystone.delete_domain(domain)
+
+    # A domain goes with all that is in it. Of one of a directory all users would be listed, and Tempest makes none there.
+    look("domain", keystone.domains, end_domain)
+    domain = config["identity"]["default_domain_id"]
+    look("user", lambda: keystone.users(domain_id=domain), keystone.delete_user)
+    look("group", lambda: keystone.groups(domain_id=domain), keystone.delete_group)
+    look("role", lambda: keystone.roles(domain_id=domain), keystone.delete_role)
+    look("role", keystone.roles, keystone.delete_role)
+    return out, hidden
+
+
+def end_project(cloud, project):
+    """Deletes a project that Tempest has made, with all that is in it, whatever that is called. What would be left keeps the project."""
+    role = cloud.identity.find_role("admin", ignore_missing=False)
+    user = cloud.session.get_user_id()
+    cloud.identity.assign_project_role_to_user(project, user, role)
+    inside = cloud.connect_as_project(project)
+    for _ in range(ATTEMPTS):
+        inside.project_cleanup(dry_run=False, wait_timeout=300)
+        there = queue.Queue()
+        inside.project_cleanup(dry_run=True, wait_timeout=300, status_queue=there)
+        if there.empty():
+            cloud.identity.delete_project(project)
+            return
+        time.sleep(PAUSE)
+    raise Problem("it still holds %s" % there.get().name)
+
+
+def clean(cloud, config):
+    """Deletes what there is of Tempest's, and says what it could not."""
+    for kind, name, delete in left(cloud, config)[0]:
+        print("removes", kind, name)
+        try:
+            delete()
+        except Stopped:
+            raise
+        except Exception as e:  # What is left of one thing keeps no other.
+            print("cannot remove", kind, name + ":", e)
+    remains, hidden = left(cloud, config)
+    out = ["cannot look for any " + h for h in hidden]
+    if remains:
+        names = [kind + " " + name for kind, name, _ in remains]
+        out.append("%d things could not be removed: %s" % (len(names), ", ".join(names[:NAMES])))
+    return out
+
+
+def find(cloud, config):
+    """Finds what virtual machines are made of: there is no telling beforehand what a cloud has."""
+    if config["service_available"]["nova"] != "true":
+        return
+    flavors = sorted(cloud.compute.flavors(), key=lambda f: (f.ram, f.vcpus, f.name))
+    images = sorted((i for i in cloud.image.images(visibility="public", status="active")), key=lambda i: (i.size or 0, i.name or ""))
+    if not flavors or not images:
+        raise Problem("virtual machines need a flavor and a public image, and the cloud has none; make one, or do not test compute")
+    for name, found in (("flavor_ref", flavors), ("image_ref", images)):
+        config["compute"][name] = found[0].id
+        config["compute"][name + "_alt"] = found[min(1, len(found) - 1)].id
+    if config["service_available"]["neutron"] == "true":
+        outside = [n for n in cloud.network.networks(is_router_external=True)]
+        if outside:
+            config["network"]["public_network_id"] = outside[0].id
+
+
+def run(folder, settings, child):
+    """Runs the tests, and returns how they ended."""
+    command = [
+        "tempest", "run", "--config-file", str(WORK / "tempest.conf"), "--concurrency", str(settings["concurrency"]), "--subunit",
+        "--regex", settings["include"], "--exclude-list", str(folder / "exclude.txt"),
+    ]
+    if settings["exclude"]:
+        command += ["--exclude-regex", settings["exclude"]]
+    results = Results()
+    process = subprocess.Popen(command, cwd=WORK, stdout=subprocess.PIPE, start_new_session=True)
+    child.append(process)
+    stream = testtools.StreamToDict(results)
+    stream.startTestRun()
+    subunit.ByteStreamToStreamResult(process.stdout, non_subunit_name="stdout").run(stream)
+    stream.stopTestRun()
+    code = process.wait()
+    child.clear()
+    if code and not results.failures:
+        if not results.passed and not results.skipped:
+            raise Problem("no test is called as tests.services, tests.includeRegex and tests.excludeRegex say; or Tempest cannot load them: "
+                          "the pod's log says which")
+        raise Problem("Tempest ended with exit code %d" % code)
+    return results
+
+
+def end(child):
+    """Ends the tests that run."""
+    for process in child:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+    child.clear()
+
+
+def main(folder):
+    settings = json.loads((folder / "run.json").read_text())
+    config = configparser.RawConfigParser(default_section="")
+    config.read(folder / "tempest.conf")
+    WORK.mkdir(parents=True, exist_ok=True)
+    child, results, problems = [], Results(), []
+
+    def stop(*_):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Stopped("the run was stopped before its end")
+
+    signal.signal(signal.SIGTERM, stop)
+    cloud = None
+    try:
+        for what in ("include", "exclude"):
+            try:
+                re.compile(settings[what])
+            except re.error as e:
+                raise Problem("tests.%sRegex is no regular expression that Python takes: %s" % (what, e)) from e
+        cloud = cloud_of(config)
+        for one in clean(cloud, config):
+            print("before this run:", one)
+        find(cloud, config)
+        with open(WORK / "tempest.conf", "w", encoding="utf-8") as file:
+            config.write(file)
+        results = run(folder, settings, child)
+    except (Stopped, Problem) as e:
+        problems.append(str(e))
+    except Exception as e:
+        print(repr(e), file=sys.stderr)
+        problems.append("the tests cannot run: %s" % e)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        end(child)
+    if cloud is not None:
+        try:
+            problems += clean(cloud, config)
+        except Exception as e:
+            problems.append("what the tests have left cannot be removed: %s" % e)
+    message = {
+        "passed": results.passed, "failed": len(results.failures), "skipped": results.skipped,
+        "failures": [f[:LENGTH] for f in results.failures[:NAMES]], "problem": "; ".join(problems)[:SENTENCE],
+    }
+    text = json.dumps(message)
+    print(text)
+    MESSAGE.write_text(text)
+    return 1 if results.failures or problems or not results.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1])))

@@ -1,0 +1,64 @@
+package tempest
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+)
+
+func (m *model) secret() string { return m.sub("user") }
+
+// password is how the pod gets it. Tempest knows no application credentials.
+func (m *model) password() corev1.EnvVar {
+	return workload.SecretEnv(oslo.MustEnvName("auth", "admin_password"), m.secret(), secret.PasswordKey)
+}
+
+func (m *model) credentials() ([]compose.Stage, error) {
+	meta := m.meta(m.secret())
+	return []compose.Stage{{
+		{Name: "user-generator", Object: secret.Generator(meta)},
+		{Name: "user-secret", Object: secret.Generated(meta, meta.Name, adminUser, nil), Retain: true},
+	}}, nil
+}
+
+// user is the administrator by whom tests make their own users, in a project of its own. It is not the one that bootstrap made: it goes, and
+// can be locked, without anything else, what it does stands in logs under its own name, and nothing that a test does to it locks anybody
+// out. An administrator of a domain alone would not do: tests ask for users who administrate the cloud, and no other may make those.
+func (m *model) user() ([]compose.Stage, error) {
+	c := korc.Credentials(m.spec.Identity.KORCCloudRef)
+	project := c.Owned("Project", m.meta(m.name), object.Map{
+		"name": adminProject, "domainRef": common.DefaultDomainObject, "description": "The administrator of Tempest's tests",
+	})
+	user := c.Owned("User", m.meta(m.name), object.Map{
+		"name": adminUser, "domainRef": common.DefaultDomainObject, "passwordRef": m.secret(), "description": "Tempest's tests",
+	})
+	return []compose.Stage{
+		{{Name: "project", Object: project}, {Name: "user", Object: user}},
+		{{Name: "role-admin", Object: m.role()}},
+	}, nil
+}
+
+// role makes the user an administrator.
+func (m *model) role() *openstackv1.RoleAssignment {
+	return c5c3.RoleAssignment(m.meta(m.sub("admin")), openstackv1.RoleAssignmentSpec{
+		CloudCredentialsRef: m.spec.Identity.AdminCloudRef,
+		ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDetach},
+		Resource: openstackv1.RoleAssignmentResource{
+			RoleRef: common.AdminRole, UserRef: common.ObjectName(m.name), ProjectRef: common.ObjectName(m.name),
+		},
+	})
+}
+
+// access lets the companion log in to give the role.
+func (m *model) access() ([]compose.Stage, error) {
+	role, binding := c5c3.Grant(m.meta(m.sub(c5c3.Name)), m.role())
+	return []compose.Stage{{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}}, nil
+}

@@ -1,0 +1,23 @@
+package service
+
+import (
+	"encoding/json"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+)
+
+// Tests reads how a run of Tempest ended from a field of an observed status: nil if there was none, or nobody can read it.
+func Tests(said map[string]any) *common.TestStatus {
+	if said == nil {
+		return nil
+	}
+	text, err := json.Marshal(said)
+	if err != nil {
+		return nil
+	}
+	out := &common.TestStatus{}
+	if json.Unmarshal(text, out) != nil || out.LastRun == nil {
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,307 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+)
+
+// suite is what TestTempest runs of Tempest as a whole.
+var suite = flag.String("tests", `^tempest\.api\.identity\.`, "a regular expression of the names of tests of Tempest")
+
+// TestTempest: the tests that a claim orders run against its cloud, by a CronJob whose pods are as restricted as they are emitted. How they
+// ended is in the claim, they leave nothing, and a test that fails is one that failed.
+func TestTempest(t *testing.T) {
+	for _, r := range release.Releases() {
+		t.Run(string(r), func(t *testing.T) {
+			t.Parallel()
+			c := testedCloud{cloud: start(t, of(t, "tempest.yaml", r, dashed(r)), nil), end: dashed(r), release: r}
+			c.before = c.things(t)
+			t.Run("Smoke", func(t *testing.T) { testSmoke(t, c) })
+			t.Run("Suite", func(t *testing.T) { testSuite(t, c) })
+			t.Run("Failing", func(t *testing.T) { testFailing(t, c) })
+			t.Run("Stopped", func(t *testing.T) { testStopped(t, c) })
+			t.Run("Killed", func(t *testing.T) { testTestsKilled(t, c) })
+			t.Run("Off", func(t *testing.T) { testOff(t, c) })
+		})
+	}
+}
+
+// testedCloud is a cloud that tests itself.
+type testedCloud struct {
+	cloud   *Cloud
+	release release.Release
+	end     string
+	// before are the things that there were before the first test.
+	before map[string][]string
+}
+
+// testSmoke: without more words smoke tests run, and pass.
+func testSmoke(t *testing.T, c testedCloud) {
+	if got := c.verdict(); !strings.HasPrefix(got, "False NotRun") {
+		t.Errorf("before the first run: %s", got)
+	}
+	c.run(t, "smoke")
+	if got := c.verdict(); !strings.HasPrefix(got, "True TestsPassed") {
+		t.Error(got)
+	}
+	status := c.status()
+	if n, _ := status["passed"].(float64); n < 10 || status["failed"] != nil || status["lastRun"] == nil || status["lastDurationSeconds"] == nil {
+		t.Errorf("the claim says %v", status)
+	}
+	c.clean(t)
+}
+
+// testSuite: so do all that are called as the flag says.
+func testSuite(t *testing.T, c testedCloud) {
+	c.order(t, fmt.Sprintf("tests: {includeRegex: %q}", *suite))
+	c.run(t, "suite")
+	if got := c.verdict(); !strings.HasPrefix(got, "True TestsPassed") {
+		t.Error(got)
+	}
+	t.Log(c.status())
+	c.clean(t)
+}
+
+// testFailing: what is broken fails, and the claim names it. Where no endpoint of images is in the catalog, nobody finds Glance.
+func testFailing(t *testing.T, c testedCloud) {
+	a := adminOf(t, clientOf(t, c.cloud, false))
+	glance := "/services/" + a.named("services", "type=image")
+	enable := func(is bool) {
+		a.do(http.MethodPatch, glance, map[string]any{"service": map[string]any{"enabled": is}}, nil)
+	}
+	enable(false)
+	defer enable(true)
+	c.order(t, `tests: {services: [image], includeRegex: test_list_no_params}`)
+	c.run(t, "failing")
+	got := c.verdict()
+	if !strings.HasPrefix(got, "False TestsFailed") || !strings.Contains(got, "tempest.api.image") {
+		t.Error(got)
+	}
+	if n, _ := c.status()["failed"].(float64); n == 0 {
+		t.Errorf("the claim says %v", c.status())
+	}
+}
+
+// testStopped: a pod that is asked to end removes what its tests have made.
+func testStopped(t *testing.T, c testedCloud) {
+	c.order(t, `tests: {includeRegex: "^tempest.api.identity"}`)
+	job := c.begin(t, "stopped")
+	c.busy(t)
+	for _, pod := range c.pods(t, job) {
+		c.terminate(t, pod)
+	}
+	c.clean(t)
+}
+
+// testTestsKilled: what a pod has left that had no time for that, the next run removes, and says of the first that nobody knows.
+func testTestsKilled(t *testing.T, c testedCloud) {
+	job := c.begin(t, "killed")
+	c.busy(t)
+	for _, pod := range c.pods(t, job) {
+		if err := c.cloud.Cluster.Crash(pod.Namespace, pod.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.ended(t, job)
+	if got := c.verdict(); !strings.HasPrefix(got, "False NoResult") {
+		t.Error(got)
+	}
+	if cmp.Diff(c.before, c.things(t)) == "" {
+		t.Error("it has left nothing, so that the rest of this test says nothing")
+	}
+	c.order(t, "")
+	c.run(t, "after")
+	if got := c.verdict(); !strings.HasPrefix(got, "True TestsPassed") {
+		t.Error(got)
+	}
+	c.clean(t)
+}
+
+// testOff: where tests are no longer ordered, their administrator goes.
+func testOff(t *testing.T, c testedCloud) {
+	claim := strings.Replace(string(of(t, "tempest.yaml", c.release, c.end)), "    enabled: true\n    allowAdministration", "    allowAdministration", 1)
+	if err := c.cloud.Change([]byte(claim)); err != nil {
+		t.Fatal(err)
+	}
+	things := c.things(t)
+	for _, kind := range []string{"users", "projects"} {
+		if slices.Contains(things[kind], "tempest") {
+			t.Errorf("%s: %v", kind, things[kind])
+		}
+	}
+}
+
+// order changes which tests run.
+func (c testedCloud) order(t *testing.T, tests string) {
+	t.Helper()
+	const schedule = "    schedule: \"0 0 1 1 *\"\n"
+	claim := string(of(t, "tempest.yaml", c.release, c.end))
+	if tests != "" {
+		claim = strings.Replace(claim, schedule, schedule+"    "+tests+"\n", 1)
+	}
+	if err := c.cloud.Change([]byte(claim)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// begin makes a Job as the CronJob does.
+func (c testedCloud) begin(t *testing.T, name string) *batchv1.Job {
+	t.Helper()
+	cron := &batchv1.CronJob{}
+	u, err := c.cloud.Operators.Find("CronJob.batch", c.cloud.Namespace, "tempest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, cron); err != nil {
+		t.Fatal(err)
+	}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Name: cron.Name + "-" + name, Namespace: cron.Namespace, Labels: cron.Spec.JobTemplate.Labels,
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(cron, batchv1.SchemeGroupVersion.WithKind("CronJob"))},
+	}, Spec: cron.Spec.JobTemplate.Spec}
+	if err := c.cloud.Cluster.Apply(context.Background(), job); err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// run runs the tests once, and lets the claim hear of it.
+func (c testedCloud) run(t *testing.T, name string) {
+	t.Helper()
+	c.ended(t, c.begin(t, name))
+}
+
+// ended waits until a run is over, and the claim knows.
+func (c testedCloud) ended(t *testing.T, job *batchv1.Job) {
+	t.Helper()
+	report := &openstackv1.TestReport{}
+	err := c.cloud.Cluster.Wait(context.Background(), 20*time.Minute, "the report of "+job.Name, func(ctx context.Context) (bool, error) {
+		if err := c.cloud.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
+			return false, err
+		}
+		err := c.cloud.Cluster.Client.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: "tempest"}, report)
+		return report.Status.JobUID == string(job.UID), err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is := meta.FindStatusCondition(report.Status.Conditions, "TestsPassed"); is != nil && is.Reason != "TestsPassed" {
+		for _, pod := range c.pods(t, job) {
+			said, _ := c.cloud.Cluster.Output(context.Background(), &pod, "tempest")
+			t.Logf("%s: %s\n%s", is.Reason, is.Message, said)
+		}
+	}
+	if err := c.cloud.Follow(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// busy waits until tests have made something.
+func (c testedCloud) busy(t *testing.T) {
+	t.Helper()
+	err := c.cloud.Cluster.Wait(context.Background(), 5*time.Minute, "tests that have made users", func(context.Context) (bool, error) {
+		return len(c.things(t)["users"]) > len(c.before["users"])+1, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c testedCloud) pods(t *testing.T, job *batchv1.Job) []corev1.Pod {
+	t.Helper()
+	list := &corev1.PodList{}
+	err := c.cloud.Cluster.Client.List(context.Background(), list, client.InNamespace(job.Namespace),
+		client.MatchingLabels{batchv1.JobNameLabel: job.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+// terminate deletes the Job of a pod, and waits until the pod has ended by itself.
+func (c testedCloud) terminate(t *testing.T, pod corev1.Pod) {
+	t.Helper()
+	ctx := context.Background()
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: metav1.GetControllerOf(&pod).Name, Namespace: pod.Namespace}}
+	if err := c.cloud.Cluster.Client.Delete(ctx, job); err != nil {
+		t.Fatal(err)
+	}
+	err := c.cloud.Cluster.Wait(ctx, 5*time.Minute, "the end of pod "+pod.Name, func(ctx context.Context) (bool, error) {
+		err := c.cloud.Cluster.Client.Get(ctx, client.ObjectKeyFromObject(&pod), &corev1.Pod{})
+		return err != nil, client.IgnoreNotFound(err)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// verdict is what the claim says of its tests.
+func (c testedCloud) verdict() string {
+	for _, v := range c.cloud.world.XR.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues() {
+		is := v.GetStructValue().AsMap()
+		if is["type"] == "TestsPassed" {
+			return fmt.Sprint(is["status"], " ", is["reason"], ": ", is["message"])
+		}
+	}
+	return "nothing"
+}
+
+// status is that of the last run, in the claim.
+func (c testedCloud) status() map[string]any {
+	return c.cloud.world.XR.GetFields()["status"].GetStructValue().GetFields()["tests"].GetStructValue().AsMap()
+}
+
+// clean holds that there is what there was before any test.
+func (c testedCloud) clean(t *testing.T) {
+	t.Helper()
+	if diff := cmp.Diff(c.before, c.things(t)); diff != "" {
+		t.Errorf("tests have left (-before +after):\n%s", diff)
+	}
+}
+
+// things are all that there is in Keystone and in Glance, by what names it.
+func (c testedCloud) things(t *testing.T) map[string][]string {
+	t.Helper()
+	a, out := adminOf(t, clientOf(t, c.cloud, false)), map[string][]string{}
+	for path, label := range map[string]string{
+		"domains": "name", "projects": "name", "users": "name", "groups": "name", "roles": "name", "services": "name", "endpoints": "url",
+		"regions": "id", "policies": "id", "credentials": "id", "OS-TRUST/trusts": "id", "OS-EP-FILTER/endpoint_groups": "id",
+		"OS-OAUTH1/consumers": "id", "OS-FEDERATION/identity_providers": "id", "registered_limits": "id", "limits": "id",
+		"role_assignments?include_names": "",
+	} {
+		said := map[string]any{}
+		a.do(http.MethodGet, "/"+path, nil, &said)
+		kind, _, _ := strings.Cut(path[strings.LastIndex(path, "/")+1:], "?")
+		items, _ := said[kind].([]any)
+		for _, item := range items {
+			one, _ := item.(map[string]any)
+			delete(one, "links")
+			name, ok := one[label].(string)
+			if !ok {
+				name = fmt.Sprint(one)
+			}
+			out[kind] = append(out[kind], name)
+		}
+		slices.Sort(out[kind])
+	}
+	return out
+}
