@@ -219,24 +219,22 @@ func cinderPools(s *controlplanev1.Services) []pooled {
 
 // cinderTells adds where volumes are. Where a pool is not known yet, nothing of it is there.
 func cinderTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
-	ceph := func(backend, user, uuid string) *controlplanev1.CephAccess {
-		return &controlplanev1.CephAccess{User: user, SecretUUID: uuid, KeyringSecretRef: common.SecretKeyReference{
-			Name: common.ObjectName(volume.ClientSecret(s.name, backend)), Key: common.SecretKey(volume.Keyring(backend, user)),
-		}}
-	}
 	storage, clients := *m.spec.Services.Cinder.Storage.DeepCopy(), m.storageClients(s)
 	volume.SetDefaults(&storage)
 	for _, b := range storage.Backends {
 		access := controlplanev1.VolumeAccess{Backend: b.Name}
 		switch {
 		case b.RBD != nil:
-			access.Ceph = ceph(b.Name, b.RBD.User, volume.SecretUUID(m.instance, s.name, b.Name))
+			access.User, access.SecretUUID = b.RBD.User, volume.SecretUUID(m.instance, s.name, b.Name)
 		case b.Ceph != nil:
 			c, err := openstack.StorageClient(clients, cinderv1.PlaceOf(b.Name))
 			if err != nil {
 				continue
 			}
-			access.Ceph = ceph(b.Name, c.User, c.SecretUUID)
+			access.User, access.SecretUUID = c.User, c.SecretUUID
+		}
+		if access.User != "" {
+			access.SecretName = volume.ClientSecret(s.name, b.Name)
 		}
 		to.Volumes = append(to.Volumes, access)
 	}

@@ -55,14 +55,10 @@ func TestHypervisorAccess(t *testing.T) {
 				MetadataHost: "nova-metadata." + instance + ".svc",
 			}},
 			volumes: []controlplanev1.VolumeAccess{
-				{Backend: "ceph_a", Ceph: &controlplanev1.CephAccess{
-					User: "volumes", SecretUUID: volume.SecretUUID(instance, "cinder", "ceph_a"),
-					KeyringSecretRef: common.SecretKeyReference{Name: "cinder-volume-ceph-a", Key: "ceph_a.client.volumes.keyring"},
-				}},
-				{Backend: "b", Ceph: &controlplanev1.CephAccess{
-					User: "cinder", SecretUUID: volume.SecretUUID(instance, "cinder", "b"),
-					KeyringSecretRef: common.SecretKeyReference{Name: "cinder-volume-b", Key: "b.client.cinder.keyring"},
-				}},
+				{
+					Backend: "ceph_a", User: "volumes", SecretName: "cinder-volume-ceph-a", SecretUUID: volume.SecretUUID(instance, "cinder", "ceph_a"),
+				},
+				{Backend: "b", User: "cinder", SecretName: "cinder-volume-b", SecretUUID: volume.SecretUUID(instance, "cinder", "b")},
 				{Backend: "archive"},
 			},
 		},

@@ -88,10 +88,7 @@ func TestPools(t *testing.T) {
 			}
 		}
 	}
-	toldWant := []controlplanev1.VolumeAccess{{Backend: "ceph-rbd", Ceph: &controlplanev1.CephAccess{
-		User: "cinder", SecretUUID: "v",
-		KeyringSecretRef: common.SecretKeyReference{Name: "cinder-volume-ceph-rbd", Key: "ceph-rbd.client.cinder.keyring"},
-	}}}
+	toldWant := []controlplanev1.VolumeAccess{{Backend: "ceph-rbd", User: "cinder", SecretName: "cinder-volume-ceph-rbd", SecretUUID: "v"}}
 	if diff := cmp.Diff(toldWant, told.Volumes); diff != "" {
 		t.Errorf("what hypervisors are told (-want +got):\n%s", diff)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
 )
 
@@ -38,7 +39,7 @@ func (m *model) inCeph() []controlplanev1.VolumeAccess {
 	var out []controlplanev1.VolumeAccess
 	if m.known() {
 		for _, v := range m.plane.access.Volumes {
-			if v.Ceph != nil {
+			if v.User != "" {
 				out = append(out, v)
 			}
 		}
@@ -53,8 +54,7 @@ func (m *model) keySet() tenantsecret.Set {
 		Labels: m.meta(keysName).Labels,
 	}
 	for _, v := range m.inCeph() {
-		ref := v.Ceph.KeyringSecretRef
-		set.Wanted = append(set.Wanted, tenantsecret.Wanted{Name: string(ref.Name), Keys: []string{string(ref.Key)}})
+		set.Wanted = append(set.Wanted, tenantsecret.Wanted{Name: v.SecretName, Keys: []string{volume.Keyring(v.Backend, v.User)}})
 	}
 	set.Wanted = tenantsecret.Union(set.Wanted)
 	return set
@@ -80,10 +80,10 @@ func (m *model) keysDaemon(config files) daemon {
 	var keyrings []corev1.VolumeProjection
 	keys := m.keySet()
 	for _, v := range m.inCeph() {
-		volumes = append(volumes, strings.Join([]string{v.Backend, v.Ceph.User, v.Ceph.SecretUUID}, ":"))
+		volumes = append(volumes, strings.Join([]string{v.Backend, v.User, v.SecretUUID}, ":"))
 		keyrings = append(keyrings, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
-			LocalObjectReference: corev1.LocalObjectReference{Name: keys.Target(string(v.Ceph.KeyringSecretRef.Name))},
-			Items:                []corev1.KeyToPath{{Key: string(v.Ceph.KeyringSecretRef.Key), Path: v.Backend}},
+			LocalObjectReference: corev1.LocalObjectReference{Name: keys.Target(v.SecretName)},
+			Items:                []corev1.KeyToPath{{Key: volume.Keyring(v.Backend, v.User), Path: v.Backend}},
 		}})
 	}
 	c := corev1.Container{
@@ -127,11 +127,11 @@ func (m *model) attachable() ready.Verdict {
 	rule, _ := ready.For(schema.GroupKind{Group: "external-secrets.io", Kind: "ExternalSecret"})
 	for _, v := range m.plane.access.Volumes {
 		switch {
-		case v.Ceph == nil:
+		case v.User == "":
 			reason = "NotBuilt"
 			not = append(not, v.Backend+": nodes do not mount shares of NFS servers yet in this version")
 		default:
-			o, ok := m.seen.Get(keys.Resource(keys.Target(string(v.Ceph.KeyringSecretRef.Name))))
+			o, ok := m.seen.Get(keys.Resource(keys.Target(v.SecretName)))
 			if !ok || !rule.Check(o).Ready {
 				reason = "KeyMissing"
 				not = append(not, v.Backend+": the key of its user is not here yet; Cinder's pods wait for it, too")

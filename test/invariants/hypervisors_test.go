@@ -108,9 +108,8 @@ status:
       vncURL: https://console.example.com/vnc_lite.html
     networks: {mechanism: OVN, southbound: "ssl:south.cloud.svc:6642", issuerRef: {name: ovn-ca, kind: Issuer}}
     volumes:
-    - backend: ceph
-      ceph: {user: cinder, secretUUID: u, keyringSecretRef: {name: cinder-volume-ceph, key: ceph.client.cinder.keyring}}
-    - backend: archive
+    - {backend: ceph, user: cinder, secretName: cinder-volume-ceph, secretUUID: u}
+    - {backend: archive}
 `,
 }
 

@@ -29,7 +29,7 @@ type HypervisorAccess struct {
 	// Who makes virtual networks.
 	// +optional
 	Networks *NetworkAccess `json:"networks,omitempty"`
-	// Where volumes are, by the backends of Cinder. Absent: there is no Cinder.
+	// Backends of Cinder. Absent: there is none.
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=backend
@@ -37,26 +37,23 @@ type HypervisorAccess struct {
 	Volumes []VolumeAccess `json:"volumes,omitempty"`
 }
 
-// VolumeAccess is how hypervisors open volumes of a backend. Cinder tells the rest with each volume.
+// VolumeAccess is by whom hypervisors open volumes of a backend whose disks are in a Ceph. Cinder tells the rest with each volume.
 type VolumeAccess struct {
 	// Name of the backend.
 	// +kubebuilder:validation:MaxLength=30
 	Backend string `json:"backend"`
-	// Its disks are in a Ceph. Absent: they are files on shares of an NFS server.
-	// +optional
-	Ceph *CephAccess `json:"ceph,omitempty"`
-}
-
-// CephAccess is by whom disks in a Ceph are opened.
-type CephAccess struct {
-	// User, without client. before it.
+	// User of Ceph. Absent: its disks are files.
 	// +kubebuilder:validation:MaxLength=63
-	User string `json:"user"`
-	// UUID by which libvirt has to know the user's key: Cinder names it with each volume.
+	// +optional
+	User string `json:"user,omitempty"`
+	// Secret with the user's keyring.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	SecretName string `json:"secretName,omitempty"`
+	// UUID by which libvirt knows the key.
 	// +kubebuilder:validation:MaxLength=36
-	SecretUUID string `json:"secretUUID"`
-	// Secret key with the user's keyring.
-	KeyringSecretRef common.SecretKeyReference `json:"keyringSecretRef"`
+	// +optional
+	SecretUUID string `json:"secretUUID,omitempty"`
 }
 
 // CellAccess is where hypervisors of a cell find what they need.
