@@ -98,6 +98,31 @@ func (w *world) needShown(p *pod, c corev1.Container) {
 	}
 }
 
+// administrator is the variable of who tests a cloud, and tested are the types of the services that there are tests of
+// (https://docs.openstack.org/tempest/latest/configuration.html).
+const administrator = "OS_AUTH__ADMIN_PASSWORD"
+
+var tested = []string{"compute", "image", "network", "placement", "block-storage", "key-manager"}
+
+// needTested takes down what tests ask: Keystone where their configuration says that it is, and what they find in the catalog.
+func (w *world) needTested(p *pod, c corev1.Container) {
+	if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == administrator }) {
+		return
+	}
+	for _, t := range tested {
+		w.needType(p, t, "it tests it")
+	}
+	for _, m := range w.mounts(p, c) {
+		for line := range strings.SplitSeq(m.value.content, "\n") {
+			if strings.HasPrefix(line, "uri_v3 = ") {
+				for _, a := range addresses(line) {
+					w.needAddress(p, a, "it tests it")
+				}
+			}
+		}
+	}
+}
+
 // needType takes down that a pod speaks to the services of a type, at their internal addresses.
 func (w *world) needType(p *pod, serviceType, why string) {
 	for _, s := range w.objects {

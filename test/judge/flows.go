@@ -148,6 +148,7 @@ func (w *world) deriveFlows() {
 			w.needFromCatalog(p, c)
 			w.needImages(p, c)
 			w.needShown(p, c)
+			w.needTested(p, c)
 			w.needCells(p, c)
 			w.needHypervisors(p, c)
 			w.needMembers(p, c)

@@ -46,9 +46,9 @@ var reports = map[string][]string{
 		"KeyRepository Ready", "DatabaseSync Ready", "EndpointRegion Available", "IdentityCheck Reachable", "RoleAssignment Available",
 		"CellMapping Ready", "ComputeCatalog Ready", "OVNSync Ready", "ServiceCheck Ready", "TestReport",
 	},
-	"ovn.c5c3.io":                 {"OVNCluster Ready"},
+	"ovn.c5c3.io":               {"OVNCluster Ready"},
 	"tempest.openstack.c5c3.io": {"Tempest Ready"},
-	"c5c3.io":     {"CredentialRotation Ready", "RaftCluster Ready", "SecretAggregate Ready"},
+	"c5c3.io":                   {"CredentialRotation Ready", "RaftCluster Ready", "SecretAggregate Ready"},
 }
 
 // report writes it into an object; without is left out.

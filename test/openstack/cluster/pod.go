@@ -484,7 +484,7 @@ func (p *pod) updateStatus(ctx context.Context, phase corev1.PodPhase, message s
 		for _, c := range o.Spec.Containers {
 			s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, Ready: p.ready.Load()}
 			if code, ok := exit[c.Name]; ok {
-				message, _ := os.ReadFile(p.messageFile(c.Name)) // What cannot be read says nothing.
+				message, _ := os.ReadFile(p.messageFile(c.Name))                                                       // What cannot be read says nothing.
 				s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: int32(code), Message: string(message)} //nolint:gosec // 0 to 255
 			} else if phase == corev1.PodRunning {
 				s.State.Running = &corev1.ContainerStateRunning{}
