@@ -89,7 +89,7 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: volumeKeysComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
-		Follows: []string{libvirtComponent}, Enabled: func(m *model) bool { return len(m.inCeph()) > 0 }, Build: volumeKeys,
+		Enabled: func(m *model) bool { return len(m.inCeph()) > 0 }, Build: volumeKeys,
 	},
 	{
 		Name: computeComponent, Phase: common.PhaseCompute,
@@ -255,7 +255,7 @@ func status(m *model, plan compose.Plan) any {
 		}
 	}
 	nodes, ready := m.nodesWith(computeComponent)
-	out.NodeCount, out.ReadyNodes = new(int32(nodes)), new(int32(ready))
+	out.NodeCount, out.ReadyNodes = new(int32(nodes)), new(int32(ready)) //nolint:gosec // They are nodes.
 	return out
 }
 

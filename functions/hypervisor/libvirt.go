@@ -74,7 +74,8 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 		Name: libvirtComponent, Image: m.images.libvirt, Command: []string{"sh", scripts + "/libvirt.sh"},
 		VolumeMounts: []corev1.VolumeMount{
 			workload.Mount("config", scripts), workload.MountFile("config", "/etc/libvirt/qemu.conf", "qemu.conf"),
-			workload.Mount("certificate", "/etc/pki"), {Name: "cache", MountPath: "/var/cache/libvirt"}, {Name: "secrets", MountPath: secretsFolder},
+			workload.Mount("certificate", "/etc/pki"), {Name: "cache", MountPath: "/var/cache/libvirt"},
+			{Name: "secrets", MountPath: "/etc/libvirt/secrets"},
 		},
 		Env: append(itself(),
 			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "URI", Value: libvirtURI},
@@ -112,6 +113,7 @@ func (m *model) libvirtDaemon(g *group, config files) daemon {
 			UserID: nobody, Containers: []corev1.Container{c}, Annotations: map[string]string{configAnnotation: config.hash()},
 			Volumes: []corev1.Volume{
 				workload.ConfigVolume("config", libvirtComponent+"-config"), migrationVolume(), empty("cache"),
+				// What libvirt is not told to keep in memory, such as passphrases that Nova tells it of encrypted volumes, is in memory, too.
 				{Name: "secrets", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}},
 			},
 		},

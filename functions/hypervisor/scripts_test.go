@@ -288,7 +288,9 @@ func TestVolumeKeys(t *testing.T) {
 	dir := stubs(t, map[string]string{
 		"virsh": `case "$*" in
 *secret-list) cat "$(dirname "$0")/has" 2>/dev/null; true ;;
-*"secret-define /dev/stdin") cat >"$(dirname "$0")/defined"; echo "` + uuid + ` ceph" >"$(dirname "$0")/has" ;;
+*"secret-define /dev/stdin")
+  cd "$(dirname "$0")" && cat >next && { [ ! -s has ] || cmp -s next defined; } || exit 1
+  mv next defined; echo "` + uuid + ` ceph" >has ;;
 *"secret-set-value ` + uuid + ` --file /dev/stdin") cat >"$(dirname "$0")/key" ;;
 *) exit 1 ;;
 esac`,
@@ -305,7 +307,8 @@ esac`,
 		}
 	}
 	env := []string{
-		"LIBVIRT=qemu:///system", "KEYS=" + dir, "VOLUMES=ceph_a:volumes:" + uuid, "TOLD=" + filepath.Join(dir, "told"),
+		"LIBVIRT=qemu:///system", "KEYS=" + dir, "VOLUMES=ceph_a:volumes:" + uuid + " ceph_b:volumes:" + uuid,
+		"TOLD=" + filepath.Join(dir, "told"),
 	}
 	const others = "[client.volumes-2]\n\tkey = wrong==\n[client.volumes]\n\tkey = %s \n\tcaps mon = \"profile rbd\"\n[client.other]\nkey = wrong==\n"
 	for _, tc := range []struct {
@@ -320,7 +323,8 @@ esac`,
 	} {
 		tc.change()
 		write("ceph_a", fmt.Sprintf(others, tc.key))
-		for _, f := range []string{"key", "called", "slept", "defined"} {
+		write("ceph_b", "[client.volumes]\nkey = "+tc.key+"\n")
+		for _, f := range []string{"key", "called", "slept"} {
 			_ = os.Remove(filepath.Join(dir, f))
 		}
 		if tc.told {

@@ -23,11 +23,12 @@ known() {
   [ "$(digest)" = "$(cat "$TOLD/$uuid" 2>/dev/null)" ] && libvirt secret-list | grep -q "$uuid"
 }
 
-# tell gives libvirt the key. A key that it has is replaced, so that there is never none.
+# tell gives libvirt the key. A key that it has is replaced, so that there is never none. Backends may have one key together, whose use has
+# one name.
 tell() {
   rm -f "$TOLD/$uuid"
   libvirt secret-define /dev/stdin <<END || return 1
-<secret ephemeral='yes' private='yes'><uuid>$uuid</uuid><usage type='ceph'><name>$backend $uuid</name></usage></secret>
+<secret ephemeral='yes' private='yes'><uuid>$uuid</uuid><usage type='ceph'><name>client.$user $uuid</name></usage></secret>
 END
   printf %s "$key" | libvirt secret-set-value "$uuid" --file /dev/stdin || return 1
   digest >"$TOLD/$uuid"

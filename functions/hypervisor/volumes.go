@@ -30,10 +30,6 @@ const (
 // keysFolder is where a container has a keyring for each backend, by its name.
 const keysFolder = "/etc/keys"
 
-// secretsFolder is where libvirt keeps what it is not told to keep in memory: Nova's passphrases of volumes that are encrypted. It is in the
-// memory of the node, too, and goes with the pod.
-const secretsFolder = "/etc/libvirt/secrets"
-
 // inCeph are the backends whose disks are in a Ceph.
 func (m *model) inCeph() []controlplanev1.VolumeAccess {
 	var out []controlplanev1.VolumeAccess
@@ -126,16 +122,14 @@ func (m *model) attachable() ready.Verdict {
 	reason, keys := "", m.keySet()
 	rule, _ := ready.For(schema.GroupKind{Group: "external-secrets.io", Kind: "ExternalSecret"})
 	for _, v := range m.plane.access.Volumes {
-		switch {
-		case v.User == "":
+		if v.User == "" {
 			reason = "NotBuilt"
 			not = append(not, v.Backend+": nodes do not mount shares of NFS servers yet in this version")
-		default:
-			o, ok := m.seen.Get(keys.Resource(keys.Target(v.SecretName)))
-			if !ok || !rule.Check(o).Ready {
-				reason = "KeyMissing"
-				not = append(not, v.Backend+": the key of its user is not here yet; Cinder's pods wait for it, too")
-			}
+			continue
+		}
+		if o, ok := m.seen.Get(keys.Resource(keys.Target(v.SecretName))); !ok || !rule.Check(o).Ready {
+			reason = "KeyMissing"
+			not = append(not, v.Backend+": the key of its user is not here yet; Cinder's pods wait for it, too")
 		}
 	}
 	if wanted, has := m.nodesWith(volumeKeysComponent); has < wanted {

@@ -205,6 +205,7 @@ var hypervisorOrders = []order{
 	{first: `ConfigMap nova-compute-config-.*`, then: `DaemonSet\.apps nova-compute.*`, why: "its pods run it"},
 	{first: `ExternalSecret\.external-secrets\.io control-plane-.*`, then: `ConfigMap (ovn-controller|metadata|nova-compute)-config-.*`, why: "they log in with it"},
 	{first: `ConfigMap control-plane`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*volume-secrets`, why: "it says from whom they come"},
+	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount volume-secrets`, why: "the image that reads the keys is pulled with it"},
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*volume-secrets`, then: `SecretStore\.external-secrets\.io volume-secrets`, why: "it reads with that account"},
 	{first: `SecretStore\.external-secrets\.io volume-secrets`, then: `ExternalSecret\.external-secrets\.io volume-key-.*`, why: "they are read by it"},
 	{first: `ExternalSecret\.external-secrets\.io volume-key-.*`, then: `ConfigMap volume-keys-config-.*`, why: "libvirt is told of them"},
