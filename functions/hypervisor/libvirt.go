@@ -21,9 +21,9 @@ const (
 // instances is where Nova keeps disks, for libvirt and for nova-compute at the same place: the one tells the other where they are.
 const instances = "/var/lib/nova"
 
-// Configuration of the daemon and of its driver. It is reached by its socket, which is root's, and by other nodes of the pool, at the address
-// that libvirt.sh adds, by TLS: who has no certificate of that name is not let in. A node is known by its own ID, which the hardware's is
-// not where nodes are virtual machines themselves.
+// Configuration of the daemon and of its driver. It is reached by its socket, which is root's, and by other nodes of the pool, at the
+// address that libvirt.sh adds, by TLS: who has no certificate of that name is not let in. A node is known by its own ID, which the
+// hardware's is not where nodes are virtual machines themselves.
 const (
 	libvirtdConf = `listen_tls = 1
 listen_tcp = 0

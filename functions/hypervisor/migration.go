@@ -20,8 +20,8 @@ const migrationComponent = "live-migration"
 // migrationSecret has the certificate.
 const migrationSecret = migrationComponent + "-tls"
 
-// peers is the domain of the names by which nodes know each other, each of which follows from an address: 10-20-0-5.NAMESPACE.pod. Every pod
-// has such a name in Kubernetes, and so it leads to the address of a node without anybody who keeps a list.
+// peers is the domain of the names by which nodes know each other, each of which follows from an address: 10-20-0-5.NAMESPACE.pod. Every
+// pod has such a name in Kubernetes, and so it leads to the address of a node without anybody who keeps a list.
 // https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
 func (m *model) peers() string { return m.instance + ".pod" }
 
@@ -42,8 +42,8 @@ func migration(m *model) ([]compose.Stage, error) {
 	}, nil
 }
 
-// migrationVolume has the certificate where libvirt looks for it as a server and as a client, and what is copied for QEMU, which knows it by
-// other names (libvirt.sh).
+// migrationVolume has the certificate where libvirt looks for it as a server and as a client, and what is copied for QEMU, which knows it
+// by other names (libvirt.sh).
 // https://libvirt.org/kbase/tlscerts.html, https://www.qemu.org/docs/master/system/tls.html
 func migrationVolume() corev1.Volume {
 	v := workload.SecretVolume("certificate", migrationSecret)

@@ -30,7 +30,7 @@ apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: central, namespace: %s}
 spec:
-  serviceName: central
+  serviceName: %s
   replicas: 1
   selector: {matchLabels: {app: central}}
   template:
@@ -112,6 +112,8 @@ func TestNode(t *testing.T) {
 type fakeNode struct {
 	*cluster.Cluster
 	name, namespace string
+	// domain of OVN's central part, which no other test has: there is one file of names for all.
+	domain string
 	// authority signs for the pool.
 	authority *pki.Authority
 }
@@ -151,10 +153,10 @@ func startNodes(t *testing.T, names ...string) fakeNode {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := fakeNode{Cluster: c, name: names[0], authority: authority}
-	n.apply(t)
+	n := fakeNode{Cluster: c, name: names[0], domain: strings.ToLower(t.Name()), authority: authority}
+	n.namespace = n.apply(t)
 	n.certify(t)
-	apply(t, c, fmt.Sprintf(central, n.namespace), &appsv1.StatefulSet{})
+	apply(t, c, fmt.Sprintf(central, n.namespace, n.domain), &appsv1.StatefulSet{})
 	n.ready(t, "central", "")
 	for _, name := range names {
 		for _, component := range []string{"openvswitch", "libvirt", "ovn"} {
@@ -179,8 +181,9 @@ func (n fakeNode) at(name string) fakeNode {
 	return n
 }
 
-// apply applies the golden files, with a southbound database that needs no certificate and an interface that leads outside.
-func (n *fakeNode) apply(t *testing.T) {
+// apply applies the golden files, with a southbound database that needs no certificate and an interface that leads outside, and says in
+// which namespace they are.
+func (n fakeNode) apply(t *testing.T) (namespace string) {
 	t.Helper()
 	files, err := filepath.Glob("../../functions/hypervisor/testdata/smallest/*.yaml")
 	if err != nil {
@@ -204,14 +207,15 @@ func (n *fakeNode) apply(t *testing.T) {
 		if err := yaml.Unmarshal(text, o); err != nil {
 			t.Fatal(err)
 		}
-		n.namespace = o.GetNamespace()
+		namespace = o.GetNamespace()
 		if name == "ovn-controller" {
-			reach(&set.Spec.Template.Spec, n.namespace)
+			reach(&set.Spec.Template.Spec, n.domain+"."+namespace)
 		}
 		if err := n.Apply(context.Background(), o); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return namespace
 }
 
 // peer makes a certificate of the pool's names for somebody.
@@ -239,9 +243,9 @@ func (n fakeNode) certify(t *testing.T) pki.Pair {
 }
 
 // reach makes a controller one of the pod central, on a node that leads outside.
-func reach(pod *corev1.PodSpec, namespace string) {
+func reach(pod *corev1.PodSpec, domain string) {
 	wanted := map[string]string{
-		"SOUTHBOUND": "tcp:central-0.central." + namespace + ".svc:6642", "MAPPINGS": "physnet1:br-ex", "BRIDGES": "br-ex=eth1",
+		"SOUTHBOUND": "tcp:central-0." + domain + ".svc:6642", "MAPPINGS": "physnet1:br-ex", "BRIDGES": "br-ex=eth1",
 		"OPTIONS": "enable-chassis-as-gw",
 	}
 	env := pod.Containers[0].Env

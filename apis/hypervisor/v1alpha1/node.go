@@ -216,7 +216,7 @@ type LiveMigration struct {
 	// Slow down a virtual machine that changes its memory faster than it is sent. With allowPostCopy it is never slowed down. Absent: yes.
 	// +optional
 	AllowAutoConverge *bool `json:"allowAutoConverge,omitempty"`
-	// Let a virtual machine go on on the other node before all of its memory is there. It is lost if either node fails meanwhile. Nodes need
+	// Let a virtual machine run on the other node before all of its memory is there. It is lost if either node fails meanwhile. Nodes need
 	// /dev/userfaultfd, which Linux has since 6.1.
 	// +optional
 	AllowPostCopy bool `json:"allowPostCopy,omitempty"`

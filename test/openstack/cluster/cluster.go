@@ -36,6 +36,7 @@ import (
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rabbitmq"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
 // tick is how often controllers look.
@@ -223,6 +224,11 @@ func (c *Cluster) Stop() {
 	}
 	for _, n := range c.nodes {
 		n.stop()
+	}
+	for _, bridge := range c.uplinks {
+		if err := sandbox.RemoveBridge(bridge); err != nil {
+			fmt.Fprintln(c.Progress, "cluster:", err)
+		}
 	}
 	c.network.close()
 	c.done.Wait()

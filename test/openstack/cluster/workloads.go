@@ -239,23 +239,21 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 		if here {
 			wanted++
 		}
-		there := func(p *pod) bool { return p.nodeName() == node }
-		at := slices.IndexFunc(running, there)
+		p := onNode(node, running)
 		switch {
-		case at >= 0 && !here:
-			running[at].terminate()
-		case at >= 0:
-			p := running[at]
+		case p != nil && !here:
+			p.terminate()
+		case p != nil:
 			if p.ready.Load() {
 				ready++
 			}
 			if p.object.Labels[revisionLabel] == hash {
 				updated++
-			} else if d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType && len(stopping) == 0 && (!p.ready.Load() || allReady(running)) {
+			} else if len(stopping) == 0 && gives(d, p, running) {
 				p.terminate()
 				stopping = append(stopping, p)
 			}
-		case here && !slices.ContainsFunc(stopping, there) && c.hasPower(node):
+		case here && onNode(node, stopping) == nil && c.hasPower(node):
 			template := d.Spec.Template.DeepCopy()
 			metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
 			template.Spec.NodeName = node
@@ -273,8 +271,18 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 	})
 }
 
-func allReady(pods []*pod) bool {
-	return !slices.ContainsFunc(pods, func(p *pod) bool { return !p.ready.Load() })
+// gives says whether a pod of an earlier template makes room: by itself, and while all others are ready.
+func gives(d *appsv1.DaemonSet, p *pod, all []*pod) bool {
+	broken := func(p *pod) bool { return !p.ready.Load() }
+	return d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType && (broken(p) || !slices.ContainsFunc(all, broken))
+}
+
+// onNode is the pod of a node. Nil: it has none.
+func onNode(node string, pods []*pod) *pod {
+	if at := slices.IndexFunc(pods, func(p *pod) bool { return p.nodeName() == node }); at >= 0 {
+		return pods[at]
+	}
+	return nil
 }
 
 func (c *Cluster) hasPower(node string) bool {

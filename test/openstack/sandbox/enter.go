@@ -131,6 +131,9 @@ func NewBridge() (string, error) {
 	)
 }
 
+// RemoveBridge takes a bridge away, with its addresses.
+func RemoveBridge(name string) error { return ip("link", "del", name) }
+
 // Join puts an interface of the machine into a bridge.
 func Join(link, bridge string) error { return ip("link", "set", link, "master", bridge) }
 
