@@ -81,8 +81,8 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		"vnc":      {"enabled": cell.VNCURL != ""}, "spice": {"enabled": cell.SPICEURL != ""},
 		"serial_console": {"enabled": cell.SerialURL != ""},
 		"upgrade_levels": {"compute": "auto"},
-		// Groups of virtual machines are in the API's database, which a cell's conductor does not read for it: without this no virtual machine
-		// moves. https://docs.openstack.org/nova/latest/admin/cells.html#operations-requiring-upcalls
+		// Server groups are in the database of Nova's API, which a cell's conductor does not know: a node that receives a virtual machine
+		// would ask it in vain (https://docs.openstack.org/nova/latest/admin/cells.html#operations-requiring-upcalls).
 		"workarounds": {"disable_group_policy_check_upcall": true},
 		// Nova has a group for each context of rights. Its own asks for SYS_ADMIN (21) by itself, for mounts that disks of the node
 		// do without: it gets CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER and NET_ADMIN.

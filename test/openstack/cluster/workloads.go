@@ -233,9 +233,6 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 	ready, updated, wanted := int32(0), int32(0), int32(0)
 	for _, node := range slices.Sorted(maps.Keys(c.Nodes)) {
 		here, err := runsOn(c.Nodes[node], &d.Spec.Template.Spec)
-		if err != nil {
-			return err
-		}
 		if here {
 			wanted++
 		}
@@ -254,13 +251,10 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 				stopping = append(stopping, p)
 			}
 		case here && onNode(node, stopping) == nil && c.hasPower(node):
-			template := d.Spec.Template.DeepCopy()
-			metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
-			template.Spec.NodeName = node
-			name := fmt.Sprintf("%s-%s", d.Name, names.Hash(5, fmt.Sprint(numbers.Add(1))))
-			if err := c.start(ctx, name, d, "DaemonSet", template); err != nil {
-				return err
-			}
+			err = c.startOn(ctx, node, d, hash)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	counted := d.Generation // the object may be another by now
@@ -269,6 +263,14 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 		s.ObservedGeneration, s.DesiredNumberScheduled, s.CurrentNumberScheduled = counted, wanted, wanted
 		s.NumberReady, s.NumberAvailable, s.UpdatedNumberScheduled = ready, ready, updated
 	})
+}
+
+// startOn starts the pod of a node.
+func (c *Cluster) startOn(ctx context.Context, node string, d *appsv1.DaemonSet, hash string) error {
+	template := d.Spec.Template.DeepCopy()
+	metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
+	template.Spec.NodeName = node
+	return c.start(ctx, fmt.Sprintf("%s-%s", d.Name, names.Hash(5, fmt.Sprint(numbers.Add(1)))), d, "DaemonSet", template)
 }
 
 // gives says whether a pod of an earlier template makes room: by itself, and while all others are ready.
