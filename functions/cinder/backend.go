@@ -89,7 +89,7 @@ func (m *model) findBackends() error {
 func (m *model) cluster(b *backend) {
 	r := b.RBD
 	config, keyring := b.rbd(r.Pool, r.User, volume.SecretUUID(m.Namespace, m.Name, b.Name))
-	b.secret = cephClient(r.SecretRef, m.Sub("volume-"+b.name), r.User, cephPath, config, keyring)
+	b.secret = cephClient(r.SecretRef, volume.ClientSecret(m.Name, b.Name), r.User, cephPath, config, keyring)
 	b.flow = ceph.Traffic(r.Networks)
 }
 
@@ -100,7 +100,7 @@ func (m *model) pool(b *backend) error {
 		return err
 	}
 	config, keyring := b.rbd(c.Pool, c.User, c.SecretUUID)
-	b.secret = poolClient(c, m.Sub("volume-"+b.name), cephPath, config, keyring)
+	b.secret = poolClient(c, volume.ClientSecret(m.Name, b.Name), cephPath, config, keyring)
 	b.flow = ceph.TrafficOf(c)
 	return nil
 }
@@ -108,7 +108,7 @@ func (m *model) pool(b *backend) error {
 // rbd are the options of a pool of a Ceph, and what the files of its client are called: of several, each has a name of its own for them.
 // https://docs.openstack.org/cinder/latest/configuration/block-storage/drivers/ceph-rbd-volume-driver.html
 func (b *backend) rbd(pool, user, secretUUID string) (config, keyring string) {
-	config, keyring = b.Name+".ceph", fmt.Sprintf("%s.client.%s.keyring", b.Name, user)
+	config, keyring = b.Name+".ceph", volume.Keyring(b.Name, user)
 	// Otherwise a manager would wait for its monitors for ever.
 	maps.Copy(b.options, (oslo.Options{
 		"volume_driver":    "cinder.volume.drivers.rbd.RBDDriver",

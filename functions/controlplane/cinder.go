@@ -217,6 +217,29 @@ func cinderPools(s *controlplanev1.Services) []pooled {
 	return out
 }
 
+// cinderTells adds where volumes are. Where a pool is not known yet, nothing of it is there.
+func cinderTells(m *model, s *serviceState, to *controlplanev1.HypervisorAccess) {
+	storage, clients := *m.spec.Services.Cinder.Storage.DeepCopy(), m.storageClients(s)
+	volume.SetDefaults(&storage)
+	for _, b := range storage.Backends {
+		access := controlplanev1.VolumeAccess{Backend: b.Name}
+		switch {
+		case b.RBD != nil:
+			access.User, access.SecretUUID = b.RBD.User, volume.SecretUUID(m.instance, s.name, b.Name)
+		case b.Ceph != nil:
+			c, err := openstack.StorageClient(clients, cinderv1.PlaceOf(b.Name))
+			if err != nil {
+				continue
+			}
+			access.User, access.SecretUUID = c.User, c.SecretUUID
+		}
+		if access.User != "" {
+			access.SecretName = volume.ClientSecret(s.name, b.Name)
+		}
+		to.Volumes = append(to.Volumes, access)
+	}
+}
+
 func cinderMentions(path string, value any) []mention {
 	networks := func(list []common.CIDR) []mention {
 		if len(list) == 0 {

@@ -8,6 +8,7 @@ import (
 
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
 )
 
 // TestHypervisorAccess: pools are told where each cell's queue, metadata and screens are, and where OVN is, as far as it says so.
@@ -33,6 +34,7 @@ func TestHypervisorAccess(t *testing.T) {
 		observed               map[string]*structpb.Struct
 		cells                  []controlplanev1.CellAccess
 		networks               *controlplanev1.NetworkAccess
+		volumes                []controlplanev1.VolumeAccess
 	}{
 		"Inside": {
 			reason: "What is not exposed is reached inside the cluster. There is no Neutron.",
@@ -41,6 +43,24 @@ func TestHypervisorAccess(t *testing.T) {
 				Name: "cell1", Queue: queue("rabbitmq"), VirtualHost: "nova_cell1", QueueSecretRef: local("nova-cell1-queue"),
 				MetadataHost: "nova-metadata." + instance + ".svc", VNCURL: "https://nova-cell1-vnc." + instance + ".svc:6080/vnc_lite.html",
 			}},
+		},
+		"Volumes": {
+			reason: "By whom disks in a Ceph are opened, and the name of the Secret with the key. Shares have no key.",
+			spec: given + "nova: {enabled: true, consoles: {graphical: None}, cells: [{name: b}]}, cinder: {enabled: true, backends: [" +
+				"{name: ceph_a, rbd: {secretRef: {name: c}, user: volumes}}, {name: b, rbd: {secretRef: {name: c}}}, " +
+				"{name: archive, nfs: {shares: ['nfs.example.com:/volumes']}}]}}}",
+			platform: exposed[:len(exposed)-3] + ", storageNetworks: ['*'], nfsServers: ['*']}]}",
+			cells: []controlplanev1.CellAccess{{
+				Name: "b", Queue: queue("rabbitmq"), VirtualHost: "nova_b", QueueSecretRef: local("nova-b-queue"),
+				MetadataHost: "nova-metadata." + instance + ".svc",
+			}},
+			volumes: []controlplanev1.VolumeAccess{
+				{
+					Backend: "ceph_a", User: "volumes", SecretName: "cinder-volume-ceph-a", SecretUUID: volume.SecretUUID(instance, "cinder", "ceph_a"),
+				},
+				{Backend: "b", User: "cinder", SecretName: "cinder-volume-b", SecretUUID: volume.SecretUUID(instance, "cinder", "b")},
+				{Backend: "archive"},
+			},
 		},
 		"Exposed": {
 			reason: "Each cell has screens, serial consoles and metadata of its own.",
@@ -91,7 +111,7 @@ func TestHypervisorAccess(t *testing.T) {
 				Region: "RegionOne", IdentityURL: common.URL("https://keystone." + instance + ".svc:5000/v3"),
 				CASecretRef:         common.SecretKeyReference{Name: "keystone-tls", Key: "ca.crt"},
 				CredentialSecretRef: local("nova-credential"), MetadataSecretRef: local("nova-metadata-secret"),
-				Cells: tc.cells, Networks: tc.networks,
+				Cells: tc.cells, Networks: tc.networks, Volumes: tc.volumes,
 			}
 			if diff := cmp.Diff(want, m.hypervisorAccess()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
@@ -76,12 +77,20 @@ func TestPools(t *testing.T) {
 	if diff := cmp.Diff([]string{"key-backup userKey", "key-cinder userKey", "key-glance userKey"}, wanted); diff != "" {
 		t.Errorf("the keys (-want +got):\n%s", diff)
 	}
+	told := &controlplanev1.HypervisorAccess{}
 	for _, s := range m.services {
+		if s.name == cinderv1.ServiceName {
+			cinderTells(m, s, told)
+		}
 		for _, c := range m.storageClients(s) {
 			if !strings.HasPrefix(c.SecretName, clusterName("storage-ceph-1")+"-key-") {
 				t.Errorf("%s reads %s", s.name, c.SecretName)
 			}
 		}
+	}
+	toldWant := []controlplanev1.VolumeAccess{{Backend: "ceph-rbd", User: "cinder", SecretName: "cinder-volume-ceph-rbd", SecretUUID: "v"}}
+	if diff := cmp.Diff(toldWant, told.Volumes); diff != "" {
+		t.Errorf("what hypervisors are told (-want +got):\n%s", diff)
 	}
 }
 

@@ -139,6 +139,7 @@ var services = []*service{
 			return order{enabled: true, basics: c.Service, workload: cinderAPI(c), uwsgi: c.UWSGI}
 		},
 		build: cinder, check: checkCinder, secrets: cinderSecrets, pools: cinderPools, mentions: cinderMentions, pods: cinderPods,
+		tells:   cinderTells,
 		volumes: cinderVolumes, connections: cinderConnections, report: cinderReport, unrestricted: cinderShares,
 	},
 }

@@ -15,6 +15,8 @@ var (
 	controllerScript string
 	//go:embed libvirt.sh
 	libvirtScript string
+	//go:embed volume-keys.sh
+	volumeKeysScript string
 	//go:embed nova-compute.sh
 	computeScript string
 	//go:embed metadata.sh

@@ -102,7 +102,7 @@ func TestTaken(t *testing.T) {
 // itself.
 func TestPrivileges(t *testing.T) {
 	w, _ := kind.Ready(t, "slices")
-	capabilities := map[string]int{"ovs-vswitchd": 2, "ovsdb-server": 0, "ovn-controller": 0, "metadata": 5, "libvirt": 8, "nova-compute": 5}
+	capabilities := map[string]int{"ovs-vswitchd": 2, "ovsdb-server": 0, "ovn-controller": 0, "metadata": 5, "libvirt": 8, "nova-compute": 5, "volume-keys": 0}
 	byHand := map[string]bool{"openvswitch": true, "libvirt": true}
 	seen := 0
 	for name, o := range kind.Desired(t, w) {
@@ -118,7 +118,7 @@ func TestPrivileges(t *testing.T) {
 		if got := set.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType; got != byHand[component] {
 			t.Errorf("%s: it is left to others to replace pods: %t", name, got)
 		}
-		if spec.HostPID != (component == "libvirt") || !spec.HostNetwork || spec.HostIPC {
+		if spec.HostPID != (component == "libvirt") || spec.HostNetwork != (component != "volume-keys") || spec.HostIPC {
 			t.Errorf("%s: processes of the node %t, network %t, memory %t", name, spec.HostPID, spec.HostNetwork, spec.HostIPC)
 		}
 		for _, c := range spec.Containers {
@@ -135,7 +135,7 @@ func TestPrivileges(t *testing.T) {
 			}
 		}
 	}
-	if seen != 3*7 {
+	if seen != 3*8 {
 		t.Errorf("%d containers", seen)
 	}
 }

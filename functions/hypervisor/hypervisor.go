@@ -32,6 +32,7 @@ import (
 func New() function.Runner {
 	return function.Kind[hypervisorv1.HypervisorCluster, *model]{
 		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
+		Remarks: []function.Remark[*model]{{Type: volumesAttachable, Verdict: (*model).attachable}},
 	}
 }
 
@@ -45,6 +46,7 @@ const (
 	controllerComponent   = "ovn-controller"
 	metadataComponent     = "metadata"
 	libvirtComponent      = "libvirt"
+	volumeKeysComponent   = "volume-keys"
 	computeComponent      = "nova-compute"
 )
 
@@ -80,6 +82,10 @@ var graph = compose.Graph[*model]{
 	{
 		Name: libvirtComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
 		Enabled: (*model).libvirtManaged, Build: libvirt,
+	},
+	{
+		Name: volumeKeysComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
+		Enabled: func(m *model) bool { return len(m.inCeph()) > 0 }, Build: volumeKeys,
 	},
 	{
 		Name: computeComponent, Phase: common.PhaseCompute,
@@ -240,15 +246,8 @@ func status(m *model, plan compose.Plan) any {
 			Instance: m.plane.instance, Release: string(m.plane.release), Access: m.plane.access,
 		}
 	}
-	nodes, ready := int64(0), int64(0)
-	for _, g := range m.groups {
-		if set, ok := m.seen.Get(g.name(computeComponent)); ok {
-			wanted, _ := set.Int("status", "desiredNumberScheduled")
-			available, _ := set.Int("status", "numberAvailable")
-			nodes, ready = nodes+wanted, ready+available
-		}
-	}
-	out.NodeCount, out.ReadyNodes = new(int32(nodes)), new(int32(ready))
+	nodes, ready := m.nodesWith(computeComponent)
+	out.NodeCount, out.ReadyNodes = new(int32(nodes)), new(int32(ready)) //nolint:gosec // They are nodes.
 	return out
 }
 

@@ -71,6 +71,8 @@ status:
       mechanism: OVN
       southbound: ssl:ovn-southbound-0.` + cloud + `.svc:6642,ssl:ovn-southbound-1.` + cloud + `.svc:6642
       issuerRef: {name: ovn-ca, kind: Issuer}
+    volumes:
+    - {backend: ceph-rbd, user: cinder, secretName: cinder-volume-ceph-rbd, secretUUID: 6f0d2c3a-1b4e-8a55-8c1f-0123456789ab}
 `
 )
 

@@ -60,7 +60,7 @@ func (m *model) libvirtDaemon(config files) daemon {
 		Name: libvirtComponent, Image: m.images.libvirt, Command: []string{"sh", scripts + "/libvirt.sh"},
 		VolumeMounts: []corev1.VolumeMount{
 			workload.Mount("config", scripts), workload.MountFile("config", "/etc/libvirt/qemu.conf", "qemu.conf"),
-			{Name: "cache", MountPath: "/var/cache/libvirt"},
+			{Name: "cache", MountPath: "/var/cache/libvirt"}, {Name: "secrets", MountPath: "/etc/libvirt/secrets"},
 		},
 	}
 	answers := workload.Exec("virsh", "--quiet", "--connect", libvirtURI, "version")
@@ -92,7 +92,9 @@ func (m *model) libvirtDaemon(config files) daemon {
 			UserID: nobody, Containers: []corev1.Container{c}, Annotations: map[string]string{configAnnotation: config.hash()},
 			Volumes: []corev1.Volume{
 				workload.ConfigVolume("config", libvirtComponent+"-config"),
-				{Name: "cache", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+				empty("cache"),
+				// What libvirt is not told to keep in memory, such as passphrases that Nova tells it of encrypted volumes, is in memory, too.
+				{Name: "secrets", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}},
 			},
 		},
 		said: m.spec.Virtualization.Libvirt.Resources, enough: requests("100m", "256Mi"), privileges: []workload.Privilege{p},

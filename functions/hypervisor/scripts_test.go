@@ -15,7 +15,7 @@ import (
 // TestScripts: a shell reads each of them.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("*.sh")
-	if err != nil || len(scripts) != 5 {
+	if err != nil || len(scripts) != 6 {
 		t.Fatalf("%v, %v", scripts, err)
 	}
 	for _, script := range scripts {
@@ -197,5 +197,82 @@ func TestSwitch(t *testing.T) {
 		"--pidfile=/run/openvswitch/ovs-vswitchd.pid -vconsole:info -vsyslog:off\n"
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestVolumeKeys: libvirt is told of a key once, again after a restart, and of another one by its number, never by a command line.
+func TestVolumeKeys(t *testing.T) {
+	const uuid = "6f0d2c3a-1b4e-8a55-8c1f-0123456789ab"
+	dir := stubs(t, map[string]string{
+		"virsh": `case "$*" in
+*secret-list) cat "$(dirname "$0")/has" 2>/dev/null; true ;;
+*"secret-define /dev/stdin")
+  cd "$(dirname "$0")" && cat >next && { [ ! -s has ] || cmp -s next defined; } || exit 1
+  mv next defined; echo "` + uuid + ` ceph" >has ;;
+*"secret-set-value ` + uuid + ` --file /dev/stdin") cat >"$(dirname "$0")/key" ;;
+*) exit 1 ;;
+esac`,
+		// The second round ends it.
+		"sleep": `[ ! -e "$(dirname "$0")/slept" ] || kill -TERM "$PPID"; touch "$(dirname "$0")/slept"`,
+	})
+	file := func(name string) string {
+		text, _ := os.ReadFile(filepath.Join(dir, name)) // one that is not there is empty
+		return string(text)
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{
+		"LIBVIRT=qemu:///system", "KEYS=" + dir, "VOLUMES=ceph_a:volumes:" + uuid + " ceph_b:volumes:" + uuid,
+		"TOLD=" + filepath.Join(dir, "told"),
+	}
+	const others = "[client.volumes-2]\n\tkey = wrong==\n[client.volumes]\n\tkey = %s \n\tcaps mon = \"profile rbd\"\n[client.other]\nkey = wrong==\n"
+	for _, tc := range []struct {
+		reason, key string
+		change      func()
+		told        bool
+	}{
+		{"It has none.", "AQA+b/c==", func() {}, true},
+		{"It has it, since the pod began again.", "AQA+b/c==", func() {}, false},
+		{"It has begun again.", "AQA+b/c==", func() { write("has", "") }, true},
+		{"There is another key.", "AQB==", func() {}, true},
+	} {
+		tc.change()
+		write("ceph_a", fmt.Sprintf(others, tc.key))
+		write("ceph_b", "[client.volumes]\nkey = "+tc.key+"\n")
+		for _, f := range []string{"key", "called", "slept"} {
+			_ = os.Remove(filepath.Join(dir, f))
+		}
+		if tc.told {
+			if out, err := script(t, dir, env, "volume-keys.sh", "ready"); err == nil {
+				t.Errorf("%s It is ready before: %s", tc.reason, out)
+			}
+		}
+		out, err := script(t, dir, env, "volume-keys.sh")
+		if err != nil {
+			t.Fatalf("%s %v: %s", tc.reason, err, out)
+		}
+		want := ""
+		if tc.told {
+			want = tc.key
+		}
+		if file("key") != want {
+			t.Errorf("%s libvirt is told %q, want %q: %s", tc.reason, file("key"), want, out)
+		}
+		if strings.Contains(file("called")+out, tc.key) {
+			t.Errorf("%s The key is on a command line or in the log: %s%s", tc.reason, file("called"), out)
+		}
+		if tc.told && (!strings.Contains(file("defined"), "ephemeral='yes' private='yes'") || !strings.Contains(file("defined"), uuid)) {
+			t.Errorf("%s It defines %s", tc.reason, file("defined"))
+		}
+		if out, err := script(t, dir, env, "volume-keys.sh", "ready"); err != nil {
+			t.Errorf("%s It is not ready: %v: %s", tc.reason, err, out)
+		}
+	}
+	write("ceph_a", "[client.other]\nkey = wrong==\n")
+	if out, err := script(t, dir, env, "volume-keys.sh", "ready"); err == nil || !strings.Contains(out, "the keyring of ceph_a has no key of client.volumes") {
+		t.Errorf("a keyring of somebody else: %v: %s", err, out)
 	}
 }

@@ -45,7 +45,7 @@ func namespace(m *model) ([]compose.Stage, error) {
 				Annotations: map[string]string{admission.ClaimAnnotation: m.claim.Namespace + "/" + m.claim.Name},
 			},
 		}}},
-		// It holds for pods with a network of their own, of which there is none here: those of nodes have the node's, where no policy holds.
+		// It holds for pods with a network of their own, which speak to nobody; the others have the node's, where no policy holds.
 		{{Name: "default-deny", Object: deny}},
 	}, nil
 }

@@ -107,6 +107,9 @@ status:
       hypervisorNetworks: [10.20.0.0/16]
       vncURL: https://console.example.com/vnc_lite.html
     networks: {mechanism: OVN, southbound: "ssl:south.cloud.svc:6642", issuerRef: {name: ovn-ca, kind: Issuer}}
+    volumes:
+    - {backend: ceph, user: cinder, secretName: cinder-volume-ceph, secretUUID: u}
+    - {backend: archive}
 `,
 }
 
@@ -201,6 +204,12 @@ var hypervisorOrders = []order{
 	{first: `ConfigMap metadata-config-.*`, then: `DaemonSet\.apps metadata.*`, why: "its pods run it"},
 	{first: `ConfigMap nova-compute-config-.*`, then: `DaemonSet\.apps nova-compute.*`, why: "its pods run it"},
 	{first: `ExternalSecret\.external-secrets\.io control-plane-.*`, then: `ConfigMap (ovn-controller|metadata|nova-compute)-config-.*`, why: "they log in with it"},
+	{first: `ConfigMap control-plane`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*volume-secrets`, why: "it says from whom they come"},
+	{first: `ExternalSecret\.external-secrets\.io platform-pull-.*`, then: `ServiceAccount volume-secrets`, why: "the image that reads the keys is pulled with it"},
+	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*volume-secrets`, then: `SecretStore\.external-secrets\.io volume-secrets`, why: "it reads with that account"},
+	{first: `SecretStore\.external-secrets\.io volume-secrets`, then: `ExternalSecret\.external-secrets\.io volume-key-.*`, why: "they are read by it"},
+	{first: `ExternalSecret\.external-secrets\.io volume-key-.*`, then: `ConfigMap volume-keys-config-.*`, why: "libvirt is told of them"},
+	{first: `ConfigMap volume-keys-config-.*`, then: `DaemonSet\.apps volume-keys.*`, why: "its pods run it"},
 	{first: `DaemonSet\.apps openvswitch.*`, then: `ConfigMap (ovn-controller|metadata)-config-.*`, exists: true, why: "they speak to it"},
 	{first: `DaemonSet\.apps ovn-.*`, then: `ConfigMap metadata-config-.*`, why: "it gives the node its name"},
 	{first: `DaemonSet\.apps (openvswitch|ovn-|libvirt).*`, then: `ConfigMap nova-compute-config-.*`, why: "a hypervisor that is known gets virtual machines"},

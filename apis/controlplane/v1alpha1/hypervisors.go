@@ -29,6 +29,31 @@ type HypervisorAccess struct {
 	// Who makes virtual networks.
 	// +optional
 	Networks *NetworkAccess `json:"networks,omitempty"`
+	// Backends of Cinder. Absent: there is none.
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=backend
+	// +optional
+	Volumes []VolumeAccess `json:"volumes,omitempty"`
+}
+
+// VolumeAccess is by whom hypervisors open volumes of a backend whose disks are in a Ceph. Cinder tells the rest with each volume.
+type VolumeAccess struct {
+	// Name of the backend.
+	// +kubebuilder:validation:MaxLength=30
+	Backend string `json:"backend"`
+	// User of Ceph. Absent: its disks are files.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	User string `json:"user,omitempty"`
+	// Secret with the user's keyring.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	SecretName string `json:"secretName,omitempty"`
+	// UUID by which libvirt knows the key.
+	// +kubebuilder:validation:MaxLength=36
+	// +optional
+	SecretUUID string `json:"secretUUID,omitempty"`
 }
 
 // CellAccess is where hypervisors of a cell find what they need.

@@ -104,6 +104,12 @@ func checkShares(field string, shares ...cinderv1.NFSShare) error {
 // ObjectName is what objects of a backend are called, which take no underscores.
 func ObjectName(backend string) string { return strings.ReplaceAll(backend, "_", "-") }
 
+// ClientSecret is the Secret with what pods read of the Ceph of a backend, and Keyring the key there that has the keyring of its user.
+func ClientSecret(cinder, backend string) string { return cinder + "-volume-" + ObjectName(backend) }
+
+// Keyring is what the file of a user's keyring is called: of several backends, each has one of its own.
+func Keyring(backend, user string) string { return fmt.Sprintf("%s.client.%s.keyring", backend, user) }
+
 // SecretUUID is that by which hypervisors know the key of a backend's user. It follows from what never changes, since each attachment
 // records it.
 func SecretUUID(namespace, cinder, backend string) string {

@@ -1,0 +1,155 @@
+package hypervisor
+
+import (
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+
+	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/volume"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+)
+
+// volumesAttachable is the condition that says whether virtual machines of the pool get volumes, and of which backends they do not.
+const volumesAttachable = "VolumesAttachable"
+
+// keysName begins the names of what brings the keys of volumes here, keyPrefix those of the copies. They are brought apart from what nodes
+// log in with: nothing but volumes waits for a key that is missing.
+const (
+	keysName  = "volume-secrets"
+	keyPrefix = "volume-key-"
+)
+
+// keysFolder is where a container has a keyring for each backend, by its name.
+const keysFolder = "/etc/keys"
+
+// inCeph are the backends whose disks are in a Ceph.
+func (m *model) inCeph() []controlplanev1.VolumeAccess {
+	var out []controlplanev1.VolumeAccess
+	if m.known() {
+		for _, v := range m.plane.access.Volumes {
+			if v.User != "" {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// keySet are the Secrets with the keys of these backends, and no others.
+func (m *model) keySet() tenantsecret.Set {
+	set := tenantsecret.Set{
+		Name: keysName, Prefix: keyPrefix, Type: corev1.SecretTypeOpaque, From: m.plane.instance, Instance: m.instance,
+		Labels: m.meta(keysName).Labels,
+	}
+	for _, v := range m.inCeph() {
+		set.Wanted = append(set.Wanted, tenantsecret.Wanted{Name: v.SecretName, Keys: []string{volume.Keyring(v.Backend, v.User)}})
+	}
+	set.Wanted = tenantsecret.Union(set.Wanted)
+	return set
+}
+
+// volumeKeys tells libvirt on each node of the keys by which QEMU opens volumes: Cinder names a key by its UUID, and nothing else.
+func volumeKeys(m *model) ([]compose.Stage, error) {
+	config, sets := files{volumeKeysComponent, map[string]string{"volume-keys.sh": volumeKeysScript}}, compose.Stage{}
+	for i := range m.groups {
+		set, err := m.on(&m.groups[i], m.keysDaemon(config))
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, compose.Resource{Name: m.groups[i].name(volumeKeysComponent), Object: set})
+	}
+	return append(m.keySet().Stages(), compose.Stage{m.revision(config)}, sets), nil
+}
+
+// keysDaemon is a pod of its own, since libvirt's is not replaced when there is another backend, and is not there where the node runs its
+// own. It speaks to libvirt's socket, and to nothing else: it has a network of its own, in which everything is denied.
+func (m *model) keysDaemon(config files) daemon {
+	var volumes []string
+	var keyrings []corev1.VolumeProjection
+	keys := m.keySet()
+	for _, v := range m.inCeph() {
+		volumes = append(volumes, strings.Join([]string{v.Backend, v.User, v.SecretUUID}, ":"))
+		keyrings = append(keyrings, corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+			LocalObjectReference: corev1.LocalObjectReference{Name: keys.Target(v.SecretName)},
+			Items:                []corev1.KeyToPath{{Key: volume.Keyring(v.Backend, v.User), Path: v.Backend}},
+		}})
+	}
+	c := corev1.Container{
+		Name: volumeKeysComponent, Image: m.images.libvirt, Command: []string{"sh", scripts + "/volume-keys.sh"},
+		VolumeMounts: []corev1.VolumeMount{workload.Mount("config", scripts), workload.Mount("keys", keysFolder)},
+		Env: []corev1.EnvVar{
+			{Name: "LIBVIRT", Value: libvirtURI}, {Name: "KEYS", Value: keysFolder}, {Name: "VOLUMES", Value: strings.Join(volumes, " ")},
+			{Name: "TOLD", Value: "/tmp/told"},
+		},
+	}
+	workload.Readiness(&c, workload.Exec("sh", scripts+"/volume-keys.sh", "ready"))
+	const groupReads = 0o440
+	run := folder("run", libvirtRun)
+	run.ReadOnly = true
+	return daemon{
+		app: "libvirt", component: volumeKeysComponent,
+		pod: workload.Pod{
+			UserID: nobody, Containers: []corev1.Container{c},
+			Volumes: []corev1.Volume{
+				workload.ConfigVolume("config", config.revision()),
+				{Name: "keys", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+					Sources: keyrings, DefaultMode: ptr.To[int32](groupReads),
+				}}},
+			},
+		},
+		enough: requests("10m", "32Mi"),
+		privileges: []workload.Privilege{{
+			Container: volumeKeysComponent, RunAsUser: root, Reason: "libvirt's socket is root's", HostPaths: []workload.HostPath{run},
+		}},
+		update: appsv1.RollingUpdateDaemonSetStrategyType,
+	}
+}
+
+// attachable says of which backends virtual machines get no volumes, and why. Where there is no backend there is nothing to say.
+func (m *model) attachable() ready.Verdict {
+	if !m.known() || len(m.plane.access.Volumes) == 0 {
+		return ready.Verdict{}
+	}
+	var not []string
+	reason, keys := "", m.keySet()
+	rule, _ := ready.For(schema.GroupKind{Group: "external-secrets.io", Kind: "ExternalSecret"})
+	for _, v := range m.plane.access.Volumes {
+		if v.User == "" {
+			reason = "NotBuilt"
+			not = append(not, v.Backend+": nodes do not mount shares of NFS servers yet in this version")
+			continue
+		}
+		if o, ok := m.seen.Get(keys.Resource(keys.Target(v.SecretName))); !ok || !rule.Check(o).Ready {
+			reason = "KeyMissing"
+			not = append(not, v.Backend+": the key of its user is not here yet; Cinder's pods wait for it, too")
+		}
+	}
+	if wanted, has := m.nodesWith(volumeKeysComponent); has < wanted {
+		reason = "NodesBehind"
+		not = append(not, fmt.Sprintf("libvirt does not have all keys yet on %d of %d nodes", wanted-has, wanted))
+	}
+	if len(not) > 0 {
+		return ready.Wait(reason, "%s", strings.Join(not, "; "))
+	}
+	return ready.Verdict{Ready: true, Reason: "AllBackends", Message: "libvirt has the keys of all backends on all nodes"}
+}
+
+// nodesWith is how many nodes are to have a component, and on how many it is ready.
+func (m *model) nodesWith(component string) (wanted, has int64) {
+	for _, g := range m.groups {
+		if set, ok := m.seen.Get(g.name(component)); ok {
+			w, _ := set.Int("status", "desiredNumberScheduled")
+			a, _ := set.Int("status", "numberAvailable")
+			wanted, has = wanted+w, has+a
+		}
+	}
+	return wanted, has
+}

@@ -1,0 +1,57 @@
+package hypervisor
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+// TestAttachable: the claim says of which backends virtual machines get no volumes, and why.
+func TestAttachable(t *testing.T) {
+	const key = "volume-secrets-volume-key-cinder-volume-ceph-rbd"
+	before, _, _ := strings.Cut(theirs, "    volumes:\n")
+	for name, tc := range map[string]struct {
+		reason, others string
+		change         func(*simulate.World)
+		want           string
+	}{
+		"All":       {"Keys are on all nodes.", theirs, nil, "STATUS_CONDITION_TRUE AllBackends: libvirt has the keys of all backends on all nodes"},
+		"No Cinder": {"There is nothing to say.", before, nil, ""},
+		"Shares": {
+			"Nobody mounts them.", theirs + "    - backend: archive\n", nil,
+			"STATUS_CONDITION_FALSE NotBuilt: archive: nodes do not mount shares of NFS servers yet in this version",
+		},
+		"No key": {
+			"Cinder is not there yet.", theirs, func(w *simulate.World) { delete(w.Observed, key) },
+			"STATUS_CONDITION_FALSE KeyMissing: ceph-rbd: the key of its user is not here yet; Cinder's pods wait for it, too",
+		},
+		"Nodes": {
+			"It waits for libvirt there.", theirs, func(w *simulate.World) {
+				set := w.Observed["volume-keys"].With(encoded.Number(3), "status", "desiredNumberScheduled")
+				w.Observed["volume-keys"] = set.With(encoded.Number(1), "status", "numberAvailable")
+			},
+			"STATUS_CONDITION_FALSE NodesBehind: libvirt does not have all keys yet on 2 of 3 nodes",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(mine, "tenant-a", objects(theirClaim, tc.others)...)
+			if err := w.Run(func(simulate.Step) {}); err != nil {
+				t.Fatal(err)
+			}
+			if tc.change != nil {
+				tc.change(w)
+			}
+			got := ""
+			for _, c := range New().Run(w.Request()).Conditions {
+				if c.GetType() == volumesAttachable {
+					got = c.GetStatus().String() + " " + c.GetReason() + ": " + c.GetMessage()
+				}
+			}
+			if got != tc.want {
+				t.Errorf("%s\n got %q\nwant %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
