@@ -173,6 +173,12 @@ with rados.Rados(conffile=conf, rados_id=user) as cluster, cluster.open_ioctx(po
 // block is what Ceph has of a volume, as much of it, or its size.
 func (c cinder) block(t *testing.T, id string, size int) []byte {
 	t.Helper()
+	return c.ask(t, readBlock, "volume-"+id, fmt.Sprint(size))
+}
+
+// ask runs a script of Python with a ceph.conf, the user and the pool of volumes, and more.
+func (c cinder) ask(t *testing.T, script string, args ...string) []byte {
+	t.Helper()
 	dir := t.TempDir()
 	conf, keyring := filepath.Join(dir, "ceph.conf"), filepath.Join(dir, "keyring")
 	if err := os.WriteFile(conf, fmt.Appendf(c.ceph.Configuration(), "keyring = %s\n", keyring), 0o600); err != nil {
@@ -182,11 +188,11 @@ func (c cinder) block(t *testing.T, id string, size int) []byte {
 		t.Fatal(err)
 	}
 	var failed bytes.Buffer
-	cmd := exec.Command("/usr/bin/python3", "-c", readBlock, conf, "cinder", "volumes", "volume-"+id, fmt.Sprint(size))
+	cmd := exec.Command("/usr/bin/python3", append([]string{"-c", script, conf, "cinder", "volumes"}, args...)...)
 	cmd.Stderr = &failed
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("cannot read volume %s: %v\n%s", id, err, failed.String())
+		t.Fatalf("Ceph does not answer %v: %v\n%s", args, err, failed.String())
 	}
 	return out
 }

@@ -42,7 +42,7 @@ const restarted release.Release = "2025.2"
 func TestHypervisors(t *testing.T) {
 	for i, r := range release.Releases() {
 		t.Run(string(r), func(t *testing.T) {
-			m := startMachines(t, r, dashed(r), i)
+			m := startMachines(t, "compute.yaml", r, i, nil)
 			g := m.boot(t)
 			t.Run("Metadata", func(t *testing.T) { testGuestMetadata(t, m, g) })
 			t.Run("Screen", func(t *testing.T) {
@@ -70,11 +70,13 @@ type machines struct {
 	begin   time.Time
 }
 
-// startMachines makes two claims a cloud.
-func startMachines(t *testing.T, r release.Release, end string, number int) *machines {
+// startMachines makes two claims a cloud, that of a control plane in a file and one of hypervisors.
+func startMachines(t *testing.T, claim string, r release.Release, number int, secrets map[string]map[string][]byte) *machines {
 	t.Helper()
 	m := &machines{begin: time.Now(), outside: fmt.Sprintf("203.0.%d", 113+number)}
-	cloud := start(t, of(t, "compute.yaml", r, end), func(o *Options) { o.Pool = of(t, "hypervisors.yaml", r, end) })
+	cloud := start(t, of(t, claim, r, dashed(r)), func(o *Options) {
+		o.Pool, o.Secrets = of(t, "hypervisors.yaml", r, dashed(r)), secrets
+	})
 	m.lap(t, "both claims are ready")
 	if err := sandbox.AddNetwork(cloud.Pool().Uplinks["eth1"], m.outside+".1/24"); err != nil {
 		t.Fatal(err)

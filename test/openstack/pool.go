@@ -130,3 +130,13 @@ func (p *Pool) Status() map[string]any {
 func (c *Cloud) Status() map[string]any {
 	return maps.Clone(c.world.XR.GetFields()["status"].GetStructValue().AsMap())
 }
+
+// Says is what a condition of the pool's claim says: its status and its reason.
+func (p *Pool) Says(condition string) string {
+	for _, c := range kinds.Runners()["XHypervisorCluster.crossplane.c5c3.io"].Run(p.world.Request()).Conditions {
+		if c.GetType() == condition {
+			return c.GetStatus().String() + " " + c.GetReason()
+		}
+	}
+	return ""
+}

@@ -46,6 +46,7 @@ var subjects = []subject{
 	{name: "Placement"},
 	{name: "Pods"},
 	{name: "UWSGI"},
+	{name: "Volumes", ceph: true, guests: true},
 }
 
 // find returns the subject of a name, whatever the case of its letters.

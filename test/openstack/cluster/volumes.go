@@ -217,7 +217,7 @@ func (c *Cluster) refreshVolumes(ctx context.Context) error {
 	c.mu.Unlock()
 	for _, p := range pods {
 		for _, v := range p.mounted() {
-			if v.source.Secret == nil && v.source.ConfigMap == nil {
+			if v.source.Secret == nil && v.source.ConfigMap == nil && v.source.Projected == nil {
 				continue
 			}
 			if err := c.fill(ctx, p.object, v); err != nil && client.IgnoreNotFound(err) != nil {

@@ -27,6 +27,19 @@ echo
 timeout 5 wget -q -O - http://169.254.169.254/latest/meta-data/instance-id
 END
 chmod +x /www/cgi-bin/metadata
+# A line for each disk: its serial number, which is the beginning of a volume's ID, and what it begins with. disks?SERIAL=TEXT writes first.
+cat >/www/cgi-bin/disks <<'END'
+#!/bin/busybox sh
+echo "Content-Type: text/plain"
+echo
+for disk in /sys/block/vd*; do
+  serial=$(cat "$disk/serial") device=/dev/${disk##*/}
+  [ "$serial" != "${QUERY_STRING%%=*}" ] || printf %s "${QUERY_STRING#*=}" | dd of="$device" bs=64 conv=sync,notrunc,fsync 2>/dev/null
+  echo "$serial $(head -c 64 "$device" | tr -d '\000')"
+done
+END
+chmod +x /www/cgi-bin/disks
+/www/cgi-bin/disks | sed '1,2d; s/^/guest has a disk: /'
 httpd -p 80 -h /www
 echo "guest serves after $(now) s"
 

@@ -24,7 +24,8 @@ var (
 	}}
 	// hypervisor is libvirt with QEMU, as its image has it.
 	hypervisor = tree{"hypervisor", []string{
-		"libvirt-clients", "libvirt-daemon", "libvirt-daemon-driver-qemu", "qemu-system-x86", "qemu-utils",
+		"libvirt-clients", "libvirt-daemon", "libvirt-daemon-driver-qemu", "libvirt-daemon-driver-secret", "qemu-block-extra",
+		"qemu-system-x86", "qemu-utils",
 	}}
 	// ceph has no dashboard and no modules but those that the manager does not start without.
 	ceph = tree{"ceph", []string{"ca-certificates", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-common"}}

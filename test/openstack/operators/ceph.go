@@ -35,6 +35,22 @@ type Ceph struct {
 	FSID, MonHost string
 	// Keyrings are the files of clients, by name.
 	Keyrings map[string][]byte
+
+	// run runs a shell's commands beside the monitor.
+	run func(ctx context.Context, commands string) (string, error)
+}
+
+// Rekey replaces the key of a client. The one before opens nothing from then on.
+func (c *Ceph) Rekey(ctx context.Context, user string) error {
+	out, err := c.run(ctx, fmt.Sprintf(`set -e; export CEPH_CONF=/data/ceph.conf
+ceph auth get client.%[1]s 2>/dev/null | sed "s|key = .*|key = $(ceph-authtool --gen-print-key)|" >/tmp/next
+ceph auth import -i /tmp/next >/dev/null 2>&1
+cat /tmp/next; rm /tmp/next`, user))
+	if err != nil {
+		return fmt.Errorf("cannot replace the key of %s: %w: %s", user, err, out)
+	}
+	c.Keyrings[user] = []byte(out)
+	return nil
 }
 
 // Configuration is a client's ceph.conf.
@@ -82,6 +98,9 @@ func (o *Operators) Ceph(ctx context.Context, namespace string, pools map[string
 			return nil, err
 		}
 		out.Keyrings[user] = keyring
+	}
+	out.run = func(ctx context.Context, commands string) (string, error) {
+		return o.Cluster.Exec(ctx, namespace, pod.Name, "bash", "-c", commands)
 	}
 	out.MonHost = fmt.Sprintf("[v2:%[1]s:3300,v1:%[1]s:6789]", pod.Status.PodIP)
 	return out, nil

@@ -58,6 +58,15 @@ func (o *Operators) externalSecret(ctx context.Context, u *unstructured.Unstruct
 	return o.SetSecret(ctx, u.GetNamespace(), name, data)
 }
 
+// Copy reads the source of a copy again, as External Secrets does every few minutes.
+func (o *Operators) Copy(ctx context.Context, namespace, name string) error {
+	u, err := o.Find("ExternalSecret.external-secrets.io", namespace, name)
+	if err != nil {
+		return err
+	}
+	return o.externalSecret(ctx, u.DeepCopy())
+}
+
 // copied is a copy of keys of Secrets in the namespace that a store of the provider for Kubernetes reads.
 // https://external-secrets.io/latest/provider/kubernetes/
 func (o *Operators) copied(ctx context.Context, u *unstructured.Unstructured, keys []any) error {

@@ -1,0 +1,317 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/volumeattach"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+
+	cinderv1 "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// TestVolumes: virtual machines of two claims get volumes of a real Ceph, have them back as they were, keep them while pods of the node are
+// replaced, go on when the key is replaced, and boot from them.
+func TestVolumes(t *testing.T) {
+	if programs.Ceph == "" {
+		t.Skip("a Ceph is run only if it is asked for: SERVICE=volumes")
+	}
+	for i, r := range release.Releases() {
+		t.Run(string(r), func(t *testing.T) {
+			d := startDisks(t, r, i)
+			g := d.boot(t)
+			disk := d.cinder.create(t, volumes.CreateOpts{Name: "disk", Size: 1})
+			t.Run("Attach", func(t *testing.T) { testAttach(t, d, g, disk) })
+			t.Run("Status", func(t *testing.T) { testAttachable(t, d) })
+			t.Run("Restarts", func(t *testing.T) { testAttachedRestarts(t, d, g, disk) })
+			t.Run("Boot", func(t *testing.T) { testBootVolume(t, d, g) })
+			t.Run("Key", func(t *testing.T) { testCephKey(t, d, g, disk) })
+			d.memory(t)
+			t.Run("Delete", func(t *testing.T) { testDeleteVolumes(t, d, g, disk) })
+		})
+	}
+}
+
+// disks are machines with a Cinder beside them.
+type disks struct {
+	*machines
+	cinder cinder
+}
+
+func startDisks(t *testing.T, r release.Release, number int) *disks {
+	t.Helper()
+	ceph := startCeph(t)
+	m := startMachines(t, "attached.yaml", r, number, map[string]map[string][]byte{"volumes-ceph": cephClient(ceph)})
+	provider, ends := administrator(t, m.cloud)
+	c, err := openstack.NewBlockStorageV3(provider, ends)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Microversion = "3.70"
+	return &disks{machines: m, cinder: cinder{ServiceClient: c, cloud: m.cloud, ceph: ceph}}
+}
+
+// cephClient is what a tenant says of its user.
+func cephClient(c *operators.Ceph) map[string][]byte {
+	return map[string][]byte{cinderv1.CephConfigKey: c.Configuration(), cinderv1.CephKeyringKey: c.Keyrings["cinder"]}
+}
+
+// serial is what a virtual machine sees of a volume's ID.
+func serial(volume string) string {
+	const visible = 20
+	return volume[:visible]
+}
+
+// disk is what a virtual machine reads of a volume, which it writes first if there is something to write. It has none that it does not see.
+func (g guest) disk(volume, write string) (content string, has bool, err error) {
+	path := "cgi-bin/disks"
+	if write != "" {
+		path += "?" + serial(volume) + "=" + write
+	}
+	text, err := g.get(path)
+	for line := range strings.Lines(text) {
+		if content, has = strings.CutPrefix(line, serial(volume)); has {
+			return strings.TrimSpace(content), true, err
+		}
+	}
+	return "", false, err
+}
+
+// reads waits until a virtual machine reads something of a volume.
+func (d *disks) reads(t *testing.T, g guest, volume, write, want string) {
+	t.Helper()
+	d.until(t, "what is on the volume", g.server.ID, func() error {
+		got, has, err := g.disk(volume, write)
+		if err == nil && (!has || got != want) {
+			err = fmt.Errorf("it has the volume: %t, with %q, want %q", has, got, want)
+		}
+		return err
+	})
+}
+
+// attach gives a virtual machine a volume.
+func (d *disks) attach(t *testing.T, g guest, volume string) {
+	t.Helper()
+	begin := time.Now()
+	made(t, func() (*volumeattach.VolumeAttachment, error) {
+		return volumeattach.Create(context.Background(), d.ServiceClient, g.server.ID, volumeattach.CreateOpts{VolumeID: volume}).Extract()
+	})
+	if err := d.cinder.becomes(context.Background(), volume, "in-use"); err != nil {
+		t.Fatalf("%v\n%s%s", err, d.logs(t, "nova-compute"), d.logs(t, "volume-keys"))
+	}
+	t.Logf("attached in %.1f s", time.Since(begin).Seconds())
+}
+
+// detach takes it away.
+func (d *disks) detach(t *testing.T, g guest, volume string) {
+	t.Helper()
+	begin := time.Now()
+	if err := volumeattach.Delete(context.Background(), d.ServiceClient, g.server.ID, volume).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cinder.becomes(context.Background(), volume, "available"); err != nil {
+		t.Fatalf("%v\n%s", err, d.logs(t, "nova-compute"))
+	}
+	t.Logf("detached in %.1f s", time.Since(begin).Seconds())
+	if _, has, err := g.disk(volume, ""); has || err != nil {
+		t.Errorf("the virtual machine still has the volume: %t, %v", has, err)
+	}
+}
+
+// again detaches a volume, and attaches it, with what is on it.
+func (d *disks) again(t *testing.T, g guest, volume, content string) {
+	t.Helper()
+	d.detach(t, g, volume)
+	d.cinder.holds(t, volume, []byte(content))
+	d.attach(t, g, volume)
+	d.reads(t, g, volume, "", content)
+}
+
+// testAttach: a virtual machine writes on a volume, and reads it after it was without it. Ceph has what it has written.
+func testAttach(t *testing.T, d *disks, g guest, disk string) {
+	if _, has, err := g.disk(disk, ""); has || err != nil {
+		t.Fatalf("it has the volume already: %t, %v", has, err)
+	}
+	d.attach(t, g, disk)
+	d.reads(t, g, disk, "", "")
+	d.reads(t, g, disk, "written-by-the-guest", "written-by-the-guest")
+	d.again(t, g, disk, "written-by-the-guest")
+}
+
+// testAttachable: the claim says that volumes of all backends are attachable.
+func testAttachable(t *testing.T, d *disks) {
+	d.until(t, "the claim's word", "", func() error {
+		if err := d.cloud.Follow(); err != nil {
+			t.Fatal(err)
+		}
+		if said := d.cloud.Pool().Says("VolumesAttachable"); said != "STATUS_CONDITION_TRUE AllBackends" {
+			return fmt.Errorf("it says %q", said)
+		}
+		return nil
+	})
+}
+
+// testAttachedRestarts: pods of the node are replaced while a virtual machine writes, and attach as those before did.
+func testAttachedRestarts(t *testing.T, d *disks, g guest, disk string) {
+	for _, component := range []string{"volume-keys", "nova-compute", "libvirt"} {
+		t.Run(component, func(t *testing.T) {
+			before := d.seconds(t, g)
+			begin := time.Now()
+			d.replacePod(t, component)
+			t.Logf("another pod in %.1f s", time.Since(begin).Seconds())
+			d.reads(t, g, disk, "while-"+component, "while-"+component)
+			if component == "libvirt" {
+				d.told(t)
+				t.Logf("libvirt has the key %.1f s after its pod was stopped", time.Since(begin).Seconds())
+			}
+			if component == "nova-compute" {
+				d.hypervisor(t)
+			}
+			d.again(t, g, disk, "while-"+component)
+			if after := d.seconds(t, g); after <= before {
+				t.Errorf("the virtual machine has started again: it counted to %d, and now to %d", before, after)
+			}
+		})
+	}
+}
+
+// told waits until libvirt has the keys as they are.
+func (d *disks) told(t *testing.T) {
+	t.Helper()
+	pod := d.pods(t, "volume-keys")[0]
+	d.until(t, "the key in libvirt", "", func() error {
+		out, err := d.cloud.Cluster.Exec(context.Background(), pod.Namespace, pod.Name, "sh", "/etc/cobaltcore/volume-keys.sh", "ready")
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return err
+	})
+}
+
+// testBootVolume: a virtual machine's only disk is a volume, which Cinder has made of an image.
+func testBootVolume(t *testing.T, d *disks, g guest) {
+	ctx := context.Background()
+	image, err := images.Get(ctx, d.glance.ServiceClient, d.image).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	properties := map[string]string{}
+	for _, name := range []string{"kernel_id", "ramdisk_id", "os_command_line"} {
+		properties[name], _ = image.Properties[name].(string)
+	}
+	made := made(t, func() (*images.Image, error) {
+		return images.Create(ctx, d.glance.ServiceClient, images.CreateOpts{
+			Name: "disk", ContainerFormat: "bare", DiskFormat: "raw", Properties: properties,
+		}).Extract()
+	})
+	const content = "of-an-image"
+	d.glance.upload(t, made.ID, strings.NewReader(content+strings.Repeat("\x00", mib-len(content))), "")
+	root := d.cinder.create(t, volumes.CreateOpts{Name: "root", Size: 1, ImageID: made.ID})
+	port, err := ports.Create(ctx, d.neutron.ServiceClient, ports.CreateOpts{NetworkID: g.port.NetworkID, Name: "of-a-volume"}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := servers.Create(ctx, d.ServiceClient, servers.CreateOpts{
+		Name: "of-a-volume", FlavorRef: d.flavor, Networks: []servers.Network{{Port: port.ID}},
+		BlockDevice: []servers.BlockDevice{{
+			SourceType: servers.SourceVolume, DestinationType: servers.DestinationVolume, UUID: root, DeleteOnTermination: true,
+		}},
+	}, nil).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.active(ctx, s.ID); err != nil {
+		t.Fatalf("%v\n%s", err, d.logs(t, "nova-compute"))
+	}
+	d.until(t, "the virtual machine's disk on its console", s.ID, func() error {
+		text, err := servers.ShowConsoleOutput(ctx, d.ServiceClient, s.ID, servers.ShowConsoleOutputOpts{}).Extract()
+		want := "guest has a disk: " + serial(root) + " " + content
+		if err == nil && (!strings.Contains(text, want) || !strings.Contains(text, s.ID)) {
+			err = fmt.Errorf("it does not say %q yet, or who it is", want)
+		}
+		return err
+	})
+	if err := d.delete(ctx, s.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cinder.becomes(ctx, root, ""); err != nil {
+		t.Errorf("the volume outlives the virtual machine: %v", err)
+	}
+}
+
+// testCephKey: the user's key is replaced. Nodes have the new one, a virtual machine that runs writes on, and attaches.
+func testCephKey(t *testing.T, d *disks, g guest, disk string) {
+	ctx, c := context.Background(), d.cinder.ceph
+	before := string(c.Keyrings["cinder"])
+	if err := c.Rekey(ctx, "cinder"); err != nil {
+		t.Fatal(err)
+	}
+	if string(c.Keyrings["cinder"]) == before {
+		t.Fatal("Ceph has not replaced the key")
+	}
+	d.reads(t, g, disk, "before-nodes-know", "before-nodes-know")
+	if err := d.cloud.Operators.SetSecret(ctx, "tenant-a", "volumes-ceph", cephClient(c)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cloud.Operators.Copy(ctx, d.cloud.Namespace, "tenant-volumes-ceph"); err != nil {
+		t.Fatal(err)
+	}
+	const copied = "volume-key-cinder-volume-ceph-rbd"
+	d.until(t, "the new key in the pool", "", func() error {
+		if err := d.cloud.Operators.Copy(ctx, d.cloud.Pool().Namespace, copied); err != nil {
+			return err
+		}
+		key, err := d.cloud.Operators.Secret(ctx, d.cloud.Pool().Namespace, copied)
+		if err == nil && !bytes.Equal(bytes.TrimSpace(key["ceph-rbd.client.cinder.keyring"]), bytes.TrimSpace(c.Keyrings["cinder"])) {
+			err = errors.New("the pool has the key of before")
+		}
+		return err
+	})
+	// Cinder's function replaces its pods when the companion says that the Secret has another content, which nobody says here.
+	if err := d.cloud.Cluster.Evict(d.cloud.Namespace, "cinder-volume-ceph-rbd-0"); err != nil {
+		t.Fatal(err)
+	}
+	d.told(t)
+	d.reads(t, g, disk, "after-nodes-know", "after-nodes-know")
+	d.again(t, g, disk, "after-nodes-know")
+}
+
+// listBlocks writes the names of what is in a pool, and of what is there until it is deleted.
+const listBlocks = `import rados, rbd, sys
+conf, user, pool = sys.argv[1:]
+with rados.Rados(conffile=conf, rados_id=user) as cluster, cluster.open_ioctx(pool) as pool:
+    print(*rbd.RBD().list(pool), *(image["name"] for image in rbd.RBD().trash_list(pool)))
+`
+
+// testDeleteVolumes: nothing is left in Ceph of volumes that are deleted, once the virtual machine has gone that has them.
+func testDeleteVolumes(t *testing.T, d *disks, g guest, disk string) {
+	ctx := context.Background()
+	if err := d.delete(ctx, g.server.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cinder.becomes(ctx, disk, "available"); err != nil {
+		t.Fatal(err)
+	}
+	if err := volumes.Delete(ctx, d.cinder.ServiceClient, disk, nil).ExtractErr(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cinder.becomes(ctx, disk, ""); err != nil {
+		t.Fatal(err)
+	}
+	if left := strings.TrimSpace(string(d.cinder.ask(t, listBlocks))); left != "" {
+		t.Errorf("in Ceph there is still %s", left)
+	}
+}
