@@ -191,11 +191,11 @@ func TestHugePages(t *testing.T) {
 			if err := errors.Join(err, e); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			want := "[DEFAULT]\n"
-			for _, line := range strings.Fields(tc.want) {
-				want += "reserved_huge_pages = " + line + "\n"
+			lines := []string{"[DEFAULT]"}
+			for line := range strings.FieldsSeq(tc.want) {
+				lines = append(lines, "reserved_huge_pages = "+line)
 			}
-			if diff := cmp.Diff(want, string(got)); diff != "" {
+			if diff := cmp.Diff(strings.Join(lines, "\n")+"\n", string(got)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

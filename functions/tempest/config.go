@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
-
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	tempestv1 "github.com/c5c3/crossplane-cobaltcore/apis/tempest/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"

@@ -65,17 +65,8 @@ func run(m *testing.M) (code int, err error) {
 		return m.Run(), nil
 	}
 	if !sandbox.Entered() {
-		unhurried := context.Background() // the first time it builds everything
-		if err := node.Install(unhurried, root, os.Stderr); err != nil {
+		if err := build(root); err != nil {
 			return 0, err
-		}
-		if err := kit().Install(unhurried, root, os.Stderr); err != nil {
-			return 0, err
-		}
-		if !asked("Storage") {
-			if _, err := install.Services(unhurried, root, clientRelease, os.Stderr); err != nil {
-				return 0, err
-			}
 		}
 		code, err := sandbox.Enter(nil)
 		return code, errors.Join(err, node.Clean())
@@ -91,4 +82,17 @@ func run(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	return m.Run(), nil
+}
+
+// build makes what the node, its operators and the tests need, which takes long the first time.
+func build(root string) error {
+	unhurried := context.Background()
+	if err := node.Install(unhurried, root, os.Stderr); err != nil {
+		return err
+	}
+	if err := kit().Install(unhurried, root, os.Stderr); err != nil || asked("Storage") {
+		return err
+	}
+	_, err := install.Services(unhurried, root, clientRelease, os.Stderr)
+	return err
 }

@@ -96,7 +96,7 @@ func (s *stored) now(ctx context.Context) (*unstructured.Unstructured, error) {
 	return u, cluster.Client.Get(ctx, client.ObjectKeyFromObject(u), u)
 }
 
-// is is no error if every condition of the claim is true, of its last edit.
+// is fails unless every condition of the claim is true, of its last edit.
 func (s *stored) is(ctx context.Context) error {
 	u, err := s.now(ctx)
 	if err != nil {

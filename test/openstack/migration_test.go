@@ -81,7 +81,7 @@ func (m *machines) moves(t *testing.T, g guest, to string) {
 		host = nil
 	}
 	body := map[string]any{"os-migrateLive": map[string]any{"host": host, "block_migration": "auto"}}
-	_, err := m.Post(context.Background(), m.ServiceURL("servers", g.server.ID, "action"), body, nil, &gophercloud.RequestOpts{
+	_, err := m.Post(context.Background(), m.ServiceURL("servers", g.server.ID, "action"), body, nil, &gophercloud.RequestOpts{ //nolint:bodyclose // the client does
 		OkCodes: []int{http.StatusAccepted},
 	})
 	if err != nil {
@@ -104,7 +104,7 @@ func (m *machines) moved(t *testing.T, g guest) migration {
 		var all struct {
 			Migrations []migration `json:"migrations"`
 		}
-		_, err := m.Get(ctx, m.ServiceURL("os-migrations")+"?instance_uuid="+g.server.ID, &all, nil)
+		_, err := m.Get(ctx, m.ServiceURL("os-migrations")+"?instance_uuid="+g.server.ID, &all, nil) //nolint:bodyclose // the client does
 		if err != nil || len(all.Migrations) == 0 {
 			return false, err
 		}

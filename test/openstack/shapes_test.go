@@ -179,15 +179,18 @@ func (m *machines) routerZone(name string) error {
 	var zones struct {
 		All []struct{ Name, State, Resource string } `json:"availability_zones"`
 	}
-	_, err := m.neutron.Get(context.Background(), m.neutron.ServiceURL("availability_zones"), &zones, &gophercloud.RequestOpts{
+	_, err := m.neutron.Get(context.Background(), m.neutron.ServiceURL("availability_zones"), &zones, &gophercloud.RequestOpts{ //nolint:bodyclose // the client does
 		OkCodes: []int{http.StatusOK},
 	})
+	if err != nil {
+		return err
+	}
 	for _, z := range zones.All {
 		if z.Name == name && z.State == "available" && z.Resource == "router" {
 			return nil
 		}
 	}
-	return fmt.Errorf("zones of Neutron are %+v, %v", zones.All, err)
+	return fmt.Errorf("zones of Neutron are %+v", zones.All)
 }
 
 // same fails unless both are.

@@ -305,7 +305,7 @@ func (p *pod) message(container string) (string, error) {
 		return "", err
 	}
 	// Whoever the container runs as may write it, whatever the mask of this process is.
-	return file, errors.Join(os.WriteFile(file, nil, 0o666), os.Chmod(file, 0o666)) //nolint:gosec // as a kubelet does
+	return file, errors.Join(os.WriteFile(file, nil, 0o666), os.Chmod(file, 0o666)) // as a kubelet does
 }
 
 func (p *pod) messageFile(container string) string {
@@ -484,7 +484,8 @@ func (p *pod) updateStatus(ctx context.Context, phase corev1.PodPhase, message s
 		for _, c := range o.Spec.Containers {
 			s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, Ready: p.ready.Load()}
 			if code, ok := exit[c.Name]; ok {
-				message, _ := os.ReadFile(p.messageFile(c.Name))                                                       // What cannot be read says nothing.
+				// What cannot be read says nothing.
+				message, _ := os.ReadFile(p.messageFile(c.Name))
 				s.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: int32(code), Message: string(message)} //nolint:gosec // 0 to 255
 			} else if phase == corev1.PodRunning {
 				s.State.Running = &corev1.ContainerStateRunning{}
