@@ -30,8 +30,9 @@ func (m *model) credentials() ([]compose.Stage, error) {
 }
 
 // user is the administrator by whom tests make their own users, in a project of its own. It is not the one that bootstrap made: it goes,
-// and can be locked, without anything else, what it does stands in logs under its own name, and nothing that a test does to it locks anybody
-// out. An administrator of a domain alone would not do: tests ask for users who administrate the cloud, and no other may make those.
+// and can be locked, without anything else, what it does stands in logs under its own name, and nothing that a test does to it locks
+// anybody out. An administrator of a domain alone would not do: tests ask for users who administrate the cloud, and no other may make
+// those.
 func (m *model) user() ([]compose.Stage, error) {
 	c := korc.Credentials(m.spec.Identity.KORCCloudRef)
 	project := c.Owned("Project", m.meta(m.name), object.Map{

@@ -69,6 +69,8 @@ type machines struct {
 	nova
 	neutron neutron
 	glance  glance
+	// words are further ones of the command line of virtual machines' kernels.
+	words string
 	// outside is the network that this machine is in beside the cloud's external one: three numbers of its addresses.
 	outside string
 	begin   time.Time
@@ -203,7 +205,7 @@ func (m *machines) kernel(t *testing.T) (id string) {
 	}
 	kernel, root := upload("kernel", "aki", open(programs.Guest.Kernel), nil), upload("root", "ari", open(programs.Guest.Initrd), nil)
 	return upload("guest", "ami", strings.NewReader(strings.Repeat("\x00", mib)), map[string]string{
-		"kernel_id": kernel, "ramdisk_id": root, "os_command_line": "console=ttyS0 panic=-1",
+		"kernel_id": kernel, "ramdisk_id": root, "os_command_line": "console=ttyS0 panic=-1" + m.words,
 	})
 }
 

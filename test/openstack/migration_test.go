@@ -40,11 +40,14 @@ func TestMigration(t *testing.T) {
 // startSeveral makes two claims a cloud of so many nodes, whose floating IPs are where their virtual machines are.
 func startSeveral(t *testing.T, nodes int) *machines {
 	t.Helper()
-	plane := bytes.Replace(of(t, "compute.yaml", restarted, dashed(restarted)), []byte("      ml2:"), []byte("      distributedFloatingIPs: true\n      ml2:"), 1)
+	plane := bytes.Replace(of(t, "compute.yaml", restarted, dashed(restarted)),
+		[]byte("      ml2:"), []byte("      distributedFloatingIPs: true\n      ml2:"), 1)
 	// A migration has a middle: an idle virtual machine has about 90 MiB to send.
 	const slow = "virtualization: {driver: qemu, liveMigration: {bandwidthPerMigration: 16Mi}}"
 	pool := bytes.Replace(of(t, "hypervisors.yaml", restarted, dashed(restarted)), []byte("virtualization: {driver: qemu}"), []byte(slow), 1)
-	return startMachines(t, plane, pool, 0, func(o *Options) { o.Nodes = nodes })
+	m := startMachines(t, plane, pool, 0, func(o *Options) { o.Nodes = nodes })
+	m.words = " counts"
+	return m
 }
 
 // place is where a virtual machine is, what it does, and what is being done with it.

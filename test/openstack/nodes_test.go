@@ -33,7 +33,7 @@ n lr-nat-add r dnat_and_snat 203.0.113.20 192.0.2.10 p1 02:00:00:00:01:03`)
 	}
 	n.exec(t, "central", fmt.Sprintf(bothNodes, "node-0"))
 	n.exec(t, "openvswitch", plug)
-	n.exec(t, "libvirt", "echo \""+strings.Replace(withDisk, "console=ttyS0", "console=ttyS0 quiet "+strings.ReplaceAll(secret, " ", "-"), 1)+
+	n.exec(t, "libvirt", "echo \""+strings.Replace(withDisk, "console=ttyS0", "console=ttyS0 counts "+strings.ReplaceAll(secret, " ", "-"), 1)+
 		"\" >/tmp/g.xml; "+virsh+"define /tmp/g.xml; "+virsh+"start g")
 	g := newGuest("203.0.113.20")
 	waitFor(t, n.Cluster, "the virtual machine's answer", func() bool { _, err := g.get("seconds"); return err == nil })

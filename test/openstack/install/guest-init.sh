@@ -18,10 +18,11 @@ ip link set eth0 up
 udhcpc -i eth0 -s /etc/lease -t 60 -T 1 -O staticroutes -O mtu -b
 
 # It counts seconds, so that one sees that it went on, and was not started again.
-# The same number is on its disk, if it has one.
+# The same number is on its disk, if the kernel's command line has the word counts.
+counts=$(grep -c -w counts /proc/cmdline)
 (n=0; while :; do
   n=$((n + 1)); echo "$n" >/tmp/n; mv /tmp/n /www/seconds
-  [ ! -b /dev/vda ] || echo "$n" | dd of=/dev/vda bs=512 conv=sync,fsync 2>/dev/null
+  [ "$counts" = 0 ] || echo "$n" | dd of=/dev/vda bs=512 conv=sync,fsync 2>/dev/null
   sleep 1
 done) &
 mkdir -p /www/cgi-bin
