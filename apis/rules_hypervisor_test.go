@@ -81,6 +81,23 @@ var hypervisorCases = kindCases{
 			field:   "spec.virtualization.libvirt",
 			message: "image and resources belong to mode Managed: with mode Host the node's operating system runs libvirt",
 		},
+		"HostLibvirtMigrates": {
+			reason:  "How a libvirt of the node is reached is said on the node.",
+			spec:    `virtualization: {libvirt: {mode: Host}, liveMigration: {timeoutAction: ForceComplete}}`,
+			field:   "spec.virtualization",
+			message: "liveMigration belongs to libvirt.mode Managed: with mode Host the node's operating system says how its libvirt is reached",
+		},
+		"MigrationBounds": {
+			reason: "Every bound at once.",
+			spec: `virtualization: {liveMigration: {bandwidthPerMigration: 125Mi, completionTimeoutPerGiB: 60, timeoutAction: Abort, ` +
+				`maxDowntimeMilliseconds: 1000, parallelOutboundMigrationsPerNode: 2, allowAutoConverge: false, allowPostCopy: true}}`,
+		},
+		"MigrationBandwidthTiny": {
+			reason:  "Units are easily forgotten.",
+			spec:    `virtualization: {liveMigration: {bandwidthPerMigration: 125}}`,
+			field:   "spec.virtualization.liveMigration.bandwidthPerMigration",
+			message: "must be at least 1Mi",
+		},
 		"SliceTwice": {
 			reason:  "A slice is found by its name.",
 			spec:    `slices: [{name: a, nodeSelector: {rack: r1}}, {name: a, nodeSelector: {rack: r2}}]`,

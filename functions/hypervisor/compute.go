@@ -38,11 +38,11 @@ func novaCompute(m *model) ([]compose.Stage, error) {
 		if err != nil {
 			return nil, err
 		}
-		config := files{computeComponent, map[string]string{"nova-compute.sh": computeScript, "nova.conf": text}}
+		config := files{computeComponent, map[string]string{"nova-compute.sh": computeScript, "address.sh": addressScript, "nova.conf": text}}
 		if !known[config.revision()] { // Slices may differ in labels alone.
 			configs, known[config.revision()] = append(configs, m.revision(config)), true
 		}
-		set, err := m.on(g, m.computeDaemon(config))
+		set, err := m.on(g, m.computeDaemon(g, config))
 		if err != nil {
 			return nil, err
 		}
@@ -78,13 +78,16 @@ func (m *model) computeConfig(g *group) oslo.Config {
 		"vnc":      {"enabled": cell.VNCURL != ""}, "spice": {"enabled": cell.SPICEURL != ""},
 		"serial_console": {"enabled": cell.SerialURL != ""},
 		"upgrade_levels": {"compute": "auto"},
+		// Server groups are in the database of Nova's API, which a cell's conductor does not know: a node that receives a virtual machine
+		// would ask it in vain (https://docs.openstack.org/nova/latest/admin/cells.html#operations-requiring-upcalls).
+		"workarounds": {"disable_group_policy_check_upcall": true},
 		// Nova has a group for each context of rights. Its own asks for SYS_ADMIN (21) by itself, for mounts that disks of the node
 		// do without: it gets CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER and NET_ADMIN.
 		"nova_sys_admin":          with(privsep, oslo.Options{"capabilities": []string{"0", "1", "2", "3", "12"}}),
 		"vif_plug_ovs_privileged": privsep,
 		// What attaches volumes asks for SYS_ADMIN, too. Of those in a Ceph there is nothing to attach but in QEMU.
 		"privsep_osbrick": with(privsep, oslo.Options{"capabilities": []string{}}),
-	}.Merge(service.QueueOptions(), m.processors(g), m.memory(g))
+	}.Merge(service.QueueOptions(), m.processors(g), m.memory(g), m.migrationOptions())
 	if a.KeyManager != nil {
 		// Keys are fetched as whoever starts a virtual machine, or attaches a volume, alone: what begins with it is done within a token's life.
 		c = c.Merge(
@@ -137,6 +140,8 @@ func (m *model) processors(g *group) oslo.Config {
 	return c
 }
 
+const mebibyte = 1 << 20
+
 // memory is what virtual machines get of a node's.
 func (m *model) memory(g *group) oslo.Config {
 	p := g.node.Memory
@@ -148,7 +153,6 @@ func (m *model) memory(g *group) oslo.Config {
 		c["DEFAULT"]["ram_allocation_ratio"] = number(p.AllocationRatio.String())
 	}
 	if p.Reserved != nil {
-		const mebibyte = 1 << 20
 		c["DEFAULT"]["reserved_host_memory_mb"] = int((p.Reserved.Value() + mebibyte - 1) / mebibyte)
 	}
 	return c
@@ -160,8 +164,11 @@ func number(text string) float64 {
 	return f
 }
 
-func (m *model) computeDaemon(config files) daemon {
-	a, cell := m.plane.access, m.plane.cell
+func (m *model) computeDaemon(g *group, config files) daemon {
+	a, cell, domain := m.plane.access, m.plane.cell, ""
+	if m.libvirtManaged() {
+		domain = m.peers()
+	}
 	set := func(group, option, value string) corev1.EnvVar {
 		return corev1.EnvVar{Name: oslo.MustEnvName(group, option), Value: value}
 	}
@@ -180,6 +187,7 @@ func (m *model) computeDaemon(config files) daemon {
 			corev1.EnvVar{Name: "QUEUE_CA", Value: queueCAFolder + "/" + string(cell.Queue.CASecretRef.Key)},
 			corev1.EnvVar{Name: "INSTANCES", Value: instances + "/instances"},
 			corev1.EnvVar{Name: "LOGINS", Value: loginsFolder}, corev1.EnvVar{Name: "STARTED", Value: "/tmp/logins"},
+			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "DOMAIN", Value: domain},
 			set("DEFAULT", "host", "$("+nodeEnv+")"), set("DEFAULT", "my_ip", address),
 			set("DEFAULT", "graceful_shutdown_timeout", strconv.Itoa(int(compute.Mercy.Seconds()))),
 			set("oslo_messaging_rabbit", "processname", computeComponent),

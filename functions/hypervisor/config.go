@@ -9,6 +9,8 @@ import (
 )
 
 var (
+	//go:embed address.sh
+	addressScript string
 	//go:embed openvswitch.sh
 	switchScript string
 	//go:embed ovn-controller.sh

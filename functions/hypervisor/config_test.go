@@ -33,7 +33,9 @@ var ofAgents = map[string]bool{
 // TestOptions: Nova and Neutron of every release know what their processes on nodes are told, in files and by the environment.
 func TestOptions(t *testing.T) {
 	for _, r := range release.Releases() {
-		w := world(more(`cpu: {mode: custom, models: [EPYC], allocationRatio: 4, sharedSet: "2"}, memory: {allocationRatio: 2, reserved: 1Gi}`),
+		w := world(more(`cpu: {mode: custom, models: [EPYC], allocationRatio: 4, sharedSet: "2"}, memory: {allocationRatio: 2, reserved: 1Gi}, `+
+			`virtualization: {liveMigration: {bandwidthPerMigration: 1Gi, parallelOutboundMigrationsPerNode: 2, completionTimeoutPerGiB: 9, `+
+			`maxDowntimeMilliseconds: 100}}`),
 			"tenant-a", objects(theirClaim, strings.ReplaceAll(theirs, `"2025.2"`, `"`+string(r)+`"`))...)
 		if err := w.Run(func(simulate.Step) {}); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ const tlsFolder = "/etc/ovn/tls"
 
 // ovnController makes flows of logical networks on each node. What runs goes on by the flows that are there while it is replaced.
 func ovnController(m *model) ([]compose.Stage, error) {
-	config := files{controllerComponent, map[string]string{"ovn-controller.sh": controllerScript}}
+	config := files{controllerComponent, map[string]string{"ovn-controller.sh": controllerScript, "address.sh": addressScript}}
 	stage := compose.Stage{}
 	add := func(g group, component, options string) error {
 		set, err := m.on(&g, m.controllerDaemon(&g, config, component, options))

@@ -80,7 +80,11 @@ var graph = compose.Graph[*model]{
 		Follows: []string{switchComponent}, Enabled: (*model).metadataWanted, Build: metadataAgent,
 	},
 	{
-		Name: libvirtComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
+		Name: migrationComponent, Phase: common.PhaseInfrastructure, Needs: []string{controlPlaneComponent},
+		Enabled: (*model).libvirtManaged, Build: migration,
+	},
+	{
+		Name: libvirtComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent, migrationComponent},
 		Enabled: (*model).libvirtManaged, Build: libvirt,
 	},
 	{

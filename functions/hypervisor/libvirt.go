@@ -1,6 +1,8 @@
 package hypervisor
 
 import (
+	"fmt"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -19,17 +21,22 @@ const (
 // instances is where Nova keeps disks, for libvirt and for nova-compute at the same place: the one tells the other where they are.
 const instances = "/var/lib/nova"
 
-// Configuration of the daemon and of its driver. Nobody reaches it but by its socket, which is root's. A node is known by its own ID, which
-// the hardware's is not where nodes are virtual machines themselves.
+// Configuration of the daemon and of its driver. It is reached by its socket, which is root's, and by other nodes of the pool, at the
+// address that libvirt.sh adds, by TLS: who has no certificate of that name is not let in. A node is known by its own ID, which the
+// hardware's is not where nodes are virtual machines themselves.
 const (
-	libvirtdConf = `auth_unix_rw = "none"
+	libvirtdConf = `listen_tls = 1
+listen_tcp = 0
+tls_allowed_dn_list = ["CN=%s"]
+auth_unix_rw = "none"
 auth_unix_ro = "none"
 unix_sock_rw_perms = "0700"
 unix_sock_ro_perms = "0700"
 host_uuid_source = "machine-id"
 `
 	// Virtual machines outlive the pod, so that nothing of them may belong to it: no control group, no mounts, no process that takes their
-	// output. Without the marks of owners a disk can be given to another daemon.
+	// output. Without the marks of owners a disk can be given to another daemon. Memory and disks move by TLS alone, and both ends are asked
+	// who they are.
 	qemuConf = `user = "root"
 group = "root"
 security_driver = "none"
@@ -37,16 +44,21 @@ namespaces = []
 cgroup_controllers = []
 stdio_handler = "file"
 remember_owner = 0
+migrate_tls_x509_cert_dir = "/run/libvirt/pki"
+migrate_tls_x509_verify = 1
+migrate_tls_force = 1
 `
 )
 
 // libvirt is the daemon of each node. Nobody replaces its pods but whoever deletes them. Virtual machines go on meanwhile, as long as the
 // node lets the daemon leave the pod's control group (libvirt.sh); nobody should find out by an update of all nodes that one does not.
 func libvirt(m *model) ([]compose.Stage, error) {
-	config := files{libvirtComponent, map[string]string{"libvirt.sh": libvirtScript, "libvirtd.conf": libvirtdConf, "qemu.conf": qemuConf}}
+	config := files{libvirtComponent, map[string]string{
+		"libvirt.sh": libvirtScript, "address.sh": addressScript, "libvirtd.conf": fmt.Sprintf(libvirtdConf, m.instance), "qemu.conf": qemuConf,
+	}}
 	first, second := compose.Stage{m.lasting(config)}, compose.Stage{}
 	for i := range m.groups {
-		set, err := m.on(&m.groups[i], m.libvirtDaemon(config))
+		set, err := m.on(&m.groups[i], m.libvirtDaemon(&m.groups[i], config))
 		if err != nil {
 			return nil, err
 		}
@@ -55,17 +67,20 @@ func libvirt(m *model) ([]compose.Stage, error) {
 	return []compose.Stage{first, second}, nil
 }
 
-func (m *model) libvirtDaemon(config files) daemon {
+func (m *model) libvirtDaemon(g *group, config files) daemon {
 	c := corev1.Container{
 		Name: libvirtComponent, Image: m.images.libvirt, Command: []string{"sh", scripts + "/libvirt.sh"},
 		VolumeMounts: []corev1.VolumeMount{
 			workload.Mount("config", scripts), workload.MountFile("config", "/etc/libvirt/qemu.conf", "qemu.conf"),
+			workload.Mount("certificate", "/etc/pki"),
 			{Name: "cache", MountPath: "/var/cache/libvirt"}, {Name: "secrets", MountPath: "/etc/libvirt/secrets"},
 		},
+		Env: append(itself(),
+			corev1.EnvVar{Name: "INTERFACE", Value: g.migrationInterface()}, corev1.EnvVar{Name: "URI", Value: libvirtURI},
+		),
 	}
-	answers := workload.Exec("virsh", "--quiet", "--connect", libvirtURI, "version")
-	workload.Readiness(&c, answers)
-	workload.Liveness(&c, answers)
+	workload.Readiness(&c, workload.Exec("sh", scripts+"/libvirt.sh", "ready"))
+	workload.Liveness(&c, workload.Exec("virsh", "--quiet", "--connect", libvirtURI, "version"))
 	p := workload.Privilege{
 		Container: libvirtComponent, RunAsUser: root, HostNetwork: true, HostPID: true,
 		// By the facts of a real node: QEMU is probed as another user with fewer capabilities, for which the daemon needs SETUID, SETGID,
@@ -86,12 +101,16 @@ func (m *model) libvirtDaemon(config files) daemon {
 	if m.spec.Virtualization.Driver == kvm {
 		p.HostPaths = append(p.HostPaths, device("kvm", "/dev/kvm"))
 	}
+	if m.liveMigration().AllowPostCopy {
+		// The system call is refused to processes without rights, and by container runtimes to all.
+		p.HostPaths = append(p.HostPaths, device("userfaultfd", "/dev/userfaultfd"))
+	}
 	return daemon{
 		app: "libvirt", component: libvirtComponent,
 		pod: workload.Pod{
 			UserID: nobody, Containers: []corev1.Container{c}, Annotations: map[string]string{configAnnotation: config.hash()},
 			Volumes: []corev1.Volume{
-				workload.ConfigVolume("config", libvirtComponent+"-config"),
+				workload.ConfigVolume("config", libvirtComponent+"-config"), migrationVolume(),
 				empty("cache"),
 				// What libvirt is not told to keep in memory, such as passphrases that Nova tells it of encrypted volumes, is in memory, too.
 				{Name: "secrets", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}},

@@ -22,19 +22,8 @@ alive)
   ;;
 esac
 
-# address is the first address of an interface that others can reach.
-address() {
-  ip -o addr show dev "$1" scope global | while read -r _ _ _ found _; do
-    echo "${found%%/*}"
-    break
-  done
-}
-
-ip=$NODE_IP
-if [ -n "$INTERFACE" ]; then
-  ip=$(address "$INTERFACE")
-  [ -n "$ip" ] || { echo "the node has no address on $INTERFACE, which networks.encapsulation.interface names" >&2; exit 1; }
-fi
+. "$(dirname "$0")/address.sh"
+ip=$(address "$INTERFACE" networks.encapsulation.interface)
 
 until vsctl --no-wait show >/dev/null; do sleep 1; done
 vsctl -- --may-exist add-br br-int -- set bridge br-int datapath_type="$DATAPATH" fail-mode=secure

@@ -1,6 +1,7 @@
 package hypervisor
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,7 +16,7 @@ import (
 // TestScripts: a shell reads each of them.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("*.sh")
-	if err != nil || len(scripts) != 6 {
+	if err != nil || len(scripts) != 7 {
 		t.Fatalf("%v, %v", scripts, err)
 	}
 	for _, script := range scripts {
@@ -132,7 +133,7 @@ func TestLogins(t *testing.T) {
 	write("credential/application_credential_secret", "def")
 	env := []string{
 		"QUEUE_HOST=rabbitmq.cloud.svc", "QUEUE_PORT=5671", "QUEUE_VHOST=nova_cell1", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances",
-		"LOGINS=" + dir + "/logins", "STARTED=" + dir + "/started",
+		"LOGINS=" + dir + "/logins", "STARTED=" + dir + "/started", "NODE_IP=10.0.0.1", "INTERFACE=", "DOMAIN=",
 	}
 	out, err := script(t, dir, env, "nova-compute.sh")
 	want := "OS_DEFAULT__TRANSPORT_URL=rabbit://nova-cell1-x7:abc@rabbitmq.cloud.svc:5671/nova_cell1?ssl=true&ssl_ca_file=/ca.crt\n" +
@@ -146,6 +147,41 @@ func TestLogins(t *testing.T) {
 	write("queue/password", "other")
 	if out, err := script(t, dir, env, "nova-compute.sh", "alive"); err == nil || !strings.Contains(out, "the logins were replaced") {
 		t.Errorf("it is not restarted: %v: %s", err, out)
+	}
+}
+
+// TestPeer: nova-compute tells other nodes a name that leads to the node's address, or to that of an interface.
+func TestPeer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		env    []string
+		want   string
+	}{
+		"Node":      {"The node's own address.", []string{"INTERFACE=", "DOMAIN=pool.pod"}, "10-0-0-1.pool.pod"},
+		"Interface": {"An interface of its own for migrations.", []string{"INTERFACE=bond1", "DOMAIN=pool.pod"}, "fd00--9.pool.pod"},
+		"Host":      {"Where the node's operating system runs libvirt, that says where it is.", []string{"INTERFACE=", "DOMAIN="}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := stubs(t, map[string]string{
+				"nova-compute": `echo "$OS_LIBVIRT__LIVE_MIGRATION_INBOUND_ADDR"`,
+				"ip":           "echo '7: bond1    inet6 fd00::9/64 scope global'",
+			})
+			for _, file := range []string{
+				"queue/username", "queue/password", "credential/application_credential_id", "credential/application_credential_secret",
+			} {
+				path := filepath.Join(dir, file)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("x"), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			env := append([]string{
+				"QUEUE_HOST=q", "QUEUE_PORT=5671", "QUEUE_VHOST=v", "QUEUE_CA=/ca.crt", "INSTANCES=" + dir + "/instances", "LOGINS=" + dir,
+				"STARTED=" + dir + "/started", "NODE_IP=10.0.0.1",
+			}, tc.env...)
+			if out, err := script(t, dir, env, "nova-compute.sh"); err != nil || out != tc.want+"\n" {
+				t.Errorf("%s\n%v, %q, want %q", tc.reason, err, out, tc.want)
+			}
+		})
 	}
 }
 

@@ -13,9 +13,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/pki"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/cluster"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
@@ -28,7 +30,7 @@ apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: central, namespace: %s}
 spec:
-  serviceName: central
+  serviceName: %s
   replicas: 1
   selector: {matchLabels: {app: central}}
   template:
@@ -77,44 +79,9 @@ const virsh = "virsh --connect 'qemu+unix:///system?socket=/run/libvirt/libvirt-
 // that answers outside, and each is replaced while it is pinged. There is no OpenStack: OVN's central part is one pod without TLS, and
 // virsh starts the virtual machine.
 func TestNode(t *testing.T) {
-	dir := t.TempDir()
-	of := &Cloud{options: Options{Programs: programs, Dir: dir}, bundle: filepath.Join(dir, "public.pem")}
-	if err := os.WriteFile(of.bundle, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	c, err := cluster.New(dir, func(ref string) (cluster.Image, error) {
-		if ref == "ovn" {
-			return cluster.Image{Root: programs.Network}, nil
-		}
-		return of.image(ref)
-	}, progress())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Stop)
-	c.NodeLabels = map[string]string{"node-role.kubernetes.io/hypervisor": ""}
-	link, err := c.Uplink("eth1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sandbox.AddNetwork(link, "203.0.113.1/24"); err != nil {
-		t.Fatal(err)
-	}
-	n := nodeOf(t, c)
-	apply(t, c, fmt.Sprintf(central, n.namespace), &appsv1.StatefulSet{})
-	for name := range map[string]bool{"central": true, "openvswitch": true, "libvirt": true, "ovn": true} {
-		n.ready(t, name, "")
-	}
+	n := startNodes(t, "node-0")
 	n.exec(t, "central", topology)
-	for _, file := range []string{programs.Guest.Kernel, programs.Guest.Initrd} {
-		text, err := os.ReadFile(file)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, "node/var/lib/cobaltcore/nova", filepath.Base(file)), text, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	c := n.Cluster
 	// The device is not there yet: the switch takes it when it comes, and until then says so by an error that is none.
 	n.exec(t, "openvswitch", "ovs-vsctl --timeout=20 -- add-port br-int tapg -- set interface tapg external_ids:iface-id=p1 || true")
 	n.exec(t, "libvirt", "echo \""+domain+"\" >/tmp/g.xml; "+virsh+"create /tmp/g.xml")
@@ -135,6 +102,7 @@ func TestNode(t *testing.T) {
 			waitFor(t, c, "the virtual machine's answer", func() bool { _, err := g.get("seconds"); return err == nil })
 		})
 	}
+	t.Run("Peers", func(t *testing.T) { testPeers(t, n) })
 	if list := n.exec(t, "libvirt", virsh+"list --name; "+virsh+"destroy g >&2; "+virsh+"list --name"); !strings.HasPrefix(list, "g\n") {
 		t.Errorf("libvirt's new daemon knows %q", list)
 	}
@@ -143,13 +111,80 @@ func TestNode(t *testing.T) {
 // fakeNode are the pods of a node, and what they belong to.
 type fakeNode struct {
 	*cluster.Cluster
-	namespace string
+	name, namespace string
+	// domain of OVN's central part, which no other test has: there is one file of names for all.
+	domain string
+	// authority signs for the pool.
+	authority *pki.Authority
 }
 
-// nodeOf applies the golden files, with a southbound database that needs no certificate and an interface that leads outside.
-func nodeOf(t *testing.T, c *cluster.Cluster) fakeNode {
+// startNodes starts nodes that lead outside, with all of their pods but those of OpenStack, and what virtual machines boot. It returns the
+// first one.
+func startNodes(t *testing.T, names ...string) fakeNode {
 	t.Helper()
-	n := fakeNode{Cluster: c}
+	dir := t.TempDir()
+	of := &Cloud{options: Options{Programs: programs, Dir: dir}, bundle: filepath.Join(dir, "public.pem")}
+	if err := os.WriteFile(of.bundle, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, err := cluster.New(dir, func(ref string) (cluster.Image, error) {
+		if ref == "ovn" {
+			return cluster.Image{Root: programs.Network}, nil
+		}
+		return of.image(ref)
+	}, progress())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	t.Cleanup(func() { keepLogs(t, dir) })
+	c.Nodes = map[string]map[string]string{}
+	for _, name := range names {
+		c.Nodes[name] = map[string]string{"node-role.kubernetes.io/hypervisor": ""}
+	}
+	link, err := c.Uplink("eth1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sandbox.AddNetwork(link, "203.0.113.1/24"); err != nil {
+		t.Fatal(err)
+	}
+	authority, err := pki.New("pool")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := fakeNode{Cluster: c, name: names[0], domain: strings.ToLower(t.Name()), authority: authority}
+	n.namespace = n.apply(t)
+	n.certify(t)
+	apply(t, c, fmt.Sprintf(central, n.namespace, n.domain), &appsv1.StatefulSet{})
+	n.ready(t, "central", "")
+	for _, name := range names {
+		for _, component := range []string{"openvswitch", "libvirt", "ovn"} {
+			n.at(name).ready(t, component, "")
+		}
+		for _, file := range []string{programs.Guest.Kernel, programs.Guest.Initrd} {
+			text, err := os.ReadFile(file)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, "nodes", name, "var/lib/cobaltcore/nova", filepath.Base(file)), text, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return n
+}
+
+// at is another node of the same cluster.
+func (n fakeNode) at(name string) fakeNode {
+	n.name = name
+	return n
+}
+
+// apply applies the golden files, with a southbound database that needs no certificate and an interface that leads outside, and says in
+// which namespace they are.
+func (n fakeNode) apply(t *testing.T) (namespace string) {
+	t.Helper()
 	files, err := filepath.Glob("../../functions/hypervisor/testdata/smallest/*.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -172,21 +207,45 @@ func nodeOf(t *testing.T, c *cluster.Cluster) fakeNode {
 		if err := yaml.Unmarshal(text, o); err != nil {
 			t.Fatal(err)
 		}
-		n.namespace = o.GetNamespace()
+		namespace = o.GetNamespace()
 		if name == "ovn-controller" {
-			reach(&set.Spec.Template.Spec, n.namespace)
+			reach(&set.Spec.Template.Spec, n.domain+"."+namespace)
 		}
-		if err := c.Apply(context.Background(), o); err != nil {
+		if err := n.Apply(context.Background(), o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return n
+	return namespace
+}
+
+// peer makes a certificate of the pool's names for somebody.
+func (n fakeNode) peer(t *testing.T, a *pki.Authority, name string) pki.Pair {
+	t.Helper()
+	p, err := a.Issue(pki.Subject{User: name, Hosts: []string{"*." + n.namespace + ".pod"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// certify gives nodes their certificate, as the golden file of that orders it.
+func (n fakeNode) certify(t *testing.T) pki.Pair {
+	t.Helper()
+	p := n.peer(t, n.authority, n.namespace)
+	err := n.Apply(context.Background(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "live-migration-tls", Namespace: n.namespace},
+		Data:       map[string][]byte{"tls.crt": p.Certificate, "tls.key": p.Key, "ca.crt": n.authority.Certificate},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // reach makes a controller one of the pod central, on a node that leads outside.
-func reach(pod *corev1.PodSpec, namespace string) {
+func reach(pod *corev1.PodSpec, domain string) {
 	wanted := map[string]string{
-		"SOUTHBOUND": "tcp:central-0.central." + namespace + ".svc:6642", "MAPPINGS": "physnet1:br-ex", "BRIDGES": "br-ex=eth1",
+		"SOUTHBOUND": "tcp:central-0." + domain + ".svc:6642", "MAPPINGS": "physnet1:br-ex", "BRIDGES": "br-ex=eth1",
 		"OPTIONS": "enable-chassis-as-gw",
 	}
 	env := pod.Containers[0].Env
@@ -209,10 +268,12 @@ func (n fakeNode) pod(t *testing.T, name string) *corev1.Pod {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(pods.Items) != 1 {
-		return nil
+	for i := range pods.Items {
+		if p := &pods.Items[i]; name == "central" || p.Spec.NodeName == n.name {
+			return p
+		}
 	}
-	return &pods.Items[0]
+	return nil
 }
 
 // ready waits until the pod is another one than that of a uid, and ready.

@@ -24,7 +24,7 @@ import (
 type Pool struct {
 	// Namespace of everything.
 	Namespace string
-	// Uplinks are interfaces of this machine, each at the other end of the cable of an interface of the node that the claim names, by the name
+	// Uplinks are bridges of this machine, each at the other end of the cables of an interface of the nodes that the claim names, by the name
 	// of that.
 	Uplinks map[string]string
 
@@ -46,7 +46,7 @@ func (p *Pool) Outside() (network, link string) {
 // Pool of the cloud. Nil: it has none.
 func (c *Cloud) Pool() *Pool { return c.pool }
 
-// addPool makes the pool's claim what runs on the node, beside the control plane.
+// addPool makes the pool's claim what runs on the nodes, beside the control plane.
 func (c *Cloud) addPool(ctx context.Context) error {
 	claim := hypervisorv1.HypervisorCluster{}
 	if err := yaml.Unmarshal(c.options.Pool, &claim); err != nil {
@@ -60,10 +60,10 @@ func (c *Cloud) addPool(ctx context.Context) error {
 		return err
 	}
 	c.pool = &Pool{world: w, spec: claim.Spec, Uplinks: map[string]string{}}
-	c.Cluster.NodeLabels = nodeLabels(&claim.Spec)
+	c.Cluster.Nodes = map[string]map[string]string{"node-0": nodeLabels(&claim.Spec)}
 	for _, name := range interfaces(&claim.Spec) {
 		if c.pool.Uplinks[name], err = c.Cluster.Uplink(name); err != nil {
-			return fmt.Errorf("cannot give the node its interface %s: %w", name, err)
+			return fmt.Errorf("cannot give nodes their interface %s: %w", name, err)
 		}
 	}
 	w.Reconcile, w.Remove = c.world.Reconcile, c.world.Remove

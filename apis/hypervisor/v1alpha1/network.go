@@ -16,6 +16,9 @@ type Networks struct {
 	// Tunnels between nodes, which carry the networks of projects.
 	// +optional
 	Encapsulation *Encapsulation `json:"encapsulation,omitempty"`
+	// Way on which running virtual machines move from node to node.
+	// +optional
+	LiveMigration *LiveMigrationNetwork `json:"liveMigration,omitempty"`
 	// Nodes that connect routers to the outside. Without one, virtual machines have no way out.
 	// +optional
 	Gateway *Gateway `json:"gateway,omitempty"`
@@ -57,6 +60,13 @@ type Encapsulation struct {
 	// +optional
 	Type string `json:"type,omitempty"`
 	// Interface of the node whose address tunnels end at. Absent: the node's internal address.
+	// +optional
+	Interface Interface `json:"interface,omitempty"`
+}
+
+// LiveMigrationNetwork says on which way running virtual machines move from node to node.
+type LiveMigrationNetwork struct {
+	// Interface of the node whose address the others connect to. Absent: the node's internal address.
 	// +optional
 	Interface Interface `json:"interface,omitempty"`
 }

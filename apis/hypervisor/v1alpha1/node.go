@@ -164,6 +164,7 @@ type Aggregate string
 type Trait string
 
 // Virtualization says what runs virtual machines.
+// +kubebuilder:validation:XValidation:rule="!has(self.liveMigration) || self.libvirt.mode == 'Managed'",message="liveMigration belongs to libvirt.mode Managed: with mode Host the node's operating system says how its libvirt is reached"
 type Virtualization struct {
 	// kvm: QEMU on the node's virtualization. cloud-hypervisor: Cloud Hypervisor, which Nova as released does not drive, so
 	// that agents.novaCompute.image has to name a patched one. qemu: QEMU by emulation, slow, where nodes have no
@@ -176,6 +177,47 @@ type Virtualization struct {
 	// +kubebuilder:default={}
 	// +optional
 	Libvirt Libvirt `json:"libvirt,omitempty"`
+	// How running virtual machines move from node to node.
+	// +optional
+	LiveMigration *LiveMigration `json:"liveMigration,omitempty"`
+}
+
+// LiveMigration says how running virtual machines move from node to node. Its fields have the names that they have in KubeVirt, where it
+// has them.
+type LiveMigration struct {
+	// Bytes that one migration sends in a second at most: 125Mi. Absent: as many as there is room for.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"
+	// +optional
+	BandwidthPerMigration *resource.Quantity `json:"bandwidthPerMigration,omitempty"`
+	// Migrations that a node sends at once; further ones wait. Absent: 1.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	// +optional
+	ParallelOutboundMigrationsPerNode *int32 `json:"parallelOutboundMigrationsPerNode,omitempty"`
+	// Seconds that a migration may take for each GiB of memory and of disks that move with it, of which two count at least. Absent: 800.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	// +optional
+	CompletionTimeoutPerGiB *int32 `json:"completionTimeoutPerGiB,omitempty"`
+	// What becomes of a migration that takes longer. Abort: the virtual machine stays where it is. ForceComplete: it waits until it has moved,
+	// or, with allowPostCopy, goes on at once on the other node. Absent: Abort.
+	// +kubebuilder:validation:Enum=Abort;ForceComplete
+	// +optional
+	TimeoutAction string `json:"timeoutAction,omitempty"`
+	// Milliseconds for which a virtual machine may wait at the end of its migration. Absent: 500.
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=60000
+	// +optional
+	MaxDowntimeMilliseconds *int32 `json:"maxDowntimeMilliseconds,omitempty"`
+	// Slow down a virtual machine that changes its memory faster than it is sent. With allowPostCopy it is never slowed down. Absent: yes.
+	// +optional
+	AllowAutoConverge *bool `json:"allowAutoConverge,omitempty"`
+	// Let a virtual machine run on the other node before all of its memory is there. It is lost if either node fails meanwhile. Nodes need
+	// /dev/userfaultfd, which Linux has since 6.1.
+	// +optional
+	AllowPostCopy bool `json:"allowPostCopy,omitempty"`
 }
 
 // Libvirt says where the libvirt daemon comes from.

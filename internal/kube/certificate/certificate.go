@@ -63,6 +63,17 @@ func Server(meta object.Meta, issuer common.IssuerReference, hosts ...string) *u
 	}, object.Map{"ipAddresses": addresses}))
 }
 
+// Peer makes the certificate of processes that are servers and clients of one another, as Server does, with a name by which each lets the
+// others in.
+func Peer(meta object.Meta, issuer common.IssuerReference, name string, hosts ...string) *unstructured.Unstructured {
+	out := Server(meta, issuer, hosts...)
+	spec, _ := out.Object["spec"].(object.Map)
+	spec["commonName"] = name
+	// libvirt and QEMU take no other, whatever the kind of key (libvirt's virNetTLSContextCheckCertKeyUsage, QEMU's crypto/tlscredsx509.c).
+	spec["usages"] = object.Array("digital signature", "key encipherment", "server auth", "client auth")
+	return out
+}
+
 func issuerKind(i common.IssuerReference) string {
 	if i.Kind == "" {
 		return "ClusterIssuer"

@@ -92,5 +92,36 @@ spec:
   - client auth
 `,
 		},
+		"peer": {
+			Reason: "Peers know each other by a name, and libvirt and QEMU want the usage of keys that ECDSA does not have.",
+			Got: []runtime.Object{
+				certificate.Peer(object.Meta{Name: "tls", Namespace: "pool"}, common.IssuerReference{Name: "ca", Kind: "Issuer"}, "pool", "*.pool.pod"),
+			},
+			Want: `
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  name: tls
+  namespace: pool
+spec:
+  commonName: pool
+  dnsNames:
+  - '*.pool.pod'
+  issuerRef:
+    group: cert-manager.io
+    kind: Issuer
+    name: ca
+  privateKey:
+    algorithm: ECDSA
+    rotationPolicy: Always
+    size: 256
+  secretName: tls
+  usages:
+  - digital signature
+  - key encipherment
+  - server auth
+  - client auth
+`,
+		},
 	})
 }

@@ -33,6 +33,8 @@ type Authority struct {
 type Subject struct {
 	User          string
 	Groups, Hosts []string
+	// SignatureOnly: its key is for signatures, and not for the keys of others, as RSA's may be.
+	SignatureOnly bool
 }
 
 // New makes an authority.
@@ -65,6 +67,9 @@ func (a *Authority) Issue(s Subject) (Pair, error) {
 	t := template(s.User)
 	t.Subject.Organization = s.Groups
 	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	if s.SignatureOnly {
+		t.KeyUsage = x509.KeyUsageDigitalSignature
+	}
 	for _, h := range s.Hosts {
 		if ip := net.ParseIP(h); ip != nil {
 			t.IPAddresses = append(t.IPAddresses, ip)

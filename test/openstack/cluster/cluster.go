@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -43,7 +42,7 @@ import (
 // tick is how often controllers look.
 const tick = 150 * time.Millisecond
 
-// Cluster is one Kubernetes cluster of one node.
+// Cluster is one Kubernetes cluster.
 type Cluster struct {
 	// Client is its API.
 	Client client.WithWatch
@@ -51,8 +50,8 @@ type Cluster struct {
 	Images func(ref string) (Image, error)
 	// Progress receives a line for each step.
 	Progress io.Writer
-	// NodeLabels are those of the only node, by which DaemonSets choose it. They are set before any is made.
-	NodeLabels map[string]string
+	// Nodes are the labels of each node, by which DaemonSets choose it, by its name. They are set before any is made.
+	Nodes map[string]map[string]string
 
 	dir     string
 	network *network
@@ -64,8 +63,11 @@ type Cluster struct {
 
 	mu      sync.Mutex
 	pods    map[types.UID]*pod
-	stopped bool  // nothing starts any more
-	node    *node // nil as long as no pod asks for its network
+	stopped bool // nothing starts any more
+	// nodes are those of which a pod has asked for the network, by name, uplinks bridges of this machine, by the interfaces of the nodes that
+	// are in them.
+	nodes   map[string]*node
+	uplinks map[string]string
 }
 
 // Scheme has the kinds that have types here.
@@ -93,6 +95,7 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 	c := &Cluster{
 		Images: images, Progress: progress, dir: dir, network: newNetwork(),
 		changes: map[schema.GroupKind]int64{}, pods: map[types.UID]*pod{},
+		Nodes: map[string]map[string]string{firstNode: {}}, nodes: map[string]*node{}, uplinks: map[string]string{},
 	}
 	c.Client = fake.NewClientBuilder().WithScheme(scheme).
 		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{},
@@ -216,12 +219,13 @@ func (c *Cluster) Stop() {
 	for _, p := range pods {
 		p.kill()
 	}
-	if c.node != nil {
-		c.node.first.Kill() // and with it all that its pods have left behind
-		for _, target := range c.node.mounts {
-			_ = unix.Unmount(target, unix.MNT_DETACH) // nobody is left who could use it
+	for _, n := range c.nodes {
+		n.stop()
+	}
+	for _, bridge := range c.uplinks {
+		if err := sandbox.RemoveBridge(bridge); err != nil {
+			fmt.Fprintln(c.Progress, "cluster:", err)
 		}
-		sandbox.RemoveGroup(c.node.group)
 	}
 	c.network.close()
 	c.done.Wait()

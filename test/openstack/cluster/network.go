@@ -54,16 +54,35 @@ func (n *network) name(names ...string) (address string, isNew bool, err error) 
 		return a, false, nil
 	}
 	address = newAddress()
+	return address, true, n.add(address, names...)
+}
+
+// alias gives an address that is there one more name, once.
+func (n *network) alias(address, name string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, ok := n.addresses[name]; ok {
+		return nil
+	}
+	return n.add(address, name)
+}
+
+// add makes names known.
+func (n *network) add(address string, names ...string) error {
 	for _, s := range names {
 		n.addresses[s] = address
 	}
-	line := address + " " + strings.Join(names, " ")
 	f, err := os.OpenFile(sandbox.Hosts, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
-		return "", false, err
+		return err
 	}
-	_, err = f.WriteString(line + "\n")
-	return address, true, errors.Join(err, f.Close())
+	_, err = f.WriteString(address + " " + strings.Join(names, " ") + "\n")
+	return errors.Join(err, f.Close())
+}
+
+// podName is the name of whatever pod of a namespace has an address: 10-244-0-7.NAMESPACE.pod.
+func podName(address, namespace string) string {
+	return strings.ReplaceAll(address, ".", "-") + "." + namespace + ".pod"
 }
 
 // Dial connects to a name of the cluster. The resolver of Go would see new names after seconds only.

@@ -5,6 +5,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,12 +20,13 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// nodeName is the only node of a cluster.
-const nodeName = "node-0"
+// firstNode has all pods that are nobody's of each node.
+const firstNode = "node-0"
 
 // node is what a pod sees that asks for the node's network or processes: those of this cluster's own, so that two clusters have the same
-// ports.
+// ports, and two nodes of one.
 type node struct {
+	name string
 	// first is its first process, which has the network.
 	first   *sandbox.Container
 	address string
@@ -45,47 +47,86 @@ func holder(name, address string) (*sandbox.Container, error) {
 	}, log)
 }
 
-// theNode returns the node, which starts with the first pod that asks for its network.
-func (c *Cluster) theNode() (*node, error) {
+// theNode returns a node, which starts with the first pod that asks for its network.
+func (c *Cluster) theNode(name string) (*node, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.node != nil {
-		return c.node, nil
+	if n := c.nodes[name]; n != nil {
+		return n, nil
 	}
-	n := &node{address: newAddress(), group: filepath.Join(sandbox.OwnGroup(), fmt.Sprintf("%s-%d", nodeName, numbers.Add(1)))}
+	group := filepath.Join(sandbox.OwnGroup(), fmt.Sprintf("%s-%d", name, numbers.Add(1)))
+	n := &node{name: name, address: newAddress(), group: group}
 	var err error
-	if n.first, err = holder(nodeName, n.address); err != nil {
-		return nil, fmt.Errorf("cannot start the node: %w", err)
+	if n.first, err = holder(name, n.address); err != nil {
+		return nil, fmt.Errorf("cannot start node %s: %w", name, err)
 	}
-	c.node = n
+	c.nodes[name] = n
+	for card, bridge := range c.uplinks {
+		if err := n.plug(card, bridge); err != nil {
+			return nil, err
+		}
+	}
 	return n, nil
 }
 
-// Uplink gives the node one more interface of a name, as a network card is plugged in. The other end of its cable is an interface of this
-// machine, whose name is returned, without an address. Neither end leaves checksums to the other, which is none.
-func (c *Cluster) Uplink(name string) (other string, err error) {
-	n, err := c.theNode()
-	if err != nil {
+// Uplink gives each node one more interface of a name, as a network card is plugged in. The other ends of their cables are in a bridge of
+// this machine, whose name is returned, without an address. Nothing there leaves checksums to anybody else.
+func (c *Cluster) Uplink(card string) (bridge string, err error) {
+	if bridge, err = sandbox.NewBridge(); err != nil {
 		return "", err
 	}
-	return n.first.Link(name)
+	c.mu.Lock()
+	c.uplinks[card] = bridge
+	running := slices.Collect(maps.Values(c.nodes))
+	c.mu.Unlock()
+	for _, n := range running {
+		err = errors.Join(err, n.plug(card, bridge))
+	}
+	for name := range c.Nodes {
+		_, e := c.theNode(name)
+		err = errors.Join(err, e)
+	}
+	return bridge, err
 }
+
+func (n *node) plug(card, bridge string) error {
+	other, err := n.first.Link(card)
+	if err == nil {
+		err = sandbox.Join(other, bridge)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot give node %s its interface %s: %w", n.name, card, err)
+	}
+	return nil
+}
+
+// stop ends all that pods have left behind.
+func (n *node) stop() {
+	n.first.Kill()
+	for _, target := range n.mounts {
+		_ = unix.Unmount(target, unix.MNT_DETACH) // nobody is left who could use it
+	}
+	sandbox.RemoveGroup(n.group)
+}
+
+// onNode is a file or folder of a node, on this machine.
+func (c *Cluster) onNode(name, path string) string { return filepath.Join(c.dir, "nodes", name, path) }
 
 // machineFolders are folders of the node that this machine's kernel fills; all others are the cluster's own.
 var machineFolders = []string{"/dev", "/lib/modules", "/proc", "/sys"}
 
 // hostPath is a file or folder of the node, as Kubernetes gives it to pods: what has to be there already is not made.
 // https://kubernetes.io/docs/concepts/storage/volumes/#hostpath-volume-types
-func (c *Cluster) hostPath(h *corev1.HostPathVolumeSource) (string, error) {
+func (c *Cluster) hostPath(node string, h *corev1.HostPathVolumeSource) (string, error) {
 	path := filepath.Clean(h.Path)
 	kind := corev1.HostPathDirectoryOrCreate
 	if h.Type != nil && *h.Type != corev1.HostPathUnset {
 		kind = *h.Type
 	}
-	dir := filepath.Join(c.dir, "node", path)
+	dir := c.onNode(node, path)
 	switch {
 	case path == sandbox.Groups:
-		if err := c.controlGroups(dir); err != nil {
+		if err := c.controlGroups(node, dir); err != nil {
 			return "", err
 		}
 	case path == machineID:
@@ -123,8 +164,8 @@ func (c *Cluster) identify(file string) error {
 }
 
 // controlGroups shows the node's own control group, in every hierarchy, where a node has all of its control groups.
-func (c *Cluster) controlGroups(at string) error {
-	n, err := c.theNode()
+func (c *Cluster) controlGroups(node, at string) error {
+	n, err := c.theNode(node)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
 
-// pod is a pod on the node.
+// pod is a pod on a node.
 type pod struct {
 	object  *corev1.Pod
 	address string
@@ -53,6 +53,7 @@ const restartPause = time.Second
 func (c *Cluster) start(ctx context.Context, name string, owner client.Object, kind string, t *corev1.PodTemplateSpec) error {
 	object := &corev1.Pod{ObjectMeta: *t.ObjectMeta.DeepCopy(), Spec: *t.Spec.DeepCopy()}
 	object.Name, object.Namespace = name, owner.GetNamespace()
+	object.Spec.NodeName = cmp.Or(object.Spec.NodeName, firstNode)
 	object.OwnerReferences = []metav1.OwnerReference{{
 		APIVersion: "v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: new(true),
 	}}
@@ -134,26 +135,32 @@ func (p *pod) begin(ctx context.Context) error {
 	p.mu.Lock()
 	p.containers = make([]*sandbox.Container, len(p.object.Spec.Containers)+1)
 	p.containers[0] = network
-	p.object.Spec.NodeName, p.object.Status.PodIP, p.object.Status.HostIP = nodeName, p.address, p.address
+	p.object.Status.PodIP, p.object.Status.HostIP = p.address, p.address
 	p.mu.Unlock()
 	return nil
 }
 
+// nodeName is where the pod is.
+func (p *pod) nodeName() string { return p.object.Spec.NodeName }
+
 // connect gives the pod a network of its own, or the node's.
 func (p *pod) connect() (network *sandbox.Container, err error) {
 	if p.object.Spec.HostPID {
-		n, err := p.cluster.theNode()
+		n, err := p.cluster.theNode(p.nodeName())
 		if err != nil {
 			return nil, err
 		}
 		p.among, p.group = n.first.PID(), filepath.Join(n.group, string(p.object.UID))
 	}
 	if p.object.Spec.HostNetwork {
-		n, err := p.cluster.theNode()
+		n, err := p.cluster.theNode(p.nodeName())
 		if err != nil {
 			return nil, err
 		}
 		p.address, p.shares = n.address, n.first.PID()
+		if err := p.cluster.network.alias(n.address, podName(n.address, p.object.Namespace)); err != nil {
+			return nil, err
+		}
 		return holder(p.object.Name, "")
 	}
 	if names := namesOf(p.object); names != nil {
@@ -259,7 +266,7 @@ func (p *pod) spec(ctx context.Context, container *corev1.Container) (sandbox.Sp
 	}
 	s := sandbox.Spec{Name: p.object.Name, Links: baseLinks, Dir: container.WorkingDir}
 	if p.object.Spec.HostNetwork {
-		s.Name = nodeName
+		s.Name = p.nodeName()
 	}
 	if err := secure(&s, p.object, container); err != nil {
 		return s, err

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,7 +41,7 @@ func (c *Cluster) volumes(ctx context.Context, p *corev1.Pod) (map[string]*volum
 		}
 		if v.HostPath != nil {
 			var err error
-			if vol.dir, err = c.hostPath(v.HostPath); err != nil {
+			if vol.dir, err = c.hostPath(p.Spec.NodeName, v.HostPath); err != nil {
 				return nil, err
 			}
 			vol.writable = true
@@ -152,8 +153,14 @@ func (c *Cluster) content(ctx context.Context, namespace string, s corev1.Volume
 }
 
 func same(dir string, data map[string][]byte) bool {
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != len(data) {
+	files := 0
+	err := filepath.WalkDir(dir+"/", func(_ string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files++
+		}
+		return err
+	})
+	if err != nil || files != len(data) {
 		return false
 	}
 	for name, want := range data {
@@ -170,6 +177,7 @@ func same(dir string, data map[string][]byte) bool {
 func write(dir string, data map[string][]byte, mode os.FileMode, gid int) error {
 	name := ".." + strconv.FormatInt(time.Now().UnixNano(), 36)
 	old, _ := os.Readlink(filepath.Join(dir, dataLink))
+	tops := map[string]bool{} // what is linked to: files, and folders that have some
 	if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 		return err
 	}
@@ -178,12 +186,15 @@ func write(dir string, data map[string][]byte, mode os.FileMode, gid int) error 
 	}
 	for key, value := range data {
 		file := filepath.Join(dir, name, key)
-		if err := errors.Join(os.WriteFile(file, value, mode), os.Chown(file, 0, gid), os.Chmod(file, mode)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, value, mode), os.Chown(file, 0, gid),
+			os.Chmod(file, mode)); err != nil {
 			return err
 		}
-		link := filepath.Join(dir, key)
+		first := top(key)
+		tops[first] = true
+		link := filepath.Join(dir, first)
 		if _, err := os.Lstat(link); err != nil {
-			if err := os.Symlink(filepath.Join(dataLink, key), link); err != nil {
+			if err := os.Symlink(filepath.Join(dataLink, first), link); err != nil {
 				return err
 			}
 		}
@@ -197,7 +208,7 @@ func write(dir string, data map[string][]byte, mode os.FileMode, gid int) error 
 		return err
 	}
 	for _, e := range entries { // keys that are gone
-		if _, ok := data[e.Name()]; !ok && e.Type()&os.ModeSymlink != 0 && e.Name() != dataLink {
+		if !tops[e.Name()] && e.Type()&os.ModeSymlink != 0 && e.Name() != dataLink {
 			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
 		}
 	}
@@ -205,6 +216,12 @@ func write(dir string, data map[string][]byte, mode os.FileMode, gid int) error 
 		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, old)))
 	}
 	return err
+}
+
+// top is the first part of a path.
+func top(path string) string {
+	first, _, _ := strings.Cut(path, "/")
+	return first
 }
 
 // refreshVolumes brings changed Secrets to running pods, as kubelet does, only sooner.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -208,8 +209,8 @@ func claims(s *appsv1.StatefulSet, pod string, spec *corev1.PodSpec) {
 	}
 }
 
-// daemonSets run one pod on the only node, where that is one of theirs, and replace one of an earlier template: the new one
-// starts when the old one has ended.
+// daemonSets run one pod on each of their nodes, and replace those of an earlier template, one after the other: the new one starts when
+// the old one has ended.
 func (c *Cluster) daemonSets(ctx context.Context) error {
 	list := &appsv1.DaemonSetList{}
 	if err := c.Client.List(ctx, list); err != nil {
@@ -230,32 +231,29 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 	}
 	running, stopping := c.owned(d.UID)
 	ready, updated, wanted := int32(0), int32(0), int32(0)
-	here, err := runsOn(c.NodeLabels, &d.Spec.Template.Spec)
-	if err != nil {
-		return err
-	}
-	if here {
-		wanted = 1
-	}
-	for _, p := range running {
+	for _, node := range slices.Sorted(maps.Keys(c.Nodes)) {
+		here, err := runsOn(c.Nodes[node], &d.Spec.Template.Spec)
+		if here {
+			wanted++
+		}
+		p := onNode(node, running)
 		switch {
-		case !here:
+		case p != nil && !here:
 			p.terminate()
-			continue
-		case p.object.Labels[revisionLabel] == hash:
-			updated++
-		case d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType:
-			p.terminate()
-			continue
+		case p != nil:
+			if p.ready.Load() {
+				ready++
+			}
+			if p.object.Labels[revisionLabel] == hash {
+				updated++
+			} else if len(stopping) == 0 && gives(d, p, running) {
+				p.terminate()
+				stopping = append(stopping, p)
+			}
+		case here && onNode(node, stopping) == nil:
+			err = c.startOn(ctx, node, d, hash)
 		}
-		if p.ready.Load() {
-			ready++
-		}
-	}
-	if here && len(running)+len(stopping) == 0 {
-		template := d.Spec.Template.DeepCopy()
-		metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
-		if err := c.start(ctx, fmt.Sprintf("%s-%s", d.Name, names.Hash(5, fmt.Sprint(numbers.Add(1)))), d, "DaemonSet", template); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -265,6 +263,28 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 		s.ObservedGeneration, s.DesiredNumberScheduled, s.CurrentNumberScheduled = counted, wanted, wanted
 		s.NumberReady, s.NumberAvailable, s.UpdatedNumberScheduled = ready, ready, updated
 	})
+}
+
+// startOn starts the pod of a node.
+func (c *Cluster) startOn(ctx context.Context, node string, d *appsv1.DaemonSet, hash string) error {
+	template := d.Spec.Template.DeepCopy()
+	metav1.SetMetaDataLabel(&template.ObjectMeta, revisionLabel, hash)
+	template.Spec.NodeName = node
+	return c.start(ctx, fmt.Sprintf("%s-%s", d.Name, names.Hash(5, fmt.Sprint(numbers.Add(1)))), d, "DaemonSet", template)
+}
+
+// gives says whether a pod of an earlier template makes room: by itself, and while all others are ready.
+func gives(d *appsv1.DaemonSet, p *pod, all []*pod) bool {
+	broken := func(p *pod) bool { return !p.ready.Load() }
+	return d.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType && (broken(p) || !slices.ContainsFunc(all, broken))
+}
+
+// onNode is the pod of a node. Nil: it has none.
+func onNode(node string, pods []*pod) *pod {
+	if at := slices.IndexFunc(pods, func(p *pod) bool { return p.nodeName() == node }); at >= 0 {
+		return pods[at]
+	}
+	return nil
 }
 
 // jobs runs Jobs: one pod after the other, until one succeeds or there were too many.

@@ -18,7 +18,13 @@ ip link set eth0 up
 udhcpc -i eth0 -s /etc/lease -t 60 -T 1 -O staticroutes -O mtu -b
 
 # It counts seconds, so that one sees that it went on, and was not started again.
-(n=0; while :; do n=$((n + 1)); echo "$n" >/tmp/n; mv /tmp/n /www/seconds; sleep 1; done) &
+# The same number is on its disk, if the kernel's command line has the word counts.
+counts=$(grep -c -w counts /proc/cmdline)
+(n=0; while :; do
+  n=$((n + 1)); echo "$n" >/tmp/n; mv /tmp/n /www/seconds
+  [ "$counts" = 0 ] || echo "$n" | dd of=/dev/vda bs=512 conv=sync,fsync 2>/dev/null
+  sleep 1
+done) &
 mkdir -p /www/cgi-bin
 cat >/www/cgi-bin/metadata <<'END'
 #!/bin/busybox sh
@@ -40,6 +46,15 @@ done
 END
 chmod +x /www/cgi-bin/disks
 /www/cgi-bin/disks | sed '1,2d; s/^/guest has a disk: /'
+cat >/www/cgi-bin/disk <<'END'
+#!/bin/busybox sh
+# What is on the disk itself, and not what memory has of it.
+echo "Content-Type: text/plain"
+echo
+echo 3 >/proc/sys/vm/drop_caches
+dd if=/dev/vda bs=512 count=1 2>/dev/null | tr -d '\0'
+END
+chmod +x /www/cgi-bin/disk
 httpd -p 80 -h /www
 echo "guest serves after $(now) s"
 

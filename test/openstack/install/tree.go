@@ -24,7 +24,7 @@ var (
 	}}
 	// hypervisor is libvirt with QEMU, as its image has it.
 	hypervisor = tree{"hypervisor", []string{
-		"libvirt-clients", "libvirt-daemon", "libvirt-daemon-driver-qemu", "libvirt-daemon-driver-secret", "qemu-block-extra",
+		"iproute2", "libvirt-clients", "libvirt-daemon", "libvirt-daemon-driver-qemu", "libvirt-daemon-driver-secret", "qemu-block-extra",
 		"qemu-system-x86", "qemu-utils",
 	}}
 	// ceph has no dashboard and no modules but those that the manager does not start without.

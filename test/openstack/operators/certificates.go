@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -32,7 +33,10 @@ func (o *Operators) certificate(ctx context.Context, u *unstructured.Unstructure
 		}
 		data = map[string][]byte{"tls.crt": a.Certificate, "tls.key": a.Key, "ca.crt": a.Certificate}
 	case issuer != nil && !isCA:
-		p, err := issuer.Issue(pki.Subject{Hosts: append(texts(u, "spec", "dnsNames"), texts(u, "spec", "ipAddresses")...)})
+		p, err := issuer.Issue(pki.Subject{
+			User: text(u, "spec", "commonName"), Hosts: append(texts(u, "spec", "dnsNames"), texts(u, "spec", "ipAddresses")...),
+			SignatureOnly: !slices.Contains(texts(u, "spec", "usages"), "key encipherment"),
+		})
 		if err != nil {
 			return err
 		}

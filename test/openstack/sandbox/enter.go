@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -118,6 +119,23 @@ func AddAddress(address string) error { return ip("addr", "add", address+"/32", 
 
 // AddNetwork gives an interface of the machine an address with the length of its prefix: 203.0.113.1/24.
 func AddNetwork(link, address string) error { return ip("addr", "add", address, "dev", link) }
+
+// bridges numbers the bridges of the machine.
+var bridges atomic.Int64
+
+// NewBridge gives the machine one more bridge, which leaves checksums to nobody, and returns its name.
+func NewBridge() (string, error) {
+	name := fmt.Sprintf("bridge%d", bridges.Add(1))
+	return name, errors.Join(
+		ip("link", "add", name, "type", "bridge"), run("ethtool", "-K", name, "tx", "off"), ip("link", "set", name, "up"),
+	)
+}
+
+// RemoveBridge takes a bridge away, with its addresses.
+func RemoveBridge(name string) error { return ip("link", "del", name) }
+
+// Join puts an interface of the machine into a bridge.
+func Join(link, bridge string) error { return ip("link", "set", link, "master", bridge) }
 
 // ip configures the network with iproute2.
 func ip(args ...string) error { return run("ip", args...) }

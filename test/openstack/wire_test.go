@@ -1,0 +1,146 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A wire is what goes over the network of all nodes, of which it looks at the beginning of every connection to libvirt and between QEMUs,
+// and for words that nobody may read there.
+type wire struct {
+	socket int
+	secret []byte
+	ended  sync.WaitGroup
+	stop   chan struct{}
+
+	mu sync.Mutex
+	// begun is how each direction of a connection begins, and bytes how many went by, by the port of the server: 0 is QEMU's.
+	begun map[string][]byte
+	bytes map[int]int
+	read  bool // the secret
+}
+
+// Ports of libvirt, and those that QEMU gets of it for migrations (qemu.conf: migration_port_min, migration_port_max).
+const (
+	libvirtPort                 = 16514
+	firstOfQEMU, lastOfQEMU int = 49152, 49215
+)
+
+// tap begins to look at the wire.
+func tap(t *testing.T, secret string) *wire {
+	t.Helper()
+	all := int(binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, unix.ETH_P_ALL)))
+	socket, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const room = 64 << 20
+	_ = unix.SetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, room)
+	if err := unix.SetsockoptTimeval(socket, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}); err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{socket: socket, secret: []byte(secret), stop: make(chan struct{}), begun: map[string][]byte{}, bytes: map[int]int{}}
+	w.ended.Go(w.listen)
+	return w
+}
+
+func (w *wire) listen() {
+	packet := make([]byte, 1<<16)
+	for {
+		select {
+		case <-w.stop:
+			return
+		default:
+		}
+		n, from, err := unix.Recvfrom(w.socket, packet, 0)
+		// What goes from one node to another comes in at one interface of this machine, and goes out at another.
+		if link, ok := from.(*unix.SockaddrLinklayer); err == nil && ok && link.Pkttype != unix.PACKET_OUTGOING {
+			w.see(packet[:n])
+		}
+	}
+}
+
+// see takes a packet of Ethernet, IPv4 and TCP.
+func (w *wire) see(packet []byte) {
+	const ethernet, tcp, least = 14, 6, 20
+	if len(packet) < ethernet+2*least || binary.BigEndian.Uint16(packet[12:]) != unix.ETH_P_IP || packet[ethernet+9] != tcp {
+		return
+	}
+	ip := packet[ethernet:]
+	ip = ip[:min(int(binary.BigEndian.Uint16(ip[2:])), len(ip))]
+	segment := ip[int(ip[0]&0xf)*4:]
+	if len(segment) < least || int(segment[12]>>4)*4 > len(segment) {
+		return
+	}
+	from, to := int(binary.BigEndian.Uint16(segment)), int(binary.BigEndian.Uint16(segment[2:]))
+	port, ok := server(from, to)
+	content := segment[int(segment[12]>>4)*4:]
+	if !ok || len(content) == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	const enough = 8
+	key := fmt.Sprintf("%v:%d-%v:%d", ip[12:16], from, ip[16:20], to)
+	if have := w.begun[key]; len(have) < enough {
+		w.begun[key] = append(have, content[:min(len(content), enough-len(have))]...)
+	}
+	w.bytes[port] += len(content)
+	w.read = w.read || bytes.Contains(content, w.secret)
+}
+
+// server is the port of one of the two that is looked at.
+func server(ports ...int) (port int, ok bool) {
+	for _, p := range ports {
+		switch {
+		case p == libvirtPort:
+			return p, true
+		case firstOfQEMU <= p && p <= lastOfQEMU:
+			return 0, true
+		}
+	}
+	return 0, false
+}
+
+// end says what went by, and fails unless all of it was TLS: a record of its handshake is the first of each direction, but of a server of
+// block devices, which says what it is, and that it wants TLS, before (https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md).
+func (w *wire) end(t *testing.T) {
+	t.Helper()
+	time.Sleep(time.Second) // for what is still in the socket
+	close(w.stop)
+	w.ended.Wait()
+	_ = unix.Close(w.socket)
+	kinds := map[string]int{}
+	for key, begin := range w.begun {
+		switch {
+		case bytes.HasPrefix(begin, []byte{0x16, 3}):
+			kinds["TLS"]++
+		case string(begin) == "NBDMAGIC":
+			kinds["NBD server, before TLS"]++
+		case bytes.HasPrefix(begin, []byte{0, 0, 0, 3}) || bytes.HasPrefix(begin, []byte{0, 0, 0, 1}):
+			kinds["NBD client, before TLS"]++
+		default:
+			t.Errorf("%s begins with %q, which is no TLS", key, begin)
+		}
+	}
+	if w.read || w.bytes[0] == 0 || w.bytes[libvirtPort] == 0 {
+		t.Errorf("the secret was read: %t; bytes by port (0: QEMU's): %v", w.read, w.bytes)
+	}
+	var said []string
+	for _, k := range slices.Sorted(maps.Keys(kinds)) {
+		said = append(said, fmt.Sprintf("%d × %s", kinds[k], k))
+	}
+	t.Logf("on the wire: %s; %.1f MiB between QEMUs, %.1f KiB to libvirt", strings.Join(said, ", "), float64(w.bytes[0])/(1<<20),
+		float64(w.bytes[libvirtPort])/(1<<10))
+}
