@@ -35,9 +35,10 @@ import (
 type Options struct {
 	// Claim and Platform, in YAML.
 	Claim, Platform []byte
-	// Pool is a claim for hypervisors of that control plane: the only node is one of its nodes, and connects its routers to the outside.
-	// Empty: there is none.
+	// Pool is a claim for hypervisors of that control plane. Empty: there is none.
 	Pool []byte
+	// Nodes is how many nodes it has, of which the first one connects its routers to the outside. 0: one.
+	Nodes int
 	// Programs are what it runs.
 	Programs *install.Programs
 	// Secrets that the claim names and the tenant makes in its namespace, by name.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,10 @@ func TestHypervisors(t *testing.T) {
 
 // machines is a cloud with hypervisors, and clients of it.
 type machines struct {
+	// nodes is how many hypervisors there are.
+	nodes int
+	// words are further ones of the command line of virtual machines' kernels.
+	words string
 	nova
 	neutron neutron
 	glance  glance
@@ -73,10 +78,15 @@ type machines struct {
 // startMachines makes two claims a cloud, that of a control plane in a file and one of hypervisors.
 func startMachines(t *testing.T, claim string, r release.Release, number int, secrets map[string]map[string][]byte) *machines {
 	t.Helper()
-	m := &machines{begin: time.Now(), outside: fmt.Sprintf("203.0.%d", 113+number)}
-	cloud := start(t, of(t, claim, r, dashed(r)), func(o *Options) {
-		o.Pool, o.Secrets = of(t, "hypervisors.yaml", r, dashed(r)), secrets
-	})
+	m := &machines{nodes: 1, begin: time.Now(), outside: fmt.Sprintf("203.0.%d", 113+number)}
+	m.start(t, of(t, claim, r, dashed(r)), of(t, "hypervisors.yaml", r, dashed(r)), secrets)
+	return m
+}
+
+// start makes its claims a cloud.
+func (m *machines) start(t *testing.T, claim, pool []byte, secrets map[string]map[string][]byte) {
+	t.Helper()
+	cloud := start(t, claim, func(o *Options) { o.Pool, o.Nodes, o.Secrets = pool, m.nodes, secrets })
 	m.lap(t, "both claims are ready")
 	if err := sandbox.AddNetwork(cloud.Pool().Uplinks["eth1"], m.outside+".1/24"); err != nil {
 		t.Fatal(err)
@@ -88,7 +98,6 @@ func startMachines(t *testing.T, claim string, r release.Release, number int, se
 	}
 	c.Microversion = "2.96" // of all releases here
 	m.nova, m.neutron, m.glance = nova{ServiceClient: c, cloud: cloud}, loggedIn(t, cloud), glanceOf(t, cloud)
-	return m
 }
 
 // lap tells how long something took, from the first claim on.
@@ -195,7 +204,7 @@ func (m *machines) kernel(t *testing.T) (id string) {
 	}
 	kernel, root := upload("kernel", "aki", open(programs.Guest.Kernel), nil), upload("root", "ari", open(programs.Guest.Initrd), nil)
 	return upload("guest", "ami", strings.NewReader(strings.Repeat("\x00", mib)), map[string]string{
-		"kernel_id": kernel, "ramdisk_id": root, "os_command_line": "console=ttyS0 panic=-1",
+		"kernel_id": kernel, "ramdisk_id": root, "os_command_line": "console=ttyS0 panic=-1" + m.words,
 	})
 }
 
@@ -245,7 +254,7 @@ func (m *machines) networks(t *testing.T) (outside, inside string) {
 	return out.ID, in.ID
 }
 
-// hypervisor waits until Nova knows the node, and its cell has it.
+// hypervisor waits until Nova knows all nodes, and their cell has them.
 func (m *machines) hypervisor(t *testing.T) {
 	t.Helper()
 	m.cloud.Operators.Forward(2 * time.Minute) // the companion asks Nova once a minute
@@ -256,7 +265,7 @@ func (m *machines) hypervisor(t *testing.T) {
 			return false, err
 		}
 		seen, err = hypervisors.ExtractHypervisors(page)
-		return len(seen) == 1 && seen[0].State == "up" && seen[0].HypervisorHostname == "node-0", err
+		return len(seen) == m.nodes && !slices.ContainsFunc(seen, func(h hypervisors.Hypervisor) bool { return h.State != "up" }), err
 	})
 	if err != nil {
 		t.Fatalf("%.300v: %+v\n%s", err, seen, m.logs(t, "nova-compute"))

@@ -77,8 +77,8 @@ func narrow(wanted *install.Wanted) error {
 		return err
 	}
 	wanted.Ceph, wanted.Browser, wanted.Guests = s.ceph, s.browser, s.guests
-	if s.alone {
-		wanted.Releases = nil
+	if s.alone || len(s.releases) > 0 {
+		wanted.Releases = s.releases
 	}
 	if flag.Lookup("test.run").Value.String() == "" {
 		return flag.Set("test.run", "^Test"+s.name)

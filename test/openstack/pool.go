@@ -60,7 +60,10 @@ func (c *Cloud) addPool(ctx context.Context) error {
 		return err
 	}
 	c.pool = &Pool{world: w, spec: claim.Spec, Uplinks: map[string]string{}}
-	c.Cluster.Nodes = map[string]map[string]string{"node-0": nodeLabels(&claim.Spec)}
+	c.Cluster.Nodes = map[string]map[string]string{}
+	for i := range max(c.options.Nodes, 1) {
+		c.Cluster.Nodes[fmt.Sprintf("node-%d", i)] = nodeLabels(&claim.Spec, i == 0)
+	}
 	for _, name := range interfaces(&claim.Spec) {
 		if c.pool.Uplinks[name], err = c.Cluster.Uplink(name); err != nil {
 			return fmt.Errorf("cannot give nodes their interface %s: %w", name, err)
@@ -73,8 +76,8 @@ func (c *Cloud) addPool(ctx context.Context) error {
 	return err
 }
 
-// nodeLabels are those of a node that belongs to a pool, in no slice of it, and connects its routers to the outside.
-func nodeLabels(s *hypervisorv1.HypervisorClusterSpec) map[string]string {
+// nodeLabels are those of a node that belongs to a pool, in no slice of it, and connects its routers to the outside, if it is to.
+func nodeLabels(s *hypervisorv1.HypervisorClusterSpec, gateway bool) map[string]string {
 	out := map[string]string{"node-role.kubernetes.io/hypervisor": ""}
 	for k, v := range s.NodeSelector {
 		out[k] = string(v)
@@ -82,7 +85,7 @@ func nodeLabels(s *hypervisorv1.HypervisorClusterSpec) map[string]string {
 	if s.Region != "" {
 		out[corev1.LabelTopologyRegion] = string(s.Region)
 	}
-	if g := ptr.Deref(s.Networks, hypervisorv1.Networks{}).Gateway; g != nil {
+	if g := ptr.Deref(s.Networks, hypervisorv1.Networks{}).Gateway; g != nil && gateway {
 		for k, v := range g.NodeSelector {
 			out[k] = string(v)
 		}

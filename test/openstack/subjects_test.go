@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/c5c3/crossplane-cobaltcore/functions/kinds"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 )
 
 // A subject is what tests are of: a service, or what services stand on. The names of its tests are Test, its name, and more.
@@ -24,6 +25,8 @@ type subject struct {
 	alone bool
 	// guests: virtual machines run in it.
 	guests bool
+	// releases that it is about. None: all.
+	releases []release.Release
 }
 
 // subjects are all of them.
@@ -39,6 +42,7 @@ var subjects = []subject{
 	{name: "Hypervisors", guests: true},
 	{name: "Keystone"},
 	{name: "MariaDB"},
+	{name: "Migration", guests: true, releases: []release.Release{"2025.2"}},
 	{name: "Neutron"},
 	{name: "Node", alone: true, guests: true},
 	{name: "Nova"},

@@ -64,10 +64,12 @@ type Cluster struct {
 	mu      sync.Mutex
 	pods    map[types.UID]*pod
 	stopped bool // nothing starts any more
-	// nodes are those of which a pod has asked for the network, by name, uplinks bridges of this machine, by the interfaces of the nodes that
-	// are in them.
-	nodes   map[string]*node
-	uplinks map[string]string
+	// nodes are those of which a pod has asked for the network, by name, off those without power. Both keep their addresses. Uplinks are
+	// bridges of this machine, by the interfaces of the nodes that are in them.
+	nodes     map[string]*node
+	off       map[string]bool
+	addresses map[string]string
+	uplinks   map[string]string
 }
 
 // Scheme has the kinds that have types here.
@@ -95,7 +97,8 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 	c := &Cluster{
 		Images: images, Progress: progress, dir: dir, network: newNetwork(),
 		changes: map[schema.GroupKind]int64{}, pods: map[types.UID]*pod{},
-		Nodes: map[string]map[string]string{firstNode: {}}, nodes: map[string]*node{}, uplinks: map[string]string{},
+		Nodes: map[string]map[string]string{firstNode: {}}, nodes: map[string]*node{}, off: map[string]bool{},
+		addresses: map[string]string{}, uplinks: map[string]string{},
 	}
 	c.Client = fake.NewClientBuilder().WithScheme(scheme).
 		WithStatusSubresource(&openstackv1.KeyRepository{}, &openstackv1.DatabaseSync{}, &c5c3v1.SecretAggregate{},

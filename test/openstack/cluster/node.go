@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
@@ -54,8 +55,14 @@ func (c *Cluster) theNode(name string) (*node, error) {
 	if n := c.nodes[name]; n != nil {
 		return n, nil
 	}
+	if c.off[name] {
+		return nil, fmt.Errorf("node %s has no power", name)
+	}
+	if c.addresses[name] == "" {
+		c.addresses[name] = newAddress() // It keeps it, whenever it is switched on.
+	}
 	group := filepath.Join(sandbox.OwnGroup(), fmt.Sprintf("%s-%d", name, numbers.Add(1)))
-	n := &node{name: name, address: newAddress(), group: group}
+	n := &node{name: name, address: c.addresses[name], group: group}
 	var err error
 	if n.first, err = holder(name, n.address); err != nil {
 		return nil, fmt.Errorf("cannot start node %s: %w", name, err)
@@ -98,6 +105,40 @@ func (n *node) plug(card, bridge string) error {
 		return fmt.Errorf("cannot give node %s its interface %s: %w", n.name, card, err)
 	}
 	return nil
+}
+
+// PowerOff ends everything on a node at once, virtual machines among it. What was in memory is lost, and what was on disk stays.
+func (c *Cluster) PowerOff(name string) error {
+	c.mu.Lock()
+	n := c.nodes[name]
+	c.off[name] = true
+	var pods []*pod
+	for _, p := range c.pods {
+		if p.nodeName() == name {
+			pods = append(pods, p)
+		}
+	}
+	c.mu.Unlock()
+	var wait sync.WaitGroup
+	for _, p := range pods {
+		wait.Go(p.kill)
+	}
+	wait.Wait()
+	if n == nil {
+		return nil
+	}
+	n.stop()
+	c.mu.Lock()
+	delete(c.nodes, name)
+	c.mu.Unlock()
+	return os.RemoveAll(c.onNode(name, "/run"))
+}
+
+// PowerOn lets a node start again, with its pods.
+func (c *Cluster) PowerOn(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.off, name)
 }
 
 // stop ends all that pods have left behind.

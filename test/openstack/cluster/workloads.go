@@ -250,7 +250,7 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 				p.terminate()
 				stopping = append(stopping, p)
 			}
-		case here && onNode(node, stopping) == nil:
+		case here && onNode(node, stopping) == nil && c.hasPower(node):
 			err = c.startOn(ctx, node, d, hash)
 		}
 		if err != nil {
@@ -263,6 +263,12 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 		s.ObservedGeneration, s.DesiredNumberScheduled, s.CurrentNumberScheduled = counted, wanted, wanted
 		s.NumberReady, s.NumberAvailable, s.UpdatedNumberScheduled = ready, ready, updated
 	})
+}
+
+func (c *Cluster) hasPower(node string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.off[node]
 }
 
 // startOn starts the pod of a node.
