@@ -22,7 +22,8 @@ var hypervisors = &definedKind{
 	fix: ofPool,
 	own: map[string]constraint{
 		"spec.memory": {}, "slices[].memory": {}, "allocationRatio": sample(int64(4), "1.5"), "reserved": sample("16Gi", "512Mi"),
-		"driver": sample("kvm", "qemu"), "cell": sample("cell1"),
+		"bandwidthPerMigration": sample("125Mi", "1Gi"),
+		"driver":                sample("kvm", "qemu"), "cell": sample("cell1"),
 	},
 }
 
@@ -219,4 +220,7 @@ var hypervisorOrders = []order{
 	{first: `DaemonSet\.apps ovn-.*`, then: `ConfigMap metadata-config-.*`, why: "it gives the node its name"},
 	{first: `DaemonSet\.apps (openvswitch|ovn-|libvirt).*`, then: `ConfigMap nova-compute-config-.*`, why: "a hypervisor that is known gets virtual machines"},
 	{first: `DaemonSet\.apps metadata.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for metadata when they start"},
+	{first: `ConfigMap control-plane`, then: `(Role\.rbac.*|RoleBinding\.rbac.*) .*companion`, why: "it says whose companion looks where pods are"},
+	{first: `DaemonSet\.apps nova-compute.*`, then: `(Role\.rbac.*|RoleBinding\.rbac.*) .*companion`, exists: true, why: "Nova knows a node by its pod"},
+	{first: `(Role\.rbac.*|RoleBinding\.rbac.*) .*companion`, then: `ComputeCatalog\.openstack.*`, why: "the companion finds the nodes with these rights"},
 }
