@@ -466,7 +466,7 @@ func TestAlerts(t *testing.T) {
 
 // what an alert is raised for: the label that reports one from another.
 func what(labels map[string]string) string {
-	for _, l := range []string{"job_name", "persistentvolumeclaim", "name", "controller", "deployment", "statefulset", "pod", "instance"} {
+	for _, l := range []string{"job_name", "cronjob", "persistentvolumeclaim", "name", "controller", "deployment", "statefulset", "pod", "instance"} {
 		if labels[l] != "" {
 			return labels[l]
 		}

@@ -31,6 +31,7 @@ var hypervisors = &definedKind{
 func ofPool(spec object) {
 	spec["controlPlaneRef"] = object{"namespace": "tenant-a", "name": "cloud"}
 	processors(spec)
+	devices(spec)
 	if labels, ok := spec["nodeSelector"].(object); ok {
 		if delete(labels, "slice"); len(labels) == 0 {
 			delete(spec, "nodeSelector")
@@ -42,12 +43,14 @@ func ofPool(spec object) {
 		s["name"] = fmt.Sprintf("s%d", i)
 		s["nodeSelector"] = object{"slice": fmt.Sprint(i)}
 		processors(s)
+		devices(s)
 		bridges(s)
 	}
 	bridges(spec)
 	virtualization, _ := spec["virtualization"].(object)
 	if libvirt, _ := virtualization["libvirt"].(object); libvirt["mode"] == "Host" {
 		delete(libvirt, "resources")
+		delete(virtualization, "liveMigration")
 	}
 }
 
@@ -63,6 +66,15 @@ func processors(of object) {
 	}
 	if cpu["dedicatedSet"] != nil && cpu["sharedSet"] == nil {
 		delete(cpu, "allocationRatio")
+	}
+}
+
+// devices says of each PCI device both who makes it and what it is.
+func devices(of object) {
+	all, _ := of["pciDevices"].(list)
+	for _, d := range all {
+		d, _ := d.(object)
+		d["vendorID"], d["productID"] = "10de", "20b5"
 	}
 }
 
