@@ -49,6 +49,7 @@ func in(value any, words string, path ...string) mistake {
 func unreachable(places string, named ...string) mistake {
 	return mistake{typ: respond.SpecValid, words: "spec.storageClients: ", edit: true, make: func(_ *world, spec object) {
 		spec[places] = list{object{"name": "a", "ceph": object{"clusterRef": object{"name": "c"}, "pool": "p"}}}
+		delete(spec, "storageClients")
 		for _, field := range named {
 			delete(spec, field)
 		}

@@ -100,15 +100,16 @@ func (w *wire) see(packet []byte) {
 	w.read = w.read || bytes.Contains(content, w.secret)
 }
 
-// server is the port of one of the two that is looked at.
-func server(ports ...int) (port int, ok bool) {
-	for _, p := range ports {
-		switch {
-		case p == libvirtPort:
-			return p, true
-		case firstOfQEMU <= p && p <= lastOfQEMU:
-			return 0, true
-		}
+// server is the port of one of the two that is looked at. Clients of others may have one of QEMU's: their servers' are below those of
+// clients (net.ipv4.ip_local_port_range).
+func server(from, to int) (port int, ok bool) {
+	const firstOfClients = 32768
+	ofQEMU := func(p int) bool { return firstOfQEMU <= p && p <= lastOfQEMU }
+	switch {
+	case from == libvirtPort || to == libvirtPort:
+		return libvirtPort, true
+	case min(from, to) >= firstOfClients && (ofQEMU(from) || ofQEMU(to)):
+		return 0, true
 	}
 	return 0, false
 }
