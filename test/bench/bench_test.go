@@ -229,7 +229,7 @@ func storage(tb testing.TB) *simulate.World {
 
 func kindOf(o *structpb.Struct) string { return compose.KindOf(o).GroupKind().String() }
 
-// claim is the full example with every service besides, as their examples have them.
+// claim is the full example with every service besides, as their examples have them, and tests of the whole.
 func claim(tb testing.TB) []byte {
 	tb.Helper()
 	out := example(tb, "controlplane/full")
@@ -240,7 +240,7 @@ func claim(tb testing.TB) []byte {
 			}
 		}
 	}
-	return out
+	return set(tb, out, map[string]any{"enabled": true, "allowAdministration": true}, "spec", "tempest")
 }
 
 func example(tb testing.TB, name string) []byte {
