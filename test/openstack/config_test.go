@@ -62,7 +62,7 @@ var files = map[string]struct {
 			"oslo.middleware.http_proxy_to_wsgi", "oslo.policy", "oslo.service.service", "oslo.service.wsgi",
 		},
 		// Of backends, by the names that claims give them; how one logs in, and oslo.privsep's, are registered when they are used.
-		unlisted: []string{"cinder_sys_admin", "ceph-rbd", "glance", "nova", "service_user", "barbican_service_user"},
+		unlisted: []string{"cinder_sys_admin", "privsep_osbrick", "ceph-rbd", "glance", "nova", "service_user", "barbican_service_user"},
 	},
 	"neutron.conf": {
 		namespaces: []string{
