@@ -3,6 +3,7 @@ package controlplane
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -114,7 +115,7 @@ func (m *model) checkPodNetwork(field string, c *common.StorageClient) error {
 }
 
 // bringKeys says which keys are brought to the instance: those of the users that services are, and no others. Each StorageCluster's are
-// read by rights of their own.
+// read by rights of their own. Copies of those that no service names any more stay until everything is ready.
 func (m *model) bringKeys() {
 	for _, p := range m.pools {
 		if p.client == nil {
@@ -129,19 +130,34 @@ func (m *model) bringKeys() {
 			Name: p.client.SecretName, Keys: []string{rook.UserKey},
 		}))
 	}
+	for _, name := range m.seen.Names() {
+		of := namedAfterCluster.FindString(name)
+		set := m.keySetOf(of, "")
+		if of != "" && set.Has(name) && !slices.ContainsFunc(m.keys, func(s tenantsecret.Set) bool { return s.Name == set.Name }) {
+			m.keys = append(m.keys, set)
+		}
+	}
 	slices.SortFunc(m.keys, func(a, b tenantsecret.Set) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // keySet is the set of keys of a StorageCluster.
 func (m *model) keySet(instance string) tenantsecret.Set {
-	of := clusterName(instance)
+	return m.keySetOf(clusterName(instance), instance)
+}
+
+func (m *model) keySetOf(of, instance string) tenantsecret.Set {
 	return m.secretSet(of+"-keys", of+"-", instance, corev1.SecretTypeOpaque)
 }
 
+// clusterDigits is how many digits of a hash tell StorageClusters apart.
+const clusterDigits = 8
+
+// namedAfterCluster is the beginning of a resource's name that clusterName has made.
+var namedAfterCluster = regexp.MustCompile(fmt.Sprintf("^%s-[[:xdigit:]]{%d}", storageComponent, clusterDigits))
+
 // clusterName begins what is called after a StorageCluster, whose own name is that of a namespace and may be as long as one.
 func clusterName(instance string) string {
-	const digits = 8
-	return storageComponent + "-" + names.Hash(digits, instance)
+	return storageComponent + "-" + names.Hash(clusterDigits, instance)
 }
 
 // storageClients are how the pools are reached that a service names. It reads copies of the keys.
@@ -170,7 +186,8 @@ func (m *model) storageStatus() []common.StorageClient {
 	return out
 }
 
-func (m *model) usesPools() bool { return len(m.pools) > 0 }
+// usesPools reports whether services have pools, or had them.
+func (m *model) usesPools() bool { return len(m.pools) > 0 || len(m.keys) > 0 }
 
 // poolsFor are the resources that come before a service that keeps something in pools.
 func (m *model) poolsFor(s *serviceState) []string {

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -205,5 +206,28 @@ func TestKeptStorage(t *testing.T) {
 	}
 	if diff := cmp.Diff([]tenantsecret.Set(nil), m.keys); diff != "" {
 		t.Errorf("keys of what is not known:\n%s", diff)
+	}
+}
+
+// TestKeysBefore: copies of keys that no service is given any more stay until everything is ready: pods that are not replaced yet read them.
+func TestKeysBefore(t *testing.T) {
+	const of = "storage-1157d1d3"
+	observed := map[string]*structpb.Struct{}
+	for _, name := range []string{of + "-keys-" + of + "-key", of + "-keys-store", of, "storage-glance"} {
+		observed[name] = structOf(t, fields(t, "{metadata: {name: "+name+"}, spec: {}}"))
+	}
+	m, err := derive(pooledInput(t, `{services: {glance: {enabled: false}}}`, "", "", observed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, set := range m.keys {
+		for _, r := range slices.Concat(set.Stages()...) {
+			got = append(got, r.Name+r.Revisions)
+		}
+	}
+	want := []string{of + "-keys-" + of, of + "-keys-push", of + "-keys-workload"}
+	if diff := cmp.Diff(want, got); diff != "" || !m.usesPools() {
+		t.Errorf("revisions that are kept (-want +got), in use: %v:\n%s", m.usesPools(), diff)
 	}
 }
