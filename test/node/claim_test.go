@@ -56,14 +56,20 @@ func TestClaim(t *testing.T) {
 	t.Run("Delete", func(t *testing.T) { testDelete(ctx, t, claim, namespace) })
 }
 
-// order makes a claim and waits until it is ready. It logs when each of its conditions became true.
-func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstructured {
+// namespaceOf makes the namespace of a claim, unless it is there.
+func namespaceOf(ctx context.Context, t *testing.T, claim *unstructured.Unstructured) {
 	t.Helper()
-	claim := decode(t, file)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: claim.GetNamespace()}}
 	if err := cluster.Client.Create(ctx, namespace); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
 	}
+}
+
+// order makes a claim and waits until it is ready. It logs when each of its conditions became true.
+func order(ctx context.Context, t *testing.T, file string) *unstructured.Unstructured {
+	t.Helper()
+	claim := decode(t, file)
+	namespaceOf(ctx, t, claim)
 	started := time.Now()
 	apply(ctx, t, claim)
 	ready, stop := context.WithTimeout(ctx, 15*time.Minute)

@@ -40,6 +40,7 @@ platformConfig:
       ingressClasses: [none]
       s3Endpoints: ["s3.object-store.svc:443"]
       hypervisorNetworks: [10.244.0.0/16]
+      hypervisorNodes: [node-role.kubernetes.io/hypervisor]
       storageNodes: [kubernetes.io/hostname=node]
       storageDevices: ["loop*"]
 `

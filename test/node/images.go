@@ -31,15 +31,15 @@ const together release.Release = "2025.2"
 // upgraded are the services that tests bring from one release to the next.
 var upgraded = []string{"keystone"}
 
-// openstack builds OpenStack's images of some releases, unless they are there.
-func (b builder) openstack(ctx context.Context, l layout, releases []release.Release) error {
+// openstack builds OpenStack's images of a kit, unless they are there.
+func (b builder) openstack(ctx context.Context, l layout, k Kit) error {
 	table, err := images.Table()
 	if err != nil {
 		return err
 	}
 	for _, i := range table {
-		for _, r := range releases {
-			if ofHypervisors(i.Name) || i.Package != "" && r != together && !slices.Contains(upgraded, i.Name) {
+		for _, r := range k.releases {
+			if !k.needs(i.Name) || i.Package != "" && r != together && !slices.Contains(upgraded, i.Name) {
 				continue
 			}
 			reference, err := i.Reference(r)
@@ -66,10 +66,13 @@ func (b builder) others(ctx context.Context, l layout, all []other) error {
 	return nil
 }
 
-// ofHypervisors are images that nothing here runs: hypervisors are faked.
-func ofHypervisors(name string) bool {
-	_, part := release.PartOf(name)
-	return part || name == release.Libvirt
+// needs reports whether an image is one of the kit's.
+func (k Kit) needs(name string) bool {
+	if k.services != nil {
+		return slices.Contains(k.services, name)
+	}
+	_, ofHypervisors := release.PartOf(name)
+	return !ofHypervisors && name != release.Libvirt
 }
 
 // builder calls hack/images.

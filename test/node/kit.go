@@ -15,9 +15,10 @@ import (
 // Kit is what a platform has beside Kubernetes, Crossplane and everything of ours, for some kinds of claims.
 type Kit struct {
 	operators []operator
-	// images are taken from elsewhere, releases are those of OpenStack whose images there are.
+	// images are taken from elsewhere, releases are those of OpenStack whose images there are: of services, or of all that need no hypervisor.
 	images   []other
 	releases []release.Release
+	services []string
 	// folders are those of the node in which pods keep something, and which are the machine's own.
 	folders []string
 	// queues says that RabbitMQ's operators get an authority.
@@ -27,12 +28,29 @@ type Kit struct {
 // ControlPlanes is for claims of control planes.
 var ControlPlanes = Kit{
 	operators: controlPlaneOperators, releases: releases, queues: true,
-	images: []other{
-		{"library/memcached:1.6.39", "memcached"},
-		{"library/mariadb:11.8.5", "mariadb"},             // that mariadb-operator asks for
-		{"library/rabbitmq:4.1.3-management", "rabbitmq"}, // that RabbitMQ's cluster operator asks for
-	},
+	images: servers,
 }
+
+// servers are the images of what control planes keep things in.
+var servers = []other{
+	{"library/memcached:1.6.39", "memcached"},
+	{"library/mariadb:11.8.5", "mariadb"},             // that mariadb-operator asks for
+	{"library/rabbitmq:4.1.3-management", "rabbitmq"}, // that RabbitMQ's cluster operator asks for
+}
+
+// Hypervisors is for claims of hypervisors, and of what virtual machines need besides.
+var Hypervisors = Kit{
+	operators: controlPlaneOperators, queues: true, images: servers,
+	releases: []release.Release{together},
+	services: []string{
+		"keystone", "placement", "glance", "nova", "neutron", release.OVN,
+		release.NovaCompute, release.OVNAgent, release.Libvirt,
+	},
+	folders: []string{"/var/lib/cobaltcore"}, // what outlasts a restart of a node: disks, and what its daemons know
+}
+
+// kits are all.
+var kits = []Kit{ControlPlanes, Storage, Hypervisors}
 
 // Storage is for claims of Ceph clusters.
 var Storage = Kit{
@@ -60,5 +78,5 @@ func (k Kit) Install(ctx context.Context, root string, log io.Writer) error {
 	if err := r.packages(ctx); err != nil {
 		return err
 	}
-	return b.openstack(ctx, layout{filepath.Join(r.folder, "..", "images", "oci")}, k.releases)
+	return b.openstack(ctx, layout{filepath.Join(r.folder, "..", "images", "oci")}, k)
 }

@@ -44,8 +44,11 @@ func asked(name string) bool { return strings.Contains(flag.Lookup("test.run").V
 
 // kit is what the tests need that were asked for.
 func kit() node.Kit {
-	if asked("Storage") {
+	switch {
+	case asked("Storage"):
 		return node.Storage
+	case asked("Hypervisors"):
+		return node.Hypervisors
 	}
 	return node.ControlPlanes
 }
@@ -91,6 +94,10 @@ func build(root string) error {
 		return err
 	}
 	if err := kit().Install(unhurried, root, os.Stderr); err != nil || asked("Storage") {
+		return err
+	}
+	if asked("Hypervisors") {
+		_, err := install.NewGuest(unhurried, os.Stderr)
 		return err
 	}
 	_, err := install.Services(unhurried, root, clientRelease, os.Stderr)

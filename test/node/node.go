@@ -395,8 +395,10 @@ func Clean() error {
 			_ = os.Remove(dir)
 		}
 	}
-	for _, f := range Storage.folders {
-		_ = os.Remove(f) // that the node was given, unless somebody else has something there
+	for _, k := range kits {
+		for _, f := range k.folders {
+			_ = os.Remove(f) // that the node was given, unless somebody else has something there
+		}
 	}
 	return os.RemoveAll(filepath.Join(folder, "state"))
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/ping"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/sandbox"
 )
@@ -163,7 +164,7 @@ func (m *machines) boot(t *testing.T) guest {
 		t.Fatal(err)
 	}
 	g.instanceName = more.Name
-	m.until(t, "the virtual machine's answer to a ping", s.ID, func() error { return ping(g.address, time.Second) })
+	m.until(t, "the virtual machine's answer to a ping", s.ID, func() error { return ping.Once(g.address, time.Second) })
 	m.lap(t, "it answers to a ping outside")
 	m.until(t, "the virtual machine's answer by HTTP", s.ID, func() error { _, err := g.get("seconds"); return err })
 	m.lap(t, "it answers by HTTP")

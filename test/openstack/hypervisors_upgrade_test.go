@@ -69,7 +69,7 @@ func (m *machines) pinged(t *testing.T, g guest, what string, during func()) {
 	begin := time.Now()
 	came := pinged(t, g.address, during)
 	t.Logf("%s: %.0f s, %s", what, time.Since(begin).Seconds(), came)
-	if came.lost > 0 {
+	if came.Lost > 0 {
 		t.Errorf("%s: %s", what, came)
 	}
 }

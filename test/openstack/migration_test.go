@@ -259,7 +259,7 @@ func testLeave(t *testing.T, m *machines, g guest) {
 		}
 	})
 	m.lap(t, fmt.Sprintf("its switch and its libvirt are others: %s", came))
-	if came.lost > 0 {
+	if came.Lost > 0 {
 		t.Errorf("%s: nothing of another node concerns it", came)
 	}
 	m.takes(t, node, true)

@@ -96,7 +96,7 @@ func TestNode(t *testing.T) {
 				}
 				n.ready(t, name, string(pod.UID))
 			})
-			if t.Log(came); came.gap > without {
+			if t.Log(came); came.Gap > without {
 				t.Errorf("more than %s", without)
 			}
 			waitFor(t, c, "the virtual machine's answer", func() bool { _, err := g.get("seconds"); return err == nil })

@@ -46,7 +46,7 @@ func testRestarts(t *testing.T, m *machines, g guest) {
 				took = time.Since(begin)
 			})
 			fmt.Fprintf(&table, "\n%-14s %s; replaced in %.1f s", r.component, came, took.Seconds())
-			if came.gap > r.without {
+			if came.Gap > r.without {
 				t.Errorf("%s: more than %s", came, r.without)
 			}
 			m.until(t, "the virtual machine's answer", g.server.ID, func() error { _, err := g.get("seconds"); return err })

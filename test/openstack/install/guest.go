@@ -34,8 +34,8 @@ var guestModules = []string{
 	"failover", "net_failover", "virtio_net", "virtio_blk",
 }
 
-// guest makes it of Debian's packages.
-func guest(ctx context.Context, log io.Writer) (Guest, error) {
+// NewGuest makes it of Debian's packages, unless it is there.
+func NewGuest(ctx context.Context, log io.Writer) (Guest, error) {
 	dir, err := once("guest", append([]string{guestInit, guestLease}, guestModules...), func(dir string) error {
 		fmt.Fprintln(log, "makes a guest of Debian's packages in", dir)
 		if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -50,7 +50,7 @@ func All(ctx context.Context, root string, w Wanted, log io.Writer) (*Programs, 
 	if w.Guests {
 		var errs [2]error
 		p.Hypervisor, errs[0] = hypervisor.install(ctx, log)
-		p.Guest, errs[1] = guest(ctx, log)
+		p.Guest, errs[1] = NewGuest(ctx, log)
 		if err := errors.Join(errs[:]...); err != nil {
 			return nil, err
 		}

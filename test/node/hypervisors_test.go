@@ -1,0 +1,396 @@
+//go:build node && linux
+
+package node_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/hypervisors"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/imagedata"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/external"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/provider"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/internal/ping"
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
+)
+
+// The network outside: this machine is in it, and the node's second interface.
+const (
+	outsideNetwork = "203.0.113.0/24"
+	outsideAddress = "203.0.113.1"
+)
+
+// machinePods are the pods of a node, and for how long a virtual machine may be without its network while each is replaced. A switch in
+// userspace has no flows without its process.
+var machinePods = []struct {
+	component string
+	without   time.Duration
+}{
+	{"libvirt", 0},
+	{"nova-compute", 0},
+	{"metadata", 0},
+	{"ovn-gateway", 0},
+	{"openvswitch", time.Minute},
+}
+
+// TestHypervisors: two claims become a cloud in which a virtual machine answers outside, on a node that runs nothing but pods, and goes on
+// while each of them is replaced.
+func TestHypervisors(t *testing.T) {
+	if !asked("Hypervisors") {
+		t.Skip("it needs a platform of its own: RUN=TestHypervisors")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Minute)
+	defer cancel()
+	outside(ctx, t)
+	started := time.Now()
+	pool := decode(t, "testdata/hypervisors.yaml")
+	namespaceOf(ctx, t, pool)
+	apply(ctx, t, pool) // it waits for the other
+	plane := order(ctx, t, "testdata/compute.yaml")
+	defer func() {
+		if t.Failed() {
+			t.Log(cluster.LastWords(context.WithoutCancel(ctx), instance(ctx, t, pool)))
+		}
+	}()
+	if err := cluster.WaitCondition(ctx, pool.GroupVersionKind(), client.ObjectKeyFromObject(pool), "Ready"); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("both claims are ready after %.0f s", time.Since(started).Seconds())
+	g := &guest{cloud: login(ctx, t, instance(ctx, t, plane)), pool: instance(ctx, t, pool), http: &http.Client{Timeout: 10 * time.Second}}
+	g.boot(ctx, t)
+	t.Logf("a virtual machine answers after %.0f s", time.Since(started).Seconds())
+	t.Run("Metadata", func(t *testing.T) { g.testMetadata(ctx, t) })
+	t.Run("Privileges", func(t *testing.T) { g.testPrivileges(ctx, t) })
+	usage(ctx, t, g.pool)
+	t.Run("Restarts", func(t *testing.T) { g.testRestarts(ctx, t) })
+	t.Run("Delete", func(t *testing.T) {
+		if err := gone(ctx, g.compute, g.server.ID); err != nil {
+			t.Error(err)
+		}
+		testDelete(ctx, t, pool, g.pool)
+		testDelete(ctx, t, plane, instance(ctx, t, plane))
+	})
+}
+
+// outside gives the node a second interface, and takes it into the pool, with gateways.
+func outside(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for _, args := range [][]string{
+		{"link", "add", "eth1", "type", "veth", "peer", "name", "outside"},
+		{"link", "set", "eth1", "up"},
+		{"link", "set", "outside", "up"},
+		{"addr", "add", outsideAddress + "/24", "dev", "outside"},
+	} {
+		if out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput(); err != nil {
+			t.Fatalf("ip %s: %v: %s", strings.Join(args, " "), err, out)
+		}
+	}
+	all := &corev1.NodeList{}
+	if err := cluster.Client.List(ctx, all); err != nil {
+		t.Fatal(err)
+	}
+	const labels = `{"metadata": {"labels": {"node-role.kubernetes.io/hypervisor": "", "network-gateway": "true"}}}`
+	for _, n := range all.Items {
+		if err := cluster.Client.Patch(ctx, &n, client.RawPatch(types.MergePatchType, []byte(labels))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// guest is a virtual machine, and clients of its cloud.
+type guest struct {
+	cloud *cloud
+	// pool is the namespace of its hypervisor.
+	pool                     string
+	compute, network, glance *gophercloud.ServiceClient
+	server                   *servers.Server
+	// address is its floating IP.
+	address string
+	http    *http.Client
+}
+
+// boot makes everything that a virtual machine needs, and one, and waits until it answers outside.
+func (g *guest) boot(ctx context.Context, t *testing.T) {
+	t.Helper()
+	var errs [3]error
+	g.compute, errs[0] = g.cloud.compute()
+	g.network, errs[1] = g.cloud.neutron()
+	g.glance, errs[2] = g.cloud.glance()
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	image, outside, inside := g.image(ctx, t), g.external(ctx, t), g.internal(ctx, t)
+	router, err := routers.Create(ctx, g.network, routers.CreateOpts{Name: "router", GatewayInfo: &routers.GatewayInfo{NetworkID: outside}}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := routers.AddInterface(ctx, g.network, router.ID, routers.AddInterfaceOpts{SubnetID: inside.Subnets[0]}).Extract(); err != nil {
+		t.Fatal(err)
+	}
+	port, err := ports.Create(ctx, g.network, ports.CreateOpts{NetworkID: inside.ID, Name: "guest"}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	floating, err := floatingips.Create(ctx, g.network, floatingips.CreateOpts{FloatingNetworkID: outside, PortID: port.ID}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.address = floating.FloatingIP
+	flavor, err := flavors.Create(ctx, g.compute, flavors.CreateOpts{Name: "guest", RAM: 128, VCPUs: 1, Disk: new(0)}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.hypervisor(ctx, t)
+	if g.server, err = servers.Create(ctx, g.compute, servers.CreateOpts{
+		Name: "guest", FlavorRef: flavor.ID, ImageRef: image, Networks: []servers.Network{{Port: port.ID}},
+	}, nil).Extract(); err != nil {
+		t.Fatal(err)
+	}
+	if err := active(ctx, g.compute, g.server.ID); err != nil {
+		t.Fatal(err)
+	}
+	g.until(ctx, t, func() error { return ping.Once(g.address, time.Second) })
+	g.until(ctx, t, func() error { _, err := g.get(ctx, "seconds"); return err })
+}
+
+// image uploads what virtual machines boot: a disk that has nothing, with a kernel and its root beside it.
+func (g *guest) image(ctx context.Context, t *testing.T) (id string) {
+	t.Helper()
+	files, err := install.NewGuest(ctx, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upload := func(name, format string, content []byte, properties map[string]string) string {
+		i, err := images.Create(ctx, g.glance, images.CreateOpts{Name: name, ContainerFormat: format, DiskFormat: format, Properties: properties}).Extract()
+		if err == nil {
+			err = imagedata.Upload(ctx, g.glance, i.ID, bytes.NewReader(content)).ExtractErr()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i.ID
+	}
+	kernel, err := os.ReadFile(files.Kernel)
+	root, e := os.ReadFile(files.Initrd)
+	if err := errors.Join(err, e); err != nil {
+		t.Fatal(err)
+	}
+	return upload("guest", "ami", make([]byte, 1<<20), map[string]string{
+		"kernel_id": upload("kernel", "aki", kernel, nil), "ramdisk_id": upload("root", "ari", root, nil), "os_command_line": "console=ttyS0 panic=-1",
+	})
+}
+
+// external makes the network outside, and internal one of the project, from which virtual machines let in what tests ask.
+func (g *guest) external(ctx context.Context, t *testing.T) (id string) {
+	t.Helper()
+	made, err := networks.Create(ctx, g.network, external.CreateOptsExt{
+		External: new(true),
+		CreateOptsBuilder: provider.CreateOptsExt{
+			CreateOptsBuilder: networks.CreateOpts{Name: "outside"},
+			Segments:          []provider.Segment{{NetworkType: "flat", PhysicalNetwork: "physnet1"}},
+		},
+	}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := subnets.Create(ctx, g.network, subnets.CreateOpts{
+		NetworkID: made.ID, IPVersion: gophercloud.IPv4, CIDR: outsideNetwork, EnableDHCP: new(false), GatewayIP: new(outsideAddress),
+	}).Extract(); err != nil {
+		t.Fatal(err)
+	}
+	return made.ID
+}
+
+func (g *guest) internal(ctx context.Context, t *testing.T) *networks.Network {
+	t.Helper()
+	id, err := g.cloud.network(ctx, "inside", "192.0.2.0/24")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := networks.Get(ctx, g.network, id).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := groups.List(g.network, groups.ListOpts{Name: "default", ProjectID: made.ProjectID}).AllPages(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := groups.ExtractGroups(page)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d security groups, %v", len(all), err)
+	}
+	for _, rule := range []rules.CreateOpts{{Protocol: rules.ProtocolICMP}, {Protocol: rules.ProtocolTCP, PortRangeMin: 80, PortRangeMax: 80}} {
+		rule.SecGroupID, rule.Direction, rule.EtherType = all[0].ID, rules.DirIngress, rules.EtherType4
+		if _, err := rules.Create(ctx, g.network, rule).Extract(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return made
+}
+
+// hypervisor waits until Nova has one that is up.
+func (g *guest) hypervisor(ctx context.Context, t *testing.T) {
+	t.Helper()
+	eventually(ctx, t, 5*time.Minute, func() error {
+		page, err := hypervisors.List(g.compute, nil).AllPages(ctx)
+		if err != nil {
+			return err
+		}
+		all, err := hypervisors.ExtractHypervisors(page)
+		if err == nil && (len(all) != 1 || all[0].State != "up") {
+			err = fmt.Errorf("Nova has the hypervisors %+v", all)
+		}
+		return err
+	})
+}
+
+// until waits until nothing fails any more. The error has what the virtual machine says on its console.
+func (g *guest) until(ctx context.Context, t *testing.T, try func() error) {
+	t.Helper()
+	if err := within(ctx, 3*time.Minute, try); err != nil {
+		console, e := servers.ShowConsoleOutput(ctx, g.compute, g.server.ID, servers.ShowConsoleOutputOpts{Length: 40}).Extract()
+		t.Fatalf("%v\nits console (%v):\n%s", err, e, console)
+	}
+}
+
+// get reads what the virtual machine serves.
+func (g *guest) get(ctx context.Context, path string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+g.address+"/"+path, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	response, err := g.http.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", response.Status, text)
+	}
+	return strings.TrimSpace(string(text)), err
+}
+
+// seconds that the virtual machine has counted since it started.
+func (g *guest) seconds(ctx context.Context, t *testing.T) int {
+	t.Helper()
+	text, err := g.get(ctx, "seconds")
+	n, e := strconv.Atoi(text)
+	if err := errors.Join(err, e); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// testMetadata: it was told what it is, by the agent of its node.
+func (g *guest) testMetadata(ctx context.Context, t *testing.T) {
+	g.until(ctx, t, func() error {
+		text, err := g.get(ctx, "meta_data.json")
+		if err == nil && !strings.Contains(text, g.server.ID) {
+			err = fmt.Errorf("it was told %q", text)
+		}
+		return err
+	})
+}
+
+// testPrivileges: no container of the node is privileged, and each has a profile of system calls.
+func (g *guest) testPrivileges(ctx context.Context, t *testing.T) {
+	all := &corev1.PodList{}
+	if err := cluster.Client.List(ctx, all, client.InNamespace(g.pool)); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all.Items {
+		for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+			s := c.SecurityContext
+			if s == nil || s.Privileged != nil && *s.Privileged || s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem {
+				t.Errorf("%s of %s has %+v", c.Name, p.Name, s)
+			}
+		}
+	}
+}
+
+// testRestarts: each pod of the node is replaced while the virtual machine is pinged, which goes on.
+func (g *guest) testRestarts(ctx context.Context, t *testing.T) {
+	for _, r := range machinePods {
+		t.Run(r.component, func(t *testing.T) {
+			before, took := g.seconds(ctx, t), time.Duration(0)
+			came, err := ping.During(g.address, func() {
+				begin := time.Now()
+				g.replace(ctx, t, r.component)
+				took = time.Since(begin)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s; replaced in %.1f s", came, took.Seconds())
+			if came.Gap > r.without {
+				t.Errorf("that is more than %s", r.without)
+			}
+			g.until(ctx, t, func() error { _, err := g.get(ctx, "seconds"); return err })
+			if after := g.seconds(ctx, t); after <= before {
+				t.Errorf("the virtual machine has started again: it counted to %d, and now to %d", before, after)
+			}
+			g.until(ctx, t, func() error {
+				id, err := g.get(ctx, "cgi-bin/metadata")
+				if err == nil && !strings.HasPrefix(id, "i-") {
+					err = fmt.Errorf("its id is %q", id)
+				}
+				return err
+			})
+		})
+	}
+}
+
+// replace deletes the pod of a component, and waits until another one is ready.
+func (g *guest) replace(ctx context.Context, t *testing.T, component string) {
+	t.Helper()
+	pods := func() []corev1.Pod {
+		all := &corev1.PodList{}
+		if err := cluster.Client.List(ctx, all, client.InNamespace(g.pool), client.MatchingLabels{"app.kubernetes.io/component": component}); err != nil {
+			t.Fatal(err)
+		}
+		return all.Items
+	}
+	before := pods()
+	if len(before) != 1 {
+		t.Fatalf("%s has %d pods", component, len(before))
+	}
+	if err := cluster.Client.Delete(ctx, &before[0]); err != nil {
+		t.Fatal(err)
+	}
+	eventually(ctx, t, 3*time.Minute, func() error {
+		now := pods()
+		if len(now) == 1 && now[0].UID != before[0].UID && slices.ContainsFunc(now[0].Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		}) {
+			return nil
+		}
+		return fmt.Errorf("%s has %d pods", component, len(now))
+	})
+}
