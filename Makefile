@@ -133,7 +133,7 @@ tempest: ## Let a cloud of every release run Tempest's tests of Keystone, or tho
 	go test -tags openstack -count=1 -timeout 3h -v -run '^TestTempest$$' ./test/openstack -args -service tempest $(if $(RUN),-tests '$(RUN)')
 
 # Needs root and Linux: the node runs in network, mount and process namespaces of its own.
-node-up: ## Start a real node on this machine, without Docker: [ARGS=-platform] adds the operators, Crossplane and everything of ours
+node-up: ## Start a real node on this machine, without Docker: [ARGS=-platform, -storage or -hypervisors] adds operators, Crossplane and everything of ours
 	@go build -o "$(CACHE)/bin/node-up" ./test/node/up
 	@"$(CACHE)/bin/node-up" -root "$(CURDIR)" $(ARGS)
 

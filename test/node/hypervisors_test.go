@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,17 +32,11 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/c5c3/crossplane-cobaltcore/test/internal/ping"
+	"github.com/c5c3/crossplane-cobaltcore/test/node"
 	"github.com/c5c3/crossplane-cobaltcore/test/openstack/install"
-)
-
-// The network outside: this machine is in it, and the node's second interface.
-const (
-	outsideNetwork = "203.0.113.0/24"
-	outsideAddress = "203.0.113.1"
 )
 
 // machinePods are the pods of a node, and for how long a virtual machine may be without its network while each is replaced. A switch in
@@ -67,7 +60,11 @@ func TestHypervisors(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Minute)
 	defer cancel()
-	outside(ctx, t)
+	if !*running {
+		if err := cluster.Hypervisor(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
 	started := time.Now()
 	pool := decode(t, "testdata/hypervisors.yaml")
 	namespaceOf(ctx, t, pool)
@@ -96,31 +93,6 @@ func TestHypervisors(t *testing.T) {
 		testDelete(ctx, t, pool, g.pool)
 		testDelete(ctx, t, plane, instance(ctx, t, plane))
 	})
-}
-
-// outside gives the node a second interface, and takes it into the pool, with gateways.
-func outside(ctx context.Context, t *testing.T) {
-	t.Helper()
-	for _, args := range [][]string{
-		{"link", "add", "eth1", "type", "veth", "peer", "name", "outside"},
-		{"link", "set", "eth1", "up"},
-		{"link", "set", "outside", "up"},
-		{"addr", "add", outsideAddress + "/24", "dev", "outside"},
-	} {
-		if out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput(); err != nil {
-			t.Fatalf("ip %s: %v: %s", strings.Join(args, " "), err, out)
-		}
-	}
-	all := &corev1.NodeList{}
-	if err := cluster.Client.List(ctx, all); err != nil {
-		t.Fatal(err)
-	}
-	const labels = `{"metadata": {"labels": {"node-role.kubernetes.io/hypervisor": "", "network-gateway": "true"}}}`
-	for _, n := range all.Items {
-		if err := cluster.Client.Patch(ctx, &n, client.RawPatch(types.MergePatchType, []byte(labels))); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // guest is a virtual machine, and clients of its cloud.
@@ -220,7 +192,7 @@ func (g *guest) external(ctx context.Context, t *testing.T) (id string) {
 		t.Fatal(err)
 	}
 	if _, err := subnets.Create(ctx, g.network, subnets.CreateOpts{
-		NetworkID: made.ID, IPVersion: gophercloud.IPv4, CIDR: outsideNetwork, EnableDHCP: new(false), GatewayIP: new(outsideAddress),
+		NetworkID: made.ID, IPVersion: gophercloud.IPv4, CIDR: node.OutsideNetwork, EnableDHCP: new(false), GatewayIP: new(node.OutsideAddress),
 	}).Extract(); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@
 //	up               start in the background, and return when it is ready
 //	up -platform     the same, with the operators of other projects, Crossplane, and everything of ours, for control planes
 //	up -storage      the same for Ceph clusters
+//	up -hypervisors  the same for control planes and hypervisors, of which the node is one
 //	up -down         stop it; nothing is left
 //
 // The cluster has a network of its own. The script that it names runs a command there, with the administrator's kubeconfig:
@@ -40,6 +41,7 @@ const startTimeout = 10 * time.Minute
 const (
 	platformFlag = "platform"
 	storageFlag  = "storage"
+	poolFlag     = "hypervisors"
 )
 
 // deviceSize is that of a device for Ceph, in bytes. Nobody has more of it than is written.
@@ -52,6 +54,7 @@ func main() {
 	background := flag.Bool("background", false, "be the cluster")
 	platform := flag.Bool(platformFlag, false, "install the operators of control planes, Crossplane and everything of ours, too")
 	storage := flag.Bool(storageFlag, false, "install the operators of Ceph clusters, Crossplane and everything of ours, too")
+	pool := flag.Bool(poolFlag, false, "install the operators of control planes, Crossplane and everything of ours, and make the node a hypervisor")
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
 	folder, err := node.Folder()
@@ -65,6 +68,8 @@ func main() {
 			u.kit, u.flag = &node.ControlPlanes, platformFlag
 		case *storage:
 			u.kit, u.flag = &node.Storage, storageFlag
+		case *pool:
+			u.kit, u.flag = &node.Hypervisors, poolFlag
 		}
 		switch {
 		case *down:
@@ -179,7 +184,13 @@ func (u up) serve() error {
 		}
 	}
 	text := "the node is ready"
-	if u.flag == storageFlag {
+	switch u.flag {
+	case poolFlag:
+		if err := n.Hypervisor(starting); err != nil {
+			return err
+		}
+		text += fmt.Sprintf(", a hypervisor that leads to %s by %s (test/node/testdata has claims of both kinds)", node.OutsideNetwork, node.Uplink)
+	case storageFlag:
 		device, err := n.Device(deviceSize)
 		if err != nil {
 			return err
