@@ -29,8 +29,6 @@ var unbuilt = map[string][]string{
 		"spec.agents.kvmNodeAgent",
 		"spec.agents.labelsInjector",
 		"spec.agents.metadata.image",
-		"spec.agents.novaCompute.allowUnknown",
-		"spec.agents.novaCompute.config",
 		"spec.agents.novaCompute.image",
 		"spec.agents.openvswitch.image",
 		"spec.agents.ovnController.image",

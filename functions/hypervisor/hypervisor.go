@@ -21,6 +21,8 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/override"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/release"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
 	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/limit"
@@ -119,6 +121,8 @@ type model struct {
 	logins, pull tenantsecret.Set
 	pullSecrets  []common.ObjectName
 	seen         observe.State
+	// options of nova-compute that the spec has beside its fields.
+	options oslo.Config
 }
 
 // images of what runs on nodes. They are the platform's: who chooses one of these has the node.
@@ -153,7 +157,8 @@ func derive(in function.Input[hypervisorv1.HypervisorCluster]) (*model, error) {
 		return m, m.forgotten()
 	}
 	m.logins = m.loginSet()
-	return m, m.findImages()
+	m.options, err = override.Compute(string(m.plane.release), m.agents().NovaCompute.Config)
+	return m, errors.Join(err, m.findImages())
 }
 
 // setDefaults repeats the defaults of the schema, for callers that do not go through an API server.

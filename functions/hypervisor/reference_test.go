@@ -171,6 +171,10 @@ func TestRefused(t *testing.T) {
 		},
 		"Unbuilt": {"The API has it.", more("images: {registry: a.b}"), theirs, "spec.images", "not built yet"},
 		"Delete":  {"Nobody removes it.", more("deletionPolicy: Delete"), theirs, "spec.deletionPolicy", "say Retain"},
+		"Option": {
+			"nova-compute would read a file of the node.", more("agents: {novaCompute: {config: {libvirt: {rng_dev_path: /etc/shadow}}}}"), theirs,
+			"spec.agents.novaCompute.config.libvirt.rng_dev_path", "has rights of its node",
+		},
 		"Driver": {
 			"Nova does not drive it.", more("virtualization: {driver: cloud-hypervisor}"), theirs, "spec.virtualization.driver", "say kvm or qemu",
 		},

@@ -21,7 +21,23 @@ type setting struct {
 
 // options draws some of a service's own options.
 func options(service string) constraint {
-	all := sync.OnceValue(func() []setting { return settings(service) })
+	return someOf(service, func(release string, over common.Overrides) error {
+		_, err := override.Options(service, release, over, "spec")
+		return err
+	})
+}
+
+// computeOptions draws some of nova-compute's.
+func computeOptions() constraint {
+	return someOf("nova", func(release string, over common.Overrides) error {
+		_, err := override.Compute(release, over.Config)
+		return err
+	})
+}
+
+// someOf draws some of a service's options that are taken in every release.
+func someOf(service string, check func(release string, over common.Overrides) error) constraint {
+	all := sync.OnceValue(func() []setting { return settings(service, check) })
 	return constraint{instead: rapid.Custom(func(t *rapid.T) any {
 		out := object{}
 		for range rapid.IntRange(0, most).Draw(t, "options") {
@@ -32,7 +48,7 @@ func options(service string) constraint {
 	})}
 }
 
-func settings(service string) []setting {
+func settings(service string, check func(release string, over common.Overrides) error) []setting {
 	releases := registry.All(service)
 	var out []setting
 	for _, o := range servicetest.Options(releases[0]) {
@@ -42,10 +58,7 @@ func settings(service string) []setting {
 				panic(err)
 			}
 			over := common.Overrides{Config: common.Config{o.Group: {o.Name: {Raw: raw}}}}
-			refuses := func(r *registry.Registry) bool {
-				_, err := override.Options(service, r.Release, over, "spec")
-				return err != nil
-			}
+			refuses := func(r *registry.Registry) bool { return check(r.Release, over) != nil }
 			if !slices.ContainsFunc(releases, refuses) {
 				out = append(out, setting{o.Group, o.Name, value})
 			}

@@ -58,13 +58,10 @@ type NovaCompute struct {
 	// Resources of the container. Absent: the platform's.
 	// +optional
 	Resources *common.Resources `json:"resources,omitempty"`
-	// Configuration options, as {<group>: {<option>: <value>}}.
+	// Options of nova.conf, as {<group>: {<option>: <value>}}: those that reach nothing beside virtual machines, since
+	// nova-compute has rights of its node.
 	// +optional
 	Config common.Config `json:"config,omitempty"`
-	// Accept options that Nova does not have in the control plane's release, such as those of a patched image. They are
-	// written as they are.
-	// +optional
-	AllowUnknown bool `json:"allowUnknown,omitempty"`
 }
 
 // Lifecycle says how nodes enter and leave service.

@@ -11,6 +11,7 @@ var services = map[string][]table{
 	"nova":      {nova, queue, client, everyService},
 	"heat":      {heat, queue, client, everyService},
 	directories: {keystoneDomain},
+	computes:    {novaCompute},
 }
 
 // directories names the table of the files of Keystone's domains, whose options are checked apart from those of keystone.conf.

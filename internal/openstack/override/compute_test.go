@@ -1,0 +1,74 @@
+package override
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/oslo"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/registry"
+)
+
+// TestCompute: a pool's nova-compute takes what reaches nothing else than its virtual machines, in every release, and nothing that is not
+// listed, by whatever name.
+func TestCompute(t *testing.T) {
+	const in = "spec.agents.novaCompute.config."
+	for name, tc := range map[string]struct {
+		reason, in, want string
+		options          oslo.Config
+	}{
+		"None": {reason: "Nothing is said.", in: "{}", options: oslo.Config{}},
+		"Tuned": {
+			reason: "What it does, and when.", in: `{config: {DEFAULT: {max_concurrent_builds: 4}, Libvirt: {hw_machine_type: [x86_64=q35]}}}`,
+			options: oslo.Config{"DEFAULT": {"max_concurrent_builds": int64(4)}, "libvirt": {"hw_machine_type": []string{"x86_64=q35"}}},
+		},
+		"Field": {
+			reason: "Fields set it, of slices, too.", in: "{config: {DEFAULT: {cpu_allocation_ratio: 4}}}",
+			want: in + "DEFAULT.cpu_allocation_ratio: a slice may have another one; set spec.cpu.allocationRatio instead",
+		},
+		"Node": {
+			reason: "It would have another file of the node.", in: "{config: {libvirt: {rng_dev_path: /etc/shadow}}}",
+			want: in + "libvirt.rng_dev_path: " + reachesNode + "; leave it out",
+		},
+		"Driver": {reason: "It would load code.", in: "{config: {DEFAULT: {compute_driver: a.B}}}", want: in + "DEFAULT.compute_driver: " + reachesNode + "; leave it out"},
+		"Group":  {reason: "No group but those.", in: "{config: {pci: {device_spec: '{}'}}}", want: in + "pci.device_spec: " + reachesNode + "; leave it out"},
+		"Unknown": {
+			reason: "Nova has none of the kind.", in: "{config: {ours: {a: b}}}", want: in + "ours.a: " + reachesNode + "; leave it out",
+		},
+		"Value": {
+			reason: "Nova would not start.", in: "{config: {DEFAULT: {max_concurrent_builds: many}}}",
+			want: in + `DEFAULT.max_concurrent_builds: [DEFAULT] max_concurrent_builds must be a whole number of at least 0, but "many" is not`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, r := range registry.All("nova") {
+				options, err := Compute(r.Release, overrides(t, tc.in).Config)
+				got := ""
+				if err != nil {
+					got = err.Error()
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s: %s (-want +got):\n%s", r.Release, tc.reason, diff)
+				}
+				if diff := cmp.Diff(tc.options, options); diff != "" {
+					t.Errorf("%s: %s (-want +got):\n%s", r.Release, tc.reason, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestComputeNames: of each option that is a pool's to set, the name says that it reaches nothing, or somebody has looked.
+func TestComputeNames(t *testing.T) {
+	looked := map[string]bool{ // sizes, intervals and limits, whatever their names have in them
+		"reserved_host_cpus": true, "reserved_host_disk_mb": true, "resume_guests_state_on_host_boot": true, "force_config_drive": true,
+		"resource_provider_association_refresh": true,
+	}
+	for group, options := range novaCompute {
+		for option, o := range options {
+			if o.tenant && reaches.MatchString(option) && !looked[option] {
+				t.Errorf("[%s] %s is a pool's to set", group, option)
+			}
+		}
+	}
+}
