@@ -54,7 +54,7 @@ func main() {
 	background := flag.Bool("background", false, "be the cluster")
 	platform := flag.Bool(platformFlag, false, "install the operators of control planes, Crossplane and everything of ours, too")
 	storage := flag.Bool(storageFlag, false, "install the operators of Ceph clusters, Crossplane and everything of ours, too")
-	pool := flag.Bool(poolFlag, false, "install the operators of control planes, Crossplane and everything of ours, and make the node a hypervisor")
+	pool := flag.Bool(poolFlag, false, "the same as -platform, and make the node a hypervisor")
 	flag.Parse()
 	ctrl.SetLogger(logr.Discard())
 	folder, err := node.Folder()
@@ -189,7 +189,7 @@ func (u up) serve() error {
 		if err := n.Hypervisor(starting); err != nil {
 			return err
 		}
-		text += fmt.Sprintf(", a hypervisor that leads to %s by %s (test/node/testdata has claims of both kinds)", node.OutsideNetwork, node.Uplink)
+		text += fmt.Sprintf(", a hypervisor that leads to %s by %s (claims are in test/node/testdata)", node.OutsideNetwork, node.Uplink)
 	case storageFlag:
 		device, err := n.Device(deviceSize)
 		if err != nil {
