@@ -91,7 +91,7 @@ var graph = compose.Graph[*model]{
 	},
 	{
 		Name: volumeKeysComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent, pullComponent},
-		Enabled: func(m *model) bool { return len(m.inCeph()) > 0 }, Build: volumeKeys,
+		Follows: []string{libvirtComponent}, Enabled: func(m *model) bool { return len(m.inCeph()) > 0 }, Build: volumeKeys,
 	},
 	{
 		Name: computeComponent, Phase: common.PhaseCompute,

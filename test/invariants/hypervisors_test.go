@@ -227,6 +227,7 @@ var hypervisorOrders = []order{
 	{first: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*volume-secrets`, then: `SecretStore\.external-secrets\.io volume-secrets`, why: "it reads with that account"},
 	{first: `SecretStore\.external-secrets\.io volume-secrets`, then: `ExternalSecret\.external-secrets\.io volume-key-.*`, why: "they are read by it"},
 	{first: `ExternalSecret\.external-secrets\.io volume-key-.*`, then: `ConfigMap volume-keys-config-.*`, why: "libvirt is told of them"},
+	{first: `DaemonSet\.apps libvirt.*`, then: `(ServiceAccount|Role\.rbac.*|RoleBinding\.rbac.*) .*volume-secrets`, exists: true, why: "its pods tell it the keys"},
 	{first: `ConfigMap volume-keys-config-.*`, then: `DaemonSet\.apps volume-keys.*`, why: "its pods run it"},
 	{first: `DaemonSet\.apps openvswitch.*`, then: `ConfigMap (ovn-controller|metadata)-config-.*`, exists: true, why: "they speak to it"},
 	{first: `DaemonSet\.apps ovn-.*`, then: `ConfigMap metadata-config-.*`, why: "it gives the node its name"},
