@@ -32,6 +32,7 @@ func TestMigration(t *testing.T) {
 		t.Run("ThereAndBack", func(t *testing.T) { testThereAndBack(t, m, g) })
 		t.Run("Leave", func(t *testing.T) { testLeave(t, m, g) })
 		t.Run("Receiver", func(t *testing.T) { testReceiver(t, m, g) })
+		t.Run("Outages", func(t *testing.T) { testOutages(t, m, g) })
 		t.Run("PowerLoss", func(t *testing.T) { testPowerLoss(t, m, g) })
 		m.memory(t)
 	})
@@ -179,15 +180,23 @@ func (m *machines) goesOn(t *testing.T, g guest, before int, on string) {
 // service of nova-compute on a node.
 func (m *machines) service(t *testing.T, node string) services.Service {
 	t.Helper()
-	page, err := services.List(m.ServiceClient, services.ListOpts{Binary: "nova-compute", Host: node}).AllPages(context.Background())
+	s, err := m.serviceOf(node)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+func (m *machines) serviceOf(node string) (services.Service, error) {
+	page, err := services.List(m.ServiceClient, services.ListOpts{Binary: "nova-compute", Host: node}).AllPages(context.Background())
+	if err != nil {
+		return services.Service{}, err
+	}
 	all, err := services.ExtractServices(page)
 	if err != nil || len(all) != 1 {
-		t.Fatalf("%d services of %s, %v", len(all), node, err)
+		return services.Service{}, fmt.Errorf("%d services of %s, %w", len(all), node, err)
 	}
-	return all[0]
+	return all[0], nil
 }
 
 // takes says whether a node takes virtual machines.

@@ -1,0 +1,79 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/c5c3/crossplane-cobaltcore/test/openstack/operators"
+)
+
+// controlPlanePods are those whose loss hypervisors could notice: their cell's conductor and queue, OVN's southbound database, of which there
+// is one member here, which leads, and the database behind everything.
+var controlPlanePods = []string{"nova-cell1-conductor-0", "rabbitmq-server-0", "ovn-southbound-0", "mariadb-0"}
+
+// testOutages: each of these is killed while a virtual machine is pinged, which does not notice. The hypervisors are back by themselves.
+func testOutages(t *testing.T, m *machines, g guest) {
+	var table strings.Builder
+	for _, name := range controlPlanePods {
+		t.Run(name, func(t *testing.T) {
+			before, back := m.seconds(t, g), time.Duration(0)
+			came := pinged(t, g.address, func() {
+				begin := time.Now()
+				m.killed(t, name)
+				for n := range m.nodes {
+					node := fmt.Sprintf("node-%d", n)
+					m.until(t, "a report of "+node, g.server.ID, func() error {
+						s, err := m.serviceOf(node)
+						if err == nil && (s.State != "up" || s.UpdatedAt.Before(begin)) {
+							err = fmt.Errorf("it is %s, by what it reported at %s", s.State, s.UpdatedAt)
+						}
+						return err
+					})
+				}
+				back = time.Since(begin)
+			})
+			fmt.Fprintf(&table, "\n%-24s %s; the hypervisors have reported after %.0f s", name, came, back.Seconds())
+			if came.Lost > 0 {
+				t.Errorf("%s", came)
+			}
+			if after := m.seconds(t, g); after <= before {
+				t.Errorf("the virtual machine has started again: it counted to %d, and now to %d", before, after)
+			}
+		})
+	}
+	t.Log(table.String())
+}
+
+// killed ends a pod of the control plane at once, and waits until another one is ready.
+func (m *machines) killed(t *testing.T, name string) {
+	t.Helper()
+	pod := func(ctx context.Context) (*corev1.Pod, error) {
+		p := &corev1.Pod{}
+		return p, m.cloud.Cluster.Client.Get(ctx, types.NamespacedName{Namespace: m.cloud.Namespace, Name: name}, p)
+	}
+	before, err := pod(context.Background())
+	if err == nil {
+		err = m.cloud.Cluster.Kill(m.cloud.Namespace, name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = m.cloud.Cluster.Wait(context.Background(), operators.Timeout, "another pod "+name, func(ctx context.Context) (bool, error) {
+		now, err := pod(ctx)
+		return err == nil && now.UID != before.UID && slices.ContainsFunc(now.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		}), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
