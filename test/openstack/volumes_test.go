@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
@@ -127,6 +129,13 @@ func (d *disks) detach(t *testing.T, g guest, volume string) {
 	if err := d.cinder.becomes(context.Background(), volume, "available"); err != nil {
 		t.Fatalf("%v\n%s", err, d.logs(t, "nova-compute"))
 	}
+	d.until(t, "the end of the attachment in Nova", g.server.ID, func() error { // Cinder hears of it before Nova writes it down.
+		_, err := volumeattach.Get(context.Background(), d.ServiceClient, g.server.ID, volume).Extract()
+		if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+			return nil
+		}
+		return fmt.Errorf("it still has one (%w)", err)
+	})
 	t.Logf("detached in %.1f s", time.Since(begin).Seconds())
 	if _, has, err := g.disk(volume, ""); has || err != nil {
 		t.Errorf("the virtual machine still has the volume: %t, %v", has, err)
