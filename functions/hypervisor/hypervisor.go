@@ -32,7 +32,9 @@ import (
 func New() function.Runner {
 	return function.Kind[hypervisorv1.HypervisorCluster, *model]{
 		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
-		Remarks: []function.Remark[*model]{{Type: volumesAttachable, Verdict: (*model).attachable}},
+		Remarks: []function.Remark[*model]{
+			{Type: volumesAttachable, Verdict: (*model).attachable}, {Type: nodesCleared, Verdict: (*model).cleared},
+		},
 	}
 }
 
@@ -97,8 +99,15 @@ var graph = compose.Graph[*model]{
 		Enabled: (*model).known, Build: novaCompute, Version: func(m *model) string { return string(m.plane.release) },
 	},
 	{
-		Name: aggregatesComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent}, Follows: []string{computeComponent},
+		Name: companionComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent}, Follows: []string{computeComponent},
+		Enabled: (*model).known, Build: companion,
+	},
+	{
+		Name: aggregatesComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent},
 		Enabled: (*model).aggregated, Build: aggregates,
+	},
+	{
+		Name: checkComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent}, Enabled: (*model).known, Build: check,
 	},
 }.MustValidate()
 

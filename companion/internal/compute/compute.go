@@ -1,5 +1,6 @@
 // Package compute asks Nova's API which of its processes report, and removes the records of those that are gone
-// (https://docs.openstack.org/api-ref/compute/#compute-services-os-services). It makes flavors and host aggregates.
+// (https://docs.openstack.org/api-ref/compute/#compute-services-os-services). It makes flavors and host aggregates, and removes what Placement
+// and Neutron keep of hypervisors that are gone.
 package compute
 
 import (
@@ -32,8 +33,11 @@ type Service struct {
 	Up bool
 }
 
-// API is Nova's, for a user who is logged in. Every error is a sentence with what Nova answered.
-type API struct{ client *gophercloud.ServiceClient }
+// API is Nova's, for a user who is logged in, and what it needs of its neighbours'. Every error is a sentence with what was answered.
+type API struct {
+	client *gophercloud.ServiceClient
+	user   *identity.User
+}
 
 // Find logs in as an object of a namespace says, and finds Nova in the catalog. What keeps it from that is the problem; an error is the API
 // server's.
@@ -53,7 +57,7 @@ func Find(
 		return nil, err.Error(), nil //nolint:nilerr // That is the problem.
 	}
 	service.Microversion = microversion
-	return &API{service}, "", nil
+	return &API{service, user}, "", nil
 }
 
 // Services are the records of all processes, or of those of one program. Those of a cell whose database does not answer are missing.
@@ -93,23 +97,39 @@ type failed struct {
 // Error is the sentence.
 func (f *failed) Error() string { return f.sentence }
 
-// explain makes a sentence of an error: what Nova says, which it wraps in the name of the error.
-func explain(what string, err error) error {
+// explain makes a sentence of an error of Nova's.
+func explain(what string, err error) error { return explainOf("Nova", what, err) }
+
+// explainOf makes a sentence of an error: what a service says, which Nova and Neutron wrap in its name, and Placement lists.
+func explainOf(service, what string, err error) error {
 	text, code := err.Error(), 0
 	var answer gophercloud.ErrUnexpectedResponseCode
 	if lost := steady.Unanswered(err); lost != "" {
 		text = lost
 	} else if errors.As(err, &answer) {
 		code = answer.Actual
-		text = fmt.Sprintf("Nova answers %d", code)
-		var body map[string]struct {
-			Message string `json:"message"`
-		}
-		if json.Unmarshal(answer.Body, &body) == nil {
-			for _, e := range body {
-				text = strings.TrimSuffix(text+": "+e.Message, ": ")
-			}
-		}
+		text = strings.TrimSuffix(fmt.Sprintf("%s answers %d: %s", service, code, said(answer.Body)), ": ")
 	}
 	return &failed{fmt.Sprintf("cannot %s: %s", what, text), code}
+}
+
+// said is what a service says of an error.
+func said(body []byte) string {
+	var wrapped map[string]struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(body, &wrapped) == nil {
+		for _, e := range wrapped {
+			return e.Message
+		}
+	}
+	var listed struct {
+		Errors []struct {
+			Detail string `json:"detail"`
+		} `json:"errors"`
+	}
+	if json.Unmarshal(body, &listed) == nil && len(listed.Errors) > 0 {
+		return strings.TrimSpace(listed.Errors[0].Detail)
+	}
+	return ""
 }

@@ -166,6 +166,8 @@ func TestAlerts(t *testing.T) {
 		"HostsNotMapped": isFalse(warning, "30m", "cell_mapping", "HostsMapped"),
 		"ProcessesDown":  isFalse(warning, "15m", "service_check", "Ready"),
 
+		"NodeLeftMachinesBehind": isFalse(warning, "1h", "service_check", "Cleared"),
+
 		"ComputeCatalogNotReady": isFalse(warning, "30m", "compute_catalog", "Ready"),
 
 		"NetworksDrifted":       isFalse(warning, "5m", "ovn_sync", "InSync"),
