@@ -23,7 +23,7 @@ import (
 )
 
 // TestMigration: a virtual machine moves between two nodes while it is pinged; a node is emptied, updated and taken into service again; one
-// loses power; and one fails in the middle of a migration to it.
+// loses power; one fails in the middle of a migration to it; and one is gone for good.
 func TestMigration(t *testing.T) {
 	t.Run(string(restarted), func(t *testing.T) {
 		m := startSeveral(t, 2)
@@ -33,6 +33,7 @@ func TestMigration(t *testing.T) {
 		t.Run("Leave", func(t *testing.T) { testLeave(t, m, g) })
 		t.Run("Receiver", func(t *testing.T) { testReceiver(t, m, g) })
 		t.Run("PowerLoss", func(t *testing.T) { testPowerLoss(t, m, g) })
+		t.Run("Gone", func(t *testing.T) { testGone(t, m, g) }) // The last one: the node does not come back.
 		m.memory(t)
 	})
 }
