@@ -18,6 +18,9 @@ const conditionReady = "Ready"
 // conditionCleared: nothing is left of nodes that have gone.
 const conditionCleared = "Cleared"
 
+// conditionEvicted: no virtual machine is on a node that is cordoned.
+const conditionEvicted = "Evicted"
+
 var (
 	metrics = controller.NewMetrics("service_check")
 	up      = metrics.Gauge("up", "Number of processes that report.", "binary")
@@ -61,6 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // +kubebuilder:rbac:groups=openstack.c5c3.io,resources=servicechecks/status,verbs=get;update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get
 // +kubebuilder:rbac:groups=apps,resources=daemonsets;statefulsets,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 func Add(mgr ctrl.Manager) error { return kind.Add(mgr) }

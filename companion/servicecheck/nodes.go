@@ -25,6 +25,8 @@ const (
 type nodes struct {
 	// own have a pod of this check, and others one of another check of the namespace.
 	own, others map[string]bool
+	// evicted are those of this check that are emptied when they are cordoned.
+	evicted map[string]bool
 	// settled: each DaemonSet has a pod for each of its nodes, so that a node without one has left.
 	settled bool
 }
@@ -34,7 +36,7 @@ func (n nodes) left(node string) bool { return n.settled && !n.own[node] && !n.o
 
 // look finds the nodes by the pods that are there. Those of other checks are looked at, too: a node may go from one pool to another.
 func look(ctx context.Context, reader client.Reader, c *openstackv1.ServiceCheck) (nodes, error) {
-	out := nodes{own: map[string]bool{}, others: map[string]bool{}, settled: true}
+	out := nodes{own: map[string]bool{}, others: map[string]bool{}, evicted: map[string]bool{}, settled: true}
 	all := &openstackv1.ServiceCheckList{}
 	if err := reader.List(ctx, all, client.InNamespace(c.Namespace)); err != nil {
 		return out, fmt.Errorf("cannot list the ServiceChecks: %w", err)
@@ -52,6 +54,7 @@ func look(ctx context.Context, reader client.Reader, c *openstackv1.ServiceCheck
 			out.settled = out.settled && complete
 			for _, node := range found {
 				into[node] = true
+				out.evicted[node] = out.evicted[node] || own && s.EvictOnCordon
 			}
 		}
 	}
@@ -101,7 +104,7 @@ func (w *world) askNodes(ctx context.Context, env *controller.Env) error {
 		w.remains = append(w.remains, left)
 	}
 	w.records = kept
-	return nil
+	return w.askEvictions(ctx, env)
 }
 
 // failed makes a problem of an error of a service's: it is reported, and asked again.
@@ -127,12 +130,19 @@ func (w *world) askLeft(ctx context.Context, r openstackv1.NodeRecord, agents []
 	if out.servers, err = w.nova.ServersOn(ctx, r.Name); err != nil {
 		return out, err
 	}
-	out.migrations, err = w.nova.Migrating(ctx, r.Name)
+	all, err := w.nova.Migrations(ctx, r.Name)
+	for _, m := range all {
+		if !m.Over() {
+			out.migrations++
+		}
+	}
 	return out, err
 }
 
 // nothing is left of it.
-func (r *remains) nothing() bool { return r.service == nil && len(r.providers)+len(r.agents)+len(r.servers) == 0 }
+func (r *remains) nothing() bool {
+	return r.service == nil && len(r.providers)+len(r.agents)+len(r.servers) == 0
+}
 
 // absent are the nodes that are remembered and have no pod, while nobody knows whether they have left.
 func (w *world) absent() (out []string) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
@@ -41,6 +43,13 @@ func next(w *world) controller.Step {
 		}
 		s.Name, s.Note = "Cleared", "removed what nodes that are gone have left: "+strings.Join(all, "; ")
 		s.Record, s.Do = true, w.clear(gone)
+		return s
+	}
+	if words, do := w.evict(); len(do) > 0 {
+		s.Name, s.Note, s.After = "Evicting", strings.Join(words, ", "), soon
+		s.Record, s.Do = true, all(do)
+	} else if w.evicting() {
+		s.After = soon
 	}
 	return s
 }
@@ -124,6 +133,11 @@ func (w *world) report() {
 	s.Binaries = s.Binaries[:min(len(s.Binaries), binaryLimit)]
 	if len(w.check.Spec.Nodes) > 0 {
 		condition.Set(&s.Conditions, conditionCleared, w.check.Generation, w.now, w.cleared())
+	}
+	if slices.ContainsFunc(w.check.Spec.Nodes, func(n openstackv1.CheckedNodes) bool { return n.EvictOnCordon }) {
+		condition.Set(&s.Conditions, conditionEvicted, w.check.Generation, w.now, w.evicted())
+	} else {
+		meta.RemoveStatusCondition(&s.Conditions, conditionEvicted)
 	}
 	if missing := w.missing(); len(missing) > 0 {
 		w.set(condition.False("ProcessesDown", strings.Join(missing, "; ")))

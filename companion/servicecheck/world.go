@@ -32,6 +32,9 @@ type world struct {
 	nodes   nodes
 	records []openstackv1.NodeRecord
 	remains []remains
+	// evictions are of nodes that are cordoned, and open those that nothing keeps from virtual machines any more.
+	evictions []eviction
+	open      []compute.Service
 }
 
 // set is what matters of a StatefulSet. One that is not there is none.

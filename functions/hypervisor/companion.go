@@ -17,8 +17,11 @@ const (
 	checkComponent     = "service-check"
 )
 
-// nodesCleared is the condition that says whether anything is left of nodes that have gone, and why.
-const nodesCleared = "NodesCleared"
+// Conditions that repeat the companion's: whether anything is left of nodes that have gone, and whether those that are cordoned are empty.
+const (
+	nodesCleared = "NodesCleared"
+	nodesEvicted = "NodesEvicted"
+)
 
 // checkEvery is how often the companion looks, in seconds.
 const checkEvery = 60
@@ -32,10 +35,16 @@ func (m *model) computeSets() []string {
 	return out
 }
 
-// companion lets the control plane's companion look where pods are: of nodes themselves nobody here knows, and nodes come and go.
+// companion lets the control plane's companion look where pods are: of nodes themselves nobody here knows, and nodes come and go. What is
+// to be done with a node that is cordoned, its Node alone says.
 func companion(m *model) ([]compose.Stage, error) {
 	role, binding := c5c3.Lookout(m.meta(companionComponent), m.plane.instance, m.computeSets())
-	return []compose.Stage{{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}}, nil
+	stage := compose.Stage{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}
+	if m.spec.Virtualization.EvictOnCordon {
+		meta := object.Meta{Name: m.instance + "-companion-nodes", Labels: m.meta(companionComponent).Labels}
+		stage = append(stage, compose.Resource{Name: "companion-nodes", Object: c5c3.NodeReader(meta, m.plane.instance)})
+	}
+	return []compose.Stage{stage}, nil
 }
 
 // besideNova is the metadata of what the control plane's companion reconciles for the pool.
@@ -50,21 +59,23 @@ func check(m *model) ([]compose.Stage, error) {
 	}
 	for _, set := range m.computeSets() {
 		spec.Nodes = append(spec.Nodes, openstackv1.CheckedNodes{
-			Namespace: common.NamespaceName(m.instance), DaemonSet: common.ObjectName(set),
+			Namespace: common.NamespaceName(m.instance), DaemonSet: common.ObjectName(set), EvictOnCordon: m.spec.Virtualization.EvictOnCordon,
 		})
 	}
 	return []compose.Stage{{{Name: checkComponent, Object: c5c3.ServiceCheck(m.besideNova(checkComponent), spec)}}}, nil
 }
 
-// cleared says whether anything is left of nodes that have gone. It is the companion's word.
-func (m *model) cleared() ready.Verdict {
-	o, ok := m.seen.Get(checkComponent)
-	if !ok {
-		return ready.Verdict{}
+// said is a condition of the companion's on the pool's nodes. There is none before it has looked.
+func said(condition string) func(*model) ready.Verdict {
+	return func(m *model) ready.Verdict {
+		o, ok := m.seen.Get(checkComponent)
+		if !ok {
+			return ready.Verdict{}
+		}
+		c, ok := o.Condition(condition)
+		if !ok {
+			return ready.Verdict{}
+		}
+		return ready.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 	}
-	c, ok := o.Condition("Cleared")
-	if !ok {
-		return ready.Verdict{}
-	}
-	return ready.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
 }

@@ -33,7 +33,8 @@ func New() function.Runner {
 	return function.Kind[hypervisorv1.HypervisorCluster, *model]{
 		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
 		Remarks: []function.Remark[*model]{
-			{Type: volumesAttachable, Verdict: (*model).attachable}, {Type: nodesCleared, Verdict: (*model).cleared},
+			{Type: volumesAttachable, Verdict: (*model).attachable}, {Type: nodesCleared, Verdict: said("Cleared")},
+			{Type: nodesEvicted, Verdict: said("Evicted")},
 		},
 	}
 }
@@ -187,6 +188,10 @@ func checkBuilt(s *hypervisorv1.HypervisorClusterSpec) error {
 	if s.DeletionPolicy == common.DeletionPolicyDelete {
 		errs = append(errs, invalid.Field("spec.deletionPolicy",
 			"what virtual machines leave on nodes is not removed yet in this version; say Retain"))
+	}
+	if s.Virtualization.EvictOnCordon && s.Virtualization.Libvirt.Mode != managed {
+		errs = append(errs, invalid.Field("spec.virtualization.evictOnCordon", "with libvirt.mode Host nobody here knows whether virtual machines "+
+			"move; say Managed, or leave it out"))
 	}
 	if s.Virtualization.Driver == "cloud-hypervisor" {
 		errs = append(errs, invalid.Field("spec.virtualization.driver", "Nova as it is released does not drive Cloud Hypervisor, and an "+

@@ -72,6 +72,10 @@ type CheckedNodes struct {
 	Namespace common.NamespaceName `json:"namespace"`
 	// Name of the DaemonSet.
 	DaemonSet common.ObjectName `json:"daemonSet"`
+	// Empty a node that is cordoned: it gets no new virtual machines, and those that run are live-migrated, one by one. When it is uncordoned
+	// it gets new ones again.
+	// +optional
+	EvictOnCordon bool `json:"evictOnCordon,omitempty"`
 }
 
 // ServiceCheckStatus is the observed state of a check.
@@ -80,7 +84,7 @@ type ServiceCheckStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Conditions: Ready (the service answers, and every process that is known is up); with nodes Cleared (nothing is left of those that have
-	// gone).
+	// gone) and, if they are evicted, Evicted (no virtual machine is on one that is cordoned).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type

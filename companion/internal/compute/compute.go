@@ -31,6 +31,9 @@ type Service struct {
 	ID, Binary, Host string
 	// Up: it has reported lately.
 	Up bool
+	// Disabled: a hypervisor takes no virtual machines, for this reason.
+	Disabled bool
+	Reason   string
 }
 
 // API is Nova's, for a user who is logged in, and what it needs of its neighbours'. Every error is a sentence with what was answered.
@@ -72,7 +75,7 @@ func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 	}
 	out := make([]Service, len(list))
 	for i, s := range list {
-		out[i] = Service{ID: s.ID, Binary: s.Binary, Host: s.Host, Up: s.State == "up"}
+		out[i] = Service{ID: s.ID, Binary: s.Binary, Host: s.Host, Up: s.State == "up", Disabled: s.Status == "disabled", Reason: s.DisabledReason}
 	}
 	return out, nil
 }
@@ -80,6 +83,18 @@ func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 // Delete removes a record. That there is none is no error.
 func (a *API) Delete(ctx context.Context, id string) error {
 	return removal("remove the record of compute service "+id, services.Delete(ctx, a.client, id).Err)
+}
+
+// Disable keeps new virtual machines from a hypervisor.
+func (a *API) Disable(ctx context.Context, s Service, reason string) error {
+	o := services.UpdateOpts{Status: services.ServiceDisabled, DisabledReason: reason}
+	return failure("disable nova-compute on "+s.Host, services.Update(ctx, a.client, s.ID, o).Err)
+}
+
+// Enable lets a hypervisor have virtual machines again.
+func (a *API) Enable(ctx context.Context, s Service) error {
+	o := services.UpdateOpts{Status: services.ServiceEnabled}
+	return failure("enable nova-compute on "+s.Host, services.Update(ctx, a.client, s.ID, o).Err)
 }
 
 // Refused reports whether Nova said no: nothing came of the request. Of one that got no answer, or an error of the server's, nobody knows.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
-
 )
 
 // placementMicroversion is the first that knows of trees of resource providers.
@@ -79,4 +78,3 @@ func (a *API) DeleteProvider(ctx context.Context, p Provider) error {
 	}
 	return removalOf("Placement", "remove resource provider "+p.Name, resourceproviders.Delete(ctx, client, p.ID).Err)
 }
-

@@ -124,6 +124,21 @@ func Lookout(meta object.Meta, companion string, daemonSets []string) (role *rba
 	return role, binding
 }
 
+// nodesRole is the ClusterRole of whoever reads Nodes, which the chart makes of nodeRules.
+const nodesRole = "cobaltcore:nodes"
+
+// nodeRules are about one Node at a time, whose name is known by its pods.
+var nodeRules = []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}}
+
+// NodeReader lets the companion of a namespace read Nodes, which are in none: a binding of what is called as meta says.
+func NodeReader(meta object.Meta, companion string) *rbacv1.ClusterRoleBinding {
+	return &rbacv1.ClusterRoleBinding{
+		TypeMeta: kind("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"), ObjectMeta: objectMeta(meta),
+		RoleRef:  rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: nodesRole},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: Name, Namespace: companion}},
+	}
+}
+
 // Rights are all that the companion may be granted, on whatever name: what whoever composes its Roles has to hold
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping).
 func Rights() []rbacv1.PolicyRule {
@@ -131,7 +146,7 @@ func Rights() []rbacv1.PolicyRule {
 	for _, resource := range workloads {
 		all.rolled[resource] = set{"any": true}
 	}
-	out := slices.Concat(rules, queueUsers)
+	out := slices.Concat(rules, queueUsers, nodeRules)
 	for _, r := range all.rules() {
 		r.ResourceNames = nil
 		out = append(out, r)

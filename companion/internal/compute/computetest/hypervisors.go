@@ -18,9 +18,9 @@ const (
 // Hypervisor is what Nova and Placement have of one.
 type Hypervisor struct {
 	Host string
-	// Servers are its virtual machines, Migrations the states of migrations from or to it.
+	// Servers are its virtual machines, Migrations those from or to it.
 	Servers    []compute.Server
-	Migrations []string
+	Migrations []compute.Migration
 	// Provider is its resource provider, which others may be below. Consumers are those who have a part of it, besides its own servers.
 	Provider  string
 	Below     []string
@@ -102,7 +102,7 @@ func (n *Nova) leave(w http.ResponseWriter, host string) bool {
 			fail(w, http.StatusConflict, "conflictingRequest", "Unable to delete compute service that is hosting instances.")
 			return false
 		}
-		if slices.ContainsFunc(h.Migrations, func(s string) bool { return s != "completed" && s != "error" }) {
+		if slices.ContainsFunc(h.Migrations, func(m compute.Migration) bool { return !m.Over() }) {
 			fail(w, http.StatusConflict, "conflictingRequest", "Unable to delete compute service that has in-progress migrations.")
 			return false
 		}
@@ -128,20 +128,24 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 			}
 		}
 		write(w, http.StatusOK, map[string]any{"hypervisors": all})
-	case "servers":
+	case "servers/detail":
 		for _, h := range n.hypervisors {
 			for _, s := range h.Servers {
 				if h.Host == host && r.URL.Query().Get("all_tenants") == "true" {
-					all = append(all, map[string]any{"id": s.ID, "name": s.Name})
+					one := map[string]any{"id": s.ID, "name": s.Name, "status": s.Status, "OS-EXT-STS:task_state": nil}
+					if s.Task != "" {
+						one["OS-EXT-STS:task_state"] = s.Task
+					}
+					all = append(all, one)
 				}
 			}
 		}
 		write(w, http.StatusOK, map[string]any{"servers": all})
 	case "os-migrations":
 		for _, h := range n.hypervisors {
-			for _, s := range h.Migrations {
+			for _, m := range h.Migrations {
 				if h.Host == host {
-					all = append(all, map[string]any{"status": s})
+					all = append(all, m)
 				}
 			}
 		}

@@ -37,6 +37,7 @@ type Nova struct {
 
 	hypervisors []Hypervisor
 	agents      []compute.Agent
+	moves       []string
 }
 
 // New is a Nova whose API a Keystone knows.
@@ -125,12 +126,16 @@ func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusForbidden, "forbidden", n.unmakeable)
 	case n.catalog(w, r, path):
 	case r.Method == http.MethodGet && n.serveHypervisors(w, r, path):
+	case r.Method == http.MethodPost && path[0] == "servers" && len(path) == 3:
+		n.move(w, r, path[1])
 	case path[0] != "os-services" || r.Header.Get("X-Openstack-Nova-Api-Version") != "2.53":
 		fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
 	case r.Method == http.MethodGet && len(path) == 1:
 		n.list(w, r.URL.Query().Get("binary"))
 	case r.Method == http.MethodDelete && len(path) == 2:
 		n.remove(w, path[1])
+	case r.Method == http.MethodPut && len(path) == 2:
+		n.disable(w, r, path[1])
 	default:
 		fail(w, http.StatusMethodNotAllowed, "badMethod", "")
 	}
@@ -141,7 +146,8 @@ func (n *Nova) list(w http.ResponseWriter, binary string) {
 	for _, s := range n.services {
 		if binary == "" || s.Binary == binary {
 			all = append(all, map[string]any{
-				"id": s.ID, "binary": s.Binary, "host": s.Host, "zone": "internal", "status": "enabled", "disabled_reason": nil,
+				"id": s.ID, "binary": s.Binary, "host": s.Host, "zone": "internal",
+				"status": map[bool]string{true: "disabled", false: "enabled"}[s.Disabled], "disabled_reason": s.Reason,
 				"state": map[bool]string{true: "up", false: "down"}[s.Up], "updated_at": "2026-03-02T12:00:00.000000", "forced_down": false,
 			})
 		}
