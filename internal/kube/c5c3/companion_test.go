@@ -168,6 +168,7 @@ func TestAlerts(t *testing.T) {
 		"ProcessesDown":  isFalse(warning, "15m", "service_check", "Ready"),
 
 		"NodeLeftMachinesBehind": isFalse(warning, "1h", "service_check", "Cleared"),
+		"CordonedNodeNotEmpty":   isFalse(warning, "2h", "service_check", "Evicted"),
 
 		"ComputeCatalogNotReady": isFalse(warning, "30m", "compute_catalog", "Ready"),
 
