@@ -200,10 +200,11 @@ func (w *world) evicted() condition.State {
 		case len(e.servers) == 0:
 			empty = append(empty, host)
 		case e.service.Disabled && !did:
-			stuck = append(stuck, fmt.Sprintf("%s has %d virtual machines, and somebody else has disabled it (%q): move them by hand, or enable it and "+
-				"they are moved", host, len(e.servers), e.service.Reason))
+			stuck = append(stuck, fmt.Sprintf("%s has %d virtual machines, and somebody else has disabled it (%q): move them by hand, or "+
+				"enable it and they are moved", host, len(e.servers), e.service.Reason))
 		case !e.service.Up:
-			stuck = append(stuck, fmt.Sprintf("%s has %d virtual machines, and its nova-compute does not report: nothing can be moved", host, len(e.servers)))
+			stuck = append(stuck, fmt.Sprintf("%s has %d virtual machines, and its nova-compute does not report: nothing can be moved",
+				host, len(e.servers)))
 		case moving != nil:
 			busy = append(busy, fmt.Sprintf("%s has %d virtual machines, of which %s is on its way", host, len(e.servers), moving.Name))
 		case len(stay) == len(e.servers):

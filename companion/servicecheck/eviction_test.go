@@ -123,7 +123,7 @@ func TestEviction(t *testing.T) {
 		},
 		"NoRoom": {
 			"It is tried some times, and then left.", []compute.Server{runs("a")}, func(c *cluster) { c.cordon("node-1", true) },
-			"", 12, "a a a", "False Stuck: node-1 keeps 1 virtual machines: name of a (a): 3 migrations of it have failed; openstack server event list " +
+			"", 12, strings.TrimSpace(strings.Repeat("a ", attempts)), "False Stuck: node-1 keeps 1 virtual machines: name of a (a): 3 migrations of it have failed; openstack server event list " +
 				"--long a says why", ours,
 		},
 		"Another": {

@@ -140,7 +140,7 @@ func (w *world) askLeft(ctx context.Context, r openstackv1.NodeRecord, agents []
 }
 
 // nothing is left of it.
-func (r *remains) nothing() bool {
+func (r remains) nothing() bool {
 	return r.service == nil && len(r.providers)+len(r.agents)+len(r.servers) == 0
 }
 

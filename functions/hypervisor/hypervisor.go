@@ -190,8 +190,8 @@ func checkBuilt(s *hypervisorv1.HypervisorClusterSpec) error {
 			"what virtual machines leave on nodes is not removed yet in this version; say Retain"))
 	}
 	if s.Virtualization.EvictOnCordon && s.Virtualization.Libvirt.Mode != managed {
-		errs = append(errs, invalid.Field("spec.virtualization.evictOnCordon", "with libvirt.mode Host nobody here knows whether virtual machines "+
-			"move; say Managed, or leave it out"))
+		errs = append(errs, invalid.Field("spec.virtualization.evictOnCordon", "with libvirt.mode Host nobody here knows whether virtual "+
+			"machines move; say Managed, or leave it out"))
 	}
 	if s.Virtualization.Driver == "cloud-hypervisor" {
 		errs = append(errs, invalid.Field("spec.virtualization.driver", "Nova as it is released does not drive Cloud Hypervisor, and an "+

@@ -1,6 +1,6 @@
 // Package compute asks Nova's API which of its processes report, and removes the records of those that are gone
-// (https://docs.openstack.org/api-ref/compute/#compute-services-os-services). It makes flavors and host aggregates, and removes what Placement
-// and Neutron keep of hypervisors that are gone.
+// (https://docs.openstack.org/api-ref/compute/#compute-services-os-services). It makes flavors and host aggregates, moves virtual machines,
+// and removes what Placement and Neutron keep of hypervisors that are gone.
 package compute
 
 import (
@@ -75,7 +75,9 @@ func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 	}
 	out := make([]Service, len(list))
 	for i, s := range list {
-		out[i] = Service{ID: s.ID, Binary: s.Binary, Host: s.Host, Up: s.State == "up", Disabled: s.Status == "disabled", Reason: s.DisabledReason}
+		out[i] = Service{
+			ID: s.ID, Binary: s.Binary, Host: s.Host, Up: s.State == "up", Disabled: s.Status == "disabled", Reason: s.DisabledReason,
+		}
 	}
 	return out, nil
 }

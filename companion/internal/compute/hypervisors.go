@@ -79,10 +79,8 @@ func (a *API) Migrations(ctx context.Context, host string) ([]Migration, error) 
 	var body struct {
 		Migrations []Migration `json:"migrations"`
 	}
-	answer, err := a.client.Get(ctx, a.client.ServiceURL("os-migrations")+"?"+url.Values{"host": {host}}.Encode(), &body, &gophercloud.RequestOpts{
-		OkCodes: []int{http.StatusOK},
-	})
-	if _, _, err := gophercloud.ParseResponse(answer, err); err != nil {
+	address := a.client.ServiceURL("os-migrations") + "?" + url.Values{"host": {host}}.Encode()
+	if _, err := a.client.Get(ctx, address, &body, nil); err != nil { //nolint:bodyclose // the client does
 		return nil, explain("list the migrations of "+host, err)
 	}
 	return body.Migrations, nil
@@ -92,9 +90,7 @@ func (a *API) Migrations(ctx context.Context, host string) ([]Migration, error) 
 // https://docs.openstack.org/api-ref/compute/#live-migrate-server-os-migratelive-action
 func (a *API) Move(ctx context.Context, s Server) error {
 	order := map[string]any{"os-migrateLive": map[string]any{"host": nil, "block_migration": "auto"}}
-	answer, err := a.client.Post(ctx, a.client.ServiceURL("servers", s.ID, "action"), order, nil, &gophercloud.RequestOpts{
-		OkCodes: []int{http.StatusAccepted},
-	})
-	_, _, err = gophercloud.ParseResponse(answer, err)
+	accepted := &gophercloud.RequestOpts{OkCodes: []int{http.StatusAccepted}}
+	_, err := a.client.Post(ctx, a.client.ServiceURL("servers", s.ID, "action"), order, nil, accepted) //nolint:bodyclose // the client does
 	return failure("move virtual machine "+s.ID, err)
 }

@@ -121,30 +121,21 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 	case "os-hypervisors/detail":
 		for _, h := range n.hypervisors {
 			if !h.left {
-				all = append(all, map[string]any{
-					"id": h.Provider, "hypervisor_hostname": h.Host + ".example", "service": map[string]any{"host": h.Host, "id": "id-of-" + h.Host},
-					"cpu_info": "", "hypervisor_version": 1, "free_disk_gb": 0, "local_gb": 0,
-				})
+				all = append(all, h.detail())
 			}
 		}
 		write(w, http.StatusOK, map[string]any{"hypervisors": all})
 	case "servers/detail":
 		for _, h := range n.hypervisors {
-			for _, s := range h.Servers {
-				if h.Host == host && r.URL.Query().Get("all_tenants") == "true" {
-					one := map[string]any{"id": s.ID, "name": s.Name, "status": s.Status, "OS-EXT-STS:task_state": nil}
-					if s.Task != "" {
-						one["OS-EXT-STS:task_state"] = s.Task
-					}
-					all = append(all, one)
-				}
+			if h.Host == host && r.URL.Query().Get("all_tenants") == "true" {
+				all = append(all, h.servers()...)
 			}
 		}
 		write(w, http.StatusOK, map[string]any{"servers": all})
 	case "os-migrations":
 		for _, h := range n.hypervisors {
-			for _, m := range h.Migrations {
-				if h.Host == host {
+			if h.Host == host {
+				for _, m := range h.Migrations {
 					all = append(all, m)
 				}
 			}
@@ -156,12 +147,31 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 	return true
 }
 
+func (h *Hypervisor) detail() map[string]any {
+	return map[string]any{
+		"id": h.Provider, "hypervisor_hostname": h.Host + ".example", "service": map[string]any{"host": h.Host, "id": "id-of-" + h.Host},
+		"cpu_info": "", "hypervisor_version": 1, "free_disk_gb": 0, "local_gb": 0,
+	}
+}
+
+func (h *Hypervisor) servers() (out []any) {
+	for _, s := range h.Servers {
+		one := map[string]any{"id": s.ID, "name": s.Name, "status": s.Status, "OS-EXT-STS:task_state": nil}
+		if s.Task != "" {
+			one["OS-EXT-STS:task_state"] = s.Task
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
 // servePlacement answers what is asked of resource providers.
 func (n *Nova) servePlacement(w http.ResponseWriter, r *http.Request) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if !n.Keystone.Issued(r.Header.Get("X-Auth-Token")) || r.Header.Get("Openstack-Api-Version") != "placement 1.14" || path[0] != "resource_providers" {
+	version := r.Header.Get("Openstack-Api-Version")
+	if !n.Keystone.Issued(r.Header.Get("X-Auth-Token")) || version != "placement 1.14" || path[0] != "resource_providers" {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
