@@ -127,8 +127,8 @@ func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []s
 		write(w, http.StatusOK, map[string]any{"hypervisors": all})
 	case "servers/detail":
 		for _, h := range n.hypervisors {
-			if h.Host == host && r.URL.Query().Get("all_tenants") == "true" {
-				all = append(all, h.servers()...)
+			if h.Host == host {
+				all = append(all, h.servers(r)...)
 			}
 		}
 		write(w, http.StatusOK, map[string]any{"servers": all})
@@ -154,7 +154,11 @@ func (h *Hypervisor) detail() map[string]any {
 	}
 }
 
-func (h *Hypervisor) servers() (out []any) {
+// servers are those of all projects, for who asks for them.
+func (h *Hypervisor) servers(r *http.Request) (out []any) {
+	if r.URL.Query().Get("all_tenants") != "true" {
+		return nil
+	}
 	for _, s := range h.Servers {
 		one := map[string]any{"id": s.ID, "name": s.Name, "status": s.Status, "OS-EXT-STS:task_state": nil}
 		if s.Task != "" {
