@@ -133,6 +133,12 @@ var hypervisorCases = kindCases{
 			field:   "spec.virtualization",
 			message: "liveMigration belongs to libvirt.mode Managed: with mode Host the node's operating system says how its libvirt is reached",
 		},
+		"HostLibvirtEvicts": {
+			reason:  "Nobody here knows whether virtual machines move.",
+			spec:    `virtualization: {libvirt: {mode: Host}, evictOnCordon: true}`,
+			field:   "spec.virtualization",
+			message: "evictOnCordon needs libvirt.mode Managed: with mode Host nobody here knows whether virtual machines move",
+		},
 		"MigrationBounds": {
 			reason: "Every bound at once.",
 			spec: `virtualization: {liveMigration: {bandwidthPerMigration: 125Mi, completionTimeoutPerGiB: 60, timeoutAction: Abort, ` +

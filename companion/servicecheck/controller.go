@@ -15,6 +15,12 @@ import (
 // conditionReady: the service answers, and every process that is known is up.
 const conditionReady = "Ready"
 
+// conditionCleared: nothing is left of nodes that have gone.
+const conditionCleared = "Cleared"
+
+// conditionEvicted: no virtual machine is on a node that is cordoned.
+const conditionEvicted = "Evicted"
+
 var (
 	metrics = controller.NewMetrics("service_check")
 	up      = metrics.Gauge("up", "Number of processes that report.", "binary")
@@ -29,7 +35,7 @@ var kind = controller.Kind[*openstackv1.ServiceCheck, *world]{
 	Observe:    observe,
 	Next:       next,
 	Conditions: func(c *openstackv1.ServiceCheck) *[]metav1.Condition { return &c.Status.Conditions },
-	Warns:      []string{conditionReady},
+	Warns:      []string{conditionReady, conditionCleared},
 	Metrics:    metrics,
 	Measure:    measure,
 }
@@ -58,6 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // +kubebuilder:rbac:groups=openstack.c5c3.io,resources=servicechecks/status,verbs=get;update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
-// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get
+// +kubebuilder:rbac:groups=apps,resources=daemonsets;statefulsets,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 func Add(mgr ctrl.Manager) error { return kind.Add(mgr) }

@@ -8,6 +8,10 @@
 // What is removed has to be all of this: a record of a program that the spec names, on a host that is called as a pod of its StatefulSet
 // whose number is not one of its replicas', without such a pod, and down. Records are read first, then the StatefulSet and its pods:
 // whatever comes back later makes a record of its own. A StatefulSet without replicas is stopped rather than smaller: nothing of it is
-// removed. Nor is anything of one that is not there. Hypervisors are nobody's StatefulSet; removing one is a decision about virtual
-// machines.
+// removed. Nor is anything of one that is not there.
+//
+// Hypervisors are nobody's StatefulSet: they are where the pods of DaemonSets are. Nodes that had such a pod are remembered. One that has
+// none has left if each DaemonSet of the namespace's checks has a pod for each of its nodes; one that is switched off has its pod still.
+// When Nova says that it is down and Neutron that its agents are dead, and no virtual machine is there, what they and Placement keep of it
+// is removed. Nothing else is lost with that: a node that comes back after all registers as a new one does.
 package servicecheck

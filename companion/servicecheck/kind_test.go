@@ -9,7 +9,7 @@ import (
 // TestKind: what it is told of, and what it warns of.
 func TestKind(t *testing.T) {
 	controllertest.Kind(t, scheme, &kind, controllertest.Wants{
-		Warns: []string{"Ready"},
+		Warns: []string{"Ready", "Cleared"},
 		Metrics: []string{
 			"companion_service_check_condition",
 			"companion_service_check_down",

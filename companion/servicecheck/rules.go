@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
 	"github.com/c5c3/crossplane-cobaltcore/companion/internal/condition"
@@ -32,6 +34,22 @@ func next(w *world) controller.Step {
 	if gone := w.gone(); len(gone) > 0 {
 		s.Name, s.Note = "Removed", "removed the records of processes that will not come back: "+words(gone)
 		s.Do = w.remove(gone)
+		return s
+	}
+	if gone := w.removableNodes(); len(gone) > 0 {
+		var all []string
+		for _, r := range gone {
+			all = append(all, r.words())
+		}
+		s.Name, s.Note = "Cleared", "removed what nodes that are gone have left: "+strings.Join(all, "; ")
+		s.Record, s.Do = true, w.clear(gone)
+		return s
+	}
+	if words, do := w.evict(); len(do) > 0 {
+		s.Name, s.Note, s.After = "Evicting", strings.Join(words, ", "), soon
+		s.Record, s.Do = true, all(do)
+	} else if w.evicting() {
+		s.After = soon
 	}
 	return s
 }
@@ -68,26 +86,38 @@ func numberOf(pod, set string) (int64, bool) {
 func (w *world) remove(gone []compute.Service) controller.Action {
 	return func(ctx context.Context, env *controller.Env) error {
 		for _, s := range gone {
-			if err := w.nova.Delete(ctx, s.ID); err != nil {
+			if err := w.removed(w.nova.Delete(ctx, s.ID)); err != nil {
 				return controller.Refused("ServiceRefuses", err)
 			}
-			removed.WithLabelValues(w.check.Namespace, w.check.Name).Inc()
-			w.check.Status.Removed++
 		}
-		if err := env.Client.Status().Update(ctx, w.check); err != nil {
-			return fmt.Errorf("cannot write the status: %w", err)
-		}
-		return nil
+		return w.count(ctx, env)
 	}
+}
+
+// removed counts a record that was removed.
+func (w *world) removed(err error) error {
+	if err == nil {
+		removed.WithLabelValues(w.check.Namespace, w.check.Name).Inc()
+		w.check.Status.Removed++
+	}
+	return err
+}
+
+// count writes down how many were.
+func (w *world) count(ctx context.Context, env *controller.Env) error {
+	if err := env.Client.Status().Update(ctx, w.check); err != nil {
+		return fmt.Errorf("cannot write the status: %w", err)
+	}
+	return nil
 }
 
 // report sets the status of an answer.
 func (w *world) report() {
 	s := &w.check.Status
-	s.Up, s.Down, s.Binaries = 0, 0, nil
+	s.Up, s.Down, s.Binaries, s.Nodes = 0, 0, nil, w.records
 	gone := w.gone()
 	for _, service := range w.services {
-		if slices.Contains(gone, service) {
+		if slices.Contains(gone, service) || !w.counts(service) {
 			continue
 		}
 		b := w.binary(service.Binary)
@@ -101,11 +131,24 @@ func (w *world) report() {
 	}
 	slices.SortFunc(s.Binaries, func(a, b openstackv1.BinaryState) int { return strings.Compare(a.Binary, b.Binary) })
 	s.Binaries = s.Binaries[:min(len(s.Binaries), binaryLimit)]
+	if len(w.check.Spec.Nodes) > 0 {
+		condition.Set(&s.Conditions, conditionCleared, w.check.Generation, w.now, w.cleared())
+	}
+	if slices.ContainsFunc(w.check.Spec.Nodes, func(n openstackv1.CheckedNodes) bool { return n.EvictOnCordon }) {
+		condition.Set(&s.Conditions, conditionEvicted, w.check.Generation, w.now, w.evicted())
+	} else {
+		meta.RemoveStatusCondition(&s.Conditions, conditionEvicted)
+	}
 	if missing := w.missing(); len(missing) > 0 {
 		w.set(condition.False("ProcessesDown", strings.Join(missing, "; ")))
 		return
 	}
 	w.set(condition.True("ProcessesUp", "every process that is known reports"))
+}
+
+// counts says whether a process is any of this check's business: where it knows nothing but nodes, those on them are.
+func (w *world) counts(s compute.Service) bool {
+	return len(w.check.Spec.Processes) > 0 || len(w.check.Spec.Nodes) == 0 || s.Binary == compute.Compute && w.nodes.own[s.Host]
 }
 
 // binary is the entry of a program in the status.

@@ -28,6 +28,13 @@ type world struct {
 	// services are all records, and sets the StatefulSets by their names: later than those.
 	services []compute.Service
 	sets     map[string]set
+	// nodes are where hypervisors are, records those that are remembered, and remains what there is of those that have left.
+	nodes   nodes
+	records []openstackv1.NodeRecord
+	remains []remains
+	// evictions are of nodes that are cordoned, and open those that nothing keeps from virtual machines any more.
+	evictions []eviction
+	open      []compute.Service
 }
 
 // set is what matters of a StatefulSet. One that is not there is none.
@@ -57,6 +64,10 @@ func observe(ctx context.Context, env *controller.Env, c *openstackv1.ServiceChe
 		if err := w.read(ctx, env.Reader, string(p.StatefulSetName)); err != nil {
 			return nil, err
 		}
+	}
+	w.records = c.Status.Nodes
+	if len(c.Spec.Nodes) > 0 {
+		return w, w.askNodes(ctx, env)
 	}
 	return w, nil
 }

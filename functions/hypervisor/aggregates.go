@@ -11,7 +11,6 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
-	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
 )
@@ -72,8 +71,7 @@ func (m *model) aggregated() bool {
 	return seen || slices.ContainsFunc(m.groups, func(g group) bool { return len(g.aggregates()) > 0 })
 }
 
-// aggregates tells the control plane's companion which DaemonSets' nodes are put into what, and lets it look where their pods are: of
-// nodes themselves nobody here knows, and nodes come and go.
+// aggregates tells the control plane's companion which DaemonSets' nodes are put into what.
 func aggregates(m *model) ([]compose.Stage, error) {
 	spec := openstackv1.ComputeCatalogSpec{CloudCredentialsRef: compute.Cloud(novav1.ServiceName)}
 	wanted := map[string]common.HostAggregate{}
@@ -98,12 +96,6 @@ func aggregates(m *model) ([]compose.Stage, error) {
 		spec.Aggregates = append(spec.Aggregates, a)
 	}
 	slices.SortFunc(spec.Aggregates, func(a, b common.HostAggregate) int { return cmp.Compare(a.Name, b.Name) })
-	var sets []string
-	for _, n := range spec.Nodes {
-		sets = append(sets, string(n.DaemonSet))
-	}
-	role, binding := c5c3.Lookout(m.meta("companion"), m.plane.instance, sets)
-	meta := object.Meta{Name: m.instance, Namespace: m.plane.instance, Labels: m.meta(aggregatesComponent).Labels}
-	catalog := compose.Resource{Name: aggregatesComponent, Object: c5c3.ComputeCatalog(meta, spec)}
-	return []compose.Stage{{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}, {catalog}}, nil
+	catalog := compose.Resource{Name: aggregatesComponent, Object: c5c3.ComputeCatalog(m.besideNova(aggregatesComponent), spec)}
+	return []compose.Stage{{catalog}}, nil
 }

@@ -34,7 +34,10 @@ import (
 func New() function.Runner {
 	return function.Kind[hypervisorv1.HypervisorCluster, *model]{
 		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
-		Remarks: []function.Remark[*model]{{Type: volumesAttachable, Verdict: (*model).attachable}},
+		Remarks: []function.Remark[*model]{
+			{Type: volumesAttachable, Verdict: (*model).attachable}, {Type: nodesCleared, Verdict: said("Cleared")},
+			{Type: nodesEvicted, Verdict: said("Evicted")},
+		},
 	}
 }
 
@@ -99,8 +102,15 @@ var graph = compose.Graph[*model]{
 		Enabled: (*model).known, Build: novaCompute, Version: func(m *model) string { return string(m.plane.release) },
 	},
 	{
-		Name: aggregatesComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent}, Follows: []string{computeComponent},
+		Name: companionComponent, Phase: common.PhaseCompute, Needs: []string{controlPlaneComponent}, Follows: []string{computeComponent},
+		Enabled: (*model).known, Build: companion,
+	},
+	{
+		Name: aggregatesComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent},
 		Enabled: (*model).aggregated, Build: aggregates,
+	},
+	{
+		Name: checkComponent, Phase: common.PhaseCompute, Needs: []string{companionComponent}, Enabled: (*model).known, Build: check,
 	},
 }.MustValidate()
 
@@ -183,6 +193,10 @@ func checkBuilt(s *hypervisorv1.HypervisorClusterSpec) error {
 	if s.DeletionPolicy == common.DeletionPolicyDelete {
 		errs = append(errs, invalid.Field("spec.deletionPolicy",
 			"what virtual machines leave on nodes is not removed yet in this version; say Retain"))
+	}
+	if s.Virtualization.EvictOnCordon && s.Virtualization.Libvirt.Mode != managed {
+		errs = append(errs, invalid.Field("spec.virtualization.evictOnCordon", "with libvirt.mode Host nobody here knows whether virtual "+
+			"machines move; say Managed, or leave it out"))
 	}
 	if s.Virtualization.Driver == "cloud-hypervisor" {
 		errs = append(errs, invalid.Field("spec.virtualization.driver", "Nova as it is released does not drive Cloud Hypervisor, and an "+

@@ -178,6 +178,10 @@ func TestRefused(t *testing.T) {
 		"Driver": {
 			"Nova does not drive it.", more("virtualization: {driver: cloud-hypervisor}"), theirs, "spec.virtualization.driver", "say kvm or qemu",
 		},
+		"Evict": {
+			"How its libvirt is reached, the node says.", more("virtualization: {evictOnCordon: true, libvirt: {mode: Host}}"), theirs,
+			"spec.virtualization.evictOnCordon", "say Managed",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := world(tc.spec, "tenant-a", objects(theirClaim, tc.other)...).Run(func(simulate.Step) {})

@@ -103,7 +103,7 @@ const domain = "platformConfig: {spec: {domain: cloud.example.com}}\n"
 
 var management = []string{
 	"ClusterProviderConfig/in-cluster", "ClusterRole/cobaltcore:companion", "ClusterRole/cobaltcore:compose",
-	"ClusterRole/cobaltcore:objects", "ClusterRole/cobaltcore:rook-cmd-reporter", "ClusterRole/cobaltcore:rook-mgr",
+	"ClusterRole/cobaltcore:nodes", "ClusterRole/cobaltcore:objects", "ClusterRole/cobaltcore:rook-cmd-reporter", "ClusterRole/cobaltcore:rook-mgr",
 	"ClusterRole/cobaltcore:rook-nodes", "ClusterRole/cobaltcore:rook-osd", "ClusterRole/cobaltcore:storage",
 	"ClusterRoleBinding/cobaltcore:storage", "ClusterRole/cobaltcore:tenant", "ClusterRole/cobaltcore:tenant-secrets", "ClusterRole/cobaltcore:viewer",
 	"ClusterRoleBinding/cobaltcore:objects", "Configuration/c5c3-configuration-cobaltcore",

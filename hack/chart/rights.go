@@ -58,22 +58,22 @@ var inObjects = map[schema.GroupKind]bool{
 	{Group: "rabbitmq.com", Kind: "RabbitmqCluster"}:    true,
 	{Group: "rabbitmq.com", Kind: "Vhost"}:              true,
 
-	{Group: "ceph.rook.io", Kind: "CephBlockPool"}:                   true,
-	{Group: "ceph.rook.io", Kind: "CephClient"}:                      true,
-	{Group: "ceph.rook.io", Kind: "CephCluster"}:                     true,
-	{Group: "ceph.rook.io", Kind: "CephFilesystem"}:                  true,
-	{Group: "ceph.rook.io", Kind: "CephObjectStore"}:                 true,
-	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
+	{Group: "ceph.rook.io", Kind: "CephBlockPool"}:   true,
+	{Group: "ceph.rook.io", Kind: "CephClient"}:      true,
+	{Group: "ceph.rook.io", Kind: "CephCluster"}:     true,
+	{Group: "ceph.rook.io", Kind: "CephFilesystem"}:  true,
+	{Group: "ceph.rook.io", Kind: "CephObjectStore"}: true,
 }
 
 // both are the kinds of which some outlive their claim and others do not: an authority's certificate does, a service's not; a generated
-// password does, a copy of a tenant's Secret not; Ceph's identities do.
+// password does, a copy of a tenant's Secret not; Ceph's identities do, and a companion's right to read Nodes does not.
 var both = map[schema.GroupKind]bool{
-	{Group: "", Kind: "ServiceAccount"}:                       true,
-	{Group: "cert-manager.io", Kind: "Issuer"}:                true,
-	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}: true,
-	{Group: "cert-manager.io", Kind: "Certificate"}:           true,
-	{Group: "external-secrets.io", Kind: "ExternalSecret"}:    true,
+	{Group: "", Kind: "ServiceAccount"}:                              true,
+	{Group: "cert-manager.io", Kind: "Issuer"}:                       true,
+	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
+	{Group: "cert-manager.io", Kind: "Certificate"}:                  true,
+	{Group: "external-secrets.io", Kind: "ExternalSecret"}:           true,
 }
 
 // here are the kinds that are ordered in the management cluster alone: the stores by which claims' Secrets are read, and Ceph.

@@ -66,6 +66,17 @@ func previews(t *testing.T) map[string]*preview.Result {
 			there = out[file].There
 		}
 	}
+	// A pool is beside its control plane, in one cluster.
+	for _, file := range []string{"hypervisor/control-plane.yaml", "hypervisor/claim.yaml"} {
+		data, err := examples.Files.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out[file], err = preview.RunBeside(there, data, examples.Platform, kinds.Runners()); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		there = out[file].There
+	}
 	return out
 }
 

@@ -51,6 +51,7 @@ func ofPool(spec object) {
 	if libvirt, _ := virtualization["libvirt"].(object); libvirt["mode"] == "Host" {
 		delete(libvirt, "resources")
 		delete(virtualization, "liveMigration")
+		delete(virtualization, "evictOnCordon")
 	}
 }
 
@@ -233,7 +234,7 @@ var hypervisorOrders = []order{
 	{first: `DaemonSet\.apps ovn-.*`, then: `ConfigMap metadata-config-.*`, why: "it gives the node its name"},
 	{first: `DaemonSet\.apps (openvswitch|ovn-|libvirt).*`, then: `ConfigMap nova-compute-config-.*`, why: "a hypervisor that is known gets virtual machines"},
 	{first: `DaemonSet\.apps metadata.*`, then: `ConfigMap nova-compute-config-.*`, exists: true, why: "they ask for metadata when they start"},
-	{first: `ConfigMap control-plane`, then: `(Role\.rbac.*|RoleBinding\.rbac.*) .*companion`, why: "it says whose companion looks where pods are"},
-	{first: `DaemonSet\.apps nova-compute.*`, then: `(Role\.rbac.*|RoleBinding\.rbac.*) .*companion`, exists: true, why: "Nova knows a node by its pod"},
-	{first: `(Role\.rbac.*|RoleBinding\.rbac.*) .*companion`, then: `ComputeCatalog\.openstack.*`, why: "the companion finds the nodes with these rights"},
+	{first: `ConfigMap control-plane`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, why: "it says whose companion looks where pods are"},
+	{first: `DaemonSet\.apps nova-compute.*`, then: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, exists: true, why: "Nova knows a node by its pod"},
+	{first: `(Role|RoleBinding|ClusterRoleBinding)\.rbac.* .*companion(-nodes)?`, then: `(ComputeCatalog|ServiceCheck)\.openstack.*`, why: "the companion finds the nodes with these rights"},
 }

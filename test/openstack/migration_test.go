@@ -23,7 +23,8 @@ import (
 )
 
 // TestMigration: a virtual machine moves between two nodes while it is pinged; a node is emptied, updated and taken into service again; one
-// loses power; and one fails in the middle of a migration to it.
+// is cordoned, is emptied, and is uncordoned; one
+// loses power; one fails in the middle of a migration to it; and one is gone for good.
 func TestMigration(t *testing.T) {
 	t.Run(string(restarted), func(t *testing.T) {
 		m := startSeveral(t, 2)
@@ -31,9 +32,11 @@ func TestMigration(t *testing.T) {
 		m.memory(t)
 		t.Run("ThereAndBack", func(t *testing.T) { testThereAndBack(t, m, g) })
 		t.Run("Leave", func(t *testing.T) { testLeave(t, m, g) })
+		t.Run("Evicted", func(t *testing.T) { testEvicted(t, m, g) })
 		t.Run("Receiver", func(t *testing.T) { testReceiver(t, m, g) })
 		t.Run("Outages", func(t *testing.T) { testOutages(t, m, g) })
 		t.Run("PowerLoss", func(t *testing.T) { testPowerLoss(t, m, g) })
+		t.Run("Gone", func(t *testing.T) { testGone(t, m, g) }) // The last one: the node does not come back.
 		m.memory(t)
 	})
 }
@@ -44,7 +47,7 @@ func startSeveral(t *testing.T, nodes int) *machines {
 	plane := bytes.Replace(of(t, "compute.yaml", restarted, dashed(restarted)),
 		[]byte("      ml2:"), []byte("      distributedFloatingIPs: true\n      ml2:"), 1)
 	// A migration has a middle: an idle virtual machine has about 90 MiB to send.
-	const slow = "virtualization: {driver: qemu, liveMigration: {bandwidthPerMigration: 16Mi}}"
+	const slow = "virtualization: {driver: qemu, evictOnCordon: true, liveMigration: {bandwidthPerMigration: 16Mi}}"
 	pool := bytes.Replace(of(t, "hypervisors.yaml", restarted, dashed(restarted)), []byte("virtualization: {driver: qemu}"), []byte(slow), 1)
 	m := startMachines(t, plane, pool, 0, func(o *Options) { o.Nodes = nodes })
 	m.words = " counts"

@@ -167,6 +167,7 @@ type Trait string
 
 // Virtualization says what runs virtual machines.
 // +kubebuilder:validation:XValidation:rule="!has(self.liveMigration) || self.libvirt.mode == 'Managed'",message="liveMigration belongs to libvirt.mode Managed: with mode Host the node's operating system says how its libvirt is reached"
+// +kubebuilder:validation:XValidation:rule="!has(self.evictOnCordon) || !self.evictOnCordon || self.libvirt.mode == 'Managed'",message="evictOnCordon needs libvirt.mode Managed: with mode Host nobody here knows whether virtual machines move"
 type Virtualization struct {
 	// kvm: QEMU on the node's virtualization. cloud-hypervisor: Cloud Hypervisor, which Nova as released does not drive, so
 	// that agents.novaCompute.image has to name a patched one. qemu: QEMU by emulation, slow, where nodes have no
@@ -182,6 +183,10 @@ type Virtualization struct {
 	// How running virtual machines move from node to node.
 	// +optional
 	LiveMigration *LiveMigration `json:"liveMigration,omitempty"`
+	// Empty a node that is cordoned (kubectl cordon, kubectl drain): it gets no new virtual machines, and those that run are live-migrated,
+	// one by one. When it is uncordoned it gets new ones again. For this the control plane's companion may read Nodes.
+	// +optional
+	EvictOnCordon bool `json:"evictOnCordon,omitempty"`
 }
 
 // LiveMigration says how running virtual machines move from node to node. Its fields have the names that they have in KubeVirt, where it

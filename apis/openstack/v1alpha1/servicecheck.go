@@ -7,7 +7,8 @@ import (
 )
 
 // A ServiceCheck asks a running OpenStack service which of its processes are there, and removes the records of those that will not come
-// back: they count as old versions, and hold upgrades up.
+// back: they count as old versions, and hold upgrades up. Of hypervisors whose nodes have gone it removes what Nova, Placement and Neutron
+// keep.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories=cobaltcore
@@ -39,6 +40,14 @@ type ServiceCheckSpec struct {
 	// +listType=atomic
 	// +optional
 	Processes []CheckedProcess `json:"processes,omitempty"`
+	// Nodes of hypervisors. What Nova, Placement and Neutron keep of one that has left is removed when it is down and no virtual machine is
+	// there. Of one that has never had a pod, and of one that has, here or in another check of the namespace, nothing is.
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=map
+	// +listMapKey=namespace
+	// +listMapKey=daemonSet
+	// +optional
+	Nodes []CheckedNodes `json:"nodes,omitempty"`
 	// How often it asks, in seconds.
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=3600
@@ -57,12 +66,25 @@ type CheckedProcess struct {
 	StatefulSetName common.ObjectName `json:"statefulSetName"`
 }
 
+// CheckedNodes are those that a DaemonSet is for. A hypervisor is called as its node.
+type CheckedNodes struct {
+	// Namespace of the DaemonSet.
+	Namespace common.NamespaceName `json:"namespace"`
+	// Name of the DaemonSet.
+	DaemonSet common.ObjectName `json:"daemonSet"`
+	// Empty a node that is cordoned: it gets no new virtual machines, and those that run are live-migrated, one by one. When it is uncordoned
+	// it gets new ones again.
+	// +optional
+	EvictOnCordon bool `json:"evictOnCordon,omitempty"`
+}
+
 // ServiceCheckStatus is the observed state of a check.
 type ServiceCheckStatus struct {
 	// Generation of the spec that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions: Ready (the service answers, and every process that is known is up).
+	// Conditions: Ready (the service answers, and every process that is known is up); with nodes Cleared (nothing is left of those that have
+	// gone) and, if they are evicted, Evicted (no virtual machine is on one that is cordoned).
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
@@ -83,6 +105,29 @@ type ServiceCheckStatus struct {
 	// Records that were removed.
 	// +optional
 	Removed int32 `json:"removed,omitempty"`
+	// Nodes that had a pod and are known to Nova, until nothing is left of them.
+	// +kubebuilder:validation:MaxItems=512
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Nodes []NodeRecord `json:"nodes,omitempty"`
+}
+
+// NodeRecord is what is known of a node that is a hypervisor.
+type NodeRecord struct {
+	// Name of the node.
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// Resource provider in Placement.
+	// +kubebuilder:validation:MaxLength=36
+	// +optional
+	Provider string `json:"provider,omitempty"`
+	// IDs of its agents in Neutron, which does not say any more whose they are when the first of them is removed.
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=255
+	// +listType=set
+	// +optional
+	Agents []string `json:"agents,omitempty"`
 }
 
 // BinaryState counts the processes of one program.

@@ -202,11 +202,14 @@ func failure(what string, err error) error {
 }
 
 // removal does so of the error of a removal. That there is nothing to remove is none.
-func removal(what string, err error) error {
-	if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+func removal(what string, err error) error { return removalOf("Nova", what, err) }
+
+// removalOf does so of another service's.
+func removalOf(service, what string, err error) error {
+	if err == nil || gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 		return nil
 	}
-	return failure(what, err)
+	return explainOf(service, what, err)
 }
 
 func properties(values map[string]string) map[string]common.ComputeProperty {

@@ -1,5 +1,6 @@
 // Package compute asks Nova's API which of its processes report, and removes the records of those that are gone
-// (https://docs.openstack.org/api-ref/compute/#compute-services-os-services). It makes flavors and host aggregates.
+// (https://docs.openstack.org/api-ref/compute/#compute-services-os-services). It makes flavors and host aggregates, moves virtual machines,
+// and removes what Placement and Neutron keep of hypervisors that are gone.
 package compute
 
 import (
@@ -30,10 +31,16 @@ type Service struct {
 	ID, Binary, Host string
 	// Up: it has reported lately.
 	Up bool
+	// Disabled: a hypervisor takes no virtual machines, for this reason.
+	Disabled bool
+	Reason   string
 }
 
-// API is Nova's, for a user who is logged in. Every error is a sentence with what Nova answered.
-type API struct{ client *gophercloud.ServiceClient }
+// API is Nova's, for a user who is logged in, and what it needs of its neighbours'. Every error is a sentence with what was answered.
+type API struct {
+	client *gophercloud.ServiceClient
+	user   *identity.User
+}
 
 // Find logs in as an object of a namespace says, and finds Nova in the catalog. What keeps it from that is the problem; an error is the API
 // server's.
@@ -53,7 +60,7 @@ func Find(
 		return nil, err.Error(), nil //nolint:nilerr // That is the problem.
 	}
 	service.Microversion = microversion
-	return &API{service}, "", nil
+	return &API{service, user}, "", nil
 }
 
 // Services are the records of all processes, or of those of one program. Those of a cell whose database does not answer are missing.
@@ -68,7 +75,9 @@ func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 	}
 	out := make([]Service, len(list))
 	for i, s := range list {
-		out[i] = Service{ID: s.ID, Binary: s.Binary, Host: s.Host, Up: s.State == "up"}
+		out[i] = Service{
+			ID: s.ID, Binary: s.Binary, Host: s.Host, Up: s.State == "up", Disabled: s.Status == "disabled", Reason: s.DisabledReason,
+		}
 	}
 	return out, nil
 }
@@ -76,6 +85,18 @@ func (a *API) Services(ctx context.Context, binary string) ([]Service, error) {
 // Delete removes a record. That there is none is no error.
 func (a *API) Delete(ctx context.Context, id string) error {
 	return removal("remove the record of compute service "+id, services.Delete(ctx, a.client, id).Err)
+}
+
+// Disable keeps new virtual machines from a hypervisor.
+func (a *API) Disable(ctx context.Context, s Service, reason string) error {
+	o := services.UpdateOpts{Status: services.ServiceDisabled, DisabledReason: reason}
+	return failure("disable nova-compute on "+s.Host, services.Update(ctx, a.client, s.ID, o).Err)
+}
+
+// Enable lets a hypervisor have virtual machines again.
+func (a *API) Enable(ctx context.Context, s Service) error {
+	o := services.UpdateOpts{Status: services.ServiceEnabled}
+	return failure("enable nova-compute on "+s.Host, services.Update(ctx, a.client, s.ID, o).Err)
 }
 
 // Refused reports whether Nova said no: nothing came of the request. Of one that got no answer, or an error of the server's, nobody knows.
@@ -93,23 +114,39 @@ type failed struct {
 // Error is the sentence.
 func (f *failed) Error() string { return f.sentence }
 
-// explain makes a sentence of an error: what Nova says, which it wraps in the name of the error.
-func explain(what string, err error) error {
+// explain makes a sentence of an error of Nova's.
+func explain(what string, err error) error { return explainOf("Nova", what, err) }
+
+// explainOf makes a sentence of an error: what a service says, which Nova and Neutron wrap in its name, and Placement lists.
+func explainOf(service, what string, err error) error {
 	text, code := err.Error(), 0
 	var answer gophercloud.ErrUnexpectedResponseCode
 	if lost := steady.Unanswered(err); lost != "" {
 		text = lost
 	} else if errors.As(err, &answer) {
 		code = answer.Actual
-		text = fmt.Sprintf("Nova answers %d", code)
-		var body map[string]struct {
-			Message string `json:"message"`
-		}
-		if json.Unmarshal(answer.Body, &body) == nil {
-			for _, e := range body {
-				text = strings.TrimSuffix(text+": "+e.Message, ": ")
-			}
-		}
+		text = strings.TrimSuffix(fmt.Sprintf("%s answers %d: %s", service, code, said(answer.Body)), ": ")
 	}
 	return &failed{fmt.Sprintf("cannot %s: %s", what, text), code}
+}
+
+// said is what a service says of an error.
+func said(body []byte) string {
+	var wrapped map[string]struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(body, &wrapped) == nil {
+		for _, e := range wrapped {
+			return e.Message
+		}
+	}
+	var listed struct {
+		Errors []struct {
+			Detail string `json:"detail"`
+		} `json:"errors"`
+	}
+	if json.Unmarshal(body, &listed) == nil && len(listed.Errors) > 0 {
+		return strings.TrimSpace(listed.Errors[0].Detail)
+	}
+	return ""
 }

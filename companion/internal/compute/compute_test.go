@@ -1,6 +1,7 @@
 package compute_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -94,5 +95,42 @@ func TestFind(t *testing.T) {
 		if api, problem := find(t, nova, there...); api != nil || !strings.Contains(problem, tc.want) {
 			t.Errorf("%s %q, want %q", tc.reason, problem, tc.want)
 		}
+	}
+}
+
+// TestNeighbours: what Nova's neighbours have of a hypervisor, and how they say no.
+func TestNeighbours(t *testing.T) {
+	nova := computetest.New(identitytest.New(map[string]string{"admin": password}))
+	nova.SetHypervisors(computetest.Hypervisor{Host: "node-1", Provider: "root", Below: []string{"a", "b"}, Consumers: []string{"c"}})
+	agent := compute.Agent{ID: "node-1", Type: "OVN Controller agent", Host: "node-1"}
+	nova.SetAgents(agent)
+	api, problem := find(t, nova, identitytest.Clouds("cloud", "clouds", password))
+	if problem != "" {
+		t.Fatal(problem)
+	}
+	tree, err := api.Tree(t.Context(), "root")
+	want := []compute.Provider{{ID: "a", Name: "name of a"}, {ID: "b", Name: "name of b"}, {ID: "root", Name: "name of root", Consumers: 1}}
+	if diff := cmp.Diff(want, tree); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if none, err := api.Tree(t.Context(), "another"); len(none) > 0 || err != nil {
+		t.Error(none, err)
+	}
+	err = api.DeleteProvider(t.Context(), tree[2])
+	if said := "cannot remove resource provider name of root: Placement answers 409: Unable to delete resource provider root: Resource provider " +
+		"has allocations."; err == nil || err.Error() != said || !compute.Refused(err) {
+		t.Error(err)
+	}
+	agents, err := api.Agents(t.Context())
+	if diff := cmp.Diff([]compute.Agent{agent}, agents); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for range 2 { // The second time it is gone.
+		if err := errors.Join(api.DeleteAgent(t.Context(), "node-1"), api.DeleteProvider(t.Context(), tree[0])); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"provider root", "provider b"}, nova.Remains("node-1")); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -234,6 +234,18 @@ func (s series) ofNova() []monitoring.Alert {
 			Summary: "ServiceCheck {{ $labels.name }}: a process does not report, or the service does not answer.",
 			Action:  "Its condition Ready names the process and its pod; look at that pod's log, then at its queue and database.",
 		},
+		{
+			Name: "NodeLeftMachinesBehind", Severity: monitoring.Warning, For: "1h",
+			Expr:    s.isFalse("service_check", "Cleared"),
+			Summary: "A node has left the pool of ServiceCheck {{ $labels.name }}, and virtual machines are still on it, as far as Nova knows.",
+			Action:  "Its condition Cleared names the node, and says what to do.",
+		},
+		{
+			Name: "CordonedNodeNotEmpty", Severity: monitoring.Warning, For: "2h",
+			Expr:    s.isFalse("service_check", "Evicted"),
+			Summary: "A node of the pool of ServiceCheck {{ $labels.name }} is cordoned, and virtual machines are still on it.",
+			Action:  "Its condition Evicted names those that do not move, and says why and what to do.",
+		},
 	}
 }
 

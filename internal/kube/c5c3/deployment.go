@@ -11,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	neutronv1 "github.com/c5c3/crossplane-cobaltcore/apis/neutron/v1alpha1"
 	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	placementv1 "github.com/c5c3/crossplane-cobaltcore/apis/placement/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
 )
@@ -122,6 +124,21 @@ func Lookout(meta object.Meta, companion string, daemonSets []string) (role *rba
 	return role, binding
 }
 
+// nodesRole is the ClusterRole of whoever reads Nodes, which the chart makes of nodeRules.
+const nodesRole = "cobaltcore:nodes"
+
+// nodeRules are about one Node at a time, whose name is known by its pods.
+var nodeRules = []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}}
+
+// NodeReader lets the companion of a namespace read Nodes, which are in none: a binding of what is called as meta says.
+func NodeReader(meta object.Meta, companion string) *rbacv1.ClusterRoleBinding {
+	return &rbacv1.ClusterRoleBinding{
+		TypeMeta: kind("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"), ObjectMeta: objectMeta(meta),
+		RoleRef:  rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: nodesRole},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: Name, Namespace: companion}},
+	}
+}
+
 // Rights are all that the companion may be granted, on whatever name: what whoever composes its Roles has to hold
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping).
 func Rights() []rbacv1.PolicyRule {
@@ -129,7 +146,7 @@ func Rights() []rbacv1.PolicyRule {
 	for _, resource := range workloads {
 		all.rolled[resource] = set{"any": true}
 	}
-	out := slices.Concat(rules, queueUsers)
+	out := slices.Concat(rules, queueUsers, nodeRules)
 	for _, r := range all.rules() {
 		r.ResourceNames = nil
 		out = append(out, r)
@@ -164,7 +181,7 @@ func Deployment(w workload.Workload, image string) runtime.Object {
 }
 
 // Network lets Prometheus in from its namespaces, if there is one, and the companion out to the API server by the ports where that is
-// reached, to Keystone and Nova, and to the public addresses that it visits, each at its port.
+// reached, to Keystone, Nova and what Nova has of its neighbours, and to the public addresses that it visits, each at its port.
 func Network(w workload.Workload, prometheus []string, apiServer []int32, public ...string) runtime.Object {
 	ports := slices.Clone(apiServer)
 	for _, address := range public {
@@ -177,7 +194,7 @@ func Network(w workload.Workload, prometheus []string, apiServer []int32, public
 	}
 	return w.NetworkPolicy(in, []workload.Flow{
 		{Anywhere: true, Ports: slices.Compact(ports)},
-		{Ports: []int32{keystonev1.Port, novav1.Port}},
+		{Ports: []int32{keystonev1.Port, novav1.Port, placementv1.Port, neutronv1.Port}},
 	})
 }
 

@@ -138,7 +138,7 @@ spec:
 `,
 		},
 		"network": {
-			Reason: "It reaches the API server, Keystone, Nova and public addresses at their ports, each once, and Prometheus reaches it.",
+			Reason: "It reaches the API server, Keystone, Nova and its neighbours, and public addresses at their ports, each once, and Prometheus reaches it.",
 			Got:    []runtime.Object{c5c3.Network(w, []string{"monitoring"}, []int32{443, 6443}, "http://a.example.com", "https://b.example.com", "https://c.example.com:5000")},
 			Want: `
 apiVersion: networking.k8s.io/v1
@@ -171,6 +171,10 @@ spec:
     - port: 5000
       protocol: TCP
     - port: 8774
+      protocol: TCP
+    - port: 8778
+      protocol: TCP
+    - port: 9696
       protocol: TCP
     to:
     - podSelector: {}

@@ -64,10 +64,11 @@ type Cluster struct {
 	mu      sync.Mutex
 	pods    map[types.UID]*pod
 	stopped bool // nothing starts any more
-	// nodes are those of which a pod has asked for the network, by name, off those without power. Both keep their addresses. Uplinks are
-	// bridges of this machine, by the interfaces of the nodes that are in them.
+	// nodes are those of which a pod has asked for the network, by name, off those without power, and retired those that are the cluster's no
+	// longer. All keep their addresses. Uplinks are bridges of this machine, by the interfaces of the nodes that are in them.
 	nodes     map[string]*node
 	off       map[string]bool
+	retired   map[string]bool
 	addresses map[string]string
 	uplinks   map[string]string
 }
@@ -97,7 +98,7 @@ func New(dir string, images func(string) (Image, error), progress io.Writer) (*C
 	c := &Cluster{
 		Images: images, Progress: progress, dir: dir, network: newNetwork(),
 		changes: map[schema.GroupKind]int64{}, pods: map[types.UID]*pod{},
-		Nodes: map[string]map[string]string{firstNode: {}}, nodes: map[string]*node{}, off: map[string]bool{},
+		Nodes: map[string]map[string]string{firstNode: {}}, nodes: map[string]*node{}, off: map[string]bool{}, retired: map[string]bool{},
 		addresses: map[string]string{}, uplinks: map[string]string{},
 	}
 	c.Client = fake.NewClientBuilder().WithScheme(scheme).

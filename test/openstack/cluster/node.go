@@ -141,6 +141,19 @@ func (c *Cluster) PowerOn(name string) {
 	delete(c.off, name)
 }
 
+// Retire takes a node without power out of the cluster for good: DaemonSets are not for it any more.
+func (c *Cluster) Retire(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.retired[name] = true
+}
+
+func (c *Cluster) isRetired(node string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.retired[node]
+}
+
 // stop ends all that pods have left behind.
 func (n *node) stop() {
 	n.first.Kill()

@@ -233,7 +233,7 @@ func (c *Cluster) daemonSet(ctx context.Context, d *appsv1.DaemonSet) error {
 	ready, updated, wanted := int32(0), int32(0), int32(0)
 	for _, node := range slices.Sorted(maps.Keys(c.Nodes)) {
 		here, err := runsOn(c.Nodes[node], &d.Spec.Template.Spec)
-		if here {
+		if here = here && !c.isRetired(node); here {
 			wanted++
 		}
 		p := onNode(node, running)

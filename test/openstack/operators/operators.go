@@ -63,7 +63,7 @@ var owners = []owner{
 	{"Role.rbac.authorization.k8s.io", nil},
 	{"RoleBinding.rbac.authorization.k8s.io", nil},
 	{"NetworkPolicy.networking.k8s.io", nil},
-	{"ClusterRoleBinding.rbac.authorization.k8s.io", (*Operators).unsupported},
+	{"ClusterRoleBinding.rbac.authorization.k8s.io", nil},
 	{"CephCluster.ceph.rook.io", (*Operators).unsupported},
 	{"CephBlockPool.ceph.rook.io", (*Operators).unsupported},
 	{"CephClient.ceph.rook.io", (*Operators).unsupported},

@@ -17,7 +17,7 @@ import (
 // address of the API in Keystone's catalog.
 const address = "https://nova.cloud.svc:8774/v2.1"
 
-// Nova answers what is asked of it, and leaves the rest to Keystone.
+// Nova answers what is asked of it, of Placement and of Neutron, and leaves the rest to Keystone.
 type Nova struct {
 	// Keystone gives the tokens.
 	Keystone *identitytest.Keystone
@@ -34,11 +34,17 @@ type Nova struct {
 	// made numbers what is made, and pinned are hosts whose virtual machines cannot leave their zone.
 	made   int
 	pinned []string
+
+	hypervisors []Hypervisor
+	agents      []compute.Agent
+	moves       []string
 }
 
 // New is a Nova whose API a Keystone knows.
 func New(keystone *identitytest.Keystone) *Nova {
 	keystone.SetEndpoint("compute", address)
+	keystone.SetEndpoint("placement", placementAddress)
+	keystone.SetEndpoint("network", neutronAddress)
 	return &Nova{Keystone: keystone}
 }
 
@@ -86,14 +92,20 @@ func (n *Nova) RefuseMakes(message string) {
 
 // RoundTrip answers a request without a network.
 func (n *Nova) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !strings.HasPrefix(r.URL.String(), address) {
+	serve := n.serve
+	switch url := r.URL.String(); {
+	case strings.HasPrefix(url, placementAddress):
+		serve = n.servePlacement
+	case strings.HasPrefix(url, neutronAddress):
+		serve = n.serveNeutron
+	case !strings.HasPrefix(url, address):
 		return n.Keystone.RoundTrip(r)
 	}
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
 	w := httptest.NewRecorder()
-	n.serve(w, r)
+	serve(w, r)
 	answer := w.Result()
 	answer.Request = r
 	return answer, nil
@@ -113,12 +125,17 @@ func (n *Nova) serve(w http.ResponseWriter, r *http.Request) {
 	case n.unmakeable != "" && r.Method == http.MethodPost && (path[0] == "flavors" || path[0] == "os-aggregates") && len(path) == 1:
 		fail(w, http.StatusForbidden, "forbidden", n.unmakeable)
 	case n.catalog(w, r, path):
+	case r.Method == http.MethodGet && n.serveHypervisors(w, r, path):
+	case r.Method == http.MethodPost && path[0] == "servers" && len(path) == 3:
+		n.move(w, r, path[1])
 	case path[0] != "os-services" || r.Header.Get("X-Openstack-Nova-Api-Version") != "2.53":
 		fail(w, http.StatusNotFound, "itemNotFound", "The resource could not be found.")
 	case r.Method == http.MethodGet && len(path) == 1:
 		n.list(w, r.URL.Query().Get("binary"))
 	case r.Method == http.MethodDelete && len(path) == 2:
 		n.remove(w, path[1])
+	case r.Method == http.MethodPut && len(path) == 2:
+		n.disable(w, r, path[1])
 	default:
 		fail(w, http.StatusMethodNotAllowed, "badMethod", "")
 	}
@@ -129,7 +146,8 @@ func (n *Nova) list(w http.ResponseWriter, binary string) {
 	for _, s := range n.services {
 		if binary == "" || s.Binary == binary {
 			all = append(all, map[string]any{
-				"id": s.ID, "binary": s.Binary, "host": s.Host, "zone": "internal", "status": "enabled", "disabled_reason": nil,
+				"id": s.ID, "binary": s.Binary, "host": s.Host, "zone": "internal",
+				"status": map[bool]string{true: "disabled", false: "enabled"}[s.Disabled], "disabled_reason": s.Reason,
 				"state": map[bool]string{true: "up", false: "down"}[s.Up], "updated_at": "2026-03-02T12:00:00.000000", "forced_down": false,
 			})
 		}
@@ -141,6 +159,9 @@ func (n *Nova) remove(w http.ResponseWriter, id string) {
 	i := slices.IndexFunc(n.services, func(s compute.Service) bool { return s.ID == id })
 	if i < 0 {
 		fail(w, http.StatusNotFound, "itemNotFound", "Service "+id+" not found.")
+		return
+	}
+	if n.services[i].Binary == compute.Compute && !n.leave(w, n.services[i].Host) {
 		return
 	}
 	n.deleted = append(n.deleted, n.services[i])

@@ -1,0 +1,284 @@
+package computetest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+)
+
+// Addresses of Nova's neighbours in Keystone's catalog.
+const (
+	placementAddress = "https://placement.cloud.svc:8778"
+	neutronAddress   = "https://neutron.cloud.svc:9696"
+)
+
+// Hypervisor is what Nova and Placement have of one.
+type Hypervisor struct {
+	Host string
+	// Servers are its virtual machines, Migrations those from or to it.
+	Servers    []compute.Server
+	Migrations []compute.Migration
+	// Provider is its resource provider, which others may be below. Consumers are those who have a part of it, besides its own servers.
+	Provider  string
+	Below     []string
+	Consumers []string
+	// Unreachable: Nova cannot delete the provider.
+	Unreachable bool
+
+	left bool
+}
+
+// SetHypervisors replaces all hypervisors.
+func (n *Nova) SetHypervisors(all ...Hypervisor) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.hypervisors = slices.Clone(all)
+}
+
+// Hypervisors are all hypervisors.
+func (n *Nova) Hypervisors() []Hypervisor {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return slices.Clone(n.hypervisors)
+}
+
+// Agents are all agents of Neutron.
+func (n *Nova) Agents() []compute.Agent {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return slices.Clone(n.agents)
+}
+
+// SetAgents replaces all agents of Neutron.
+func (n *Nova) SetAgents(all ...compute.Agent) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.agents = slices.Clone(all)
+}
+
+// Remains are what there is of a host, in words: its service, its resource providers and its agents, by their IDs.
+func (n *Nova) Remains(host string) (out []string) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	for _, s := range n.services {
+		if s.Host == host {
+			out = append(out, "service "+s.ID)
+		}
+	}
+	for i := range n.hypervisors {
+		if h := &n.hypervisors[i]; h.Host == host {
+			for _, p := range h.tree() {
+				out = append(out, "provider "+p)
+			}
+		}
+	}
+	for _, a := range n.agents {
+		if a.Host == host || strings.HasPrefix(a.ID, host) {
+			out = append(out, "agent "+a.ID)
+		}
+	}
+	return out
+}
+
+func (h *Hypervisor) tree() []string {
+	if h.Provider == "" {
+		return nil
+	}
+	return append([]string{h.Provider}, h.Below...)
+}
+
+// leave takes a host out of Nova, as its API does with its service, and says whether it may go.
+// https://docs.openstack.org/api-ref/compute/#delete-compute-service
+func (n *Nova) leave(w http.ResponseWriter, host string) bool {
+	for i := range n.hypervisors {
+		h := &n.hypervisors[i]
+		if h.Host != host {
+			continue
+		}
+		if len(h.Servers) > 0 {
+			fail(w, http.StatusConflict, "conflictingRequest", "Unable to delete compute service that is hosting instances.")
+			return false
+		}
+		if slices.ContainsFunc(h.Migrations, func(m compute.Migration) bool { return !m.Over() }) {
+			fail(w, http.StatusConflict, "conflictingRequest", "Unable to delete compute service that has in-progress migrations.")
+			return false
+		}
+		h.left = true
+		if len(h.Consumers) == 0 && !h.Unreachable {
+			h.Provider, h.Below = "", nil
+		}
+	}
+	return true
+}
+
+// serveHypervisors answers what is asked of hypervisors and of what is on them, and says whether anything was.
+func (n *Nova) serveHypervisors(w http.ResponseWriter, r *http.Request, path []string) bool {
+	all, host := []any{}, r.URL.Query().Get("host")
+	switch strings.Join(path, "/") {
+	case "os-hypervisors/detail":
+		for _, h := range n.hypervisors {
+			if !h.left {
+				all = append(all, h.detail())
+			}
+		}
+		write(w, http.StatusOK, map[string]any{"hypervisors": all})
+	case "servers/detail":
+		for _, h := range n.hypervisors {
+			if h.Host == host {
+				all = append(all, h.servers(r)...)
+			}
+		}
+		write(w, http.StatusOK, map[string]any{"servers": all})
+	case "os-migrations":
+		for _, h := range n.hypervisors {
+			if h.Host == host {
+				for _, m := range h.Migrations {
+					all = append(all, m)
+				}
+			}
+		}
+		write(w, http.StatusOK, map[string]any{"migrations": all})
+	default:
+		return false
+	}
+	return true
+}
+
+func (h *Hypervisor) detail() map[string]any {
+	return map[string]any{
+		"id": h.Provider, "hypervisor_hostname": h.Host + ".example", "service": map[string]any{"host": h.Host, "id": "id-of-" + h.Host},
+		"cpu_info": "", "hypervisor_version": 1, "free_disk_gb": 0, "local_gb": 0,
+	}
+}
+
+// servers are those of all projects, for who asks for them.
+func (h *Hypervisor) servers(r *http.Request) (out []any) {
+	if r.URL.Query().Get("all_tenants") != "true" {
+		return nil
+	}
+	for _, s := range h.Servers {
+		one := map[string]any{"id": s.ID, "name": s.Name, "status": s.Status, "OS-EXT-STS:task_state": nil}
+		if s.Task != "" {
+			one["OS-EXT-STS:task_state"] = s.Task
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// servePlacement answers what is asked of resource providers.
+func (n *Nova) servePlacement(w http.ResponseWriter, r *http.Request) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	version := r.Header.Get("Openstack-Api-Version")
+	if !n.Keystone.Issued(r.Header.Get("X-Auth-Token")) || version != "placement 1.14" || path[0] != "resource_providers" {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	for i := range n.hypervisors {
+		h := &n.hypervisors[i]
+		tree := h.tree()
+		switch {
+		case len(path) == 1 && slices.Contains(tree, r.URL.Query().Get("in_tree")):
+			all := []any{}
+			for _, p := range tree {
+				one := map[string]any{"uuid": p, "name": "name of " + p, "root_provider_uuid": h.Provider, "parent_provider_uuid": nil}
+				if p != h.Provider {
+					one["parent_provider_uuid"] = h.Provider
+				}
+				all = append(all, one)
+			}
+			write(w, http.StatusOK, map[string]any{"resource_providers": all})
+			return
+		case len(path) < 2 || !slices.Contains(tree, path[1]):
+			continue
+		case r.Method == http.MethodGet && len(path) == 3 && path[2] == "allocations":
+			write(w, http.StatusOK, map[string]any{"allocations": h.allocations(path[1])})
+			return
+		case r.Method == http.MethodDelete && len(path) == 2:
+			h.deleteProvider(w, path[1])
+			return
+		}
+	}
+	if len(path) == 1 {
+		write(w, http.StatusOK, map[string]any{"resource_providers": []any{}})
+		return
+	}
+	refuse(w, http.StatusNotFound, "No resource provider with uuid "+path[1]+" found")
+}
+
+func (h *Hypervisor) allocations(provider string) map[string]any {
+	out := map[string]any{}
+	if provider != h.Provider {
+		return out
+	}
+	for _, s := range h.Servers {
+		out[s.ID] = map[string]any{"resources": map[string]any{"VCPU": 1}}
+	}
+	for _, c := range h.Consumers {
+		out[c] = map[string]any{"resources": map[string]any{"VCPU": 1}}
+	}
+	return out
+}
+
+func (h *Hypervisor) deleteProvider(w http.ResponseWriter, id string) {
+	switch {
+	case len(h.allocations(id)) > 0:
+		refuse(w, http.StatusConflict, fmt.Sprintf("Unable to delete resource provider %s: Resource provider has allocations.  ", id))
+	case id == h.Provider && len(h.Below) > 0:
+		refuse(w, http.StatusConflict, fmt.Sprintf("Unable to delete parent resource provider %s: It has child resource providers.  ", id))
+	case id == h.Provider:
+		h.Provider = ""
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		h.Below = slices.DeleteFunc(h.Below, func(b string) bool { return b == id })
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// refuse is how Placement says no.
+func refuse(w http.ResponseWriter, code int, detail string) {
+	write(w, code, map[string]any{"errors": []any{map[string]any{"status": code, "title": http.StatusText(code), "detail": detail}}})
+}
+
+// serveNeutron answers what is asked of agents. When the first one of a host is removed, its chassis is, too, and nothing says any more
+// where the others are.
+func (n *Nova) serveNeutron(w http.ResponseWriter, r *http.Request) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	id, ok := strings.CutPrefix(r.URL.Path, "/v2.0/agents")
+	switch {
+	case !ok || !n.Keystone.Issued(r.Header.Get("X-Auth-Token")):
+		w.WriteHeader(http.StatusNotFound)
+	case r.Method == http.MethodGet && id == "":
+		all := []any{}
+		for _, a := range n.agents {
+			all = append(all, map[string]any{"id": a.ID, "agent_type": a.Type, "host": a.Host, "alive": a.Alive})
+		}
+		write(w, http.StatusOK, map[string]any{"agents": all})
+	case r.Method == http.MethodDelete:
+		n.removeAgent(w, strings.TrimPrefix(id, "/"))
+	default:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	}
+}
+
+func (n *Nova) removeAgent(w http.ResponseWriter, id string) {
+	i := slices.IndexFunc(n.agents, func(a compute.Agent) bool { return a.ID == id })
+	if i < 0 {
+		fail(w, http.StatusNotFound, "NeutronError", "Agent "+id+" could not be found")
+		return
+	}
+	host := n.agents[i].Host
+	n.agents = slices.Delete(slices.Clone(n.agents), i, i+1)
+	for i := range n.agents {
+		if n.agents[i].Host == host {
+			n.agents[i].Host = `("Chassis" register deleted)`
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,94 @@
+package computetest
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+)
+
+// Moves are the virtual machines whose migration was ordered, by their IDs.
+func (n *Nova) Moves() []string {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return slices.Clone(n.moves)
+}
+
+// End ends the migrations that are under way: the virtual machines move to a host, or stay where they are if there is none. It says how
+// many there were.
+func (n *Nova) End(to, at string) (count int) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	for i := range n.hypervisors {
+		h := &n.hypervisors[i]
+		var stay []compute.Server
+		for _, s := range h.Servers {
+			if s.Task != "migrating" {
+				stay = append(stay, s)
+				continue
+			}
+			count++
+			s.Task = ""
+			m := compute.Migration{Server: s.ID, Source: h.Host, Made: at, Status: "error"}
+			if to == "" {
+				stay = append(stay, s)
+			} else {
+				m.Status = "completed"
+				j := slices.IndexFunc(n.hypervisors, func(h Hypervisor) bool { return h.Host == to })
+				n.hypervisors[j].Servers = append(slices.Clone(n.hypervisors[j].Servers), s)
+			}
+			h.Migrations = append(slices.Clone(h.Migrations), m)
+		}
+		h.Servers = stay
+	}
+	return count
+}
+
+// move begins a migration.
+func (n *Nova) move(w http.ResponseWriter, r *http.Request, id string) {
+	var body struct {
+		Order *struct {
+			Host  *string `json:"host"`
+			Block string  `json:"block_migration"`
+		} `json:"os-migrateLive"`
+	}
+	if json.NewDecoder(r.Body).Decode(&body) != nil || body.Order == nil || body.Order.Host != nil || body.Order.Block != "auto" {
+		fail(w, http.StatusBadRequest, "badRequest", "Invalid input.")
+		return
+	}
+	for i := range n.hypervisors {
+		h := &n.hypervisors[i]
+		h.Servers = slices.Clone(h.Servers)
+		for j := range h.Servers {
+			s := &h.Servers[j]
+			switch {
+			case s.ID != id:
+				continue
+			case s.Task != "" || s.Status != "ACTIVE" && s.Status != "PAUSED":
+				fail(w, http.StatusConflict, "conflictingRequest", "Cannot 'os-migrateLive' instance "+id+" while it is so.")
+				return
+			}
+			s.Task, n.moves = "migrating", append(n.moves, id)
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+	}
+	fail(w, http.StatusNotFound, "itemNotFound", "Instance "+id+" could not be found.")
+}
+
+// disable lets a host have virtual machines, or none.
+func (n *Nova) disable(w http.ResponseWriter, r *http.Request, id string) {
+	var body struct {
+		Status string `json:"status"`
+		Reason string `json:"disabled_reason"`
+	}
+	i := slices.IndexFunc(n.services, func(s compute.Service) bool { return s.ID == id })
+	if json.NewDecoder(r.Body).Decode(&body) != nil || i < 0 {
+		fail(w, http.StatusNotFound, "itemNotFound", "Service "+id+" not found.")
+		return
+	}
+	n.services = slices.Clone(n.services)
+	n.services[i].Disabled, n.services[i].Reason = body.Status == "disabled", body.Reason
+	write(w, http.StatusOK, map[string]any{"service": map[string]any{"id": id, "status": body.Status, "disabled_reason": body.Reason}})
+}

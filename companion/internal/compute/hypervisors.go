@@ -1,0 +1,96 @@
+package compute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/hypervisors"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+)
+
+// Providers are the resource providers of hypervisors, by their hosts.
+// https://docs.openstack.org/api-ref/compute/#hypervisors-os-hypervisors
+func (a *API) Providers(ctx context.Context) (map[string]string, error) {
+	pages, err := hypervisors.List(a.client, hypervisors.ListOpts{}).AllPages(ctx)
+	if err != nil {
+		return nil, explain("list hypervisors", err)
+	}
+	list, err := hypervisors.ExtractHypervisors(pages)
+	if err != nil {
+		return nil, errors.New("cannot list hypervisors: Nova's answer is none")
+	}
+	out := map[string]string{}
+	for _, h := range list {
+		out[h.Service.Host] = h.ID
+	}
+	return out, nil
+}
+
+// Server is a virtual machine: its status is ACTIVE while it runs, and its task what is being done with it, if anything is.
+type Server struct{ ID, Name, Status, Task string }
+
+// ServersOn are the virtual machines of a host, whoever's they are.
+func (a *API) ServersOn(ctx context.Context, host string) ([]Server, error) {
+	pages, err := servers.List(a.client, servers.ListOpts{Host: host, AllTenants: true}).AllPages(ctx)
+	if err != nil {
+		return nil, explain("list the virtual machines of "+host, err)
+	}
+	list, err := servers.ExtractServers(pages)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the virtual machines of %s: Nova's answer is none", host)
+	}
+	out := make([]Server, len(list))
+	for i, s := range list {
+		out[i] = Server{ID: s.ID, Name: s.Name, Status: s.Status, Task: s.TaskState}
+	}
+	return out, nil
+}
+
+// ended are the states of a migration of which nothing is left to do: all others keep Nova from deleting the services of its hosts
+// (get_in_progress_by_host_and_node of nova/db/main/api.py).
+var ended = []string{"cancelled", "completed", "confirmed", "done", "error", "failed", "reverted"}
+
+// Migration is one from a host or to it.
+type Migration struct {
+	Server string `json:"instance_uuid"`
+	Status string `json:"status"`
+	Source string `json:"source_compute"`
+	Made   string `json:"created_at"`
+}
+
+// Over says that nothing is left to do.
+func (m Migration) Over() bool { return slices.Contains(ended, m.Status) }
+
+// FailedSince says that it ended without the virtual machine having moved, and was begun at a time or after.
+func (m Migration) FailedSince(t time.Time) bool {
+	made, err := time.Parse("2006-01-02T15:04:05", m.Made) // It may have fractions of seconds, and is in UTC.
+	return slices.Contains([]string{"cancelled", "error", "failed"}, m.Status) && err == nil && !made.Before(t.Truncate(time.Second))
+}
+
+// Migrations are all from or to a host that Nova remembers.
+// https://docs.openstack.org/api-ref/compute/#list-migrations
+func (a *API) Migrations(ctx context.Context, host string) ([]Migration, error) {
+	var body struct {
+		Migrations []Migration `json:"migrations"`
+	}
+	address := a.client.ServiceURL("os-migrations") + "?" + url.Values{"host": {host}}.Encode()
+	if _, err := a.client.Get(ctx, address, &body, nil); err != nil { //nolint:bodyclose // the client does
+		return nil, explain("list the migrations of "+host, err)
+	}
+	return body.Migrations, nil
+}
+
+// Move orders the live migration of a virtual machine, with its disk where that is its host's own. Nova's scheduler finds another host.
+// https://docs.openstack.org/api-ref/compute/#live-migrate-server-os-migratelive-action
+func (a *API) Move(ctx context.Context, s Server) error {
+	order := map[string]any{"os-migrateLive": map[string]any{"host": nil, "block_migration": "auto"}}
+	accepted := &gophercloud.RequestOpts{OkCodes: []int{http.StatusAccepted}}
+	_, err := a.client.Post(ctx, a.client.ServiceURL("servers", s.ID, "action"), order, nil, accepted) //nolint:bodyclose // the client does
+	return failure("move virtual machine "+s.ID, err)
+}

@@ -1,0 +1,244 @@
+package servicecheck
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+// evicting make a check of nodes that are emptied when they are cordoned, of which node-1 has these virtual machines.
+func evicting(t *testing.T, servers ...compute.Server) *cluster {
+	t.Helper()
+	c := hypervisors(t)
+	c.edit(name, func(s *openstackv1.ServiceCheckSpec) { s.Nodes[0].EvictOnCordon = true })
+	for _, node := range []string{"node-1", "node-2", "theirs"} {
+		if err := c.api.Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := c.nova.Hypervisors()
+	all[0].Servers = servers
+	c.nova.SetHypervisors(all...)
+	return c
+}
+
+func runs(id string) compute.Server {
+	return compute.Server{ID: id, Name: "name of " + id, Status: "ACTIVE"}
+}
+
+func (c *cluster) cordon(node string, is bool) {
+	c.t.Helper()
+	n := &corev1.Node{}
+	if err := c.api.Get(context.Background(), keyOf(node), n); err != nil {
+		c.t.Fatal(err)
+	}
+	n.Spec.Unschedulable = is
+	if err := c.api.Update(context.Background(), n); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// evicts makes passes of half a minute, ends what is moving after each, and gives the condition.
+func (c *cluster) evicts(r *Reconciler, to string, passes int) string {
+	c.t.Helper()
+	for range passes {
+		_, _ = c.pass(r)
+		c.nova.End(to, c.clock.Now().UTC().Format("2006-01-02T15:04:05.000000"))
+		c.clock.SetTime(c.clock.Now().Add(time.Minute))
+	}
+	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionEvicted)
+	if got == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %s: %s", got.Status, got.Reason, got.Message)
+}
+
+// service is what Nova says of a host's.
+func (c *cluster) service(host string) compute.Service {
+	for _, s := range c.nova.Services() {
+		if s.Host == host {
+			return s
+		}
+	}
+	return compute.Service{}
+}
+
+const noneCordoned = "True NoneCordoned: no node is cordoned"
+
+// TestEviction: what becomes of a node that is cordoned, and of its virtual machines, after some passes.
+func TestEviction(t *testing.T) {
+	off := compute.Server{ID: "off", Name: "db", Status: "SHUTOFF"}
+	for name, tc := range map[string]struct {
+		reason  string
+		servers []compute.Server
+		then    func(*cluster)
+		to      string
+		passes  int
+		moves   string
+		says    string
+		// disabled is what Nova's reason begins with, if it is.
+		disabled string
+	}{
+		"Nothing": {"Nobody has said anything.", []compute.Server{runs("a")}, func(*cluster) {}, "node-2", 3, "", noneCordoned, ""},
+		"Cordoned": {
+			"All leave, one after the other.", []compute.Server{runs("a"), runs("b")}, func(c *cluster) { c.cordon("node-1", true) },
+			"node-2", 4, "a b", "True NodesEmpty: no virtual machine is on node-1", ours,
+		},
+		"First": {
+			"It is disabled before the first one leaves, so that none comes.", []compute.Server{runs("a")}, func(c *cluster) { c.cordon("node-1", true) },
+			"node-2", 1, "", "False Evicting: node-1 has 1 virtual machines", ours,
+		},
+		"Back": {
+			"What was disabled here is enabled here.", []compute.Server{runs("a")}, func(c *cluster) {
+				c.cordon("node-1", true)
+				c.evicts(c.reconciler(c.api, c.nova), "node-2", 3)
+				c.cordon("node-1", false)
+			}, "", 2, "a", noneCordoned, "",
+		},
+		"Theirs": {
+			"Somebody else has disabled it, and may have his reasons for what is on it.", []compute.Server{runs("a")}, func(c *cluster) {
+				c.disable("node-1", "broken fan")
+				c.cordon("node-1", true)
+			}, "node-2", 3, "", "False Stuck: node-1 has 1 virtual machines, and somebody else has disabled it (\"broken fan\"): move them by hand, or " +
+				"enable it and they are moved", "broken fan",
+		},
+		"TheirsBack": {
+			"It is not for us to enable it.", nil, func(c *cluster) { c.disable("node-1", "broken fan") }, "", 2, "", noneCordoned, "broken fan",
+		},
+		"Stopped": {
+			"Those that run leave; what does not run stays, and is named.", []compute.Server{off, runs("a")}, func(c *cluster) { c.cordon("node-1", true) },
+			"node-2", 5, "a", "False Stuck: node-1 keeps 1 virtual machines: db (off): it is SHUTOFF, and only what runs moves: start it, or move it by " +
+				"hand, or delete it", ours,
+		},
+		"NoRoom": {
+			"It is tried some times, and then left.", []compute.Server{runs("a")}, func(c *cluster) { c.cordon("node-1", true) },
+			"", 12, strings.TrimSpace(strings.Repeat("a ", attempts)), "False Stuck: node-1 keeps 1 virtual machines: name of a (a): 3 migrations of it have failed; openstack server event list " +
+				"--long a says why", ours,
+		},
+		"Another": {
+			"What failed before is no reason.", []compute.Server{runs("a")}, func(c *cluster) {
+				all := c.nova.Hypervisors()
+				for range attempts {
+					all[0].Migrations = append(all[0].Migrations, compute.Migration{Server: "a", Status: "error", Source: "node-1", Made: "2001-01-01T00:00:00.000000"})
+				}
+				c.nova.SetHypervisors(all...)
+				c.cordon("node-1", true)
+			}, "node-2", 4, "a", "True NodesEmpty: no virtual machine is on node-1", ours,
+		},
+		"Silent": {
+			"Nothing moves from a node without its process.", []compute.Server{runs("a")}, func(c *cluster) {
+				c.silent("node-1")
+				c.cordon("node-1", true)
+			}, "node-2", 3, "", "False Stuck: node-1 has 1 virtual machines, and its nova-compute does not report: nothing can be moved", ours,
+		},
+		"NotAsked": {
+			"The other pool's nodes are cordoned for other reasons.", []compute.Server{runs("a")}, func(c *cluster) { c.cordon("theirs", true) },
+			"node-2", 3, "", noneCordoned, "",
+		},
+		"Off": {
+			"Nobody wants it any more: what was disabled here is not left so.", []compute.Server{runs("a")}, func(c *cluster) {
+				c.cordon("node-1", true)
+				c.evicts(c.reconciler(c.api, c.nova), "node-2", 3)
+				c.edit("nova", func(s *openstackv1.ServiceCheckSpec) { s.Nodes[0].EvictOnCordon = false })
+			}, "", 2, "a", "", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := evicting(t, tc.servers...)
+			tc.then(c)
+			if got := c.evicts(c.reconciler(c.api, c.nova), tc.to, tc.passes); got != tc.says {
+				t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.says)
+			}
+			if got := strings.Join(c.nova.Moves(), " "); got != tc.moves {
+				t.Errorf("%s moved %q, want %q", tc.reason, got, tc.moves)
+			}
+			s := c.service("node-1")
+			if s.Disabled != (tc.disabled != "") || s.Disabled && !strings.HasPrefix(s.Reason, tc.disabled) {
+				t.Errorf("%s %+v", tc.reason, s)
+			}
+			for _, other := range []string{"node-2", "theirs"} {
+				if c.service(other).Disabled {
+					t.Errorf("%s %s is disabled", tc.reason, other)
+				}
+			}
+		})
+	}
+}
+
+// TestOneByOne: the next one leaves when the one before has.
+func TestOneByOne(t *testing.T) {
+	c := evicting(t, runs("a"), runs("b"))
+	c.cordon("node-1", true)
+	r := c.reconciler(c.api, c.nova)
+	for range 5 {
+		if _, err := c.pass(r); err != nil {
+			t.Fatal(err)
+		}
+		c.clock.SetTime(c.clock.Now().Add(time.Minute))
+	}
+	if diff := cmp.Diff([]string{"a"}, c.nova.Moves()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	want := "False Evicting: node-1 has 2 virtual machines, of which name of a is on its way"
+	if got := c.evicts(r, "node-2", 0); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestEvictionCrash: wherever it fails, and with another leader beside it, the node is empty in the end, each virtual machine has moved once,
+// and the node is enabled again when it is uncordoned.
+func TestEvictionCrash(t *testing.T) {
+	life := func(t *testing.T, at crash.Point) *crash.API {
+		t.Helper()
+		c := evicting(t, runs("a"), runs("b"))
+		c.cordon("node-1", true)
+		a := crash.New(c.api, at)
+		a.Meanwhile = func() { _, _ = c.pass(c.reconciler(c.api, c.nova)) }
+		r := c.reconciler(a.Client(), a.HTTP(c.nova))
+		pass := func(to string) {
+			_, _ = c.pass(r)
+			a.PassEnded()
+			c.nova.End(to, c.clock.Now().UTC().Format("2006-01-02T15:04:05.000000"))
+			c.clock.SetTime(c.clock.Now().Add(time.Minute))
+		}
+		for range 5 {
+			pass("node-2")
+		}
+		if n := len(c.nova.Hypervisors()[0].Servers); n > 0 || len(c.nova.Moves()) != 2 || !c.service("node-1").Disabled {
+			t.Errorf("%d are left, %v have moved", n, c.nova.Moves())
+		}
+		c.cordon("node-1", false)
+		for range 3 { // One that fails, and one that sees the past.
+			pass("")
+		}
+		if s := c.service("node-1"); s.Disabled {
+			t.Errorf("%+v", s)
+		}
+		return a
+	}
+	whole := life(t, crash.Nowhere)
+	points := some(whole, 13)
+	crash.Run(t, points, func(t *testing.T, p crash.Point) { life(t, p) })
+	t.Logf("%d calls, %d of them writes; %d of %d runs", whole.Calls, len(whole.Writes), len(points), len(whole.Points()))
+}
+
+// some are every n-th point, so that the test is quick enough for every day, and all at which something is written.
+func some(whole *crash.API, n int) (out []crash.Point) {
+	for i, p := range whole.Points() {
+		if i%n == 0 || whole.Writes[p.Call] != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,200 @@
+package servicecheck
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/controller"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/daemonset"
+)
+
+// nodeLimit is how many nodes the status takes, and agentLimit how many agents of each.
+const (
+	nodeLimit  = 512
+	agentLimit = 16
+)
+
+// nodes are where hypervisors may be.
+type nodes struct {
+	// own have a pod of this check, and others one of another check of the namespace.
+	own, others map[string]bool
+	// evicted are those of this check that are emptied when they are cordoned.
+	evicted map[string]bool
+	// settled: each DaemonSet has a pod for each of its nodes, so that a node without one has left.
+	settled bool
+}
+
+// left says of a node that was a hypervisor that it is none now.
+func (n nodes) left(node string) bool { return n.settled && !n.own[node] && !n.others[node] }
+
+// look finds the nodes by the pods that are there. Those of other checks are looked at, too: a node may go from one pool to another.
+func look(ctx context.Context, reader client.Reader, c *openstackv1.ServiceCheck) (nodes, error) {
+	out := nodes{own: map[string]bool{}, others: map[string]bool{}, evicted: map[string]bool{}, settled: true}
+	all := &openstackv1.ServiceCheckList{}
+	if err := reader.List(ctx, all, client.InNamespace(c.Namespace)); err != nil {
+		return out, fmt.Errorf("cannot list the ServiceChecks: %w", err)
+	}
+	for i := range all.Items {
+		into, own := out.others, all.Items[i].Name == c.Name
+		if own {
+			into = out.own
+		}
+		for _, s := range all.Items[i].Spec.Nodes {
+			found, complete, err := daemonset.Nodes(ctx, reader, client.ObjectKey{Namespace: string(s.Namespace), Name: string(s.DaemonSet)})
+			if err != nil && (own || !apierrors.IsForbidden(err)) { // The rights to look at a pool come and go with it.
+				return out, err
+			}
+			out.settled = out.settled && complete
+			for _, node := range found {
+				into[node] = true
+				out.evicted[node] = out.evicted[node] || own && s.EvictOnCordon
+			}
+		}
+	}
+	return out, nil
+}
+
+// remains is what there is of a node that has left.
+type remains struct {
+	node string
+	// service of nova-compute, or nil, resource providers, and agents.
+	service   *compute.Service
+	providers []compute.Provider
+	agents    []compute.Agent
+	// servers are its virtual machines, and migrations those from or to it that are not over.
+	servers    []compute.Server
+	migrations int
+}
+
+// askNodes asks what is kept of nodes, and then where they are: what comes back later reports for itself.
+func (w *world) askNodes(ctx context.Context, env *controller.Env) error {
+	providers, err := w.nova.Providers(ctx)
+	if err != nil {
+		return w.failed(err)
+	}
+	agents, err := w.nova.Agents(ctx)
+	if err != nil {
+		return w.failed(err)
+	}
+	if w.nodes, err = look(ctx, env.Reader, w.check); err != nil {
+		return err
+	}
+	w.records = w.recorded(providers, agents)
+	kept := w.records[:0:0]
+	for _, r := range w.records {
+		if !w.nodes.left(r.Name) {
+			kept = append(kept, r)
+			continue
+		}
+		left, err := w.askLeft(ctx, r, agents)
+		if err != nil {
+			return w.failed(err)
+		}
+		if left.nothing() {
+			continue
+		}
+		kept = append(kept, r)
+		w.remains = append(w.remains, left)
+	}
+	w.records = kept
+	return w.askEvictions(ctx, env)
+}
+
+// failed makes a problem of an error of a service's: it is reported, and asked again.
+func (w *world) failed(err error) error {
+	w.problem = err.Error()
+	return nil
+}
+
+// askLeft asks what there is of one that has left.
+func (w *world) askLeft(ctx context.Context, r openstackv1.NodeRecord, agents []compute.Agent) (remains, error) {
+	out := remains{node: r.Name, service: w.compute(r.Name)}
+	for _, a := range agents {
+		if a.Host == r.Name || slices.Contains(r.Agents, a.ID) {
+			out.agents = append(out.agents, a)
+		}
+	}
+	var err error
+	if r.Provider != "" {
+		if out.providers, err = w.nova.Tree(ctx, r.Provider); err != nil {
+			return out, err
+		}
+	}
+	if out.servers, err = w.nova.ServersOn(ctx, r.Name); err != nil {
+		return out, err
+	}
+	all, err := w.nova.Migrations(ctx, r.Name)
+	for _, m := range all {
+		if !m.Over() {
+			out.migrations++
+		}
+	}
+	return out, err
+}
+
+// nothing is left of it.
+func (r remains) nothing() bool {
+	return r.service == nil && len(r.providers)+len(r.agents)+len(r.servers) == 0
+}
+
+// absent are the nodes that are remembered and have no pod, while nobody knows whether they have left.
+func (w *world) absent() (out []string) {
+	for _, r := range w.records {
+		if !w.nodes.own[r.Name] && !w.nodes.settled {
+			out = append(out, r.Name)
+		}
+	}
+	return out
+}
+
+// compute is the record of nova-compute on a node, or nil.
+func (w *world) compute(node string) *compute.Service {
+	i := slices.IndexFunc(w.services, func(s compute.Service) bool { return s.Binary == compute.Compute && s.Host == node })
+	if i < 0 {
+		return nil
+	}
+	return &w.services[i]
+}
+
+// recorded are the nodes to be remembered: those that are known to Nova and have a pod, and those of before that no other check has now.
+// What is not known of one any more is kept: it is what is looked for when the node has left.
+func (w *world) recorded(providers map[string]string, agents []compute.Agent) []openstackv1.NodeRecord {
+	all := map[string]openstackv1.NodeRecord{}
+	for _, r := range w.check.Status.Nodes {
+		if w.nodes.own[r.Name] || !w.nodes.others[r.Name] {
+			all[r.Name] = *r.DeepCopy()
+		}
+	}
+	for node := range w.nodes.own {
+		if _, known := all[node]; !known && len(all) < nodeLimit && w.compute(node) != nil {
+			all[node] = openstackv1.NodeRecord{Name: node}
+		}
+	}
+	var out []openstackv1.NodeRecord
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		r := all[name]
+		if id := providers[name]; id != "" {
+			r.Provider = id
+		}
+		var ids []string
+		for _, a := range agents {
+			if a.Host == name {
+				ids = append(ids, a.ID)
+			}
+		}
+		// Of one that has left, the first that is removed takes the host from the others.
+		if w.nodes.own[name] && len(ids) > 0 || len(r.Agents) == 0 {
+			slices.Sort(ids)
+			r.Agents = ids[:min(len(ids), agentLimit)]
+		}
+		out = append(out, r)
+	}
+	return out
+}

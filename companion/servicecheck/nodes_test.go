@@ -1,0 +1,366 @@
+package servicecheck
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/compute/computetest"
+	"github.com/c5c3/crossplane-cobaltcore/companion/internal/crash"
+)
+
+// pool is the namespace of the nodes' pods, and elsewhere that of another pool's.
+const (
+	pool      = "team-a-pool-54321"
+	elsewhere = "team-b-pool-98765"
+	daemons   = "nova-compute"
+)
+
+// everything is what there is of a node.
+func everything(node string) []string {
+	return []string{
+		"service id-of-" + node, "provider rp-of-" + node, "provider gpu-of-" + node, "agent " + node, "agent " + node + "-metadata",
+	}
+}
+
+// hypervisors make a check one of nodes that are all in their places: two of the pool's, and one of another pool's.
+func hypervisors(t *testing.T) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.edit(name, func(s *openstackv1.ServiceCheckSpec) {
+		s.Processes, s.Nodes = nil, []openstackv1.CheckedNodes{{Namespace: pool, DaemonSet: daemons}}
+	})
+	other := check()
+	other.Name, other.Spec.Processes = "another", nil
+	other.Spec.Nodes = []openstackv1.CheckedNodes{{Namespace: elsewhere, DaemonSet: daemons}}
+	if err := c.api.Create(context.Background(), other); err != nil {
+		t.Fatal(err)
+	}
+	c.pods(pool, 2, "node-1", "node-2")
+	c.pods(elsewhere, 1, "theirs")
+	var hypervisors []computetest.Hypervisor
+	var services []compute.Service
+	var agents []compute.Agent
+	for _, node := range []string{"node-1", "node-2", "theirs", "by-hand"} {
+		hypervisors = append(hypervisors, computetest.Hypervisor{Host: node, Provider: "rp-of-" + node, Below: []string{"gpu-of-" + node}})
+		services = append(services, compute.Service{ID: "id-of-" + node, Binary: compute.Compute, Host: node, Up: true})
+		agents = append(agents, compute.Agent{ID: node, Type: "OVN Controller agent", Host: node, Alive: true},
+			compute.Agent{ID: node + "-metadata", Type: "OVN Metadata agent", Host: node, Alive: true})
+	}
+	c.nova.SetHypervisors(hypervisors...)
+	c.nova.Set(services...)
+	c.nova.SetAgents(agents...)
+	return c
+}
+
+func (c *cluster) edit(name string, change func(*openstackv1.ServiceCheckSpec)) {
+	c.t.Helper()
+	o := &openstackv1.ServiceCheck{}
+	if err := c.api.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+		c.t.Fatal(err)
+	}
+	change(&o.Spec)
+	if err := c.api.Update(context.Background(), o); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// pods makes a DaemonSet that is for so many nodes and has pods on these.
+func (c *cluster) pods(namespace string, desired int32, on ...string) {
+	c.t.Helper()
+	ctx, labels := context.Background(), map[string]string{"app": daemons}
+	_ = c.api.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(namespace))
+	_ = c.api.Delete(ctx, &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: daemons, Namespace: namespace}})
+	d := &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: daemons, Namespace: namespace, Generation: 3, UID: types.UID("uid-" + namespace)},
+		Spec:       appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}},
+		Status:     appsv1.DaemonSetStatus{ObservedGeneration: 3, DesiredNumberScheduled: desired},
+	}
+	objects := []client.Object{d}
+	for _, node := range on {
+		objects = append(objects, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: daemons + "-" + node, Namespace: namespace, Labels: labels,
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("DaemonSet"))},
+			},
+			Spec: corev1.PodSpec{NodeName: node},
+		})
+	}
+	for _, o := range objects {
+		if err := c.api.Create(ctx, o); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// disable is what somebody else does.
+func (c *cluster) disable(host, reason string) {
+	services := c.nova.Services()
+	for i := range services {
+		if services[i].Host == host {
+			services[i].Disabled, services[i].Reason = true, reason
+		}
+	}
+	c.nova.Set(services...)
+}
+
+func keyOf(node string) client.ObjectKey { return client.ObjectKey{Name: node} }
+
+// silent makes a host's nova-compute and agents report no longer.
+func (c *cluster) silent(host string) {
+	services := c.nova.Services()
+	for i := range services {
+		services[i].Up = services[i].Up && services[i].Host != host
+	}
+	c.nova.Set(services...)
+	agents := c.nova.Agents()
+	for i := range agents {
+		agents[i].Alive = agents[i].Alive && agents[i].Host != host
+	}
+	c.nova.SetAgents(agents...)
+}
+
+// looks makes some passes, and gives the condition.
+func (c *cluster) looks(r *Reconciler) string {
+	c.t.Helper()
+	for range 3 {
+		if _, err := c.pass(r); err != nil {
+			c.t.Fatal(err)
+		}
+		c.clock.SetTime(c.clock.Now().Add(time.Minute))
+	}
+	got := meta.FindStatusCondition(c.check().Status.Conditions, conditionCleared)
+	if got == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %s: %s", got.Status, got.Reason, got.Message)
+}
+
+// migrations are some of a state each.
+func migrations(states ...string) (out []compute.Migration) {
+	for _, s := range states {
+		out = append(out, compute.Migration{Status: s})
+	}
+	return out
+}
+
+const nothingLeft = "True NothingLeft: nothing is left of nodes that have gone"
+
+// TestNodes: what is removed of a node that has left, and what keeps it.
+func TestNodes(t *testing.T) {
+	hypervisor := func(change func(*computetest.Hypervisor)) func(*cluster) {
+		return func(c *cluster) {
+			c.pods(pool, 1, "node-2")
+			c.silent("node-1")
+			all := c.nova.Hypervisors()
+			change(&all[0])
+			c.nova.SetHypervisors(all...)
+		}
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		then   func(*cluster)
+		// keeps is what there is of node-1 then, and says the condition.
+		keeps []string
+		says  string
+		// remembers are the nodes in the status.
+		remembers string
+	}{
+		"There": {"It is where it was.", func(*cluster) {}, everything("node-1"), nothingLeft, "node-1 node-2"},
+		"Gone": {
+			"It lost its label, or was removed from Kubernetes.", func(c *cluster) { c.pods(pool, 1, "node-2"); c.silent("node-1") },
+			nil, nothingLeft, "node-2",
+		},
+		"Off": {
+			"It has no power, and its pod, which nobody removes, is where it was: it comes back.", func(c *cluster) { c.silent("node-1") },
+			everything("node-1"), nothingLeft, "node-1 node-2",
+		},
+		"Renewed": {
+			"Its pod is being replaced.", func(c *cluster) { c.pods(pool, 2, "node-2"); c.silent("node-1") }, everything("node-1"),
+			"True PodsMissing: nova-compute has no pod on node-1; whether they have left is known when the DaemonSets of all pools have a pod on each " +
+				"of their nodes", "node-1 node-2",
+		},
+		"Unsettled": {
+			"It may be on its way to the other pool, whose DaemonSet is for one node more.",
+			func(c *cluster) { c.pods(pool, 1, "node-2"); c.pods(elsewhere, 2, "theirs"); c.silent("node-1") }, everything("node-1"),
+			"True PodsMissing: nova-compute has no pod on node-1; whether they have left is known when the DaemonSets of all pools have a pod on each " +
+				"of their nodes", "node-1 node-2",
+		},
+		"Moved": {
+			"It is the other pool's now, and has no power there.",
+			func(c *cluster) {
+				c.pods(pool, 1, "node-2")
+				c.pods(elsewhere, 2, "theirs", "node-1")
+				c.silent("node-1")
+			}, everything("node-1"), nothingLeft, "node-2",
+		},
+		"Lost": {
+			"The DaemonSet is gone, or not there yet.", func(c *cluster) {
+				_ = c.api.DeleteAllOf(context.Background(), &corev1.Pod{}, client.InNamespace(pool))
+				_ = c.api.Delete(context.Background(), &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: daemons, Namespace: pool}})
+				c.silent("node-1")
+				c.silent("node-2")
+			}, everything("node-1"), "True PodsMissing: nova-compute has no pod on node-1, node-2; whether they have left is known when the DaemonSets " +
+				"of all pools have a pod on each of their nodes", "node-1 node-2",
+		},
+		"Reports": {
+			"Its process is still there.", func(c *cluster) { c.pods(pool, 1, "node-2") }, everything("node-1"),
+			"True NodeLeaving: node-1 has left, and its nova-compute has reported lately", "node-1 node-2",
+		},
+		"AgentReports": {
+			"Its network is still there.", func(c *cluster) {
+				c.pods(pool, 1, "node-2")
+				alive := c.nova.Agents()
+				c.silent("node-1")
+				c.nova.SetAgents(alive...)
+			}, everything("node-1"), "True NodeLeaving: node-1 has left, and Neutron's agent OVN Controller agent has reported lately", "node-1 node-2",
+		},
+		"Machines": {
+			"Its disks may come back.", hypervisor(func(h *computetest.Hypervisor) { h.Servers = []compute.Server{{ID: "a"}, {ID: "b"}} }),
+			everything("node-1"), "False NodeInUse: node-1 has left, and 2 virtual machines are on it: bring the node back, or evacuate them " +
+				"(openstack server evacuate), or delete them", "node-1 node-2",
+		},
+		"Migrations": {
+			"One of it waits to be confirmed.", hypervisor(func(h *computetest.Hypervisor) { h.Migrations = migrations("completed", "finished", "error") }),
+			everything("node-1"), "False NodeInUse: node-1 has left, and 1 migrations from it or to it are not over: confirm or revert them " +
+				"(openstack server migration list --host node-1)", "node-1 node-2",
+		},
+		"MigrationsOver": {"They are over.", hypervisor(func(h *computetest.Hypervisor) { h.Migrations = migrations("completed", "error") }), nil, nothingLeft, "node-2"},
+		"Evacuated": {
+			"When it comes back, it removes what it has of one that was evacuated; not as a new node.",
+			hypervisor(func(h *computetest.Hypervisor) { h.Consumers = []string{"c"} }), everything("node-1"),
+			"False NodeInUse: node-1 has left, and Placement still has parts of it given to 1 virtual machines, such as those that were evacuated from it: " +
+				"if the node never comes back, run openstack compute service delete, and openstack resource provider allocation delete for what stays",
+			"node-1 node-2",
+		},
+		"Unreachable": {
+			"Nova could not reach Placement when it deleted the service, and says nothing of it.",
+			hypervisor(func(h *computetest.Hypervisor) { h.Unreachable = true }), nil, nothingLeft, "node-2",
+		},
+		"ByHand": {
+			"Somebody was quicker with Nova.", func(c *cluster) {
+				c.pods(pool, 1, "node-2")
+				c.silent("node-1")
+				c.nova.Set(c.nova.Services()[1:]...)
+			}, nil, nothingLeft, "node-2",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := hypervisors(t)
+			r := c.reconciler(c.api, c.nova)
+			if got := c.looks(r); got != nothingLeft {
+				t.Fatal(got)
+			}
+			tc.then(c)
+			if got := c.looks(r); got != tc.says {
+				t.Errorf("%s\n got %s\nwant %s", tc.reason, got, tc.says)
+			}
+			if diff := cmp.Diff(tc.keeps, c.nova.Remains("node-1")); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			for _, node := range []string{"node-2", "theirs", "by-hand"} {
+				if diff := cmp.Diff(everything(node), c.nova.Remains(node)); diff != "" {
+					t.Errorf("%s of %s (-want +got):\n%s", tc.reason, node, diff)
+				}
+			}
+			var remembers []string
+			for _, n := range c.check().Status.Nodes {
+				remembers = append(remembers, n.Name)
+			}
+			if got := strings.Join(remembers, " "); got != tc.remembers {
+				t.Errorf("%s it remembers %s, want %s", tc.reason, got, tc.remembers)
+			}
+		})
+	}
+}
+
+// TestNeverSeen: nodes that had no pod while anybody looked may be anybody's.
+func TestNeverSeen(t *testing.T) {
+	c := hypervisors(t)
+	c.pods(pool, 1, "node-2")
+	c.silent("node-1")
+	c.silent("by-hand")
+	if got := c.looks(c.reconciler(c.api, c.nova)); got != nothingLeft {
+		t.Error(got)
+	}
+	for _, node := range []string{"node-1", "by-hand"} {
+		if diff := cmp.Diff(everything(node), c.nova.Remains(node)); diff != "" {
+			t.Errorf("of %s (-want +got):\n%s", node, diff)
+		}
+	}
+}
+
+// TestNodesComeBack: a node that was removed is remembered again when it registers as a new one.
+func TestNodesComeBack(t *testing.T) {
+	c := hypervisors(t)
+	r, services, agents, all := c.reconciler(c.api, c.nova), c.nova.Services(), c.nova.Agents(), c.nova.Hypervisors()
+	c.looks(r)
+	for range 2 {
+		c.pods(pool, 1, "node-2")
+		c.silent("node-1")
+		c.looks(r)
+		if left := c.nova.Remains("node-1"); len(left) > 0 {
+			t.Fatal(left)
+		}
+		c.pods(pool, 2, "node-1", "node-2")
+		c.nova.Set(services...)
+		c.nova.SetAgents(agents...)
+		c.nova.SetHypervisors(all...)
+		c.looks(r)
+		if n := c.check().Status.Nodes; len(n) != 2 || n[0].Provider != "rp-of-node-1" || len(n[0].Agents) != 2 {
+			t.Fatalf("%+v", n)
+		}
+	}
+	if s := c.check().Status; s.Up != 2 || s.Down != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestNodesCrash: wherever it fails, and with another leader beside it, everything of the node that has left is removed in the end, and
+// nothing of any other.
+func TestNodesCrash(t *testing.T) {
+	life := func(t *testing.T, at crash.Point) *crash.API {
+		t.Helper()
+		c := hypervisors(t)
+		if _, err := c.pass(c.reconciler(c.api, c.nova)); err != nil {
+			t.Fatal(err)
+		}
+		c.pods(pool, 1, "node-2")
+		c.silent("node-1")
+		a := crash.New(c.api, at)
+		a.Meanwhile = func() { _, _ = c.pass(c.reconciler(c.api, c.nova)) }
+		r := c.reconciler(a.Client(), a.HTTP(c.nova))
+		for range 4 {
+			_, _ = c.pass(r)
+			a.PassEnded()
+			c.clock.SetTime(c.clock.Now().Add(time.Minute))
+		}
+		if left := c.nova.Remains("node-1"); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+		for _, node := range []string{"node-2", "theirs", "by-hand"} {
+			if diff := cmp.Diff(everything(node), c.nova.Remains(node)); diff != "" {
+				t.Errorf("of %s (-want +got):\n%s", node, diff)
+			}
+		}
+		if n := c.check().Status.Nodes; len(n) != 1 {
+			t.Errorf("remembered: %+v", n)
+		}
+		return a
+	}
+	whole := life(t, crash.Nowhere)
+	crash.Run(t, some(whole, 7), func(t *testing.T, p crash.Point) { life(t, p) })
+	t.Logf("%d calls, %d of them writes", whole.Calls, len(whole.Writes))
+}

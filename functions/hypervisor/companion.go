@@ -1,0 +1,81 @@
+package hypervisor
+
+import (
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	novav1 "github.com/c5c3/crossplane-cobaltcore/apis/nova/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/compute"
+)
+
+// Components by which the control plane's companion sees where hypervisors are, and removes what nodes that are gone have left.
+const (
+	companionComponent = "companion"
+	checkComponent     = "service-check"
+)
+
+// Conditions that repeat the companion's: whether anything is left of nodes that have gone, and whether those that are cordoned are empty.
+const (
+	nodesCleared = "NodesCleared"
+	nodesEvicted = "NodesEvicted"
+)
+
+// checkEvery is how often the companion looks, in seconds.
+const checkEvery = 60
+
+// computeSets are the DaemonSets whose pods' nodes are the hypervisors.
+func (m *model) computeSets() []string {
+	var out []string
+	for i := range m.groups {
+		out = append(out, m.groups[i].name(computeComponent))
+	}
+	return out
+}
+
+// companion lets the control plane's companion look where pods are: of nodes themselves nobody here knows, and nodes come and go. What is
+// to be done with a node that is cordoned, its Node alone says.
+func companion(m *model) ([]compose.Stage, error) {
+	role, binding := c5c3.Lookout(m.meta(companionComponent), m.plane.instance, m.computeSets())
+	stage := compose.Stage{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}
+	if m.spec.Virtualization.EvictOnCordon {
+		meta := object.Meta{Name: m.instance + "-companion-nodes", Labels: m.meta(companionComponent).Labels}
+		stage = append(stage, compose.Resource{Name: "companion-nodes", Object: c5c3.NodeReader(meta, m.plane.instance)})
+	}
+	return []compose.Stage{stage}, nil
+}
+
+// besideNova is the metadata of what the control plane's companion reconciles for the pool.
+func (m *model) besideNova(component string) object.Meta {
+	return object.Meta{Name: m.instance, Namespace: m.plane.instance, Labels: m.meta(component).Labels}
+}
+
+// check tells the companion which nodes it has to remember.
+func check(m *model) ([]compose.Stage, error) {
+	spec := openstackv1.ServiceCheckSpec{
+		CloudCredentialsRef: compute.Cloud(novav1.ServiceName), Service: novav1.ServiceType, IntervalSeconds: checkEvery,
+	}
+	for _, set := range m.computeSets() {
+		spec.Nodes = append(spec.Nodes, openstackv1.CheckedNodes{
+			Namespace: common.NamespaceName(m.instance), DaemonSet: common.ObjectName(set), EvictOnCordon: m.spec.Virtualization.EvictOnCordon,
+		})
+	}
+	return []compose.Stage{{{Name: checkComponent, Object: c5c3.ServiceCheck(m.besideNova(checkComponent), spec)}}}, nil
+}
+
+// said is a condition of the companion's on the pool's nodes. There is none before it has looked.
+func said(condition string) func(*model) ready.Verdict {
+	return func(m *model) ready.Verdict {
+		o, ok := m.seen.Get(checkComponent)
+		if !ok {
+			return ready.Verdict{}
+		}
+		c, ok := o.Condition(condition)
+		if !ok {
+			return ready.Verdict{}
+		}
+		return ready.Verdict{Ready: c.Status == "True", Reason: c.Reason, Message: c.Message}
+	}
+}

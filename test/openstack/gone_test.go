@@ -1,0 +1,153 @@
+//go:build openstack && linux
+
+package openstack
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/hypervisors"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/services"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/agents"
+	"github.com/gophercloud/gophercloud/v2/openstack/placement/v1/resourceproviders"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+)
+
+// providers are the resource providers of nodes, which libvirt and not Kubernetes gives their names.
+func (m *machines) providers(t *testing.T) map[string]string {
+	t.Helper()
+	page, err := hypervisors.List(m.ServiceClient, hypervisors.ListOpts{}).AllPages(context.Background())
+	all, e := hypervisors.ExtractHypervisors(page)
+	if err := errors.Join(err, e); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, h := range all {
+		out[h.ID] = h.Service.Host
+	}
+	return out
+}
+
+// kept is what there is of each node, in words. Resource providers are of those that had them.
+func (m *machines) kept(t *testing.T, had map[string]string) map[string][]string {
+	t.Helper()
+	ctx, out := context.Background(), map[string][]string{}
+	add := func(node, what string) { out[node] = append(out[node], what) }
+	page, err := services.List(m.ServiceClient, services.ListOpts{Binary: "nova-compute"}).AllPages(ctx)
+	all, e := services.ExtractServices(page)
+	if err := errors.Join(err, e); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		add(s.Host, "service")
+	}
+	page, err = agents.List(m.neutron.ServiceClient, agents.ListOpts{}).AllPages(ctx)
+	known, e := agents.ExtractAgents(page)
+	if err := errors.Join(err, e); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range known {
+		add(a.Host, "agent "+a.AgentType)
+	}
+	page, err = resourceproviders.List(inventoryOf(t, m.cloud), resourceproviders.ListOpts{}).AllPages(ctx)
+	providers, e := resourceproviders.ExtractResourceProviders(page)
+	if err := errors.Join(err, e); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range providers {
+		add(cmp.Or(had[p.UUID], p.Name), "resource provider")
+	}
+	for _, table := range []string{"Chassis", "Chassis_Private"} {
+		for _, name := range m.neutron.ovn(t, "southbound", table, "name") {
+			add(name, table)
+		}
+	}
+	for _, of := range out {
+		slices.Sort(of)
+	}
+	return out
+}
+
+// check is what the companion says of the pool's nodes, and which it remembers.
+func (m *machines) check(t *testing.T) (says string, remembers []string) {
+	t.Helper()
+	c := &openstackv1.ServiceCheck{}
+	key := client.ObjectKey{Namespace: m.cloud.Namespace, Name: m.cloud.Pool().Namespace}
+	if err := m.cloud.Cluster.Client.Get(context.Background(), key, c); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range c.Status.Nodes {
+		remembers = append(remembers, n.Name)
+	}
+	if is := meta.FindStatusCondition(c.Status.Conditions, "Cleared"); is != nil {
+		says = is.Reason
+	}
+	return says, remembers
+}
+
+// testGone: a node without power, which may come back, loses nothing, however long it is away. When it leaves the cluster for good, nothing
+// is left of it, and everything of the other one, whose virtual machine is pinged all the time.
+func testGone(t *testing.T, m *machines, g guest) {
+	const node, other = "node-1", "node-0"
+	if m.place(t, g).Host != other {
+		m.moves(t, g, other)
+		if got := m.moved(t, g); got.Status != "completed" {
+			t.Fatalf("%+v\n%s", got, m.logs(t, "nova-compute"))
+		}
+	}
+	had := m.providers(t)
+	before, began := m.kept(t, had), m.seconds(t, g)
+	for _, of := range []string{node, other} {
+		if len(before[of]) < 5 { // a service, two agents or one, a provider, and both rows
+			t.Fatalf("of %s there is %v", of, before[of])
+		}
+	}
+	came := pinged(t, g.address, func() {
+		if err := m.cloud.Cluster.PowerOff(node); err != nil {
+			t.Fatal(err)
+		}
+		m.until(t, "Nova's and Neutron's word that it is down", g.server.ID, func() error {
+			if s, alive := m.service(t, node), m.alive(t, node); s.State != "down" || len(alive) > 0 {
+				return fmt.Errorf("it is %s, %v are alive", s.State, alive)
+			}
+			return nil
+		})
+		m.until(t, "the companion's look at it", g.server.ID, func() error {
+			if says, remembers := m.check(t); says != "PodsMissing" && says != "NothingLeft" || !slices.Equal(remembers, []string{other, node}) {
+				return fmt.Errorf("it says %s, and remembers %v", says, remembers)
+			}
+			return nil
+		})
+		time.Sleep(75 * time.Second) // It looks once more.
+		if got := m.kept(t, had); !slices.Equal(got[node], before[node]) {
+			t.Fatalf("of a node that may come back there is %v, and was %v", got[node], before[node])
+		}
+		left := time.Now()
+		m.cloud.Cluster.Retire(node)
+		m.until(t, "that nothing is left of it", g.server.ID, func() error {
+			says, remembers := m.check(t)
+			if got := m.kept(t, had); len(got[node]) > 0 || says != "NothingLeft" || !slices.Equal(remembers, []string{other}) {
+				return fmt.Errorf("there is %v; the companion says %s, and remembers %v", got, says, remembers)
+			}
+			return nil
+		})
+		m.lap(t, fmt.Sprintf("nothing is left of %s %.0f s after it has left", node, time.Since(left).Seconds()))
+	})
+	m.lap(t, "the virtual machine of the other node meanwhile: "+came.String())
+	if came.lost > 0 {
+		t.Errorf("%s: nothing of another node concerns it", came)
+	}
+	got := m.kept(t, had)
+	if !slices.Equal(got[other], before[other]) || len(got) != len(before)-1 {
+		t.Errorf("there is %v, and was %v", got, before)
+	}
+	m.goesOn(t, g, began, other)
+}
