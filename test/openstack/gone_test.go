@@ -142,7 +142,7 @@ func testGone(t *testing.T, m *machines, g guest) {
 		m.lap(t, fmt.Sprintf("nothing is left of %s %.0f s after it has left", node, time.Since(left).Seconds()))
 	})
 	m.lap(t, "the virtual machine of the other node meanwhile: "+came.String())
-	if came.lost > 0 {
+	if came.Lost > 0 {
 		t.Errorf("%s: nothing of another node concerns it", came)
 	}
 	got := m.kept(t, had)
