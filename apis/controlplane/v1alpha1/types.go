@@ -6,6 +6,7 @@ import (
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	cinder "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 )
 
 // Sizes of a control plane.
@@ -92,12 +93,30 @@ type ControlPlaneClusterSpec struct {
 	// +kubebuilder:example={"hypervisors-*"}
 	// +optional
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
+	// Claims (KeystoneService) whose services have an account in this cloud.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=namespace
+	// +listMapKey=name
+	// +optional
+	KeystoneServices []KeystoneServiceGrant `json:"keystoneServices,omitempty"`
 	// What happens to databases, keys and volumes when the claim is deleted or a part that holds data is switched off. Retain keeps them:
 	// the same claim, created again, adopts them. Delete removes them for good.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+}
+
+// KeystoneServiceGrant lets a service of somebody's own into the cloud.
+type KeystoneServiceGrant struct {
+	common.ClaimReference `json:",inline"`
+	// Type that it may have in the catalog. Absent: none.
+	// +optional
+	Type keystoneservicev1.ServiceType `json:"type,omitempty"`
+	// Its user may be an administrator of the whole cloud.
+	// +optional
+	AllowAdministration bool `json:"allowAdministration,omitempty"`
 }
 
 // Services are the OpenStack services of the cloud. Keystone is always there; the others are off unless enabled.
