@@ -59,6 +59,15 @@ class Results:
         sys.stdout.flush()
 
 
+class Stream(testtools.StreamToDict):
+    """What Tempest says: its tests, and in words what keeps it from running them."""
+
+    def status(self, **event):
+        if event.get("test_id") is None and event.get("file_bytes"):
+            print(bytes(event["file_bytes"]).decode(errors="replace"), end="", flush=True)
+        super().status(**event)
+
+
 def cloud_of(config):
     """Logs in as the administrator of tempest.conf."""
     auth, identity = config["auth"], config["identity"]
@@ -234,7 +243,7 @@ def run(folder, settings, child):
     results = Results()
     process = subprocess.Popen(command, cwd=WORK, stdout=subprocess.PIPE, start_new_session=True)
     child.append(process)
-    stream = testtools.StreamToDict(results)
+    stream = Stream(results)
     stream.startTestRun()
     subunit.ByteStreamToStreamResult(process.stdout, non_subunit_name="stdout").run(stream)
     stream.stopTestRun()

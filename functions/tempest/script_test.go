@@ -68,9 +68,11 @@ func stubs(t *testing.T, tests string) (folder string) {
 		"stub.py":      modules,
 		"openstack.py": "import os, pathlib, stub\ndef connect(**_): return stub.Cloud(pathlib.Path(os.environ['STUB']))\n",
 		"subunit.py": "class ByteStreamToStreamResult:\n    def __init__(self, stream, non_subunit_name): self.stream = stream\n" +
-			"    def run(self, result):\n        for line in self.stream:\n            status, name = line.decode().split()\n" +
+			"    def run(self, result):\n        for line in self.stream:\n            if b' ' not in line:\n" +
+			"                result.status(file_name='stdout', file_bytes=line)\n                continue\n" +
+			"            status, name = line.decode().split()\n" +
 			"            result.on_test({'status': status, 'id': name, 'details': {}})\n",
-		"testtools.py": "class StreamToDict:\n    def __init__(self, on_test): self.on_test = on_test\n" +
+		"testtools.py": "class StreamToDict:\n    def __init__(self, on_test): self.on_test = on_test\n    def status(self, **_): pass\n" +
 			"    def startTestRun(self): pass\n    def stopTestRun(self): pass\n",
 		"users":                "c5c3-tempest-left somebody",
 		"bin/tempest":          "#!/bin/sh\necho \"$@\" >>" + folder + "/called\n" + tests,
@@ -127,7 +129,7 @@ func TestScript(t *testing.T) {
 			map[string]any{"passed": 0.0, "failed": 1.0, "skipped": 0.0, "failures": []any{"a"}, "problem": ""}, false,
 		},
 		"None": {
-			"No test is called so.", "exit 1",
+			"No test is called so, or Tempest says in words why it has none.", "echo ImportError; exit 1",
 			map[string]any{
 				"passed": 0.0, "failed": 0.0, "skipped": 0.0, "failures": []any{},
 				"problem": "no test is called as tests.services, tests.includeRegex and tests.excludeRegex say; " +
@@ -149,6 +151,9 @@ func TestScript(t *testing.T) {
 			}
 			if called := text(t, folder, "called"); !strings.Contains(called, "--regex ^a --exclude-list") || !strings.Contains(called, "--exclude-regex slow") {
 				t.Errorf("it ran %s", called)
+			}
+			if said := strings.Contains(string(out), "\nImportError\n"); said != strings.Contains(tc.tests, "ImportError") {
+				t.Errorf("%s\nits log says why: %v\n%s", tc.reason, said, out)
 			}
 			if strings.Contains(string(out), "secret") {
 				t.Errorf("it tells a password:\n%s", out)

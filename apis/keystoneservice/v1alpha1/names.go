@@ -17,6 +17,9 @@ var reserved = []ServiceType{
 	"orchestration", "cloudformation", "orchestration-cfn", "key-manager", "dashboard",
 }
 
+// ReservedTypes are all of them.
+func ReservedTypes() []ServiceType { return slices.Clone(reserved) }
+
 // Reserved reports whether a type is that of a service of control planes.
 func (t ServiceType) Reserved() bool { return slices.Contains(reserved, t) }
 

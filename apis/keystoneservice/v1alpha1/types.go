@@ -45,6 +45,7 @@ type KeystoneServiceSpec struct {
 // +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="type cannot be changed: clients find the service by it; make another claim for another service"
 type Catalog struct {
 	// Type of the service, by which clients find it.
+	// +kubebuilder:validation:XValidation:rule="!(self in ['identity', 'image', 'compute', 'compute-legacy', 'placement', 'network', 'block-storage', 'block-store', 'volume', 'volumev2', 'volumev3', 'orchestration', 'cloudformation', 'orchestration-cfn', 'key-manager', 'dashboard'])",message="this is the type of a service of OpenStack's own; choose another"
 	// +kubebuilder:example="metering"
 	Type ServiceType `json:"type"`
 	// Name of the service.
