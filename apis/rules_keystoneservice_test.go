@@ -19,12 +19,12 @@ var keystoneServiceCases = kindCases{
 		"Roles":   {reason: "It may be more than a service.", spec: `account: {roles: [service, reader, admin]}`},
 		"ControlPlaneChanged": {
 			reason: "The account is in another cloud.", old: new(`{}`), spec: `controlPlaneRef: {namespace: tenant-a, name: other}`,
-			field: "spec", message: "controlPlaneRef cannot be changed",
+			field: "spec", message: "controlPlaneRef cannot be changed: the account is in that cloud; make another claim for another one",
 		},
 		"TypeChanged": {
 			reason: "Clients find it by its type.", old: new(`catalog: ` + inCatalog),
 			spec:  `catalog: ` + strings.Replace(inCatalog, "metering", "meter", 1),
-			field: "spec.catalog", message: "type cannot be changed",
+			field: "spec.catalog", message: "type cannot be changed: clients find the service by it; make another claim for another service",
 		},
 		"Reserved": {
 			reason: "It would be sent everybody's tokens.", spec: `catalog: ` + strings.Replace(inCatalog, "metering", "compute", 1),

@@ -146,7 +146,7 @@ func (m *model) refused() error {
 
 // checkGrant refuses what the control plane has not said.
 func (m *model) checkGrant(grant controlplanev1.KeystoneServiceGrant) error {
-	if c := m.spec.Catalog; c != nil && c.Type != grant.Type {
+	if c := m.spec.Catalog; c != nil && string(c.Type) != grant.Type {
 		return invalid.Field("spec.catalog.type", "the %s does not give type %q to this claim; have its owner say type: %s in "+
 			"spec.keystoneServices there, or leave catalog out", m.whose(), c.Type, c.Type)
 	}
@@ -159,7 +159,7 @@ func (m *model) checkGrant(grant controlplanev1.KeystoneServiceGrant) error {
 
 // limit leaves nothing in the spec that is not granted.
 func (m *model) limit(grant controlplanev1.KeystoneServiceGrant) {
-	if c := m.spec.Catalog; c != nil && c.Type != grant.Type {
+	if c := m.spec.Catalog; c != nil && string(c.Type) != grant.Type {
 		m.spec.Catalog = nil
 	}
 	if !grant.AllowAdministration {
@@ -174,7 +174,7 @@ func (m *model) seenGrant() controlplanev1.KeystoneServiceGrant {
 	entry, _ := m.seen.Get(entryResource)
 	_, admin := m.seen.Get(roleResource(keystoneservicev1.RoleAdmin))
 	return controlplanev1.KeystoneServiceGrant{
-		Type: keystoneservicev1.ServiceType(entry.String("spec", "resource", "type")), AllowAdministration: admin,
+		Type: entry.String("spec", "resource", "type"), AllowAdministration: admin,
 	}
 }
 

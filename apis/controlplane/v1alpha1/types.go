@@ -6,7 +6,6 @@ import (
 	catalogv1 "github.com/c5c3/crossplane-cobaltcore/apis/catalog/v1alpha1"
 	cinder "github.com/c5c3/crossplane-cobaltcore/apis/cinder/v1alpha1"
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
-	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 )
 
 // Sizes of a control plane.
@@ -93,7 +92,7 @@ type ControlPlaneClusterSpec struct {
 	// +kubebuilder:example={"hypervisors-*"}
 	// +optional
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
-	// Claims (KeystoneService) whose services have an account in this cloud.
+	// Claims (KeystoneService) whose services have an account here.
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=map
 	// +listMapKey=namespace
@@ -108,13 +107,14 @@ type ControlPlaneClusterSpec struct {
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
 
-// KeystoneServiceGrant lets a service of somebody's own into the cloud.
+// KeystoneServiceGrant is a service that is let in.
 type KeystoneServiceGrant struct {
 	common.ClaimReference `json:",inline"`
 	// Type that it may have in the catalog. Absent: none.
+	// +kubebuilder:validation:MaxLength=63
 	// +optional
-	Type keystoneservicev1.ServiceType `json:"type,omitempty"`
-	// Its user may be an administrator of the whole cloud.
+	Type string `json:"type,omitempty"`
+	// It may administrate the whole cloud.
 	// +optional
 	AllowAdministration bool `json:"allowAdministration,omitempty"`
 }

@@ -103,14 +103,16 @@ type Account struct {
 	// Region of the catalog.
 	// +kubebuilder:validation:MaxLength=63
 	Region string `json:"region"`
-	// User, and its domain.
+	// User.
 	// +kubebuilder:validation:MaxLength=64
 	User string `json:"user"`
+	// Domain of the user.
 	// +kubebuilder:validation:MaxLength=64
 	UserDomain string `json:"userDomain"`
-	// Project that it works in, and its domain.
+	// Project that it works in.
 	// +kubebuilder:validation:MaxLength=64
 	Project string `json:"project"`
+	// Domain of the project.
 	// +kubebuilder:validation:MaxLength=64
 	ProjectDomain string `json:"projectDomain"`
 	// Secret in the claim's namespace. Its keys are the variables of the environment that OpenStack's clients read (OS_PASSWORD and others),

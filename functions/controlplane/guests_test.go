@@ -12,14 +12,14 @@ func TestKeystoneServices(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, grants, want string }{
 		"Several": {
 			"Others have other types, or none.",
-			"{namespace: a, name: x, type: metering}, {namespace: a, name: y, type: resources}, {namespace: a, name: z}, {namespace: b, name: z}", "",
+			"{namespace: a, name: one, type: metering}, {namespace: a, name: two, type: resources}, {namespace: a, name: three}, {namespace: b, name: three}", "",
 		},
 		"Twice": {
-			"Clients would find either.", "{namespace: a, name: x, type: metering}, {namespace: b, name: x, type: metering}",
+			"Clients would find either.", "{namespace: a, name: one, type: metering}, {namespace: b, name: one, type: metering}",
 			`spec.keystoneServices[1].type: spec.keystoneServices[0] has type "metering" already: clients would find either; choose another`,
 		},
 		"Ours": {
-			"It would be sent everybody's tokens.", "{namespace: a, name: x, type: volumev3}",
+			"It would be sent everybody's tokens.", "{namespace: a, name: one, type: volumev3}",
 			`spec.keystoneServices[0].type: "volumev3" is the type of a service of OpenStack's own; choose another`,
 		},
 	} {
@@ -45,7 +45,7 @@ func granting(grants string) string {
 
 // TestKeystoneServicesNeedCatalog: the project that their users work in is there, also of a cloud that has Keystone alone.
 func TestKeystoneServicesNeedCatalog(t *testing.T) {
-	for grants, want := range map[string]bool{"": false, "{namespace: a, name: x}": true} {
+	for grants, want := range map[string]bool{"": false, "{namespace: a, name: one}": true} {
 		w := ready(t, granting(grants), roomy)
 		if got, _ := desired(t, w)[catalogComponent].At("spec", "services").Bool(); got != want {
 			t.Errorf("with %q, the catalog has what services need: %v", grants, got)
