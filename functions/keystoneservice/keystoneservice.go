@@ -44,6 +44,10 @@ const (
 var graph = compose.Graph[*model]{
 	{Name: controlPlaneComponent, Phase: common.PhasePending, Build: controlPlane},
 	{
+		Name: inUseComponent, Phase: common.PhaseIdentity, Needs: []string{controlPlaneComponent},
+		Enabled: (*model).granted, Build: inUse,
+	},
+	{
 		Name: companionComponent, Phase: common.PhaseIdentity, Needs: []string{controlPlaneComponent},
 		Enabled: (*model).granted, Build: companionAccess,
 	},
@@ -62,10 +66,6 @@ var graph = compose.Graph[*model]{
 	{
 		Name: secretComponent, Phase: common.PhaseCatalog, Needs: []string{accountComponent},
 		Enabled: (*model).granted, Build: func(m *model) ([]compose.Stage, error) { return m.secretSet().Stages(), nil },
-	},
-	{
-		Name: inUseComponent, Phase: common.PhaseCatalog, Follows: []string{accountComponent},
-		Enabled: (*model).granted, Build: inUse,
 	},
 }.MustValidate()
 
