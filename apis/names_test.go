@@ -25,6 +25,9 @@ func TestNames(t *testing.T) {
 		"hypervisor": {
 			of("XHypervisorCluster", "xhypervisorclusters", "xhypervisorcluster"), of("HypervisorCluster", "hypervisorclusters", "hypervisorcluster"),
 		},
+		"keystoneservice": {
+			of("XKeystoneService", "xkeystoneservices", "xkeystoneservice"), of("KeystoneService", "keystoneservices", "keystoneservice"),
+		},
 		"storage":  {of("XStorageCluster", "xstorageclusters", "xstoragecluster"), of("StorageCluster", "storageclusters", "storagecluster")},
 		"keystone": {of("Keystone", "keystones", "keystone")},
 		"catalog":  {of("IdentityCatalog", "identitycatalogs", "identitycatalog")},

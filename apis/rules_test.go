@@ -35,6 +35,7 @@ var allCases = map[string]kindCases{
 	"ControlPlaneCluster": controlPlaneCases,
 	"HypervisorCluster":   hypervisorCases,
 	"StorageCluster":      storageCases,
+	"KeystoneService":     keystoneServiceCases,
 	"Keystone":            keystoneCases,
 	"Placement":           placementCases,
 	"Glance":              glanceCases,

@@ -35,8 +35,8 @@ func TestKinds(t *testing.T) {
 	want := []string{
 		"Barbican", "CellMapping", "Cinder", "ComputeCatalog", "ControlPlaneCluster", "CredentialRotation", "DatabaseSync", "EndpointRegion",
 		"Glance", "Heat", "Horizon", "HypervisorCluster",
-		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "Neutron", "Nova", "NovaCell", "OVNCluster", "OVNSync", "Placement", "PlatformConfig", "RaftCluster",
-		"RoleAssignment", "SecretAggregate", "ServiceCheck", "StorageCluster", "Tempest", "TestReport", "XControlPlaneCluster", "XHypervisorCluster", "XStorageCluster",
+		"IdentityCatalog", "IdentityCheck", "KeyRepository", "Keystone", "KeystoneService", "Neutron", "Nova", "NovaCell", "OVNCluster", "OVNSync", "Placement", "PlatformConfig", "RaftCluster",
+		"RoleAssignment", "SecretAggregate", "ServiceCheck", "StorageCluster", "Tempest", "TestReport", "XControlPlaneCluster", "XHypervisorCluster", "XKeystoneService", "XStorageCluster",
 	}
 	if got := slices.Sorted(maps.Keys(crds(t))); !slices.Equal(got, want) {
 		t.Errorf("kinds:\n got %v\nwant %v", got, want)
@@ -226,7 +226,7 @@ func walk(path string, p apiextensionsv1.JSONSchemaProps, visit func(path string
 // TestSameForClaimAndComposite holds that Crossplane loses nothing of our schema on the way into either CRD.
 func TestSameForClaimAndComposite(t *testing.T) {
 	all := crds(t)
-	for _, kind := range []string{"ControlPlaneCluster", "HypervisorCluster", "StorageCluster"} {
+	for _, kind := range []string{"ControlPlaneCluster", "HypervisorCluster", "KeystoneService", "StorageCluster"} {
 		claim, composite := ours(t, all[kind]), ours(t, all["X"+kind])
 		if claim != composite {
 			t.Errorf("%s: the schemas of claim and composite resource differ", kind)

@@ -103,7 +103,7 @@ func (c *previewCommand) Run(in io.Reader, out io.Writer, errOut notes) error {
 }
 
 // referred are the kinds of claims that others refer to, each before those that do.
-var referred = []string{"StorageCluster", "ControlPlaneCluster", "HypervisorCluster"}
+var referred = []string{"StorageCluster", "ControlPlaneCluster", "HypervisorCluster", "KeystoneService"}
 
 // several previews claims one after the other, each after those that it may refer to, however they are given.
 func (c *previewCommand) several(platform []byte, in io.Reader, out io.Writer) error {

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,7 +13,9 @@ import (
 	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/exposure"
 	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/identity"
@@ -173,4 +176,30 @@ func (m *model) findDomains(seen observe.State) {
 		}
 		m.domainIDs[domain] = keystonev1.DomainID(id)
 	}
+}
+
+// hasGuests says that services of somebody's own may log in.
+func (m *model) hasGuests() bool { return len(m.spec.KeystoneServices) > 0 }
+
+// checkGuests refuses a place in the catalog that another service has. What a KeystoneService makes of its own, its function says:
+// here is only who may.
+func (m *model) checkGuests() error {
+	var errs []error
+	taken := map[string]int{}
+	for i, g := range m.spec.KeystoneServices {
+		if g.Type == "" {
+			continue
+		}
+		field := fmt.Sprintf("spec.keystoneServices[%d].type", i)
+		if keystoneservicev1.ServiceType(g.Type).Reserved() {
+			errs = append(errs, invalid.Field(field, "%q is the type of a service of OpenStack's own; choose another", g.Type))
+		}
+		if first, twice := taken[g.Type]; twice {
+			errs = append(errs, invalid.Field(field, "spec.keystoneServices[%d] has type %q already: clients would find either; choose another",
+				first, g.Type))
+			continue
+		}
+		taken[g.Type] = i
+	}
+	return errors.Join(errs...)
 }

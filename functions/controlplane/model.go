@@ -113,7 +113,7 @@ func derive(in function.Input[controlplanev1.ControlPlaneCluster]) (*model, erro
 	if err := errors.Join(
 		m.checkLimits(), m.target(), m.checkResources(), m.checkTLS(),
 		m.checkSchedules(), m.checkRecoveryTime(), m.checkHostnames(),
-		m.checkServices(), m.checkTests(),
+		m.checkServices(), m.checkTests(), m.checkGuests(),
 	); err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/functions/horizon"
 	"github.com/c5c3/crossplane-cobaltcore/functions/hypervisor"
 	"github.com/c5c3/crossplane-cobaltcore/functions/keystone"
+	"github.com/c5c3/crossplane-cobaltcore/functions/keystoneservice"
 	"github.com/c5c3/crossplane-cobaltcore/functions/neutron"
 	"github.com/c5c3/crossplane-cobaltcore/functions/nova"
 	"github.com/c5c3/crossplane-cobaltcore/functions/novacell"
@@ -40,6 +41,7 @@ func Runners() map[string]function.Runner {
 		"XControlPlaneCluster.crossplane.c5c3.io":         controlplane.New(),
 		"XHypervisorCluster.crossplane.c5c3.io":           hypervisor.New(),
 		"XStorageCluster.crossplane.c5c3.io":              storage.New(),
+		"XKeystoneService.crossplane.c5c3.io":             keystoneservice.New(),
 		keystonev1.GroupVersionKind.GroupKind().String():  keystone.New(),
 		catalogv1.GroupVersionKind.GroupKind().String():   catalog.New(),
 		placementv1.GroupVersionKind.GroupKind().String(): placement.New(),

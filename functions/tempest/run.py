@@ -25,6 +25,9 @@ MESSAGE = pathlib.Path(os.environ.get("MESSAGE", "/dev/termination-log"))
 NAMES, LENGTH, SENTENCE = 10, 240, 600
 # Virtual machines and volumes go after they were asked to.
 ATTEMPTS, PAUSE = 6, 5
+# How Tempest's tempest/common/credentials_factory.py calls what tests log in by, whatever resource_name_prefix says: by their class and a
+# random number. Others may call something so, too; what else marks it, is_login and is_system_user say.
+LOGIN = r"tempest-\w+-[1-9]\d*"
 
 
 class Stopped(Exception):
@@ -56,6 +59,15 @@ class Results:
         sys.stdout.flush()
 
 
+class Stream(testtools.StreamToDict):
+    """What Tempest says: its tests, and in words what keeps it from running them."""
+
+    def status(self, **event):
+        if event.get("test_id") is None and event.get("file_bytes"):
+            print(bytes(event["file_bytes"]).decode(errors="replace"), end="", flush=True)
+        super().status(**event)
+
+
 def cloud_of(config):
     """Logs in as the administrator of tempest.conf."""
     auth, identity = config["auth"], config["identity"]
@@ -74,10 +86,14 @@ def left(cloud, config):
     prefix = config["DEFAULT"]["resource_name_prefix"] + "-"
     available = {k: v == "true" for k, v in config["service_available"].items()}
     keystone, out, hidden = cloud.identity, [], []
+    domain = config["identity"]["default_domain_id"]
 
-    def look(kind, find, delete, label="name"):
+    def look(kind, find, delete, label="name", is_ours=None):
+        if is_ours is None:
+            def is_ours(one):
+                return (one[label] or "").startswith(prefix)
         try:
-            found = [one for one in find() if (one[label] or "").startswith(prefix)]
+            found = [one for one in find() if is_ours(one)]
         except Stopped:
             raise
         except Exception as e:  # Tests say what is wrong with a service, and others go on.
@@ -86,6 +102,16 @@ def left(cloud, config):
         out.extend((kind, one[label], lambda one=one: delete(one)) for one in found)
         return found
 
+    def end_logins(kind, place):
+        # Users first: without the project or domain nothing says any more that they are Tempest's.
+        for user in users_of(keystone, domain, kind, place):
+            keystone.delete_user(user)
+
+    def end_login_project(project):
+        end_logins("project", project)
+        end_project(cloud, project)
+
+    look("project", lambda: keystone.projects(domain_id=domain), end_login_project, is_ours=is_login)
     look("project", keystone.projects, lambda p: end_project(cloud, p))
     if available["nova"]:
         look("flavor", lambda: cloud.compute.flavors(is_public=None), lambda f: cloud.compute.delete_flavor(f))
@@ -112,14 +138,46 @@ def left(cloud, config):
         keystone.update_domain(domain, is_enabled=False)
         keystone.delete_domain(domain)
 
+    def end_login_domain(domain):
+        end_logins("domain", domain)
+        end_domain(domain)
+
     # A domain goes with all that is in it. Of one of a directory all users would be listed, and Tempest makes none there.
+    look("domain", keystone.domains, end_login_domain, is_ours=is_login)
     look("domain", keystone.domains, end_domain)
-    domain = config["identity"]["default_domain_id"]
+    look("user", lambda: keystone.users(domain_id=domain), keystone.delete_user, is_ours=lambda u: is_system_user(keystone, u))
     look("user", lambda: keystone.users(domain_id=domain), keystone.delete_user)
     look("group", lambda: keystone.groups(domain_id=domain), keystone.delete_group)
     look("role", lambda: keystone.roles(domain_id=domain), keystone.delete_role)
     look("role", keystone.roles, keystone.delete_role)
     return out, hidden
+
+
+def is_login(place):
+    """Says that tests log in to a project, or to a domain: its description repeats its name as Tempest's does, and as nobody else's would."""
+    return re.fullmatch(LOGIN, place.name) is not None and place.description == place.name + "-desc"
+
+
+def users_of(keystone, domain, kind, place):
+    """The users that Tempest has made for such a project or domain. They are called like it, and have a role in it, or none yet."""
+    name = re.compile(re.escape(place.name) + "-" + kind + r"(-\w+)?")
+    for user in keystone.users(domain_id=domain):
+        if name.fullmatch(user.name):
+            scopes = scopes_of(keystone, user)
+            if not scopes or any(kind in s and s[kind]["id"] == place.id for s in scopes):
+                yield user
+
+
+def is_system_user(keystone, user):
+    """Says that tests log in to the whole cloud by a user: he is called so, and has roles there and nowhere else, which only an administrator
+    gives."""
+    scopes = scopes_of(keystone, user) if re.fullmatch(LOGIN + r"-system(-\w+)?", user.name) else []
+    return bool(scopes) and all("system" in s for s in scopes)
+
+
+def scopes_of(keystone, user):
+    """Where a user has roles."""
+    return [a.scope for a in keystone.role_assignments(user_id=user.id)]
 
 
 def end_project(cloud, project):
@@ -185,7 +243,7 @@ def run(folder, settings, child):
     results = Results()
     process = subprocess.Popen(command, cwd=WORK, stdout=subprocess.PIPE, start_new_session=True)
     child.append(process)
-    stream = testtools.StreamToDict(results)
+    stream = Stream(results)
     stream.startTestRun()
     subunit.ByteStreamToStreamResult(process.stdout, non_subunit_name="stdout").run(stream)
     stream.stopTestRun()

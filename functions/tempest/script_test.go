@@ -13,28 +13,51 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// modules stand for those that the image has: a cloud in which one user is left of a run before, and tests that report a line each.
+// modules stand for those that the image has: a cloud of files, and tests that report a line each. A user is one word, NAME@WHERE with a
+// role somewhere. A project and a domain are NAME:DESCRIPTION.
 const modules = `
 import pathlib, json
 
 class Thing(dict):
     __getattr__ = dict.get
 
+class Assignment:
+    def __init__(self, where):
+        kind, _, id = where.partition("=")
+        self.scope = {kind: {"id": id}} if id else {kind: {"all": True}}
+
 class Keystone:
-    def __init__(self, folder): self.file = folder / "users"
+    def __init__(self, folder): self.folder = folder
     def _none(self, *_, **__): return []
-    projects = domains = groups = roles = services = regions = _none
-    delete_group = delete_role = delete_service = delete_region = delete_project = delete_domain = _none
-    def users(self, domain_id): return [Thing(id=n, name=n) for n in self.file.read_text().split()]
+    groups = roles = services = regions = _none
+    delete_group = delete_role = delete_service = delete_region = update_domain = _none
+    find_role = assign_project_role_to_user = _none
+    def _words(self, file): return (self.folder / file).read_text().split() if (self.folder / file).exists() else []
+    def _delete(self, file, word):
+        (self.folder / file).write_text(" ".join(w for w in self._words(file) if w != word))
+    def _places(self, file):
+        return [Thing(id=w.split(":")[0], name=w.split(":")[0], description=w.partition(":")[2], word=w) for w in self._words(file)]
+    def users(self, domain_id): return [Thing(id=w, name=w.split("@")[0]) for w in self._words("users")]
     def delete_user(self, user):
-        self.file.write_text(" ".join(n for n in self.file.read_text().split() if n != user["id"]))
+        if "kept" in user.name: raise RuntimeError("no")
+        self._delete("users", user.id)
+    def role_assignments(self, user_id): return [Assignment(w) for w in user_id.split("@")[1:]]
+    def projects(self, domain_id=None): return self._places("projects")
+    def delete_project(self, project): self._delete("projects", project.word)
+    def domains(self): return self._places("domains")
+    def delete_domain(self, domain): self._delete("domains", domain.word)
     def get(self, path):
         class Answer:
             def json(self): return {path.split("/")[-1]: []}
         return Answer()
 
+class Session:
+    def get_user_id(self): return "me"
+
 class Cloud:
-    def __init__(self, folder): self.identity = Keystone(folder)
+    def __init__(self, folder): self.identity, self.session = Keystone(folder), Session()
+    def connect_as_project(self, project): return self
+    def project_cleanup(self, **_): pass
 `
 
 // stubs are those modules, a Tempest that runs a script, and the files of the pod.
@@ -45,9 +68,11 @@ func stubs(t *testing.T, tests string) (folder string) {
 		"stub.py":      modules,
 		"openstack.py": "import os, pathlib, stub\ndef connect(**_): return stub.Cloud(pathlib.Path(os.environ['STUB']))\n",
 		"subunit.py": "class ByteStreamToStreamResult:\n    def __init__(self, stream, non_subunit_name): self.stream = stream\n" +
-			"    def run(self, result):\n        for line in self.stream:\n            status, name = line.decode().split()\n" +
+			"    def run(self, result):\n        for line in self.stream:\n            if b' ' not in line:\n" +
+			"                result.status(file_name='stdout', file_bytes=line)\n                continue\n" +
+			"            status, name = line.decode().split()\n" +
 			"            result.on_test({'status': status, 'id': name, 'details': {}})\n",
-		"testtools.py": "class StreamToDict:\n    def __init__(self, on_test): self.on_test = on_test\n" +
+		"testtools.py": "class StreamToDict:\n    def __init__(self, on_test): self.on_test = on_test\n    def status(self, **_): pass\n" +
 			"    def startTestRun(self): pass\n    def stopTestRun(self): pass\n",
 		"users":                "c5c3-tempest-left somebody",
 		"bin/tempest":          "#!/bin/sh\necho \"$@\" >>" + folder + "/called\n" + tests,
@@ -104,7 +129,7 @@ func TestScript(t *testing.T) {
 			map[string]any{"passed": 0.0, "failed": 1.0, "skipped": 0.0, "failures": []any{"a"}, "problem": ""}, false,
 		},
 		"None": {
-			"No test is called so.", "exit 1",
+			"No test is called so, or Tempest says in words why it has none.", "echo ImportError; exit 1",
 			map[string]any{
 				"passed": 0.0, "failed": 0.0, "skipped": 0.0, "failures": []any{},
 				"problem": "no test is called as tests.services, tests.includeRegex and tests.excludeRegex say; " +
@@ -126,6 +151,9 @@ func TestScript(t *testing.T) {
 			}
 			if called := text(t, folder, "called"); !strings.Contains(called, "--regex ^a --exclude-list") || !strings.Contains(called, "--exclude-regex slow") {
 				t.Errorf("it ran %s", called)
+			}
+			if said := strings.Contains(string(out), "\nImportError\n"); said != strings.Contains(tc.tests, "ImportError") {
+				t.Errorf("%s\nits log says why: %v\n%s", tc.reason, said, out)
 			}
 			if strings.Contains(string(out), "secret") {
 				t.Errorf("it tells a password:\n%s", out)
@@ -158,6 +186,77 @@ func TestScriptStopped(t *testing.T) {
 	}
 	if left := text(t, folder, "users"); left != "somebody" {
 		t.Errorf("left are: %s", left)
+	}
+}
+
+// TestScriptLogins: what tests log in by goes, although Tempest gives it a prefix of its own; what others have called so does not.
+func TestScriptLogins(t *testing.T) {
+	const (
+		project = "tempest-ImagesTest-108347469"
+		domain  = "tempest-DomainsTest-7"
+	)
+	for name, tc := range map[string]struct {
+		reason                   string
+		users, projects, domains string
+		// left are users, projects and domains after the run.
+		left [3]string
+		ok   bool
+	}{
+		"Project": {
+			"A project that its description marks, and its users: those without a role, too, since a run may have been killed before it.",
+			project + "-project-admin@project=" + project + "@project=other " + project + "-project somebody@project=" + project,
+			project + ":" + project + "-desc", "",
+			[3]string{"somebody@project=" + project}, true,
+		},
+		"Undescribed": {
+			"A name alone is no mark, for a project as little as for the users that are called like it.",
+			project + "-project@project=" + project, project + " " + project + "2:ours " + project + "3:" + project + "-desc", "",
+			[3]string{project + "-project@project=" + project, project + " " + project + "2:ours " + project + "3:" + project + "-desc"}, true,
+		},
+		"Unnumbered": {
+			"Nor is a description.", "", "tempest:tempest-desc tempest-nightly:tempest-nightly-desc tempest-a-0:tempest-a-0-desc tempest-a-1-b:tempest-a-1-b-desc", "",
+			[3]string{"", "tempest:tempest-desc tempest-nightly:tempest-nightly-desc tempest-a-0:tempest-a-0-desc tempest-a-1-b:tempest-a-1-b-desc"}, true,
+		},
+		"Elsewhere": {
+			"A user who works elsewhere is not that project's, whatever he is called.",
+			project + "-project@project=other " + project + "-projects@project=" + project + " " + project + "-domain@domain=" + project,
+			project + ":" + project + "-desc", "",
+			[3]string{
+				project + "-project@project=other " + project + "-projects@project=" + project + " " + project + "-domain@domain=" + project,
+			}, true,
+		},
+		"Kept": {
+			"A project stays as long as a user of it does: without it nobody would know whose he is.",
+			"tempest-kept-1-project@project=tempest-kept-1", "tempest-kept-1:tempest-kept-1-desc", "",
+			[3]string{"tempest-kept-1-project@project=tempest-kept-1", "tempest-kept-1:tempest-kept-1-desc"}, false,
+		},
+		"Domain": {
+			"A domain likewise.",
+			domain + "-domain-reader@domain=" + domain, "", domain + ":" + domain + "-desc Default tempest-DomainsTest-8:ours",
+			[3]string{"", "", "Default tempest-DomainsTest-8:ours"}, true,
+		},
+		"System": {
+			"A user who has a role on the system, and nowhere else.",
+			"tempest-RolesTest-5-system-reader@system tempest-RolesTest-6-system-reader@system@project=a tempest-RolesTest-7-system-reader tempest-system@system",
+			"", "",
+			[3]string{"tempest-RolesTest-6-system-reader@system@project=a tempest-RolesTest-7-system-reader tempest-system@system"}, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := stubs(t, "echo success a")
+			for i, file := range []string{"users", "projects", "domains"} {
+				if err := os.WriteFile(filepath.Join(folder, file), []byte([]string{tc.users, tc.projects, tc.domains}[i]), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, err := script(folder).CombinedOutput()
+			if (err == nil) != tc.ok {
+				t.Errorf("%s\n%v\n%s", tc.reason, err, out)
+			}
+			if diff := cmp.Diff(tc.left, [3]string{text(t, folder, "users"), text(t, folder, "projects"), text(t, folder, "domains")}); diff != "" {
+				t.Errorf("%s (-want +got):\n%s\n%s", tc.reason, diff, out)
+			}
+		})
 	}
 }
 

@@ -26,6 +26,9 @@ import (
 // west is a cluster of the example PlatformConfig.
 const west = "west"
 
+// keystoneServices are services of one's own, after the control plane that lets them in.
+var keystoneServices = []string{"keystoneservice/control-plane.yaml", "keystoneservice/claim.yaml", "keystoneservice/agent.yaml"}
+
 // previews runs every example, here and with its workloads in another cluster.
 func previews(t *testing.T) map[string]*preview.Result {
 	t.Helper()
@@ -37,8 +40,9 @@ func previews(t *testing.T) map[string]*preview.Result {
 		}
 		files = append(files, found...)
 	}
+	files = append(files, keystoneServices...)
 	out := map[string]*preview.Result{}
-	var there []*structpb.Struct // by the claims before, of which control planes keep something in a StorageCluster
+	var there []*structpb.Struct // by the claims before, of which others keep something or log in
 	for _, file := range files {
 		data, err := examples.Files.ReadFile(file)
 		if err != nil {
@@ -54,7 +58,7 @@ func previews(t *testing.T) map[string]*preview.Result {
 			t.Fatal(err)
 		}
 		claims := map[string][]byte{file: data, file + " remote": other}
-		if remote["kind"] == "StorageCluster" {
+		if remote["kind"] == "StorageCluster" || slices.Contains(keystoneServices, file) {
 			delete(claims, file+" remote") // Not built yet.
 		}
 		for name, claim := range claims {
@@ -62,8 +66,8 @@ func previews(t *testing.T) map[string]*preview.Result {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		if file == "storage/claim.yaml" {
-			there = out[file].There
+		if file == "storage/claim.yaml" || file == keystoneServices[0] {
+			there = append(there, out[file].There...)
 		}
 	}
 	// A pool is beside its control plane, in one cluster.

@@ -11,6 +11,7 @@ import (
 
 	controlplanev1 "github.com/c5c3/crossplane-cobaltcore/apis/controlplane/v1alpha1"
 	hypervisorv1 "github.com/c5c3/crossplane-cobaltcore/apis/hypervisor/v1alpha1"
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
 	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
 )
 
@@ -19,6 +20,7 @@ import (
 var claimTypes = map[string]reflect.Type{
 	"ControlPlaneCluster": reflect.TypeFor[controlplanev1.ControlPlaneClusterSpec](),
 	"HypervisorCluster":   reflect.TypeFor[hypervisorv1.HypervisorClusterSpec](),
+	"KeystoneService":     reflect.TypeFor[keystoneservicev1.KeystoneServiceSpec](),
 	"StorageCluster":      reflect.TypeFor[storagev1.StorageClusterSpec](),
 }
 

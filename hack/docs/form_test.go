@@ -54,7 +54,7 @@ func TestForm(t *testing.T) {
 
 // TestForms: each claim has a form that begins with what is asked first, and that shows no choice of types.
 func TestForms(t *testing.T) {
-	first := map[string]string{"ControlPlaneCluster": "openStackRelease", "HypervisorCluster": "controlPlaneRef", "StorageCluster": ""}
+	first := map[string]string{"ControlPlaneCluster": "openStackRelease", "HypervisorCluster": "controlPlaneRef", "KeystoneService": "controlPlaneRef", "StorageCluster": ""}
 	for _, k := range everyKind(t) {
 		spec, claimed := claimTypes[k.name]
 		if claimed != (k.madeBy == "a tenant") {

@@ -30,6 +30,7 @@ var folders = []folder{
 	{"controlplane", claimable, "definition.yaml", []string{"crossplane.c5c3.io_controlplaneclusters.yaml"}},
 	{"hypervisor", claimable, "definition.yaml", []string{"crossplane.c5c3.io_hypervisorclusters.yaml"}},
 	{"storage", claimable, "definition.yaml", []string{"crossplane.c5c3.io_storageclusters.yaml"}},
+	{"keystoneservice", claimable, "definition.yaml", []string{"crossplane.c5c3.io_keystoneservices.yaml"}},
 	{"keystone", namespaced, "definition.yaml", []string{"keystone.openstack.c5c3.io_keystones.yaml"}},
 	{"catalog", namespaced, "definition.yaml", []string{"keystone.openstack.c5c3.io_identitycatalogs.yaml"}},
 	{"placement", namespaced, "definition.yaml", []string{"placement.openstack.c5c3.io_placements.yaml"}},

@@ -49,8 +49,10 @@ func BenchmarkRunFunction(b *testing.B) {
 	}
 }
 
-// poolKind and storageKind are claims of their own, the first beside that of a control plane.
+// poolKind, storageKind and keystoneServiceKind are claims of their own, the first and the last beside that of a control plane.
 const (
+	keystoneServiceKind = "XKeystoneService.crossplane.c5c3.io"
+
 	poolKind    = "XHypervisorCluster.crossplane.c5c3.io"
 	storageKind = "XStorageCluster.crossplane.c5c3.io"
 )
@@ -166,7 +168,9 @@ func composite(tb testing.TB, kind string, remote bool) *simulate.World {
 	tb.Helper()
 	switch kind {
 	case poolKind:
-		return pool(tb)
+		return beside(tb, "hypervisor")
+	case keystoneServiceKind:
+		return beside(tb, "keystoneservice")
 	case storageKind:
 		return storage(tb)
 	}
@@ -202,14 +206,14 @@ func composite(tb testing.TB, kind string, remote bool) *simulate.World {
 	return &simulate.World{XR: simulate.Exist(xr).Tree(), Kinds: w.Kinds}
 }
 
-// pool is the example of a pool of hypervisors beside its control plane, in the one cluster that it can be in.
-func pool(tb testing.TB) *simulate.World {
+// beside is the example of a claim beside its control plane, in the one cluster that it can be in.
+func beside(tb testing.TB, folder string) *simulate.World {
 	tb.Helper()
-	plane, err := preview.Run(example(tb, "hypervisor/control-plane"), examples.Platform, kinds.Runners())
+	plane, err := preview.Run(example(tb, folder+"/control-plane"), examples.Platform, kinds.Runners())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w, err := preview.World(example(tb, "hypervisor/claim"), examples.Platform, kinds.Runners())
+	w, err := preview.World(example(tb, folder+"/claim"), examples.Platform, kinds.Runners())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -217,6 +217,7 @@ var orders = map[string][]order{
 	},
 	"HypervisorCluster": hypervisorOrders,
 	"StorageCluster":    storageOrders,
+	"KeystoneService":   keystoneServiceOrders,
 	"Glance": append(slices.Clone(clientOrders),
 		order{first: `(Role|RoleBinding)\.rbac.* .*-companion`, then: `SecretAggregate.* .*-store`, why: "the companion writes its Secret"},
 		order{first: `SecretAggregate.* .*-store`, then: `StatefulSet\.apps .*`, why: "its pods read it"},
@@ -252,7 +253,7 @@ var clientOrders = []order{
 // ordersOf are those of a kind.
 func ordersOf(subject string) []order {
 	switch subject {
-	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster", "StorageCluster", "Horizon", "Tempest": // None has a database of a service.
+	case "ControlPlane", "IdentityCatalog", "OVNCluster", "HypervisorCluster", "StorageCluster", "KeystoneService", "Horizon", "Tempest": // None has a database of a service.
 		return orders[subject]
 	case "NovaCell": // It logs in as another one.
 		return append(slices.DeleteFunc(slices.Clone(serviceOrders), func(o order) bool {
@@ -356,6 +357,7 @@ func settledWorlds(t *testing.T) map[string]settled {
 	add("pool", "HypervisorCluster", pool(t))
 	add("pools", "ControlPlane", pooled(t))
 	add("storage", "StorageCluster", storage(t))
+	add("service", "KeystoneService", keystoneService(t))
 	return out
 }
 
@@ -370,6 +372,8 @@ func composite(t *testing.T, apiVersion, kind, name, file string) *structpb.Stru
 		folder = hypervisors.folder
 	case "X" + storages.kind:
 		folder = storages.folder
+	case "X" + keystoneServices.kind:
+		folder = keystoneServices.folder
 	}
 	text, err := os.ReadFile(filepath.Join("../../functions", folder, "testdata", file+".yaml"))
 	if err != nil {

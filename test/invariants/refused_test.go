@@ -84,6 +84,7 @@ func status(field, value string) *structpb.Struct {
 var mistakes = map[string]map[string]mistake{
 	"HypervisorCluster": hypervisorMistakes,
 	"StorageCluster":    storageMistakes,
+	"KeystoneService":   keystoneServiceMistakes,
 	"ControlPlane": with(poolMistakes, map[string]mistake{
 		"a release that is not supported":      in("2024.2", `spec.openStackRelease: OpenStack release "2024.2"`, "openStackRelease"),
 		"a size that is none":                  in("huge", `spec.size: "huge" is not a size`, "size"),

@@ -121,6 +121,7 @@ var constraints = map[string]constraint{
 		services, _ := o["services"].(object)
 		knownProvider(services)
 		testsOfIdentity(o)
+		guests(o)
 		for _, service := range services {
 			if service, ok := service.(object); ok && exposure["type"] == "None" {
 				delete(service, "hostname")
@@ -469,7 +470,7 @@ var (
 )
 
 var definedKinds = []*definedKind{
-	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, barbicans, cinders, heats, horizons, tempests, ovns, platforms, hypervisors, storages,
+	claims, keystones, catalogs, placements, glances, novas, novacells, neutrons, barbicans, cinders, heats, horizons, tempests, ovns, platforms, hypervisors, storages, keystoneServices,
 }
 
 func init() { //nolint:gochecknoinits // the table refers to itself

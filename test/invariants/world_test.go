@@ -151,6 +151,14 @@ var subjects = []*subject{
 		},
 	},
 	{
+		name:    "KeystoneService",
+		runner:  kinds.Runners()["XKeystoneService.crossplane.c5c3.io"],
+		draw:    drawKeystoneService,
+		claimed: true,
+		keep:    []string{"claimRef", "controlPlaneRef"},
+		revisions: meters,
+	},
+	{
 		name:    "StorageCluster",
 		runner:  kinds.Runners()["XStorageCluster.crossplane.c5c3.io"],
 		draw:    drawStorage,

@@ -40,12 +40,12 @@ type Overrides struct {
 
 // Workload shapes the pods of one process of a service.
 type Workload struct {
-	// Number of pods. Absent: by the claim's size.
+	// Number of pods. Absent: by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Resources of each pod's main container. Absent: by the claim's size.
+	// Resources of each pod's main container. Absent: by the size.
 	// +optional
 	Resources *Resources `json:"resources,omitempty"`
 	Placement `json:",inline"`
@@ -53,19 +53,19 @@ type Workload struct {
 
 // Process shapes the pods of one of several processes of a service, in short. What else pods need is said once, for all of them.
 type Process struct {
-	// Number of pods. Absent: by the claim's size.
+	// Number of pods. Absent: by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Guaranteed CPU time, in cores. Absent: by the claim's size.
+	// Guaranteed CPU time, in cores. Absent: by the size.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=10
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('^([1-9][0-9]{0,3}|[1-9][0-9]{0,6}m|(0|[1-9][0-9]{0,3})[.][0-9]{0,2}[1-9])$')",message="must be cores, and more than 0: 500m is half a core, 2 are two"
 	// +kubebuilder:example="500m"
 	// +optional
 	CPU *intstr.IntOrString `json:"cpu,omitempty"`
-	// Guaranteed memory, and its limit. Absent: by the claim's size.
+	// Guaranteed memory, and its limit. Absent: by the size.
 	// +kubebuilder:example="1Gi"
 	// +optional
 	Memory Memory `json:"memory,omitempty"`

@@ -29,7 +29,7 @@ type Infrastructure struct {
 // +kubebuilder:validation:XValidation:rule="has(self.storageClass) == has(oldSelf.storageClass) && (!has(self.storageClass) || self.storageClass == oldSelf.storageClass)",message="storageClass cannot be changed: volumes do not move between classes"
 // +kubebuilder:validation:XValidation:rule="!has(self.storageSize) || !has(oldSelf.storageSize) || !quantity(self.storageSize).isLessThan(quantity(oldSelf.storageSize))",message="storageSize cannot shrink"
 type Storage struct {
-	// Size of each volume. Absent: by the claim's size.
+	// Size of each volume. Absent: by the size.
 	// +kubebuilder:example="100Gi"
 	// +optional
 	StorageSize *StorageSize `json:"storageSize,omitempty"`
@@ -49,13 +49,13 @@ type StorageSize string
 // +kubebuilder:validation:XValidation:rule="!(has(self.replicas) && self.replicas > 1 && has(self.backup) && has(self.backup.pointInTimeRecovery) && self.backup.pointInTimeRecovery)",message="backup.pointInTimeRecovery does not work with Galera (replicas above 1); use replicas 1, or schedule backups more often"
 type MariaDB struct {
 	// Members. One, or an odd number for Galera. One server alone cannot become a cluster later, nor a cluster
-	// one server. Absent: by the claim's size.
+	// one server. Absent: by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 	Storage  `json:",inline"`
-	// Resources of each member. Absent: by the claim's size.
+	// Resources of each member. Absent: by the size.
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
@@ -182,13 +182,13 @@ type RabbitMQ struct {
 	// +kubebuilder:default=true
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Members, an odd number. There can be more of them later, and not fewer. Absent: by the claim's size.
+	// Members, an odd number. There can be more of them later, and not fewer. Absent: by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 	Storage  `json:",inline"`
-	// Resources of each member. All the memory that it may use is set aside for it. Absent: by the claim's size.
+	// Resources of each member. All the memory that it may use is set aside for it. Absent: by the size.
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
@@ -206,13 +206,13 @@ type Valkey struct {
 	// +kubebuilder:default=true
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Members: one, or three and more for failover. Absent: by the claim's size.
+	// Members: one, or three and more for failover. Absent: by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 	Storage  `json:",inline"`
-	// Resources of each member. Absent: by the claim's size.
+	// Resources of each member. Absent: by the size.
 	// +optional
 	Resources        *common.Resources `json:"resources,omitempty"`
 	common.Placement `json:",inline"`
@@ -230,12 +230,12 @@ type Sentinel struct {
 
 // Memcached is the token cache.
 type Memcached struct {
-	// Members. Absent: by the claim's size.
+	// Members. Absent: by the size.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Memory for cached items in each member: 1Gi. Absent: by the claim's size.
+	// Memory for cached items in each member: 1Gi. Absent: by the size.
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self)) || !quantity(string(self)).isLessThan(quantity('1Mi'))",message="must be at least 1Mi; mind the unit: 512 is bytes, 512m less than one byte, 512Mi what is usually meant"

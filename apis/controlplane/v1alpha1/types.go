@@ -92,12 +92,31 @@ type ControlPlaneClusterSpec struct {
 	// +kubebuilder:example={"hypervisors-*"}
 	// +optional
 	AllowedNamespaces []common.NamespacePattern `json:"allowedNamespaces,omitempty"`
+	// Claims (KeystoneService) whose services have an account here.
+	// +kubebuilder:validation:MaxItems=32
+	// +listType=map
+	// +listMapKey=namespace
+	// +listMapKey=name
+	// +optional
+	KeystoneServices []KeystoneServiceGrant `json:"keystoneServices,omitempty"`
 	// What happens to databases, keys and volumes when the claim is deleted or a part that holds data is switched off. Retain keeps them:
 	// the same claim, created again, adopts them. Delete removes them for good.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+}
+
+// KeystoneServiceGrant is a service that is let in.
+type KeystoneServiceGrant struct {
+	common.ClaimReference `json:",inline"`
+	// Type that it may have in the catalog. Absent: none.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Type string `json:"type,omitempty"`
+	// It may administrate the whole cloud.
+	// +optional
+	AllowAdministration bool `json:"allowAdministration,omitempty"`
 }
 
 // Services are the OpenStack services of the cloud. Keystone is always there; the others are off unless enabled.

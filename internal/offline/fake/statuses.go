@@ -213,7 +213,14 @@ func job(v view) status {
 // composite is a composite resource. Its function's part is in its status if the function ran; where nobody let it run, it is what the
 // function says of one that is ready.
 func composite(v view) status {
-	out := status{"conditions": []any{v.current("Synced", "ReconcileSuccess", ""), v.current("Ready", "Available", "")}}
+	conditions := []any{v.current("Synced", "ReconcileSuccess", ""), v.current("Ready", "Available", "")}
+	said, _ := v.get("status", "conditions").([]any)
+	for _, c := range said { // Crossplane keeps what the function says besides.
+		if is, _ := c.(map[string]any); is["type"] != "Synced" && is["type"] != "Ready" {
+			conditions = append(conditions, c)
+		}
+	}
+	out := status{"conditions": conditions}
 	if v.text("status", "phase") == "" {
 		out["phase"], out["observedGeneration"] = "Ready", v.generation()
 		if out["deletionPolicy"] = v.get("spec", "deletionPolicy"); out["deletionPolicy"] == nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -163,6 +164,9 @@ func (w *World) call(visit func(Step), depth int) (bool, error) {
 		return false, err
 	}
 	w.XR.Fields["status"] = rsp.Composite.Object.Tree().GetFields()["status"]
+	if err := w.tell(rsp.Conditions); err != nil {
+		return false, err
+	}
 	step := Step{Owner: nameOf(w.XR), Depth: depth, Plan: plan, Response: rsp}
 	for _, i := range plan.Items() {
 		if _, seen := w.Observed[i.Name]; !seen {
@@ -176,6 +180,26 @@ func (w *World) call(visit func(Step), depth int) (bool, error) {
 		return true, w.remove(rsp.Composed)
 	}
 	return false, w.apply(rsp.Composed, visit, depth)
+}
+
+// tell lets the composite resource say what the function has told of it.
+func (w *World) tell(conditions []*fnv1.Condition) error {
+	var said []any
+	for _, c := range conditions {
+		said = append(said, map[string]any{
+			"type": c.GetType(), "status": statuses[c.GetStatus()], "reason": c.GetReason(), "message": c.GetMessage(), "lastTransitionTime": doneAt,
+		})
+	}
+	list, err := structpb.NewValue(said)
+	if status := w.XR.GetFields()["status"].GetStructValue(); err == nil && status != nil && said != nil {
+		status.Fields["conditions"] = list
+	}
+	return err
+}
+
+// statuses are those of a condition, as a composite resource has them.
+var statuses = map[fnv1.Status]string{
+	fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False", fnv1.Status_STATUS_CONDITION_UNKNOWN: "Unknown",
 }
 
 func (w *World) runner() (function.Runner, error) {

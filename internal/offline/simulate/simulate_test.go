@@ -255,6 +255,35 @@ func TestNested(t *testing.T) {
 	}
 }
 
+// TestConditions: what a function says of a composite resource is what the function of the one around it reads there.
+func TestConditions(t *testing.T) {
+	remarked := function.Kind[spec, spec]{
+		Graph: child, Derive: func(in function.Input[spec]) (spec, error) { return in.XR, nil },
+		Place:  func(spec) respond.Place { return respond.Place{Prefix: "cloud", Management: "here"} },
+		Status: func(spec, compose.Plan) any { return map[string]any{} },
+		Remarks: []function.Remark[spec]{{Type: "Tried", Verdict: func(spec) ready.Verdict {
+			return ready.Wait("NotYet", "nobody has tried")
+		}}},
+	}
+	w := world(t, nil)
+	w.Kinds["Keystone.keystone.openstack.c5c3.io"] = remarked
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{}
+	for _, c := range w.Observed["keystone"].At("status", "conditions").List() {
+		is, _ := c.(map[string]any)
+		said[fmt.Sprint(is["type"])] = fmt.Sprintf("%v %v: %v", is["status"], is["reason"], is["message"])
+	}
+	for typ, want := range map[string]string{
+		"Tried": "False NotYet: nobody has tried", "SpecValid": "True Valid: ", "Ready": "True Available: ",
+	} {
+		if said[typ] != want {
+			t.Errorf("the composite resource around it reads %s %q, want %q", typ, said[typ], want)
+		}
+	}
+}
+
 func TestRun(t *testing.T) {
 	w := world(t, map[string]any{"text": "a"})
 	var steps []string

@@ -30,6 +30,8 @@ type To struct {
 	Namespace string
 	// Claim and Composite are the names under which the two are asked for: each of one reference alone.
 	Claim, Composite string
+	// Consents says whether the other claim consents, by its spec. Nil: it consents by spec.allowedNamespaces, and to its own namespace.
+	Consents func(spec *structpb.Struct) bool
 }
 
 // Requires adds what has to be asked for: the claim and, as soon as that is known and consents, the composite resource that it names.
@@ -57,11 +59,23 @@ func (t To) Find(required Required) (composite *structpb.Struct, ok bool) {
 	return found, true
 }
 
+// Exists says that there is such a claim, whether it consents or not. That is nobody's business: it is for those who had its consent before.
+func (t To) Exists(required Required) bool {
+	found := required[t.Claim]
+	return len(found) > 0 && isNamed(found[0], t.Ref)
+}
+
 // consenting is the claim, if it lets claims of the namespace use it. Nil: there is none.
 func (t To) consenting(required Required) *structpb.Struct {
-	found := required[t.Claim]
-	if len(found) == 0 || !isNamed(found[0], t.Ref) {
+	if !t.Exists(required) {
 		return nil
+	}
+	found := required[t.Claim]
+	if t.Consents != nil {
+		if !t.Consents(found[0].GetFields()["spec"].GetStructValue()) {
+			return nil
+		}
+		return found[0]
 	}
 	if string(t.Ref.Namespace) == t.Namespace {
 		return found[0]

@@ -42,7 +42,12 @@ type Set struct {
 }
 
 // Target is the name of the copy of a Secret.
-func (s Set) Target(name string) string { return target(s.Prefix, name) }
+func (s Set) Target(name string) string {
+	if i := slices.IndexFunc(s.Wanted, func(w Wanted) bool { return w.Name == name && w.As != "" }); i >= 0 {
+		return s.Wanted[i].As
+	}
+	return target(s.Prefix, name)
+}
 
 // Resource is the composed resource that makes a copy where the workloads are. It is for others to wait for.
 func (s Set) Resource(target string) string {

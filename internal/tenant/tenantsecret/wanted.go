@@ -16,6 +16,8 @@ type Wanted struct {
 	Keys []string
 	// Fields that name it. None: it is not for a tenant to make.
 	Fields []string
+	// As is the name of its copy, which begins with the prefix. Empty: the prefix and its own.
+	As string
 }
 
 // Union is one Wanted for each Secret, by name, with all that is wanted of it.

@@ -1,0 +1,6 @@
+// Package v1alpha1 holds KeystoneService, a service of somebody's own in the Keystone of a control plane.
+//
+// +kubebuilder:object:generate=true
+// +groupName=crossplane.c5c3.io
+// +versionName=v1alpha1
+package v1alpha1

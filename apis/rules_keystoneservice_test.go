@@ -1,0 +1,64 @@
+package apis_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/c5c3/crossplane-cobaltcore/apis"
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
+)
+
+const inCatalog = `{type: metering, name: ceilometer, endpoints: {public: "https://a.example.com", internal: "https://a.b.svc:8777/v1"}}`
+
+var keystoneServiceCases = kindCases{
+	base: `controlPlaneRef: {namespace: tenant-a, name: cloud}`,
+	cases: map[string]specCase{
+		"Least":   {reason: "A service that serves no API has an account alone.", spec: `{}`},
+		"Catalog": {reason: "One that does is in the catalog.", spec: `catalog: ` + inCatalog},
+		"Roles":   {reason: "It may be more than a service.", spec: `account: {roles: [service, reader, admin]}`},
+		"ControlPlaneChanged": {
+			reason: "The account is in another cloud.", old: new(`{}`), spec: `controlPlaneRef: {namespace: tenant-a, name: other}`,
+			field: "spec", message: "controlPlaneRef cannot be changed: the account is in that cloud; make another claim for another one",
+		},
+		"TypeChanged": {
+			reason: "Clients find it by its type.", old: new(`catalog: ` + inCatalog),
+			spec:  `catalog: ` + strings.Replace(inCatalog, "metering", "meter", 1),
+			field: "spec.catalog", message: "type cannot be changed: clients find the service by it; make another claim for another service",
+		},
+		"Reserved": {
+			reason: "It would be sent everybody's tokens.", spec: `catalog: ` + strings.Replace(inCatalog, "metering", "compute", 1),
+			field: "spec.catalog.type", message: "this is the type of a service of OpenStack's own; choose another",
+		},
+		"TypeOfNoCatalog": {
+			reason: "A type is a word.", spec: `catalog: ` + strings.Replace(inCatalog, "metering", `"a b"`, 1),
+			field: "spec.catalog.type", message: "should match",
+		},
+		"RoleOfNobody": {
+			reason: "Others are not for services.", spec: `account: {roles: [member]}`, field: "spec.account.roles[0]", message: "Unsupported value",
+		},
+		"NoRole": {reason: "It could not log in.", spec: `account: {roles: []}`, field: "spec.account.roles", message: "at least 1"},
+	},
+}
+
+// TestReservedTypes: the rule of the definition and that of the function are one.
+func TestReservedTypes(t *testing.T) {
+	doc, err := apis.Definition("keystoneservice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(doc), "!(self in [")
+	list, _, found := strings.Cut(strings.Join(strings.Fields(list), " "), "])")
+	if !found {
+		t.Fatal("the definition has no such rule")
+	}
+	said := strings.Split(list, ", ")
+	for _, quoted := range said {
+		if name := strings.Trim(strings.Trim(quoted, "'"), "'"); !keystoneservicev1.ServiceType(name).Reserved() {
+			t.Errorf("the definition reserves %s, and the function does not", quoted)
+		}
+	}
+	if want := keystoneservicev1.ReservedTypes(); len(said) != len(want) {
+		t.Errorf("the definition reserves %d types, and the function %d: %s", len(said), len(want), fmt.Sprint(want))
+	}
+}

@@ -1,0 +1,173 @@
+package keystoneservice
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	c5c3v1 "github.com/c5c3/crossplane-cobaltcore/apis/c5c3/v1alpha1"
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	keystonev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystone/v1alpha1"
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
+	openstackv1 "github.com/c5c3/crossplane-cobaltcore/apis/openstack/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/c5c3"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/secret"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/korc"
+	"github.com/c5c3/crossplane-cobaltcore/internal/openstack/service"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+)
+
+// korcCloud is by what K-ORC logs in, adminCloud by what the companion does.
+func korcCloud() korc.Credentials {
+	return korc.Credentials(keystonev1.KORCCloud(keystonev1.ServiceName))
+}
+
+func adminCloud() common.CloudCredentialsReference {
+	return keystonev1.AdminCloud(keystonev1.ServiceName)
+}
+
+// Resources that are read back.
+const entryResource = "catalog-service"
+
+func roleResource(role keystoneservicev1.Role) string { return "role-" + string(role) }
+
+// account is the service's user, its roles, and what it logs in by. The user is called as the claim's instance: K-ORC takes over a user
+// that exists, so that nobody may choose whose.
+func account(m *model) ([]compose.Stage, error) {
+	cloud, generated := korcCloud(), m.there(m.sub("user"))
+	first := compose.Stage{
+		{Name: "user-generator", Object: secret.Generator(generated)},
+		{Name: "user-secret", Object: secret.Generated(generated, generated.Name, m.instance, nil), Retain: true},
+	}
+	second := compose.Stage{
+		{Name: "user", Object: cloud.Owned("User", m.there(m.instance), object.Map{
+			"name": m.instance, "domainRef": common.DefaultDomainObject, "passwordRef": generated.Name,
+			"description": fmt.Sprintf("KeystoneService %s of namespace %s", m.claim.Name, m.claim.Namespace),
+		})},
+		{Name: "login", Object: m.login()},
+	}
+	var roles compose.Stage
+	for _, role := range m.spec.Account.Roles {
+		second = append(second, compose.Resource{
+			Name: "imported-" + string(role), Object: cloud.Import("Role", m.there(m.sub(string(role))), object.Map{"name": string(role)}),
+		})
+		roles = append(roles, compose.Resource{Name: roleResource(role), Object: m.role(role)})
+	}
+	return []compose.Stage{first, second, roles}, nil
+}
+
+// role is a role of the user in the project of the services. It is taken away with its object: of a user who stays, too.
+func (m *model) role(role keystoneservicev1.Role) *openstackv1.RoleAssignment {
+	return c5c3.RoleAssignment(m.there(m.sub(string(role))), openstackv1.RoleAssignmentSpec{
+		CloudCredentialsRef: adminCloud(),
+		ManagedOptions:      openstackv1.ManagedOptions{OnDelete: openstackv1.OnDeleteDelete},
+		Resource: openstackv1.RoleAssignmentResource{
+			RoleRef: common.ObjectName(m.sub(string(role))), UserRef: common.ObjectName(m.instance), ProjectRef: common.ServiceProject,
+		},
+	})
+}
+
+// loginSecret is what the service logs in by, in the control plane's namespace.
+func (m *model) loginSecret() string { return m.sub("login") }
+
+// login is that Secret: everything in one, so that a pod takes it as its environment, and a program as a file. Other services are asked at
+// their addresses from outside: of those inside, Keystone's alone is open to the namespace.
+func (m *model) login() *c5c3v1.SecretAggregate {
+	environment := map[string]string{
+		"OS_AUTH_TYPE": "password", "OS_IDENTITY_API_VERSION": "3", "OS_INTERFACE": "public", "OS_REGION_NAME": m.plane.region,
+		"OS_AUTH_URL": string(m.plane.identityURL), "OS_USERNAME": m.instance, "OS_USER_DOMAIN_NAME": common.DefaultDomain,
+		"OS_PROJECT_NAME": common.ServiceProject, "OS_PROJECT_DOMAIN_NAME": common.DefaultDomain, "OS_PASSWORD": "{{ .password }}",
+	}
+	template := map[string]c5c3v1.SecretTemplate{
+		keystoneservicev1.CAKey: "{{ .ca }}", keystoneservicev1.CloudsKey: c5c3v1.SecretTemplate(fmt.Sprintf(`clouds:
+  %s:
+    auth_type: password
+    auth:
+      auth_url: %s
+      username: %q
+      password: {{ .password | quote }}
+      project_name: %s
+      user_domain_name: %[5]s
+      project_domain_name: %[5]s
+    identity_api_version: 3
+    interface: public
+    region_name: %[6]q
+`, keystoneservicev1.CloudName, m.plane.identityURL, m.instance, common.ServiceProject, common.DefaultDomain, m.plane.region)),
+	}
+	for _, name := range keystoneservicev1.Variables() {
+		template[name] = c5c3v1.SecretTemplate(environment[name])
+	}
+	return c5c3.SecretAggregate(m.there(m.loginSecret()), c5c3v1.SecretAggregateSpec{
+		TargetSecretName: common.ObjectName(m.loginSecret()),
+		Sources: []c5c3v1.SecretSource{
+			service.Source("password", m.sub("user"), secret.PasswordKey),
+			service.Source("ca", keystonev1.CertificateSecretName(keystonev1.ServiceName), certificate.CAKey),
+		},
+		Template: template,
+	})
+}
+
+// secretSet brings that Secret to the claim's namespace, with rights to get it and nothing else.
+func (m *model) secretSet() tenantsecret.Set {
+	keys := append(keystoneservicev1.Variables(), keystoneservicev1.CloudsKey, keystoneservicev1.CAKey)
+	return tenantsecret.Set{
+		Name: m.instance, Prefix: m.claim.Name + "-", Type: corev1.SecretTypeOpaque, From: m.plane.instance, Instance: m.claim.Namespace,
+		Labels: m.labels(), Wanted: []tenantsecret.Wanted{{Name: m.loginSecret(), As: m.name(), Keys: keys}},
+	}
+}
+
+// companionAccess lets the companion read and write the Secrets of the account, and no others.
+func companionAccess(m *model) ([]compose.Stage, error) {
+	objects := []runtime.Object{m.login()}
+	for _, role := range m.spec.Account.Roles {
+		objects = append(objects, m.role(role))
+	}
+	role, binding := c5c3.Grant(m.there(m.sub(c5c3.Name)), objects...)
+	return []compose.Stage{{{Name: "companion-role", Object: role}, {Name: "companion-role-binding", Object: binding}}}, nil
+}
+
+// catalog is the service's entry and its addresses, and in which region they are. Clients must not be sent to a service that is gone, so
+// that it goes with the claim.
+func catalog(m *model) ([]compose.Stage, error) {
+	cloud, c := korcCloud(), m.spec.Catalog
+	entry := object.Map{"name": c.Name, "type": string(c.Type)}
+	if c.Description != "" {
+		entry["description"] = c.Description
+	}
+	entries := compose.Stage{{Name: entryResource, Object: cloud.Owned("Service", m.there(m.instance), entry)}}
+	var regions compose.Stage
+	for _, end := range []struct {
+		kind string
+		url  common.URL
+	}{{"public", c.Endpoints.Public}, {"internal", c.Endpoints.Internal}} {
+		meta := m.there(m.sub(end.kind))
+		entries = append(entries, compose.Resource{
+			Name:   "endpoint-" + end.kind,
+			Object: cloud.Owned("Endpoint", meta, object.Map{"interface": end.kind, "serviceRef": m.instance, "url": string(end.url)}),
+		})
+		regions = append(regions, compose.Resource{
+			Name: "region-" + end.kind,
+			Object: c5c3.EndpointRegion(meta, openstackv1.EndpointRegionSpec{
+				CloudCredentialsRef: adminCloud(), EndpointRef: common.ObjectName(meta.Name), Region: m.plane.region,
+			}),
+		})
+	}
+	return []compose.Stage{entries, regions}, nil
+}
+
+// network lets pods of the claim's namespace reach Keystone, to log in and to check tokens, and nothing else.
+func network(m *model) ([]compose.Stage, error) {
+	pods := workload.Ours()
+	pods["app.kubernetes.io/name"], pods["app.kubernetes.io/component"] = keystonev1.ServiceName, "api"
+	from := workload.Flow{Namespaces: []string{m.claim.Namespace}, Ports: []int32{keystonev1.Port}}
+	p := workload.NetworkPolicy(m.there(m.sub("keystone")), metav1.LabelSelector{MatchLabels: pods}, []workload.Flow{from}, nil)
+	p.Spec.PolicyTypes, p.Spec.Egress = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, nil
+	return []compose.Stage{{{Name: "network-policy", Object: p}}}, nil
+}

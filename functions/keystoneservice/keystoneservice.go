@@ -1,0 +1,155 @@
+// Package keystoneservice composes a KeystoneService: what a service of somebody's own has in the Keystone of a control plane, and the
+// Secret that it logs in by.
+package keystoneservice
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	common "github.com/c5c3/crossplane-cobaltcore/apis/common/v1alpha1"
+	keystoneservicev1 "github.com/c5c3/crossplane-cobaltcore/apis/keystoneservice/v1alpha1"
+	platformv1 "github.com/c5c3/crossplane-cobaltcore/apis/platform/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/respond"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/names"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/object"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/platform"
+)
+
+// New returns the function of XKeystoneService composite resources.
+func New() function.Runner {
+	return function.Kind[keystoneservicev1.KeystoneService, *model]{
+		Graph: graph, Requires: requires, Derive: derive, Place: place, Status: status,
+	}
+}
+
+// Components.
+const (
+	controlPlaneComponent = "control-plane"
+	companionComponent    = "companion-access"
+	networkComponent      = "network"
+	accountComponent      = "account"
+	catalogComponent      = "catalog"
+	secretComponent       = "secret"
+	inUseComponent        = "in-use"
+)
+
+// graph is what a service has in Keystone, and what needs what. All but the first goes when the control plane takes its consent back.
+var graph = compose.Graph[*model]{
+	{Name: controlPlaneComponent, Phase: common.PhasePending, Build: controlPlane},
+	{
+		Name: inUseComponent, Phase: common.PhaseIdentity, Needs: []string{controlPlaneComponent},
+		Enabled: (*model).granted, Build: inUse,
+	},
+	{
+		Name: companionComponent, Phase: common.PhaseIdentity, Needs: []string{controlPlaneComponent},
+		Enabled: (*model).granted, Build: companionAccess,
+	},
+	{
+		Name: networkComponent, Phase: common.PhaseIdentity, Needs: []string{controlPlaneComponent},
+		Enabled: (*model).granted, Build: network,
+	},
+	{
+		Name: accountComponent, Phase: common.PhaseIdentity, Needs: []string{companionComponent},
+		Enabled: (*model).granted, Build: account,
+	},
+	{
+		Name: catalogComponent, Phase: common.PhaseCatalog, Needs: []string{companionComponent},
+		Enabled: func(m *model) bool { return m.granted() && m.spec.Catalog != nil }, Build: catalog,
+	},
+	{
+		Name: secretComponent, Phase: common.PhaseCatalog, Needs: []string{accountComponent},
+		Enabled: (*model).granted, Build: func(m *model) ([]compose.Stage, error) { return m.secretSet().Stages(), nil },
+	},
+}.MustValidate()
+
+// model is everything that builders read, derived once.
+type model struct {
+	claim function.Claim
+	// instance names what is this claim's in the control plane's namespace, and its user in Keystone: nobody else is called so.
+	instance string
+	spec     keystoneservicev1.KeystoneServiceSpec
+	// previous is the status of the last call.
+	previous keystoneservicev1.KeystoneServiceStatus
+	platform *platformv1.PlatformConfigSpec
+	plane    plane
+	seen     observe.State
+}
+
+func derive(in function.Input[keystoneservicev1.KeystoneService]) (*model, error) {
+	p, err := platform.Read(in.Required)
+	if err != nil {
+		return nil, err
+	}
+	if err := admission.Check(in.Required); err != nil {
+		return nil, err
+	}
+	m := &model{claim: in.Claim, spec: in.XR.Spec, previous: in.XR.Status, platform: p, seen: in.Seen}
+	if m.claim.Name == "" {
+		return nil, errors.New("a KeystoneService has its Secret in the namespace of its claim; make a claim (KeystoneService), and not an " +
+			"XKeystoneService")
+	}
+	m.instance = names.Instance(m.claim.Namespace, m.claim.Name)
+	if len(m.spec.Account.Roles) == 0 { // As the schema says, for callers that do not go through an API server.
+		m.spec.Account.Roles = []keystoneservicev1.Role{keystoneservicev1.RoleService}
+	}
+	if c := m.spec.Catalog; c != nil && c.Type.Reserved() { // Admission refuses this, too.
+		return nil, invalid.Field("spec.catalog.type", "%q is the type of a service of OpenStack's own; choose another", c.Type)
+	}
+	m.plane, err = m.findPlane(in.Required)
+	return m, err
+}
+
+// name begins the names of what is in the claim's namespace.
+func (m *model) name() string { return keystoneservicev1.SecretName(m.claim.Name) }
+
+// sub is the name of an object in the control plane's namespace.
+func (m *model) sub(part string) string { return m.instance + "-" + part }
+
+// here is the meta of an object in the claim's namespace, there of one in the control plane's.
+func (m *model) here(name string) object.Meta {
+	return object.Meta{Name: name, Namespace: m.claim.Namespace, Labels: m.labels()}
+}
+
+func (m *model) there(name string) object.Meta {
+	return object.Meta{Name: name, Namespace: m.plane.instance, Labels: m.labels()}
+}
+
+func (m *model) labels() map[string]string {
+	const app = "keystone-service"
+	return workload.Workload{Name: app, App: app, Instance: m.instance, Component: app}.Labels()
+}
+
+// place says where the objects live: in the management cluster.
+func place(m *model) respond.Place {
+	config := cmp.Or(string(m.platform.ProviderConfig), "in-cluster")
+	return respond.Place{Prefix: m.instance, Management: config, Workload: config}
+}
+
+func status(m *model, plan compose.Plan) any {
+	out := keystoneservicev1.KeystoneServiceStatus{
+		CloudStatus: common.CloudStatus{
+			Phase: plan.Phase(common.PhaseReady), Components: respond.Components(plan, m.previous.Components),
+		},
+	}
+	if m.granted() {
+		out.ControlPlaneInstance = m.plane.instance
+		out.Account = &keystoneservicev1.Account{
+			AuthURL: m.plane.identityURL, Region: m.plane.region,
+			User: m.instance, UserDomain: common.DefaultDomain, Project: common.ServiceProject, ProjectDomain: common.DefaultDomain,
+			SecretName: common.ObjectName(m.name()),
+		}
+	}
+	return out
+}
+
+// whose names the control plane.
+func (m *model) whose() string {
+	return fmt.Sprintf("control plane %s of namespace %s", m.spec.ControlPlaneRef.Name, m.spec.ControlPlaneRef.Namespace)
+}

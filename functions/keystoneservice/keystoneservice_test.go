@@ -1,0 +1,322 @@
+package keystoneservice
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/function"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/servicetest"
+	"github.com/c5c3/crossplane-cobaltcore/internal/offline/simulate"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/admission"
+	"github.com/c5c3/crossplane-cobaltcore/internal/wire/encoded"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+var kind = servicetest.Kind{
+	GroupVersionKind: schema.GroupVersionKind{Group: "crossplane.c5c3.io", Version: "v1alpha1", Kind: "XKeystoneService"},
+	Runner:           New(), Name: "limes-x7d2f",
+	World: func(w *simulate.World) {
+		around(w, claimOf("{namespace: quotas, name: limes, type: resources, allowAdministration: true}"), theirs)
+	},
+}
+
+// theirs is the composite resource of the control plane; claimOf is its claim, with what it grants.
+const theirs = `
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: XControlPlaneCluster
+metadata: {name: cloud-abcde}
+spec: {claimRef: {namespace: tenant-a, name: cloud}, global: {region: eu-de-1}}
+status:
+  instance: tenant-a-cloud-1a2b3
+  endpoints: [{service: keystone, internal: "https://keystone.tenant-a-cloud-1a2b3.svc:5000/v3"}]
+  components: [{name: catalog, phase: Ready}]
+`
+
+func claimOf(grants string) string {
+	return "{apiVersion: crossplane.c5c3.io/v1alpha1, kind: ControlPlaneCluster, metadata: {namespace: tenant-a, name: cloud}, " +
+		"spec: {resourceRef: {name: cloud-abcde}, allowedNamespaces: ['*'], keystoneServices: [" + grants + "]}}"
+}
+
+func TestObjects(t *testing.T) { kind.Objects(t, *update) }
+
+// around is the world of claim limes in namespace quotas, with what is there besides.
+func around(w *simulate.World, others ...string) {
+	w.XR.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(parsed("{namespace: quotas, name: limes}"))
+	delete(w.XR.GetFields()["metadata"].GetStructValue().GetFields(), "namespace")
+	w.Required = admission.Requirements()
+	w.Required["platform"] = []*structpb.Struct{parsed("{metadata: {name: default}, spec: {domain: example.com}}")}
+	w.Others = nil
+	for _, o := range others {
+		w.Others = append(w.Others, parsed(o))
+	}
+}
+
+// parsed is an object of YAML, which the test itself wrote.
+func parsed(text string) *structpb.Struct {
+	m := map[string]any{}
+	if err := yaml.UnmarshalStrict([]byte(text), &m); err != nil {
+		panic(text + ": " + err.Error())
+	}
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func world(spec string, others ...string) *simulate.World {
+	w := &simulate.World{Kinds: map[string]function.Runner{kind.GroupKind().String(): New()}}
+	w.XR = parsed("{apiVersion: crossplane.c5c3.io/v1alpha1, kind: XKeystoneService, metadata: {name: limes-x7d2f}, spec: " + spec + "}")
+	around(w, others...)
+	return w
+}
+
+const (
+	least   = "{controlPlaneRef: {namespace: tenant-a, name: cloud}}"
+	entry   = "catalog: {type: resources, name: limes, endpoints: {public: 'https://l.example.com', internal: 'https://l.example.com'}}"
+	granted = "{namespace: quotas, name: limes}"
+	nobody  = "spec.controlPlaneRef: there is no ControlPlaneCluster cloud in namespace tenant-a that KeystoneService limes of namespace quotas may " +
+		"join; correct the reference, or have its owner name this claim in spec.keystoneServices there"
+)
+
+// more is a claim that says more.
+func more(fields string) string { return strings.TrimSuffix(least, "}") + ", " + fields + "}" }
+
+// TestConsent: a control plane lets in the claims that it names, as far as it says. Whoever else refers to it is told what one is told of
+// none at all; that it lets in neighbours is another matter.
+func TestConsent(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, spec string
+		others       []string
+		want         string
+	}{
+		"Named":     {"It is named.", least, []string{claimOf(granted), theirs}, ""},
+		"None":      {"There is none.", least, nil, nobody},
+		"Another":   {"One of the same name in another namespace is named.", least, []string{claimOf("{namespace: other, name: limes}"), theirs}, nobody},
+		"Neighbour": {"Another one of its namespace is named.", least, []string{claimOf("{namespace: quotas, name: castellum}"), theirs}, nobody},
+		"Nobody":    {"Its namespace may have hypervisors there.", least, []string{claimOf(""), theirs}, nobody},
+		"Not back": {
+			"A claim says that somebody else's composite resource is its own, and consents.", least,
+			[]string{claimOf(granted), strings.Replace(theirs, "namespace: tenant-a", "namespace: tenant-c", 1)}, nobody,
+		},
+		"Type": {
+			"It may have an account, and no place in the catalog.", more(entry), []string{claimOf(granted), theirs},
+			`spec.catalog.type: the control plane cloud of namespace tenant-a does not give type "resources" to this claim; have its owner say ` +
+				"type: resources in spec.keystoneServices there, or leave catalog out",
+		},
+		"Another type": {
+			"It may have another place.", more(entry), []string{claimOf("{namespace: quotas, name: limes, type: metering}"), theirs},
+			`spec.catalog.type: the control plane cloud of namespace tenant-a does not give type "resources" to this claim; have its owner say ` +
+				"type: resources in spec.keystoneServices there, or leave catalog out",
+		},
+		"Reserved": {
+			"Whoever were Nova would be sent everybody's tokens, whatever was said.",
+			strings.Replace(more(entry), "type: resources", "type: compute", 1),
+			[]string{claimOf("{namespace: quotas, name: limes, type: compute}"), theirs},
+			`spec.catalog.type: "compute" is the type of a service of OpenStack's own; choose another`,
+		},
+		"Administrator": {
+			"It administrates nothing unless that is said.", more("account: {roles: [admin]}"), []string{claimOf(granted), theirs},
+			"spec.account.roles: an admin administrates the whole cloud, and the control plane cloud of namespace tenant-a does not allow it; " +
+				"leave it out, or have its owner say allowAdministration: true in spec.keystoneServices there",
+		},
+		"Allowed": {
+			"It is said.", more("account: {roles: [admin]}"),
+			[]string{claimOf("{namespace: quotas, name: limes, allowAdministration: true}"), theirs}, "",
+		},
+		"Elsewhere": {
+			"Its workloads are elsewhere.", least, []string{claimOf(granted), strings.Replace(theirs, "global:", "cluster: {ref: {name: west}}, global:", 1)},
+			"spec.controlPlaneRef: that control plane runs in another cluster, and services of one's own are let in here; those beside such a " +
+				"control plane are not built yet in this version",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := world(tc.spec, tc.others...).Run(func(simulate.Step) {})
+			if tc.want == "" {
+				if err != nil {
+					t.Errorf("%s\n%v", tc.reason, err)
+				}
+				return
+			}
+			if err == nil || !invalid.Is(err) || err.Error() != tc.want {
+				t.Errorf("%s\n got %v\nwant %s", tc.reason, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestAsksNoMore: of a control plane that does not consent not even the composite resource is asked for.
+func TestAsksNoMore(t *testing.T) {
+	w := world(least, claimOf(""), theirs)
+	if err := w.Run(func(simulate.Step) {}); err == nil {
+		t.Fatal("it is not refused")
+	}
+	if got := w.Request().Required; got["control-plane"] != nil || len(got["control-plane-claim"]) != 1 {
+		t.Errorf("it asks for %v", got)
+	}
+}
+
+// TestUnclaimed: without a claim there is no namespace that the Secret could be in.
+func TestUnclaimed(t *testing.T) {
+	w := world(least, claimOf(granted), theirs)
+	delete(w.XR.GetFields()["spec"].GetStructValue().GetFields(), "claimRef")
+	if err := w.Run(func(simulate.Step) {}); err == nil || !strings.Contains(err.Error(), "make a claim (KeystoneService)") {
+		t.Error(err)
+	}
+}
+
+// everything is a claim that has all that there is, and is let in so.
+const everything = "{namespace: quotas, name: limes, type: resources, allowAdministration: true}"
+
+// TestTakenBack: what a control plane takes back goes, and nothing else of it; while it cannot be asked, what is there stays, and nothing
+// comes that nobody has granted.
+func TestTakenBack(t *testing.T) {
+	full := more(entry + ", account: {roles: [service, admin]}")
+	for name, tc := range map[string]struct {
+		reason, spec string
+		others       []string
+		// gone are the resources that go, waits is what is said.
+		gone  []string
+		waits string
+	}{
+		"Nothing": {"Nothing has changed.", full, []string{claimOf(everything), theirs}, nil, ""},
+		"All": {
+			"It names the claim no more.", full, []string{claimOf(""), theirs},
+			[]string{
+				"catalog-service", "companion-role", "companion-role-binding", "endpoint-internal", "endpoint-public", "imported-admin",
+				"imported-service", "in-use", "login", "network-policy", "region-internal", "region-public", "role-admin", "role-service", "secret",
+				"secret-account", "secret-role", "secret-role-binding", "secret-store", "user", "user-generator", "user-of-control-plane", "user-secret",
+			},
+			nobody,
+		},
+		"The place": {
+			"It gives no place in the catalog any more.", full, []string{claimOf("{namespace: quotas, name: limes, allowAdministration: true}"), theirs},
+			[]string{"catalog-service", "endpoint-internal", "endpoint-public", "region-internal", "region-public"}, "spec.catalog.type: ",
+		},
+		"Administration": {
+			"It allows that no more.", full, []string{claimOf("{namespace: quotas, name: limes, type: resources}"), theirs},
+			[]string{"imported-admin", "role-admin"}, "spec.account.roles: ",
+		},
+		"Gone":     {"It is not there, and has taken nothing back.", full, nil, nil, nobody},
+		"Unbound":  {"Nothing is composed of it.", full, []string{strings.Replace(claimOf(everything), "resourceRef: {name: cloud-abcde}, ", "", 1)}, nil, "waits for the control plane cloud of namespace tenant-a, of which nothing is composed yet"},
+		"Silent":   {"It says nothing.", full, []string{claimOf(everything), strings.Split(theirs, "status:")[0]}, nil, "waits for the control plane cloud of namespace tenant-a, whose catalog is not there yet"},
+		"Not back": {"It is bound to somebody else's.", full, []string{claimOf(everything), strings.Replace(theirs, "namespace: tenant-a", "namespace: tenant-c", 1)}, nil, nobody},
+		"More": {
+			"Nobody can be asked whether it may be seen as more.", more(entry + ", account: {roles: [service, reader, admin]}"), nil, nil, nobody,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(full, claimOf(everything), theirs)
+			changed(t, w, tc.reason, tc.spec, tc.others, tc.gone, tc.waits)
+		})
+	}
+}
+
+// TestNothingMore: a claim that asks for more than it has while nobody can be asked gets no more rights.
+func TestNothingMore(t *testing.T) {
+	w := world(least, claimOf(everything), theirs)
+	changed(t, w, "It has neither.", more(entry+", account: {roles: [service, admin]}"), nil, nil, "spec.catalog.type: ")
+}
+
+// changed lets a world be ready, then others be there and the spec be another one. It compares what goes and is said; nothing comes.
+func changed(t *testing.T, w *simulate.World, reason, spec string, others, gone []string, waits string) {
+	t.Helper()
+	if err := w.Run(func(simulate.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	before := slices.Sorted(maps.Keys(w.Observed))
+	status := w.XR.GetFields()["status"]
+	w.XR = world(spec).XR
+	w.XR.Fields["status"] = status
+	around(w, others...)
+	req := w.Request()
+	for _, name := range []string{"control-plane-claim", "control-plane"} {
+		req.Required[name] = nil
+	}
+	for _, o := range w.Others {
+		name := map[string]string{"ControlPlaneCluster": "control-plane-claim", "XControlPlaneCluster": "control-plane"}[o.GetFields()["kind"].GetStringValue()]
+		req.Required[name] = []*structpb.Struct{o}
+	}
+	rsp, plan, err := New().Explain(req)
+	if err != nil {
+		t.Fatalf("%s\n%v", reason, err)
+	}
+	after := slices.Sorted(maps.Keys(rsp.Composed))
+	if diff := cmp.Diff(named(gone), named(without(before, after))); diff != "" {
+		t.Errorf("%s\nwhat goes (-want +got):\n%s", reason, diff)
+	}
+	for _, name := range without(after, before) {
+		if name != "imported-reader" { // It gives nobody anything.
+			t.Errorf("%s\n%s comes", reason, name)
+		}
+	}
+	part, _ := plan.Part(controlPlaneComponent)
+	said := fmt.Sprint(part.Items[0].Verdict.Message)
+	if !strings.HasPrefix(said, waits) || (said == "") != (waits == "") || rsp.Composite.Ready != (waits == "") {
+		t.Errorf("%s\nit says %q, and is ready: %v; want %q", reason, said, rsp.Composite.Ready, waits)
+	}
+	if account := rsp.Composite.Object.At("status", "account", "user").Text(); (account == "") != (len(gone) > 20) {
+		t.Errorf("%s\nthe account is %q", reason, account)
+	}
+}
+
+// named are resources without the claim's own name, which is long.
+func named(all []string) []string {
+	const instance = "quotas-limes-f09386cc167a82ce6aae"
+	short := strings.NewReplacer(instance+"-limes-keystone", "secret", instance, "secret", "limes-keystone-in-use", "in-use")
+	out := []string{}
+	for _, name := range all {
+		out = append(out, short.Replace(name))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func without(all, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(others, name) })
+}
+
+// TestNames: claims whose names run into one another have nothing in common in a control plane's namespace, nor in Keystone.
+func TestNames(t *testing.T) {
+	of := func(namespace, name string) map[string]encoded.Struct {
+		w := world(least, claimOf(fmt.Sprintf("{namespace: %s, name: %s}", namespace, name)), theirs)
+		w.XR.GetFields()["spec"].GetStructValue().Fields["claimRef"] = structpb.NewStructValue(parsed(fmt.Sprintf("{namespace: %s, name: %s}", namespace, name)))
+		if err := w.Run(func(simulate.Step) {}); err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]encoded.Struct{}
+		for _, o := range w.Observed {
+			if inner := o.At("spec", "forProvider", "manifest"); inner.Map() != nil {
+				o = encoded.Of(structOf(t, inner.Map()))
+			}
+			out[fmt.Sprint(o.At("kind").Text(), " ", o.At("metadata", "namespace").Text(), "/", o.At("metadata", "name").Text())] = o
+		}
+		return out
+	}
+	a, b := of("a-b", "c"), of("a", "b-c")
+	for name := range a {
+		if _, ok := b[name]; ok {
+			t.Errorf("both have %s", name)
+		}
+	}
+}
+
+func structOf(t *testing.T, m map[string]any) *structpb.Struct {
+	t.Helper()
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
