@@ -321,7 +321,7 @@ func imagesOf(objects []*unstructured.Unstructured) []asked {
 // Operators installs the operators of a kit and waits until they run.
 func (n *Node) Operators(ctx context.Context, k Kit) error {
 	for _, f := range k.folders {
-		if err := n.own(f); err != nil {
+		if err := own(f); err != nil {
 			return err
 		}
 	}
