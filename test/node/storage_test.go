@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func TestStorage(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Minute)
 	defer cancel()
-	const size = 12 << 30
+	const size = 8 << 30
 	device, err := cluster.Device(size)
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +73,8 @@ func TestStorage(t *testing.T) {
 		{"Users", s.testUsers},
 		{"Outsider", s.testOutsider},
 		{"Faults", s.testFaults},
+		{"Full", s.testFull},
+		{"Key", s.testKey},
 		{"Pool", s.testPool},
 		{"Retain", s.testRetain},
 		{"Delete", s.testDelete},
@@ -296,7 +299,7 @@ spec:
 
 // out runs a command in the pod of the outsider.
 func (s *stored) out(ctx context.Context, command ...string) (string, error) {
-	return kubectl(ctx, append([]string{"exec", "-n", s.claim.GetNamespace(), "outsider", "--", "timeout", "60"}, command...)...)
+	return kubectl(ctx, append([]string{"exec", "-n", s.claim.GetNamespace(), "outsider", "--", "timeout", "300"}, command...)...)
 }
 
 // testOutsider: with what the claim says and the key of Cinder's user, a stranger writes and reads in its pool, and not in that of images.
@@ -319,7 +322,7 @@ func (s *stored) testOutsider(ctx context.Context, t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.claim.GetNamespace(), Name: "ceph"},
 		StringData: map[string]string{
 			"ceph.conf":                  "[global]\nfsid = " + known.FSID + "\nmon_host = " + strings.Join(known.Monitors, ",") + "\n",
-			"ceph.client.cinder.keyring": "[client.cinder]\nkey = " + key + "\n",
+			"ceph.client.cinder.keyring": keyring(key),
 		},
 	}
 	if err := cluster.Client.Create(ctx, files); err != nil {
@@ -392,11 +395,12 @@ func (s *stored) outages(ctx context.Context, since time.Time) ([]outage, error)
 	return out, nil
 }
 
-// daemons are those of the cluster, by what they are called here: labels of their pods, and their Deployment.
-var daemons = []struct{ name, pods, deployment string }{
-	{"the daemon of the device", "app=rook-ceph-osd", "rook-ceph-osd-0"},
-	{"the monitor", "app=rook-ceph-mon", "rook-ceph-mon-a"},
-	{"the manager", "app=rook-ceph-mgr", "rook-ceph-mgr-a"},
+// daemons are those of the cluster, by what they are called here: labels of their pods, their Deployment, and what the claim has to say while
+// they are away.
+var daemons = []struct{ name, pods, deployment, said string }{
+	{"the daemon of the device", "app=rook-ceph-osd", "rook-ceph-osd-0", "PG_AVAILABILITY"},
+	{"the monitor", "app=rook-ceph-mon", "rook-ceph-mon-a", "HEALTH_ERR"},
+	{"the manager", "app=rook-ceph-mgr", "rook-ceph-mgr-a", "MGR_DOWN"},
 }
 
 // testFaults: each daemon is killed, and then kept away for a while. It comes back by itself, and the claim says what is wrong meanwhile.
@@ -408,14 +412,33 @@ func (s *stored) testFaults(ctx context.Context, t *testing.T) {
 		})
 		t.Run(strings.ReplaceAll(d.name, " ", "_")+"_is_away", func(t *testing.T) {
 			s.t = t
+			since := time.Now()
 			s.sufferCeph(ctx, func() error { return s.scale(ctx, d.deployment, 0) }, func() error {
-				wait(ctx, 3*time.Minute)
+				eventually(ctx, t, detection, func() error {
+					if after, ok := s.said.heard(d.said, since); ok {
+						t.Logf("the claim says %s after %.0f s", d.said, after.Seconds())
+						return nil
+					}
+					return fmt.Errorf("the claim does not say %s while %s is away", d.said, d.name)
+				})
 				health, checks, err := s.health(ctx)
-				t.Logf("after three minutes Ceph says %s %v, %v", health, checks, err)
+				t.Logf("Ceph says %s %v, %v", health, checks, err)
 				return s.scale(ctx, d.deployment, 1)
 			})
 		})
 	}
+}
+
+// heard is when the claim first said something of what is wrong, after a time.
+func (s *said) heard(text string, since time.Time) (after time.Duration, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.all {
+		if w.at.After(since) && strings.Contains(w.why, text) {
+			return w.at.Sub(since), true
+		}
+	}
+	return 0, false
 }
 
 func (s *stored) scale(ctx context.Context, name string, replicas int32) error {
@@ -459,6 +482,151 @@ func (s *stored) sufferCeph(ctx context.Context, strike, repair func() error) {
 		t.Logf("nothing was written from %.0f s to %.0f s", o.from.Sub(started).Seconds(), o.to.Sub(started).Seconds())
 	}
 	t.Logf("not ready for %.0f s", s.said.check(t, started, outages).Seconds())
+}
+
+// testFull: devices are filled, and the claim says so before Ceph does; when Ceph warns, it says that, too. Both are over once data is
+// removed.
+func (s *stored) testFull(ctx context.Context, t *testing.T) {
+	started := time.Now()
+	for i, step := range []struct {
+		percent int64
+		said    string
+	}{{77, "CapacitySuffices=False NearFull"}, {87, "OSD_NEARFULL"}} {
+		s.fill(ctx, t, fmt.Sprintf("fill%d", i), step.percent)
+		from := time.Now()
+		eventually(ctx, t, detection, func() error {
+			if _, ok := s.said.heard(step.said, started); !ok {
+				claim, err := s.now(ctx)
+				return errors.Join(fmt.Errorf("the claim does not say %q", step.said), err, errors.New(untrue(claim)))
+			}
+			return nil
+		})
+		claim, err := s.now(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d %% are used: the claim says after %.0f s:%s", step.percent, time.Since(from).Seconds(), untrue(claim))
+		if c, _ := platform.ConditionOf(claim, "Ready"); c.Status != "True" {
+			t.Errorf("everything can be written, and the claim is not ready: %s", c.Message)
+		}
+	}
+	for i := range 2 {
+		if text, err := s.out(ctx, "rados", "--id", "cinder", "-p", "volumes", "cleanup", "--run-name", fmt.Sprintf("fill%d", i)); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+	}
+	removed := time.Now()
+	eventually(ctx, t, 5*time.Minute, func() error { return s.is(ctx) })
+	t.Logf("the claim says nothing of it any more after %.0f s", time.Since(removed).Seconds())
+	s.said.check(t, started, nil)
+}
+
+// fill writes until some percent of the devices are used.
+func (s *stored) fill(ctx context.Context, t *testing.T, name string, percent int64) {
+	t.Helper()
+	var df struct {
+		Stats struct {
+			Total int64 `json:"total_bytes"`
+			Used  int64 `json:"total_used_raw_bytes"`
+		} `json:"stats"`
+	}
+	if err := s.ceph(ctx, &df, "df"); err != nil {
+		t.Fatal(err)
+	}
+	const object = 4 << 20
+	missing := (df.Stats.Total/100*percent - df.Stats.Used) / object
+	started := time.Now()
+	text, err := s.out(ctx, "rados", "--id", "cinder", "-p", "volumes", "bench", "280", "write", "--no-cleanup", "-b", strconv.Itoa(object),
+		"-t", "4", "--run-name", name, "--max-objects", strconv.FormatInt(missing, 10))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if err := s.ceph(ctx, &df, "df"); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d objects of 4 MiB written in %.0f s: %d of %d bytes are used", missing, time.Since(started).Seconds(), df.Stats.Used, df.Stats.Total)
+}
+
+// steadily is a client that connects once, and writes for a minute.
+const steadily = `
+import rados, time
+c = rados.Rados(conffile="/etc/ceph/ceph.conf", name="client.cinder")
+c.connect()
+pool = c.open_ioctx("volumes")
+for n in range(120):
+    pool.write_full("steadily", b"%d" % n)
+    time.sleep(0.5)
+`
+
+// testKey: a user gets another key, as docs/storage.md says. Who is connected goes on, who comes with the old one is turned away, and Rook
+// says the new one where the old one was.
+func (s *stored) testKey(ctx context.Context, t *testing.T) {
+	secretName := ""
+	for _, c := range s.access(ctx, t).Consumers[0].Clients {
+		if c.Service == "cinder" {
+			secretName = c.SecretName
+		}
+	}
+	old := string(secret(ctx, t, s.namespace, secretName)["userKey"])
+	connected := make(chan error, 1)
+	go func() {
+		_, err := s.out(ctx, "python3", "-c", steadily)
+		connected <- err
+	}()
+	wait(ctx, 5*time.Second)
+	started := time.Now()
+	// Ceph 18 cannot do it by itself.
+	if _, err := kubectl(ctx, "exec", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--", "sh", "-ec", fmt.Sprintf(
+		`ceph() { command ceph --conf=/var/lib/rook/%[1]s/%[1]s.config --name=client.admin --keyring=/var/lib/rook/%[1]s/client.admin.keyring "$@"; }
+umask 077
+ceph auth get client.cinder | sed "s|key = .*|key = $(ceph-authtool --gen-print-key)|" >/tmp/renewed
+ceph auth import -i /tmp/renewed
+rm /tmp/renewed`, s.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.opens(ctx, old); err == nil {
+		t.Error("the old key opens Ceph")
+	}
+	if err := cluster.Client.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: secretName}}); err != nil {
+		t.Fatal(err)
+	}
+	key := ""
+	eventually(ctx, t, 2*time.Minute, func() error {
+		renewed := &corev1.Secret{}
+		if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: secretName}, renewed); err != nil {
+			return err
+		}
+		if key = string(renewed.Data["userKey"]); key == old {
+			return errors.New("Rook says the old key")
+		}
+		return nil
+	})
+	t.Logf("Rook says another key after %.0f s", time.Since(started).Seconds())
+	if err := s.opens(ctx, key); err != nil {
+		t.Errorf("the new key does not open Ceph: %v", err)
+	}
+	s.testUsers(ctx, t)
+	if err := <-connected; err != nil {
+		t.Errorf("who was connected could not go on: %v", err)
+	}
+	files := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.claim.GetNamespace(), Name: "ceph"}}
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"stringData": {"ceph.client.cinder.keyring": %q}}`, keyring(key)))
+	if err := cluster.Client.Patch(ctx, files, patch); err != nil {
+		t.Fatal(err)
+	}
+	from := time.Now()
+	eventually(ctx, t, 3*time.Minute, func() error { return s.wrote(ctx, from) })
+	t.Logf("who had the old key writes again %.0f s after it was given the new one", time.Since(from).Seconds())
+	eventually(ctx, t, 3*time.Minute, func() error { return s.is(ctx) })
+}
+
+// keyring is what a client of Ceph reads a key from.
+func keyring(key string) string { return "[client.cinder]\nkey = " + key + "\n" }
+
+// opens is no error if Ceph takes a key of Cinder's user.
+func (s *stored) opens(ctx context.Context, key string) error {
+	_, err := s.out(ctx, "sh", "-c", fmt.Sprintf("printf %%s '%s' >/tmp/keyring && rados --id cinder --keyring /tmp/keyring -p volumes ls >/tmp/ls", keyring(key)))
+	return err
 }
 
 // testPool: a pool that is added is there, and users who may use it may do so then.
