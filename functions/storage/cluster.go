@@ -67,6 +67,20 @@ func (m *model) checkDaemons() error {
 	return nil
 }
 
+// leastMemory is below what a daemon that keeps data ends before it has started: four fifths of the limit, which it takes for its caches
+// (osd_memory_target_cgroup_limit_ratio), may not be less than 896Mi.
+const leastMemory = 1120 << 20
+
+// checkMemory refuses daemons that would never start.
+func (m *model) checkMemory() error {
+	r := ptr.Deref(ptr.Deref(m.spec.OSDs, storagev1.OSDs{}).Resources, common.Resources{})
+	if r.Limits == nil || r.Limits.Memory == nil || r.Limits.Memory.Value() >= leastMemory {
+		return nil
+	}
+	return invalid.Field("spec.osds.resources.limits.memory", "%s is less than a daemon starts with, which is 1120Mi; give 2Gi or more, or "+
+		"leave it out", r.Limits.Memory)
+}
+
 // many is a number of things.
 func many(n int, what string) string {
 	if n == 1 {

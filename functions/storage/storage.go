@@ -123,7 +123,7 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 		return nil, err
 	}
 	if err := errors.Join(
-		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
+		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkMemory(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
 	); err != nil {
 		return nil, err
 	}
