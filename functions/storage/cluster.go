@@ -155,7 +155,7 @@ func cluster(m *model) ([]compose.Stage, error) {
 // cephSpec is what Rook is told. https://rook.io/docs/rook/latest/CRDs/Cluster/ceph-cluster-crd/
 func (m *model) cephSpec() object.Map {
 	monitors, managers := m.daemons()
-	return object.With(object.Map{
+	return object.Map{
 		"cephVersion": object.Map{"image": m.image},
 		// Of two clusters on a node, each has a folder of its own.
 		"dataDirHostPath": "/var/lib/rook/" + m.instance,
@@ -177,17 +177,20 @@ func (m *model) cephSpec() object.Map {
 		"cleanupPolicy": object.Map{"confirmation": ""},
 		// What Rook removes by itself is a daemon whose data is elsewhere; a person decides.
 		"removeOSDsIfOutAndSafeToRemove": false,
-	}, object.Map{"cephConfig": m.cephConfig()})
+		"cephConfig":                     m.cephConfig(),
+	}
 }
 
-// cephConfig are options of Ceph. It would warn for ever of pools with one copy, for which the claim had to say allowDataLoss, and nobody
-// would see by its health when something else is wrong
+// cephConfig are options of Ceph. Pools that it makes by itself have as many copies as the others, and without that it would warn for ever
+// that there are not enough devices for three. Of pools with one copy, for which the claim had to say allowDataLoss, it would warn for ever,
+// too, and nobody would see by its health when something else is wrong
 // (https://docs.ceph.com/en/latest/rados/operations/health-checks/#pool-no-redundancy).
 func (m *model) cephConfig() object.Map {
-	if !slices.ContainsFunc(m.redundancies(), func(r rook.Redundancy) bool { return r.Copies == 1 }) {
-		return nil
+	options := object.Map{"osd_pool_default_size": strconv.Itoa(int(m.spec.ReplicationFactor))}
+	if slices.ContainsFunc(m.redundancies(), func(r rook.Redundancy) bool { return r.Copies == 1 }) {
+		options["mon_warn_on_pool_no_redundancy"] = "false"
 	}
-	return object.Map{"global": object.Map{"mon_warn_on_pool_no_redundancy": "false"}}
+	return object.Map{"global": options}
 }
 
 func (m *model) cephNetwork() object.Map {

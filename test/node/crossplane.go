@@ -42,6 +42,7 @@ platformConfig:
       hypervisorNetworks: [10.244.0.0/16]
       storageNodes: [kubernetes.io/hostname=node]
       storageDevices: ["loop*"]
+      storageNetworks: [10.96.0.0/16, 10.245.0.0/24]
 `
 
 // system is Crossplane's namespace.

@@ -46,14 +46,20 @@ func TestStorage(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Minute)
 	defer cancel()
-	const size = 8 << 30
-	device, err := cluster.Device(size)
-	if err != nil {
-		t.Fatal(err)
-	}
 	claim := decode(t, "testdata/storage.yaml")
 	s := &stored{broken: &broken{claim: claim}, t: t}
-	s.set([]any{map[string]any{"name": nodeName, "devices": []any{map[string]any{"name": device}}}}, "nodes")
+	// With -running it may be there already.
+	if there, err := s.now(ctx); err == nil {
+		nodes, _, _ := unstructured.NestedSlice(there.Object, "spec", "nodes")
+		s.set(nodes, "nodes")
+	} else {
+		const size = 8 << 30
+		device, err := cluster.Device(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.set([]any{map[string]any{"name": nodeName, "devices": []any{map[string]any{"name": device}}}}, "nodes")
+	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: claim.GetNamespace()}}
 	if err := cluster.Client.Create(ctx, namespace); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
@@ -73,6 +79,7 @@ func TestStorage(t *testing.T) {
 		{"Users", s.testUsers},
 		{"Outsider", s.testOutsider},
 		{"Faults", s.testFaults},
+		{"External", s.testExternal},
 		{"Full", s.testFull},
 		{"Key", s.testKey},
 		{"Pool", s.testPool},
@@ -545,6 +552,103 @@ func (s *stored) fill(ctx context.Context, t *testing.T, name string, percent in
 		t.Fatal(err)
 	}
 	t.Logf("%d objects of 4 MiB written in %.0f s: %d of %d bytes are used", missing, time.Since(started).Seconds(), df.Stats.Used, df.Stats.Total)
+}
+
+// foreign is a claim of the same Ceph, as of one that somebody else runs.
+const foreign = `
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: StorageCluster
+metadata: {namespace: %[1]s, name: foreign}
+spec:
+  external:
+    fsid: %[2]s
+    monitors: [%[3]q]
+    publicCIDRs: [10.96.0.0/16, 10.245.0.0/24]
+    clients:
+    - {service: cinder, secretRef: {name: foreign}}
+  pools:
+  - {name: images}
+  - {name: volumes}
+`
+
+// testExternal: a Ceph that somebody else runs is used with the key that the tenant has of it, and the claim says whether that opens it.
+func (s *stored) testExternal(ctx context.Context, t *testing.T) {
+	known := s.access(ctx, t)
+	key := ""
+	for _, c := range known.Consumers[0].Clients {
+		if c.Service == "cinder" {
+			key = string(secret(ctx, t, s.namespace, c.SecretName)["userKey"])
+		}
+	}
+	objects, err := platform.Decode(fmt.Appendf(nil, foreign, s.claim.GetNamespace(), known.FSID, strings.Join(known.Monitors, ",")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &stored{broken: &broken{claim: objects[0]}, t: t}
+	give := func(key string) {
+		t.Helper()
+		tenants := &corev1.Secret{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.claim.GetNamespace(), Name: "foreign"}, Data: map[string][]byte{"userKey": []byte(key)},
+		}
+		data, err := json.Marshal(tenants)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cluster.Apply(ctx, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	give("AQAAAAAAAAAAABAAMDEyMzQ1Njc4OWFiY2RlZg==") // well-formed, and nobody's
+	started := time.Now()
+	apply(ctx, t, other.claim)
+	eventually(ctx, t, 3*time.Minute, func() error {
+		u, err := other.now(ctx)
+		if err == nil && !strings.Contains(untrue(u), "client.cinder does not open its pools") {
+			err = fmt.Errorf("the claim does not say that the key is wrong:%s", untrue(u))
+		}
+		return err
+	})
+	t.Logf("the claim says after %.0f s that the pools are not open", time.Since(started).Seconds())
+	other.namespace = instance(ctx, t, other.claim)
+	eventually(ctx, t, 2*time.Minute, func() error {
+		text, err := kubectl(ctx, "get", "events", "-n", other.namespace, "-o", "jsonpath={.items[?(@.reason==\"Unhealthy\")].message}")
+		if err == nil && !strings.Contains(text, "client.cinder does not reach the monitors") {
+			err = fmt.Errorf("no event says why: %s", text)
+		}
+		return err
+	})
+	if u, err := other.now(ctx); err != nil {
+		t.Fatal(err)
+	} else if consumers, _, _ := unstructured.NestedSlice(u.Object, "status", "access", "consumers"); strings.Contains(fmt.Sprint(consumers), "volumes") {
+		t.Errorf("control planes are told of pools that nobody has opened: %v", consumers)
+	}
+	give(key)
+	// It would be read again within 5 minutes.
+	if _, err := kubectl(ctx, "annotate", "externalsecret", "-n", other.namespace, "tenant-foreign", "now=1"); err != nil {
+		t.Fatal(err)
+	}
+	from := time.Now()
+	other.ready(ctx, 5*time.Minute)
+	t.Logf("ready %.0f s after the right key was there", time.Since(from).Seconds())
+	got := other.access(ctx, t)
+	if got.FSID != known.FSID || len(got.Consumers[0].Pools) != 1 || got.Consumers[0].Pools[0].Pool != "volumes" || len(got.Consumers[0].Clients) != 1 {
+		t.Errorf("control planes are told %+v", got)
+	}
+	other.set("Delete", "deletionPolicy")
+	apply(ctx, t, other.claim)
+	eventually(ctx, t, 2*time.Minute, func() error {
+		u, err := other.now(ctx)
+		if err == nil && status(u, "deletionPolicy") != "Delete" {
+			err = errors.New("the policy is not in force yet")
+		}
+		return err
+	})
+	other.remove(ctx, 3*time.Minute)
+	eventually(ctx, t, 2*time.Minute, func() error { return left(ctx, other.claim, other.namespace) })
+	if text, err := s.out(ctx, "rbd", "--id", "cinder", "ls", "volumes"); err != nil || !strings.Contains(text, "v1") {
+		t.Errorf("what is in the Ceph of somebody else did not stay: %q, %v", text, err)
+	}
 }
 
 // steadily is a client that connects once, and writes for a minute.
