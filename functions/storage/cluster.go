@@ -128,7 +128,8 @@ func older(a, b string) bool {
 }
 
 // cluster is the CephCluster. Its rule is that of the kind, and that there is room and all data is within reach: Rook calls a cluster ready
-// before the first daemon keeps data, and one in which Ceph reports an error, too. Data that nobody can read is a warning to Ceph.
+// before the first daemon keeps data, and one in which Ceph reports an error, too. Data that nobody can read is a warning to Ceph, and none
+// at all where nobody is left who has it.
 func cluster(m *model) ([]compose.Stage, error) {
 	rule, _ := ready.For(schema.GroupKind{Group: rook.Group, Kind: "CephCluster"})
 	return []compose.Stage{{{
@@ -142,6 +143,9 @@ func cluster(m *model) ([]compose.Stage, error) {
 			}
 			if o.String("status", "ceph", "details", unreachable, "message") != "" {
 				return ready.Wait(unreachable, "%s", details(o))
+			}
+			if check := m.withoutCopy(o); check != "" {
+				return ready.Wait(check, "%s", details(o))
 			}
 			if total, ok := o.Int("status", "ceph", "capacity", "bytesTotal"); !ok || total == 0 {
 				return ready.Wait("NoDevices", "no device holds data yet: Rook takes devices that are empty, and says in the logs of the pods "+

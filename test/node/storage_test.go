@@ -405,7 +405,7 @@ func (s *stored) outages(ctx context.Context, since time.Time) ([]outage, error)
 // daemons are those of the cluster, by what they are called here: labels of their pods, their Deployment, and what the claim has to say while
 // they are away.
 var daemons = []struct{ name, pods, deployment, said string }{
-	{"the daemon of the device", "app=rook-ceph-osd", "rook-ceph-osd-0", "PG_AVAILABILITY"},
+	{"the daemon of the device", "app=rook-ceph-osd", "rook-ceph-osd-0", "ClusterReady=False OSD_DOWN"},
 	{"the monitor", "app=rook-ceph-mon", "rook-ceph-mon-a", "HEALTH_ERR"},
 	{"the manager", "app=rook-ceph-mgr", "rook-ceph-mgr-a", "MGR_DOWN"},
 }
@@ -421,13 +421,15 @@ func (s *stored) testFaults(ctx context.Context, t *testing.T) {
 			s.t = t
 			since := time.Now()
 			s.sufferCeph(ctx, func() error { return s.scale(ctx, d.deployment, 0) }, func() error {
-				eventually(ctx, t, detection, func() error {
+				if err := within(ctx, detection, func() error {
 					if after, ok := s.said.heard(d.said, since); ok {
 						t.Logf("the claim says %s after %.0f s", d.said, after.Seconds())
 						return nil
 					}
 					return fmt.Errorf("the claim does not say %s while %s is away", d.said, d.name)
-				})
+				}); err != nil {
+					t.Error(err)
+				}
 				health, checks, err := s.health(ctx)
 				t.Logf("Ceph says %s %v, %v", health, checks, err)
 				return s.scale(ctx, d.deployment, 1)
