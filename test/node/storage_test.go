@@ -50,8 +50,10 @@ func TestStorage(t *testing.T) {
 	s := &stored{broken: &broken{claim: claim}, t: t}
 	// With -running it may be there already.
 	if there, err := s.now(ctx); err == nil {
-		nodes, _, _ := unstructured.NestedSlice(there.Object, "spec", "nodes")
-		s.set(nodes, "nodes")
+		for _, field := range []string{"nodes", "pools"} {
+			value, _, _ := unstructured.NestedSlice(there.Object, "spec", field)
+			s.set(value, field)
+		}
 	} else {
 		const size = 8 << 30
 		device, err := cluster.Device(size)
@@ -154,6 +156,14 @@ func (s *stored) ceph(ctx context.Context, out any, args ...string) error {
 		return err
 	}
 	return json.Unmarshal([]byte(text), out)
+}
+
+// rbd does something with images as Ceph's administrator.
+func (s *stored) rbd(ctx context.Context, args ...string) error {
+	folder := "/var/lib/rook/" + s.namespace
+	_, err := kubectl(ctx, append([]string{"exec", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--", "timeout", "60", "rbd",
+		"--conf=" + folder + "/" + s.namespace + ".config", "--id=admin", "--keyring=" + folder + "/client.admin.keyring"}, args...)...)
+	return err
 }
 
 // kubectl returns what kubectl prints.
@@ -830,12 +840,9 @@ func (s *stored) testDelete(ctx context.Context, t *testing.T) {
 	} else {
 		t.Logf("the claim: %v", err)
 	}
-	for _, c := range []string{
-		"rbd --id cinder snap rm --no-progress volumes/v1@s", "rbd --id cinder rm --no-progress volumes/v1",
-		"rbd --id cinder rm --no-progress vms/disk",
-	} {
-		if text, err := s.out(ctx, "sh", "-c", c); err != nil {
-			t.Errorf("%s: %v\n%s", c, err, text)
+	for _, args := range [][]string{{"snap", "rm", "volumes/v1@s"}, {"rm", "volumes/v1"}, {"rm", "vms/disk"}} {
+		if err := s.rbd(ctx, append(args, "--no-progress")...); err != nil { // its users are gone
+			t.Error(err)
 		}
 	}
 	eventually(ctx, t, 10*time.Minute, func() error { return left(ctx, s.claim, s.namespace) })
