@@ -769,6 +769,9 @@ func (s *stored) testPool(ctx context.Context, t *testing.T) {
 	if text, err := s.out(ctx, "rbd", "--id", "cinder", "create", "vms/disk", "--size", "8M"); err != nil {
 		t.Errorf("the user of Cinder may not use it: %v\n%s", err, text)
 	}
+	if text, err := s.out(ctx, "rbd", "--id", "cinder", "rm", "--no-progress", "vms/disk"); err != nil {
+		t.Errorf("nor remove it again: %v\n%s", err, text)
+	}
 	s.testUsers(ctx, t)
 }
 
@@ -840,7 +843,7 @@ func (s *stored) testDelete(ctx context.Context, t *testing.T) {
 	} else {
 		t.Logf("the claim: %v", err)
 	}
-	for _, args := range [][]string{{"snap", "rm", "volumes/v1@s"}, {"rm", "volumes/v1"}, {"rm", "vms/disk"}} {
+	for _, args := range [][]string{{"snap", "rm", "volumes/v1@s"}, {"rm", "volumes/v1"}} {
 		if err := s.rbd(ctx, append(args, "--no-progress")...); err != nil { // its users are gone
 			t.Error(err)
 		}
