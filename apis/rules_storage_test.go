@@ -117,6 +117,37 @@ var storageCases = kindCases{
 			field:   "spec.pools[0]",
 			message: "purpose is for pools of application rbd: OpenStack keeps nothing in others",
 		},
+		"ExternalWithMonitors": {
+			reason: "Nobody may change a Ceph cluster that someone else runs.",
+			spec:   `{nodes: null, external: {fsid: 5b1a1b1e-0000-4000-8000-000000000001, monitors: ["[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"], clients: [{service: glance, secretRef: {name: ceph}}]}, monitors: {count: 3}}`,
+			field:  "spec",
+			message: "with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; " +
+				"remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores, filesystems, consumers, targetCapacity, " +
+				"and how pools are kept",
+		},
+		"ExternalWithPools": {
+			reason: "Pools of a foreign cluster are named to be used.",
+			spec:   `{nodes: null, external: {fsid: 5b1a1b1e-0000-4000-8000-000000000001, monitors: ["[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"], clients: [{service: glance, secretRef: {name: ceph}}]}, pools: [{name: images}]}`,
+		},
+		"ExternalSet": {
+			reason:  "Data does not move into another cluster.",
+			old:     new(`{}`),
+			spec:    `{nodes: null, external: {fsid: 5b1a1b1e-0000-4000-8000-000000000001, monitors: ["[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"], clients: [{service: glance, secretRef: {name: ceph}}]}}`,
+			field:   "spec",
+			message: "external cannot be set or removed: data does not move; make another claim",
+		},
+		"ExternalWithQuota": {
+			reason:  "The same, of a pool.",
+			spec:    `{nodes: null, external: {fsid: 5b1a1b1e-0000-4000-8000-000000000001, monitors: ["[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"], clients: [{service: glance, secretRef: {name: ceph}}]}, pools: [{name: images, quota: {maxSize: 1Ti}}]}`,
+			field:   "spec",
+			message: "with external only pools, monitoring and allowedNamespaces can be given",
+		},
+		"ExternalMonitor": {
+			reason:  "It would become a line of ceph.conf.",
+			spec:    `{nodes: null, external: {fsid: 5b1a1b1e-0000-4000-8000-000000000001, monitors: ["a b"], clients: [{service: glance, secretRef: {name: ceph}}]}}`,
+			field:   "spec.external.monitors[0]",
+			message: "should match",
+		},
 	},
 }
 
@@ -124,24 +155,6 @@ var storageCases = kindCases{
 var storageUnbuiltCases = kindCases{
 	base: storageCases.base,
 	cases: map[string]specCase{
-		"ExternalWithMonitors": {
-			reason: "Nobody may change a Ceph cluster that someone else runs.",
-			spec:   `{nodes: null, external: {secretRef: {name: ceph}}, monitors: {count: 3}}`,
-			field:  "spec",
-			message: "with external only pools, monitoring and allowedNamespaces can be given: the rest belongs to whoever runs that Ceph cluster; " +
-				"remove cluster, stretched, monitors, managers, network, dashboard, image, osds, objectStores and filesystems",
-		},
-		"ExternalWithPools": {
-			reason: "Pools of a foreign cluster are named to be used.",
-			spec:   `{nodes: null, external: {secretRef: {name: ceph}}, pools: [{name: images}]}`,
-		},
-		"ExternalSet": {
-			reason:  "Data does not move into another cluster.",
-			old:     new(`{}`),
-			spec:    `{nodes: null, external: {secretRef: {name: ceph}}}`,
-			field:   "spec",
-			message: "external cannot be set or removed: data does not move; make another claim",
-		},
 		"ClusterSet": {
 			reason:  "Data does not move.",
 			old:     new(`{}`),

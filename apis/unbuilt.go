@@ -54,7 +54,6 @@ var unbuilt = map[string][]string{
 	"StorageCluster": {
 		"spec.cluster",
 		"spec.dashboard",
-		"spec.external",
 		"spec.image",
 		"spec.images",
 		"spec.monitoring",

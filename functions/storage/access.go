@@ -25,6 +25,9 @@ const monitorsRequirement = "monitors"
 
 // requires is where Rook writes which monitors there are.
 func requires(in function.Input[storagev1.StorageCluster]) map[string]wire.Selector {
+	if in.XR.Spec.External != nil {
+		return nil
+	}
 	claim := claimOf(in)
 	return map[string]wire.Selector{monitorsRequirement: {
 		APIVersion: "v1", Kind: "ConfigMap", Namespace: names.Instance(claim.Namespace, claim.Name), Name: rook.MonitorsName,
@@ -34,6 +37,10 @@ func requires(in function.Input[storagev1.StorageCluster]) map[string]wire.Selec
 // findAccess reads what clients need to know. What was known holds while nobody says otherwise: clients that know one monitor that lives
 // find the others.
 func (m *model) findAccess(required map[string][]*structpb.Struct) {
+	if m.isExternal() {
+		m.known, m.knows = m.externalAccess(), true
+		return
+	}
 	if a := m.previous.Access; a != nil {
 		m.known.FSID, m.known.Monitors = a.FSID, a.Monitors
 	}
@@ -64,13 +71,13 @@ func (m *model) published() *storagev1.Access {
 		was := m.wasTold(told.Name)
 		for _, n := range c.pools {
 			p := m.pools[n]
-			if m.isReady(poolPrefix+p.name) ||
+			if m.poolIsThere(p) ||
 				slices.ContainsFunc(was.Pools, func(o storagev1.PoolAccess) bool { return o.Pool == p.name }) {
 				told.Pools = append(told.Pools, storagev1.PoolAccess{Name: p.Name, Pool: p.name, Purpose: p.Purpose})
 			}
 		}
 		for _, u := range m.usersOf(c) {
-			if m.isReady(userPrefix+u.User) ||
+			if m.userIsThere(u) ||
 				slices.ContainsFunc(was.Clients, func(o storagev1.ClientAccess) bool { return o.User == u.User }) {
 				told.Clients = append(told.Clients, u.ClientAccess)
 			}
@@ -78,6 +85,22 @@ func (m *model) published() *storagev1.Access {
 		out.Consumers = append(out.Consumers, told)
 	}
 	return &out
+}
+
+func (m *model) poolIsThere(p pool) bool {
+	if m.isExternal() {
+		return slices.ContainsFunc(m.externalUsers(), func(u user) bool {
+			return m.userIsThere(u) && slices.Contains(serviceOf(u.Service).write, p.Purpose)
+		})
+	}
+	return m.isReady(poolPrefix + p.name)
+}
+
+func (m *model) userIsThere(u user) bool {
+	if m.isExternal() {
+		return m.isReady(checkPrefix + string(u.Service))
+	}
+	return m.isReady(userPrefix + u.User)
 }
 
 // wasTold is what a consumer was told before.

@@ -207,6 +207,24 @@ const (
 // (https://docs.ceph.com/en/latest/rados/operations/health-checks/#pg-availability).
 const unreachable = "PG_AVAILABILITY"
 
+// withoutCopy is the check of Ceph by which there may be data of which no copy is left: as many devices are down, or whole nodes or what
+// else a copy shares with no other one, as there are copies. Whoever has a copy says that others are missing, which becomes unreachable in
+// a minute; where nobody has one, nobody says anything, and Ceph goes on calling that data clean.
+func (m *model) withoutCopy(o *observe.Object) string {
+	for _, r := range m.redundancies() {
+		check := "OSD_DOWN"
+		if r.Width() > 1 && r.FailureDomain != osdDomain {
+			check = "OSD_" + strings.ToUpper(r.FailureDomain) + "_DOWN"
+		}
+		var down int
+		// 2 hosts (24 osds) down
+		if _, err := fmt.Sscan(o.String("status", "ceph", "details", check, "message"), &down); err == nil && down >= r.Width() {
+			return check
+		}
+	}
+	return ""
+}
+
 // healthy is the condition on what Ceph says of itself.
 func (m *model) healthy() ready.Verdict {
 	switch health := m.ceph().String("status", "ceph", "health"); health {

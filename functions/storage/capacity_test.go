@@ -166,6 +166,48 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
+// TestWithoutCopy: Ceph calls data clean of which nobody is left who has it. Where somebody is, Ceph itself says what cannot be reached.
+func TestWithoutCopy(t *testing.T) {
+	down := func(check, message string) map[string]any {
+		return map[string]any{check: map[string]any{"message": message}}
+	}
+	const one, two = `nodes: [{name: a, devices: [{name: sda}, {name: sdb}]}]`, `nodes: [{name: a, devices: [{name: sda}]}, {name: b, devices: [{name: sda}]}]`
+	for name, tc := range map[string]struct {
+		reason, spec string
+		details      map[string]any
+		want         string
+	}{
+		"Single": {
+			"It had the only copy.", one + ", replicationFactor: 1, allowDataLoss: true", down("OSD_DOWN", "1 osds down"),
+			"False OSD_DOWN CephCluster ceph: OSD_DOWN: 1 osds down",
+		},
+		"Mixed": {
+			"One pool has a single copy.", two + ", replicationFactor: 2, pools: [{name: images}, {name: vms, replicated: {size: 1, allowDataLoss: true}}]",
+			down("OSD_DOWN", "1 osds down"), "False OSD_DOWN",
+		},
+		"Devices": {"Both copies.", one + ", replicationFactor: 2, failureDomain: osd", down("OSD_DOWN", "2 osds down"), "False OSD_DOWN"},
+		"Device":  {"Another device has it.", one + ", replicationFactor: 2, failureDomain: osd", down("OSD_DOWN", "1 osds down"), "True"},
+		"Nodes":   {"Every node.", two + ", replicationFactor: 2", down("OSD_HOST_DOWN", "2 hosts (2 osds) down"), "False OSD_HOST_DOWN"},
+		"Node":    {"Devices of one node.", two + ", replicationFactor: 2", down("OSD_DOWN", "2 osds down"), "True"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := complete(t, "{"+tc.spec+"}")
+			w.Reports = func(kind, _ string) map[string]any {
+				if kind != "CephCluster" {
+					return nil
+				}
+				return map[string]any{"ceph": map[string]any{
+					"health": "HEALTH_WARN", "fsid": "f", "capacity": map[string]any{"bytesTotal": int64(1)}, "details": tc.details,
+				}}
+			}
+			_ = w.Refresh(func(simulate.Step) {}) // It is not ready any more, where that is wanted.
+			if got := conditions(w)["ClusterReady"]; !strings.HasPrefix(got, tc.want) {
+				t.Errorf("%s\ngot %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
 // conditions are what the function says now, as status, reason and message.
 func conditions(w *simulate.World) map[string]string {
 	out := map[string]string{}

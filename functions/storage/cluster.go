@@ -67,6 +67,20 @@ func (m *model) checkDaemons() error {
 	return nil
 }
 
+// leastMemory is below what a daemon that keeps data ends before it has started: four fifths of the limit, which it takes for its caches
+// (osd_memory_target_cgroup_limit_ratio), may not be less than 896Mi.
+const leastMemory = 1120 << 20
+
+// checkMemory refuses daemons that would never start.
+func (m *model) checkMemory() error {
+	r := ptr.Deref(ptr.Deref(m.spec.OSDs, storagev1.OSDs{}).Resources, common.Resources{})
+	if r.Limits == nil || r.Limits.Memory == nil || r.Limits.Memory.Value() >= leastMemory {
+		return nil
+	}
+	return invalid.Field("spec.osds.resources.limits.memory", "%s is less than a daemon starts with, which is 1120Mi; give 2Gi or more, or "+
+		"leave it out", r.Limits.Memory)
+}
+
 // many is a number of things.
 func many(n int, what string) string {
 	if n == 1 {
@@ -114,7 +128,8 @@ func older(a, b string) bool {
 }
 
 // cluster is the CephCluster. Its rule is that of the kind, and that there is room and all data is within reach: Rook calls a cluster ready
-// before the first daemon keeps data, and one in which Ceph reports an error, too. Data that nobody can read is a warning to Ceph.
+// before the first daemon keeps data, and one in which Ceph reports an error, too. Data that nobody can read is a warning to Ceph, and none
+// at all where nobody is left who has it.
 func cluster(m *model) ([]compose.Stage, error) {
 	rule, _ := ready.For(schema.GroupKind{Group: rook.Group, Kind: "CephCluster"})
 	return []compose.Stage{{{
@@ -128,6 +143,9 @@ func cluster(m *model) ([]compose.Stage, error) {
 			}
 			if o.String("status", "ceph", "details", unreachable, "message") != "" {
 				return ready.Wait(unreachable, "%s", details(o))
+			}
+			if check := m.withoutCopy(o); check != "" {
+				return ready.Wait(check, "%s", details(o))
 			}
 			if total, ok := o.Int("status", "ceph", "capacity", "bytesTotal"); !ok || total == 0 {
 				return ready.Wait("NoDevices", "no device holds data yet: Rook takes devices that are empty, and says in the logs of the pods "+
@@ -163,7 +181,20 @@ func (m *model) cephSpec() object.Map {
 		"cleanupPolicy": object.Map{"confirmation": ""},
 		// What Rook removes by itself is a daemon whose data is elsewhere; a person decides.
 		"removeOSDsIfOutAndSafeToRemove": false,
+		"cephConfig":                     m.cephConfig(),
 	}
+}
+
+// cephConfig are options of Ceph. Pools that it makes by itself have as many copies as the others, and without that it would warn for ever
+// that there are not enough devices for three. Of pools with one copy, for which the claim had to say allowDataLoss, it would warn for ever,
+// too, and nobody would see by its health when something else is wrong
+// (https://docs.ceph.com/en/latest/rados/operations/health-checks/#pool-no-redundancy).
+func (m *model) cephConfig() object.Map {
+	options := object.Map{"osd_pool_default_size": strconv.Itoa(int(m.spec.ReplicationFactor))}
+	if slices.ContainsFunc(m.redundancies(), func(r rook.Redundancy) bool { return r.Copies == 1 }) {
+		options["mon_warn_on_pool_no_redundancy"] = "false"
+	}
+	return object.Map{"global": options}
 }
 
 func (m *model) cephNetwork() object.Map {

@@ -47,6 +47,15 @@ func (m *model) checkLimits() error {
 	check := func(list limit.List, field string, values ...string) {
 		errs = append(errs, list.CheckAny(limits, m.claim.Namespace, field, values))
 	}
+	if x := m.spec.External; x != nil {
+		if len(x.PublicCIDRs) == 0 {
+			check(storageNetworks, "spec.external.publicCIDRs", anyNetwork)
+		}
+		for _, n := range x.PublicCIDRs {
+			check(storageNetworks, "spec.external.publicCIDRs", string(n))
+		}
+		return errors.Join(errs...)
+	}
 	if len(m.spec.Nodes) == 0 {
 		check(storageNodes, "spec.nodeSelector", limit.LabelTerms(m.spec.NodeSelector)...)
 	}

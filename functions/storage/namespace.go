@@ -21,11 +21,15 @@ const operatorResource = "rook-operator"
 // namespace is that of the cluster. Its pods have disks of the node, and mostly the node's network, which no other level of Pod Security
 // lets them have. It does not have the label of control planes' namespaces, to which the platform opens its secret store.
 func namespace(m *model) ([]compose.Stage, error) {
+	level := "privileged"
+	if m.isExternal() {
+		level = "restricted" // No daemon runs here.
+	}
 	return []compose.Stage{{{Name: namespaceComponent, Retain: true, Object: &corev1.Namespace{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        m.instance,
-			Labels:      map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
+			Labels:      map[string]string{"pod-security.kubernetes.io/enforce": level},
 			Annotations: map[string]string{admission.ClaimAnnotation: m.claim.Namespace + "/" + m.claim.Name},
 		},
 	}}}}, nil

@@ -125,6 +125,21 @@ func (m *model) metadata(r storagev1.Redundancy) rook.Redundancy {
 	return m.redundancy(r)
 }
 
+// redundancies are those of everything that is kept.
+func (m *model) redundancies() []rook.Redundancy {
+	out := []rook.Redundancy{m.metadata(storagev1.Redundancy{})}
+	for _, p := range m.pools {
+		out = append(out, p.redundancy)
+	}
+	for _, f := range m.spec.Filesystems {
+		out = append(out, m.redundancy(f.DataPool.Redundancy))
+	}
+	for _, o := range m.spec.ObjectStores {
+		out = append(out, m.redundancy(o.DataPool.Redundancy))
+	}
+	return out
+}
+
 // checkConsumers refuses a consumer that may not use the cluster, and quotas of pools that are not there.
 func (m *model) checkConsumers() error {
 	var errs []error

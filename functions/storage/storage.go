@@ -48,6 +48,8 @@ const (
 	authorityComponent   = "authority"
 	objectsComponent     = "object-stores"
 	accessComponent      = "access"
+	keysComponent        = "keys"
+	checkComponent       = "check"
 )
 
 // graph is what a cluster consists of, and what needs what. Pools come after a cluster with room for them: Rook makes pools before the
@@ -58,14 +60,22 @@ var graph = compose.Graph[*model]{
 		Name: pullComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent},
 		Enabled: (*model).pulls, Build: func(m *model) ([]compose.Stage, error) { return m.pull.Stages(), nil },
 	},
-	{Name: identitiesComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent}, Build: identities},
 	{
-		Name: clusterComponent, Phase: common.PhaseInfrastructure, Needs: []string{identitiesComponent, pullComponent}, Build: cluster,
-		Version: (*model).version,
+		Name: identitiesComponent, Phase: common.PhasePending, Needs: []string{namespaceComponent}, Enabled: (*model).runsCeph,
+		Build: identities,
 	},
-	{Name: orderComponent, Phase: common.PhaseInfrastructure, Follows: []string{clusterComponent}, Build: deletionOrder},
-	{Name: poolsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Build: pools},
-	{Name: usersComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).hasUsers, Build: users},
+	{
+		Name: clusterComponent, Phase: common.PhaseInfrastructure, Needs: []string{identitiesComponent, pullComponent},
+		Enabled: (*model).runsCeph, Build: cluster, Version: (*model).version,
+	},
+	{
+		Name: orderComponent, Phase: common.PhaseInfrastructure, Follows: []string{clusterComponent}, Enabled: (*model).runsCeph,
+		Build: deletionOrder,
+	},
+	{
+		Name: poolsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Enabled: (*model).runsCeph, Build: pools,
+	},
+	{Name: usersComponent, Phase: common.PhaseInfrastructure, Needs: []string{poolsComponent}, Enabled: (*model).makesUsers, Build: users},
 	{
 		Name: filesystemsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent},
 		Enabled: func(m *model) bool { return len(m.spec.Filesystems) > 0 }, Build: filesystems,
@@ -78,7 +88,17 @@ var graph = compose.Graph[*model]{
 		Name: objectsComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent, authorityComponent},
 		Enabled: (*model).hasObjects, Build: objectStores,
 	},
-	{Name: accessComponent, Phase: common.PhaseInfrastructure, Needs: []string{clusterComponent}, Build: access},
+	{
+		Name: accessComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent, clusterComponent}, Build: access,
+	},
+	{
+		Name: keysComponent, Phase: common.PhaseInfrastructure, Needs: []string{namespaceComponent}, Enabled: (*model).isExternal,
+		Build: func(m *model) ([]compose.Stage, error) { return m.keys.Stages(), nil },
+	},
+	{
+		Name: checkComponent, Phase: common.PhaseInfrastructure, Needs: []string{pullComponent, accessComponent, keysComponent},
+		Enabled: (*model).isExternal, Build: check,
+	},
 }.MustValidate()
 
 // model is everything that builders read, derived once.
@@ -100,7 +120,9 @@ type model struct {
 	// pull are the Secrets of the platform that images are pulled with.
 	pull        tenantsecret.Set
 	pullSecrets []common.ObjectName
-	seen        observe.State
+	// keys are the Secrets of the claim's namespace with the keys of users of a Ceph that somebody else runs.
+	keys tenantsecret.Set
+	seen observe.State
 }
 
 func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
@@ -118,12 +140,13 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 		return nil, err
 	}
 	m.divide()
+	m.keys = m.keySet()
 	m.pullSecrets, m.pull = tenantsecret.PlatformPulls(p, m.instance, m.meta(pullComponent).Labels)
 	if m.image, err = m.findImage(); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(
-		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
+		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkMemory(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(), m.checkExternal(),
 	); err != nil {
 		return nil, err
 	}

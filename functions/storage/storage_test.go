@@ -84,6 +84,11 @@ func TestRefused(t *testing.T) {
 			"A node that is lost would take two along.", with("monitors: {count: 5}"), "spec.monitors.count", "there are 3 nodes for 5 of them",
 		},
 		"Managers": {"The same.", with("managers: {count: 4}"), "spec.managers.count", "there are 3 nodes for 4 of them"},
+		"Memory": {
+			"It ends before it has started.", with("osds: {resources: {limits: {memory: 1119Mi}}}"), "spec.osds.resources.limits.memory",
+			"1119Mi is less than a daemon starts with",
+		},
+		"Enough": {"It starts.", with("osds: {resources: {limits: {memory: 1120Mi}}}"), "", ""},
 		"Copies": {
 			"Ceph would never find a place for the fourth.", with("replicationFactor: 4, pools: [{name: images}]"), "spec.pools[0]",
 			"4 copies need as many failure domains (host), and there are devices on 3 nodes",

@@ -7,6 +7,7 @@ import (
 	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/certificate"
 	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/usage"
 )
 
 // ca names the cluster's own authority: its issuer, its certificate and their Secret.
@@ -20,7 +21,17 @@ func filesystems(m *model) ([]compose.Stage, error) {
 			m.meta(f.Name), m.metadata(r), m.redundancy(r), f.MetadataServers, f.Resources, m.placement(),
 		)})
 	}
-	return []compose.Stage{stage}, nil
+	return []compose.Stage{stage, m.beforeCluster(stage)}, nil
+}
+
+// beforeCluster has what keeps data of its own deleted before the cluster is: Rook begins again with everything when it is to delete a
+// cluster, and cannot delete an object store any more in whose deletion that has interrupted it (seen with 1.18.8).
+func (m *model) beforeCluster(stage compose.Stage) compose.Stage {
+	var out compose.Stage
+	for _, r := range stage {
+		out = append(out, usage.Of(m.meta(r.Name+"-uses-"+clusterResource), r.Name, clusterResource, "it is deleted before the cluster is"))
+	}
+	return out
 }
 
 func (m *model) hasObjects() bool { return len(m.spec.ObjectStores) > 0 }
@@ -52,5 +63,5 @@ func objectStores(m *model) ([]compose.Stage, error) {
 			m.meta(o.Name), m.metadata(r), m.redundancy(r), o.Gateways, name, o.Resources, m.placement(),
 		)})
 	}
-	return []compose.Stage{certificates, stores}, nil
+	return []compose.Stage{certificates, stores, m.beforeCluster(stores)}, nil
 }

@@ -75,6 +75,9 @@ func (m *model) usersOf(c *consumer) []user {
 	for _, i := range c.pools {
 		pools = append(pools, m.pools[i])
 	}
+	if m.isExternal() {
+		return m.externalUsers()
+	}
 	var out []user
 	for _, s := range services {
 		if caps := s.caps(pools); caps != nil {
@@ -95,8 +98,8 @@ func uuid(instance, user string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-func (m *model) hasUsers() bool {
-	return slices.ContainsFunc(m.consumers, func(c consumer) bool { return len(m.usersOf(&c)) > 0 })
+func (m *model) makesUsers() bool {
+	return m.runsCeph() && slices.ContainsFunc(m.consumers, func(c consumer) bool { return len(m.usersOf(&c)) > 0 })
 }
 
 // users are made once there are pools: what they may do names them.

@@ -43,6 +43,7 @@ platformConfig:
       hypervisorNodes: [node-role.kubernetes.io/hypervisor]
       storageNodes: [kubernetes.io/hostname=node]
       storageDevices: ["loop*"]
+      storageNetworks: [10.96.0.0/16, 10.245.0.0/24]
 `
 
 // system is Crossplane's namespace.
@@ -204,7 +205,31 @@ spec:
 		}
 	}
 	n.say("the packages are healthy")
-	return nil
+	return n.offered(ctx)
+}
+
+// offered waits until the API has our kinds: a package is healthy before.
+func (n *Node) offered(ctx context.Context) error {
+	return n.processes.Wait(ctx, "the kinds of claims", func(ctx context.Context) (bool, error) {
+		all := &unstructured.UnstructuredList{}
+		all.SetAPIVersion("apiextensions.crossplane.io/v1")
+		all.SetKind("CompositeResourceDefinitionList")
+		if err := n.Client.List(ctx, all); err != nil {
+			return false, err
+		}
+		for i := range all.Items {
+			wanted := []string{"Established"}
+			if _, ok, _ := unstructured.NestedMap(all.Items[i].Object, "spec", "claimNames"); ok {
+				wanted = append(wanted, "Offered")
+			}
+			for _, w := range wanted {
+				if c, _ := platform.ConditionOf(&all.Items[i], w); c.Status != "True" {
+					return false, fmt.Errorf("%s is not %s yet: %s", all.Items[i].GetName(), w, c.Message)
+				}
+			}
+		}
+		return len(all.Items) > 0, nil
+	})
 }
 
 // helm installs our chart.

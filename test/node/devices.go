@@ -52,15 +52,13 @@ func (n *Node) Device(size int64) (string, error) {
 	return "", errors.New("others take every loop device that is free")
 }
 
-// own makes a folder of the node one of this machine alone, which goes with its state.
-func (n *Node) own(folder string) error {
-	kept := filepath.Join(n.state, "folders", folder)
-	for _, dir := range []string{kept, folder} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
+// own makes a folder of the node one of this machine alone, in memory. It is as large as what daemons need to find room in it, whatever the
+// disk of the machine has left: Ceph's monitors warn where less than 30 % is free.
+func own(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
 	}
-	if err := unix.Mount(kept, folder, "", unix.MS_BIND, ""); err != nil {
+	if err := unix.Mount("node", folder, "tmpfs", 0, "mode=755,size=2g"); err != nil {
 		return fmt.Errorf("cannot have a folder %s of its own: %w", folder, err)
 	}
 	return nil

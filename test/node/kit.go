@@ -54,7 +54,7 @@ var kits = []Kit{ControlPlanes, Storage, Hypervisors}
 
 // Storage is for claims of Ceph clusters.
 var Storage = Kit{
-	operators: []operator{certManager, rook}, images: []other{{cephImage, "ceph"}},
+	operators: []operator{certManager, externalSecrets, rook}, images: []other{{cephImage, "ceph"}},
 	folders: []string{"/var/lib/rook"}, // what daemons have beside their devices
 }
 

@@ -144,7 +144,7 @@ func (n *Node) Stop() {
 	n.processes.Stop()
 	n.Registry.Close()
 	for _, d := range n.devices {
-		_ = d.Close()
+		_ = errors.Join(d.Chown(0, 0), d.Close()) // Ceph has made it its own
 	}
 	_ = n.lock.Close()
 }

@@ -72,14 +72,17 @@ var certManager = operator{
 	},
 }
 
+// externalSecrets brings Secrets from where they are to where they are read.
+var externalSecrets = operator{
+	name: "external-secrets", namespace: "external-secrets",
+	module: externalsecrets.Module, chart: "deploy/charts/external-secrets", definitions: "config/crds/bases",
+	values: `{installCRDs: false}`,
+}
+
 // controlPlaneOperators are those that control planes order from, in the order in which they are installed.
 var controlPlaneOperators = []operator{
 	certManager,
-	{
-		name: "external-secrets", namespace: "external-secrets",
-		module: externalsecrets.Module, chart: "deploy/charts/external-secrets", definitions: "config/crds/bases",
-		values: `{installCRDs: false}`,
-	},
+	externalSecrets,
 	{
 		name: "mariadb-operator", namespace: "mariadb-system", tool: "mariadb-controller",
 		module: "github.com/mariadb-operator/mariadb-operator/v25", chart: "deploy/charts/mariadb-operator", definitions: "config/crd/bases",
@@ -321,7 +324,7 @@ func imagesOf(objects []*unstructured.Unstructured) []asked {
 // Operators installs the operators of a kit and waits until they run.
 func (n *Node) Operators(ctx context.Context, k Kit) error {
 	for _, f := range k.folders {
-		if err := n.own(f); err != nil {
+		if err := own(f); err != nil {
 			return err
 		}
 	}

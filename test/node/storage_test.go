@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -45,14 +46,22 @@ func TestStorage(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Minute)
 	defer cancel()
-	const size = 12 << 30
-	device, err := cluster.Device(size)
-	if err != nil {
-		t.Fatal(err)
-	}
 	claim := decode(t, "testdata/storage.yaml")
 	s := &stored{broken: &broken{claim: claim}, t: t}
-	s.set([]any{map[string]any{"name": nodeName, "devices": []any{map[string]any{"name": device}}}}, "nodes")
+	// With -running it may be there already.
+	if there, err := s.now(ctx); err == nil {
+		for _, field := range []string{"nodes", "pools"} {
+			value, _, _ := unstructured.NestedSlice(there.Object, "spec", field)
+			s.set(value, field)
+		}
+	} else {
+		const size = 8 << 30
+		device, err := cluster.Device(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.set([]any{map[string]any{"name": nodeName, "devices": []any{map[string]any{"name": device}}}}, "nodes")
+	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: claim.GetNamespace()}}
 	if err := cluster.Client.Create(ctx, namespace); client.IgnoreAlreadyExists(err) != nil {
 		t.Fatal(err)
@@ -72,6 +81,9 @@ func TestStorage(t *testing.T) {
 		{"Users", s.testUsers},
 		{"Outsider", s.testOutsider},
 		{"Faults", s.testFaults},
+		{"External", s.testExternal},
+		{"Full", s.testFull},
+		{"Key", s.testKey},
 		{"Pool", s.testPool},
 		{"Retain", s.testRetain},
 		{"Delete", s.testDelete},
@@ -144,6 +156,14 @@ func (s *stored) ceph(ctx context.Context, out any, args ...string) error {
 		return err
 	}
 	return json.Unmarshal([]byte(text), out)
+}
+
+// rbd does something with images as Ceph's administrator.
+func (s *stored) rbd(ctx context.Context, args ...string) error {
+	folder := "/var/lib/rook/" + s.namespace
+	_, err := kubectl(ctx, append([]string{"exec", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--", "timeout", "60", "rbd",
+		"--conf=" + folder + "/" + s.namespace + ".config", "--id=admin", "--keyring=" + folder + "/client.admin.keyring"}, args...)...)
+	return err
 }
 
 // kubectl returns what kubectl prints.
@@ -296,7 +316,7 @@ spec:
 
 // out runs a command in the pod of the outsider.
 func (s *stored) out(ctx context.Context, command ...string) (string, error) {
-	return kubectl(ctx, append([]string{"exec", "-n", s.claim.GetNamespace(), "outsider", "--", "timeout", "60"}, command...)...)
+	return kubectl(ctx, append([]string{"exec", "-n", s.claim.GetNamespace(), "outsider", "--", "timeout", "300"}, command...)...)
 }
 
 // testOutsider: with what the claim says and the key of Cinder's user, a stranger writes and reads in its pool, and not in that of images.
@@ -319,7 +339,7 @@ func (s *stored) testOutsider(ctx context.Context, t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.claim.GetNamespace(), Name: "ceph"},
 		StringData: map[string]string{
 			"ceph.conf":                  "[global]\nfsid = " + known.FSID + "\nmon_host = " + strings.Join(known.Monitors, ",") + "\n",
-			"ceph.client.cinder.keyring": "[client.cinder]\nkey = " + key + "\n",
+			"ceph.client.cinder.keyring": keyring(key),
 		},
 	}
 	if err := cluster.Client.Create(ctx, files); err != nil {
@@ -392,11 +412,12 @@ func (s *stored) outages(ctx context.Context, since time.Time) ([]outage, error)
 	return out, nil
 }
 
-// daemons are those of the cluster, by what they are called here: labels of their pods, and their Deployment.
-var daemons = []struct{ name, pods, deployment string }{
-	{"the daemon of the device", "app=rook-ceph-osd", "rook-ceph-osd-0"},
-	{"the monitor", "app=rook-ceph-mon", "rook-ceph-mon-a"},
-	{"the manager", "app=rook-ceph-mgr", "rook-ceph-mgr-a"},
+// daemons are those of the cluster, by what they are called here: labels of their pods, their Deployment, and what the claim has to say while
+// they are away.
+var daemons = []struct{ name, pods, deployment, said string }{
+	{"the daemon of the device", "app=rook-ceph-osd", "rook-ceph-osd-0", "ClusterReady=False OSD_DOWN"},
+	{"the monitor", "app=rook-ceph-mon", "rook-ceph-mon-a", "HEALTH_ERR"},
+	{"the manager", "app=rook-ceph-mgr", "rook-ceph-mgr-a", "MGR_DOWN"},
 }
 
 // testFaults: each daemon is killed, and then kept away for a while. It comes back by itself, and the claim says what is wrong meanwhile.
@@ -408,14 +429,35 @@ func (s *stored) testFaults(ctx context.Context, t *testing.T) {
 		})
 		t.Run(strings.ReplaceAll(d.name, " ", "_")+"_is_away", func(t *testing.T) {
 			s.t = t
+			since := time.Now()
 			s.sufferCeph(ctx, func() error { return s.scale(ctx, d.deployment, 0) }, func() error {
-				wait(ctx, 3*time.Minute)
+				if err := within(ctx, detection, func() error {
+					if after, ok := s.said.heard(d.said, since); ok {
+						t.Logf("the claim says %s after %.0f s", d.said, after.Seconds())
+						return nil
+					}
+					return fmt.Errorf("the claim does not say %s while %s is away", d.said, d.name)
+				}); err != nil {
+					t.Error(err)
+				}
 				health, checks, err := s.health(ctx)
-				t.Logf("after three minutes Ceph says %s %v, %v", health, checks, err)
+				t.Logf("Ceph says %s %v, %v", health, checks, err)
 				return s.scale(ctx, d.deployment, 1)
 			})
 		})
 	}
+}
+
+// heard is when the claim first said something of what is wrong, after a time.
+func (s *said) heard(text string, since time.Time) (after time.Duration, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.all {
+		if w.at.After(since) && strings.Contains(w.why, text) {
+			return w.at.Sub(since), true
+		}
+	}
+	return 0, false
 }
 
 func (s *stored) scale(ctx context.Context, name string, replicas int32) error {
@@ -461,6 +503,248 @@ func (s *stored) sufferCeph(ctx context.Context, strike, repair func() error) {
 	t.Logf("not ready for %.0f s", s.said.check(t, started, outages).Seconds())
 }
 
+// testFull: devices are filled, and the claim says so before Ceph does; when Ceph warns, it says that, too. Both are over once data is
+// removed.
+func (s *stored) testFull(ctx context.Context, t *testing.T) {
+	started := time.Now()
+	for i, step := range []struct {
+		percent int64
+		said    string
+	}{{77, "CapacitySuffices=False NearFull"}, {87, "OSD_NEARFULL"}} {
+		s.fill(ctx, t, fmt.Sprintf("fill%d", i), step.percent)
+		from := time.Now()
+		eventually(ctx, t, detection, func() error {
+			if _, ok := s.said.heard(step.said, started); !ok {
+				claim, err := s.now(ctx)
+				return errors.Join(fmt.Errorf("the claim does not say %q", step.said), err, errors.New(untrue(claim)))
+			}
+			return nil
+		})
+		claim, err := s.now(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d %% are used: the claim says after %.0f s:%s", step.percent, time.Since(from).Seconds(), untrue(claim))
+		if c, _ := platform.ConditionOf(claim, "Ready"); c.Status != "True" {
+			t.Errorf("everything can be written, and the claim is not ready: %s", c.Message)
+		}
+	}
+	for i := range 2 {
+		if text, err := s.out(ctx, "rados", "--id", "cinder", "-p", "volumes", "cleanup", "--run-name", fmt.Sprintf("fill%d", i)); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+	}
+	removed := time.Now()
+	eventually(ctx, t, 5*time.Minute, func() error { return s.is(ctx) })
+	t.Logf("the claim says nothing of it any more after %.0f s", time.Since(removed).Seconds())
+	s.said.check(t, started, nil)
+}
+
+// fill writes until some percent of the devices are used.
+func (s *stored) fill(ctx context.Context, t *testing.T, name string, percent int64) {
+	t.Helper()
+	var df struct {
+		Stats struct {
+			Total int64 `json:"total_bytes"`
+			Used  int64 `json:"total_used_raw_bytes"`
+		} `json:"stats"`
+	}
+	if err := s.ceph(ctx, &df, "df"); err != nil {
+		t.Fatal(err)
+	}
+	const object = 4 << 20
+	missing := (df.Stats.Total/100*percent - df.Stats.Used) / object
+	started := time.Now()
+	text, err := s.out(ctx, "rados", "--id", "cinder", "-p", "volumes", "bench", "280", "write", "--no-cleanup", "-b", strconv.Itoa(object),
+		"-t", "4", "--run-name", name, "--max-objects", strconv.FormatInt(missing, 10))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if err := s.ceph(ctx, &df, "df"); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d objects of 4 MiB written in %.0f s: %d of %d bytes are used", missing, time.Since(started).Seconds(), df.Stats.Used, df.Stats.Total)
+}
+
+// foreign is a claim of the same Ceph, as of one that somebody else runs.
+const foreign = `
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: StorageCluster
+metadata: {namespace: %[1]s, name: foreign}
+spec:
+  external:
+    fsid: %[2]s
+    monitors: [%[3]q]
+    publicCIDRs: [10.96.0.0/16, 10.245.0.0/24]
+    clients:
+    - {service: cinder, secretRef: {name: foreign}}
+  pools:
+  - {name: images}
+  - {name: volumes}
+`
+
+// testExternal: a Ceph that somebody else runs is used with the key that the tenant has of it, and the claim says whether that opens it.
+func (s *stored) testExternal(ctx context.Context, t *testing.T) {
+	known := s.access(ctx, t)
+	key := ""
+	for _, c := range known.Consumers[0].Clients {
+		if c.Service == "cinder" {
+			key = string(secret(ctx, t, s.namespace, c.SecretName)["userKey"])
+		}
+	}
+	objects, err := platform.Decode(fmt.Appendf(nil, foreign, s.claim.GetNamespace(), known.FSID, strings.Join(known.Monitors, ",")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &stored{broken: &broken{claim: objects[0]}, t: t}
+	give := func(key string) {
+		t.Helper()
+		tenants := &corev1.Secret{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.claim.GetNamespace(), Name: "foreign"}, Data: map[string][]byte{"userKey": []byte(key)},
+		}
+		data, err := json.Marshal(tenants)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cluster.Apply(ctx, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	give("AQAAAAAAAAAAABAAMDEyMzQ1Njc4OWFiY2RlZg==") // well-formed, and nobody's
+	started := time.Now()
+	apply(ctx, t, other.claim)
+	eventually(ctx, t, 3*time.Minute, func() error {
+		u, err := other.now(ctx)
+		if err == nil && !strings.Contains(untrue(u), "client.cinder does not open its pools") {
+			err = fmt.Errorf("the claim does not say that the key is wrong:%s", untrue(u))
+		}
+		return err
+	})
+	t.Logf("the claim says after %.0f s that the pools are not open", time.Since(started).Seconds())
+	other.namespace = instance(ctx, t, other.claim)
+	eventually(ctx, t, 2*time.Minute, func() error {
+		text, err := kubectl(ctx, "get", "events", "-n", other.namespace, "-o", "jsonpath={.items[?(@.reason==\"Unhealthy\")].message}")
+		if err == nil && !strings.Contains(text, "client.cinder does not reach the monitors") {
+			err = fmt.Errorf("no event says why: %s", text)
+		}
+		return err
+	})
+	if u, err := other.now(ctx); err != nil {
+		t.Fatal(err)
+	} else if consumers, _, _ := unstructured.NestedSlice(u.Object, "status", "access", "consumers"); strings.Contains(fmt.Sprint(consumers), "volumes") {
+		t.Errorf("control planes are told of pools that nobody has opened: %v", consumers)
+	}
+	give(key)
+	// It would be read again within 5 minutes.
+	if _, err := kubectl(ctx, "annotate", "externalsecret", "-n", other.namespace, "tenant-foreign", "now=1"); err != nil {
+		t.Fatal(err)
+	}
+	from := time.Now()
+	other.ready(ctx, 5*time.Minute)
+	t.Logf("ready %.0f s after the right key was there", time.Since(from).Seconds())
+	got := other.access(ctx, t)
+	if got.FSID != known.FSID || len(got.Consumers[0].Pools) != 1 || got.Consumers[0].Pools[0].Pool != "volumes" || len(got.Consumers[0].Clients) != 1 {
+		t.Errorf("control planes are told %+v", got)
+	}
+	other.set("Delete", "deletionPolicy")
+	apply(ctx, t, other.claim)
+	eventually(ctx, t, 2*time.Minute, func() error {
+		u, err := other.now(ctx)
+		if err == nil && status(u, "deletionPolicy") != "Delete" {
+			err = errors.New("the policy is not in force yet")
+		}
+		return err
+	})
+	other.remove(ctx, 3*time.Minute)
+	eventually(ctx, t, 2*time.Minute, func() error { return left(ctx, other.claim, other.namespace) })
+	if text, err := s.out(ctx, "rbd", "--id", "cinder", "ls", "volumes"); err != nil || !strings.Contains(text, "v1") {
+		t.Errorf("what is in the Ceph of somebody else did not stay: %q, %v", text, err)
+	}
+}
+
+// steadily is a client that connects once, and writes for a minute.
+const steadily = `
+import rados, time
+c = rados.Rados(conffile="/etc/ceph/ceph.conf", name="client.cinder")
+c.connect()
+pool = c.open_ioctx("volumes")
+for n in range(120):
+    pool.write_full("steadily", b"%d" % n)
+    time.sleep(0.5)
+`
+
+// testKey: a user gets another key, as docs/storage.md says. Who is connected goes on, who comes with the old one is turned away, and Rook
+// says the new one where the old one was.
+func (s *stored) testKey(ctx context.Context, t *testing.T) {
+	secretName := ""
+	for _, c := range s.access(ctx, t).Consumers[0].Clients {
+		if c.Service == "cinder" {
+			secretName = c.SecretName
+		}
+	}
+	old := string(secret(ctx, t, s.namespace, secretName)["userKey"])
+	connected := make(chan error, 1)
+	go func() {
+		_, err := s.out(ctx, "python3", "-c", steadily)
+		connected <- err
+	}()
+	wait(ctx, 5*time.Second)
+	started := time.Now()
+	// Ceph 18 cannot do it by itself.
+	if _, err := kubectl(ctx, "exec", "-n", "rook-ceph", "deploy/rook-ceph-operator", "--", "sh", "-ec", fmt.Sprintf(
+		`ceph() { command ceph --conf=/var/lib/rook/%[1]s/%[1]s.config --name=client.admin --keyring=/var/lib/rook/%[1]s/client.admin.keyring "$@"; }
+umask 077
+ceph auth get client.cinder | sed "s|key = .*|key = $(ceph-authtool --gen-print-key)|" >/tmp/renewed
+ceph auth import -i /tmp/renewed
+rm /tmp/renewed`, s.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.opens(ctx, old); err == nil {
+		t.Error("the old key opens Ceph")
+	}
+	if err := cluster.Client.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: secretName}}); err != nil {
+		t.Fatal(err)
+	}
+	key := ""
+	eventually(ctx, t, 2*time.Minute, func() error {
+		renewed := &corev1.Secret{}
+		if err := cluster.Client.Get(ctx, types.NamespacedName{Namespace: s.namespace, Name: secretName}, renewed); err != nil {
+			return err
+		}
+		if key = string(renewed.Data["userKey"]); key == old {
+			return errors.New("Rook says the old key")
+		}
+		return nil
+	})
+	t.Logf("Rook says another key after %.0f s", time.Since(started).Seconds())
+	if err := s.opens(ctx, key); err != nil {
+		t.Errorf("the new key does not open Ceph: %v", err)
+	}
+	s.testUsers(ctx, t)
+	if err := <-connected; err != nil {
+		t.Errorf("who was connected could not go on: %v", err)
+	}
+	files := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.claim.GetNamespace(), Name: "ceph"}}
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"stringData": {"ceph.client.cinder.keyring": %q}}`, keyring(key)))
+	if err := cluster.Client.Patch(ctx, files, patch); err != nil {
+		t.Fatal(err)
+	}
+	from := time.Now()
+	eventually(ctx, t, 3*time.Minute, func() error { return s.wrote(ctx, from) })
+	t.Logf("who had the old key writes again %.0f s after it was given the new one", time.Since(from).Seconds())
+	eventually(ctx, t, 3*time.Minute, func() error { return s.is(ctx) })
+}
+
+// keyring is what a client of Ceph reads a key from.
+func keyring(key string) string { return "[client.cinder]\nkey = " + key + "\n" }
+
+// opens is no error if Ceph takes a key of Cinder's user.
+func (s *stored) opens(ctx context.Context, key string) error {
+	_, err := s.out(ctx, "sh", "-c", fmt.Sprintf("printf %%s '%s' >/tmp/keyring && rados --id cinder --keyring /tmp/keyring -p volumes ls >/tmp/ls", keyring(key)))
+	return err
+}
+
 // testPool: a pool that is added is there, and users who may use it may do so then.
 func (s *stored) testPool(ctx context.Context, t *testing.T) {
 	pools, _, _ := unstructured.NestedSlice(s.claim.Object, "spec", "pools")
@@ -484,6 +768,9 @@ func (s *stored) testPool(ctx context.Context, t *testing.T) {
 	t.Logf("used after %.0f s", time.Since(started).Seconds())
 	if text, err := s.out(ctx, "rbd", "--id", "cinder", "create", "vms/disk", "--size", "8M"); err != nil {
 		t.Errorf("the user of Cinder may not use it: %v\n%s", err, text)
+	}
+	if text, err := s.out(ctx, "rbd", "--id", "cinder", "rm", "--no-progress", "vms/disk"); err != nil {
+		t.Errorf("nor remove it again: %v\n%s", err, text)
 	}
 	s.testUsers(ctx, t)
 }
@@ -556,12 +843,9 @@ func (s *stored) testDelete(ctx context.Context, t *testing.T) {
 	} else {
 		t.Logf("the claim: %v", err)
 	}
-	for _, c := range []string{
-		"rbd --id cinder snap rm --no-progress volumes/v1@s", "rbd --id cinder rm --no-progress volumes/v1",
-		"rbd --id cinder rm --no-progress vms/disk",
-	} {
-		if text, err := s.out(ctx, "sh", "-c", c); err != nil {
-			t.Errorf("%s: %v\n%s", c, err, text)
+	for _, args := range [][]string{{"snap", "rm", "volumes/v1@s"}, {"rm", "volumes/v1"}} {
+		if err := s.rbd(ctx, append(args, "--no-progress")...); err != nil { // its users are gone
+			t.Error(err)
 		}
 	}
 	eventually(ctx, t, 10*time.Minute, func() error { return left(ctx, s.claim, s.namespace) })

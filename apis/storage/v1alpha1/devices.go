@@ -51,25 +51,48 @@ type DeviceSelector struct {
 	All bool `json:"all,omitempty"`
 }
 
-// External is a Ceph cluster that exists and that someone else runs.
+// External is a Ceph cluster that exists and that someone else runs. Its pools and users are made there: nothing here may do more in it than
+// the users that are named.
 type External struct {
-	// Secret with the keys fsid, monitors (addresses, separated by commas), userID and userKey, in the pool's namespace. The
-	// user must be able to make the users that OpenStack's services log in as, unless clients names them.
-	SecretRef common.SecretReference `json:"secretRef"`
-	// Users that exist, and the Secrets that hold their keys (userID and userKey). Absent: they are made.
-	// +kubebuilder:validation:MaxItems=16
-	// +listType=map
-	// +listMapKey=name
+	// Identity of the cluster, as ceph fsid prints it.
+	// +kubebuilder:validation:MaxLength=36
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`
+	FSID string `json:"fsid"`
+	// Addresses of the monitors, as ceph.conf takes them.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=9
+	// +listType=atomic
+	Monitors []ExternalMonitor `json:"monitors"`
+	// Networks that its monitors and daemons are in. Absent: anywhere.
+	// +kubebuilder:validation:MaxItems=4
+	// +listType=atomic
 	// +optional
-	Clients []ExternalClient `json:"clients,omitempty"`
+	PublicCIDRs []common.CIDR `json:"publicCIDRs,omitempty"`
+	// Users of OpenStack's services.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=4
+	// +listType=map
+	// +listMapKey=service
+	Clients []ExternalClient `json:"clients"`
 }
+
+// ExternalMonitor is the address of a monitor: [v2:10.0.0.1:3300,v1:10.0.0.1:6789].
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=160
+// +kubebuilder:validation:Pattern=`^[0-9A-Za-z.:,\[\]-]+$`
+type ExternalMonitor string
 
 // ExternalClient is a user of a Ceph cluster that exists.
 type ExternalClient struct {
-	// What the user is for.
-	// +kubebuilder:validation:Enum=glance;cinder;cinder-backup;nova
-	Name string `json:"name"`
-	// Secret with the keys userID and userKey, in the pool's namespace.
+	// Service that logs in as the user.
+	Service Service `json:"service"`
+	// Name of the user, without client. before it. Absent: the service's.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$`
+	// +optional
+	User string `json:"user,omitempty"`
+	// Secret with the user's key, as userKey.
 	SecretRef common.SecretReference `json:"secretRef"`
 }
 

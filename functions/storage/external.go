@@ -1,0 +1,165 @@
+package storage
+
+import (
+	"cmp"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	storagev1 "github.com/c5c3/crossplane-cobaltcore/apis/storage/v1alpha1"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/compose"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/observe"
+	"github.com/c5c3/crossplane-cobaltcore/internal/engine/ready"
+	"github.com/c5c3/crossplane-cobaltcore/internal/invalid"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/ceph"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/rook"
+	"github.com/c5c3/crossplane-cobaltcore/internal/kube/workload"
+	"github.com/c5c3/crossplane-cobaltcore/internal/tenant/tenantsecret"
+)
+
+// checkPrefix begins the names of the Deployments that look whether a user gets what it is for, keyPrefix those of copies of keys.
+const (
+	checkPrefix = checkComponent + "-"
+	keyPrefix   = "tenant-"
+)
+
+// isExternal reports whether somebody else runs Ceph, runsCeph whether this claim does.
+func (m *model) isExternal() bool { return m.spec.External != nil }
+func (m *model) runsCeph() bool   { return m.spec.External == nil }
+
+// keySet brings the keys that the claim names. A composite resource without a claim is the platform team's own, and so are its Secrets.
+func (m *model) keySet() tenantsecret.Set {
+	from := cmp.Or(m.claim.Namespace, string(m.platform.SecretsNamespace), "crossplane-system")
+	set := tenantsecret.Set{
+		Name: keysComponent, Prefix: keyPrefix, Type: corev1.SecretTypeOpaque, From: from, Instance: m.instance,
+		Labels: m.meta(keysComponent).Labels, Keep: true,
+	}
+	if m.spec.External == nil {
+		return set
+	}
+	for i, c := range m.spec.External.Clients {
+		set.Wanted = append(set.Wanted, tenantsecret.Wanted{
+			Name: string(c.SecretRef.Name), Keys: []string{rook.UserKey}, Fields: []string{fmt.Sprintf("spec.external.clients[%d].secretRef", i)},
+		})
+	}
+	set.Wanted = tenantsecret.Union(set.Wanted)
+	return set
+}
+
+// checkExternal refuses users that are for no pool, and pools that only whoever runs Ceph could make so.
+func (m *model) checkExternal() error {
+	if m.spec.External == nil {
+		return nil
+	}
+	const theirs = "whoever runs that Ceph cluster says that; leave it out"
+	var errs []error
+	if len(m.spec.Consumers) > 0 {
+		errs = append(errs, invalid.Field("spec.consumers", "pools and users of each are made by %s", theirs))
+	}
+	for _, p := range m.pools {
+		if p.Application != blockDevices || p.Quota != nil || p.Redundancy != (storagev1.Redundancy{}) {
+			errs = append(errs, invalid.Field(p.field, "what is kept in it, how often and how much is no more than named here: %s", theirs))
+		}
+	}
+	for i, c := range m.spec.External.Clients {
+		if serviceOf(c.Service).caps(m.pools) == nil {
+			errs = append(errs, invalid.Field(fmt.Sprintf("spec.external.clients[%d]", i), "there is no pool for what %s keeps; name one in "+
+				"spec.pools, whose purpose says so, or leave the user out", c.Service))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// serviceOf is a service by its name.
+func serviceOf(name storagev1.Service) service {
+	return services[slices.IndexFunc(services, func(s service) bool { return s.name == name })]
+}
+
+// pools are the names of those that a service's user reads, or writes in, of some.
+func (s service) pools(of []pool) []string {
+	var out []string
+	for _, p := range of {
+		if slices.Contains(s.write, p.Purpose) || slices.Contains(s.read, p.Purpose) {
+			out = append(out, p.name)
+		}
+	}
+	return out
+}
+
+// externalUsers are the users that the claim names.
+func (m *model) externalUsers() []user {
+	var out []user
+	for _, c := range m.spec.External.Clients {
+		name := cmp.Or(c.User, string(c.Service))
+		out = append(out, user{ClientAccess: storagev1.ClientAccess{
+			Service: c.Service, User: name, SecretName: m.keys.Target(string(c.SecretRef.Name)), SecretUUID: uuid(m.instance, name),
+		}})
+	}
+	return out
+}
+
+// externalAccess is what the claim says of a Ceph that somebody else runs.
+func (m *model) externalAccess() storagev1.Access {
+	x := m.spec.External
+	out := storagev1.Access{FSID: x.FSID, Networks: x.PublicCIDRs}
+	for _, a := range x.Monitors {
+		out.Monitors = append(out.Monitors, storagev1.MonitorAddress(a))
+	}
+	return out
+}
+
+// checkScript is what a pod runs again and again.
+//
+//go:embed check.sh
+var checkScript string
+
+// cephUser is that of Ceph's images.
+const cephUser = 167
+
+// check looks from moment to moment whether each user gets what it is for, with its own key and no other right. Nobody restarts a pod that
+// finds something wrong.
+func check(m *model) ([]compose.Stage, error) {
+	all := m.workload(checkComponent)
+	all.Component = ""
+	stage := compose.Stage{
+		{Name: "check-network", Object: all.NetworkPolicy(nil, []workload.Flow{ceph.Traffic(m.spec.External.PublicCIDRs)})},
+	}
+	for _, u := range m.externalUsers() {
+		name := checkPrefix + string(u.Service)
+		w := all
+		w.Name, w.Component, w.Replicas, w.PullSecrets = name, string(u.Service), 1, m.pullSecrets
+		w.Resources = workload.Resources("10m", "64Mi", "256Mi")
+		c := corev1.Container{
+			Name: checkComponent, Image: m.image, Command: []string{"sleep", "infinity"},
+			Env: []corev1.EnvVar{{Name: "CEPH_USER", Value: u.User}, {Name: "FSID", Value: m.spec.External.FSID}},
+			VolumeMounts: []corev1.VolumeMount{
+				workload.Mount("config", "/etc/ceph"), workload.Mount("key", "/keys"),
+			},
+		}
+		workload.Readiness(&c, workload.Exec(append([]string{"sh", "-c", checkScript, "check"}, serviceOf(u.Service).pools(m.pools)...)...))
+		stage = append(stage, compose.Resource{Name: name, Ready: reachable(u), Object: w.Deployment(workload.Pod{
+			UserID: cephUser, Containers: []corev1.Container{c}, GraceSeconds: new(int64),
+			Volumes: []corev1.Volume{
+				workload.ConfigVolume("config", accessComponent), workload.SecretVolume("key", u.SecretName, rook.UserKey),
+			},
+		})})
+	}
+	return []compose.Stage{stage}, nil
+}
+
+// reachable is the rule of the kind, in words that a tenant can act on.
+func reachable(u user) ready.Check {
+	rule, _ := ready.For(schema.GroupKind{Group: "apps", Kind: "Deployment"})
+	return func(o *observe.Object) ready.Verdict {
+		v := rule.Check(o)
+		if v.Ready {
+			return v
+		}
+		return ready.Wait("NotReached", "client.%s does not open its pools (yet): an event of pod %s says why. Its key, its capabilities, fsid "+
+			"and monitors have to be those of the Ceph cluster", u.User, checkPrefix+string(u.Service))
+	}
+}
