@@ -186,8 +186,8 @@ func (m *model) cephSpec() object.Map {
 }
 
 // cephConfig are options of Ceph. Pools that it makes by itself have as many copies as the others, and without that it would warn for ever
-// that there are not enough devices for three. Of pools with one copy, for which the claim had to say allowDataLoss, it would warn for ever,
-// too, and nobody would see by its health when something else is wrong
+// that there are not enough devices for three. It would also warn for ever of pools with one copy, for which the claim had to say
+// allowDataLoss, and nobody would see by its health when something else is wrong
 // (https://docs.ceph.com/en/latest/rados/operations/health-checks/#pool-no-redundancy).
 func (m *model) cephConfig() object.Map {
 	options := object.Map{"osd_pool_default_size": strconv.Itoa(int(m.spec.ReplicationFactor))}

@@ -127,7 +127,7 @@ func TestCheckScript(t *testing.T) {
 				"ceph": tc.ceph,
 				"rbd":  `printf '[client.images]\nkey = secret\n' | cmp - ` + dir + "/keyring || exit 9\n" + tc.rbd,
 			} {
-				if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { //nolint:gosec // a program
+				if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -135,7 +135,7 @@ func TestCheckScript(t *testing.T) {
 				t.Fatal(err)
 			}
 			script := strings.NewReplacer("/keys/", dir+"/", "/tmp/", dir+"/").Replace(checkScript)
-			cmd := exec.CommandContext(t.Context(), "sh", "-c", script, "check", "a", "b") //nolint:gosec // it is the test's
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", script, "check", "a", "b")
 			cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "CEPH_USER=images", "FSID=f"}
 			out, err := cmd.CombinedOutput()
 			if (err != nil) != tc.fails || string(out) != tc.want {

@@ -146,7 +146,8 @@ func derive(in function.Input[storagev1.StorageCluster]) (*model, error) {
 		return nil, err
 	}
 	if err := errors.Join(
-		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkMemory(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(), m.checkExternal(),
+		m.checkConsumers(), m.checkNames(), m.checkDaemons(), m.checkMemory(), m.checkRedundancy(), m.checkCapacity(), m.checkRemoved(),
+		m.checkExternal(),
 	); err != nil {
 		return nil, err
 	}

@@ -51,8 +51,8 @@ type DeviceSelector struct {
 	All bool `json:"all,omitempty"`
 }
 
-// External is a Ceph cluster that exists and that someone else runs. Its pools and users are made there: nothing here may do more in it than
-// the users that are named.
+// External is a Ceph cluster that exists and that someone else runs. Its pools and users are made there: nothing here may do more in it
+// than the users that are named.
 type External struct {
 	// Identity of the cluster, as ceph fsid prints it.
 	// +kubebuilder:validation:MaxLength=36
