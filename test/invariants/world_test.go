@@ -151,11 +151,11 @@ var subjects = []*subject{
 		},
 	},
 	{
-		name:    "KeystoneService",
-		runner:  kinds.Runners()["XKeystoneService.crossplane.c5c3.io"],
-		draw:    drawKeystoneService,
-		claimed: true,
-		keep:    []string{"claimRef", "controlPlaneRef"},
+		name:      "KeystoneService",
+		runner:    kinds.Runners()["XKeystoneService.crossplane.c5c3.io"],
+		draw:      drawKeystoneService,
+		claimed:   true,
+		keep:      []string{"claimRef", "controlPlaneRef"},
 		revisions: meters,
 	},
 	{

@@ -59,7 +59,7 @@ func (t To) Find(required Required) (composite *structpb.Struct, ok bool) {
 	return found, true
 }
 
-// Exists says that there is such a claim, whether it consents or not. That is nobody's business: it is for those who had its consent before.
+// Exists says that there is such a claim, whether it consents or not. That is nobody's business but of those who had its consent before.
 func (t To) Exists(required Required) bool {
 	found := required[t.Claim]
 	return len(found) > 0 && isNamed(found[0], t.Ref)
