@@ -210,7 +210,7 @@ func TestRevoked(t *testing.T) {
 			"XStorageCluster", func(o *structpb.Struct) {
 				first := o.Fields["spec"].GetStructValue().Fields["consumers"].GetListValue().Values[0].GetStructValue()
 				first.Fields["controlPlaneRef"].GetStructValue().Fields["name"] = structpb.NewStringValue("other")
-			}, refused + "the storage cluster storage of namespace tenant-a has consumers, of which this control plane is none",
+			}, refused + "the storage cluster storage of namespace tenant-a has consumers, of which control plane production of namespace tenant-a is none",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

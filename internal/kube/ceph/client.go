@@ -37,6 +37,13 @@ func FilesOf(c *common.StorageClient, folder, config, keyring string) map[string
 	}
 }
 
+// ConfigOf is the configuration of the same user, whose key is in a file of its own. It is for whoever reads a Secret as it is, without a
+// template (https://docs.ceph.com/en/latest/rados/configuration/auth-config-ref/#keys).
+func ConfigOf(c *common.StorageClient, keyFile string) string {
+	return fmt.Sprintf("[global]\nfsid = %s\nmon_host = %s\n[client.%s]\nkeyfile = %s\n",
+		c.FSID, strings.Join(c.Monitors, ","), c.User, keyFile)
+}
+
 // Traffic is to monitors of both protocols and to daemons, in some networks or anywhere
 // (https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/).
 func Traffic(networks []common.CIDR) workload.Flow {
