@@ -7,9 +7,9 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
-	"regexp"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
