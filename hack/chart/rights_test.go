@@ -38,7 +38,7 @@ func previews(t *testing.T) map[string]*preview.Result {
 		files = append(files, found...)
 	}
 	out := map[string]*preview.Result{}
-	var there []*structpb.Struct // by the claims before, of which control planes keep something in a StorageCluster
+	var there []*structpb.Struct // by the claims before, to which those of the same folder refer
 	for _, file := range files {
 		data, err := examples.Files.ReadFile(file)
 		if err != nil {
@@ -54,7 +54,7 @@ func previews(t *testing.T) map[string]*preview.Result {
 			t.Fatal(err)
 		}
 		claims := map[string][]byte{file: data, file + " remote": other}
-		if remote["kind"] == "StorageCluster" {
+		if remote["kind"] != "ControlPlaneCluster" {
 			delete(claims, file+" remote") // Not built yet.
 		}
 		for name, claim := range claims {
@@ -62,8 +62,8 @@ func previews(t *testing.T) map[string]*preview.Result {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		if file == "storage/claim.yaml" {
-			there = out[file].There
+		if file == "storage/claim.yaml" || file == "storage/control-plane.yaml" {
+			there = append(there, out[file].There...)
 		}
 	}
 	return out
