@@ -23,7 +23,7 @@ var hypervisors = &definedKind{
 	own: map[string]constraint{
 		"spec.memory": {}, "slices[].memory": {}, "allocationRatio": sample(int64(4), "1.5"), "reserved": sample("16Gi", "512Mi"),
 		"bandwidthPerMigration": sample("125Mi", "1Gi"), "spec.storage": pools("vms"),
-		"driver":                sample("kvm", "qemu"), "cell": sample("cell1"), "novaCompute.config": computeOptions(),
+		"driver": sample("kvm", "qemu"), "cell": sample("cell1"), "novaCompute.config": computeOptions(),
 	},
 }
 
